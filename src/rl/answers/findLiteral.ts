@@ -30,7 +30,7 @@ export function statedLiteral(completion: string, expected: Literal): Literal | 
   return kind === 'marked' ? onlyNumber(withPoints(text, expected)) : literalIn(text, kind, expected)
 }
 
-/** Of several numbers in a box none is the answer. */
+/** Returns the only number of a box; of several numbers none is the answer. */
 const onlyNumber = (text: string): WrittenNumber | null =>
   numbersOf(plainMath(text)).length === 1 ? lastNumber(text) : null
 

@@ -32,7 +32,7 @@ export interface WrittenList {
   /** Empty for values with commas between and nothing around them. */
   readonly brackets: '' | '()' | '[]' | '{}'
   readonly items: readonly WrittenNumber[]
-  /** What 3,5 is where its comma is the decimal point; null where it cannot be. */
+  /** Value of 3,5 with its comma read as the decimal point; null where it cannot be one. */
   readonly decimal: WrittenNumber | null
 }
 
@@ -58,7 +58,7 @@ export interface WrittenTime {
 
 export type Literal = WrittenNumber | WrittenList | WrittenRatio | WrittenDate | WrittenTime
 
-/** Whether `found` says what `expected` says. Lists keep their order but in braces. */
+/** Returns true if `found` says what `expected` says. Lists keep their order, except in braces. */
 export function isSameLiteral(expected: Literal, found: Literal, tolerance: number): boolean {
   const [a, b] = withDecimals(expected, found)
   if (a.kind === 'number') return b.kind === 'number' && isSameNumber(a, b, tolerance)
@@ -135,8 +135,8 @@ function isSameInAnyOrder<T>(a: readonly T[], b: readonly T[], isSame: (x: T, y:
 }
 
 /**
- * What the numbers of a list count, where each has a name of its own, as in “5 red balls, 3 blue balls”: the words
- * that all of them share name none. Such a list says the same in any order.
+ * Returns the names of what the numbers of a list count, where each has a name of its own, as in “5 red balls, 3 blue
+ * balls”: words that all of them share name none. Such a list says the same in any order.
  */
 export function namesIn({ brackets, items }: WrittenList): readonly string[] | null {
   if (brackets === '()' || brackets === '[]') return null

@@ -19,7 +19,7 @@ export interface MathAnswer {
   readonly math: ParsedMath | null
   /** The same where letters behind numbers are variables: 12m is 12 times m, too. */
   readonly product: ParsedMath | null
-  /** Whether it only bounds or denies what it names. */
+  /** True if it only bounds or denies what it names. */
   readonly isHedged: boolean
   /** The answer as a number, where it is one: how that is written differs more than mathematics does. */
   readonly literal: Literal | null
@@ -171,7 +171,9 @@ const choice = (text: string): string => {
   return bare.length > 1 && /^[\p{L}\p{M}'’ -]+$/u.test(bare) ? bare.toLowerCase() : bare
 }
 
-/** Whether `completion` says what the answer does; `tolerance` as `isNear` has it, where one of them is a decimal. */
+/**
+ * Returns true if `completion` says what the answer does; `tolerance` as in `isNear`, where one of them is a decimal.
+ */
 export function saysMath(expected: MathAnswer, completion: string, tolerance: number): boolean {
   const found = readAnswer(completion)
   if (found.isHedged && !expected.isHedged) return false
@@ -207,7 +209,10 @@ const isScaled = ({ math }: MathAnswer): boolean =>
 /** Mathematics ignores the sign of a currency before its number. */
 const hasUnit = ({ literal }: MathAnswer): boolean => literal?.kind === 'number' && literal.unit !== null
 
-/** As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals they are not. */
+/**
+ * Returns true if both are decimals with a comma and differ. As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals
+ * they are not.
+ */
 function isOtherDecimal({ literal }: MathAnswer, { text }: MathAnswer, tolerance: number): boolean {
   const found = literal?.kind === 'list' && literal.decimal !== null ? readLiteral(text) : null
   const isDecimal = found?.kind === 'number' || (found?.kind === 'list' && found.decimal !== null)
@@ -231,7 +236,7 @@ function isSameParsed(expected: ParsedMath | null, found: ParsedMath | null, tol
   return tree !== null && isSameMath(expected.tree, tree, tolerance)
 }
 
-/** How many units of the second answer one of the first is; null where they differ in more than that. */
+/** Returns how many units of the second answer one of the first is; null where they differ in more than that. */
 function factorBetween(found: readonly string[], expected: readonly string[]): Rational | null {
   const [own, other] = [found, expected].map((words) => words.map(unitOf).filter((unit) => unit !== null))
   const factor = conversion(own![0] ?? null, other![0] ?? null)

@@ -50,7 +50,7 @@ export const names = new Set(
     .split(' ')
     .map((name) => `\\${name}`),
 )
-/** They make one name of the letters behind them. */
+/** Commands that make one name of the letters behind them. */
 export const prefixes = new Set(['\\angle', '\\measuredangle', '\\triangle', '\\odot', '\\square', '\\arc'])
 
 export const functions = new Set(

@@ -3,9 +3,9 @@
 export interface MathToken {
   readonly type: 'number' | 'name' | 'command' | 'words' | 'sign'
   readonly text: string
-  /** Whether white space stands before it. */
+  /** True if white space stands before it. */
   readonly isApart: boolean
-  /** Whether a letter stands in \\text or the like, as units do and variables do not. */
+  /** True if a letter stands in \\text or the like, as units do and variables do not. */
   readonly isDeclared?: boolean
 }
 

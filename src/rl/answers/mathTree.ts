@@ -31,7 +31,7 @@ export interface GroupTree {
 
 export interface MatrixTree {
   readonly kind: 'matrix'
-  /** Whether it is a determinant, which LaTeX writes as a vmatrix. */
+  /** True for a determinant, which LaTeX writes as a vmatrix. */
   readonly isDeterminant: boolean
   readonly rows: readonly (readonly MathTree[])[]
 }

@@ -76,9 +76,9 @@ export interface Written {
 const roundingOnly = 1e-6
 
 /**
- * Whether two written numbers mean the same. Whole numbers and fractions do where they are equal. A decimal may differ by
- * `tolerance`, relative to the larger of the two; up to 10⁻⁶ this forgives rounding only: the difference must also be
- * less than one unit in the last place of the decimal with fewer of them.
+ * Returns true if two written numbers mean the same. Whole numbers and fractions do where they are equal. A decimal may
+ * differ by `tolerance`, relative to the larger of the two; up to 10⁻⁶ this forgives rounding only: the difference must
+ * also be less than one unit in the last place of the decimal with fewer of them.
  */
 export function isNear(a: Written, b: Written, tolerance: number): boolean {
   if (isSame(a.value, b.value)) return true

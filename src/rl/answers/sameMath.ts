@@ -1,4 +1,4 @@
-/** Whether two mathematical answers say the same: values, lists and sets of them, intervals, matrices, equations. */
+/** Compares two mathematical answers: values, lists and sets of them, intervals, matrices, equations. */
 import { fingerprint, Incomputable } from './fingerprint.ts'
 import {
   apply,
@@ -227,7 +227,7 @@ function isSameGroup(a: MathTree, b: MathTree, tolerance: number): boolean {
 
 const isTuple = ({ open }: GroupTree): boolean => open === '(' || open === '['
 
-/** Whether brackets match; a list without brackets may be a set or a tuple. */
+/** Returns true if brackets match; a list without brackets may be a set or a tuple. */
 const areAlike = (a: GroupTree, b: GroupTree): boolean =>
   a.open === '' || b.open === '' || (a.open === b.open && a.close === b.close)
 

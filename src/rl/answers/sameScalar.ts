@@ -1,4 +1,4 @@
-/** Whether two expressions have the same value. */
+/** Compares the values of two expressions. */
 import { fingerprint, Incomputable, isRationalFunction, rationalOf } from './fingerprint.ts'
 import { holds, isApply, type MathTree } from './mathTree.ts'
 import { isSameValue, numericValue } from './numericValue.ts'

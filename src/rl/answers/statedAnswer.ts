@@ -59,7 +59,7 @@ export function withoutLabels(text: string): string {
   return own.replace(labels, ' ')
 }
 
-/** Whether a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
+/** Returns true if a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
 export const isHedged = (text: string): boolean =>
   /^\W{0,3}(?:text\s*\{\s*)?(?:not|never|less|more|greater|fewer|smaller|larger|under|over|at (?:most|least)|between|either|neither)\b|^\s*\$?\s*(?:[<>≤≥≠]|\\(?:le|ge|leq|geq|ne|neq|lt|gt)(?![a-z]))/i.test(
     text,

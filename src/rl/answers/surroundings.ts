@@ -47,7 +47,7 @@ const after: readonly RegExp[] = [
 const unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/
 const unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s
 
-/** What may hold a value and the words beside it apart: braces, and the marks around a formula. */
+/** Text that may separate a value from the words beside it: braces, and the marks around a formula. */
 const opening = /(?:[\s{}$~]|\\[([])+$/
 const closing = /^(?:[}$~]|\\[)\]])+/
 

@@ -24,7 +24,7 @@ const plainUnits: readonly (readonly [RegExp, string])[] = [
 
 export interface ReadUnit {
   readonly unit: Unit
-  /** How it is written, as plain text. */
+  /** Unit as plain text. */
   readonly text: string
   /** The words behind it. */
   readonly rest: string

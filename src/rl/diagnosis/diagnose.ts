@@ -1,5 +1,5 @@
 /**
- * What is wrong with a run, in words. Pure functions over what the run has told so far. Reading guide:
+ * Says in words what is wrong with a run. Pure functions over what the run has logged so far. Reading guide:
  *
  *   diagnose.ts      (here) all rules on the training a run is in
  *   diagnosedRun.ts  what rules look at; facts.ts: what of the settings; stages.ts: which training that is
@@ -68,7 +68,7 @@ function safely(run: DiagnosedRun, step: number, finding: Finding): Finding {
 
 interface Training {
   readonly config: RunConfig
-  /** From 0; null where the run has no stages. */
+  /** Number of the stage, from 0; null where the run has no stages. */
   readonly stage: number | null
   readonly history: RunHistory
 }
@@ -85,7 +85,7 @@ interface Place {
   readonly firstStep: number
 }
 
-/** By the lengths of the stages; null where some are as long as their data. */
+/** Returns the place by the lengths of the stages; null where some are as long as their data. */
 function plannedPlace(stages: readonly RunConfig[], history: RunHistory): Place | null {
   const lengths = stages.flatMap(({ steps }) => steps ?? [])
   if (lengths.length < stages.length) return null
@@ -166,7 +166,7 @@ const ofRewards: readonly FindingId[] = [
   'reward-is-one-word',
 ]
 
-/** What a policy that is no longer what it was shows as well. */
+/** Findings that a destroyed policy causes as well. */
 const ofDestruction: readonly FindingId[] = [
   ...ofGroups,
   ...ofRewards,

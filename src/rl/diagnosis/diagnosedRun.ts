@@ -21,7 +21,7 @@ export function medianOf(series: readonly Measured[]): number {
   return ((sorted[Math.ceil(middle) - 1] ?? NaN) + (sorted[Math.floor(middle)] ?? NaN)) / 2
 }
 
-/** By how much the second half lies above the first, and the standard error of that. */
+/** Returns by how much the second half lies above the first, and the standard error of that. */
 export function trendOf(series: readonly Measured[]): { readonly rise: number; readonly error: number } {
   const middle = Math.floor(series.length / 2)
   const [before, after] = [valuesOf(series.slice(0, middle)), valuesOf(series.slice(middle))]
@@ -68,9 +68,9 @@ export type DiagnosedSample = Pick<
 /** One training. */
 export interface DiagnosedRun {
   readonly facts: RunFacts
-  /** By name, in the order of their steps. */
+  /** Metrics by name, in the order of their steps. */
   readonly metrics: ReadonlyMap<string, readonly Point[]>
-  /** Of rollouts, in any order; not all trajectories are kept. */
+  /** Samples of rollouts, in any order; not all trajectories are kept. */
   readonly samples: readonly DiagnosedSample[]
   /** Prompts of held-out rows, as far as trajectories of evaluations are kept. */
   readonly heldOutPrompts: readonly string[]
@@ -106,5 +106,5 @@ export const samplesSince = ({ samples }: DiagnosedRun, step: number): readonly 
 const unread = /^(time|rollout|update\/t)|^(eval|step)_time$|^num_tokens$|^learning_rate$|_length$/
 const readAnyway = new Set(['step_time', 'completions/mean_length', 'eval_completions/mean_length'])
 
-/** Whether rules look at a metric at all: a long run would fill the memory with the others. */
+/** Returns true if rules look at a metric at all: a long run would fill the memory with the others. */
 export const isRead = (name: string): boolean => readAnyway.has(name) || !unread.test(name)

@@ -8,8 +8,8 @@ export interface RewardScale {
 }
 
 /**
- * What a run's reward can be, as far as one can know: functions are taken to say 0 to 1, as most do, unless they were
- * seen to say something else.
+ * Returns the range of a run's reward, as far as one can know: functions are taken to say 0 to 1, as most do, unless
+ * they were seen to say something else.
  */
 export function rewardScaleOf(run: DiagnosedRun): RewardScale {
   const { rewards, hasEnvironment } = run.facts
@@ -32,7 +32,7 @@ export const spanOf = ({ low, high }: RewardScale): number => (high > low ? high
 
 const penalties = /cost|length|limit|negative|penal|punish|repeat|repetition/i
 
-/** As far as weight and names tell: one that says 0 of everything is at its best. */
+/** Returns true if weight or names tell that it is a penalty: one that says 0 of everything is at its best. */
 export const isPenalty = ({ name, function: id, weight }: RewardFact): boolean =>
   weight < 0 || penalties.test(name) || penalties.test(id.replace(/^.*[\\/]/, ''))
 
@@ -66,13 +66,13 @@ interface Level {
   readonly prompts: number
 }
 
-/** Of steps of training. */
+/** Level of the reward over training steps. */
 export const levelOf = ({ facts }: DiagnosedRun, rewards: readonly Measured[]): Level => ({
   mean: averageOf(rewards),
   prompts: facts.promptsPerStep * rewards.length,
 })
 
-/** Where all held-out rows count, how many these are is not known here. */
+/** Assumed number of held-out rows where all of them count: how many these are is not known here. */
 const rowsOfAll = 100
 
 export const heldOutLevel = ({ facts }: DiagnosedRun, { value }: Measured): Level => ({
@@ -94,7 +94,7 @@ export function errorBetween(scale: RewardScale, a: Level, b: Level): number {
 }
 
 interface Rise {
-  /** By how much the second half of the run lies above the first. */
+  /** Difference by which the second half of the run lies above the first. */
   readonly rise: number
   /** Standard error of that. */
   readonly error: number

@@ -1,4 +1,4 @@
-/** What a rule is, and helpers for proposing changes. */
+/** Defines what a rule is, with helpers for proposing changes. */
 import type { Finding, LookAt, Proposal } from '#shared/diagnosis.ts'
 import type { Measured, DiagnosedRun } from './diagnosedRun.ts'
 
@@ -27,10 +27,16 @@ export const lookAtSamples = (words: string, series: readonly Measured[]): Propo
 export const lowerLearningRate = ({ facts }: DiagnosedRun, divisor: number): Proposal =>
   learningRate('Lower', facts.learningRate / divisor)
 
-/** What adapters are usually trained with, whatever the model; AdamW moves every number by about as much in an update. */
+/**
+ * Learning rates that adapters are usually trained with, whatever the model; AdamW moves every number by about as much
+ * in an update.
+ */
 export const rateRange = { lowest: 1e-5, highest: 1e-3 } as const
 
-/** From a checkpoint that is sound yet, where numbers went astray after `step`. */
+/**
+ * Proposes a restart at a lower learning rate from a checkpoint that is still sound, where numbers went astray after
+ * `step`.
+ */
 export function restartSlower(run: DiagnosedRun, step: number, divisor = 10): Proposal {
   const rate = Number(Math.min(run.facts.learningRate / divisor, rateRange.highest).toPrecision(2))
   return restart(run, step, `a learning rate of ${rate}`, { 'optimization.learningRate': rate })

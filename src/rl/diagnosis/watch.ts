@@ -9,7 +9,7 @@ import { type DiagnosedSample, isRead, type Point } from './diagnosedRun.ts'
 /** Samples of the last steps; rules ask for no older ones. */
 const maxSamples = 200
 const maxHeldOut = 48
-/** Of a longer series every second point goes, but for its beginning and its end. */
+/** Limits of a series: beyond the first, every second point is dropped, but for its beginning and its end. */
 const [maxPoints, firstPoints, lastPoints] = [4096, 64, 1024]
 /** Steps after which a checkpoint counts as sound: a fall shows by then. */
 const probation = 10
@@ -23,7 +23,7 @@ export class RunWatch {
   #heldOutPrompts: string[] = []
   #checkpoints: number[] = []
   #step = 0
-  /** How many there are to be. */
+  /** Number of steps planned. */
   #steps = Infinity
   #nextLook = 1
   #soundUntil: number | null = null
@@ -33,13 +33,13 @@ export class RunWatch {
     this.#config = config
   }
 
-  /** Which checkpoints must stay, to go back to. */
+  /** Range of checkpoints that must stay, to go back to. */
   get kept(): { readonly soundUntil: number | null; readonly provedUntil: number | null } {
     const mayEnd = this.#config.diagnosis.stopOn !== 'never'
     return { soundUntil: this.#soundUntil, provedUntil: mayEnd ? this.#step - probation : null }
   }
 
-  /** What an event of the past was, after a resume. */
+  /** Takes in an event of the past, after a resume. */
   remember(event: RunEvent): void {
     if (event.type === 'diagnosis') this.#told = event.findings
     this.#keep(event)
@@ -153,7 +153,10 @@ export class RunWatch {
 const isNumber = (value: number | undefined | null): value is number =>
   typeof value === 'number' && Number.isFinite(value)
 
-/** What is said again only when it changes: figures within the words do with every step, and count at the end alone. */
+/**
+ * Identifies findings that are repeated only when they change: figures within the words do with every step, and count
+ * at the end alone.
+ */
 const stampOf = (findings: DiagnosisEvent['findings']): string =>
   findings.map(({ id, severity }) => `${id} ${severity}`).join()
 

@@ -6,9 +6,9 @@ import type { DataRow } from '../rollout/prompts.ts'
 type Settings = Readonly<Record<string, string | number | boolean>>
 
 export interface RowSettings {
-  /** What the environment has, with its defaults. */
+  /** Settings of the environment, with its defaults. */
   readonly known: Settings
-  /** What the run sets. */
+  /** Settings of the run. */
   readonly settings: Settings
   /** Setting → column of the row. */
   readonly fromRow: Readonly<Record<string, string>>

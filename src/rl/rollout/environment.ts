@@ -11,7 +11,7 @@ export interface ObservedMessage {
   readonly content: string
 }
 
-/** What the policy reads next: the text of a user message, or messages as they are. */
+/** Observation that the policy reads next: the text of a user message, or messages as they are. */
 export type Observation = string | readonly ObservedMessage[]
 
 /** `row` is the data set row of the episode. The same row and seed begin the same episode. */
@@ -27,7 +27,7 @@ export interface EpisodeAction extends EpisodeStart {
   readonly action: string
 }
 
-/** What an environment says after reset (no reward, not over) or step. */
+/** Answer of an environment after reset (no reward, not over) or step. */
 export interface EnvironmentTurn {
   /** Any JSON. */
   readonly state: unknown
@@ -43,9 +43,9 @@ export interface EnvironmentTurn {
   readonly terminated: boolean
   /** The episode is broken off although more could be earned. Beside `terminated` it says nothing. */
   readonly truncated?: boolean
-  /** What it logged to look at. */
+  /** Logged values to look at. */
   readonly columns?: Readonly<Record<string, unknown>>
-  /** What it logged to chart; `correct` (0 or 1) says whether the task was solved. */
+  /** Logged numbers to chart; `correct` (0 or 1) says whether the task was solved. */
   readonly metrics?: Readonly<Record<string, number>>
 }
 

@@ -43,7 +43,7 @@ export interface EpisodeLimits {
   readonly maxTurns: number
   /** Maximum tokens of a prompt; a longer one ends the episode, or drops turns from the window. */
   readonly maxPromptTokens: number
-  /** Whether the oldest turns leave the prompt when it is full. They stay in the trajectory. */
+  /** True if the oldest turns leave the prompt when it is full. They stay in the trajectory. */
   readonly slidingWindow: boolean
   /** Maximum tokens of a whole trajectory before its last turn: what fits into one learning sequence. */
   readonly maxTranscriptTokens: number

@@ -28,7 +28,7 @@ export interface OpenEpisode {
   /** Continues to count if a row occurs twice in a step. */
   readonly sample: number
   readonly seed: number
-  /** Of the environment. */
+  /** Random stream of the environment. */
   readonly chance: RandomStream
   /** Texts of its requests, with their answers. */
   readonly asked: string[]
@@ -52,16 +52,16 @@ export interface OpenEpisode {
   result: readonly UnscoredTrajectory[] | null
 }
 
-/** What happens in an episode, for whoever looks on. Requests are numbered from 0. */
+/** News of an episode, for observers. Requests are numbered from 0. */
 export type EpisodeNews =
   | {
       readonly type: 'request'
       readonly number: number
-      /** Those of one round are answered together; from 1. */
+      /** Number of the round, from 1; requests of one round are answered together. */
       readonly round: number
       readonly request: AskedRequest['request']
     }
-  /** What the policy reads and how it is sampled; not where the prompt leaves no room. */
+  /** Prompt that the policy reads and how it is sampled; absent where the prompt leaves no room. */
   | {
       readonly type: 'prompt'
       readonly number: number
@@ -73,10 +73,10 @@ export type EpisodeNews =
       readonly number: number
       readonly completions: readonly ToldCompletion[]
     }
-  /** Of a tool. */
+  /** Answer of a tool. */
   | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
   | { readonly type: 'printed'; readonly lines: readonly string[] }
-  /** Its code failed. */
+  /** Failure of the episode's code. */
   | ({ readonly type: 'failed' } & RewardFault['failure'])
 
 /** A completion as the workflow code receives it. */

@@ -22,7 +22,7 @@ export interface RolloutRequest {
   /** Row → how often it was already rolled out in this step. */
   readonly earlier?: ReadonlyMap<number, number>
   readonly onProgress?: (done: PhaseProgress) => void
-  /** Told of each group when its last trajectory is over. */
+  /** Called with each group when its last trajectory is over. */
   readonly onGroup?: (group: readonly UnscoredTrajectory[]) => void
 }
 

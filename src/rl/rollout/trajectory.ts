@@ -94,7 +94,7 @@ export interface EpisodeOutcome {
   readonly overflow: ContextOverflow | null
   /** The environment's error. */
   readonly failure: string | null
-  /** What the environment logged, to show and to chart. */
+  /** Values that the environment logged, to show and to chart. */
   readonly columns: Readonly<Record<string, unknown>>
   readonly metrics: Readonly<Record<string, number>>
 }
@@ -115,7 +115,7 @@ export interface WorkflowOutcome {
   readonly metrics: Readonly<Record<string, number>>
 }
 
-/** What is known of a trajectory before it is scored. */
+/** Trajectory before it is scored. */
 export type UnscoredTrajectory = Omit<Trajectory, 'reward' | 'turnRewards' | 'tokenRewards'>
 
 /** The initial values: nothing has been computed or compared yet. */

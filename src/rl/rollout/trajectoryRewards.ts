@@ -30,14 +30,14 @@ import type {
   WorkflowOutcome,
 } from './trajectory.ts'
 
-/** What becomes of a part whose function failed: left out, counted as 0, or the run ends. */
+/** Treatment of a part whose function failed: left out, counted as 0, or the run ends. */
 export type RewardFailurePolicy = 'null' | 'zero' | 'fail'
 
 export interface RewardOptions {
   readonly rewards: readonly RewardSpec[]
   readonly onFailure: RewardFailurePolicy
   readonly step: number
-  /** For functions that want to see tokens. */
+  /** Tokenizer for functions that want to see tokens. */
   readonly tokenizer: Pick<Tokenizer, 'decode'>
 }
 
@@ -76,11 +76,11 @@ export async function rewardTrajectories(
 
 const unjudged: Reward = { parts: {}, total: null, failures: [] }
 
-/** Whether the reward functions are asked; a workflow may have said what its trajectory is worth. */
+/** Returns true if the reward functions are called; a workflow may have said what its trajectory is worth. */
 const isJudged = (workflow: WorkflowOutcome | undefined): boolean =>
   workflow === undefined || (workflow.end === 'returned' && workflow.reward === null)
 
-/** What a workflow says, or else the functions. Errors: `workflow/failed`. */
+/** Returns the reward that a workflow gave, or else that of the functions. Errors: `workflow/failed`. */
 function withWorkflow(
   { end, failure, reward: own, turns, columns, metrics }: WorkflowOutcome,
   judged: Reward,
@@ -177,7 +177,10 @@ function openingFault({ turns, overflow }: EpisodeOutcome): string | null {
   return `The first observation has ${fullPromptLength} tokens, but at most ${maxPromptTokens} fit${reserved}.`
 }
 
-/** What each turn earned in all, and which part of it stands on single tokens. `judged`: the functions' share of `reward`. */
+/**
+ * Lays out what each turn earned in all, and which part of it stands on single tokens. `judged`: the functions' share
+ * of `reward`.
+ */
 function laidOut(
   trajectory: UnscoredTrajectory,
   { total }: Reward,
@@ -303,7 +306,7 @@ const nowhere: PlacedReward = { last: null, perTurn: null, perToken: null }
 const withPlaces = (placed: PlacedReward): Pick<Reward, 'placed'> =>
   placed.perTurn === null && placed.perToken === null ? {} : { placed }
 
-/** With what another function says of the same completion. */
+/** Adds the answer of another function about the same completion. */
 function withAnswer({ last, perTurn, perToken }: PlacedReward, weight: number, answer: Valued): PlacedReward {
   const { value } = answer
   const isWhole = answer.perToken === undefined && answer.perTurn === undefined
@@ -322,7 +325,7 @@ function added(
   return values?.map((value, i) => (sums?.[i] ?? 0) + weight * value) ?? sums
 }
 
-/** Where two functions log under one name, the second's gets its function's name in front. */
+/** Renames logged values: where two functions log under one name, the second's gets its function's name in front. */
 function ownNames<T>(
   name: string,
   logged: Readonly<Record<string, T>> | undefined,

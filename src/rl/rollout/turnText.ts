@@ -11,7 +11,7 @@ export interface TurnTextOptions {
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
   /** false: observations are encoded as they are, without a template. */
   readonly applyChatTemplate: boolean
-  /** Whether a template that does not show where a turn ends is an error; otherwise ChatML is assumed. */
+  /** True if a template that does not show where a turn ends is an error; otherwise ChatML is assumed. */
   readonly strictBoundary: boolean
 }
 
@@ -19,8 +19,8 @@ export interface TurnText {
   /** The prompt of an episode's first turn. Errors: `data/invalid`, `tokenizer/invalid`. */
   opening(observation: Observation): { readonly text: string; readonly ids: Int32Array }
   /**
-   * What follows a turn that ended with `lastId`: the end of the turn, the observation, and the opening of the next
-   * turn. Errors: `tokenizer/invalid`.
+   * Returns the ids that follow a turn that ended with `lastId`: the end of the turn, the observation, and the opening
+   * of the next turn. Errors: `tokenizer/invalid`.
    */
   feedback(observation: Observation, lastId: number): Int32Array
 }

@@ -63,7 +63,7 @@ export type TextAsk =
   | { readonly kind: 'decode'; readonly ids: readonly number[] }
 
 export interface AskedText {
-  /** As the episode wrote it. */
+  /** Question as the episode wrote it. */
   readonly text: string
   readonly ask: TextAsk
 }
@@ -75,7 +75,7 @@ export interface JudgedCompletion {
 }
 
 export interface AskedRequest {
-  /** As the episode wrote it; every later run must make the same request. */
+  /** Request as the episode wrote it; every later run must make the same one. */
   readonly text: string
   readonly request: GenerateAsk | ToolAsk
 }
@@ -97,7 +97,7 @@ export interface EpisodeRun {
 }
 
 interface Printed {
-  /** By its code, from the beginning of the episode on. */
+  /** Lines printed by its code, from the beginning of the episode on. */
   readonly lines?: readonly string[]
 }
 
@@ -133,11 +133,13 @@ export interface ReturnedReward {
   readonly failures?: readonly string[] | undefined
 }
 
-/** How far a run of an episode came. */
+/** Progress of one run of an episode. */
 export type EpisodeStep = Printed &
   (
     | { readonly requests: readonly AskedRequest[] }
-    /** It cannot go on without the tokenizer's answer. What it did besides counts for nothing: it is run again. */
+    /**
+     * The episode cannot go on without the tokenizer's answer. What it did besides counts for nothing: it is run again.
+     */
     | { readonly asksText: AskedText }
     /** null: the episode is rejected. */
     | ({ readonly trajectories: readonly ReturnedTrajectory[] | null } & Logged)

@@ -46,7 +46,7 @@ import {
 
 export interface WorkflowRequest extends EpisodeBatch {
   readonly onProgress?: (done: PhaseProgress) => void
-  /** For one episode: the news do not say whose they are. */
+  /** Called with news, only for a single episode: the news do not say which episode they are from. */
   readonly onNews?: (news: EpisodeNews) => void
 }
 

@@ -17,7 +17,7 @@ export function ranksOf(fitness: readonly number[]): number[] {
   return ranks
 }
 
-/** Of the drawn members (a member may be drawn twice), the one of the highest rank. */
+/** Returns the one of highest rank among the drawn members (a member may be drawn twice). */
 export function tournamentWinner(ranks: readonly number[], drawn: readonly number[]): number {
   const [first, ...others] = drawn
   if (first === undefined) throw new Error('Expected at least one member in a tournament.')
@@ -107,7 +107,7 @@ export const populationWaves = ({ search: { size, every }, steps }: PopulationSu
     until: Math.min((generation + 1) * every, steps),
   }))
 
-/** What ranks: more is better. */
+/** Value by which members are ranked: more is better. */
 const worthOf = (fitness: number | null, { fitness: { goal } }: Population): number => {
   if (fitness === null) return -Infinity
   return goal === 'max' ? fitness : -fitness
@@ -135,7 +135,7 @@ interface Generation {
   readonly worth: readonly number[]
   /** The one that begins. */
   readonly generation: number
-  /** Where the one before it ended. */
+  /** Step at which the one before it ended. */
   readonly step: number
   /** All so far; those that are born are added. */
   readonly trials: Trial[]

@@ -18,7 +18,7 @@ export function valueAtUnit(parameter: Parameter, unit: number): unknown {
   return Math.min(Math.max(exact, min), max)
 }
 
-/** Where a value lies between its limits, from 0 to 1; of a choice, the middle of its share. */
+/** Place of a value between its limits, from 0 to 1; of a choice, the middle of its share. */
 export function unitOfValue(parameter: Parameter, value: unknown): number {
   if ('values' in parameter) {
     const place = parameter.values.findIndex((each) => JSON.stringify(each) === JSON.stringify(value))

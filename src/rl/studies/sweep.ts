@@ -126,7 +126,10 @@ function* bracketsOf(subject: SweepSubject): Generator<Bracket> {
   }
 }
 
-/** From the first comparison to the end, each rung about `keep` times as far as the one before: no rung lies just before the end. */
+/**
+ * Returns the rungs from the first comparison to the end, each about `keep` times as far as the one before: no rung
+ * lies just before the end.
+ */
 export function rungsFrom(from: number, keep: number, steps: number): number[] {
   if (from >= steps) return [steps]
   const count = Math.max(1, Math.round(Math.log(steps / from) / Math.log(keep)))
@@ -156,7 +159,7 @@ interface Beginning {
   readonly size: number
   /** All so far. */
   readonly trials: readonly Trial[]
-  /** What is known when they begin. */
+  /** Results known when they begin. */
   readonly counted: readonly TrialResult[]
 }
 

@@ -51,7 +51,7 @@ interface Density {
   draw(random: SequentialRandom): number[]
 }
 
-/** In one setting, around one observed value. */
+/** Density of one setting, around one observed value. */
 interface Kernel {
   at(unit: number): number
   draw(random: SequentialRandom): number

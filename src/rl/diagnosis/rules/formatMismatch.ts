@@ -41,7 +41,7 @@ function unearnedFormats(run: DiagnosedRun): Finding[] {
   }))
 }
 
-/** What functions log as found in the completion. */
+/** Finds logged columns that stay empty: what functions log as found in the completion. */
 function emptyColumns(run: DiagnosedRun): Finding[] {
   const newest = run.samples.reduce((step, sample) => Math.max(step, sample.step), 0)
   const samples = latestWith(run, newest)

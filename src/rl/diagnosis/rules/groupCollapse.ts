@@ -23,13 +23,16 @@ export function groupCollapse(run: DiagnosedRun): Finding[] {
 }
 
 interface Found {
-  /** Of the groups. */
+  /** Share of the groups, as text. */
   readonly share: string
   readonly reward: number
   readonly facts: Finding['evidence']
 }
 
-/** What the run has learned is no fault of it; rows that taught nothing from the start are one. */
+/**
+ * Finding for groups that are all right: what the run has learned is no fault of it, but rows that taught nothing from
+ * the start are.
+ */
 const allRight = (run: DiagnosedRun, { share, reward, facts }: Found): Finding => ({
   id: 'groups-all-right',
   severity: hasLearned(run) ? 'note' : 'warning',

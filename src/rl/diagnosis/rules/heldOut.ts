@@ -6,9 +6,12 @@ import { sampleVariance } from '#rl/algorithms/terms/groups.ts'
 
 /** Steps of training that an evaluation is compared with. */
 const window = 5
-/** Of the reward scale. */
+/** Share of the reward scale. */
 const tooWide = 0.1
-/** What is true of the rows is true of both: after a single bad update one evaluation falls behind and the next does not. */
+/**
+ * Number of evaluations that must agree: what is true of the rows is true of both, while after a single bad update one
+ * evaluation falls behind and the next does not.
+ */
 const evaluations = 2
 
 interface Gap {
@@ -69,7 +72,10 @@ const bestOf = (heldOut: readonly Measured[]): number =>
 
 /** Prompts of either kind, each counted once. */
 export const enough = 10
-/** Of how alike prompts of one kind are: another share of the same exercises is above it, another task below. */
+/**
+ * Share of the likeness between prompts of one kind: another share of the same exercises is above it, another task
+ * below.
+ */
 const unlike = 0.7
 
 /** The prompts of held-out rows are not worded like those of training: what is measured is not what is learned. */
@@ -114,7 +120,7 @@ export function informative(prompts: readonly Words[]): ReadonlySet<string> {
 }
 
 interface Counts {
-  /** In how many of the prompts each word stands. */
+  /** Number of prompts that contain each word. */
   readonly of: ReadonlyMap<string, number>
   readonly prompts: number
 }
@@ -134,8 +140,8 @@ function without({ of, prompts }: Counts, words: Words): Counts {
 }
 
 /**
- * How many words two prompts of different kinds share, by how many two of the same kind do: about 1 where both are
- * samples of one task, however few they are; NaN where prompts of a kind share no words.
+ * Divides the words that two prompts of different kinds share by those that two of the same kind share: about 1 where
+ * both are samples of one task, however few they are; NaN where prompts of a kind share no words.
  */
 function alikeness(a: Counts, b: Counts): number {
   const shared = [...a.of].reduce((sum, [word, count]) => sum + count * (b.of.get(word) ?? 0), 0)

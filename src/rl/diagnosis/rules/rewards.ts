@@ -123,7 +123,7 @@ export function rewardSize(run: DiagnosedRun): Finding[] {
   ]
 }
 
-/** Of what the parts vary by: less is left of them when they are added up only where one takes what the other gives. */
+/** Share of the parts' variation: less is left of it in their sum only where one takes what the other gives. */
 const remainder = 0.05
 
 /** Components that each distinguish completions, but whose weighted sum does not. */
@@ -220,7 +220,7 @@ const areConstant = (means: readonly Measured[], spreads: readonly Measured[]): 
   spreads.every(({ value }) => isSame(value, 0)) &&
   means.every(({ value }) => isSame(value, means[0]?.value ?? 0))
 
-/** Its answer was always null. */
+/** Finds a reward whose answer was always null. */
 function neverApplied(run: DiagnosedRun, reward: RewardFact): Finding[] {
   const { first, last } = stepsOf(run)
   const failures = seriesOf(run, 'reward/failures')

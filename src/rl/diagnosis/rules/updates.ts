@@ -25,7 +25,7 @@ import {
 import { peakOf } from '../collapse.ts'
 import { rewardRise, placeOn, rewardScaleOf, spanOf } from '../rewardScale.ts'
 
-/** Those that are numbers as long as training is sound. */
+/** Metrics that are numbers as long as training is sound. */
 const vital: readonly MetricName[] = [
   'loss',
   'policy_loss',
@@ -75,9 +75,9 @@ function refused(run: DiagnosedRun, { code, message }: RunFailure): Finding {
   }
 }
 
-/** Of the last steps. */
+/** Number of last steps looked at. */
 const recent = 20
-/** As many skipped updates among them are no accident. */
+/** Number of skipped updates among them that is no accident. */
 const several = 3
 
 /** Updates whose numbers could not be right were left out, as `optimization.unsoundUpdates` asks. */
@@ -104,10 +104,10 @@ const stepsForMedian = 5
 /** A thousand times the usual length is no batch that happened to be hard; heavy tails reach a hundred. */
 export const spike = 1000
 
-/** Where no group teaches anything the gradient is 0 but for rounding. */
+/** Gradient norm up to which only rounding is left; where no group teaches anything the gradient is 0 but for that. */
 const rounding = 1e-8
 
-/** Of the steps that had a gradient; NaN where none had. */
+/** Median of the steps that had a gradient; NaN where none had. */
 export const medianNorm = (norms: readonly Measured[]): number =>
   medianOf(norms.filter(({ value }) => value > rounding))
 
@@ -141,12 +141,15 @@ const tooFew = 0.001
 export const tooManyClipped = 0.2
 /** Steps over which a flat reward means something, at least and at most. */
 const [flatFor, recentSteps] = [20, 100]
-/** Of the reward scale: a reward that may have risen by more does move. */
+/** Share of the reward scale: a reward that may have risen by more does move. */
 const noRise = 0.1
 /** There is little to gain above this place on the reward scale. */
 const good = 0.9
 
-/** How many tokens the clip silences: many mean too large updates, none at all with a flat reward too small ones. */
+/**
+ * Finds clip shares that are too high or too low: many clipped tokens mean too large updates, none at all with a flat
+ * reward too small ones.
+ */
 export function clipShare(run: DiagnosedRun): Finding[] {
   const clipped = seriesOf(run, 'clip_ratio/region_mean').slice(-clipWindow)
   if (clipped.length < clipWindow) return []
@@ -203,7 +206,10 @@ function low(run: DiagnosedRun): Finding[] {
 const young = 20
 const nearZero = 1e-3
 
-/** On fresh trajectories ratios are 1 and advantages of a group add up to 0: the loss is about β·KL, which is about 0. */
+/**
+ * Explains a loss near zero at the start: on fresh trajectories ratios are 1 and advantages of a group add up to 0, so
+ * the loss is about β·KL, which is about 0.
+ */
 export function lossZeroAtStart(run: DiagnosedRun): Finding[] {
   const losses = seriesOf(run, 'loss')
   const gradients = seriesOf(run, 'grad_norm')

@@ -27,13 +27,13 @@ export interface Probe {
   readonly environment: string
   /** Every episode there is, as rows of the environment. */
   readonly episodes: readonly DataRow[]
-  /** Which accuracy counts; `value`: how far the critic's values are from the reward that is always given. */
+  /** Accuracy that counts; `value`: how far the critic's values are from the reward that is always given. */
   readonly measure: 'sampled' | 'greedy' | 'value'
-  /** What an accuracy must reach; what a distance must stay below. */
+  /** Value that an accuracy must reach, or that a distance must stay below. */
   readonly threshold: number
-  /** For algorithms that compare the members of a group. */
+  /** Training with algorithms that compare the members of a group. */
   readonly grouped: ProbeTraining
-  /** For the others. */
+  /** Training with all other algorithms. */
   readonly single: ProbeTraining
 }
 

@@ -11,7 +11,7 @@ const words = [
   'umbrella', 'vacuum', 'whirlpool', 'xylophone', 'yellow', 'zucchini', 'abracadabra', 'barbecue', 'chocolate',
 ] // prettier-ignore
 
-/** How often a letter stands in a word. Columns `word` and `letter` of a row are taken instead. */
+/** Asks how often a letter stands in a word. Columns `word` and `letter` of a row are taken instead. */
 export const letterCounting = defineTask({
   id: 'letter-counting',
   description: 'How often does a letter stand in a word? 1 for the right number, else 0.',

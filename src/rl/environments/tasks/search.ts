@@ -68,7 +68,7 @@ const instructions =
   'what is found comes back in <information> tags. You may search several times. When you know the answer, write it in ' +
   '<answer> tags, as briefly as you can.'
 
-/** What is searched for first, unless an answer was given before it. */
+/** Returns the first search request of an action, unless an answer was given before it. */
 function searchIn(action: string): string | null {
   const found = /<search>(.*?)<\/search>/s.exec(action)
   if (found === null) return null
@@ -95,7 +95,7 @@ const tidy = (text: string): string =>
 
 interface Found {
   readonly text: string
-  /** What went wrong. */
+  /** Description of the error; null where there was none. */
   readonly fault: string | null
 }
 
