@@ -4429,7 +4429,7 @@ function superRefine(fn, params) {
 }
 number().min(0).max(1);
 string().min(1);
-/** What no other number is beyond, either way, where its setting does not say less. */
+/** Default bound on the magnitude of any other number. */
 var maxSetting = 1e6;
 function numberWithin({ minimum = -1e6, isPositive = false, maximum = maxSetting, integer }) {
 	const number$2 = integer === true ? int() : number();
@@ -4443,7 +4443,10 @@ var doubt = (setting, message) => ({
 });
 /** Keeps the settings' types while the file defines its function. */
 var defineReward = (reward) => reward;
-/** Only settings that `what` has, each of its default's type. Errors: AppError 'config/invalid'. */
+/**
+* Refuses settings that `what` does not have, and values of another type than the default. Errors: AppError
+* 'config/invalid'.
+*/
 function requireSettings(what, defaults, changed) {
 	for (const [name, value] of Object.entries(changed)) {
 		const expected = Object.hasOwn(defaults, name) ? typeof defaults[name] : null;
@@ -4585,9 +4588,9 @@ function recurring(text) {
 /** Tolerances up to this one forgive rounding only. */
 var roundingOnly = 1e-6;
 /**
-* Whether two written numbers mean the same. Whole numbers and fractions do where they are equal. A decimal may differ by
-* `tolerance`, relative to the larger of the two; up to 10⁻⁶ this forgives rounding only: the difference must also be
-* less than one unit in the last place of the decimal with fewer of them.
+* Returns true if two written numbers mean the same. Whole numbers and fractions do where they are equal. A decimal may
+* differ by `tolerance`, relative to the larger of the two; up to 10⁻⁶ this forgives rounding only: the difference must
+* also be less than one unit in the last place of the decimal with fewer of them.
 */
 function isNear(a, b, tolerance) {
 	if (isSame(a.value, b.value)) return true;
@@ -4851,7 +4854,10 @@ var prefixed = /* @__PURE__ */ new Set([
 	"Hz",
 	"mol"
 ]);
-/** Of lengths and the like only what people write: ds would be two variables, Gg a typing error. */
+/**
+* Prefixes accepted for lengths and the like, only those that people write: ds would be two variables, Gg a typing
+* error.
+*/
 var smallOnly = {
 	m: /[kdcmμn]/,
 	g: /[kcmμn]/,
@@ -5057,7 +5063,7 @@ function multiplierOf(words) {
 	};
 }
 // src/rl/answers/literal.ts
-/** Whether `found` says what `expected` says. Lists keep their order but in braces. */
+/** Returns true if `found` says what `expected` says. Lists keep their order, except in braces. */
 function isSameLiteral(expected, found, tolerance) {
 	const [a, b] = withDecimals(expected, found);
 	if (a.kind === "number") return b.kind === "number" && isSameNumber$1(a, b, tolerance);
@@ -5116,8 +5122,8 @@ function isSameInAnyOrder(a, b, isSame) {
 	});
 }
 /**
-* What the numbers of a list count, where each has a name of its own, as in “5 red balls, 3 blue balls”: the words
-* that all of them share name none. Such a list says the same in any order.
+* Returns the names of what the numbers of a list count, where each has a name of its own, as in “5 red balls, 3 blue
+* balls”: words that all of them share name none. Such a list says the same in any order.
 */
 function namesIn({ brackets, items }) {
 	if (brackets === "()" || brackets === "[]") return null;
@@ -5363,7 +5369,7 @@ var after = [
 ];
 var unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/;
 var unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s;
-/** What may hold a value and the words beside it apart: braces, and the marks around a formula. */
+/** Text that may separate a value from the words beside it: braces, and the marks around a formula. */
 var opening = /(?:[\s{}$~]|\\[([])+$/;
 var closing$1 = /^(?:[}$~]|\\[)\]])+/;
 /** Tells whether words beside a value deny it, bound it or compute with it. */
@@ -5417,7 +5423,10 @@ function withDigits(text) {
 	if (value === null || !isMeasure(reader.rest, value)) return text;
 	return `${value.below === 1n ? String(value.above) : `${value.above}/${value.below}`} ${reader.rest}`.trim();
 }
-/** What may stand behind: a unit, percent, or things that are counted. “One must know” counts nothing. */
+/**
+* Returns true if a number can have this text behind it: a unit, percent, or things that are counted. “One must know”
+* counts nothing.
+*/
 var isMeasure = (rest, { above, below }) => rest === "" || /^(?:percent|per cent|dozen)$/i.test(rest) || readUnit(rest)?.rest === "" || below === 1n && above !== 1n && /^[a-z]{2,}s$/i.test(rest);
 var WordReader = class {
 	#at = 0;
@@ -5601,7 +5610,7 @@ var firstListMark = /^[ \t]*\(?1[.)][ \t]+\S/m;
 function withoutLabels(text) {
 	return (firstListMark.test(text) ? text.replace(listMarks, "") : text).replace(labels, " ");
 }
-/** Whether a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
+/** Returns true if a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
 var isHedged = (text) => /^\W{0,3}(?:text\s*\{\s*)?(?:not|never|less|more|greater|fewer|smaller|larger|under|over|at (?:most|least)|between|either|neither)\b|^\s*\$?\s*(?:[<>≤≥≠]|\\(?:le|ge|leq|geq|ne|neq|lt|gt)(?![a-z]))/i.test(text);
 function withoutThoughts(text) {
 	const [opened, end] = [text.lastIndexOf("<think>"), text.lastIndexOf("</think>")];
@@ -5684,7 +5693,7 @@ function statedLiteral(completion, expected) {
 	if (isFactorial(text)) return null;
 	return kind === "marked" ? onlyNumber(withPoints(text, expected)) : literalIn(text, kind, expected);
 }
-/** Of several numbers in a box none is the answer. */
+/** Returns the only number of a box; of several numbers none is the answer. */
 var onlyNumber = (text) => numbersOf(plainMath(text)).length === 1 ? lastNumber(text) : null;
 function literalIn(text, kind, expected) {
 	const pointed = withPoints(text, expected);
@@ -5968,7 +5977,7 @@ var names = new Set([
 	"infty inf infinity emptyset varnothing ell hbar imath jmath partial nabla aleph wp prime top",
 	"ldots dots cdots R Z N Q C"
 ].join(" ").split(" ").map((name) => `\\${name}`));
-/** They make one name of the letters behind them. */
+/** Commands that make one name of the letters behind them. */
 var prefixes = /* @__PURE__ */ new Set([
 	"\\angle",
 	"\\measuredangle",
@@ -6686,14 +6695,14 @@ var hasWholePower = (tree) => {
 };
 // src/shared/random.ts
 /**
-* The one source of randomness: a counter-based generator (Philox-2×32, 10 rounds; Salmon et al. 2011, "Parallel
-* random numbers: as easy as 1, 2, 3"). A number depends only on (key, counter), so a trajectory's stream can be
-* replayed alone, whatever else was in its batch.
+* Single source of randomness: a counter-based generator (Philox-2×32, 10 rounds; Salmon et al. 2011, "Parallel random
+* numbers: as easy as 1, 2, 3"). A number depends only on (key, counter), so a trajectory's stream can be replayed
+* alone, whatever else was in its batch.
 */
 var MULTIPLIER = 3528905107;
 var WEYL = 2654435769;
 var ROUNDS = 10;
-/** High and low 32 bits of a 32×32-bit product, without BigInt. */
+/** Returns the high and low 32 bits of a 32×32-bit product, without BigInt. */
 function multiplyHigh(a, b) {
 	const aHigh = a >>> 16;
 	const aLow = a & 65535;
@@ -7039,7 +7048,7 @@ function isSameValue(a, b) {
 	return [plainSum(a.re, negative(b.re)), plainSum(a.im, negative(b.im))].map(scaleOf).every((gap) => gap <= largest - agreement);
 }
 // src/rl/answers/sameScalar.ts
-/** Whether two expressions have the same value. */
+/** Compares the values of two expressions. */
 /** `tolerance` as `isNear` has it, where one of the two is a decimal. */
 function isSameScalar(a, b, tolerance) {
 	const isSame = isSameNumber(a, b, tolerance);
@@ -7132,7 +7141,7 @@ function placeOf(tree) {
 	return tree.name === "percent" ? place && quotient(place, whole(100n)) : null;
 }
 // src/rl/answers/sameMath.ts
-/** Whether two mathematical answers say the same: values, lists and sets of them, intervals, matrices, equations. */
+/** Compares two mathematical answers: values, lists and sets of them, intervals, matrices, equations. */
 /** `tolerance` as `isNear` has it, where a decimal is compared. */
 function isSameMath(expected, found, tolerance) {
 	const [a, b] = [withoutSigns(expected), withoutSigns(found)];
@@ -7331,7 +7340,7 @@ function isSameGroup(a, b, tolerance) {
 	return x.items.length === y.items.length && x.items.every((item, i) => isSameMath(item, y.items[i], tolerance));
 }
 var isTuple = ({ open }) => open === "(" || open === "[";
-/** Whether brackets match; a list without brackets may be a set or a tuple. */
+/** Returns true if brackets match; a list without brackets may be a set or a tuple. */
 var areAlike = (a, b) => a.open === "" || b.open === "" || a.open === b.open && a.close === b.close;
 /** 4 stands for {4}. */
 var asGroup = (tree) => {
@@ -7471,7 +7480,9 @@ var choice = (text) => {
 	const bare = text.replace(/^\(\s*([a-zA-Z])\s*\)$/, "$1");
 	return bare.length > 1 && /^[\p{L}\p{M}'’ -]+$/u.test(bare) ? bare.toLowerCase() : bare;
 };
-/** Whether `completion` says what the answer does; `tolerance` as `isNear` has it, where one of them is a decimal. */
+/**
+* Returns true if `completion` says what the answer does; `tolerance` as in `isNear`, where one of them is a decimal.
+*/
 function saysMath(expected, completion, tolerance) {
 	const found = readAnswer(completion);
 	if (found.isHedged && !expected.isHedged) return false;
@@ -7498,7 +7509,10 @@ function namedLists({ literal }, found) {
 var isScaled = ({ math }) => math !== null && !isSame(multiplierOf(math.words[0] ?? "").factor, whole(1n));
 /** Mathematics ignores the sign of a currency before its number. */
 var hasUnit = ({ literal }) => literal?.kind === "number" && literal.unit !== null;
-/** As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals they are not. */
+/**
+* Returns true if both are decimals with a comma and differ. As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals
+* they are not.
+*/
 function isOtherDecimal({ literal }, { text }, tolerance) {
 	const found = literal?.kind === "list" && literal.decimal !== null ? readLiteral(text) : null;
 	return (found?.kind === "number" || found?.kind === "list" && found.decimal !== null) && !isSameLiteral(literal, found, tolerance);
@@ -7518,7 +7532,7 @@ function isSameParsed(expected, found, tolerance) {
 	const tree = isSame(factor, whole(1n)) ? found.tree : inUnit(found.tree, factor);
 	return tree !== null && isSameMath(expected.tree, tree, tolerance);
 }
-/** How many units of the second answer one of the first is; null where they differ in more than that. */
+/** Returns how many units of the second answer one of the first is; null where they differ in more than that. */
 function factorBetween(found, expected) {
 	const [own, other] = [found, expected].map((words) => words.map(unitOf).filter((unit) => unit !== null));
 	const factor = conversion(own[0] ?? null, other[0] ?? null);
@@ -7604,7 +7618,7 @@ var contains = defineReward({
 	}
 });
 var wordCharacter = /[\p{L}\p{N}_]/u;
-/** Whether a text has the words in it, whole: 4 is not contained in 42. */
+/** Returns true if a text has the words in it, whole: 4 is not contained in 42. */
 function holdsWords(text, words) {
 	const breaksWord = (inside, outside) => wordCharacter.test(inside) && wordCharacter.test(outside);
 	for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {
