@@ -39,7 +39,6 @@ export class ConnectionWatch implements Disposable {
     this.#timer = this.isWatching ? setInterval(() => this.look(), lookEveryMs).unref() : null
   }
 
-  /** Number of connections seen. */
   get count(): number {
     return this.#count
   }

@@ -27,7 +27,6 @@ export interface Host extends ObservedStorage, Asking, AsyncDisposable {
   readonly chats: Chats
   /** The model that other programs use. */
   readonly serving: Serving
-  /** Network connections of its processes. */
   readonly connections: ConnectionWatch
   /** Asks a process of its own what a model's tokenizer and chat template make of texts. */
   readonly askText: AskText

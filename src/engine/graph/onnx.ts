@@ -76,7 +76,6 @@ export interface Body {
 export const inputsOf = ({ nodes, own }: Body): InputNode[] =>
   nodes.filter((node): node is InputNode => node.kind === 'input' && !own.has(node))
 
-/** Settings for writing bodies. */
 export interface Writing {
   readonly dialect: Dialect
   /** Model-level names of the inputs that are not called by their own name there. */

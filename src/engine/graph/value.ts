@@ -70,7 +70,6 @@ export interface LoopBody {
   readonly reads: readonly Value[]
   /** Inputs in place of what the turn before handed on. */
   readonly carried: readonly Value[]
-  /** Values handed to the next turn. */
   readonly next: readonly Value[]
   readonly stacked: readonly Value[]
 }

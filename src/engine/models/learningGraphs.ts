@@ -28,7 +28,6 @@ import { type LayerScope, decoderLayer, modelNorm } from './decoder.ts'
 import { type LoraFactors, addReduced, reduceTogether } from './lora.ts'
 import { finalNormNames } from './source.ts'
 
-/** Source of a program's parameters. */
 export interface LayerParameters {
   /** A vector by its path within the layer: `input_layernorm.weight`. */
   weight(path: string): Value

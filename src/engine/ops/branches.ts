@@ -28,11 +28,9 @@ import { outputOf, topologicalOrder } from '../graph/value.ts'
 
 /** A value that turns hand on to each other. */
 export interface Carried {
-  /** Value that the first turn reads. */
   readonly initial: Value
   /** The input by which the body reads it. */
   readonly read: Value
-  /** Value that the next turn reads. */
   readonly next: Value
 }
 

@@ -82,7 +82,6 @@ export interface RoundedRows {
 const FINE_STEPS = 254
 /** A row of zeros is divided by this. */
 const SMALLEST_SCALE = 2 ** -100
-/** Zero point of a byte. */
 const zeroByte = (): Value => cast(constant([128], [1]), 'uint8')
 
 /** max |x| of each row, [N, 1]; of a row of zeros a number that it can be divided by. Without a gradient. x [N, K] f32. */

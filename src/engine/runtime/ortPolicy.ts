@@ -105,7 +105,6 @@ export class OrtPolicy implements Policy {
   readonly replicas: number
   /** Tokens of a micro-batch, in all replicas together, up to which activations are kept. */
   readonly savedTokens: number
-  /** Statistics of the last generation. */
   lastGeneration: GenerationStats | null = null
   readonly #options: OrtPolicyOptions
   readonly #programs: PolicyPrograms

@@ -72,7 +72,6 @@ export const librariesService = (host: Host): Handlers<typeof librariesApi> => {
 
 // Devices: whether they compute rightly, and how fast.
 
-/** News of what is being measured. */
 type Measuring = Extract<SpeedNews, { readonly on: unknown }>
 
 export const devicesHandlers = (host: Host) =>

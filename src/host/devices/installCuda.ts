@@ -55,7 +55,6 @@ export interface CudaPlan {
   readonly downloadBytes: number
   /** Bytes to download in all. */
   readonly totalBytes: number
-  /** Disk space once it is installed. */
   readonly installedBytes: number
   /** Packages with their versions. */
   readonly packages: readonly string[]

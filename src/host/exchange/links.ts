@@ -18,7 +18,6 @@ export interface Quantities {
   /** Trajectories (rows) of an update. */
   readonly perUpdate: number
   readonly updatesPerStep: number
-  /** Steps of the whole run. */
   readonly steps: number
   /** Trajectories (rows) of one backward pass on one device. */
   readonly perDevice: number

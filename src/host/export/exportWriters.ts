@@ -53,7 +53,6 @@ import { compareForWriting, encodeSafetensorsHeader } from '#host/files/safetens
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { addRows, storedDeltas, type WeightDelta } from './loraDelta.ts'
 
-/** Inputs of a format's writer. */
 export interface ExportWork {
   readonly request: ExportRequest
   /** Folder for its files; `scratch` below it may be used for what is not kept. */
@@ -62,7 +61,6 @@ export interface ExportWork {
   readonly base: ModelFolder
   /** The base in f32. */
   readonly source: ModelSource
-  /** Adapter as it was trained. */
   readonly adapter: Adapter
   readonly origin: Provenance
   /** License of the base; null: not stated. */

@@ -34,7 +34,6 @@ export interface Calibrating {
   readonly supervisor: Supervisor
 }
 
-/** Measurements of one config. */
 export interface Calibrated {
   readonly config: RunConfig
   readonly report: CalibrationReport

@@ -14,7 +14,6 @@ export type CalibrationNews =
 export interface CalibrationInput {
   /** Paths are absolute. */
   readonly config: RunConfig
-  /** Folder of prepared weights. */
   readonly cacheDirectory: string
   /** File of this machine's consents to Python. */
   readonly consents: string

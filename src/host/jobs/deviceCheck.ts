@@ -109,7 +109,6 @@ async function memoryOf({ kind }: DevicePlace): Promise<number | null> {
   return meter.read(kind)?.totalBytes ?? null
 }
 
-/** End of a process. */
 interface Ending {
   /** Problem, in sentences. */
   problem: string | null

@@ -73,7 +73,6 @@ export interface Teaching {
   readonly interpreter?: string | null
   /** Answers that earn less, or nothing, are left out; null: none is. */
   readonly minReward: number | null
-  /** Name of the new data set. */
   readonly name: string
   /** Origin of its rows, in words. */
   readonly origin: string

@@ -42,7 +42,6 @@ export interface Candidate {
   readonly logprob: number
 }
 
-/** Answer of a judge. */
 export interface JudgeAnswer {
   readonly text: string
   /** null where they are not needed. */

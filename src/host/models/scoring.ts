@@ -93,7 +93,6 @@ interface SequenceInput {
   readonly coefficients: readonly Float64Array[] | null
 }
 
-/** Limits of the model. */
 interface SequenceLimits {
   readonly vocabSize: number
   readonly contextLength: number

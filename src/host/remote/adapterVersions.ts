@@ -31,7 +31,6 @@ interface Version {
   readonly folder: string
   /** Rollouts that use it now. */
   users: number
-  /** Loading under way, by server. */
   readonly reloading: Map<RolloutServer, Promise<void>>
 }
 

@@ -142,7 +142,6 @@ export class Serving implements AsyncDisposable {
     })
   }
 
-  /** Handles the death of its process. */
   #lost(served: Served, error: Error): void {
     if (this.#served !== served) return
     this.#change(() => {

@@ -16,7 +16,6 @@ export interface DataSetVersionRecord {
   readonly id: string
   readonly dataSetId: string
   readonly directory: string
-  /** Number of rows. */
   readonly rows: number
   /** Facts on the columns, JSON. */
   readonly columns: unknown

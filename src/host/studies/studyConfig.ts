@@ -32,7 +32,6 @@ export interface StudyVerdict extends Omit<NewStudy, 'parallel'> {
   /** Config with defaults from the settings filled in. */
   readonly config: StudyConfig
   readonly firstTrial: Trial | undefined
-  /** Verdict on the first trial. */
   readonly first: RunVerdict & { readonly config: RunConfig }
   /** Trials that begin anew and steps of all, as far as the file tells: a budget of tokens or hours may end it before. */
   readonly trials: number

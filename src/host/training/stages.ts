@@ -13,7 +13,6 @@ import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import type { AdapterStart } from './adapterStart.ts'
 import { stopIdsOf } from '#host/models/completing.ts'
 
-/** Start of training from a checkpoint. */
 export interface TrainingStart {
   readonly checkpoint: Checkpoint
   /** The checkpoint is another run's. */

@@ -54,7 +54,6 @@ const line = z.discriminatedUnion('type', [
   trialResult.extend({ type: z.literal('result') }),
 ])
 
-/** Log of the study so far. */
 export interface StudyLog {
   /** Ids of runs, by trial. */
   readonly runs: ReadonlyMap<number, string>

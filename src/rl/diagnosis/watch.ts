@@ -23,7 +23,6 @@ export class RunWatch {
   #heldOutPrompts: string[] = []
   #checkpoints: number[] = []
   #step = 0
-  /** Number of steps planned. */
   #steps = Infinity
   #nextLook = 1
   #soundUntil: number | null = null

@@ -8,7 +8,6 @@ type Settings = Readonly<Record<string, string | number | boolean>>
 export interface RowSettings {
   /** Settings of the environment, with its defaults. */
   readonly known: Settings
-  /** Settings of the run. */
   readonly settings: Settings
   /** Setting → column of the row. */
   readonly fromRow: Readonly<Record<string, string>>

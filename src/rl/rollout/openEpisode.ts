@@ -73,10 +73,8 @@ export type EpisodeNews =
       readonly number: number
       readonly completions: readonly ToldCompletion[]
     }
-  /** Answer of a tool. */
   | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
   | { readonly type: 'printed'; readonly lines: readonly string[] }
-  /** Failure of the episode's code. */
   | ({ readonly type: 'failed' } & RewardFault['failure'])
 
 /** A completion as the workflow code receives it. */

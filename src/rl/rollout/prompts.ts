@@ -25,7 +25,6 @@ export interface Prompt extends PromptRow {
   readonly ids: Int32Array
 }
 
-/** Turns rows into prompts. */
 export interface PromptEncoder {
   readonly form: PromptForm
   /** Column with the descriptions of functions that the model may call; null or absent: none are offered. */

@@ -115,7 +115,6 @@ export interface WorkflowOutcome {
   readonly metrics: Readonly<Record<string, number>>
 }
 
-/** Trajectory before it is scored. */
 export type UnscoredTrajectory = Omit<Trajectory, 'reward' | 'turnRewards' | 'tokenRewards'>
 
 /** The initial values: nothing has been computed or compared yet. */

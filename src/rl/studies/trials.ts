@@ -4,7 +4,6 @@ import type { Fitness, Search, Trial, TrialResult } from '#shared/studies.ts'
 
 export interface StudySubject<Kind = Search> {
   readonly search: Kind
-  /** Seed of the config. */
   readonly seed: number
   /** Length of a trial that trains to its end. */
   readonly steps: number

@@ -139,7 +139,6 @@ function fixtureSamples(data: ProjectData): RewardInput[] {
 /** A file's path in the project and its content. */
 export type ProjectFiles = Readonly<Record<string, string | Uint8Array>>
 
-/** Content for the tool's files. */
 export interface ProjectParts {
   readonly run: RunConfig
   readonly data: ProjectData
