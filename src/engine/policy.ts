@@ -75,7 +75,7 @@ export interface SamplingOptions {
   readonly stopIds: readonly number[]
   /** Generation ends when the decoded completion contains any of these. */
   readonly stopStrings: readonly string[]
-  /** So many of the most probable ids are reported beside each chosen one; 0 if absent. */
+  /** Number of most probable ids reported beside each chosen one; 0 if absent. */
   readonly topLogprobs?: number
 }
 

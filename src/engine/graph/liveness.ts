@@ -11,7 +11,7 @@ import { outputOf, type Dtype, type OpNode, type Value } from './value.ts'
 export type Lengths = Readonly<Record<string, number>>
 
 export interface ProgramMemory {
-  /** Bytes of what is fed, which is there from beginning to end. */
+  /** Bytes of the inputs, which exist from beginning to end. */
   readonly inputBytes: number
   /** Most bytes of results and intermediate values that exist at once. */
   readonly workingBytes: number
@@ -36,7 +36,7 @@ const GRANULE = 256
 /** Results that are their first input under another shape. */
 const aliases = new Set(['Reshape', 'Flatten', 'Identity'])
 
-/** Operators that may write over an input of the same size that nobody reads after them. */
+/** Operators that may write over an input of the same size, if nobody reads it after them. */
 const inPlace = new Set([
   ...['Add', 'Sub', 'Mul', 'Div', 'Neg', 'Abs', 'Exp', 'Log', 'Sqrt', 'Reciprocal'],
   ...['Tanh', 'Sigmoid', 'Erf', 'Softmax'],
@@ -68,7 +68,7 @@ export function inputsAndOutputs(program: Program): {
   return { inputs: namedInputs(body), outputs: new Map(Object.entries(program)) }
 }
 
-/** Several nodes may read one input, each by a node of its own. */
+/** Returns the inputs by name; several nodes may read one input, each by a node of its own. */
 const namedInputs = (body: Body): ReadonlyMap<string, Value> =>
   new Map(inputsOf(body).map((node) => [node.name, outputOf(node)]))
 
@@ -188,7 +188,7 @@ const broadcasting = new Set(['Add', 'Sub', 'Mul', 'Div'])
 interface Buffer {
   /** The value that it was allocated for. */
   readonly first: Value
-  /** Steps between which it is there. */
+  /** First and last step between which it exists. */
   readonly from: number
   to: number
   /** Reads that are still to come. */
@@ -243,7 +243,7 @@ class Allocation {
     this.#buffers.set(made, buffer)
   }
 
-  /** A buffer that is there already and becomes the result's. */
+  /** Returns an existing buffer that can become the result's. */
   #serving({ type, reads }: Step, made: Value): Buffer | undefined {
     if (this.#results.has(made)) return undefined
     if (aliases.has(type)) return reads[0] && this.#buffers.get(reads[0])
@@ -271,7 +271,7 @@ class Allocation {
   }
 }
 
-/** The most bytes that are there at one step. */
+/** Returns the most bytes that exist at one step. */
 function largestSum(buffers: readonly Buffer[], steps: number, lengths: Lengths): number {
   const changes = new Float64Array(steps + 2)
   for (const { first, from, to } of buffers) {

@@ -28,7 +28,7 @@ export interface OnnxModel {
   readonly outputs: readonly string[]
   /** Weights that are fed beside the inputs, where the dialect says so. */
   readonly fedWeights: readonly WeightNode[]
-  /** The one folder that holds all external data; null when there is none. */
+  /** Single folder that holds all external data; null when there is none. */
   readonly externalFolder: string | null
 }
 
@@ -47,7 +47,7 @@ export interface Dialect {
 
 export const cpuDialect: Dialect = { extended: true, feedsWeights: false }
 
-/** Writes what is needed to compute `outputs`; inputs that nothing reads are left out. */
+/** Writes everything needed to compute `outputs`; inputs that nothing reads are left out. */
 export function writeOnnx(name: string, outputs: Program, dialect = cpuDialect): OnnxModel {
   const body = bodyOf(outputs, '', { dialect, inputNames: new Map() })
   return finishModel(
@@ -61,7 +61,7 @@ export function writeOnnx(name: string, outputs: Program, dialect = cpuDialect):
   )
 }
 
-/** The nodes of one program and what its values are called. */
+/** Nodes of one program, and the names of its values. */
 export interface Body {
   readonly nodes: readonly Node[]
   readonly names: Names

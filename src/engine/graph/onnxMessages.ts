@@ -1,4 +1,6 @@
-/** The messages of onnx.proto that a graph is made of, one function each. Field numbers are those of onnx.proto. */
+/**
+ * Builds the messages of onnx.proto that a graph consists of, one function each. Field numbers are those of onnx.proto.
+ */
 import { basename } from 'node:path'
 import type { Shape } from './shape.ts'
 import { resolve } from './substitute.ts'

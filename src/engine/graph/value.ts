@@ -68,7 +68,7 @@ export interface LoopBody {
   readonly turn: Value
   /** Inputs in place of the values around the loop. */
   readonly reads: readonly Value[]
-  /** Inputs in place of what the turn before handed on. */
+  /** Inputs that stand for the values the previous turn handed on. */
   readonly carried: readonly Value[]
   readonly next: readonly Value[]
   readonly stacked: readonly Value[]
@@ -101,12 +101,15 @@ export interface VjpArguments<N extends OpNode | CompositeNode> {
   readonly cotangents: readonly (Value | null)[]
 }
 
-/** ∂loss/∂input of each input; null where there is none. A broadcast input may get the broadcast shape: the walk sums it back. */
+/**
+ * ∂loss/∂input of each input; null where there is no gradient. A broadcast input may get the broadcast shape: the walk
+ * sums it back.
+ */
 export type VjpRule<N extends OpNode | CompositeNode> = (args: VjpArguments<N>) => readonly (Value | null)[]
 
 /** An operator. `vjp` is a rule, or a sentence that says why there is no gradient. */
 export interface Op {
-  /** Our name, unique in the registry. */
+  /** Name in Turnwise, unique in the registry. */
   readonly name: string
   /** ONNX operator type and domain. */
   readonly type: string
@@ -162,7 +165,7 @@ export interface LoopRequest {
   /** [1] i64 */
   readonly turns: Value
   readonly reads: readonly Value[]
-  /** The first state of what turns hand on to each other. */
+  /** First state of the values that turns hand on to each other. */
   readonly initial: readonly Value[]
   /** A turn, from its number ([] i64), the values read and the state handed on. */
   readonly body: (
@@ -188,7 +191,7 @@ export function loop({ turns, reads, initial, body }: LoopRequest): {
   return { last: outputs.slice(0, initial.length), stacked: outputs.slice(initial.length) }
 }
 
-/** The loop over a body that is there already. */
+/** Loops over an existing body. */
 export function repeat(inputs: readonly Value[], body: LoopBody): readonly Value[] {
   const stacked = body.stacked.map(({ dtype, shape }) => ({ dtype, shape: ['turns', ...shape] }))
   return finish({ kind: 'loop', inputs, body }, [...body.next, ...stacked]).outputs

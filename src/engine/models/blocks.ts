@@ -82,7 +82,7 @@ export const slicedRowsName = (weight: string): string => `${rowsName(weight)}, 
 export interface RowWeight {
   readonly values: TensorLocation
   readonly scales: TensorLocation
-  /** Absent in what is only there for rollouts. */
+  /** Absent in a source used for rollouts alone. */
   readonly plain: TensorLocation | undefined
 }
 

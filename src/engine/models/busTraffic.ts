@@ -95,7 +95,7 @@ export function busTraffic(request: MemoryRequest, plan: Cut): BusTraffic {
 
 type Cut = Pick<DevicePlan, 'tokens' | 'length' | 'segments'>
 
-/** Programs of one layer in place of those of a micro-batch, and how many layers these have. */
+/** Returns the programs of one layer in place of those of a micro-batch, and the number of these layers. */
 function runsOf(
   request: MemoryRequest,
   segments: Cut['segments'],

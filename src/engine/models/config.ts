@@ -82,7 +82,7 @@ export interface ModelNames {
   readonly positions: string | null
   /** `model.layers.`, in front of a layer's number. */
   readonly layers: string
-  /** Without `.weight`. */
+  /** Name without `.weight`. */
   readonly finalNorm: string
   /** Output head, where it is not tied to the embedding. */
   readonly head: string

@@ -19,7 +19,7 @@ export interface LayerScope {
   vector(path: string): Value
   /** Linear layer with its bias and adapter, if any. */
   linear(name: LinearName, x: Value): Value
-  /** Rotary position embedding of so many heads in the last axis. */
+  /** Rotates `heads` heads in the last axis by their positions. */
   rotate(x: Value, heads: number): Value
   /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */
   attend(q: Value, k: Value, v: Value): Value

@@ -75,7 +75,7 @@ export interface DevicePlan {
   readonly rowBytes: number
   /** Rows that may decode together. */
   readonly rows: number
-  /** Weights, learning and what is set aside. */
+  /** Total of weights, learning and what is set aside. */
   readonly totalBytes: number
 }
 
@@ -87,7 +87,7 @@ export class DeviceMemory {
   readonly #programs = new Map<string, (lengths: Lengths) => ProgramMemory>()
   readonly weightBytes: number
   readonly adapterBytes: number
-  /** Same as `updateBytes` of `DevicePlan`. */
+  /** Bytes as in `updateBytes` of `DevicePlan`. */
   readonly updateBytes: number
 
   constructor(request: MemoryRequest) {
@@ -161,7 +161,7 @@ type ProgramKind = 'head' | 'forward' | 'backward' | 'score' | 'learn'
 
 const totalOf = ({ inputBytes, workingBytes }: ProgramMemory): number => inputBytes + workingBytes
 
-/** Frozen tensors that learning reads and those that generation reads, on a device of this kind. */
+/** Returns the frozen tensors that learning reads and those that generation reads, on a device of this kind. */
 function readingOf(source: ModelSource, kind: DeviceKind): [FrozenTensors, DeviceWeights] {
   if (!holdsTensors({ kind }))
     return [frozenTensors(source), generationWeights(source, { rounded: false, isOneRow: true })]

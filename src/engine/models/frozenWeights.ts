@@ -221,7 +221,7 @@ function exactMatrix(name: string, location: TensorLocation): Value {
 const dequantized = (name: string, stored: BlockWeight, inputs: number): Value =>
   withoutPadding(dequantize(blockValues(name, stored)), inputs)
 
-/** The last block of a row may be longer than what is left of it. */
+/** Removes the padding: the last block of a row may extend beyond its end. */
 function withoutPadding(whole: Value, inputs: number): Value {
   const padding = (whole.shape[1] as number) - inputs
   return padding === 0 ? whole : (splitSizes(whole, 1, [inputs, padding])[0] as Value)

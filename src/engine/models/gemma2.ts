@@ -38,7 +38,7 @@ export const gemma2 = {
   },
 } as const satisfies Architecture
 
-/** Both spellings of the activation. */
+/** Activation functions under both of their config names. */
 export const gemmaActivation = {
   hidden_act: 'gelu_pytorch_tanh',
   hidden_activation: 'gelu_pytorch_tanh',

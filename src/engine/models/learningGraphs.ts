@@ -36,7 +36,7 @@ export interface LayerParameters {
   readonly adapter: ReadonlyMap<LinearName, LoraFactors>
   /** True if adapters read their inputs through dropout masks, which are then graph inputs. */
   readonly drops?: boolean
-  /** Tells the layers of one graph apart, where it has several. */
+  /** Names the inputs of a layer, where one graph has several layers. */
   readonly inputName?: (name: string) => string
   /** Graph inputs whose gradients the backward program returns, as `gradient of NAME`. */
   readonly trained: readonly Value[]
@@ -127,7 +127,7 @@ function partInputs({ heads, kvHeads }: ModelConfig, window: number) {
   return { queryMap, keyMap, masks }
 }
 
-/** Cosines and sines of a rotary embedding at so many positions. */
+/** Cosines and sines of a rotary embedding, one row per position. */
 export function rotaryInputs({ ropes }: ModelConfig, rope: number, positions: Dim) {
   const half = (ropes[rope] as RopeConfig).inverseFrequencies.length
   const { cos, sin } = rotaryNames(rope)
@@ -201,7 +201,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
   }
 }
 
-/** Several linears read the same x. */
+/** Rounds each x once, since several linears read the same one. */
 function roundedOnce(): (x: Value) => RoundedRows {
   const known = new Map<Value, RoundedRows>()
   return (x) => {
@@ -362,7 +362,7 @@ export const valueHeadNames = { weight: 'v_head.summary.weight', bias: 'v_head.s
 export interface ValueHeadPrograms {
   /** `value` [N, 1] from `hidden` [N, D], `value weight` [1, D] and `value bias` [1]. */
   readonly forward: Program
-  /** Their gradients, given ∂loss/∂value of each token as `value coefficients` [N, 1]. */
+  /** Backward pass: gradients of the parameters, given ∂loss/∂value of each token as `value coefficients` [N, 1]. */
   readonly backward: Program
 }
 

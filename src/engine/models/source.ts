@@ -35,7 +35,7 @@ export interface TensorLocation {
   readonly dtype: TensorDtype | QuantizedDtype
   /** The shape as it is computed with. */
   readonly shape: readonly number[]
-  /** Absent: the bytes are the tensor's. */
+  /** Difference between bytes and tensor; absent: the bytes are the tensor's. */
   readonly arrangement?: Arrangement
 }
 

@@ -69,7 +69,7 @@ export function drawnBlock(blocks: Value, uniforms: Value, leftOut?: LeftOut): V
   return concat([row, number, before, total], 1)
 }
 
-/** Sums of blocks anew without what is left out of them: the difference would be rounding where little remains. */
+/** Sums blocks again without the ids left out: subtracting them would leave only rounding where little remains. */
 function sumsWithout(sums: Value, blocks: Value, { blocks: numbers, kept }: LeftOut): Value {
   const remaining = reduceSum(mul(rowsOf(blocks, numbers), kept), [-1])
   return withElements(sums, numbers, reshape(remaining, numbers.shape))

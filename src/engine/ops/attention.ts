@@ -61,7 +61,7 @@ export function attentionWeights(
   return { weights: softmax(masked(capped)), bent }
 }
 
-/** Gradients from that of what was mixed; `scores`: of the scores that the mask is added to. */
+/** Computes the gradients from that of the mixed values; `scores`: gradient of the scores that the mask is added to. */
 export function attentionGradients(
   { queries, keys, values, scores: { scale: alpha } }: Attended,
   { weights, bent }: AttentionWeights,

@@ -23,7 +23,9 @@ export interface BlockLimits {
   readonly rows: number
 }
 
-/** Up to 1,024 tokens a quarter of a sequence is no larger than a block (docs/performance.md). */
+/**
+ * Limits measured as best: up to 1,024 tokens a quarter of a sequence is no larger than a block (docs/performance.md).
+ */
 export const defaultBlocks: BlockLimits = { longerThan: 1_024, rows: 256 }
 
 /** Starts of the blocks of the positions `from` ≤ i < `end`. */

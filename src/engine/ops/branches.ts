@@ -150,7 +150,7 @@ function distinctNames(programs: readonly (Program | LoopProgram)[]): Map<Node, 
   return new Map(inputs.map((node) => [node, isOne(node.name) ? node.name : `${node.name}, ${kindOf(node)}`]))
 }
 
-/** All that is computed of it. */
+/** Lists all values that are computed in it. */
 export const valuesOf = ({ turns, carried, goesOn, stacked }: LoopProgram): Value[] => [
   turns,
   goesOn,

@@ -181,7 +181,7 @@ export function split(x: Value, axis: number, count: number): readonly Value[] {
   return apply(splitOp, [x], { axis: int(at), num_outputs: int(count) }, types)
 }
 
-/** Parts of the given lengths along an axis, which they must fill. */
+/** Splits along an axis into parts of the given lengths, which must fill it. */
 export function splitSizes(x: Value, axis: number, lengths: readonly number[]): readonly Value[] {
   const at = axisIndex(axis, x.shape.length)
   if (lengths.reduce((total, length) => total + length, 0) !== x.shape[at]) {

@@ -63,7 +63,7 @@ export function initialState(
 /** The smallest normal number of f32. */
 export const LEAST_F32 = 2 ** -126
 
-/** Rounds to f32 as devices do: what is smaller than a normal number is zero. */
+/** Rounds to f32 as devices do: anything smaller than a normal number becomes zero. */
 export function f32(value: number): number {
   const rounded = Math.fround(value)
   return Math.abs(rounded) < LEAST_F32 ? 0 * rounded : rounded

@@ -104,7 +104,7 @@ export function defaultDevice(): Device {
   return { kind: 'cpu', threads: defaultThreads(), deviceId: 0 }
 }
 
-/** Every kind of device, tried for real one after the other; takes tens of milliseconds. */
+/** Tests every kind of device, one after the other, by running on it; takes tens of milliseconds. */
 export async function availableDevices(): Promise<DeviceReport[]> {
   const reports: DeviceReport[] = []
   for (const kind of deviceKinds) reports.push(await report(kind))

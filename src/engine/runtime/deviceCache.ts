@@ -16,7 +16,7 @@ const LATEST_SLOTS = 32
 /** Origin of the tensors in the slots of a cache that is put together. */
 export type CachePart = 'past' | 'latest' | 'incoming'
 
-/** All that are put together. */
+/** Parts of the cache that are put together. */
 export const cacheParts: readonly (readonly CachePart[])[] = [
   ['past'],
   ['past', 'latest'],

@@ -258,7 +258,7 @@ export class DeviceParameters implements ParameterHome {
   }
 }
 
-/** The tensors of an adapter; they are given back when it is forgotten and nobody uses them any more. */
+/** Tensors of an adapter; they are released when the adapter is forgotten and nobody uses them any more. */
 class SharedAdapter {
   readonly #feeds: Readonly<Record<string, Feed>>
   #users = 0

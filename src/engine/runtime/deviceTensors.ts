@@ -77,7 +77,7 @@ export class DeviceTensors implements TensorHome, FedWeights {
     return this.#copy('float32', floats(data, dims))
   }
 
-  /** Masks and tables; what is small is fed as it is. */
+  /** Uploads masks and tables; small ones are fed as they are. */
   async hold(feeds: HeldFeeds['feeds']): Promise<HeldFeeds> {
     const held: Record<string, Feed> = {}
     const dispose = () => Object.values(held).forEach(release)
@@ -161,7 +161,7 @@ function uploadType(dtype: Dtype): UploadType {
   throw new Error(`Weights of ${dtype} are not held on a device.`)
 }
 
-/** Made out of the input: of the mere input, the runtime would hand back the host's own memory. */
+/** Returns a computed copy of the input: the mere input would be handed back in the host's own memory. */
 function copied(type: UploadType, axes: readonly string[]): Value {
   if (type === 'uint8')
     return concat([input('x', 'uint8', axes), input('nothing', 'uint8', ['none', ...axes.slice(1)])], 0)
@@ -187,7 +187,7 @@ const nothing = (): void => undefined
 
 const ONE = floats(Float32Array.of(1), [1])
 
-/** Gives a device's memory back; one of the host is left to the collector. */
+/** Releases the memory of a tensor on a device; one of the host is left to the collector. */
 export function release(tensor: Feed): void {
   if (tensor.location === 'gpu-buffer') tensor.dispose()
 }

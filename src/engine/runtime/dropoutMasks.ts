@@ -74,7 +74,7 @@ export class DropoutMasks {
     this.#buffers = linearsByInput.map(() => new Float32Array(0))
   }
 
-  /** The masks of a micro-batch; feeds of one layer are valid until those of another are asked for. */
+  /** Returns the masks of a micro-batch; feeds of one layer are valid until those of another are requested. */
   of(sequences: readonly TokenSequence[], { update, occurrences }: DropoutPlace): LayerMasks {
     const keyed = sequences.map((sequence, row): KeyedSequence => ({
       tokens: usedLength(sequence),

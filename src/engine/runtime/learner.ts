@@ -25,7 +25,9 @@ import { ValueHeadRunner } from './valueHead.ts'
 export interface LearnerOptions extends LearningProgramOptions {
   /** Seed of the dropout masks; read only where the adapter has dropout. */
   readonly seed?: number
-  /** Up to this many tokens, activations are kept for the backward pass (faster); above, layers are recomputed. */
+  /**
+   * Number of tokens up to which activations are kept for the backward pass (faster); above it, layers are recomputed.
+   */
   readonly savedTokens: number
   /** Upper limit, in bytes, of the logits that exist at once. */
   readonly chunkBytes: number

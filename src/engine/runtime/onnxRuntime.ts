@@ -1,6 +1,6 @@
 /**
- * The one place that loads ONNX Runtime: quietly, whoever started the process, and from the folder of the CUDA library where
- * one is installed.
+ * Loads ONNX Runtime, which happens here alone: quietly, whatever started the process, and from the folder of the CUDA
+ * library where one is installed.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -37,7 +37,7 @@ export interface DecodeStepOptions {
   readonly adapter: (role: AnsweringRole) => AdapterParameters
 }
 
-/** Packing takes the time of so many tokens. */
+/** Time of packing, as a number of tokens. */
 const PACKING_TOKENS = 256
 /** Above this batch size, packed weights bring no speed-up. */
 const PACKED_ROWS = 8
@@ -89,7 +89,7 @@ interface Compiled extends Disposable {
   ): Promise<Record<string, Float32Array>>
 }
 
-/** Both programs in one session where they share mapped weights; else one that serves for any number of rows. */
+/** Compiles both programs in one session where they share mapped weights; else one that serves any number of rows. */
 async function compile(options: DecodeStepOptions, form: WeightForm): Promise<Compiled> {
   const { source, lora, device, precision, sharesPrompts } = options
   const rounded = precision === 'int8'

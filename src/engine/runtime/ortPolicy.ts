@@ -45,7 +45,7 @@ export interface OrtPolicyOptions extends LearningMemoryOptions {
   readonly loraSeed: number
   /** Starting values of the actor; fresh if absent. */
   readonly adapter?: readonly NamedTensor[]
-  /** Starting values of the reference, or the base without an adapter; those of the actor if absent. */
+  /** Starting values of the reference, or `base` for the base without an adapter; the actor's if absent. */
   readonly reference?: readonly NamedTensor[] | 'base'
   /** A critic with an adapter of its own on the same base and a value head, both fresh; none if absent. */
   readonly critic?: boolean
@@ -307,7 +307,7 @@ export class OrtPolicy implements Policy {
     return adapter.tensors()
   }
 
-  /** Takes an adapter's values, such as those of a checkpoint. */
+  /** Restores an adapter's values, such as those of a checkpoint. */
   restoreAdapter(role: AdapterRole, tensors: readonly NamedTensor[]): void {
     const { values } = this.#adapter(role).load(tensors)
     this.#programs.parameters.changed(values)
@@ -318,20 +318,23 @@ export class OrtPolicy implements Policy {
     return this.#trained.requireCritic().head.get()
   }
 
-  /** Takes a value head's numbers, such as those of a checkpoint. Errors: AppError 'adapter/invalid' on another width. */
+  /**
+   * Restores a value head's numbers, such as those of a checkpoint. Errors: AppError 'adapter/invalid' on another
+   * width.
+   */
   restoreValueHead(head: ValueHead): void {
     this.#trained.requireCritic().head.load(head)
   }
 
   /**
-   * A copy of what was accumulated since the last update, under the adapter's names; the critic's also with those of
+   * Copies the gradients accumulated since the last update, under the adapter's names; the critic's also with those of
    * its value head, `valueHeadNames`.
    */
   gradientTensors(role: 'actor' | 'critic' = 'actor'): Promise<NamedTensor[]> {
     return this.#trained.gradientTensors(role)
   }
 
-  /** A copy of what the optimizer remembers; the layout is that of `TrainedParameters`. */
+  /** Copies the optimizer's state; the layout is that of `TrainedParameters`. */
   optimizerState(): Promise<OptimizerState> {
     return this.#trained.optimizerState()
   }
@@ -352,8 +355,8 @@ const costOf = (sequences: readonly TokenSequence[], shares: boolean): number =>
   prefixTree(sequences, shares).tokens
 
 /**
- * Indices of sequences scored together, of so many tokens: those that begin alike, and similar lengths, so that little of
- * the attention block is padding.
+ * Returns batches of sequences to score together, as indices, at most `limit` tokens each: sequences that begin alike,
+ * and similar lengths, so that little of the attention block is padding.
  */
 function scoringBatches(sequences: readonly TokenSequence[], limit: number): number[][] {
   const lengths = sequences.map(usedLength)

@@ -285,7 +285,7 @@ function forEachAction(
 const [LEAST, MOST] = [512, 2048]
 /** Numbers of a layer's widest activation that stay near one core: 4 MB. */
 const NEAR_CORE = 1 << 20
-/** More would cost more memory than their speed is worth. */
+/** Most replicas; more would cost more memory than their speed is worth. */
 const MAX_REPLICAS = 4
 
 /** Micro-batches that are learned from at once, each by an equal part of the threads: a divisor of their number. */

@@ -29,7 +29,7 @@ export interface ParameterHome extends Disposable {
   clear(gradients: Float32Array): void
 }
 
-/** Everything is in the host's arrays. */
+/** Keeps everything in the host's arrays. */
 export class HostParameters implements ParameterHome {
   readonly #slots: readonly (readonly [string, ReturnType<typeof loraSlots>[number]])[]
 

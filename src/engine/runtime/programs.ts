@@ -33,7 +33,7 @@ export interface Programs extends Disposable {
   run(name: string, feeds: Feeds, want?: readonly string[]): Promise<Feeds>
 }
 
-/** Each program in a session of its own, opened when it is first run. All its outputs are always asked for. */
+/** Keeps each program in a session of its own, opened when it is first run. All its outputs are always requested. */
 export class SeparatePrograms implements Programs {
   readonly #definitions: ProgramDefinitions
   readonly #device: Device
@@ -73,7 +73,7 @@ export class SeparatePrograms implements Programs {
   }
 }
 
-/** All programs in one session, which is opened for the first run: the weights are on the device once. */
+/** Keeps all programs in one session, which is opened for the first run: the weights are on the device once. */
 export class ResidentPrograms implements Programs {
   readonly #open: () => Promise<ProgramSet>
   readonly #set = new OnDemand<ProgramSet>()
@@ -99,7 +99,7 @@ export class ResidentPrograms implements Programs {
   }
 }
 
-/** Programs that can be made anew, cut in another way: whoever runs them by name keeps this. */
+/** Programs that can be made again, cut in another way; callers that run them by name keep this object. */
 export class CutPrograms implements Programs {
   readonly #make: (segments: readonly Segment[]) => Programs
   #current: Programs

@@ -68,7 +68,7 @@ export class Replica implements LearningWorker {
   /** Array in which this replica's gradients add up, in place of the task's own; null to use that of the task. */
   readonly #gradients: Float32Array | null
   #task: Task | null = null
-  /** Why the thread is gone. */
+  /** Reason for the end of the thread; null while it runs. */
   #end: AppError | null = null
 
   constructor(options: LearnerOptions, gradients: Float32Array | null) {
@@ -187,5 +187,5 @@ export class Replica implements LearningWorker {
   }
 }
 
-/** Without what a caller's rows hold beside it. */
+/** Returns a sequence without the other fields that a caller's rows may have. */
 const bare = ({ ids, actionMask }: TokenSequence): TokenSequence => ({ ids, actionMask })

@@ -56,7 +56,7 @@ export interface ResidentStepOptions {
   readonly repetition: Repetition
 }
 
-/** Behind every position: what is not filled is never seen. */
+/** Position of unfilled slots, behind every other: they are never seen. */
 const UNFILLED = 2 ** 24
 
 export class ResidentStep implements DecodeStep {

@@ -42,7 +42,7 @@ interface RowHistory {
   readonly generated: number
 }
 
-/** Lowest id among the largest values; −1 when there is none above minus infinity. */
+/** Returns the lowest id among the largest values; −1 when there is none above minus infinity. */
 function argmax(values: Float64Array): number {
   let [best, largest] = [-1, -Infinity]
   for (let id = 0; id < values.length; id++) {

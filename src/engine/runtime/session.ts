@@ -165,7 +165,7 @@ export class Session {
     return Object.fromEntries(want.map((name) => [name, results[name]?.data as Float32Array]))
   }
 
-  /** The same as tensors; those of `kept` are on the device and belong to the caller, who disposes them. */
+  /** Returns the outputs as tensors; those of `kept` are on the device and belong to the caller, who disposes them. */
   async runTensors(
     feeds: Readonly<Record<string, Feed>>,
     want: readonly string[] = this.#outputs,

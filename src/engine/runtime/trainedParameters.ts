@@ -18,7 +18,7 @@ export interface TrainedParametersOptions {
   readonly home: ParameterHome
 }
 
-/** Flat arrays as what learning reads and adds to. */
+/** Returns flat arrays in the form that learning reads and adds to. */
 export function learningTargets(
   { config, lora, critic }: Pick<TrainedParametersOptions, 'config' | 'lora' | 'critic'>,
   flat: FlatParameters,
@@ -146,7 +146,7 @@ export class TrainedParameters implements LearningTargets {
     }
   }
 
-  /** A copy of what was accumulated since the last update; the critic's with those of its value head. */
+  /** Copies the gradients accumulated since the last update; the critic's with those of its value head. */
   async gradientTensors(role: GroupName): Promise<NamedTensor[]> {
     for (const { arrays, home } of this.#parts) await home.fetch(arrays.gradients)
     if (role === 'actor') return this.actor.adapter.tensors(this.actor.gradients)
@@ -159,7 +159,7 @@ export class TrainedParameters implements LearningTargets {
     return this.critic
   }
 
-  /** A copy of what the optimizer remembers. */
+  /** Copies the optimizer's state. */
   async optimizerState(): Promise<OptimizerState> {
     for (const { arrays, home } of this.#parts) {
       await home.fetch(arrays.first)

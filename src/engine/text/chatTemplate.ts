@@ -110,8 +110,7 @@ function parse(given: string, where: string): readonly Node[] {
   }
 }
 
-/** The templates by their names; a single one is called "default". */
-/** Sources by name; the usual one is called `default`. Errors: `tokenizer/invalid`. */
+/** Returns the templates by name; a single one, or the usual one, is called `default`. Errors: `tokenizer/invalid`. */
 export function namedTemplates({
   templateFile,
   additionalTemplates,
@@ -164,7 +163,7 @@ function withReasoning(message: unknown): unknown {
   return reasoning === undefined ? message : { thinking: reasoning, ...message, reasoning_content: reasoning }
 }
 
-/** Stands at the end of the message to continue; no template writes it by itself. */
+/** Mark at the end of the message to continue; no template writes it by itself. */
 const endMark = 'END-OF-THE-MESSAGE-TO-CONTINUE '
 
 /** Cuts what the template wrote after the last message, as transformers' `continue_final_message` does. */
@@ -184,7 +183,10 @@ function upToFinalContent(
   return text.startsWith(endMark, end) ? text.slice(0, end) : strip(text.slice(0, end), null, 'right')
 }
 
-/** Both texts are as someone else made them: the search for a long one in a long one could take hours. */
+/**
+ * Returns true if a text contains a part. Both may be of any length and content: the search for a long one in a long
+ * one could take hours.
+ */
 function holds(text: string, part: string, where: string): boolean {
   try {
     return metered(() => (chargeSearch(text, part), text.includes(part)))

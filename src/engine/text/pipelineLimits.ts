@@ -10,7 +10,7 @@ const limits = { depth: 24, nodes: 4096, patternLength: 20_000, growth: 4096, te
 
 const stages = ['normalizer', 'pre_tokenizer', 'post_processor', 'decoder'] as const
 
-/** Why the pipeline of a tokenizer.json must not be run, as half a sentence; null when it may. */
+/** Returns the reason why the pipeline of a tokenizer.json must not be run, as half a sentence; null when it may. */
 export function pipelineFault(json: Readonly<Record<string, unknown>>): string | null {
   for (const stage of stages) {
     const survey = surveyStage(json[stage])
@@ -25,7 +25,7 @@ interface Survey {
   growth: number
 }
 
-/** Visits every object below `root` once, in breadth; answers what it adds up to or what is wrong. */
+/** Visits every object below `root` once, breadth first; returns the total or what is wrong. */
 function surveyStage(root: unknown): Survey | string {
   const survey: Survey = { growth: 1 }
   const seen = new Set<unknown>()
@@ -128,7 +128,7 @@ export function hasBoundedBacktracking(pattern: string): boolean {
   return open.length === 1
 }
 
-/** Longer repetitions count as ones without end. */
+/** Repetitions beyond this number count as unlimited. */
 const manyTimes = 32
 const maxRow = 2
 
@@ -245,7 +245,7 @@ interface Quantifier {
   readonly end: number
 }
 
-/** The quantifier at `at` with its lazy or possessive mark; {1, 1} where there is none. */
+/** Reads the quantifier at `at` with its lazy or possessive mark; {1, 1} where there is none. */
 function readQuantifier(pattern: string, at: number): Quantifier {
   const found = /^(?:([*+?])|\{(\d+)(,?)(\d*)\})[?+]?/.exec(pattern.slice(at, at + 32))
   if (found === null) return { least: 1, most: 1, end: at }

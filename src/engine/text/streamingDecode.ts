@@ -31,7 +31,7 @@ export function createStreamingDecoder(
     emitted = Math.max(emitted, end)
     return added
   }
-  /** The last piece of the window becomes the context of what follows. */
+  /** Length of the last piece of the window, which becomes the context of what follows. */
   let contextLength = 0
   const restart = () => {
     window = window.slice(contextLength)

@@ -81,7 +81,10 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   }
 }
 
-/** Our own for byte-pair encoding, which nearly all language models have; the library's for other models. */
+/**
+ * Chooses the encoder: our own for byte-pair encoding, which nearly all language models have; the library's for other
+ * models.
+ */
 function encoderOf(parts: CheckedFiles, expectIdOf: (token: string) => number, where: string): EncodeText {
   const own = createEncoder({ ...parts, expectId: expectIdOf })
   if (own !== null) return own
@@ -179,7 +182,7 @@ function checkedFiles({ tokenizerJson, tokenizerConfig, where }: TokenizerFiles)
 
 const specialNames = ['bos', 'eos', 'pad', 'unk', 'sep', 'cls', 'mask'].map((name) => `${name}_token`)
 
-/** The named ones and those of the lists for further ones. */
+/** Returns the named special tokens and those of the lists for further ones. */
 function namedSpecialTokens(config: Readonly<Record<string, unknown>>): string[] {
   const lists = ['additional_special_tokens', 'extra_special_tokens'].flatMap((name) => {
     const value = config[name]
@@ -189,7 +192,7 @@ function namedSpecialTokens(config: Readonly<Record<string, unknown>>): string[]
   return values.map(tokenText).filter((token) => token !== null)
 }
 
-/** The settings the library reads, each only if it has the type it needs; the rest is none of its business. */
+/** Returns the settings that the library reads, each only if it has the type it needs; all others are dropped. */
 function usedConfig(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const kept: Record<string, unknown> = {}
   for (const name of ['bos_token', 'eos_token', 'pad_token', 'unk_token'] as const) {

@@ -15,7 +15,7 @@ export type PassScores = 'probabilities' | 'logits' | 'choice' | 'best' | 'none'
 /** A prompt to compute. */
 export interface NewPrompt {
   readonly ids: Int32Array
-  /** The inverse of what the logits behind it are divided by. */
+  /** Inverse of the temperature that divides the logits behind it. */
   readonly inverseTemperature: number
   /** Rows that will start from it. */
   readonly samples: number
@@ -46,7 +46,7 @@ export interface RowStep {
   readonly turns: number
   /** [turns, B] in [0, 1), what chooses each row's block; read only where a `choice` is wanted. */
   readonly uniforms: Float64Array
-  /** [B] the inverse of what each row's logits are divided by. */
+  /** Inverse temperature of each row, [B]. */
   readonly inverseTemperatures: Float64Array
   /** [B] the most ids that a row still takes, and the ids that end it: a decoder may stop when all rows have ended. */
   readonly room: readonly number[]
@@ -87,8 +87,8 @@ export interface Decoding extends Disposable {
   /** Scores after one more token of each live row, or after several. */
   step(step: RowStep): Promise<RowScores>
   /**
-   * After a step: the rows that continue, in their new order. A row keeps its number or moves to a lower one whose own
-   * row has ended.
+   * Ends a step: keeps the rows that continue, in their new order. A row keeps its number or moves to a lower one whose
+   * own row has ended.
    */
   keep(rows: readonly KeptRow[]): Promise<void>
   /** Releases prompts from which no further row will start: all but these. */
@@ -134,7 +134,7 @@ export interface DecodePass {
   readonly ids: Int32Array
   /** [B, T] place in the sequence, from 0. */
   readonly positions: Int32Array
-  /** Read only: the pass returns the new keys and values, the caller writes them. */
+  /** Cache to read from: the pass returns the new keys and values, and the caller writes them. */
   readonly cache: KvCache
   /** Prompts that come before the rows' own positions; only of a step that `sharesPrompts`. */
   readonly prompts?: PassPrompts
@@ -145,7 +145,7 @@ export interface DecodePass {
   readonly mask?: Float32Array
   /** [Q] which of the B·T positions have scores. */
   readonly scored: Int32Array
-  /** [Q] the inverse of what the logits are divided by. */
+  /** Inverse temperatures [Q] of the logits. */
   readonly inverseTemperatures: Float64Array
   /** [Q] in [0, 1), what chooses the block; read only where a `choice` is wanted. */
   readonly uniforms?: Float64Array

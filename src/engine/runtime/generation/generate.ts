@@ -136,7 +136,7 @@ class Generation {
     this.#samplers = new Samplers(parts.decoder.vocabSize)
   }
 
-  /** Behind those before. Errors: AppError for one that cannot be served. */
+  /** Adds requests, numbered after those before. Errors: AppError for one that cannot be served. */
   add(requests: readonly GenerationRequest[]): void {
     for (const request of requests) {
       const index = this.#requests.push(request) - 1

@@ -26,7 +26,10 @@ export class NgramDraft {
     for (const id of ids) this.add(id)
   }
 
-  /** The share of first guesses that were right, lately; each is compared with what came, also where nobody drafted. */
+  /**
+   * Recent share of first guesses that were right; each guess is compared with the real id, also where nothing was
+   * drafted.
+   */
   get rate(): number {
     return this.#rate
   }

@@ -76,7 +76,7 @@ export class OpenCompletion {
     return this.#stopReason !== null
   }
 
-  /** Nobody waits for the rest of it. */
+  /** True when nobody waits for the rest of it. */
   get isDropped(): boolean {
     return this.#stopReason === null && this.#start.signal?.aborted === true
   }
@@ -86,7 +86,10 @@ export class OpenCompletion {
     return this.#start.limit - this.#ids.length
   }
 
-  /** The number in [0, 1) that chooses an id, so many after the next; it depends on the position in the completion alone. */
+  /**
+   * Returns the number in [0, 1) that chooses the id `ahead` places after the next; it depends on the position in the
+   * completion alone.
+   */
   uniformAt(ahead: number): number {
     return this.#start.stream.uniformAt(this.#ids.length + ahead)
   }

@@ -90,7 +90,7 @@ class Heap {
     items[at] = item
   }
 
-  /** −1 when there is none. */
+  /** Removes and returns the least; −1 when there is none. */
   pop(): number {
     const items = this.#items
     const top = items[0]

@@ -2,7 +2,7 @@ import { flatten, library, readPattern, type StepConfig } from './steps.ts'
 
 /** Cuts a text into the pieces that are encoded one by one. */
 export interface PreTokenizer {
-  /** `isFirst`: whether the text stands at the very beginning of what is encoded. */
+  /** Splits a text into pieces. `isFirst`: the text is at the very beginning of what is encoded. */
   split(text: string, isFirst: boolean): readonly string[]
   /** True if the pieces are then spelled byte by byte. */
   readonly isByteLevel: boolean

@@ -51,7 +51,7 @@ export function readPattern(pattern: unknown): RegExp | null {
     .pattern
 }
 
-/** The same step for the library, which would take dollar signs in what a match is replaced by for references. */
+/** Returns the same step for the library, which would take dollar signs in a replacement for references. */
 export const plainContent = (config: StepConfig): StepConfig =>
   typeof config['content'] === 'string'
     ? { ...config, content: config['content'].replaceAll('$', '$$$$') }

@@ -213,7 +213,7 @@ function memberOf(object: Value, key: Value, isComputed: boolean): Value {
       : undefined
 }
 
-/** After a dot methods come before keys; in brackets keys come first. */
+/** Looks up an entry: after a dot methods come before keys; in brackets keys come first. */
 function entryOf(dict: Dict, key: Value, isComputed: boolean): Value {
   if (typeof key !== 'string') return undefined
   const method = methodOf(dict, key)

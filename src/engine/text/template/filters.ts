@@ -311,7 +311,7 @@ function scalar(value: Value, style: JsonStyle): string {
 const separatorsOf = ({ separators, indent }: JsonStyle): readonly [string, string] =>
   separators ?? [indent === null ? ', ' : ',', ': ']
 
-/** Parts between two brackets, each on a line of its own where the style indents. */
+/** Joins parts between two brackets, each on a line of its own where the style indents. */
 function wrapped(brackets: '[]' | '{}', parts: readonly string[], style: JsonStyle, depth: number): string {
   const [open, close] = [brackets.charAt(0), brackets.charAt(1)]
   const [separator] = separatorsOf(style)

@@ -5,10 +5,12 @@
  * at the same place on every machine.
  */
 
-/** Longer than any prompt a model reads; keeps a template from filling the memory. */
+/**
+ * Limit on the length of a text: longer than any prompt a model reads, but keeps a template from filling the memory.
+ */
 const maxLength = 4_000_000
 
-/** Longer than any list of messages; far below what fills the memory. */
+/** Limit on the items of a list: longer than any list of messages, but far below what fills the memory. */
 const maxItems = 200_000
 
 /** A second or two. Templates in use need some thousand steps for each message. */

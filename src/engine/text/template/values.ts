@@ -115,7 +115,7 @@ function areSameEntries(left: Dict, right: Dict): boolean {
   return [...left].every(([key, item]) => right.has(key) && isEqual(item, right.get(key)))
 }
 
-/** Below, equal or above zero. Errors: Error for values without an order. */
+/** Returns a number below, equal to or above zero. Errors: Error for values without an order. */
 export function compare(left: Value, right: Value): number {
   charge(1)
   const [a, b] = [numberOf(left), numberOf(right)]
@@ -138,7 +138,7 @@ function compareTexts(left: string, right: string): number {
   return (a[at]?.codePointAt(0) ?? -1) - (b[at]?.codePointAt(0) ?? -1) || a.length - b.length
 }
 
-/** The items a loop goes over. Errors: Error for what has none. */
+/** Returns the items that a loop goes over. Errors: Error for values that have none. */
 export function itemsOf(value: Value): Value[] {
   if (typeof value === 'string') return lettersOf(value)
   if (value === undefined) return []
