@@ -1,7 +1,7 @@
 /**
- * Connections of this host and every process it started to other machines, read from the system's socket table, so that
- * those of libraries are seen too. Linux only; a socket that exists only between two polls can be missed, and so can a
- * UDP socket that was never connected.
+ * Watches the connections of this host and every process it started to other machines, read from the system's socket
+ * table, so that those of libraries are seen too. Linux only; a socket that exists only between two polls can be
+ * missed, and so can a UDP socket that was never connected.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
@@ -109,8 +109,8 @@ function addressText(bytes: Buffer): string {
 }
 
 /**
- * This process and its descendants in the same session: a browser that was opened for a person is in one of its own, and
- * what it does is not ours.
+ * Returns this process and its descendants in the same session: a browser that was opened for a person is in a session
+ * of its own, and what it does is not ours.
  */
 function ownProcesses(): number[] {
   const processes = entriesOf('/proc')

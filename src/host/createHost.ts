@@ -45,7 +45,7 @@ import { openStore, openStoreCopy, type Store } from './store/store.ts'
 import { Studies } from './studies/studies.ts'
 
 const lookEveryMs = 1000
-/** A host that answers others reads a long history so long at a time, and answers in between. */
+/** Time for which a host that answers others reads a long history at once; it answers in between. */
 const sliceMs = 100
 const pauseMs = 10
 
@@ -87,7 +87,10 @@ function isWritable(dataDirectory: string): boolean {
   }
 }
 
-/** Opens the history and looks what happened meanwhile. Errors: those of opening the store; AppError 'file/unwritable'. */
+/**
+ * Opens the history and takes in what happened meanwhile. Errors: those of opening the store; AppError
+ * 'file/unwritable'.
+ */
 export function createHost({
   dataDirectory,
   startJob = jobStarter(),
@@ -200,13 +203,13 @@ function reactions(
   }
 }
 
-/** Other processes make, train and leave runs too. Looking works on every file system, unlike notifications. */
-/** The copy of a history has what was new; whatever else was changed there would be lost. */
+/** Makes a read-only history refuse changes: the copy has everything new, and other changes would be lost. */
 function keepUnchanged(store: Store): Disposable {
   store.refuseChanges()
   return { [Symbol.dispose]: () => undefined }
 }
 
+/** Looks for changes by other processes, which make, train and leave runs too; works on every file system, unlike notifications. */
 function lookRegularly(
   parts: () => Parts,
   { servesQueue, onFault }: { readonly servesQueue: boolean; readonly onFault: OnFault },
@@ -232,7 +235,7 @@ function lookRegularly(
   return { [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
-/** Kept for the next host: a failure that nobody has looked at is not over because the program was closed. */
+/** Setting kept for the next host: a failure that nobody has looked at is not over because the program was closed. */
 const haltKey = 'host.queueHaltedBy'
 
 function lastingHalt(store: Store, history: RunHistory): Pick<RunQueueOptions, 'haltedBy' | 'onHalted'> {

@@ -21,7 +21,7 @@ export interface Host extends ObservedStorage, Asking, AsyncDisposable {
   readonly evaluations: Evaluations
   /** Populations, sweeps and runs over seeds. */
   readonly studies: Studies
-  /** Kept open for conversations and for other programs. */
+  /** Models kept open for conversations and for other programs. */
   readonly models: OpenModels
   /** Conversations with models. */
   readonly chats: Chats

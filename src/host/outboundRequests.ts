@@ -1,5 +1,5 @@
 /**
- * Counts requests to other machines, of whatever process of this installation: each adds one byte to a file, which every
+ * Counts requests to other machines by all processes of this installation: each adds one byte to a file, which every
  * process can do at any time, and the size of the file is their number.
  */
 import { appendFileSync, statSync } from 'node:fs'
@@ -17,7 +17,7 @@ export function countOutboundRequest(dataDirectory: string): void {
 /** Counts a request in processes that know only one folder of the data directory. */
 export const countBeside = (folder: string): void => countOutboundRequest(path.dirname(folder))
 
-/** Since this data directory was made. */
+/** Number of requests since this data directory was made. */
 export const outboundRequests = (dataDirectory: string): number =>
   statSync(counterFile(dataDirectory), { throwIfNoEntry: false })?.size ?? 0
 

@@ -34,7 +34,10 @@ export interface ServedHost extends AsyncDisposable {
   readonly kill: () => void
 }
 
-/** Disposing stops every run after its step, with a checkpoint. Errors: those of createHost and startHttpServer. */
+/**
+ * Serves a host; disposing stops every run after its step, with a checkpoint. Errors: those of createHost and
+ * startHttpServer.
+ */
 export async function serveHost({
   port,
   onFault,

@@ -16,7 +16,7 @@ function cacheFolder(): string {
 /** One for each process that loaded the runtime. */
 const isReportLog = (name: string): boolean => /^mat-debug-\d+\.log$/.test(name)
 
-/** Paths of those that are there and belong to this person. */
+/** Lists the paths that exist and belong to this person. */
 export function telemetryFiles(): string[] {
   const logs = entriesOf(tmpdir()).filter((name) => isReportLog(name) || name === '.ses')
   const own = [

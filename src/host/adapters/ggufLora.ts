@@ -32,7 +32,7 @@ export interface GgufLora {
   readonly adapter: Adapter
   readonly model: ModelConfig
   readonly dtype: GgufDtype
-  /** Shown by tools. */
+  /** Name shown by tools. */
   readonly name: string
   /** Further texts under `turnwise.`, which other readers pass over. */
   readonly provenance: Readonly<Record<string, string>>

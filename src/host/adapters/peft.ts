@@ -46,7 +46,7 @@ export interface AdapterToWrite extends Adapter {
 }
 
 const readmeName = 'README.md'
-/** Among the metadata of the tensors' file. */
+/** Key of the base in the metadata of the tensors' file. */
 const baseKey = 'base'
 /** `model.…` of a causal language model inside PEFT's two wrappers. */
 const diskPrefix = 'base_model.model.'
@@ -64,8 +64,8 @@ const loraTensorName = ({ matrix, ...place }: MatrixName): string => `${moduleOf
 export const peftTensorName = (name: string): string => `${diskPrefix}${name}${diskSuffix}`
 
 /**
- * Writes an adapter folder that PEFT, vLLM and llama.cpp's converter read. The folder appears whole; one that is there is
- * replaced if it is an adapter or empty, and refused otherwise. Errors: AppError 'file/unwritable'.
+ * Writes an adapter folder that PEFT, vLLM and llama.cpp's converter read. The folder appears complete or not at all;
+ * an existing one is replaced if it is an adapter or empty, and refused otherwise. Errors: AppError 'file/unwritable'.
  */
 export async function writeAdapter(directory: string, adapter: AdapterToWrite): Promise<void> {
   recoverFolder(directory)
@@ -225,7 +225,7 @@ function unknownTensor(name: string, path: string): AppError {
 const wrongType = (name: string, dtype: string, path: string): AppError =>
   adapterError(path, `stores “${shorten(name)}” as ${dtype}; adapters must be F32, F16 or BF16`)
 
-/** Several spellings mean the same module. */
+/** Refuses an adapter that holds a module twice: several spellings mean the same module. */
 function requireOnce(matrices: readonly Matrix[], path: string): void {
   const seen = new Set<string>()
   const twice = matrices.map(loraTensorName).find((name) => seen.size === seen.add(name).size)
@@ -242,7 +242,7 @@ function ownRanks(matrices: readonly Matrix[]): (matrix: Matrix) => number {
   return (matrix) => ranks.get(moduleOf(matrix)) ?? 0
 }
 
-/** Times what is stored. */
+/** Largest padding, as a multiple of what is stored. */
 const maxPadding = 64
 
 /** Ranks are made equal by padding: a small file must not become a large adapter. */
@@ -279,7 +279,7 @@ function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string)
   return targets
 }
 
-/** Refuses tensors of what the config leaves out. Errors: AppError 'adapter/invalid'. */
+/** Refuses tensors of modules that the config leaves out. Errors: AppError 'adapter/invalid'. */
 function requireNamed(matrices: readonly Matrix[], { targets, layers }: PeftConfig, path: string): void {
   const surplus = targets && matrices.find(({ linear }) => !targets.includes(linear))
   if (surplus) throw adapterError(path, `adapts ${surplus.linear}, which ${configName} does not name`)
@@ -373,7 +373,7 @@ function take(
 
 const ownNames: readonly string[] = [configName, tensorsName, readmeName]
 
-/** Empty, or an adapter folder with nothing in it that a person would miss. */
+/** Returns true if a folder is empty, or an adapter folder with nothing else that a person would miss. */
 function isReplaceable(directory: string): boolean {
   try {
     return readdirSync(directory).every((name) => ownNames.includes(name))

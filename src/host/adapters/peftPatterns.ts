@@ -121,7 +121,7 @@ export const fitsIn = (inner: LoraConfig, outer: LoraConfig, model: ModelConfig)
   inner.rank <= outer.rank &&
   adaptedLinears(model, inner).every((name) => adaptedLinears(model, outer).includes(name))
 
-/** The adapter's tensors as those of `outer`, in the model's order; `fitsIn` must hold. */
+/** Returns the adapter's tensors as those of `outer`, in the model's order; `fitsIn` must hold. */
 export function underConfig(
   { config, tensors }: { readonly config: LoraConfig; readonly tensors: readonly NamedTensor[] },
   outer: LoraConfig,

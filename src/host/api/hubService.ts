@@ -1,4 +1,4 @@
-/** Finding models: the known ones, and those of a hub. */
+/** Finds models: the known ones, and those of a hub. */
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
 import type { hubApi } from '#shared/api/hub.ts'

@@ -145,7 +145,9 @@ async function describeModel({ askText }: Host, directory: string): Promise<Outp
   }
 }
 
-/** Errors: AppError 'model/invalid' where there is none to delete, 'api/refused' while a run needs it. */
+/**
+ * Deletes a model. Errors: AppError 'model/invalid' where there is none to delete, 'api/refused' while a run needs it.
+ */
 function removeModel({ store, dataDirectory }: Host, name: string): void {
   const { models } = dataFolders(dataDirectory)
   if (!namesIn(models).includes(name))

@@ -91,7 +91,7 @@ export function summary(reviews: readonly PythonReview[]): Review {
   return [...programs].map(([interpreter, files]) => ({ interpreter, files: [...files.values()] }))
 }
 
-/** All that was shown, whatever of it had been allowed before. */
+/** Identifies everything that was shown, whatever of it had been allowed before. */
 const known = (reviews: Review): string =>
   JSON.stringify(
     reviews.map(({ interpreter, files }) => [

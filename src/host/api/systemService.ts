@@ -1,4 +1,4 @@
-/** This machine and this installation. */
+/** Describes this machine and this installation. */
 import { defaultHub, storedMark } from '#shared/hub.ts'
 import { readdirSync, statSync } from 'node:fs'
 import { availableParallelism, cpus, homedir } from 'node:os'
@@ -113,7 +113,7 @@ function browse(folder: string): OutputOf<Api, 'system.browse'> {
   return { path: folder, parent: parent === folder ? null : parent, entries }
 }
 
-/** Reads the origin of a hub's address; '' for what is none. */
+/** Reads the origin of a hub's address; '' for anything that is not an address. */
 const originOf = (endpoint: unknown): string => {
   const address = typeof endpoint === 'string' && endpoint !== '' ? endpoint : defaultHub
   return URL.parse(address)?.origin ?? ''

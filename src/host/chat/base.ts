@@ -77,7 +77,7 @@ export interface BaseNeeds {
   /** Keys and values of one sequence that fills the context. */
   readonly contextBytes: number
   readonly contextLength: number
-  /** Why it does not fit; null: it does. */
+  /** Reason why it does not fit; null: it does. */
   readonly problem: string | null
 }
 

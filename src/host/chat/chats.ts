@@ -44,7 +44,7 @@ export class Chats implements AsyncDisposable {
     this.files = new ConversationFiles(dataFolders(options.dataDirectory).conversations)
   }
 
-  /** Another one whenever a conversation or the state of a model changed. */
+  /** Stamp that differs after every change of a conversation or of a model's state. */
   get stamp(): string {
     return `${this.#host} ${this.#changes} ${this.#options.models.changes}`
   }
@@ -106,9 +106,10 @@ export class Chats implements AsyncDisposable {
   }
 
   /**
-   * Answers as they are written, all columns at once; leaving the loop or aborting stops them, and what there is of them is
-   * kept. Errors: those of the model; AppError 'run/busy' where the conversation is being answered, 'data/invalid' for a
-   * turn or column that it has not, 'file/unwritable'. What fails in one column alone is told in its answer.
+   * Yields answers as they are written, all columns at once; leaving the loop or aborting stops them, and what is
+   * written of them is kept. Errors: those of the model; AppError 'run/busy' where the conversation is being answered,
+   * 'data/invalid' for a turn or column that it does not have, 'file/unwritable'. A failure in one column alone is
+   * reported in its answer.
    */
   async *answer(input: Input<'answer'>, signal: AbortSignal): AsyncGenerator<Item> {
     this.#requireIdle(input.id)
@@ -129,7 +130,7 @@ export class Chats implements AsyncDisposable {
     }
   }
 
-  /** null: nobody waits any more. */
+  /** Opens the model; null if nobody waits for it any more. */
   async #lease(conversation: Conversation, signal: AbortSignal): Promise<Lease | null> {
     const { models } = this.#options
     const setup = setupOf(this.#options, conversation)

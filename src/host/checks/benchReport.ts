@@ -34,7 +34,7 @@ export interface BenchRequest {
   readonly cacheDirectory: string
 }
 
-/** Parts that were not asked for are absent. */
+/** Report of a benchmark; parts that were not requested are absent. */
 export interface BenchReport {
   readonly shape: string
   readonly device: DeviceKind
@@ -54,8 +54,8 @@ export interface BenchReport {
   readonly train?: {
     readonly tokensPerSecond: number
     /**
-     * Work, recompute counted, as a fraction of the peak just before and after each step, in the median step: as it is usually
-     * counted (`conventionalFlops`), and only what is really computed (`learningFlops`).
+     * Work, recompute counted, as a fraction of the peak just before and after each step, in the median step: as it is
+     * usually counted (`conventionalFlops`), and only what is really computed (`learningFlops`).
      */
     readonly peakFraction: number
     readonly computedPeakFraction: number

@@ -53,7 +53,7 @@ const shapes: readonly [ModelShape, ModelShape] = [
 const [groups, samples, promptTokens] = [4, 4, 24]
 const newTokens = measuredTokens - promptTokens
 
-/** Yields what it does, and each speed as it is known. Errors: those of the device; AppError 'file/…'. */
+/** Yields the current step, and each speed as soon as it is known. Errors: those of the device; AppError 'file/…'. */
 export async function* measureSpeed(device: Device): AsyncGenerator<SpeedNews> {
   for (const shape of shapes) {
     const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-speed-'))

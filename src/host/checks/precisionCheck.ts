@@ -125,7 +125,7 @@ async function measure(check: PrecisionCheck, rounded: ModelSource): Promise<Pre
 
 const scoring = { role: 'base', temperature: 1 } as const
 
-/** Everything that the rounded model says; its sessions are gone afterwards. */
+/** Collects all answers of the rounded model; its sessions are closed afterwards. */
 async function ownSide(source: ModelSource, device: Device, texts: readonly TokenSequence[]) {
   using policy = await open(source, device)
   const completions = await completionsOf(policy, texts)

@@ -86,7 +86,10 @@ export interface ProbeMatrix {
   readonly device: Device
 }
 
-/** Every probe with every algorithm it fits and every seed; reports as they are made. Errors: as `probeAlgorithm`. */
+/**
+ * Runs every probe with every algorithm it fits and every seed; yields reports as they are made. Errors: as
+ * `probeAlgorithm`.
+ */
 export async function* probeMatrix(matrix: ProbeMatrix): AsyncGenerator<ProbeReport> {
   const pairs = matrix.probes.flatMap((probe) => matrix.algorithms.map((algorithm) => ({ probe, algorithm })))
   for (const pair of pairs.filter(isFitting)) {

@@ -26,7 +26,10 @@ import { probeAlgorithms, probeMatrix } from './probe.ts'
 
 export interface SelftestRequest {
   readonly device: Device
-  /** Every architecture, many more directions and a probe of every algorithm, instead of one architecture and direction each. */
+  /**
+   * True to check every architecture, many more directions and a probe of every algorithm, instead of one architecture
+   * and direction each.
+   */
   readonly full: boolean
   /** Parts to check; if absent all, but probes only where everything is checked. */
   readonly parts?: readonly SelftestPart[]
@@ -41,13 +44,13 @@ const quickShape: ModelShapeName = 'tiny-qwen3'
 const allShapes = (Object.keys(modelShapes) as ModelShapeName[]).filter((name) => name.startsWith('tiny-'))
 
 interface Limits {
-  /** Relative; rounding of the forward passes gives about a tenth of it. */
+  /** Largest relative error; rounding of the forward passes gives about a tenth of it. */
   readonly gradient: number
   /** Distance that parameters are moved: rounding makes slopes over short distances wrong. */
   readonly distance: number
   /** Nats; both sides compute in the same precision, in different orders. */
   readonly gap: number
-  /** Relative: `productError`. */
+  /** Largest `productError`, relative. */
   readonly product: number
 }
 
@@ -100,8 +103,8 @@ async function* shapeFindings(
 }
 
 /**
- * A base that is rounded, where learning multiplies with what it stands for in f32: then slopes are as exact as with one in f32.
- * On a device that holds tensors rollouts do the same; on the CPU they round what they multiply it with.
+ * Checks a rounded base. Learning multiplies with its values in f32, so slopes are as exact as with a base in f32. On a
+ * device that holds tensors rollouts do the same; on the CPU they round what they multiply it with.
  */
 async function* precisionFindings(device: Device): AsyncGenerator<SelftestFinding> {
   const isHeld = holdsTensors(device)
@@ -131,7 +134,7 @@ async function wholeSlopeFinding(policy: OrtPolicy, name: string): Promise<Selft
   return finding(`${name}/gradient`, error, gradient, slopeWords)
 }
 
-/** Every algorithm that learns by trying learns the simplest thing there is. */
+/** Checks that every algorithm that learns by trying can learn the simplest task. */
 async function* probeFindings(device: Device): AsyncGenerator<SelftestFinding> {
   for await (const report of probeMatrix({
     probes: ['constant'],

@@ -50,7 +50,7 @@ function contradicts(wanted: string, text: string): boolean {
   return isNumber(expected, text) && !holds(text, expected.text)
 }
 
-/** Words can be put in another way; of two numbers one is wrong. */
+/** Returns true for numbers. Words can be put in another way; of two numbers one is wrong. */
 const isNumber = ({ literal }: MathAnswer, text: string): boolean =>
   literal !== null && statedLiteral(text, literal) !== null
 

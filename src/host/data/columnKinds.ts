@@ -1,4 +1,4 @@
-/** The columns of a data set by what they hold and by their names, whatever their spelling. */
+/** Describes the columns of a data set by what they hold and by their names, whatever their spelling. */
 import { commonKind, isChatKind, kindOf, type ColumnKind } from '#shared/columnKind.ts'
 import type { DataRow } from './dataFile.ts'
 

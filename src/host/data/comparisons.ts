@@ -33,7 +33,7 @@ export const rankedStep = z.strictObject({
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Why a row makes no pair, as the end of a sentence about it. */
+/** Reason why a row makes no pair, as the end of a sentence about it. */
 interface NoPair {
   readonly fault: string
 }

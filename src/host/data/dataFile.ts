@@ -1,8 +1,9 @@
 /**
- * A file somebody hands over as data, read in pieces. Reading guide of this folder: `jsonLines`, `jsonList`,
- * `table` and `parquet` turn a file's bytes into rows (`formats.ts` lists them; `parquetGuard` checks what Parquet files say
- * of themselves); `mapping` and `shapes` say what the columns mean; `importDataSet` writes rows and their problems as a version that never changes, `dataSetVersion`
- * reads it; `split`, `overlap` and `preview` answer questions about rows; `readDataSet` is what a training run calls.
+ * Reads a file that a person hands over as data, in pieces. Reading guide of this folder: `jsonLines`, `jsonList`,
+ * `table` and `parquet` turn a file's bytes into rows (`formats.ts` lists them; `parquetGuard` checks what Parquet
+ * files say of themselves); `mapping` and `shapes` say what the columns mean; `importDataSet` writes rows and their
+ * problems as a version that never changes, `dataSetVersion` reads it; `split`, `overlap` and `preview` answer
+ * questions about rows; `readDataSet` is what a training run calls.
  */
 import { open, type FileHandle } from 'node:fs/promises'
 import { AppError } from '#shared/errors.ts'
@@ -14,7 +15,7 @@ export type DataRow = JsonObject
 /** A row of a file and where it stood. */
 export interface ReadRow {
   readonly row: DataRow
-  /** Counts the rows of the file from 1, those with problems too. */
+  /** Number of the row in the file, from 1; rows with problems count too. */
   readonly number: number
   /** Line on which the row begins in a text file, from 1; null where the format has no lines. */
   readonly line: number | null

@@ -76,12 +76,12 @@ const countedOn = (item: ReadItem, before: number, file: string): ReadItem => ({
 export interface DataFileInspection {
   readonly format: Pick<DataFormat, 'id' | 'title'>
   readonly sizeBytes: number
-  /** Sentences on what the file was taken for. */
+  /** Sentences on how the file was interpreted. */
   readonly notes: readonly string[]
   /** Shape of the file before mapping. */
   readonly shape: DetectedShape
   readonly columns: readonly ColumnStatistics[]
-  /** Sentences on values among the first rows that say nothing. */
+  /** Sentences on values among the first rows that carry no information. */
   readonly oddValues: readonly string[]
   /** The first rows, mapped. */
   readonly rows: readonly DataRow[]

@@ -7,7 +7,7 @@ const answerMark = '\n\nAssistant:'
 /** Returns true if a text begins with a human's turn and has an answer. */
 export const isDialogue = (text: string): boolean => /^\s*Human:/.test(text) && text.includes(answerMark)
 
-/** Tells whether a text is nothing but a dialogue that waits for its answer, as Nectar has them. */
+/** Returns true if a text is nothing but a dialogue that waits for its answer, as in Nectar. */
 export const isDialoguePrompt = (text: string): boolean =>
   isDialogue(text) && text.trimEnd().endsWith('Assistant:')
 

@@ -48,7 +48,7 @@ async function holdsLines(file: DataFile): Promise<boolean> {
 }
 
 interface Entry {
-  /** null: longer than what is read. */
+  /** Bytes of the entry; null: longer than what is read. */
   readonly bytes: Buffer | null
   readonly line: number
 }
@@ -149,7 +149,7 @@ class EntryScanner {
     return true
   }
 
-  /** Goes to the next quotation mark, which ends the text unless it is escaped; answers its place. */
+  /** Skips to the next quotation mark, which ends the text unless it is escaped; returns its place. */
   #skipText(piece: Buffer, at: number): number {
     if (this.#escaped) {
       this.#escaped = false

@@ -127,7 +127,10 @@ function holdsListPerLine(text: string): boolean {
   return second.trimStart().startsWith('[') && Array.isArray(parsedJson(first))
 }
 
-/** Tells whether a text begins with an object that goes on in the next line, as programs write JSON to be read by people. */
+/**
+ * Returns true if a text begins with an object that goes on in the next line, as programs write JSON to be read by
+ * people.
+ */
 export function isOverSeveralLines(text: string): boolean {
   const [first = '', second = ''] = text.split('\n', 20).filter((line) => line.trim() !== '')
   const isBegun = /^\{\s*(?:"[^"]*"\s*:.*)?$/.test(first.trim()) && !first.trim().endsWith('}')
@@ -213,7 +216,6 @@ class TopLevelScanner {
     if (sign === ':') current.firstKey ??= Buffer.from(this.#text).toString('utf8')
   }
 
-  /** Counts the entries. */
   #inList(current: TopLevelValue, sign: string): void {
     if (current.count === 0 && sign === '{') current.opening = '[{'
     if (current.count === 0 || sign === ',') current.count++

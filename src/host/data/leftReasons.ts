@@ -1,4 +1,4 @@
-/** Says why a proposal leaves a column aside. */
+/** Explains why a proposal leaves a column aside. */
 import { isChatKind } from '#shared/columnKind.ts'
 import { type Columns, isEmpty, isPromptKind } from './columnKinds.ts'
 import type { ReasonOf } from './leftColumns.ts'
@@ -6,7 +6,7 @@ import { type Part, promptParts } from './leftParts.ts'
 import { contextNames, hasSystem, systemNames } from './promptParts.ts'
 import type { Proposal } from './proposal.ts'
 
-/** Reasons of what stands neither in a prompt nor in an answer. */
+/** Reasons for parts that are neither in a prompt nor in an answer. */
 const reasons: Partial<Readonly<Record<Part, string>>> = {
   weight: 'every row counts alike',
   margin: 'every pair counts alike',

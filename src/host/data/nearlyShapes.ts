@@ -1,4 +1,4 @@
-/** Sentences on what columns that no proposal uses are nearly. */
+/** Writes sentences on columns that no proposal uses but that nearly have a known form. */
 import { isChatKind } from '#shared/columnKind.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
 import { chatIn, isNoChat, readChat } from '#shared/messages.ts'

@@ -1,4 +1,4 @@
-/** Sentences on pairs that teach little, or the opposite of what is meant. */
+/** Writes sentences on pairs that teach little, or the opposite of what is meant. */
 import { plainName, type Columns } from './columnKinds.ts'
 import { numberIn } from './comparisons.ts'
 import { chatStep } from './promptParts.ts'

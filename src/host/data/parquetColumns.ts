@@ -36,7 +36,10 @@ export interface PlacedChunk {
   readonly meta: ColumnMetaData
 }
 
-/** Runs of equal values take next to nothing, so rows are not bounded by bytes; but nobody learns from such a file. */
+/**
+ * Rows allowed without regard to size: runs of equal values take hardly any bytes, so bytes do not bound the rows; but
+ * nobody learns from such a file.
+ */
 const freeRows = 2 ** 20
 const maxRowsPerByte = 128
 const maxColumns = 4_096
@@ -46,8 +49,8 @@ type RowGroup = FileMetaData['row_groups'][number]
 type Chunk = RowGroup['columns'][number]
 
 /**
- * The columns of every row group in the order of the file. The library relies on all that is checked here. Errors: what
- * is wrong, as a clause.
+ * Lists the columns of every row group in the order of the file. The library relies on everything that is checked here.
+ * Errors: the problem, as a clause.
  */
 export function columnChunks(metadata: FileMetaData, sizeBytes: number): PlacedChunk[] {
   const leaves = leavesOf(metadata)

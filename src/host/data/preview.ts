@@ -82,7 +82,7 @@ export interface LengthHistogram {
   readonly median: number
   readonly p95: number
   readonly max: number
-  /** Every length there is with its rows, the shortest first: what a limit leaves out can be told exactly. */
+  /** Lengths that occur, with their number of rows, the shortest first: shows exactly what a limit leaves out. */
   readonly lengths: Counts
   /** Equally wide; `to` is not part of a bin. */
   readonly bins: readonly { readonly from: number; readonly to: number; readonly count: number }[]

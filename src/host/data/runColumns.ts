@@ -72,7 +72,7 @@ function promptColumns(prompt: RunConfig['data']['prompt']): string[] {
 const settingTexts = (rewards: RunConfig['rewards']): string[] =>
   rewards.flatMap(({ settings }) => Object.values(settings).filter((value) => typeof value === 'string'))
 
-/** KTO's marks: to imitate an answer that is marked as bad is what nobody means. */
+/** Refuses KTO data for imitation: nobody means to imitate an answer that is marked as bad. */
 function requireGoodAnswers(
   columns: Columns,
   answers: readonly string[],

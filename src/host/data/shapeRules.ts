@@ -1,4 +1,4 @@
-/** The kinds of data sets there are: each rule says by what it recognises one, and proposes how a run reads it. */
+/** Rules for the kinds of data sets: each recognises one, and proposes how a run reads it. */
 import { isChatKind } from '#shared/columnKind.ts'
 import { chatIn, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
 import { answerConflicts } from './answerConflicts.ts'
@@ -221,7 +221,9 @@ function repeatsItsChat(columns: Columns, prompt: string): boolean {
   return 2 * repeated.length >= columns.rows.length
 }
 
-/** Most end with an answer, which is taken off; or most wait for one and are prompts as they are. */
+/**
+ * Reads conversations: most end with an answer, which is taken off; or most wait for one and are prompts as they are.
+ */
 function conversation(columns: Columns): Proposal | null {
   const column = columns.find(chatNames, isChatKind)
   if (column === undefined) return null
@@ -343,7 +345,7 @@ function expected(columns: Columns): string | undefined {
   return isMark ? undefined : answer
 }
 
-/** Sentences on answers that are somebody else’s, or that rewards can hardly compare with. */
+/** Writes sentences on answers that are somebody else’s, or that rewards can hardly compare with. */
 function answerDoubts(columns: Columns, answer: string | null): string[] {
   if (answer === null) return []
   const replaced = modelsAnswer(columns)

@@ -34,7 +34,7 @@ export interface DetectedShape {
   readonly used: readonly string[]
   /** Columns that change what a row means and that the proposal does not use. */
   readonly leftAside: readonly LeftColumn[]
-  /** Sentences on what is doubtful, or what it was nearly. */
+  /** Sentences on doubts, or on the kind that the data nearly was. */
   readonly doubts: readonly string[]
 }
 
@@ -84,10 +84,10 @@ export function detectShape(rows: readonly DataRow[]): DetectedShape {
   }
 }
 
-/** Names of what is not asked: answers, marks, classes, and what identifies a row. */
+/** Names of columns that are not questions: answers, marks, classes, and identifiers of a row. */
 const noQuestion =
   /(?:^|_)(?:id|ids|uid|idx|index|url|label|labels|answer|answers|response|completion|output|reply|chosen|rejected|good|bad|winner|worker|role|author|user|code|solution|lang|category|target|summary|date)(?:_|\d|$)/
-/** Shorter names are those of languages and codes: they come last. */
+/** Length below which names are those of languages and codes, and come last. */
 const shortestName = 3
 
 /**

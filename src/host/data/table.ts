@@ -23,8 +23,8 @@ async function* readParquet(file: DataFile): AsyncGenerator<readonly ReadItem[]>
 }
 
 /**
- * A JSON list under the name of lines is read as what it is. Errors: AppError 'data/invalid' where objects are written over
- * several lines.
+ * Reads JSON lines; a JSON list under their file name is read as a list. Errors: AppError 'data/invalid' where objects
+ * are written over several lines.
  */
 async function* readLines(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
   const text = await beginningOf(file)
@@ -39,7 +39,10 @@ async function* readLines(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
 
 const readTabTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, '\t')
 
-/** Rows of a table whose columns are separated by `usual`, or by what its first line shows. Errors: 'data/invalid'. */
+/**
+ * Reads rows of a table whose columns are separated by `defaultDelimiter`, or by what its first line shows. Errors:
+ * 'data/invalid'.
+ */
 async function* readTable(file: DataFile, defaultDelimiter: string): AsyncGenerator<readonly ReadItem[]> {
   const parser = new TableParser(file, defaultDelimiter)
   for await (const block of lineBlocks(file)) {
@@ -215,7 +218,10 @@ const delimiterNames: Readonly<Record<string, string>> = {
   ...{ ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars (|)' },
 }
 
-/** Spreadsheets of some countries write semicolons into files called .csv; databases write vertical bars. */
+/**
+ * Finds the layout of a table: spreadsheets of some countries write semicolons into files called .csv; databases write
+ * vertical bars.
+ */
 function layoutOf(text: string, defaultDelimiter: string): { delimiter: string; newline: '\n' | '\r' } {
   const newline = text.includes('\n') || !text.includes('\r') ? '\n' : '\r'
   const header = (text.trimStart().split(newline, 1)[0] ?? '').replaceAll(/"[^"]*"/g, '')

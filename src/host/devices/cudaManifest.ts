@@ -36,7 +36,7 @@ const cudaManifest = z.strictObject({
   format: z.literal(1),
   /** Version of onnxruntime-node: the library is a part of that very build. */
   runtime: z.string(),
-  /** Such as linux-x64. */
+  /** Platform such as linux-x64. */
   platform: z.string(),
   wheels: z.tuple([wheel], wheel),
 })
@@ -51,7 +51,9 @@ export const cudaManifestFile = (platform: string): string =>
 /** Environment variable that names another list than the committed one, for people who keep builds of their own. */
 const otherManifest = 'TURNWISE_CUDA_MANIFEST'
 
-/** null where ONNX Runtime has no CUDA for Node on this system. Errors: a list that is none. */
+/**
+ * Reads the list; null where ONNX Runtime has no CUDA for Node on this system. Errors: a file that is not such a list.
+ */
 export function readCudaManifest(): CudaManifest | null {
   const file = process.env[otherManifest] || cudaManifestFile(`${process.platform}-${process.arch}`)
   return existsSync(file) ? parseCudaManifest(readFileSync(file, 'utf8')) : null

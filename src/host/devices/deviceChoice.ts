@@ -18,7 +18,7 @@ import { readCheck } from './deviceRecords.ts'
 
 export interface DeviceChoice {
   readonly kind: DeviceKind
-  /** Why this one, in a sentence. */
+  /** Reason for the choice, in a sentence. */
   readonly reason: string
 }
 

@@ -24,7 +24,7 @@ const proofSchema = z.object({
   checks: z.number(),
   seconds: z.number(),
   failures: z.array(z.object({ name: z.string(), measured: z.number().nullable(), limit: z.number() })),
-  /** Why it ended early, in a sentence. */
+  /** Reason why it ended early, in a sentence. */
   problem: z.string().nullable(),
 })
 export type DeviceProof = z.output<typeof proofSchema>
@@ -58,7 +58,7 @@ export type Throughput = Omit<z.output<typeof throughputSchema>, 'on'>
 export interface ProvedFindings {
   readonly findings: readonly SelftestFinding[]
   readonly seconds: number
-  /** Why there are no more of them. */
+  /** Reason why there are no more of them. */
   readonly problem?: string | null
 }
 
@@ -87,7 +87,7 @@ export function rememberProof(
 }
 
 export interface Measured extends Pick<DeviceCheck, 'speeds' | 'memoryBytes'> {
-  /** Why nothing more was measured, in a sentence. */
+  /** Reason why nothing more was measured, in a sentence. */
   readonly problem: string | null
 }
 
@@ -102,7 +102,7 @@ export function rememberThroughput(place: DevicePlace, cacheDirectory: string, m
   write(throughputFile(place, cacheDirectory), { on: besideCpu(place), ...measured })
 }
 
-/** Everything that is known of a device; null where it was never checked as it is now. */
+/** Returns everything known of a device; null where it was never checked in its present state. */
 export function readCheck(place: DevicePlace, cacheDirectory: string): DeviceCheck | null {
   const proof = readProof(place, cacheDirectory)
   if (proof === null) return null

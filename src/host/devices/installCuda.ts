@@ -51,14 +51,14 @@ export interface CudaProgress {
 }
 
 export interface CudaPlan {
-  /** Still to be fetched. */
+  /** Bytes that remain to be downloaded. */
   readonly downloadBytes: number
   /** Bytes to download in all. */
   readonly totalBytes: number
   readonly installedBytes: number
   /** Packages with their versions. */
   readonly packages: readonly string[]
-  /** Whole, in the version that is needed. */
+  /** True if it is complete, in the version needed. */
   readonly isInstalled: boolean
   /** Bytes already on the disk, also of an unfinished installation. */
   readonly presentBytes: number
@@ -90,9 +90,9 @@ function fetchedOf({ name, packedBytes, sizeBytes }: PackedFile, folder: string)
 const partOf = (name: string): string => `${name}.part`
 
 /**
- * Yields how far it is. Broken off in whatever way, it goes on from there the next time. Errors: AppError 'store/busy'
- * where another process is at it; those of asking the index; 'server/unsuitable' where it sends other bytes than the list
- * says; 'file/unwritable', also where the disk is too small: nothing was fetched then.
+ * Installs the library and yields the progress. An interrupted installation continues the next time. Errors: AppError
+ * 'store/busy' while another process installs it; those of asking the index; 'server/unsuitable' where it sends other
+ * bytes than the list says; 'file/unwritable', also where the disk is too small: nothing was fetched then.
  */
 export async function* installCuda(installation: CudaInstallation): AsyncGenerator<CudaProgress> {
   const { dataDirectory, manifest } = installation
@@ -129,7 +129,7 @@ function takeUp(folder: string, manifest: CudaManifest): void {
   writeFileAtomic(path.join(folder, listName), manifestId(manifest))
 }
 
-/** Says which list a folder is filled from. */
+/** Name of the file that says which list a folder is filled from. */
 const listName = 'list'
 
 function isOfList(folder: string, manifest: CudaManifest): boolean {
@@ -137,7 +137,7 @@ function isOfList(folder: string, manifest: CudaManifest): boolean {
   return existsSync(file) && readFileSync(file, 'latin1') === manifestId(manifest)
 }
 
-/** A part lies beside what is unpacked of it, but only one at a time. */
+/** Checks the disk space. A part lies beside what is unpacked of it, but only one part at a time. */
 async function requireRoom({ dataDirectory, manifest }: CudaInstallation): Promise<void> {
   const { libraries, unfinished, folder } = cudaPaths(dataDirectory)
   const { installedBytes } = planCuda(dataDirectory, manifest)
@@ -151,7 +151,9 @@ async function requireRoom({ dataDirectory, manifest }: CudaInstallation): Promi
   })
 }
 
-/** Yields the bytes of its parts that are there. The index is asked only where something is missing. */
+/**
+ * Fetches a wheel and yields the bytes of its parts as they arrive. The index is asked only where something is missing.
+ */
 async function* fetchWheel(
   wheel: Wheel,
   folder: string,

@@ -1,7 +1,7 @@
 /**
- * the CUDA library in the data directory. Reading guide of this folder: `cudaManifest` is the committed list of what makes
- * it; `packageIndex` where that comes from; `installCuda` brings it here; `installedCuda` (here) whether it is here, and
- * how it goes again. No process but workers ever loads it (engine/runtime/onnxRuntime.ts).
+ * Finds and removes the CUDA library in the data directory. Reading guide of this folder: `cudaManifest` is the
+ * committed list of its files; `packageIndex` finds their source; `installCuda` installs it; `installedCuda` (here)
+ * tells if it is installed, and removes it. No process but workers ever loads it (engine/runtime/onnxRuntime.ts).
  */
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -25,7 +25,7 @@ export const cudaPaths = (dataDirectory: string) => {
     /** Folder of what was fetched so far; stays where installing is interrupted. */
     unfinished: inside('cuda-unfinished'),
     lock: inside('.cuda.lock'),
-    /** Says what the folder holds. */
+    /** File that describes the content of the folder. */
     record: path.join(inside('cuda'), recordName),
   }
 }
@@ -39,7 +39,7 @@ const record = z.object({
 })
 export type InstalledRecord = z.output<typeof record>
 
-/** The folder of the library that this version needs, with every file in it; null where there is none. */
+/** Returns the folder of the library that this version needs, with every file in it; null where there is none. */
 export function installedCuda(dataDirectory: string, needed?: CudaManifest): string | null {
   const { folder, record: file } = cudaPaths(dataDirectory)
   const found = readRecord(file)
@@ -67,7 +67,10 @@ export const cudaEnvironment = (dataDirectory: string): Readonly<Record<string, 
   [cudaFolderVariable]: installedCuda(dataDirectory) ?? '',
 })
 
-/** Gives back the disk space, of what was fetched for it too. Errors: AppError 'file/unwritable', 'store/busy'. */
+/**
+ * Removes the library and everything fetched for it; returns the disk space that is freed. Errors: AppError
+ * 'file/unwritable', 'store/busy'.
+ */
 export function removeCuda(dataDirectory: string): { readonly freedBytes: number } {
   const { libraries, folder, unfinished } = cudaPaths(dataDirectory)
   makeFolder(libraries)

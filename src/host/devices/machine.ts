@@ -84,7 +84,7 @@ export class LoadMeter {
     return this.#cpuShare
   }
 
-  /** Every file has to be looked at: not each time. */
+  /** Counts the bytes; not called every time, since every file has to be looked at. */
   #turnwiseBytes(): number {
     const now = Date.now()
     if (this.#measured === null || now - this.#measured.at > measureEveryMs)
@@ -100,7 +100,7 @@ function cpuTicks(): { readonly busy: number; readonly total: number } {
 }
 
 /** null where the system does not tell. */
-/** Nothing where the system does not tell, or the process has just ended. */
+/** Returns the memory of a training process; nothing where the system does not tell, or the process has just ended. */
 function memoryOf(runId: string, pid: number | null): Load['memory']['training'] {
   if (process.platform !== 'linux' || pid === null) return []
   try {
@@ -158,7 +158,7 @@ export function storedFolders({ dataDirectory, store }: DataStorage): StoredFold
   ]
 }
 
-/** Nothing where there is none. */
+/** Lists the unfinished folders; empty where there are none. */
 function unfinished(dataDirectory: string): StoredFolder[] {
   const places = findLeftovers(dataDirectory)
   if (places.length === 0) return []
@@ -198,7 +198,7 @@ interface Seen {
   readonly share: number | null
 }
 
-/** One for all who ask: shares are those of the time between. */
+/** Loads of runs, measured once for all callers: shares are those of the time between. */
 class RunLoads {
   readonly #host: Pick<MeteredHost, 'supervisor' | 'store'>
   readonly #cards = new CardMeter()

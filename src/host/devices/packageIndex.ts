@@ -6,7 +6,7 @@ import { webAddress } from '#host/outboundRequests.ts'
 import type { Wheel } from './cudaManifest.ts'
 
 export interface IndexAccess {
-  /** Such as https://pypi.org/simple. */
+  /** Address such as https://pypi.org/simple. */
   readonly index: string
   /** Called before a request, with its address. */
   readonly onRequest: (address: string) => void

@@ -18,7 +18,7 @@ import {
 } from './launch.ts'
 import { lastWords } from './trainerProcess.ts'
 
-/** Makes the accelerator that a trainer would make, and writes down what it is. */
+/** Script that makes the accelerator a trainer would make, and writes down what it is. */
 const probe = `
 import json, sys
 from accelerate import Accelerator

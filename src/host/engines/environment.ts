@@ -32,7 +32,7 @@ export interface EngineEnvironment {
   readonly interpreter: string
   /** The cluster that `python`, `packages` and `gpus` are of; null: this machine. */
   readonly cluster: string | null
-  /** Such as 3.12.4. */
+  /** Version such as 3.12.4. */
   readonly python: string
   readonly packages: readonly EnginePackage[]
   /** Number of GPUs that torch sees, or that the cluster has; 0: CPUs alone, or torch is missing. */
@@ -82,7 +82,10 @@ interface Looked {
   readonly ask: (code: string) => Promise<string>
 }
 
-/** Errors: AppError 'sandbox/failed' for an interpreter that does not run; those of `askCluster`. */
+/**
+ * Asks the interpreter for its environment. Errors: AppError 'sandbox/failed' for an interpreter that does not run;
+ * those of `askCluster`.
+ */
 async function readEnvironment(
   { kind, ...engine }: EngineConfig & { readonly kind: OtherEngine },
   { interpreter, settings }: AllowedEngine,
@@ -100,7 +103,7 @@ async function readEnvironment(
   })
 }
 
-/** Gives what needs a path a file with this content for as long. */
+/** Runs a function that needs a path with a temporary file of this content. */
 async function withCopy<Answer>(
   text: string | null,
   use: (copy: string | null) => Promise<Answer>,
@@ -172,7 +175,10 @@ export async function allowedEnvironment(
   return { ...(await readEnvironment({ ...engine, kind }, allowed)), interpreter: allowed.interpreter }
 }
 
-/** The same, with all that the trainer needs. Errors: AppError 'engine/unsuitable' naming what is missing; those of `requireAccelerate`. */
+/**
+ * Returns the environment after checking that it has everything the trainer needs. Errors: AppError 'engine/unsuitable'
+ * naming what is missing; those of `requireAccelerate`.
+ */
 export async function readyEnvironment(
   config: EnginedConfig,
   consents: string | null,

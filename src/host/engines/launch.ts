@@ -34,7 +34,7 @@ export interface Engine {
   /** Project to write, into the folder of that name. */
   readonly tool: ProjectTool
   readonly script: string
-  /** Words for the script. */
+  /** Arguments of the script. */
   readonly words: (run: TrainerRun) => readonly string[]
   /** Folder of the adapter in one of its own checkpoints; empty: at the top. */
   readonly adapter: string
@@ -42,7 +42,7 @@ export interface Engine {
   readonly code: readonly string[]
   /** The same, where the launcher is ray. */
   readonly rayCode: readonly string[]
-  /** Why it cannot be started that way. */
+  /** Reasons why it cannot be started by a launcher. */
   readonly refused: Readonly<Partial<Record<LauncherKind, string>>>
   /** True if it learns from given answers as well as from completions. */
   readonly learnsAnswers: boolean
@@ -116,11 +116,14 @@ export type LaunchWords =
 interface Start {
   readonly script: string
   readonly engine: EngineConfig
-  /** Copy of `engine.accelerateConfig` or `engine.runtimeEnv`, whose content was allowed; null: there is none. */
+  /**
+   * Copy of `engine.accelerateConfig` or `engine.runtimeEnv`, whose content was allowed; null: there is no such
+   * setting.
+   */
   readonly settings: string | null
 }
 
-/** Words that run a module as -m does, which would import from the working folder before anything else. */
+/** Arguments that run a module as -m does, which would import from the working folder before anything else. */
 const asModule = (name: string): readonly string[] => [
   '-c',
   `${importsNothingHere}; import runpy; runpy.run_module("${name}", run_name="__main__", alter_sys=True)`,
@@ -166,7 +169,7 @@ export const launchers: Readonly<Record<LauncherKind, (start: Start) => LaunchWo
 const usualRayAddress = 'http://127.0.0.1:8265'
 export const rayAddress = ({ address }: EngineConfig): string => address ?? usualRayAddress
 
-/** Words for ray_submit.py that say which cluster; `settings`: a copy of `engine.runtimeEnv`. */
+/** Arguments of ray_submit.py that select the cluster; `settings`: a copy of `engine.runtimeEnv`. */
 export const rayWords = (engine: EngineConfig, settings: string | null): readonly string[] => [
   ...['--address', rayAddress(engine), '--patience', `${engine.patienceSeconds}`],
   ...(settings === null ? [] : ['--runtime-env', settings]),
@@ -216,7 +219,10 @@ export function accelerateFileOf(text: string): AccelerateFile | null {
   }
 }
 
-/** Errors: AppError 'file/unreadable'; ConfigError for a file that is none of accelerate's, or that starts fewer than it says. */
+/**
+ * Reads the number of processes from a file of accelerate. Errors: AppError 'file/unreadable'; ConfigError for a file
+ * that is not one of accelerate's, or that starts fewer than it says.
+ */
 function processesOfFile(file: string, processes: number | null): number {
   const refused = (problem: string, hint: string) =>
     new ConfigError([conflict('engine.accelerateConfig', `${path.basename(file)} ${problem}`)], hint)

@@ -100,7 +100,7 @@ class Printed implements PrintedEvents {
   }
 }
 
-/** null for a line that is none: what several processes print may run together. */
+/** Reads a warning from a line; null for any other line: what several processes print may run together. */
 function warningIn(line: string): string | null {
   try {
     return String(JSON.parse(warning.exec(line)?.groups?.['message'] ?? ''))

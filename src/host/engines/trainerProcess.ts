@@ -1,4 +1,4 @@
-/** The processes of a trainer: what they find in their environment, and why they ended. */
+/** Describes the processes of a trainer: their environment, and the reasons why they ended. */
 import { tf32Override } from '#shared/runtimeEnvironment.ts'
 import { pythonEnvironment } from '#host/python/pythonEnvironment.ts'
 import type { EngineConfig } from './launch.ts'

@@ -32,13 +32,13 @@ export interface WatchedProject {
 
 /** Options handed to a trainer; recording.py reads them. */
 export interface WatchOptions {
-  /** Words behind those of the project's settings. */
+  /** Arguments after those of the project's settings. */
   readonly arguments: readonly string[]
   /** The trainer's checkpoint to go on from; null: the beginning. */
   readonly resumeFrom: string | null
   readonly steps: number
   readonly updatesPerStep: number
-  /** An adapter is wanted after every so many steps; 0: none by that. */
+  /** Intervals, in steps, at which an adapter is saved; 0: none by that. */
   readonly saveEvery: readonly number[]
   readonly until?: number | undefined
   readonly shown: number
@@ -73,8 +73,8 @@ export type TrainerNews =
   SavedNews | WarningNews | Extract<RunEvent, { readonly type: 'step' | 'samples' }> | EngineEvent
 
 /**
- * The project of a run, written from scratch for one start: nothing that was put into its folder, or changed there, is left. Its
- * Python comes last, by `writeCode`. Errors: those of `writeProject`.
+ * Writes the project of a run from scratch for one start: nothing that was put into its folder, or changed there, is
+ * left. Its Python comes last, by `writeCode`. Errors: those of `writeProject`.
  */
 export async function prepareProject(
   config: RunConfig,
@@ -112,7 +112,7 @@ export async function prepareProject(
 /** Names a job of a Ray cluster that may still run after this machine lost its power; ray_submit.py ends it. */
 const jobFile = 'ray_job'
 
-/** null where there is none. */
+/** Reads the job of a folder; null where there is none. */
 function jobOf(folder: string): string | null {
   const file = path.join(folder, jobFile)
   if (!existsSync(file)) return null
@@ -120,9 +120,9 @@ function jobOf(folder: string): string | null {
 }
 
 /**
- * Writes what of the project runs as Python, as it was allowed, and the file of settings; where the latter lies, null: there is none.
- * A script that Python starts with has the texts of the others in it, and imports those alone from the project. Errors: AppError
- * 'file/unwritable'.
+ * Writes the Python of the project, as it was allowed, and the file of settings; returns the path of the latter, null
+ * if there is none. The script that Python starts with contains the texts of the others, and imports those alone from
+ * the project. Errors: AppError 'file/unwritable'.
  */
 export function writeCode({ folder }: WatchedProject, { code, settings }: AllowedEngine): string | null {
   const { [listed]: opening = '', ...files } = code

@@ -40,7 +40,10 @@ export function dropTornLine(directory: string): void {
   }
 }
 
-/** Each row once. Errors: AppError 'file/unreadable', 'data/invalid' for a line that is not one of ours. */
+/**
+ * Reads the answers, each row once. Errors: AppError 'file/unreadable', 'data/invalid' for a line that is not one of
+ * ours.
+ */
 export function readAnswers(directory: string): Answers {
   const file = answersFile(directory)
   const prompts = new Map<number, EvaluatedPrompt>()
@@ -55,7 +58,7 @@ export function readAnswers(directory: string): Answers {
   return { prompts: inOrder(prompts), problems: inOrder(problems) }
 }
 
-/** Whole ones. */
+/** Reads the complete lines. */
 function linesOf(file: string): string[] {
   if (!existsSync(file)) return []
   try {

@@ -94,7 +94,7 @@ const refused = (sentence: string): Comparison => ({
   ...{ difference: null, interval: null, pValue: null, prompts: 0 },
 })
 
-/** Mean reward of each prompt, by what makes it the same prompt in another evaluation. */
+/** Mean reward of each prompt, by a key that identifies the same prompt in another evaluation. */
 function rewardsByKey({ entry, prompts }: Compared): ReadonlyMap<string, number> {
   const seen = new Map<string, number>()
   const rewards = new Map<string, number>()

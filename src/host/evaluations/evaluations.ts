@@ -60,7 +60,7 @@ export class Evaluations implements AsyncDisposable {
     return this.get(made.id)
   }
 
-  /** Goes on with what is not done. Errors: AppError 'run/not-found', 'run/busy' where it goes on already. */
+  /** Continues with the remaining prompts. Errors: AppError 'run/not-found', 'run/busy' where it is running already. */
   resume(id: string): void {
     const record = this.#record(id)
     if (this.#isAtWork(record)) throw new AppError('run/busy', 'This evaluation is already running.')
@@ -69,7 +69,10 @@ export class Evaluations implements AsyncDisposable {
     this.#enqueue(id)
   }
 
-  /** Keeps what is done. Errors: AppError 'run/not-found', 'run/busy' where another process computes it. */
+  /**
+   * Stops it; finished prompts are kept. Errors: AppError 'run/not-found', 'run/busy' where another process computes
+   * it.
+   */
   stop(id: string): void {
     const job = this.#jobs.find((each) => each.id === id)
     if (job !== undefined) {
@@ -209,7 +212,7 @@ export class Evaluations implements AsyncDisposable {
     for await (const news of ask(evaluationJob, input, signal)) keeper.take(news)
   }
 
-  /** Some process computes it, or will: one that waits for a host to come does not. */
+  /** Returns true if some process computes it, or will; one that waits for the next host does not count. */
   #isAtWork({ id, status, owner }: EvaluationRecord): boolean {
     if (status !== 'waiting' && status !== 'running') return false
     return this.isHere(id) || (owner !== null && livingProcess(owner) !== null)
@@ -267,7 +270,7 @@ function requireSameRows({ rows, places }: EvaluatedRows, { prompts }: Answers):
 const elsewhere = (): AppError =>
   new AppError('run/busy', 'Another process is running this evaluation.', 'Stop it there.')
 
-/** So often at most the history is told how many are done. */
+/** Shortest interval between updates of the number done in the history. */
 const tellEveryMs = 500
 
 /** Writes down what comes, each with the columns of its row. */

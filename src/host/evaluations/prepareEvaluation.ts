@@ -46,7 +46,7 @@ export type EvaluationConfig = EvaluationRecord['config']
 
 /** Rows and facts that a process needs beside the record. */
 export interface EvaluatedRows {
-  /** Their number among all that may be evaluated, which random numbers depend on, and the columns. */
+  /** Rows with their columns and their number among all that may be evaluated, which random numbers depend on. */
   readonly rows: readonly { readonly row: number; readonly columns: Readonly<Record<string, unknown>> }[]
   /** Number of each of all those rows in the data set. */
   readonly places: readonly number[]

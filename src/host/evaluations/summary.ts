@@ -53,7 +53,7 @@ const promptRewards = (prompts: readonly EvaluatedPrompt[]): number[] =>
 const rewardsOf = (prompts: readonly EvaluatedPrompt[]): number[] =>
   prompts.flatMap(({ samples }) => samples.flatMap(({ reward }) => reward ?? []))
 
-/** Every reward is 0 or 1, so that means are shares. */
+/** Returns true if every reward is 0 or 1, so that means are shares. */
 export const areShares = (prompts: readonly EvaluatedPrompt[]): boolean =>
   rewardsOf(prompts).every((reward) => reward === 0 || reward === 1)
 

@@ -1,6 +1,7 @@
 /**
- * The population that AgileRL's files describe: `INIT_HP` with `MUTATION_PARAMS`, manifests (`mutation`, `selection_strategy`), and
- * Python with `HyperparameterConfig`, `TournamentSelection` and `Mutations`. Names and defaults are those of 2.58.0.
+ * Reads the population that AgileRL's files describe: `INIT_HP` with `MUTATION_PARAMS`, manifests (`mutation`,
+ * `selection_strategy`), and Python with `HyperparameterConfig`, `TournamentSelection` and `Mutations`. Names and
+ * defaults are those of 2.58.0.
  */
 import type { JsonObject } from '#shared/config/paths.ts'
 import { asNumber, asText, entryOf, tidy } from './links.ts'
@@ -15,7 +16,7 @@ export interface FoundPopulation {
   readonly fixed: FlatSettings
   /** `RLParameter` in our names. */
   readonly parameters: readonly FoundParameter<JsonObject>[]
-  /** The rest of the section; those of the mutation are `probability` and `elite`. */
+  /** Remaining keys of the section; those of the mutation are `probability` and `elite`. */
   readonly section: JsonObject
   readonly mutation: JsonObject
   readonly notes: readonly ImportNote[]

@@ -15,13 +15,13 @@ interface Sizes {
   readonly epochs: number
 }
 
-/** Whole prompts, the nearest number where the sizes of one process hold none. */
+/** Number of whole prompts, the nearest one where the sizes of one process hold none. */
 const promptsOf = ({ perStep, groupSize }: Sizes): number =>
   groupSize > 0 ? Math.max(1, Math.round(perStep / groupSize)) : 1
 
 const wholePrompts = (count: number): string => `${noun(count, 'is', 'are')} ${plural(count, 'whole prompt')}`
 
-/** More processes than anyone starts. */
+/** Limit on processes: more than anyone starts. */
 const mostProcesses = 64
 
 function remarkRounding(sizes: Sizes, remark: Remark): void {
@@ -132,7 +132,7 @@ export const rowsPerUpdate = (perDevice: string, initial: number): Link => ({
   write: (_, quantities) => perDeviceSizes(quantities),
 })
 
-/** A number of updates there, of steps here; −1 or null is none. */
+/** Converts a number of updates of the tool to steps of a run; −1 or null counts as none. */
 const inSteps = (updates: unknown, perStep: number): number | null => {
   const count = asNumber(updates)
   return count === null || count <= 0 ? null : Math.max(1, Math.round(count / perStep))

@@ -36,7 +36,7 @@ export function isScript(text: string): boolean {
 
 const pairPattern = /^\+{0,2}[A-Za-z_][\w.]*=/
 
-/** Words of OmegaConf of the meant program, and of lines that start none. */
+/** Reads the OmegaConf words of the wanted program, and of lines that start none. */
 function fromWords(commands: readonly ShellCommand[], wanted: string | null): CommandSettings | null {
   const having = commands.filter((words) => words.some(({ text }) => pairPattern.test(text)))
   const started = having.flatMap((words) => {
@@ -217,7 +217,7 @@ interface Program {
   readonly at: number
 }
 
-/** Programs whose second word says what they do. */
+/** Programs whose second word is their command. */
 const twoWords = ['trl', 'llamafactory-cli', 'lmf', 'axolotl', 'swift', 'tune', 'llama-factory']
 
 /** null where nothing that trains is started. */

@@ -68,7 +68,7 @@ export const axolotlFiles = (name: string): Link => ({
   },
 })
 
-/** Keys of a data set that are read, and those that only say how its files are opened. */
+/** Keys of a data set that are read, and those that only concern opening its files. */
 const axolotlKeys: readonly string[] = ['path', 'name', 'split', 'type', 'ds_type', 'data_files', 'revision']
 
 const firstOfList = (list: unknown): JsonObject | null => {
@@ -156,7 +156,7 @@ export function hubPart(given: Given): HubPart {
   }
 }
 
-/** A share below 1 or a number of rows, drawn from the training rows; 0 is none. */
+/** Reads a share below 1 or a number of rows, drawn from the training rows; 0 counts as none. */
 function splitOf(size: unknown): object | undefined {
   const value = asNumber(size)
   if (value === null || value <= 0) return undefined

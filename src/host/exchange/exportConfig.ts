@@ -1,4 +1,4 @@
-/** A run config as the settings of a tool: every value written out, and a list of what has no name there. */
+/** Writes a run config as the settings of a tool: every value written out, and a list of what has no name there. */
 import path from 'node:path'
 import { judgeFunction } from '#shared/config/judge.ts'
 import { rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'

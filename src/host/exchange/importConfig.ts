@@ -121,7 +121,10 @@ interface Searched {
   readonly tool: ToolId | null
 }
 
-/** null where the names of a sweep are settings of ours. Errors: AppError 'config/invalid' where nothing tells. */
+/**
+ * Recognises the tool; null where the names of a sweep are settings of ours. Errors: AppError 'config/invalid' where
+ * nothing tells.
+ */
 function recognise(
   source: SettingsSource,
   { search, settings, searched, tool }: Searched,
@@ -163,7 +166,7 @@ function takenRun(
   return taking
 }
 
-/** Leaves TF32 aside, with which no run would start here. */
+/** Removes TF32, with which no run would start here. */
 function withoutCard(run: TakenRun): TakenRun {
   if (valueAt(run.draft, precision) !== 'tf32') return run
   const text =
@@ -177,7 +180,7 @@ function withoutCard(run: TakenRun): TakenRun {
 
 const precision = 'base.precision'
 
-/** Settings of ours that a sweep sets for every trial. */
+/** Returns the settings of ours that a sweep sets for every trial. */
 function ownRun(settings: FlatSettings): TakenRun {
   const all = [...settings]
   return {

@@ -5,7 +5,7 @@
 /** A value of the file under its name there, or the tool's default. */
 export type Given = (name: string) => unknown
 
-/** Says why what was read is not quite the same. */
+/** Notes why the value read is not quite the same. */
 export type Remark = (sentence: string) => void
 
 /** Quantities of a run in the units of other tools. */
@@ -34,7 +34,7 @@ export interface Quantities {
 export interface Link {
   /** Names in the tool → what each is where the file does not say it. */
   readonly keys: Readonly<Record<string, unknown>>
-  /** Our value; undefined: as if nothing had been said. Absent: the tool's side is only written. */
+  /** Returns our value; undefined: as if nothing had been said. Absent: the tool's side is only written. */
   readonly read?: (given: Given, remark: Remark) => unknown
   /** Names and values for the tool. Absent: another row writes them, or the tool is only read. */
   readonly write?: (value: unknown, quantities: Quantities) => Readonly<Record<string, unknown>>
@@ -55,13 +55,13 @@ export const one = (name: string, initial: unknown, unit: Unit = same): Link => 
   write: (value, quantities) => ({ [name]: unit.write(value, quantities) }),
 })
 
-/** There is but one way in the tool. */
+/** Constant value: the tool has only one way. */
 export const always = (value: unknown): Link => ({ keys: {}, read: () => value })
 
 /** Makes a link read-only: the tool has the setting, but an exported run has nothing to set there. */
 export const onlyRead = ({ keys, read }: Link): Link => (read === undefined ? { keys } : { keys, read })
 
-/** Without the noise of binary fractions: 1 − 0.8 is 0.2. */
+/** Rounds away the noise of binary fractions: 1 − 0.8 is 0.2. */
 export const tidy = (value: number): number => Number(value.toPrecision(12))
 
 /** Looks up a name from a file in a table; the name may be any, including one of Object.prototype. */
@@ -74,13 +74,13 @@ export const asText = (value: unknown): string => (typeof value === 'string' ? v
 export const asNumber = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null
 
-/** Off is `ours` here and any of `theirs` there; the first of them is written. */
+/** Unit whose “off” is `ours` here and any of `theirs` there; the first of them is written. */
 export const off = (ours: unknown, ...theirs: readonly unknown[]): Unit => ({
   read: (value) => (theirs.includes(value) ? ours : value),
   write: (value) => (value === ours ? theirs[0] : value),
 })
 
-/** Off there from a number on, or below 1. */
+/** Unit that is off in the tool from a number on, or below 1. */
 export const offBeyond = (limit: number): Unit => ({
   read: (value) => {
     const count = asNumber(value)
@@ -89,7 +89,7 @@ export const offBeyond = (limit: number): Unit => ({
   write: (value) => (value === 0 ? limit : value),
 })
 
-/** Other words for the same choices: ours → theirs; the first with a value is what reading it gives. */
+/** Unit with other words for the same choices: ours → theirs; reading a value gives the first word that has it. */
 export const words = (
   table: Readonly<Record<string, unknown>>,
   others: Readonly<Record<string, string>> = {},
@@ -114,7 +114,7 @@ export const flagWords = (yes: string, no: string): Unit => ({
   write: (value) => (value === true ? yes : no),
 })
 
-/** Our name of a projection → those of the families. */
+/** Name of a projection here → those of the families. */
 const moduleWords: Readonly<Record<string, readonly string[]>> = {
   q: ['q_proj'],
   k: ['k_proj'],
@@ -127,7 +127,7 @@ const moduleWords: Readonly<Record<string, readonly string[]>> = {
   down: ['down_proj', 'mlp.c_proj'],
 }
 
-/** Adapted projections; PEFT's own choice where nothing is said are queries and values. */
+/** Adapted projections; without a setting PEFT adapts queries and values. */
 export const targetModules: Unit = {
   read(value, remark) {
     if (value === null) return ['q', 'v']
@@ -230,7 +230,10 @@ export const clipCap = (name: string): Link => ({
   write: (value) => ({ [name]: tidy(boundsOf(value)[1]), epsilon: 1 }),
 })
 
-/** Read as a distance or as the bounds themselves; written as a distance, the wider of both, where the tool takes it. */
+/**
+ * Clip range, read as a distance or as the bounds themselves; written as a distance, the wider of both, where the tool
+ * takes it.
+ */
 export const ratioBounds: Unit = {
   read: (value) => (Array.isArray(value) ? shortest(boundsOf(value)) : value),
   write(value) {

@@ -218,7 +218,7 @@ class Found {
     this.addAll('', pick(keywords, ['max_seq_length', 'load_in_4bit', 'load_in_8bit']))
   }
 
-  /** PEFT's names as those of TRL's command line. */
+  /** Adds PEFT's names as those of TRL's command line. */
   #addAdapter({ r, target_modules: modules, ...others }: JsonObject, defaults: JsonObject): void {
     this.#add('use_peft', true)
     if (r !== undefined) this.#add('lora_r', r)

@@ -124,7 +124,7 @@ class Reader {
     all.set(this.#text(at), own)
   }
 
-  /** An object with what is assigned to it later. */
+  /** Adds what is assigned to an object later. */
   #withAssigned(call: PythonCall): PythonCall {
     const { name, args, target, unread } = call
     if (target === null) return call
@@ -137,7 +137,7 @@ class Reader {
     })
   }
 
-  /** Parameters of a function, and what they are where they are not given. */
+  /** Defines the parameters of a function, with their defaults. */
   #define(at: number): void {
     const parameters: string[] = []
     let depth = 0
@@ -203,7 +203,10 @@ class Reader {
     return true
   }
 
-  /** Up to a comma, a closing bracket or the end of a line; `computed` where it is more than literals, names and + − × ÷. */
+  /**
+   * Reads up to a comma, a closing bracket or the end of a line; `computed` where there is more than literals, names
+   * and + − × ÷.
+   */
   #expression(): unknown {
     this.#count()
     if (++this.#depth > maxDepth) {
@@ -310,7 +313,7 @@ class Reader {
     return items
   }
 
-  /** Over a sign that no literal has (a slice, another bracket), of which the rest is unknown. */
+  /** Steps over a sign that no literal has (a slice, another bracket), after which the rest is unknown. */
   #step(items: unknown[]): void {
     this.#at++
     items[items.length - 1] = computed
@@ -331,7 +334,7 @@ class Reader {
     return withUnread(entries, unread)
   }
 
-  /** Behind `**`. */
+  /** Reads the expression behind `**`. */
   #spread(entries: (readonly [key: string, value: unknown])[], unread: string[]): void {
     const from = this.#at
     const value = this.#expression()

@@ -113,7 +113,7 @@ const silentScript = (): AppError =>
     'Import the settings file or the command that it starts the training with.',
   )
 
-/** W&B keeps the settings of a run as `{ name: { value } }`; null: the document is none. */
+/** Reads the settings of a run as W&B stores them, `{ name: { value } }`; null for any other document. */
 function recordOf(document: unknown): JsonObject | null {
   if (!isObject(document)) return null
   const entries = Object.entries(document).filter(([name]) => !['_wandb', 'wandb_version'].includes(name))

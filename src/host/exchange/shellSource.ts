@@ -46,7 +46,7 @@ const prepared = (text: string): string =>
     .join('\n')
     .replaceAll(/\\[ \t]*\n/g, ' ')
 
-/** Leaves out what stands between `<<END` and `END`, but not where a script never ends it. */
+/** Leaves out the text between `<<END` and `END`, but not where a script never ends it. */
 function outsideInputs(): (line: string, at: number, lines: readonly string[]) => boolean {
   let last: ReadonlyMap<string, number> | null = null
   let until: string | null = null
@@ -68,7 +68,7 @@ const fillers = ['then', 'else', 'elif', 'do', 'time', '!', 'exec', 'nohup']
 const declarations = ['export', 'declare', 'local', 'readonly', 'typeset']
 const keywords = [...openers, ...closers, ...fillers, ...declarations]
 
-/** Several words, a single value, or what stands in double quotes. */
+/** Context of a word: several words, a single value, or the inside of double quotes. */
 type Place = 'words' | 'value' | 'quotes'
 
 class Script {
@@ -134,7 +134,7 @@ class Script {
     if (!isKeyword) this.#words.push(...found)
   }
 
-  /** Words of the shell itself, at the beginning of a command. */
+  /** Returns true for a keyword of the shell itself at the beginning of a command. */
   #isKeyword(text: string): boolean {
     if (openers.includes(text)) this.#inside++
     if (closers.includes(text)) this.#inside = Math.max(0, this.#inside - 1)
@@ -210,7 +210,7 @@ class Script {
     return [plain(sign === "'" ? piece.replaceAll(/^'|'$/g, '') : piece.replace(/^\\/, ''))]
   }
 
-  /** Nothing in double quotes is split, but a list stays one. */
+  /** Expands text in double quotes: nothing is split, but a list stays one. */
   #quoted(text: string, place: Place, depth: number): readonly ShellWord[] {
     if (place === 'words' && /^\$\{\w+\[@\]\}$/.test(text)) return this.#reference(text, depth)
     return this.#expanded(text, 'quotes', deeper(depth))

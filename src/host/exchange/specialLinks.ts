@@ -218,7 +218,9 @@ const names: Readonly<Partial<Record<PreferenceLossName, string>>> = {
 const ours = (theirs: unknown): PreferenceLossName | undefined =>
   (Object.keys(names) as PreferenceLossName[]).find((name) => names[name] === theirs)
 
-/** Losses of pairs that a file names; toolAlgorithms refuses those that do not exist here, and several at once. */
+/**
+ * Returns the pair losses that a file names; toolAlgorithms refuses those that do not exist here, and several at once.
+ */
 export const pairLosses = (given: Given): readonly unknown[] =>
   listOf(given('loss_type') ?? 'sigmoid').filter((type) => type !== 'sft')
 

@@ -1,4 +1,4 @@
-/** Takes over what a file says, setting by setting, and notes what is not quite the same. */
+/** Takes over the settings of a file, one by one, and notes what is not quite the same. */
 import { isEqual, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
@@ -113,7 +113,7 @@ export class Taking {
 
   readonly #written = (name: string): string => this.#settings.get(name)?.written ?? name
 
-  /** Notes settings that nothing was made of. `decided`: those that chose the algorithm. */
+  /** Notes settings that were not used. `decided`: those that chose the algorithm. */
   noteRest(decided: readonly string[]): void {
     const fixed = new Map(fixedFor(this.#tool, this.#algorithm).map((row) => [row.name, row]))
     for (const [name, setting] of this.#settings) {

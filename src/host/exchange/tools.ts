@@ -17,7 +17,7 @@ export const toolVersions: Readonly<Record<ToolId, string>> = {
   axolotl: 'main of July 2026',
 }
 
-/** Our algorithm → what the tool calls the same one. */
+/** Algorithm here → the tool's name of the same one. */
 export const projectAlgorithms: Readonly<Record<ProjectTool, Readonly<Record<string, string>>>> = {
   trl: { grpo: 'GRPO', gspo: 'GRPO', cispo: 'GRPO', sapo: 'GRPO', rloo: 'RLOO', dpo: 'DPO', sft: 'SFT' },
   agilerl: {

@@ -14,7 +14,7 @@ const constants = (values: Readonly<Record<string, unknown>>, only?: readonly st
     ...(only === undefined ? {} : { for: only }),
   }))
 
-/** Said whatever its value is, also that with which a project writes it. */
+/** Setting that is noted whatever its value, also with the value that a project writes. */
 const plainText: FixedSetting = {
   ...{ name: 'dataset_text_field', unless: 'completion_only_loss' },
   because:

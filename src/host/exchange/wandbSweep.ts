@@ -1,6 +1,6 @@
 /**
- * A sweep of Weights & Biases: YAML, JSON or a dict in Python with `method` and `parameters`. Its distributions and their defaults
- * are those of the package sweeps 0.3.0.
+ * Reads and writes a sweep of Weights & Biases: YAML, JSON or a dict in Python with `method` and `parameters`. Its
+ * distributions and their defaults are those of the package sweeps 0.3.0.
  */
 import { isObject, type JsonObject } from '#shared/config/paths.ts'
 import { AppError } from '#shared/errors.ts'
@@ -207,7 +207,7 @@ function wandbLimits(kind: string, min: number, max: number): NumericRange | nul
   }
 }
 
-/** More values than this are a range. */
+/** Most values that are listed; more of them are a range. */
 const mostSteps = 64
 
 /** Multiples of `step` within the limits. */
@@ -237,7 +237,10 @@ export interface WandbFile {
   readonly lost: readonly string[]
 }
 
-/** Names of settings stay those of Turnwise. Errors: AppError 'config/invalid' for a study that is no sweep. */
+/**
+ * Writes a study as a W&B sweep; names of settings stay those of Turnwise. Errors: AppError 'config/invalid' for a
+ * study that is not a sweep.
+ */
 export function wandbFile({ name, search }: Pick<StudyConfig, 'name' | 'search'>): WandbFile {
   if (search.kind !== 'sweep')
     throw new AppError('config/invalid', 'W&B has sweeps only: this study cannot be written as one.')

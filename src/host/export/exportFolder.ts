@@ -42,7 +42,7 @@ export function beginFolder(out: string): string {
   return folder
 }
 
-/** Nothing stays of an export that did not come to its end. */
+/** Removes an export that did not come to its end. */
 export function removeUnchecked(out: string): void {
   try {
     rmSync(uncheckedFolder(out), { recursive: true, force: true })

@@ -1,4 +1,4 @@
-/** Each format: its files written, read back by its own reader, and what came of comparing them. */
+/** Writes each format: its files, read back by its own reader, and the comparison. */
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
@@ -327,7 +327,7 @@ const shardName = (index: number, count: number): string => {
 }
 
 interface MergeWriting {
-  /** Kept in the files' metadata. */
+  /** Provenance kept in the files' metadata. */
   readonly provenance: Readonly<Record<string, string>>
   readonly onProgress: (writtenBytes: number) => void
 }
@@ -381,7 +381,7 @@ function* mergedPieces({ source, dtype, delta }: MergedTensor): Generator<Uint8A
   }
 }
 
-/** Says in config.json what type the numbers have; as text, since other readers tell 5.0 from 5. */
+/** Writes the type of the numbers into config.json; edited as text, since other readers tell 5.0 from 5. */
 function nameDtype(folder: string, torchName: string): void {
   const given = /("(?:torch_)?dtype"\s*:\s*)(?:"[^"]*"|null)/g
   changeConfig(folder, (text) =>

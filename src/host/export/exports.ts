@@ -33,7 +33,7 @@ type Item = OutputOf<Api, 'checkpoints.export'>
 export type ExportReport = Extract<Item, { readonly result: unknown }>['result']
 export type ExportProgress = Extract<Item, { readonly progress: unknown }>['progress']
 export type ExportFormat = ExportReport['format']
-/** A comparison: passed where what was measured is not above the limit. */
+/** Line of a comparison: passed where the measured value is not above the limit. */
 export type ParityLine = ExportReport['parity'][number]
 
 export const exportFormats = [
@@ -62,7 +62,7 @@ export interface ExportOptions {
 export interface ExportRequest extends ExportOptions {
   /** Folder of the checkpoint. */
   readonly checkpoint: string
-  /** Folder of the base model; null: nobody knows. */
+  /** Folder of the base model; null: unknown. */
   readonly model: string | null
   /** Longest sequence it was opened for; null: as its own positions reach. */
   readonly contextLength: number | null
@@ -84,7 +84,7 @@ const dtypes: Readonly<Record<ExportFormat, readonly ExportDtype[]>> = {
   onnx: ['f32'],
 }
 
-/** Why a model's adapter cannot be had in a format, as a sentence; null where it can. */
+/** Reason why a model's adapter cannot be exported in a format, as a sentence; null where it can. */
 export function formatProblem(format: ExportFormat, base: ModelFolder): string | null {
   if (format === 'gguf') return ggufProblem(base.config)
   return format === 'gguf-model' ? (ggufProblem(base.config) ?? unsaidProblem(base)) : null
@@ -132,7 +132,7 @@ const mixes: Readonly<Record<ExportDtype, GgufMix>> = {
 /** Returns llama.cpp's name of the type; null: the usual one of a merged model. */
 export const ggufMix = (dtype: ExportDtype | null): GgufMix => mixes[dtype ?? 'f16']
 
-/** Why these options do not go with the format; null where they do. */
+/** Reason why these options do not go with the format; null where they do. */
 export function optionProblem({ format, dtype, adapterInputs }: ExportOptions): string | null {
   if (adapterInputs && format !== 'onnx') return 'Only an ONNX export can keep the adapter as inputs.'
   if (dtype === null || dtypes[format].includes(dtype)) return null

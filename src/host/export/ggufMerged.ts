@@ -81,7 +81,9 @@ interface Merging {
   readonly dtype: WrittenType
 }
 
-/** Whole rows of about as many numbers; of rows that change places, those of a head. */
+/**
+ * Number of elements in a piece: whole rows of about that many numbers; of rows that change places, those of a head.
+ */
 export function rowElements({ shape }: Pick<TensorLocation, 'shape'>, { arrangement }: GgufPlace): number {
   const [rows = 1, columns = 1] = shape
   if (arrangement?.kind === 'interleaved') return (rows / arrangement.heads) * columns
@@ -112,8 +114,9 @@ function arrange(
 }
 
 /**
- * Everything that a merged model's file says beside its weights: of a GGUF base what that file says, of a folder what
- * its configs say. Errors: AppError 'model/unsupported' for what GGUF cannot say, 'tokenizer/invalid', 'file/unreadable'.
+ * Returns everything that a merged model's file says beside its weights: of a GGUF base what that file says, of a
+ * folder what its configs say. Errors: AppError 'model/unsupported' for what GGUF cannot say, 'tokenizer/invalid',
+ * 'file/unreadable'.
  */
 function mergedWords(base: ModelFolder): ModelWords {
   const gguf = ggufFileOf(base.directory)
@@ -153,7 +156,7 @@ interface MergedGguf {
   readonly base: ModelFolder
   readonly adapter: Adapter
   readonly mix: GgufMix
-  /** Shown by tools. */
+  /** Name shown by tools. */
   readonly name: string
   readonly license: string | null
   readonly origin: Provenance

@@ -80,7 +80,7 @@ export interface AdaptedWeight {
   readonly factors: Factors
 }
 
-/** Every weight that an adapter changes. The tensors are those of the model's adapter, all of them. */
+/** Lists every weight that an adapter changes. The tensors are those of the model's adapter, all of them. */
 export function adaptedWeights(
   model: ModelConfig,
   lora: LoraConfig,

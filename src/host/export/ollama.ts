@@ -45,7 +45,7 @@ interface Frame {
 /** A chat template that frames each message by its role and does nothing else. */
 interface PlainTemplate {
   readonly frames: Readonly<Partial<Record<'system' | 'user' | 'assistant', Frame>>>
-  /** Before the first message, whichever it is. */
+  /** Text before the first message, whichever it is. */
   readonly opening: string
   /** Text that opens the answer. */
   readonly prompt: string
@@ -172,7 +172,7 @@ function isRight({ frames, opening, prompt, system }: PlainTemplate, text: Loade
   })
 }
 
-/** Nothing in it that Ollama's template language or its quotes would read. */
+/** Returns true if nothing in it means something to Ollama's template language or its quotes. */
 function isPlain({ frames, opening, prompt, system }: PlainTemplate): boolean {
   const texts = Object.values(frames).flatMap(({ before, behind }) => [before, behind])
   return [...texts, opening, prompt, system].every((text) => !/\{\{|\}\}|"""/.test(text))

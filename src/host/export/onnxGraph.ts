@@ -1,6 +1,7 @@
 /**
- * The generation graph with inputs and outputs that other programs know: token ids in, logits of every position out, keys
- * and values of the past in, of past and present out. Names and shapes are those of Optimum's `text-generation-with-past`.
+ * Builds the generation graph with inputs and outputs that other programs know: token ids in, logits of every position
+ * out, keys and values of the past in, of past and present out. Names and shapes are those of Optimum's
+ * `text-generation-with-past`.
  */
 import { type Program } from '#engine/graph/onnx.ts'
 import type { Dim, Shape } from '#engine/graph/shape.ts'
@@ -62,7 +63,7 @@ const [batch, length, past, total] = [
   'total_sequence_length',
 ]
 
-/** Added to the scores of what may not be seen; finite, so that a row of nothing else stays a number. */
+/** Value added to the scores of hidden positions; finite, so that a row of nothing else stays a number. */
 const hidden = -1e9
 
 /** Inputs, in this order: input_ids, attention_mask, position_ids, the past, and with `lora` the adapter's matrices. */

@@ -1,6 +1,6 @@
 /**
- * Whole or not at all: a file or folder is written under a temporary name beside its place, flushed to the disk, then
- * renamed. Whoever reads it sees the old content or the new one, also when the process is killed in between.
+ * Writes completely or not at all: a file or folder is written under a temporary name beside its place, flushed to the
+ * disk, then renamed. A reader sees the old content or the new one, also when the process is killed in between.
  */
 import {
   closeSync,
@@ -176,13 +176,13 @@ function swapIn(temporary: string, directory: string): void {
 // Files whose place a person chose.
 
 export interface UserFileOptions {
-  /** A file that is there already is replaced. */
+  /** True to replace an existing file. */
   readonly overwrite: boolean
 }
 
 /**
- * Writes a file whole or not at all. Errors: AppError 'file/exists' where one is there that may not be replaced;
- * 'file/unwritable', also for what is no ordinary file.
+ * Writes a file completely or not at all. Errors: AppError 'file/exists' where one exists that may not be replaced;
+ * 'file/unwritable', also for what is not an ordinary file.
  */
 export function writeUserFile(file: string, content: string | Uint8Array, options: UserFileOptions): void {
   requireFree(file, options)

@@ -7,7 +7,10 @@ import { readSmallFile } from './strictJson.ts'
 /** Owner mark in a file: the process and when it began, for its number may go to another. */
 export const ownerMark = (): string => `${process.pid} ${birthOf(process.pid) ?? ''}\n`
 
-/** The living process that wrote its mark into a file; null where there is none. Errors: AppError 'file/unreadable'. */
+/**
+ * Returns the living process that wrote its mark into a file; null where there is none. Errors: AppError
+ * 'file/unreadable'.
+ */
 export const livingOwner = (file: string): number | null => livingProcess(markIn(file))
 
 /** The living process of a mark. */
@@ -16,7 +19,10 @@ export function livingProcess(mark: string): number | null {
   return pid !== undefined && isAlive(Number(pid), birth) ? Number(pid) : null
 }
 
-/** Writes this process's mark into a lock that nobody living holds; disposing removes it. Errors: AppError 'file/unwritable'. */
+/**
+ * Writes this process's mark into a lock that no living process holds; disposing removes it. Errors: AppError
+ * 'file/unwritable'.
+ */
 export function holdLock(lock: string): Disposable {
   rmSync(lock, { force: true })
   try {
@@ -27,7 +33,10 @@ export function holdLock(lock: string): Disposable {
   return { [Symbol.dispose]: () => rmSync(lock, { force: true }) }
 }
 
-/** Empty where there was no such file: it goes when its owner does, between a look and the reading too, and another may follow. */
+/**
+ * Reads a mark; empty where there is no such file: it is removed with its owner, also between a look and the reading,
+ * and another may follow.
+ */
 function markIn(file: string): string {
   try {
     return Buffer.from(readSmallFile(file, 100)).toString('latin1')

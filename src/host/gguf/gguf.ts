@@ -61,7 +61,7 @@ export type GgufArray =
   | List<'bool', ArrayLike<number>>
   | List<'string', readonly string[]>
 
-/** Bytes of one value; of a string, those that say how long it is. */
+/** Bytes of one value; of a string, those of its length. */
 export const valueBytes: Readonly<Record<Exclude<GgufType, 'array'>, number>> = {
   uint8: 1,
   int8: 1,
@@ -84,7 +84,7 @@ interface TensorType {
   readonly block: readonly [elements: number, bytes: number]
 }
 
-/** ggml's types of tensors: those that are read, then those that are only known by name. */
+/** Types of ggml's tensors: those that are read, then those that are only known by name. */
 export const tensorTypes: readonly TensorType[] = [
   { number: 0, name: 'F32', block: [1, 4] },
   { number: 1, name: 'F16', block: [1, 2] },

@@ -19,7 +19,7 @@ type Json = Readonly<Record<string, unknown>>
 /** Description of a model in a file, without its weights. */
 interface ModelDescription extends Pick<GgufFile, 'file' | 'metadata'> {
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>
-  /** The numbers of a small tensor, such as those of the rotary embedding; null: there is none of that name. */
+  /** Returns the numbers of a small tensor, such as those of the rotary embedding; null: there is none of that name. */
   readonly numbers: (name: string) => readonly number[] | null
 }
 
@@ -40,7 +40,10 @@ interface Reading {
   readonly prefix: string
 }
 
-/** Errors: AppError 'model/unsupported' naming the family or what is not supported, 'model/invalid' naming a key. */
+/**
+ * Returns the config. Errors: AppError 'model/unsupported' naming the family or what is not supported, 'model/invalid'
+ * naming a key.
+ */
 export function ggufConfig(file: ModelDescription): Json {
   const fields = scalarFields(file)
   const architecture = architectureOf(fields)
@@ -142,7 +145,7 @@ function commonConfig(reading: Reading) {
 type CommonConfig = ReturnType<typeof commonConfig>
 type FamilyConfig = (reading: Reading, common: CommonConfig) => Json
 
-/** 0 is none. */
+/** Reads the window; 0 means none. */
 const windowOf = (reading: Reading): number | null =>
   integer(reading, 'window', { min: 0, max: 1 << 30, fallback: 0 }) || null
 
@@ -291,8 +294,9 @@ function yarnRope(reading: Reading, factor: number): Json {
 const llama3 = { low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8_192 }
 
 /**
- * Each pair's frequency divided by a number of its own, into which the converter turns the scaling of Llama 3: those of
- * the released models are known again; others are kept as they are, as LongRoPE with one list for all lengths.
+ * Returns the RoPE settings for pair frequencies that are each divided by a number of their own, into which the
+ * converter turns the scaling of Llama 3: those of the released models are known again; others are kept as they are, as
+ * LongRoPE with one list for all lengths.
  */
 function dividedRope(divisors: readonly number[], { rotated, theta, context }: Rotation): Json {
   const factor = Math.max(...divisors)

@@ -222,7 +222,7 @@ function requireSaid(config: ModelConfig, { metadata, tensors }: ModelWords, whe
   )
 }
 
-/** Each field as text; numbers to five digits, since those of a file are f32. */
+/** Returns each field as text; numbers to five digits, since those of a file are f32. */
 function comparable(config: ModelConfig): Readonly<Record<string, string>> {
   const { architecture: _, bosId: _bos, eosIds: _eos, padId: _pad, ...rest } = config
   const rounded = (_key: string, value: unknown): unknown =>

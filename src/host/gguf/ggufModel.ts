@@ -98,8 +98,8 @@ export function openGgufModel(file: string, contextLength: number | null): GgufM
 }
 
 /**
- * The text files of the Hugging Face folder that a file was made from, by their names, as far as its metadata says what was
- * in them: configs, tokenizer and chat template. Errors: as `openGguf` and `ggufTokenizer`.
+ * Rebuilds the text files of the Hugging Face folder that a file was made from, by name, as far as its metadata has
+ * their content: configs, tokenizer and chat template. Errors: as `openGguf` and `ggufTokenizer`.
  */
 export function ggufTexts(file: string): ReadonlyMap<string, string> {
   const gguf = openGguf(file, 'model/invalid')

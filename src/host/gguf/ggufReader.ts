@@ -246,7 +246,10 @@ function sizeOf(
   return Number(size)
 }
 
-/** Each tensor must begin where the one before it ends, padded; the file may end with or without the last padding. */
+/**
+ * Places the tensors: each must begin where the one before it ends, padded; the file may end with or without the last
+ * padding.
+ */
 function locate(
   file: string,
   cursor: FileCursor,

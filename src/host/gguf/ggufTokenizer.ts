@@ -1,7 +1,8 @@
 /**
- * The tokenizer of a GGUF file as the files it was converted from, tokenizer.json and tokenizer_config.json. A file has the
- * vocabulary but only the name of what cuts texts into words; the names are those of llama.cpp's `src/llama-vocab.cpp`, the
- * rules those of the models' own tokenizer.json files. What is not known here is refused by name.
+ * Returns the tokenizer of a GGUF file as the files it was converted from, tokenizer.json and tokenizer_config.json. A
+ * file has the vocabulary, but only the name of the rule that cuts texts into words; the names are those of llama.cpp's
+ * `src/llama-vocab.cpp`, the rules those of the models' own tokenizer.json files. What is not known here is refused by
+ * name.
  */
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
@@ -56,7 +57,7 @@ const upper = '[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]'
 const lower = '[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]'
 const rest = '\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+'
 
-/** The pattern of cl100k and those like it, with so many digits to a word. */
+/** Pattern of cl100k and those like it, with this many digits to a word. */
 const words = (number: string): readonly Json[] => [
   split(`${contractions}|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|${number}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|${rest}`),
   bytes(false),
@@ -280,7 +281,7 @@ function surround(file: TokenizerSource, { tokens }: Vocabulary, addsBos: boolea
 
 const mark = '▁'
 
-/** SentencePiece's byte-pair encoding, which merges across words by the score of what comes of it. */
+/** Returns SentencePiece's byte-pair encoding, which merges across words by the score of the result. */
 function sentenceModel(file: TokenizerSource, vocabulary: Vocabulary): Json {
   const { tokens, typeOf } = vocabulary
   const hasSpace = flagOf(file, tokenizerKeys.addsSpace) ?? true
@@ -320,7 +321,7 @@ function takesSpaceOf(file: TokenizerSource): (token: string) => boolean {
   return (token) => isPhi3 && (token === '</s>' || (token.startsWith('<|') && token !== '<|endoftext|>'))
 }
 
-/** Every way in which two tokens make a third, the highest score of the third first, as transformers lists them. */
+/** Lists every way in which two tokens make a third, the highest score of the third first, as transformers does. */
 function mergesByScore(file: TokenizerSource, { tokens, typeOf }: Vocabulary): [string, string][] {
   const scores = file.metadata.get(tokenizerKey(tokenizerKeys.scores))
   if (scores?.type !== 'array' || scores.of !== 'float32' || scores.items.length !== tokens.length) {

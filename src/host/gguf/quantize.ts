@@ -34,7 +34,7 @@ function putF16(bytes: Uint8Array, at: number, value: number): number {
   return f16At(bytes, at)
 }
 
-/** Half away from zero, as C's `roundf`. */
+/** Rounds half away from zero, as C's `roundf`. */
 const roundAway = (value: number): number => Math.sign(value) * Math.floor(Math.abs(value) + 0.5)
 
 const writeQ8_0: BlockWriter = (values, from, bytes, at) => {
@@ -237,7 +237,7 @@ const writeQ4_K: BlockWriter = (values, from, bytes, at) => {
   }
 }
 
-/** Below this a group of numbers is zero. */
+/** Limit below which a group of numbers is zero. */
 const smallestGroup = f(1e-15)
 
 /** Σ x²·x·level and Σ x²·level² of 16 numbers with 64 levels about zero, 1 / `inverse` apart. */
@@ -319,7 +319,7 @@ const writers: Readonly<Record<WrittenBlocks, BlockWriter>> = {
   Q6_K: writeQ6_K,
 }
 
-/** Whole blocks, [n · elements] → [n · bytes]. */
+/** Quantizes whole blocks, [n · elements] → [n · bytes]. */
 export function quantize(dtype: WrittenBlocks, values: Float32Array): Uint8Array {
   const { elements, bytes: size } = blockLayouts[dtype]
   const bytes = new Uint8Array((values.length / elements) * size)

@@ -38,7 +38,7 @@ export interface Calibrated {
   readonly config: RunConfig
   readonly report: CalibrationReport
   readonly room: Room
-  /** Until the process could begin. */
+  /** Time until the process could begin. */
   readonly startSeconds: number
   /** Memory of the graphics card; null on the CPU, or where the driver does not tell. */
   readonly card: { readonly bytes: number; readonly freeBytes: number } | null
@@ -161,7 +161,7 @@ export function summarizeCalibration({
   }
 }
 
-/** Every so many steps, and at the end. */
+/** Number of checkpoints: one every so many steps, and one at the end. */
 const checkpointsOf = ({ checkpoints: { every } }: RunConfig, steps: number): number =>
   1 + (every > 0 ? Math.floor((steps - 1) / every) : 0)
 

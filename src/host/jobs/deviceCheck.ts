@@ -52,8 +52,8 @@ const testSilenceMs = 180_000
 const speedSilenceMs = 60_000
 
 /**
- * Yields what it does and returns what is kept of it; null where it was cancelled. Errors: AppError
- * 'device/unavailable' where the device cannot be started; 'file/unwritable'.
+ * Checks a device: yields the current step and returns the result that is kept; null where it was cancelled. Errors:
+ * AppError 'device/unavailable' where the device cannot be started; 'file/unwritable'.
  */
 export async function* checkDevice(request: CheckRequest): AsyncGenerator<CheckNews, DeviceCheck | null> {
   const { place, cacheDirectory, signal } = request

@@ -150,7 +150,7 @@ interface DifficultySubject {
     readonly settings: object
     readonly weight: number
   }[]
-  /** All else that the result depends on. */
+  /** Everything else that the result depends on. */
   readonly request: unknown
   readonly cacheDirectory: string
 }

@@ -64,7 +64,7 @@ export async function* judged(
   }
 }
 
-/** Everything that an iteration yields. */
+/** Collects everything that an iteration yields. */
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = []
   for await (const item of items) found.push(item)

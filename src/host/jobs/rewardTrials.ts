@@ -34,7 +34,7 @@ type DryRunItem = OutputOf<Api, 'rewards.dryRun'>
 /** Result of preparing a row: something to score, or the reason why not. */
 type Prepared = { readonly index: number } & ({ readonly input: DrySample } | { readonly problem: string })
 
-/** So many samples are scored together. */
+/** Number of samples scored together. */
 const scoredAtOnce = 16
 
 export async function* dryRunOf(trial: Trial, request: DryRunRequest): AsyncGenerator<DryRunItem> {
@@ -62,7 +62,7 @@ export async function* dryRunOf(trial: Trial, request: DryRunRequest): AsyncGene
   }
 }
 
-/** A judge is opened once for all samples, so that all are there before it is asked. */
+/** Runs the samples with a judge, which is opened once for all of them, so that all are ready before it is asked. */
 async function* judgedDryRun(
   trial: Trial,
   { settings, on }: Pick<DryRunRequest, 'settings' | 'on'>,

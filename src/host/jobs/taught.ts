@@ -25,7 +25,7 @@ export interface TeachingInput {
   /** Model or address, and how it samples; paths are absolute. */
   readonly teacher: GivenJudgeSettings
   readonly rows: readonly DataRow[]
-  /** Answers to each row. */
+  /** Number of answers to each row. */
   readonly samples: number
   readonly seed: number
   /** Makes prompts of rows and scores the answers; without rewards nothing is scored. */
@@ -64,14 +64,14 @@ export interface Teaching {
   readonly prompt: unknown
   /** Model of the teacher, its place, temperature and longest answer; paths absolute. */
   readonly teacher: GivenJudgeSettings
-  /** Answers to each row. */
+  /** Number of answers to each row. */
   readonly samples: number
   readonly seed: number
   /** Rewards that score the answers, as in `rewards` of a run config; none: answers are not scored. */
   readonly rewards: readonly unknown[]
   /** Interpreter, as in `python.interpreter` of a run config. */
   readonly interpreter?: string | null
-  /** Answers that earn less, or nothing, are left out; null: none is. */
+  /** Reward below which answers, and those without one, are left out; null: none is. */
   readonly minReward: number | null
   readonly name: string
   /** Origin of its rows, in words. */
@@ -90,8 +90,9 @@ export interface Taught {
 }
 
 /**
- * Rows as they are answered, and at last what was added; nothing is where the signal aborts it. Answers are kept as they come:
- * none is asked for twice. Errors: ConfigError; AppError 'data/invalid', 'model/…', 'sandbox/failed', 'python/not-allowed', 'file/…'.
+ * Yields rows as they are answered, and at last what was added; aborting adds nothing. Answers are kept as they come,
+ * so none is asked for twice. Errors: ConfigError; AppError 'data/invalid', 'model/…', 'sandbox/failed',
+ * 'python/not-allowed', 'file/…'.
  */
 export async function* teach(
   host: DataStorage & Asking,

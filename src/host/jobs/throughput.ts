@@ -30,7 +30,10 @@ export type MachineNews =
   | { readonly device: DeviceKind; readonly on: FittingPrecision }
   | { readonly device: DeviceKind; readonly measured: Throughput }
 
-/** Yields what it does; what was measured is kept. Errors: those of the devices; AppError 'file/unwritable'. */
+/**
+ * Measures the machine and yields what it does; the results are kept. Errors: those of the devices; AppError
+ * 'file/unwritable'.
+ */
 export async function* measureMachine({
   ask,
   cacheDirectory,

@@ -81,7 +81,7 @@ export class Judge implements RewardFunction, AsyncDisposable {
     )
   }
 
-  /** So far, by every process of the run; 0 without prices. */
+  /** Cost so far, by every process of the run; 0 without prices. */
   get cost(): number {
     const { promptPrice, answerPrice } = this.#parts.settings
     const { promptTokens, answerTokens } = this.#parts.log.used(this.#digest)
@@ -99,7 +99,7 @@ export class Judge implements RewardFunction, AsyncDisposable {
     return counts
   }
 
-  /** Completions whose question has been asked before are scored as they were then. Errors: those of asking. */
+  /** Scores completions; a question that has been asked before gets its earlier score. Errors: those of asking. */
   async score(inputs: readonly RewardInput[]): Promise<readonly RewardAnswer[]> {
     const began = performance.now()
     const questions = inputs.map((input) => questionText(this.#parts.settings, input))

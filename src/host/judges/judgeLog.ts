@@ -40,7 +40,7 @@ const lineSchema = z.object({
 
 type Line = z.infer<typeof lineSchema>
 
-/** Answers that are remembered; the oldest are forgotten first. */
+/** Number of answers remembered; the oldest are forgotten first. */
 const remembered = 32_768
 
 export const judgeLogName = 'judge-answers.jsonl'
@@ -100,7 +100,7 @@ export class JudgeLog implements Disposable {
     }
   }
 
-  /** Without what is forgotten. */
+  /** Writes the log again without the answers that are forgotten. */
   #rewrite(file: string): void {
     const answers = [...this.#answers]
     const lines = [...this.#used].map(([judge, usage]): Line => ({
@@ -120,7 +120,7 @@ export class JudgeLog implements Disposable {
 
 const keyOf = (judge: string, question: string): string => `${judge} ${question}`
 
-/** Whole lines; one that is damaged costs its answers, which are asked for again. */
+/** Reads whole lines; one that is damaged costs its answers, which are asked for again. */
 function readLines(file: string | null): readonly Line[] {
   if (file === null || !existsSync(file)) return []
   const bytes = bytesOf(file)

@@ -5,7 +5,7 @@ import type { RewardInput } from '#rl/rewards.ts'
 
 type Judged = Pick<RewardInput, 'prompt' | 'completion' | 'row'>
 
-/** Every placeholder is replaced once: one inside a completion stays text. */
+/** Fills the question; every placeholder is replaced once, and one inside a completion stays text. */
 export function questionText(
   settings: Pick<JudgeSettings, 'question' | 'rubric' | 'referenceColumn' | 'min' | 'max'>,
   { prompt, completion, row }: Judged,

@@ -1,4 +1,4 @@
-/** The judges of a run, an evaluation or a trial: opened for the rewards that name them, and what they come to together. */
+/** Opens the judges of a run, an evaluation or a trial for the rewards that name them, and adds up their counts. */
 import { judgeDescription, judgeFunction, parseJudge, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import { eachSample, type RewardFunction } from '#rl/rewards.ts'
@@ -12,7 +12,7 @@ import { LocalJudge } from './localJudge.ts'
 export interface JudgesPlace {
   /** Folder of their answers; null: they are not kept. */
   readonly folder: string | null
-  /** Answers are read, but another process may be writing there. */
+  /** True if answers are read, but another process may be writing there. */
   readonly isReadOnly?: boolean
   /** False: judges behind an address are not asked, and say nothing of any completion. */
   readonly asksAddresses?: boolean
@@ -76,7 +76,7 @@ export class RunJudges implements AsyncDisposable {
     return this.#notes.splice(0)
   }
 
-  /** Since the last call; none where nobody judges. */
+  /** Returns the metrics since the last call; empty where nobody judges. */
   takeMetrics(): Metrics {
     if (this.#judges.length === 0) return {}
     const counts = this.#judges.map((judge) => judge.takeCounts())

@@ -59,7 +59,7 @@ export interface WeightPrecisions {
   readonly base: HeldPrecision
   readonly rollout: RolloutPrecision
   readonly int8Form: Int8Form
-  /** Most rows that decode together, where it is known. */
+  /** Most rows that decode together, where that is known. */
   readonly maxRows?: number
 }
 
@@ -84,8 +84,9 @@ export async function asPolicySource<Source extends ModelSource>(
 const ROWS_SHARE = 1 / 4
 
 /**
- * The weights of a base in 4 bits that rollouts read in rows of 8 bits. Products of rows are faster, except those of a single
- * row with a matrix in 4 bits, which is read in half the time. They are larger too: where memory is short, none.
+ * Selects the weights of a 4-bit base that rollouts read in rows of 8 bits. Products of rows are faster, except those
+ * of a single row with a 4-bit matrix, which is read in half the time. They are also larger: where memory is short,
+ * none is selected.
  */
 export function weightsInRows(
   source: ModelSource,
@@ -98,8 +99,9 @@ export function weightsInRows(
 }
 
 /**
- * The base in 4 bits with some of its weights once more in rows of 8 bits, for rollouts. Rounding what was rounded to blocks
- * again changes the result less than products of blocks do, which round what they are multiplied with to 8 bits.
+ * Returns the base in 4 bits with some of its weights once more in rows of 8 bits, for rollouts. Rounding the
+ * block-rounded weights again changes the result less than products of blocks do, which round what they are multiplied
+ * with to 8 bits.
  */
 async function withRows<Source extends ModelSource>(
   rounded: Source,
@@ -119,7 +121,7 @@ async function withRows<Source extends ModelSource>(
   return { ...rounded, tensors: new Map([...rounded.tensors, ...written]) }
 }
 
-/** The rows of what the 4-bit blocks of a matrix stand for. */
+/** Returns the rows that the 4-bit blocks of a matrix stand for. */
 function throughBlocks({ shape: [, columns = 1] }: TensorLocation): RowRounding {
   const form = blockForm('int4', columns)
   return {
@@ -138,8 +140,8 @@ interface BaseOptions {
 }
 
 /**
- * The source without its linears, which are there rounded instead. Made once. Errors: as `asFloat32Source`; AppError
- * 'model/invalid' where a weight is beyond the range of the type.
+ * Returns the source with rounded linears in place of its own. The rounded file is made once. Errors: as
+ * `asFloat32Source`; AppError 'model/invalid' where a weight is beyond the range of the type.
  */
 export async function asRoundedBase<Source extends ModelSource>(
   source: Source,

@@ -239,7 +239,7 @@ export function readCritic(
 
 type PartReader = <T>(name: string, read: (place: string) => T) => T | null
 
-/** Reads what was saved as part of the checkpoint: a file or folder that came into it later has no digest. */
+/** Reads what was saved as part of the checkpoint: a file or folder added later has no digest. */
 function partReader(directory: string, { files }: CheckpointState): PartReader {
   const names = Object.keys(files)
   return (name, read) =>
@@ -265,8 +265,8 @@ function readArrays(file: string): Record<string, Float32Array> {
 }
 
 /**
- * Every file as it was written, and every number of adapters, value head and moments finite: Turnwise writes no other, but
- * a checkpoint may come from elsewhere. Errors: AppError 'checkpoint/invalid'.
+ * Checks that every file is as it was written, and every number of adapters, value head and moments finite: Turnwise
+ * writes no other, but a checkpoint may come from elsewhere. Errors: AppError 'checkpoint/invalid'.
  */
 function requireSound(directory: string, state: CheckpointState): void {
   requireWhole(directory, state)
@@ -281,7 +281,7 @@ function requireSound(directory: string, state: CheckpointState): void {
   }
 }
 
-/** Why a checkpoint cannot be used, as a sentence; null when it is whole and sound. Every byte is read. */
+/** Reason why a checkpoint cannot be used, as a sentence; null when it is complete and sound. Every byte is read. */
 export function checkpointProblem(directory: string): string | null {
   try {
     requireSound(directory, readState(directory))

@@ -23,7 +23,7 @@ export interface CompletionRequest {
   readonly sampling: Omit<SamplingOptions, 'stopIds'>
   /** Text of a sample as it becomes certain; whole characters only. */
   readonly onText?: (sample: number, text: string) => void
-  /** Once it aborts, completions that are not finished are dropped. */
+  /** Aborts the request: completions that are not finished are dropped. */
   readonly signal?: AbortSignal
 }
 
@@ -31,7 +31,7 @@ export interface CompletionRequest {
 export interface AnsweredCompletion {
   /** Index of the sample, from 0. */
   readonly sample: number
-  /** Without special tokens, and without the stop text that ended it. */
+  /** Text without special tokens, and without the stop text that ended it. */
   readonly text: string
   /** Generated ids, a stop id included. */
   readonly ids: readonly number[]

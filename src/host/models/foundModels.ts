@@ -17,7 +17,7 @@ export interface FoundModel {
   /** A folder, or a GGUF file. */
   readonly directory: string
   readonly origin: ModelOrigin
-  /** Why it cannot be used as its program uses it, in a sentence; absent where it can. */
+  /** Reason why it cannot be used as its program uses it, in a sentence; absent where it can. */
   readonly problem?: string
   /** Sentences on additions of its program that are left out here. */
   readonly notes?: readonly string[]
@@ -67,7 +67,7 @@ function inHubCache(cache: string): FoundModel[] {
   })
 }
 
-/** The one that `main` names first, then those that came last. */
+/** Lists the snapshots: the one that `main` names first, then the newest ones. */
 function snapshotsOf(repo: string): string[] {
   const snapshots = path.join(repo, 'snapshots')
   const byAge = entriesOf(snapshots)

@@ -12,7 +12,7 @@ const namesFile = (dataDirectory: string): string => path.join(dataDirectory, 'h
 
 const names = z.record(z.string(), z.string().refine(isHubId))
 
-/** null where nobody has said, or there is no such model. */
+/** Returns the hub id; null where nobody has given one, or there is no such model. */
 export function knownHubId(model: string | null, dataDirectory: string): string | null {
   if (model === null || !existsSync(model)) return null
   return hubIdOf(model) ?? readNames(dataDirectory)[realpathSync(model)] ?? null

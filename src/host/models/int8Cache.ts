@@ -255,7 +255,10 @@ export function convertedRows(name: string, location: TensorLocation) {
   })
 }
 
-/** The tensors of a cached file if it holds all that is expected; null if there is none or it is another or broken. */
+/**
+ * Opens the tensors of a cached file if it holds everything expected; null if there is none, or it is another or
+ * broken.
+ */
 function reopen(
   path: string,
   expected: readonly TensorToWrite[],

@@ -21,7 +21,10 @@ import { differ } from './ownHead.ts'
 export interface ModelFolder extends ModelSource {
   /** Absolute path; the GGUF file itself, where it is one. */
   readonly configFile: string
-  /** Absolute paths, of a tokenizer in a GGUF file that of the file; null where there is none. Their content is not checked here. */
+  /**
+   * Absolute paths; of a tokenizer in a GGUF file that of the file; null where there is none. Their content is not
+   * checked here.
+   */
   readonly tokenizerFile: string | null
   readonly tokenizerConfigFile: string | null
   readonly chatTemplateFile: string | null
@@ -160,7 +163,7 @@ function listNames(root: string): string[] {
   }
 }
 
-/** Why weights in another format are not read. */
+/** Hint that explains why weights in another format are not read. */
 function foreignWeightsHint(root: string): string | undefined {
   const names = listNames(root)
   if (names.some((name) => /\.(bin|pt|pth|ckpt)$/.test(name))) {

@@ -21,7 +21,7 @@ import { readJsonObject } from '#host/files/strictJson.ts'
 
 // What a model is called on a hub: noted beside its files when it is fetched or imported, and told to who gets its adapters.
 
-/** Begins with a dot, as no file that is fetched or sent does. */
+/** Name that begins with a dot, as that of no file that is fetched or sent does. */
 const hubNoteName = '.hub.json'
 
 const note = z.strictObject({
@@ -127,7 +127,7 @@ export type ListedModel = (
   ModelSummary | { readonly name: string; readonly directory: string; readonly problem: string }
 ) & { readonly origin: ModelOrigin | null; readonly notes?: readonly string[] }
 
-/** The starter model, the imported ones, and those that other programs keep on this machine. */
+/** Lists the starter model, the imported ones, and those that other programs keep on this machine. */
 export function listModels(dataDirectory: string): ListedModel[] {
   return namedModels(dataDirectory).map(({ name, directory, origin, problem, notes }) => {
     if (problem !== undefined) return { name, directory, problem, origin }
@@ -152,7 +152,9 @@ export const modelNames = (dataDirectory: string): readonly { name: string; dire
 export const modelPlaces = (dataDirectory: string): string[] =>
   namedModels(dataDirectory).map(({ directory }) => directory)
 
-/** A model of another program that is called as one of ours is found by its path alone. */
+/**
+ * Lists the models by name. A model of another program with the same name as one of ours is found by its path alone.
+ */
 function namedModels(dataDirectory: string): Named[] {
   const byName = new Map<string, Named>()
   for (const model of [...ownModels(dataDirectory), ...foundModels()])

@@ -11,7 +11,7 @@ export interface ModelShape extends ModelSizes {
   readonly tiedHead: boolean
   /** Standard deviation of the weights. Tiny models take a large one, or all their logits would be alike. */
   readonly deviation: number
-  /** Fields of config.json beside those of its family. */
+  /** Fields of config.json in addition to those of its family. */
   readonly config?: Readonly<Record<string, unknown>>
 }
 

@@ -41,7 +41,7 @@ const numbersDiffer = (one: TensorLocation, other: TensorLocation): boolean =>
     piece.some((number, index) => number !== theirs[index]),
   )
 
-/** Both have as many pieces, each valid until the next is asked for. */
+/** Compares pieces; both sides have as many, each valid until the next is requested. */
 function piecesDiffer<Piece>(
   ones: Iterable<Piece>,
   others: Iterator<Piece, void>,

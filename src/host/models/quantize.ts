@@ -1,6 +1,6 @@
 import { blocksPerRow, type BlockForm } from '#engine/models/blocks.ts'
 
-/** Below it f32 has too few digits for a scale. */
+/** Smallest scale: below it f32 has too few digits. */
 const smallestNormal = 2 ** -126
 
 /**
@@ -112,7 +112,7 @@ export function quantizeRows(
   return values
 }
 
-/** (value − zero) · scale of what `quantizeRows` gave: [rows, columns], without the padding. */
+/** Dequantizes (value − zero) · scale of what `quantizeRows` gave: [rows, columns], without the padding. */
 export function dequantizeRows(
   values: Uint8Array,
   scales: Float32Array,

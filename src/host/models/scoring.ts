@@ -66,7 +66,7 @@ export async function adapterGradients(
   return await policy.gradientTensors()
 }
 
-/** Every prediction counts. */
+/** Sequence in which every prediction counts. */
 const wholeSequence = (ids: Int32Array): TokenSequence => ({
   ids,
   actionMask: new Uint8Array(ids.length - 1).fill(1),
@@ -135,7 +135,10 @@ function readInput(file: string, known: readonly string[]): JsonObject {
 const sequencesOf = (document: JsonObject, limits: SequenceLimits, file: string): Int32Array[] =>
   tokenSequences(rowsOf(document, 'sequences', file), limits, file)
 
-/** Ids that the model knows, as many as it reads. Errors: AppError 'data/invalid'; `file`: what they are from. */
+/**
+ * Reads sequences of ids that the model knows, no longer than it reads. Errors: AppError 'data/invalid'; `file`: where
+ * they are from.
+ */
 export function tokenSequences(
   rows: readonly (readonly unknown[])[],
   limits: SequenceLimits,

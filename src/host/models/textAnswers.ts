@@ -1,4 +1,4 @@
-/** Answers to questions about texts (textQuestion.ts), in a process that may be ended at any time. */
+/** Answers questions about texts (textQuestion.ts), in a process that may be ended at any time. */
 import type { Tools } from '#host/processes/job.ts'
 import { packError } from '#host/processes/messages.ts'
 import type { FromText, TextQuestion, TemplateInput, TextAnswers } from './textQuestion.ts'

@@ -68,19 +68,22 @@ export const tokenizerJob: Job<'tokenizer', null, FromText, TextQuestion> = {
   maxBytes: maxTextBytes,
 }
 
-/** Errors: those of reading and using a tokenizer; AppError 'tokenizer/invalid' when it took too long or its process died. */
+/**
+ * Asks a question. Errors: those of reading and using a tokenizer; AppError 'tokenizer/invalid' when it took too long
+ * or its process died.
+ */
 export type AskText = <Asked extends TextQuestion>(question: Asked) => Promise<TextAnswers[Asked['type']]>
 
 export interface TextLimits {
   /** Limit of one answer, including reading the tokenizer. */
   readonly answer: WorkLimit
-  /** A process that nobody has asked for so long is ended. */
+  /** Time without a question after which a process is ended. */
   readonly idleMs: number
 }
 
 const defaultLimits: TextLimits = { answer: textLimit, idleMs: 300_000 }
 
-/** So many models are ready at a time. */
+/** Number of models ready at a time. */
 const maxDesks = 3
 
 /** The processes that answer; disposing ends them. */
@@ -108,7 +111,10 @@ export class TextProcesses implements Disposable {
     return desk
   }
 
-  /** A question that still waits when all is over starts no process: its channel would keep the host from ending. */
+  /**
+   * Starts a process. A question that still waits when everything is closed starts none: its channel would keep the
+   * host from ending.
+   */
   #begin(): TextProcess {
     if (this.#isClosed) throw new AppError('api/disconnected', 'Turnwise is closing.')
     const process = this.#start(tokenizerJob)
@@ -122,7 +128,7 @@ export class TextProcesses implements Disposable {
   }
 }
 
-/** A place where one question after the other is answered, by a process that is there while it is needed. */
+/** Queue in which one question after the other is answered, by a process that exists while it is needed. */
 class Desk {
   readonly #start: () => TextProcess
   readonly #limits: TextLimits

@@ -122,7 +122,10 @@ function arrangementKey(arrangement: Arrangement | undefined): readonly (string 
   return arrangement.kind === 'interleaved' ? [arrangement.kind, arrangement.heads] : [arrangement.kind]
 }
 
-/** The tensors of a cached file if it holds all of the source's; null if there is none or it is another or broken. */
+/**
+ * Opens the tensors of a cached file if it holds all of the source's; null if there is none, or it is another or
+ * broken.
+ */
 function reopen(path: string, source: ModelSource): Map<string, TensorLocation> | null {
   if (!existsSync(path)) return null
   let cached: ReadonlyMap<string, TensorLocation>
@@ -151,9 +154,9 @@ export const convertedTensor = (name: string, location: TensorLocation): TensorT
 })
 
 /**
- * The values of a tensor as it is computed with, in pieces of about so many, whole rows if that is whole rows; a transposed
- * one in one piece. Each is valid until the next is asked for. Errors: AppError 'model/invalid' for a value that is not a
- * number, 'file/unreadable'.
+ * Yields the values of a tensor as it is computed with, in pieces of about the given size, in whole rows if that is
+ * whole rows; a transposed one in one piece. Each piece is valid until the next is requested. Errors: AppError
+ * 'model/invalid' for a value that is not a number, 'file/unreadable'.
  */
 export function* exactPieces(
   name: string,

@@ -46,7 +46,7 @@ const watchEveryMs = 200
 const query = ['--query-gpu=memory.used,memory.total,utilization.gpu', '--format=csv,noheader,nounits']
 const limitMs = 5000
 
-/** One for all who ask. It answers with what it saw last: nobody waits for a driver. */
+/** Meter shared by all callers. It answers with the last value: nobody waits for a driver. */
 export class CardMeter {
   readonly #root: string
   #nvidia: readonly CardLoad[] = []
@@ -108,7 +108,7 @@ export function nvidiaCards(text: string): CardLoad[] {
 
 const nvidiaVendor = '0x10de'
 
-/** All but NVIDIA's; of AMD's what their driver amdgpu tells, in bytes and percent. */
+/** Reads all cards but NVIDIA's; of AMD's what their driver amdgpu tells, in bytes and percent. */
 function otherCards(root: string): (CardLoad | null)[] {
   return namesIn(root).flatMap((name) => {
     const file = (of: string) => path.join(root, name, 'device', of)

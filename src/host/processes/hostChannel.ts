@@ -5,7 +5,7 @@ export interface HostChannel<Heard, Said> {
   listen(handler: (message: Heard) => void): void
   /** Resolves when the message is on its way, the last one when it has arrived; a host that is gone is no fault. */
   report(message: Said): Promise<void>
-  /** Nobody listens any more. */
+  /** Calls the handler when nobody listens any more. */
   onLost(handler: () => void): void
 }
 
@@ -16,7 +16,7 @@ interface ParentPort {
   postMessage(message: unknown): void
 }
 
-/** Answers a last word. */
+/** Answer to a last word. */
 export const heard = { type: 'heard' } as const
 
 /** Returns true if a process ends after this message. */
@@ -44,7 +44,10 @@ const ipcChannel = <Heard, Said>(): HostChannel<Heard, Said> => ({
 /** A host that does not answer any more is not waited for longer. */
 const answerMs = 5000
 
-/** Electron's port does not say when a message has left, and what was posted just before the end may be lost with it. */
+/**
+ * Channel over Electron's port, which does not say when a message has left; what was posted just before the end may be
+ * lost with it.
+ */
 function parentPortChannel<Heard, Said>(port: ParentPort): HostChannel<Heard, Said> {
   const answered = Promise.withResolvers<undefined>()
   port.on('message', ({ data }) => {

@@ -1,4 +1,4 @@
-/** Other programs on the way to a window: the desktop shell, the browser. */
+/** Starts the programs that show the window: the desktop shell, the browser. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 

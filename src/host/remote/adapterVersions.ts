@@ -70,7 +70,7 @@ export class AdapterVersions {
     return seconds
   }
 
-  /** The parameters are others than those of the newest version. */
+  /** Notes that the parameters differ from those of the newest version. */
   changed(...roles: readonly AdapterRole[]): void {
     for (const role of roles) this.#stale.add(role)
   }

@@ -12,7 +12,7 @@ import { shorten } from '#shared/plural.ts'
 
 export interface Call {
   readonly method: 'GET' | 'POST'
-  /** Below the server's address, such as /v1/models. */
+  /** Path below the server's address, such as /v1/models. */
   readonly path: string
   readonly body?: object
 }
@@ -48,7 +48,7 @@ export interface ConnectionOptions {
 
 /** Words for the server in errors, and advice on what to do. */
 export interface ServerWords {
-  /** Such as “The rollout server at ADDRESS”. */
+  /** Name such as “The rollout server at ADDRESS”. */
   readonly server: string
   /** Advice when it refuses the key. */
   readonly keyHint: string
@@ -187,7 +187,7 @@ class Patience implements Disposable {
     return this.#over.signal
   }
 
-  /** Why it is over. */
+  /** Reason for giving up. */
   get words(): string {
     return `no ${this.#isConnected ? 'answer' : 'connection'} within ${this.#limitSeconds} seconds`
   }

@@ -29,14 +29,17 @@ export class GapCheck {
     this.#options = options
   }
 
-  /** Since the last call, over all servers. */
+  /** Returns the gap since the last call, over all servers. */
   take(): Gap {
     const gap = this.#gap
     this.#gap = noGap
     return gap
   }
 
-  /** Errors: AppError 'server/unsuitable' where those of one server are too far from our own, or missing. */
+  /**
+   * Checks the completions. Errors: AppError 'server/unsuitable' where the log-probabilities of one server are too far
+   * from our own, or missing.
+   */
   async require(compared: readonly Compared[]): Promise<void> {
     for (const [server, some] of Map.groupBy(compared, (each) => each.server)) {
       let gap = noGap

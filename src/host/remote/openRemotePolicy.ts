@@ -1,4 +1,4 @@
-/** Opens a policy that acts on rollout servers, from what a run says of them. */
+/** Opens a policy that acts on rollout servers, from the settings of a run. */
 import { serverUrls } from '#shared/config/addresses.ts'
 import type { AdapterRole } from '#engine/policy.ts'
 import type { LoraConfig } from '#engine/models/config.ts'

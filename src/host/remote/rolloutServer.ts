@@ -78,7 +78,7 @@ export class RolloutServer implements Disposable {
     return this.#connection.retried
   }
 
-  /** Says what is wrong with how the server was started, and how to start it. */
+  /** Error that says what is wrong with how the server was started, and how to start it. */
   unsuitable(sentence: string): AppError {
     return new AppError('server/unsuitable', sentence, this.launchHint)
   }
@@ -220,7 +220,7 @@ export class RolloutServer implements Disposable {
 
 /** A wrong address is to be told at once. */
 const firstRetries = 4
-/** Nothing waits for it to succeed. */
+/** Time limit for unloading; nothing waits for it to succeed. */
 const unloadSeconds = 30
 
 const isUnknown = ({ status, json }: Answer): boolean =>

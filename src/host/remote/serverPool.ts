@@ -40,7 +40,7 @@ interface Member {
   openJobs: number
   /** Aborted when it is left out. */
   gone: AbortController
-  /** While it is asked whether it is there. */
+  /** Check under way that it is reachable; null otherwise. */
   asking: Promise<boolean> | null
 }
 
@@ -87,7 +87,7 @@ export class ServerPool implements Disposable {
     }))
   }
 
-  /** All of them, whether they take part or not. */
+  /** Number of servers, including those that take no part. */
   get size(): number {
     return this.#members.length
   }
@@ -136,8 +136,8 @@ export class ServerPool implements Disposable {
   }
 
   /**
-   * Asks those that are left out whether they are there again; who takes longer than a moment may join later. `check`: for a
-   * server that has never been checked; without it, such a server stays out.
+   * Asks the servers that are left out if they are back; one that takes longer than a moment may join later. `check`:
+   * for a server that has never been checked; without it, such a server stays out.
    */
   async tryAgain(check: Check | null): Promise<void> {
     const answering: Member[] = []
@@ -218,7 +218,7 @@ export class ServerPool implements Disposable {
     this.#notes.push(leftOutNote(error))
   }
 
-  /** Waits until any of the servers is there again. Errors: `error` after all attempts. */
+  /** Waits until any of the servers is back. Errors: `error` after all attempts. */
   #recover(error: AppError, signal?: AbortSignal): Promise<void> {
     this.#recovery ??= this.#waitForAny(error, signal).finally(() => (this.#recovery = null))
     return this.#recovery
@@ -260,7 +260,7 @@ export class ServerPool implements Disposable {
     }
   }
 
-  /** The next job that a server has room for, taken from those that wait. */
+  /** Takes the next job that a server has room for from those that wait. */
   #next<J extends Job<unknown>>(round: Round<J>): Placed<J> | null {
     const free = this.#in().filter(({ openJobs }) => openJobs < this.#options.maxConcurrent)
     const [first] = free
@@ -311,7 +311,7 @@ class Round<J extends Job<unknown>> {
     this.#waiting = jobs
   }
 
-  /** No job waits. */
+  /** True if no job waits. */
   get isEmpty(): boolean {
     return this.#waiting.length === 0
   }
@@ -333,7 +333,7 @@ class Round<J extends Job<unknown>> {
     return owner?.state === 'in' ? owner : null
   }
 
-  /** All that the group still has to ask for counts from now on. */
+  /** Assigns a group to a server, where its open tokens count from now on. */
   #assign(group: number, member: Member): Member {
     this.#release(group)
     this.#owners.set(group, member)

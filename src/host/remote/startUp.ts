@@ -1,5 +1,5 @@
 /**
- * Checks of a server before rollouts: the same vocabulary, ids and log-probabilities in its responses, those of the
+ * Checks a server before rollouts: the same vocabulary, ids and log-probabilities in its responses, those of the
  * tempered distribution, the same model, adapters at run time. An error names what is missing, with the command that
  * starts the server correctly.
  */
@@ -71,7 +71,7 @@ async function requireSameTokens({ server, tokenizer }: StartUpOptions): Promise
   )
 }
 
-/** Some tokens from the server, compared with our own numbers of them. */
+/** Requests some tokens from the server and compares them with our own numbers. */
 async function probe(options: StartUpOptions, role: PolicyRole, adapter: string | null): Promise<Gap> {
   const { server, policy, tokenizer } = options
   const maxNewTokens = Math.min(probeTokens, policy.contextLength - 1)
@@ -158,7 +158,7 @@ interface Scored {
   readonly ids: ArrayLike<number>
 }
 
-/** Our own log-probabilities of each completion's ids. */
+/** Returns our own log-probabilities of each completion's ids. */
 export async function ownLogprobs(
   policy: Pick<Policy, 'score'>,
   completions: readonly Scored[],

@@ -12,7 +12,7 @@ export interface RestoreOptions {
   readonly overwriteCritic: boolean
 }
 
-/** All of it: the run goes on as if it had never stopped. */
+/** Restores everything: the run goes on as if it had never stopped. */
 export const exactResume: RestoreOptions = {
   loadOptimizer: true,
   overwriteReference: false,

@@ -56,8 +56,8 @@ export interface PruneReport {
 }
 
 /**
- * Removes what the rules do not keep, then, oldest first, what exceeds the disk budget; never the newest whole checkpoint
- * nor the best one. Only for whoever holds the run's lock. Errors: AppError 'file/unwritable'.
+ * Removes what the rules do not keep, then, oldest first, what exceeds the disk budget; never the newest whole
+ * checkpoint nor the best one. Only the holder of the run's lock may call it. Errors: AppError 'file/unwritable'.
  */
 export function pruneCheckpoints(runDirectory: string, retention: Retention): PruneReport {
   repairCheckpoints(runDirectory)
@@ -130,8 +130,8 @@ export function removeCheckpoint(directory: string): void {
 }
 
 /**
- * Puts back what was being replaced and clears away what was being written or removed when a process was killed. Only
- * while no other process trains the run. Errors: AppError 'file/unwritable'.
+ * Restores what was being replaced and removes what was being written or deleted when a process was killed. Only while
+ * no other process trains the run. Errors: AppError 'file/unwritable'.
  */
 export function repairCheckpoints(runDirectory: string): void {
   const { checkpoints } = runPaths(runDirectory)
@@ -158,7 +158,7 @@ export interface LaterCheckpoints {
 
 /**
  * Makes room for a run that goes on from `step`: what lies after it belongs to a history that is given up, and a later
- * resume must not pick it. Damaged ones are kept under another name. Only for whoever holds the run's lock.
+ * resume must not pick it. Damaged ones are kept under another name. Only the holder of the run's lock may call it.
  */
 export function clearLaterCheckpoints(runDirectory: string, step: number): LaterCheckpoints {
   repairCheckpoints(runDirectory)

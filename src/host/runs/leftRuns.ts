@@ -7,7 +7,10 @@ import type { Store } from '#host/store/store.ts'
 
 /** Setting: true = go on by itself. */
 const resumeKey = 'runs.resumeLeft'
-/** Kept as they start and end: what it names when a host opens was left by one that died. */
+/**
+ * Setting with the runs in training, kept as they start and end: a run that it names when a host opens was left by a
+ * host that died.
+ */
 const trainedKey = 'host.training'
 
 export class LeftRuns {

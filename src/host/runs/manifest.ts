@@ -63,7 +63,7 @@ export async function modelDigest(model: ModelFolder, cacheDirectory: string): P
 
 const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex')
 
-/** Everything of the model folder that a run reads. */
+/** Lists the files of the model folder that a run reads. */
 function modelFiles(model: ModelFolder): string[] {
   const texts = [
     model.configFile,
@@ -109,14 +109,14 @@ const lossDigests = (config: RunConfig, runDirectory: string): Record<string, st
       .map(({ id, settings }) => [id, codeDigest(runAlgorithmCode(id, runDirectory).code, settings)]),
   )
 
-/** Under the name its reward is charted by. */
+/** Digest of the environment, under the name of its reward on charts. */
 function environmentDigest({ environment }: RunConfig, runDirectory: string): Record<string, string> {
   if (environment === null) return {}
   const code = runEnvironmentCode(environment, runDirectory)?.code ?? environment.function
   return { environment: rewardDigest(code, environment) }
 }
 
-/** Under a name of its own; a later stage may have another one. */
+/** Digests of workflows, each under a name of its own; a later stage may have another one. */
 export const workflowDigests = (config: RunConfig, runDirectory: string): Record<string, string> =>
   Object.fromEntries(
     stagesOf(config).flatMap(({ rollout: { workflow } }, stage) =>

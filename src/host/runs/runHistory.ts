@@ -37,7 +37,7 @@ export interface RunHistoryOptions {
   /** Returns true if a process of this host trains the run. */
   readonly isTrainedHere: (runId: string) => boolean
   readonly onFault: OnFault
-  /** So long at most runs are taken in at a time; the others follow with the next looks around. */
+  /** Longest time for taking in runs at once; the others follow with the next looks around. */
   readonly sliceMs: number
 }
 
@@ -60,7 +60,7 @@ export class RunHistory {
   readonly #options: RunHistoryOptions
   /** Runs known to the store. */
   readonly #known: Set<string>
-  /** Why the history is behind, as long as it is. */
+  /** Reason why the history is behind; null when it is not. */
   #problem: AppError | null = null
   /** Unread runs by folder. */
   readonly #unread = new Map<string, Unread>()
@@ -75,7 +75,7 @@ export class RunHistory {
     for (const run of options.store.runs.list()) if (!settled.has(run.status)) this.refresh(run)
   }
 
-  /** Why the last attempt to read a log into the history failed; null when the history is complete. */
+  /** Reason why the last attempt to read a log into the history failed; null when the history is complete. */
   get problem(): AppError | null {
     return this.#problem
   }
@@ -90,7 +90,7 @@ export class RunHistory {
     return this.#pending
   }
 
-  /** Takes in runs whose folder is new, as long as there is time. Returns their ids. Errors: those of the store. */
+  /** Takes in runs with new folders, as long as there is time. Returns their ids. Errors: those of the store. */
   adopt(): string[] {
     const { runs } = dataFolders(this.#options.dataDirectory)
     for (const directory of this.#unread.keys()) if (!existsSync(directory)) this.#readable(directory)
@@ -106,7 +106,7 @@ export class RunHistory {
     return adopted
   }
 
-  /** Takes in the run of this id, whose folder is new; whether it could be read. Errors: those of the store. */
+  /** Takes in the run of this id, whose folder is new; returns true if it could be read. Errors: those of the store. */
   adoptRun(runId: string): boolean {
     const directory = path.join(dataFolders(this.#options.dataDirectory).runs, runId)
     const run = this.#ofRun(directory, () => this.add(this.#openNamed(directory, runId)))
@@ -135,8 +135,8 @@ export class RunHistory {
   }
 
   /**
-   * Reads what is new in the run's log; whether there was anything. A failure is kept and no reason to stop training: the
-   * log holds everything and is read again next time.
+   * Reads what is new in the run's log; returns true if there was anything. A failure is noted but does not stop
+   * training: the log holds everything and is read again next time.
    */
   ingest({ id, directory }: Pick<RunEntry, 'id' | 'directory'>): boolean {
     return this.attempt(() => this.#ofRun(directory, () => this.#read(id, directory))) ?? false
@@ -146,7 +146,10 @@ export class RunHistory {
     return this.#options.store.ingest(id, runPaths(directory).events).length > 0
   }
 
-  /** Reads the log and finds out whether anybody still trains the run; whether anything changed. Errors: those of the store. */
+  /**
+   * Reads the log and finds out if a process still trains the run; returns true if anything changed. Errors: those of
+   * the store.
+   */
   refresh(run: RunEntry): boolean {
     return this.#ofRun(run.directory, () => this.#refresh(run)) ?? false
   }

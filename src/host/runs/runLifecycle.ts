@@ -95,7 +95,7 @@ export interface ForkRequest {
   readonly checkpoint: string
   /** Changed settings by dotted key. */
   readonly changes: JsonObject
-  /** Relative paths among the changes are resolved against this folder. */
+  /** Folder that relative paths among the changes start from. */
   readonly baseDirectory: string
 }
 
@@ -109,7 +109,7 @@ export function createFork(host: RunKeeper, request: ForkRequest): RunEntry {
   return run
 }
 
-/** After its parent and what it does otherwise, and unlike every other run. */
+/** Names a fork after its parent and its changes, unlike every other run. */
 function nameOfFork({ store }: DataStorage, { checkpoint, changes }: ForkRequest): string {
   const [step, , runId = ''] = path.resolve(checkpoint).split(path.sep).toReversed()
   const parent = store.runs.find(runId)
@@ -121,7 +121,7 @@ function nameOfFork({ store }: DataStorage, { checkpoint, changes }: ForkRequest
 export interface StopSignals {
   /** Stop after the current step and keep a checkpoint. */
   readonly gently: AbortSignal
-  /** Kill the process; what was not yet in a checkpoint is done again on resume. */
+  /** Kills the process; what was not yet in a checkpoint is done again on resume. */
   readonly now: AbortSignal
   /** Called with what the process is doing, a few times a second at most. */
   readonly onWorker?: (worker: WorkerStatus) => void
@@ -173,7 +173,7 @@ export async function* trainAndFollow(
 const runEvents = (events: readonly LoggedEvent[]): TimedEvent[] =>
   events.flatMap((event: { readonly type: string }) => (isRunEvent(event) ? [event] : []))
 
-/** All but what only those need who keep histories. */
+/** Returns true for all events but those that only histories need. */
 const isRunEvent = (event: { readonly type: string }): event is TimedEvent =>
   event.type !== 'resumed' && event.type !== 'damaged-line'
 
@@ -303,7 +303,10 @@ function requireSameAdapter(before: RunConfig, after: RunConfig, checkpoint: str
   adapterForModel(readAdapter(path.join(checkpoint, actorName)), config, checkpoint)
 }
 
-/** Another trainer begins with an adapter alone: not with the optimizer and the place in the data that a fork takes over. */
+/**
+ * Refuses to fork into another trainer, which begins with an adapter alone: without the optimizer and the place in the
+ * data that a fork takes over.
+ */
 function requireOwnEngine({ engine }: RunConfig): void {
   if (engine.kind === 'local') return
   throw new ConfigError(

@@ -16,7 +16,7 @@ export interface RunQueueOptions {
   readonly supervisor: Supervisor
   /** Removes the next run from the list and returns it; null when none waits. */
   readonly takeNext: () => QueuedRun | null
-  /** Processes at the same time, those that were started by hand or are paused included. */
+  /** Most processes at the same time, including those that were started by hand or are paused. */
   readonly limit?: number
   /** The run whose failure the others wait behind from the beginning; null or absent: none. */
   readonly haltedBy?: string | null
@@ -53,7 +53,7 @@ export class RunQueue {
     }
   }
 
-  /** Goes on after a halt. */
+  /** Continues after a halt. */
   proceed(): void {
     this.#halt(null)
     this.advance()

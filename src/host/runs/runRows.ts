@@ -30,8 +30,8 @@ export interface SamplePlaces {
 }
 
 /**
- * Samples know their row among those that were trained on, or held out. A split of the same rows is always the same, so
- * that what was found is kept for the last few runs.
+ * Returns a function that finds the places of rows. Samples know their row among those that were trained on, or held
+ * out. A split of the same rows is always the same, so the result is kept for the last few runs.
  */
 export function rowPlaces(host: DataStorage): (run: RunRecord) => Promise<SamplePlaces> {
   const found = new Map<string, Promise<SamplePlaces>>()
@@ -150,7 +150,7 @@ export interface RunRemaining extends Remaining {
   readonly since: number
 }
 
-/** So many of each tell how long the next ones take. */
+/** Number of recent items of each kind that predict how long the next ones take. */
 const recent = 20
 
 /** null: nothing is known yet, or it does not train now. */

@@ -129,7 +129,7 @@ export function resolveCheckpoint(
 }
 
 /**
- * Step of a run's checkpoint by what a person calls it: a number, `best`, `last`; null for `base`, the model without it.
+ * Returns the step of a run's checkpoint by its name: a number, `best`, `last`; null for `base`, the model without it.
  * Errors: AppError 'run/not-found', 'usage/invalid'.
  */
 export function checkpointStep(dataDirectory: string, target: string, wanted: string): number | null {

@@ -80,7 +80,9 @@ async function verdictOfStage(
   }
 }
 
-/** Every row has the columns that its prompt is made of. Errors: AppError 'data/invalid' naming the first that has not. */
+/**
+ * Checks that every row has the columns of its prompt. Errors: AppError 'data/invalid' naming the first that has not.
+ */
 function requirePrompts(rows: SplitResult, { prompt }: RunConfig['data']): void {
   for (const part of ['train', 'heldOut'] as const)
     for (const [i, row] of rows[part].entries()) promptContent(row, rows.places[part][i] ?? i, prompt)
@@ -136,7 +138,10 @@ const configured = ({ algorithm: { id, settings } }: RunConfig) => algorithmById
 
 /* Whether the prompts of a run leave room for its completions, found out on the longest and the shortest rows alone. */
 
-/** Text and tokens do not grow quite alike: of so many rows with the most text one has the most tokens. */
+/**
+ * Number of rows looked at, those with the most text: text and tokens do not grow quite alike, but one of these has the
+ * most tokens.
+ */
 const looked = 3
 
 interface PromptModel {
@@ -146,8 +151,8 @@ interface PromptModel {
 }
 
 /**
- * A warning where rows will be left out that nobody asked to leave out. Errors: ConfigError where hardly
- * a row can stay; as `lengthsOf`.
+ * Warns where rows will be left out that nobody asked to leave out. Errors: ConfigError where hardly a row can stay; as
+ * `lengthsOf`.
  */
 export async function promptRoomWarnings(
   { data, rollout }: RunConfig,

@@ -1,5 +1,5 @@
 /**
- * Changes of a run's settings while it waits: what they are at each step, and whether new ones can be made. They are in
+ * Changes a run's settings while it waits: the settings at each step, and the conditions for new changes. They are in
  * the run's log, written by the process that takes the run up.
  */
 import {
@@ -40,9 +40,9 @@ export const configOfRun = (directory: string, step: number): RunConfig =>
 export interface PlannedChanges {
   /** Steps completed; they apply from the next one on. */
   readonly step: number
-  /** Without those that change nothing. */
+  /** Changes without those that have no effect. */
   readonly made: readonly SettingChange[]
-  /** Every change of the run, those among them. */
+  /** Changes of the run, including the new ones. */
   readonly changes: readonly SettingChange[]
   /** Length of the run with them. */
   readonly steps: number
@@ -101,7 +101,7 @@ function requireOwnSettings({ id, study }: RunFolder): void {
   })
 }
 
-/** Another trainer goes on with the settings of its project. */
+/** Refuses changes to a run of another trainer, which goes on with the settings of its project. */
 function requireTrainedHere(own: JsonObject): void {
   if ((valueAt(own, 'engine.kind') ?? 'local') === 'local') return
   throw new AppError(

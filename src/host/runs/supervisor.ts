@@ -35,7 +35,7 @@ export interface SupervisorOptions {
   readonly onChanged?: (worker: WorkerStatus) => void
   /** A process went over to another part of its step. */
   readonly onPhase?: (worker: WorkerStatus) => void
-  /** After the last `onGrown` of that process. */
+  /** Called after the last `onGrown` of that process. */
   readonly onEnded?: (ending: WorkerEnding) => void
   /** Called with errors that the functions above throw: nobody else is there to catch them. */
   readonly onFault?: OnFault
@@ -55,7 +55,10 @@ export interface WorkerStatus {
   /** Epoch milliseconds, as `lastHeardAt`. */
   readonly startedAt: number
   readonly lastHeardAt: number
-  /** Nothing was heard for a while: it may hang, be stopped by the system, or just be slow. It is left alone. */
+  /**
+   * True if nothing was heard for a while: the process may hang, be stopped by the system, or just be slow. It is left
+   * alone.
+   */
   readonly isSilent: boolean
 }
 
@@ -66,16 +69,16 @@ export interface WorkerEnding {
   readonly runId: string
   readonly directory: string
   readonly kind: EndingKind
-  /** Set where it failed, was killed or crashed. */
+  /** Error; set where it failed, was killed or crashed. */
   readonly error: ErrorEnvelope | null
-  /** The end of what it wrote to stdout and stderr; null when it was silent. */
+  /** End of its output on stdout and stderr; null when there was none. */
   readonly stderrTail: string | null
 }
 
 export interface StartOptions {
   /** Folder of the checkpoint to go on from; null = from the start. */
   readonly resumeFrom: string | null
-  /** All changes of the run's settings, some of them made for this start; absent: those of its log. */
+  /** Changes of the run's settings, some of them made for this start; absent: those of its log. */
   readonly changes?: readonly SettingChange[] | undefined
   /** Evaluate and stop after this step; absent: train to the end. */
   readonly until?: number
@@ -157,7 +160,7 @@ export class Supervisor {
     return worker.ended
   }
 
-  /** Every living process of this supervisor. */
+  /** Lists every living process of this supervisor. */
   list(): WorkerStatus[] {
     return [...this.#workers.values()].map(({ status }) => status)
   }
@@ -167,7 +170,7 @@ export class Supervisor {
     return this.#workers.get(runId)?.status ?? null
   }
 
-  /** Lets the run wait after its current step, with a checkpoint. Errors, as of those below: AppError 'run/not-found'. */
+  /** Pauses the run after its current step, with a checkpoint. Errors, as of those below: AppError 'run/not-found'. */
   pause(runId: string): void {
     const worker = this.#find(runId)
     if (worker.status.activity === 'stopping' || worker.status.activity === 'paused') return
@@ -175,7 +178,7 @@ export class Supervisor {
     this.#change(worker, { activity: 'pausing' })
   }
 
-  /** Lets a paused run go on; `changes`: all of its settings, some of them made during this pause. */
+  /** Continues a paused run; `changes`: all of its settings changes, some of them made during this pause. */
   unpause(runId: string, changes?: readonly SettingChange[]): void {
     const worker = this.#find(runId)
     if (worker.status.activity === 'stopping') return

@@ -1,6 +1,6 @@
 /**
- * The job of training one run. It outlives a host that dies: it then ends after its step, with a checkpoint. Events do not
- * travel between the processes: they are in the run's log, and the host is told that it grew.
+ * Defines the job of training one run. It outlives a host that dies: it then ends after its step, with a checkpoint.
+ * Events do not travel between the processes: they are in the run's log, and the host is notified when it grows.
  */
 import type { SettingChange } from '#shared/config/changes.ts'
 import type { PhaseProgress, RunPhase, ScheduledStage, StepPhase } from '#shared/events.ts'
@@ -14,7 +14,7 @@ export interface TrainingRequest {
   readonly consents?: string
   /** Folder of the checkpoint to go on from; null = from the start. */
   readonly resumeFrom: string | null
-  /** All changes of the run's settings, some of them made for this start; absent: those of its log. */
+  /** Changes of the run's settings, some of them made for this start; absent: those of its log. */
   readonly changes?: readonly SettingChange[] | undefined
   /** Expectation of a trial with the same settings, by stage; null or absent where none was made. */
   readonly expected?: readonly ScheduledStage['expected'][] | null
@@ -27,7 +27,7 @@ export type TrainingNews =
   | { readonly type: 'grown'; readonly phase: RunPhase | null }
   /** Part of a step that has begun or moved on, a few times a second at most. */
   | { readonly type: 'phase'; readonly phase: StepPhase; readonly progress: PhaseProgress | null }
-  /** Said every few seconds, whatever goes on. */
+  /** Sign of life, sent every few seconds whatever goes on. */
   | { readonly type: 'alive' }
 
 export type TrainingOrder =

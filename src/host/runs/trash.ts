@@ -112,7 +112,10 @@ function removeFromTrash(trash: string, runId: string): void {
   remove(aboutFile(trash, runId))
 }
 
-/** Finishes what a killed process left, and removes what has been here for a week. Errors: AppError 'file/unwritable'. */
+/**
+ * Finishes what a killed process left, and removes what has been in the trash for a week. Errors: AppError
+ * 'file/unwritable'.
+ */
 export function tidyTrash(parts: Parts): void {
   const { dataDirectory, store, history } = parts
   const { trash } = dataFolders(dataDirectory)
@@ -137,7 +140,7 @@ export function tidyTrash(parts: Parts): void {
 const isLeft = (trash: string, runId: string): boolean =>
   !existsSync(path.join(trash, runId)) && statSync(aboutFile(trash, runId)).mtimeMs < Date.now() - leftAfterMs
 
-/** Gives a restored run back what only the history knew; one that is not taken in yet, at a later start. */
+/** Gives a restored run back what only the history knew; for a run that is not taken in yet, at a later start. */
 function describe({ dataDirectory, store }: Parts, runId: string): void {
   const { trash, runs } = dataFolders(dataDirectory)
   const run = store.runs.find(runId)
@@ -161,7 +164,7 @@ const aboutFile = (trash: string, runId: string): string => path.join(trash, `${
 
 type About = Partial<Described & { readonly deletedAt: number }>
 
-/** Our own file; a run without it, or with half of it, can be restored all the same. */
+/** Reads our own file; a run without it, or with half of it, can be restored all the same. */
 function readAbout(trash: string, runId: string): About {
   try {
     return JSON.parse(readFileSync(aboutFile(trash, runId), 'utf8')) as About
@@ -202,7 +205,7 @@ function remove(target: string): void {
 
 // The files of a run, and removing them.
 
-/** None where the folder is gone. */
+/** Lists the files of a run; empty where the folder is gone. */
 export function runFiles(directory: string): { path: string; sizeBytes: number }[] {
   if (!existsSync(directory)) return []
   try {

@@ -26,7 +26,7 @@ interface Member extends Listener {
   readonly done: PromiseWithResolvers<undefined>
 }
 
-/** A batch remembers what it has served until it ends, so one that never idles is ended after so many requests. */
+/** Number of requests after which a batch that never idles is ended: it remembers what it has served until then. */
 const requestsPerBatch = 4096
 
 export class Batches<Role> {

@@ -1,6 +1,6 @@
 /**
- * Models that are kept open, a process each: whoever asks for one that is open already shares it, and one that nobody has
- * used for a while is ended.
+ * Keeps models open, a process each: a request for one that is open already shares it, and one that has not been used
+ * for a while is ended.
  */
 import type { WorkerEnvironment } from '#host/processes/messages.ts'
 import { jobStarter, type StartJob } from '#host/processes/job.ts'
@@ -83,7 +83,7 @@ export class OpenModels implements Disposable {
     return entry.isOpen ? 'open' : 'opening'
   }
 
-  /** Ends those that nobody uses, but for one. */
+  /** Ends models that nobody uses, but for one. */
   endIdle(but: ServingSetup | null = null): void {
     const kept = but === null ? null : keyOf(but)
     for (const entry of [...this.#entries.values()])
@@ -137,7 +137,7 @@ export class OpenModels implements Disposable {
     this.#options.onChanged()
   }
 
-  /** Nobody is told: whoever would look at what changed is being closed too. */
+  /** Ends everything without notifying anybody: the observers are being closed too. */
   [Symbol.dispose](): void {
     const entries = [...this.#entries.values()]
     this.#entries.clear()

@@ -71,7 +71,9 @@ const common = {
   return_token_ids: z.boolean().nullish(),
 }
 
-/** Parts of an answer's message that clients send back as they got them, or as their own types fill them in. */
+/**
+ * Schema of parts of an answer's message that clients send back as they got them, or as their own types fill them in.
+ */
 const nothing = z.union([z.null(), z.tuple([])]).optional()
 const part = z.strictObject({ type: z.literal('text'), text: z.string() })
 const message = z.strictObject({
@@ -110,7 +112,7 @@ const completionsBody = z.strictObject({
   echo: z.boolean().nullish(),
 })
 
-/** No answer depends on them. */
+/** Parameters that no answer depends on. */
 const ignored: readonly string[] = [
   'user',
   'metadata',
@@ -122,7 +124,7 @@ const ignored: readonly string[] = [
   'parallel_tool_calls',
 ]
 
-/** Not supported, but for the values that ask for nothing. */
+/** Parameters that are not supported, with the values that ask for nothing. */
 const neutral: ReadonlyMap<string, readonly unknown[]> = new Map<string, readonly unknown[]>([
   ['presence_penalty', [0]],
   ['frequency_penalty', [0]],
@@ -159,7 +161,7 @@ function parseObject(body: Uint8Array): JsonObject {
   throw new InvalidRequest('The body must be a JSON object.', null)
 }
 
-/** Without what is ignored. */
+/** Returns the body without ignored parameters. */
 function supported(body: JsonObject): JsonObject {
   const kept = Object.entries(body).filter(([name, value]) => {
     if (ignored.includes(name)) return false

@@ -47,7 +47,7 @@ interface Exchange {
   readonly response: ServerResponse
 }
 
-/** Why a request is not answered. */
+/** Reason why a request is not answered. */
 interface Refusal {
   readonly status: number
   readonly message: string

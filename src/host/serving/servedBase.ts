@@ -22,7 +22,7 @@ import type { CompletionNews, ServedRequest, ServedToken, ServingSetup } from '.
 import { Batches } from './batches.ts'
 import { CompletionText, contextTokens, tokenText } from '#host/models/completionText.ts'
 
-/** So many adapters stay open; the one that nobody has asked for longest makes room. */
+/** Number of adapters that stay open; the one whose last request is oldest makes room. */
 const maxAdapters = 16
 
 interface OpenAdapter {
@@ -64,7 +64,10 @@ export class ServedBase {
     return this.#policy.contextLength
   }
 
-  /** Resolves when all completions are reported, or the signal aborts. Errors: those of the request, of its adapter and of generating. */
+  /**
+   * Completes a request; resolves when all completions are reported, or the signal aborts. Errors: those of the
+   * request, of its adapter and of generating.
+   */
   async complete(
     request: ServedRequest,
     signal: AbortSignal,

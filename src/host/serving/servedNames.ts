@@ -12,7 +12,7 @@ export interface ServedName {
   readonly name: string
   /** Folder of its adapter; null: the base. */
   readonly adapter: string | null
-  /** Milliseconds since 1970; 0 where nobody knows. */
+  /** Milliseconds since 1970; 0 where unknown. */
   readonly createdAt: number
 }
 

@@ -63,7 +63,7 @@ export type CompletionNews =
 
 export type ServingOrder =
   | { readonly type: 'complete'; readonly id: number; readonly request: ServedRequest }
-  /** Nobody waits for it any more. */
+  /** Cancels a request that nobody waits for any more. */
   | { readonly type: 'cancel'; readonly id: number }
 
 export type ServingNews =
@@ -134,8 +134,8 @@ export class ServedModel implements Disposable {
   }
 
   /**
-   * Leaving the loop or aborting cancels the request. Errors: those of the request, and of encoding it; AppError 'runtime/failed'
-   * when the process died.
+   * Completes a request; leaving the loop or aborting cancels it. Errors: those of the request, and of encoding it;
+   * AppError 'runtime/failed' when the process died.
    */
   async *complete(given: ServedRequest, signal: AbortSignal): AsyncGenerator<CompletionNews> {
     const request = { ...given, prompts: await this.#withoutLongTexts(given.prompts) }

@@ -53,7 +53,7 @@ export class Connection implements Disposable {
     return { changes, key: Number(lastInsertRowid) }
   }
 
-  /** Several statements, without parameters. */
+  /** Executes several statements, without parameters. */
   execute(sql: string): void {
     this.#attempt(() => this.#database.exec(sql))
   }
@@ -63,12 +63,12 @@ export class Connection implements Disposable {
     return this.#attempt(() => this.#database.pragma(text, { simple: true }))
   }
 
-  /** All or nothing; no other process writes meanwhile. May stand within another. */
+  /** Runs all of it or nothing; no other process writes meanwhile. May be nested. */
   write<T>(action: () => T): T {
     return this.#attempt(() => this.#database.transaction(action).immediate())
   }
 
-  /** Everything read within is of one moment. */
+  /** Runs reads that all see the same state. */
   read<T>(action: () => T): T {
     return this.#attempt(() => this.#database.transaction(action).deferred())
   }

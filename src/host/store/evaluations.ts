@@ -1,4 +1,4 @@
-/** Evaluations: what is evaluated, how far it is and what it came to. What was answered lies in files. */
+/** Stores evaluations: their subject, progress and result. The answers are in files. */
 import type { EvaluationEntry } from '#shared/api/evaluations.ts'
 import { moved } from '#host/files/movedPaths.ts'
 import type { Connection } from './connection.ts'

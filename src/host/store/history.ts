@@ -34,7 +34,7 @@ const statusOfPhase: Readonly<Record<string, RunStatus>> = {
   stopped: 'stopped',
 }
 
-/** All calls within one transaction; `finish` ends them. */
+/** Writes events to the history; all calls are within one transaction, and `finish` ends them. */
 export class HistoryWriter {
   readonly #db: Connection
   readonly #run: number
@@ -94,7 +94,7 @@ export class HistoryWriter {
     this.#setChanges([])
   }
 
-  /** Brings what is derived from the rows up to date. Returns where the history stands and the events added. */
+  /** Updates what is derived from the rows. Returns the state of the history and the events added. */
   finish(): { readonly state: HistoryState; readonly events: readonly StoredEvent[] } {
     this.#metrics.flush()
     this.#db.run(summary, { run: this.#run, now: Date.now() })

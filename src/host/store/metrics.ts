@@ -142,7 +142,9 @@ export class MetricsTable {
     })
   }
 
-  /** Every number of a run: one row per step, its values in the order of `metrics`; null where there is none. */
+  /**
+   * Returns every number of a run: one row per step, its values in the order of `metrics`; null where there is none.
+   */
   table(runId: string): {
     readonly metrics: readonly string[]
     readonly rows: readonly { readonly step: number; readonly values: readonly (number | null)[] }[]

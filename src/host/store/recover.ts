@@ -126,7 +126,7 @@ function readLogsAgain(db: Connection): void {
     UPDATE log_cursors SET tail = '', offset = max(offset, 1)`)
 }
 
-/** The tables of our own, those that others refer to first. */
+/** Lists our own tables, those that others refer to first. */
 function tablesOf(db: Connection): Table[] {
   const query = db.query<{ readonly name: string; readonly wr: number }>(
     `SELECT t.name, t.wr FROM pragma_table_list AS t JOIN sqlite_schema AS s ON s.name = t.name AND s.type = 'table'

@@ -16,7 +16,7 @@ import { type Connection, type SqlValue, likePattern } from './connection.ts'
 /** Facts from a run's folder when the run is created. */
 export interface NewRun {
   readonly id: string
-  /** The data directory that it was made in, which paths in its config begin with; null: nobody knows. */
+  /** Data directory in which it was made, which paths in its config begin with; null: unknown. */
   readonly home: string | null
   /** Epoch milliseconds. */
   readonly createdAt: number
@@ -30,7 +30,7 @@ export interface RunFilter {
   readonly status?: RunStatus | undefined
   readonly tag?: string | undefined
   readonly studyId?: string | undefined
-  /** Found in name, notes, tags, model, algorithm or id, whatever its case. */
+  /** Text to find in name, notes, tags, model, algorithm or id, whatever its case. */
   readonly text?: string | undefined
   readonly limit?: number | undefined
   /** The id of the last run of the page before. */
@@ -246,7 +246,7 @@ export class RunsTable {
     return row.key
   }
 
-  /** The data directory that the newest run was made in; null: there is none, or nobody knows. */
+  /** Returns the data directory in which the newest run was made; null: there is none, or it is unknown. */
   lastHome(): string | null {
     const query = this.#db.query<{ readonly home: string | null }>(
       'SELECT home FROM runs WHERE home IS NOT NULL ORDER BY created_at DESC, id DESC LIMIT 1',

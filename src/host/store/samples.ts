@@ -1,4 +1,4 @@
-/** Trajectories kept to look at, their token arrays, and what other versions of a reward say of them. */
+/** Stores trajectories kept to look at, their token arrays, and their scores by other versions of a reward. */
 import type { SamplesEvent, TrajectorySample } from '#shared/events.ts'
 import { type Connection, type SqlValue, likePattern } from './connection.ts'
 
@@ -9,7 +9,7 @@ export interface SampleRecord {
   readonly source: SamplesEvent['source']
   /** Row of the data set. */
   readonly row: number
-  /** Among the samples told of together. */
+  /** Position among the samples logged together. */
   readonly position: number
   readonly prompt: string
   readonly completion: string
@@ -33,7 +33,7 @@ export interface SampleFilter {
   readonly toStep?: number | undefined
   readonly source?: SamplesEvent['source'] | undefined
   readonly row?: number | undefined
-  /** Found in prompt or completion, whatever its case. */
+  /** Text to find in prompt or completion, whatever its case. */
   readonly text?: string | undefined
   readonly minReward?: number | undefined
   readonly maxReward?: number | undefined
@@ -236,7 +236,7 @@ export class SamplesTable {
       }))
   }
 
-  /** All that versions of rewards said of the samples of a run. */
+  /** Returns the scores by all versions of rewards of the samples of a run. */
   placedScores(runId: string): PlacedScore[] {
     return this.#db
       .query<Omit<PlacedScore, 'parts'> & { readonly parts: string }>(
@@ -248,7 +248,7 @@ export class SamplesTable {
       .map(({ parts, ...score }) => ({ ...score, parts: this.#db.parse(parts) as SampleScore['parts'] }))
   }
 
-  /** Records them again; those of samples that are gone are passed over. */
+  /** Records scores again; those of samples that are gone are skipped. */
   addPlacedScores(runId: string, scores: readonly PlacedScore[]): void {
     this.#db.write(() => {
       for (const { seq, position, version, parts, error, scoredAt } of scores) {

@@ -23,7 +23,10 @@ import { RewardsTable } from './rewards.ts'
 import { RunsTable } from './runs.ts'
 import { SamplesTable } from './samples.ts'
 
-/** Every call may throw AppError 'store/unreadable', 'store/busy' or 'file/unwritable'; then nothing was changed. */
+/**
+ * History of all runs. Every call may throw AppError 'store/unreadable', 'store/busy' or 'file/unwritable'; then
+ * nothing was changed.
+ */
 export interface Store extends Disposable {
   readonly file: string
   readonly runs: RunsTable

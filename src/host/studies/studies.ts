@@ -102,7 +102,7 @@ export class Studies implements AsyncDisposable {
     return this.get(study.id)
   }
 
-  /** Goes on where it stopped. Errors: AppError 'run/not-found', 'run/busy', 'api/refused' where it is finished. */
+  /** Continues where it stopped. Errors: AppError 'run/not-found', 'run/busy', 'api/refused' where it is finished. */
   resume(id: string): void {
     const study = this.#open(id)
     if (this.#driven.has(id)) throw new AppError('run/busy', 'This study is already running.')

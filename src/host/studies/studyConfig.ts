@@ -42,7 +42,7 @@ export interface StudyVerdict extends Omit<NewStudy, 'parallel'> {
 
 interface Places {
   readonly dataDirectory: string
-  /** Relative paths are meant from here. */
+  /** Folder that relative paths start from. */
   readonly base: string
   readonly askText: AskText
 }
@@ -187,7 +187,7 @@ function lengthProblems(search: Search, steps: number): Problem[] {
   return []
 }
 
-/** Both ends of every range: what the settings allow there, they allow in between. */
+/** Returns trials with both ends of every range: what the settings allow there, they allow in between. */
 function extremes(search: Search): Trial[] {
   return Object.entries(searchedParameters(search)).flatMap(([key, each]) => {
     const values = 'values' in each ? each.values : [each.min, each.max]
@@ -197,7 +197,7 @@ function extremes(search: Search): Trial[] {
   })
 }
 
-/** Without held-out rows there would be nothing to compare by. */
+/** Refuses a study without held-out rows, which would have nothing to compare by. */
 async function requireEvaluation({ fitness: { metric } }: Search, config: RunConfig): Promise<void> {
   if (!metric.startsWith('eval_')) return
   for (const { data } of stagesOf(config)) {

@@ -98,7 +98,10 @@ export class StudyDrive {
     }
   }
 
-  /** All trials have their runs before any of them trains: clones of a member that trains on begin at its checkpoint of now. */
+  /**
+   * Begins trials: all have their runs before any of them trains, since clones of a member that trains on begin at its
+   * present checkpoint.
+   */
   #begin({ pending, trials }: StudyPlan): void {
     for (const { trial } of pending) this.#ensureRun(trials, trial)
     for (const { trial, until } of pending) {

@@ -58,8 +58,8 @@ interface Promotion {
 }
 
 /**
- * Makes the checkpoint of a trial an adapter with a name. Errors: those of `chosenTrial`; AppError 'run/not-found' where its run
- * or its checkpoint is gone; 'checkpoint/invalid', 'usage/invalid', 'file/unwritable'.
+ * Turns the checkpoint of a trial into a named adapter. Errors: those of `chosenTrial`; AppError 'run/not-found' where
+ * its run or its checkpoint is gone; 'checkpoint/invalid', 'usage/invalid', 'file/unwritable'.
  */
 export async function promoteTrial(
   { store, dataDirectory, notifier }: ObservedStorage,

@@ -25,7 +25,7 @@ export interface AdapterStart {
   readonly baseModel: string | null
   /** null: fresh. */
   readonly tensors: readonly NamedTensor[] | null
-  /** Under the same LoRA config; null: fresh. */
+  /** Critic under the same LoRA config; null: fresh. */
   readonly critic: CriticState | null
   /** Notes for people, one sentence each. */
   readonly warnings: readonly string[]
@@ -109,7 +109,7 @@ const changed = (settings: RunConfig['adapter']) =>
 
 export interface StartWithReference {
   readonly start: AdapterStart
-  /** Under the same LoRA config; null: what the policy begins as. */
+  /** Reference under the same LoRA config; null: the policy's own start. */
   readonly reference: readonly NamedTensor[] | null
 }
 

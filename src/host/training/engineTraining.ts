@@ -216,7 +216,7 @@ class EngineTraining {
     }
   }
 
-  /** Until the trainer has ended and all that it said is told. */
+  /** Follows the trainer until it has ended and all its messages are passed on. */
   async *#follow(
     project: WatchedProject & { readonly notes: readonly string[] },
     program: Program,
@@ -326,7 +326,7 @@ function requireTrainerCheckpoint({ checkpoint }: TrainingStart, title: string):
 
 const isDue = (every: number, step: number): boolean => every > 0 && step % every === 0
 
-/** Between the trainer's log-probabilities and ours, with the same adapter, nats per token. */
+/** Difference between the trainer's log-probabilities and ours, with the same adapter, nats per token. */
 interface Difference {
   readonly mean: number
   readonly max: number

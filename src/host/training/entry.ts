@@ -85,11 +85,11 @@ interface ControlledRun {
 interface TakeUp {
   /** Folder of the checkpoint; null = from the start. */
   readonly resumeFrom: string | null
-  /** All of the run, some of them new; null: those of its log. */
+  /** Changes of the run, some of them new; null: those of its log. */
   readonly changes: readonly SettingChange[] | null
 }
 
-/** Trains until settings change, and returns how the run is taken up then; null where it is over or was stopped. */
+/** Trains until settings change, and returns how the run is then taken up; null where it is over or was stopped. */
 async function* trainUntilChange(
   { request, control, ownScript, recorder, own }: ControlledRun,
   { resumeFrom, changes: made }: TakeUp,
@@ -312,7 +312,7 @@ interface TrainingControl {
   readonly pause: PauseRequest
   /** Returns true if settings were changed during the pause. */
   hasChanges(): boolean
-  /** All changes of the run, and no longer here; null: none were made. */
+  /** Returns all changes of the run and removes them here; null: none were made. */
   takeChanges(): readonly SettingChange[] | null
   stop(): void
   requestPause(): void

@@ -22,7 +22,7 @@ import type { Stage, StageBeginning, TrainingStart } from './stages.ts'
 /** Rows generated together at most: more cost memory and bring a CPU nothing. */
 export const maxRows = 64
 
-/** Everything a run holds while it trains. */
+/** Resources that a run holds while it trains. */
 export interface Training extends AsyncDisposable {
   readonly dependencies: TrainDependencies
   /** Sentences on what could not be taken over from a checkpoint. */

@@ -203,7 +203,7 @@ export class Recorder {
     }
   }
 
-  /** The last thing a run says. Where the log cannot be written, what is thrown still says what happened first. */
+  /** Records the last event of a run. If the log cannot be written, the error thrown still says what happened first. */
   fail(error: RunEvent): void {
     try {
       this.#log.append(error)

@@ -18,7 +18,7 @@ import { runSelftest } from '#host/checks/selftest.ts'
 
 export interface RunDevice {
   readonly device: Device
-  /** Why there, in a sentence. */
+  /** Reason for the device, in a sentence. */
   readonly reason: string
 }
 

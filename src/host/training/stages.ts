@@ -23,7 +23,7 @@ export interface Stage {
   readonly place: StagePlace
   /** Steps of the run completed when the stage ends. */
   readonly lastStep: number
-  /** All but the policy. */
+  /** Parts without the policy. */
   readonly parts: StageParts
 }
 

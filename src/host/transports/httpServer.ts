@@ -46,7 +46,7 @@ export interface HttpServerOptions {
   readonly onFault?: (name: string, error: unknown) => void
   /** Largest upload; by default whatever the disk holds. */
   readonly uploadLimitBytes?: number
-  /** Between signs of life that are asked of a client. */
+  /** Interval between pings to a client. */
   readonly pingIntervalMs?: number
 }
 

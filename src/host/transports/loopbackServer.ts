@@ -12,7 +12,7 @@ export interface LoopbackServerOptions {
   readonly pendingClients: PendingClients
   /** A rejection ends the connection. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>
-  /** Without it an upgrade is a request like any other. */
+  /** Handles an upgrade; without it an upgrade is a request like any other. */
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** Time until a client must have sent its headers, ms; by default a minute. */
   readonly headersMs?: number

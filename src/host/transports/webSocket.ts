@@ -95,6 +95,6 @@ export function messagePort(endpoint: MessageEndpoint): Port {
   }
 }
 
-/** Node passes what was posted; Electron an event that has it as `data`. */
+/** Returns the content of a message: Node passes what was posted; Electron an event that has it as `data`. */
 const contentOf = (message: unknown): unknown =>
   typeof message === 'object' && message !== null && 'data' in message ? message.data : message

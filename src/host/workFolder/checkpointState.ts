@@ -120,7 +120,7 @@ function sealed(document: Readonly<Record<string, unknown>>): string {
 const sizeOf = ({ files }: Pick<CheckpointState, 'files'>): number =>
   Object.values(files).reduce((sum, { bytes }) => sum + bytes, 0)
 
-/** Relative path → size and SHA-256 of every file below a folder. */
+/** Returns size and SHA-256 of every file below a folder, by relative path. */
 function digestsOf(folder: string): CheckpointState['files'] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),

@@ -1,7 +1,7 @@
 /**
- * Everything a run said, one JSON document per line, append-only: the truth from which histories are made. After a
- * resume the log still holds the events of the steps that were lost with the process; a `resumed` line says how many of
- * the earlier events count. The position of an event in the history is its sequence number: every whole line takes one,
+ * Log of everything a run reported, one JSON document per line, append-only: histories are made from it. After a resume
+ * the log still holds the events of the steps that were lost with the process; a `resumed` line says how many of the
+ * earlier events count. The position of an event in the history is its sequence number: every whole line takes one,
  * damaged and `resumed` lines too.
  */
 import {
@@ -120,7 +120,9 @@ export function readEvents(file: string, types?: readonly string[]): LoggedEvent
   return found.map(({ event }) => event)
 }
 
-/** The last event of a type, whether it still counts or a resume gave it up; null where there is none. Errors: as `readEvents`. */
+/**
+ * Returns the last event of a type, also one that a resume gave up; null where there is none. Errors: as `readEvents`.
+ */
 export function lastEvent(file: string, type: string): LoggedEvent | null {
   let last: LoggedEvent | null = null
   for (const line of wholeLines(file, 0)) {
@@ -138,7 +140,7 @@ function typeAhead(line: Buffer): string | null {
 }
 
 export interface LogTail {
-  /** Whole lines that came since the last call, in the order of the file. */
+  /** Returns the whole lines that came since the last call, in the order of the file. */
   read(): LoggedEvent[]
 }
 

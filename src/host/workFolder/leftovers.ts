@@ -14,10 +14,10 @@ const owned = [/^\..+\.(\d+)\.\d+\.partial$/, /^.+\.(\d+)\.partial$/, /^\.import
 const removed = /^\..+\.removed$/
 /** Holds the address of a host for the browser to open; the page of a host that lives is gone in a minute. */
 const redirect = /^open-[0-9a-f-]{36}\.html$/
-/** Earlier versions filled the folder of a run in its place: one that nobody has touched for so long is nobody's. */
+/** Time without changes after which the folder of a run is abandoned: earlier versions filled it in its place. */
 const abandonedMs = 10 * 60_000
 
-/** Everything of that kind in a data directory. */
+/** Lists all leftovers of that kind in a data directory. */
 export function findLeftovers(dataDirectory: string): string[] {
   const { runs, models, adapters, datasets, rewards, conversations, cache, libraries } =
     dataFolders(dataDirectory)

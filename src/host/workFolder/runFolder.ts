@@ -1,8 +1,8 @@
 /**
- * A run on disk: `run.json` (what it is), `config.json` (its settings, paths absolute as they were then), `events.jsonl` (eventLog.ts),
- * `checkpoints/` (checkpoints.ts), `rewards/` (its copy of reward code), `origin/` (a fork's copy of the checkpoint it
- * began with), `engine/` (the project that another trainer runs), `adapter/` (the exported result), `worker.log` (what its processes wrote to stderr) and, while a process
- * trains it, `lock`.
+ * Run on disk: `run.json` (description), `config.json` (its settings, paths absolute as they were then), `events.jsonl`
+ * (eventLog.ts), `checkpoints/` (checkpoints.ts), `rewards/` (its copy of reward code), `origin/` (a fork's copy of the
+ * checkpoint it began with), `engine/` (the project that another trainer runs), `adapter/` (the exported result),
+ * `worker.log` (what its processes wrote to stderr) and, while a process trains it, `lock`.
  */
 import { randomUUIDv7 } from 'node:crypto'
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
@@ -99,7 +99,10 @@ export function readScriptReference(runDirectory: string): ScriptReference | nul
 
 const scriptSchema = z.object({ file: z.string().nullable(), sha256: z.string().nullable() })
 
-/** Makes the folder of a new run and writes its config; it appears when all is there. Errors: AppError 'file/unwritable'. */
+/**
+ * Makes the folder of a new run and writes its config; the folder appears when it is complete. Errors: AppError
+ * 'file/unwritable'.
+ */
 export function createRunFolder(
   dataDirectory: string,
   config: unknown,
@@ -215,7 +218,10 @@ const runSchema = z.object({
 export const readOwnConfig = (directory: string): JsonObject =>
   asItLies(readJsonObject(runPaths(directory).config, 'config/invalid'), directory, homeOf(directory))
 
-/** A path as it was when the run was made: its copies of losses are called after that. Errors: AppError 'file/unreadable'. */
+/**
+ * Returns a path as it was when the run was made: its copies of losses are named after that. Errors: AppError
+ * 'file/unreadable'.
+ */
 export function asWritten(place: string, directory: string): string {
   const here = dataDirectoryAround(directory)
   return here === null ? place : moved(place, here, homeOf(directory) ?? formerHome(here) ?? here)

@@ -145,7 +145,10 @@ export function lockStudy(directory: string): Disposable {
   return holdLock(lock)
 }
 
-/** Errors: AppError 'file/unreadable', 'data/invalid' for a line that is not one of ours. A line without an end is left out. */
+/**
+ * Reads the log of a study; a line without an end is left out. Errors: AppError 'file/unreadable', 'data/invalid' for a
+ * line that is not one of ours.
+ */
 export function readStudyLog(directory: string): StudyLog {
   const { log } = paths(directory)
   const runs = new Map<number, string>()

@@ -52,7 +52,7 @@ export interface ProjectReport {
   readonly tool: ProjectTool
   /** The version its settings were written for. */
   readonly version: string
-  /** Relative paths. */
+  /** Paths relative to the folder. */
   readonly files: readonly string[]
   /** Differences from Turnwise, a sentence each; they stand in the README too. */
   readonly notes: readonly string[]

@@ -21,7 +21,7 @@ export interface ProjectRow {
   readonly prompt_text: string
   /** Number of the row in the data set, from 0. */
   readonly row_number: number
-  /** Every column as JSON text, so that no reader of tables changes a value. */
+  /** Columns as JSON text, so that no reader of tables changes a value. */
   readonly row: string
   readonly completion?: string | readonly ChatMessage[]
   readonly chosen?: string | readonly ChatMessage[]

@@ -18,7 +18,7 @@ import type { TaughtAnswer, TaughtRows, TeachingInput } from '#host/jobs/taught.
 import { resolveRewards } from '#host/code/resolveRewards.ts'
 import type { Tools } from '#host/processes/job.ts'
 
-/** Answers that are asked for together; when the process is killed, so many may be asked for again. */
+/** Number of answers requested together; when the process is killed, at most this many are asked for again. */
 const askedAtOnce = 64
 
 /** Errors: those of models and addresses, of rewards, and of files. */

@@ -119,7 +119,10 @@ class MemoryMeter {
   }
 }
 
-/** Keys and values that a whole step keeps while it generates and one group did not: those of more and longer rows. */
+/**
+ * Bytes of keys and values that a whole step keeps while it generates and one group did not: those of more and longer
+ * rows.
+ */
 function heldBackBytes(
   { config: model }: ModelFolder,
   { rollout }: RunConfig,

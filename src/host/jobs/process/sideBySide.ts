@@ -25,7 +25,7 @@ export interface SideBySideRequest {
   readonly cacheDirectory: string
 }
 
-/** A base and those that stand on it. */
+/** A base and the models that share it. */
 export interface OpenedGroup extends Disposable {
   readonly policy: OrtPolicy
   /** Members by their place in the request. */
