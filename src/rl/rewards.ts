@@ -1,8 +1,8 @@
 /**
- * Reward functions: what they may look at, and what they may say. trajectoryRewards.ts makes rewards of it.
+ * Defines reward functions: what they may look at, and what they may return. trajectoryRewards.ts makes rewards of it.
  *
- * A function answers `null` where it does not apply. One number counts for the last turn; a function may instead say what each
- * token or each turn earned.
+ * A function answers `null` where it does not apply. One number counts for the last turn; a function may instead return
+ * what each token or each turn earned.
  */
 
 /** A token that the policy generated. */
@@ -21,7 +21,7 @@ export interface RewardInput {
   readonly prompt: string
   readonly completion: string
   readonly row: Readonly<Record<string, unknown>>
-  /** Step of the run the completion was generated in; 0 where there is none. */
+  /** Step of the run in which the completion was generated; 0 outside a run. */
   readonly step: number
   /** Tokens of all turns, in order. null: the text was not generated here; absent: nobody asked. */
   readonly tokens?: readonly GeneratedToken[] | null
@@ -92,7 +92,7 @@ export interface RewardSpec {
 /** Means, and the squares of a standard deviation, over a batch of such rewards are numbers still. */
 const largestReward = 1e100
 
-/** Why a reward cannot be learned from, as a sentence; null where it can. `weight`: what it counts with. */
+/** Reason why a reward cannot be learned from, as a sentence; null where it can. `weight`: factor of the reward. */
 export function rewardFault(value: number, weight = 1): string | null {
   if (!Number.isFinite(value)) {
     const got = typeof value === 'number' ? String(value) : typeof value

@@ -4476,7 +4476,7 @@ var numbered = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/;
 var slashed = /^(\d{1,2})[/.](\d{1,2})[/.](\d{4})$/;
 var american = new RegExp(`^${weekday}${month}\\s+(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?$`, "i");
 var european = new RegExp(`^${weekday}(?:the\\s+)?(\\d{1,2})(?:st|nd|rd|th)?\\.?\\s+(?:of\\s+)?${month}(?:,?\\s+(\\d{4}))?$`, "i");
-/** null for what is none, or could be two. */
+/** Reads a date; null where there is none, or it could be two. */
 function readDate(text) {
 	const [, year, second, third] = numbered.exec(text) ?? [];
 	if (year !== void 0) return date(Number(second), Number(third), year);
@@ -4557,7 +4557,7 @@ var size = ({ above, below }) => ({
 var sum = (a, b) => fraction(a.above * b.below + b.above * a.below, a.below * b.below);
 var product = (a, b) => fraction(a.above * b.above, a.below * b.below);
 var quotient = (a, b) => fraction(a.above * b.below, a.below * b.above);
-/** Below, at or above 0 as `a` is less than, equal to or more than `b`. */
+/** Returns a number below, at or above 0 as `a` is less than, equal to or more than `b`. */
 function order(a, b) {
 	const difference = a.above * b.below - b.above * a.below;
 	return difference < 0n ? -1 : Number(difference > 0n);
@@ -4577,7 +4577,7 @@ function decimal(text) {
 	const unsigned = product(whole(BigInt(`${before}${after}`.replace("-", "") || "0")), powerOfTen(Number(exponent) - after.length));
 	return digits.startsWith("-") ? negated(unsigned) : unsigned;
 }
-/** The digits that recur are a fraction of 9, 99, … behind those that do not. */
+/** Returns the value of recurring digits: a fraction of 9, 99, … behind the digits that do not recur. */
 function recurring(text) {
 	const start = text.search(/\d\u0305/);
 	const [fixed, block] = [text.slice(0, start), text.slice(start).replaceAll("̅", "")];
@@ -4904,7 +4904,7 @@ var ownUnit = (name) => ({
 	factor: whole(1n)
 });
 // src/rl/answers/units.ts
-/** Reads units: what is measured in different ones is not compared by its number alone. */
+/** Reads units: values in different units are not compared by their number alone. */
 /** LaTeX of units as plain text: \frac{\text{m}}{\text{s}^{2}} becomes m/s^2. */
 var plainUnits = [
 	[/\\(?:text|textrm|textbf|mathrm|mathbf|operatorname|mbox|rm)(?![a-zA-Z])\s*/g, " "],
@@ -4942,7 +4942,7 @@ function readUnit(words) {
 		rest: read.rest.trim()
 	};
 }
-/** The unit with what it is multiplied with or divided by; null where nothing follows. */
+/** Reads a further factor of the unit; null where nothing follows. */
 function furtherFactor({ unit, rest }) {
 	const divisor = divides.exec(rest)?.[0];
 	const joined = divisor ?? multiplies.exec(rest)?.[0];
@@ -5009,7 +5009,10 @@ function conversion(from, to) {
 }
 /** The words of a text without their plural. */
 var wordsOf$1 = (text) => [...text.toLowerCase().matchAll(/\p{L}{2,}/gu)].map(([word]) => word.replace(/s$/, ""));
-/** Tells whether the words behind two numbers name other things, as cups and teaspoons are, where one of them is no known unit. */
+/**
+* Returns true if the words behind two numbers name different things, as cups and teaspoons are, where one of them is
+* not a known unit.
+*/
 function isOtherThing(a, b) {
 	const [own, other] = [wordsOf$1(a), wordsOf$1(b)];
 	if (own.length === 0 || other.length === 0 || unitOf(a) !== null && unitOf(b) !== null) return false;
@@ -5090,7 +5093,7 @@ function isSameNumber$1(a, b, tolerance) {
 	if (plain.unit !== null) return false;
 	return isNear(times$1(share, hundredth), plain, tolerance) || isUnsigned(plain) && isNear(share, plain, tolerance);
 }
-/** Tells whether two numbers are said of different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
+/** Returns true if two numbers are said of different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
 function isOfOther(expected, found) {
 	const [own, other] = [expected.name ?? null, found.name ?? null];
 	if (own !== null && other !== null && own !== other) return true;
@@ -5156,9 +5159,12 @@ function placeOf$1(digits) {
 	return after === 0 && exponent === void 0 ? null : powerOfTen(Number(exponent ?? 0) - after);
 }
 // src/rl/answers/readCompound.ts
-/** Reads quantities in several units, as in “5 feet 6 inches”, as what they come to in the last of them. */
+/** Reads quantities in several units, as in “5 feet 6 inches”, as a number of the last of them. */
 var term = /^\s*(?:(?:,|,?\s*and\s)\s*)?(\d+(?:\.\d+)?)\s*(?=\p{L}|°)(.*)$/su;
-/** null for fewer than two parts, for units that are not each smaller than the one before, and for those of different things. */
+/**
+* Reads the quantities; null for fewer than two parts, for units that are not each smaller than the one before, and for
+* those of different things.
+*/
 function readCompound(text) {
 	const terms = termsOf(text.replaceAll(/[{}]/g, " "));
 	const last = terms?.at(-1);
@@ -5281,10 +5287,10 @@ function pointedNumber(text) {
 		isOrdinal: isOrdinal(behind)
 	};
 }
-/** Words that make another value of the number, or several. */
+/** Words that change the value of the number, or make several of it. */
 var changing = /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided|most|least|ago|later|earlier|before|after|hence|BCE?)(?!\p{L})/iu;
 var isChanging = (words) => changing.test(words);
-/** Tells whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
+/** Returns true if a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit$1(rest) {
 	const words = rest.replaceAll(/[{}]/g, " ").trim().replace(/^\(([^()]+)\)$/, "$1");
 	if (words === "" || readUnit(rest)?.rest === "") return true;
@@ -5372,9 +5378,9 @@ var unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s;
 /** Text that may separate a value from the words beside it: braces, and the marks around a formula. */
 var opening = /(?:[\s{}$~]|\\[([])+$/;
 var closing$1 = /^(?:[}$~]|\\[)\]])+/;
-/** Tells whether words beside a value deny it, bound it or compute with it. */
+/** Returns true if words beside a value deny it, bound it or compute with it. */
 var isChanged = (left, right) => changedBefore.some((pattern) => pattern.test(left.replace(opening, ""))) || changedAfter.some((pattern) => pattern.test(right.replace(closing$1, "")));
-/** Tells whether a number stands for itself between `left` and `right`. */
+/** Returns true if a number stands for itself between `left` and `right`. */
 var isBare = (left, right) => !isChanged(left, right) && !before.some((pattern) => pattern.test(left)) && !after.some((pattern) => pattern.test(right)) && !isPart(left, right);
 /** 6 in 5 feet 6 inches, 10 in 5 cm to 10 cm. */
 function isPart(left, right) {
@@ -5384,7 +5390,9 @@ function isPart(left, right) {
 	const [, own = "", next, other = ""] = unitBehind.exec(right) ?? [];
 	return isTogether(own, next, other);
 }
-/** Tells whether two quantities side by side are one; with “and” or a comma between only those in different units. */
+/**
+* Returns true if two quantities side by side are one; with “and” or a comma between, only those in different units.
+*/
 function isTogether(name, join, behind) {
 	const unit = unitOf(name);
 	if (unit === null) return false;
@@ -5566,7 +5574,7 @@ var longSpace = /\s{9,}/g;
 var plainCharacters = (text) => withRecurring(text.replace(longSpace, (run) => run.includes("\n") ? "\n\n" : "  ").replace(calculation, "")).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(easternDigits, (digit) => String(digit.charCodeAt(0) & 15)).replaceAll("٫", ".").replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
 // src/rl/answers/statedAnswer.ts
 /** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
-/** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */
+/** Finds the stated answer. `isAnswer` decides if the rest of a line behind #### is one: it could also be a heading. */
 function statedAnswer(text, isAnswer) {
 	const { text: stated, kind } = written(text, (line) => isAnswer(withDigits(line)));
 	return {
@@ -5601,7 +5609,7 @@ function written(text, isAnswer) {
 */
 var rootInWords = /(?:(?<![\p{L}\\])(?:the )?(square|cube) root(?: of)?|(?<=(?:^|[=\d*+({$-]|\bis)\s*)root(?: of)?)\s+(\d+(?:\.\d+)?|\p{L}|\([^()]{1,40}\))(?=\s*(?:$|[.,;:)\]}$\n](?!\d)))/giu;
 var belowZero = /(?<![-\d.,])(\d+(?:\.\d+)?(?: ?°[CF]?| degrees?(?: celsius| fahrenheit)?)?) below (?:zero|0)\b/gi;
-/** “minus 5” and “5 below zero” are −5, and what is called wrong is no answer. */
+/** Writes “minus 5” and “5 below zero” as −5; an answer that is called wrong is removed. */
 var withSigns = (text) => text.replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, " ").replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, "-").replace(belowZero, "-$1").replace(rootInWords, (_, which, of) => which?.toLowerCase() === "cube" ? `\\sqrt[3]{${of}}` : `\\sqrt{${of}}`);
 var labels = /\b(?:chapter|question|problem|exercise|step|page|figure|fig\.|equation|eq\.|section|table|example|line|lemma|theorem|appendix|attempt)\s*[#(]?\d+(?![\d%]|[.,]\d)[ \t]*:?/gi;
 var listMarks = /^[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)/gm;
@@ -5723,7 +5731,10 @@ function firstOf(text, kind) {
 	const first = numbersOf(plain)[0];
 	return first === void 0 ? null : bareNumber(plain, first);
 }
-/** The text of the last number, or the first, with its unit; null where there is none, or it is part of something else. */
+/**
+* Returns the text of the last number, or the first, with its unit; null where there is none, or it is part of
+* something else.
+*/
 function numberIn(text, which) {
 	const plain = plainMath(text);
 	const found = numbersOf(plain).at(which === "first" ? 0 : -1);
@@ -5773,7 +5784,7 @@ function isFactor(after) {
 	return letter !== null && unitOf(letter[0]) === null;
 }
 // src/rl/answers/mathTokens.ts
-/** Beyond these a text is no answer. */
+/** Most characters of an answer; a longer text is none. */
 var longestText = 2e3;
 var mostTokens = 600;
 /** Commands without meaning for the value. */
@@ -5808,7 +5819,7 @@ var signs = {
 	"∈": "\\in",
 	"°": "\\circ"
 };
-/** null for what is too long to be an answer. */
+/** Splits a text into tokens; null where it is too long to be an answer. */
 function mathTokens(text) {
 	if (text.length > longestText) return null;
 	const tokens = [];
@@ -5883,7 +5894,7 @@ function wordsOf(inside) {
 	};
 }
 // src/rl/answers/tokenReader.ts
-/** Thrown for what is no mathematics, or none that is known. */
+/** Error for a text that is not mathematics, or not of a known kind. */
 var Unreadable = class extends Error {};
 var TokenReader = class {
 	at = 0;
@@ -5956,13 +5967,13 @@ var relations = {
 	"\\approx": "about",
 	"≈": "about"
 };
-/** Tells whether a relation says the same read from right to left. */
+/** Returns true if a relation says the same read from right to left. */
 var isMutual = (operator) => operator in mutual || [
 	"=",
 	"!=",
 	"about"
 ].includes(operator);
-/** Operations on sets: those of the same name may be in any order. */
+/** Operations on sets; those of the same name may be in any order. */
 var setOperations = {
 	"\\cup": "union",
 	"\\union": "union",
@@ -5970,7 +5981,7 @@ var setOperations = {
 	"\\setminus": "without",
 	"\\smallsetminus": "without"
 };
-/** Commands that are names; what is known by none of these lists makes a text no mathematics. */
+/** Commands that are names; a command in none of these lists means that the text is not mathematics. */
 var names = new Set([
 	"alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi varpi rho varrho",
 	"sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega",
@@ -6062,7 +6073,7 @@ var isEnd = (token) => token === void 0 || token.type !== "words" && (token.text
 ].includes(token.text));
 var inUnit$1 = /^(?:[\^/*{}()-]|\\(?:[dt]?frac|cdot|times|circ|degrees?|mu|Omega|text)|[°μµΩ])$/u;
 var longestUnit = 24;
-/** The same tokens, those of a unit at the end of a value as one of words. */
+/** Returns the tokens with those of a unit at the end of a value joined to one token of words. */
 function withUnits(read) {
 	const tokens = withRemarks(read);
 	const result = [];
@@ -6082,7 +6093,7 @@ function withUnits(read) {
 	}
 	return result;
 }
-/** Words in brackets behind a value, as in 9 (apples), multiply nothing. */
+/** Marks words in brackets behind a value, as in 9 (apples), which multiply nothing. */
 function withRemarks(tokens) {
 	const result = [];
 	for (let at = 0; at < tokens.length; at++) {
@@ -6139,7 +6150,7 @@ var clear = /* @__PURE__ */ new Set([
 	"mL",
 	"Hz"
 ]);
-/** Tells whether plain letters are a unit and no variables: mg may be mass times gravity, 2πhr an area. */
+/** Returns true if plain letters are a unit and not variables: mg may be mass times gravity, 2πhr an area. */
 function isClear(value, unit) {
 	const isPlain = (token) => token.type === "name" && token.isDeclared !== true;
 	if (!unit.some(isPlain)) return true;
@@ -6230,7 +6241,10 @@ var indexed = (name, index) => index.kind === "number" && index.place === null ?
 * relations, sums, products, powers and what they are made of, each a method that reads as far as it can.
 */
 var deepest = 60;
-/** null for what is no mathematics, or none that is known. Letters may be `units` behind a number, or always variables. */
+/**
+* Parses a text; null where it is not mathematics, or not of a known kind. Letters may be `units` behind a number, or
+* always variables.
+*/
 function parseMath(text, letters = "units") {
 	const read = mathTokens(withExponents(text));
 	if (read === null || read.length === 0) return null;
@@ -6405,11 +6419,11 @@ var Parser = class extends TokenReader {
 		if (token.type === "command") return this.#command(token.text);
 		throw new Unreadable();
 	}
-	/** 204_5 is written to the base 5, and is told apart from 204. */
+	/** Reads a number in another base: 204_5 is written to the base 5, and differs from 204. */
 	#inBase(number) {
 		return this.take("_") ? apply("in-base", number, this.#argument()) : number;
 	}
-	/** Words before a value say what it is: \text{area} = 3; words alone are a name. */
+	/** Reads words before a value, which say what it is: \text{area} = 3; words alone are a name. */
 	#declared() {
 		const words = this.tokens[this.at++].text;
 		return symbol(words.toLowerCase());
@@ -6437,7 +6451,7 @@ var Parser = class extends TokenReader {
 		this.expect(close);
 		return apply(name, inside);
 	}
-	/** A name with its index and primes; of a function, with what it is applied to. */
+	/** Reads a name with its index and primes; of a function, also its argument. */
 	#named(name) {
 		const own = this.take("_") ? indexed(name, this.#argument()) : symbol(name);
 		let primes = "";
@@ -6545,7 +6559,7 @@ var Parser = class extends TokenReader {
 /** The largest prime below the first 38 digits of π that is 1 modulo 4, so that −1 has a root. */
 var prime = 31415926535897932384626433832795028841n;
 var rootOfMinusOne = 6284416675421676223778832279132862108n;
-/** Thrown for a value that cannot be computed, such as a division by 0, or would take too long. */
+/** Error for a value that cannot be computed, such as a division by 0, or would take too long. */
 var Incomputable = class extends Error {};
 var reduced = (value) => (value % prime + prime) % prime;
 function power$1(base, exponent) {
@@ -6581,7 +6595,10 @@ var operations = {
 	factorial: (of, tree) => factorialOf(of, tree)
 };
 var numberAt = ({ above, below }) => reduced(above * inverse(reduced(below)));
-/** Same values for same expressions, at the point of the field that belongs to the names. Errors: Incomputable. */
+/**
+* Returns the same value for the same expression, at the point of the field that belongs to its names. Errors:
+* Incomputable.
+*/
 function fingerprint(tree) {
 	if (tree.kind === "number") return numberAt(tree.value);
 	if (tree.kind === "symbol") return tree.name === "i" ? rootOfMinusOne : unknown(tree.name, []);
@@ -6741,7 +6758,7 @@ function randomStream(...address) {
 }
 // src/rl/answers/bigFloat.ts
 var precision = 256;
-/** Results this much smaller than what they are the difference of are 0. */
+/** Number of bits by which a difference must be smaller than its terms to count as 0. */
 var noise$1 = 200;
 /** A summand this much smaller than the other would hardly be seen. */
 var sight = 100;
@@ -6776,7 +6793,7 @@ var negative = ({ mantissa, exponent }) => ({
 /** About the binary logarithm of the size. */
 var scaleOf = ({ mantissa, exponent }) => mantissa === 0n ? -Infinity : bitsOf(mantissa) + exponent;
 var realOf = ({ above, below }) => dividedBy(rounded(above, 0), rounded(below, 0));
-/** The difference or sum without looking at what is lost. */
+/** Adds or subtracts without checking for lost digits. */
 function plainSum(a, b) {
 	if (isZero(a)) return b;
 	if (isZero(b)) return a;
@@ -7004,7 +7021,7 @@ var constants = {
 	e: exponential(one),
 	i: imaginary
 };
-/** The value at one of the sample points. Errors: Incomputable for what has none. */
+/** Returns the value at one of the sample points. Errors: Incomputable for a tree that has none. */
 function numericValue(tree, point) {
 	if (tree.kind === "symbol") return constants[tree.name] ?? sampled(tree.name, point);
 	const exact = rationalOf(tree);
@@ -7084,7 +7101,7 @@ var points = [
 ];
 /** A value at fewer points says too little. */
 var fewest = 2;
-/** Same values at sample points, of constants at one. */
+/** Returns true if values agree at the sample points, of constants at one. */
 function agree(a, b) {
 	const isConstant = !holds(a, isVariable) && !holds(b, isVariable);
 	let agreed = 0;
@@ -7101,7 +7118,7 @@ var isVariable = (tree) => tree.kind === "symbol" && ![
 	"e",
 	"i"
 ].includes(tree.name);
-/** A decimal and what it is rounded from. */
+/** Compares a decimal with the number that it is rounded from. */
 function isRounded(a, b, tolerance) {
 	const [first, second] = [writtenOf(a), writtenOf(b)];
 	return first !== null && second !== null && isNear(first, second, tolerance);
@@ -7152,7 +7169,7 @@ function isSameMath(expected, found, tolerance) {
 	if (x.kind === "matrix" || y.kind === "matrix") return isSameMatrix(x, y, tolerance);
 	return isSameScalar(x, y, tolerance);
 }
-/** The answer in another unit, `factor` of which are one of its own; null for what is no value. */
+/** Returns the answer in another unit, `factor` of which are one of its own; null for anything without a value. */
 function inUnit(tree, factor) {
 	if (tree.kind === "number") return {
 		...tree,
@@ -7227,9 +7244,9 @@ function valueOf(equation, other) {
 	if (isComputed(equation) && other.kind !== "relation") return isName(last) ? equation.sides.at(-2) : last;
 	return isName(first) && equation.operators.includes("in") ? last : equation;
 }
-/** Tells whether an equation computes a number, as 2 + 4 = 6 does; 6 = x says what x is. */
+/** Returns true if an equation computes a number, as 2 + 4 = 6 does; 6 = x says what x is. */
 var isComputed = ({ operators, sides }) => operators.every((operator) => operator === "=") && sides.every((side, i) => !holds(side, isVariable) || i === sides.length - 1 && isName(side));
-/** Tells whether a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
+/** Returns true if a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
 var isName = (tree) => {
 	const isSum = isApply(tree, "add") || isApply(tree, "negate");
 	if (isApply(tree, "call") || isApply(tree, "index")) return true;
@@ -7263,7 +7280,7 @@ var flipped = ({ operators, sides }) => ({
 	operators: [...operators].reverse().map((operator) => mirrored[operator] ?? operator),
 	sides: [...sides].reverse()
 });
-/** Both sides the same, the names included, or one equation a multiple of the other. */
+/** Returns true if both sides are the same, the names included, or one equation is a multiple of the other. */
 function isSameEquation(a, b, tolerance) {
 	const isSame = (x, y) => isSameMath(x, y, tolerance);
 	if (a.sides.length !== b.sides.length) return false;
@@ -7295,7 +7312,10 @@ var infinity = {
 	kind: "symbol",
 	name: "\\infty"
 };
-/** −2 ≤ x < 7, x > 3 and what is an interval or a union of them already; null for others. */
+/**
+* Returns the interval of −2 ≤ x < 7 or x > 3, or the tree itself if it is an interval or a union of them; null for
+* others.
+*/
 function intervalOf(tree) {
 	if (tree.kind === "group") return tree.items.length === 2 && isTuple(tree) ? tree : null;
 	if (tree.kind !== "relation") return isApply(tree, "union") ? tree : null;
@@ -7352,7 +7372,7 @@ var asGroup = (tree) => {
 		items: [tree]
 	} : null;
 };
-/** 2 where the values are those of different things, which a list without names must keep in order. */
+/** Returns 2 where the values are those of different things, which a list without names must keep in order, else 1. */
 function namesOf({ items }) {
 	const names = items.flatMap((item) => isEquation(item) && isName(item.sides[0]) ? [JSON.stringify(item.sides[0], replaced)] : []);
 	return new Set(names).size > 1 ? 2 : 1;
@@ -7394,7 +7414,10 @@ var isNumeral = (text) => /^(?:I[VX]|[VX]I|X[LC]|[LC]X|C[DM]|[DM]C)$/.test(text)
 var isOnlyWritten = (whole, text) => spansOf(text).length === 0 && !/[\\=]/.test(text) && !isRead(whole) && /\d/.test(whole) && whole.length <= 60 && whole.split(" ").length <= 4;
 /** “3 hours 20 minutes” is no number, and its last one is not the answer. */
 var isOfSeveralNumbers = (text) => spansOf(text).length === 0 && !isRead(text) && /\d[^\d]*\p{L}{2}[^\d]*\d/u.test(text) && !/[\\=]/.test(text);
-/** Words such as “odd” or “Tuesday” are compared as they are; a sentence could be put in another way. */
+/**
+* Returns true for short phrases such as “odd” or “Tuesday”, which are compared as they are; a sentence could be put in
+* another way.
+*/
 var isShortPhrase = (text) => /^[\p{L}\p{M}'’ ()-]{1,60}$/u.test(text) && text.split(" ").length <= 4;
 function readAnswer(text) {
 	const { text: stated, kind } = statedAnswer(repaired(text), (line) => parseMath(line) !== null);
@@ -7425,7 +7448,7 @@ function saidMath(text) {
 	if (found[0]?.from === 0) return together(text, found);
 	return /^[-+$€£¥₹\s]*[\d.]/.test(text) && !isRead(text) ? numberIn(text, "first") ?? "" : lastMath(text);
 }
-/** Tells whether the whole text is one value, which no word behind it changes; “it is -5” subtracts nothing. */
+/** Returns true if the whole text is one value, which no word behind it changes; “it is -5” subtracts nothing. */
 var isRead = (text) => !/\b(?:is|was) -/.test(text) && parseMath(text)?.words.some(isChanging) === false || readLiteral(text) !== null;
 var spansOf = (text) => [...text.matchAll(spans)].map(({ index, 0: span }) => ({
 	text: span,
@@ -7499,13 +7522,16 @@ function isSameMathematics(expected, found, tolerance) {
 	if (["math", "product"].some((way) => isSameParsed(expected[way], found[way], tolerance))) return true;
 	return [expected.math, found.math].some((math) => math === null || math.tree.kind === "group") ? null : false;
 }
-/** Both answers where the expected one counts several things: mathematics does not tell which number is whose. */
+/**
+* Returns both answers as lists where the expected one counts several things: mathematics does not tell which number is
+* whose.
+*/
 function namedLists({ literal }, found) {
 	if (literal?.kind !== "list" || namesIn(literal) === null) return null;
 	const list = [found.text, found.whole].map(readLiteral).find((read) => read?.kind === "list");
 	return list === void 0 ? null : [literal, list];
 }
-/** 1.5 million is told by its words, which mathematics takes for a unit. */
+/** Returns true for numbers such as 1.5 million, told by the word that mathematics takes for a unit. */
 var isScaled = ({ math }) => math !== null && !isSame(multiplierOf(math.words[0] ?? "").factor, whole(1n));
 /** Mathematics ignores the sign of a currency before its number. */
 var hasUnit = ({ literal }) => literal?.kind === "number" && literal.unit !== null;
@@ -7713,7 +7739,7 @@ var listed = ({ id, description, settings, create, doubts }) => ({
 		...changed
 	}) ?? []
 });
-/** Everything a picker needs, in its order. */
+/** Built-in rewards, in the order of a picker. */
 var builtInRewards = [
 	listed(exactMatch),
 	listed(contains),

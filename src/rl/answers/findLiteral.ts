@@ -75,7 +75,10 @@ function firstOf(text: string, kind: Kind): Literal | null {
   return first === undefined ? null : bareNumber(plain, first)
 }
 
-/** The text of the last number, or the first, with its unit; null where there is none, or it is part of something else. */
+/**
+ * Returns the text of the last number, or the first, with its unit; null where there is none, or it is part of
+ * something else.
+ */
 export function numberIn(text: string, which: 'first' | 'last'): string | null {
   const plain = plainMath(text)
   const found = numbersOf(plain).at(which === 'first' ? 0 : -1)

@@ -1,4 +1,4 @@
-/** Answers that are written down rather than computed: numbers, lists of them, ratios, dates and times. */
+/** Written answers, which need no computation: numbers, lists of them, ratios, dates and times. */
 import type { Unit } from './unitTable.ts'
 import { conversion, isOtherThing, wordsOf } from './units.ts'
 import {
@@ -29,7 +29,7 @@ export interface WrittenNumber extends Written {
 
 export interface WrittenList {
   readonly kind: 'list'
-  /** Empty for values with commas between and nothing around them. */
+  /** Brackets around the values; empty for values with commas between and nothing around them. */
   readonly brackets: '' | '()' | '[]' | '{}'
   readonly items: readonly WrittenNumber[]
   /** Value of 3,5 with its comma read as the decimal point; null where it cannot be one. */
@@ -92,7 +92,7 @@ function isSameNumber(a: WrittenNumber, b: WrittenNumber, tolerance: number): bo
   )
 }
 
-/** Tells whether two numbers are said of different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
+/** Returns true if two numbers are said of different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
 function isOfOther(expected: WrittenNumber, found: WrittenNumber): boolean {
   const [own, other] = [expected.name ?? null, found.name ?? null]
   if (own !== null && other !== null && own !== other) return true

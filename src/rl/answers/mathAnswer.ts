@@ -54,7 +54,10 @@ const isOnlyWritten = (whole: string, text: string): boolean =>
 const isOfSeveralNumbers = (text: string): boolean =>
   spansOf(text).length === 0 && !isRead(text) && /\d[^\d]*\p{L}{2}[^\d]*\d/u.test(text) && !/[\\=]/.test(text)
 
-/** Words such as “odd” or “Tuesday” are compared as they are; a sentence could be put in another way. */
+/**
+ * Returns true for short phrases such as “odd” or “Tuesday”, which are compared as they are; a sentence could be put in
+ * another way.
+ */
 const isShortPhrase = (text: string): boolean =>
   /^[\p{L}\p{M}'’ ()-]{1,60}$/u.test(text) && text.split(' ').length <= 4
 
@@ -105,7 +108,7 @@ function saidMath(text: string): string {
   return isNumber && !isRead(text) ? (numberIn(text, 'first') ?? '') : lastMath(text)
 }
 
-/** Tells whether the whole text is one value, which no word behind it changes; “it is -5” subtracts nothing. */
+/** Returns true if the whole text is one value, which no word behind it changes; “it is -5” subtracts nothing. */
 const isRead = (text: string): boolean =>
   (!/\b(?:is|was) -/.test(text) && parseMath(text)?.words.some(isChanging) === false) ||
   readLiteral(text) !== null
@@ -195,14 +198,17 @@ function isSameMathematics(expected: MathAnswer, found: MathAnswer, tolerance: n
   return isUnsure ? null : false
 }
 
-/** Both answers where the expected one counts several things: mathematics does not tell which number is whose. */
+/**
+ * Returns both answers as lists where the expected one counts several things: mathematics does not tell which number is
+ * whose.
+ */
 function namedLists({ literal }: MathAnswer, found: MathAnswer): readonly [Literal, Literal] | null {
   if (literal?.kind !== 'list' || namesIn(literal) === null) return null
   const list = [found.text, found.whole].map(readLiteral).find((read) => read?.kind === 'list')
   return list === undefined ? null : [literal, list]
 }
 
-/** 1.5 million is told by its words, which mathematics takes for a unit. */
+/** Returns true for numbers such as 1.5 million, told by the word that mathematics takes for a unit. */
 const isScaled = ({ math }: MathAnswer): boolean =>
   math !== null && !isSame(multiplierOf(math.words[0] ?? '').factor, whole(1n))
 

@@ -9,7 +9,7 @@ export interface MathToken {
   readonly isDeclared?: boolean
 }
 
-/** Beyond these a text is no answer. */
+/** Most characters of an answer; a longer text is none. */
 const longestText = 2000
 const mostTokens = 600
 
@@ -49,7 +49,7 @@ const signs: Readonly<Record<string, string>> = {
   ...{ '∞': '\\infty', π: '\\pi', '√': '\\sqrt', '±': '\\pm', '∪': '\\cup', '∈': '\\in', '°': '\\circ' },
 }
 
-/** null for what is too long to be an answer. */
+/** Splits a text into tokens; null where it is too long to be an answer. */
 export function mathTokens(text: string): MathToken[] | null {
   if (text.length > longestText) return null
   const tokens: MathToken[] = []

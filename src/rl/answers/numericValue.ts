@@ -120,7 +120,7 @@ const constants: Readonly<Record<string, Complex>> = {
   ...{ '\\pi': complex(real.pi), e: exponential(one), i: imaginary },
 }
 
-/** The value at one of the sample points. Errors: Incomputable for what has none. */
+/** Returns the value at one of the sample points. Errors: Incomputable for a tree that has none. */
 export function numericValue(tree: MathTree, point: number): Complex {
   if (tree.kind === 'symbol') return constants[tree.name] ?? sampled(tree.name, point)
   const exact = rationalOf(tree)

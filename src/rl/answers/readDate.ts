@@ -15,7 +15,7 @@ const european = new RegExp(
   'i',
 )
 
-/** null for what is none, or could be two. */
+/** Reads a date; null where there is none, or it could be two. */
 export function readDate(text: string): WrittenDate | null {
   const [, year, second, third] = numbered.exec(text) ?? []
   if (year !== undefined) return date(Number(second), Number(third), year)

@@ -124,13 +124,13 @@ function pointedNumber(text: string): WrittenNumber | null {
   }
 }
 
-/** Words that make another value of the number, or several. */
+/** Words that change the value of the number, or make several of it. */
 const changing =
   /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided|most|least|ago|later|earlier|before|after|hence|BCE?)(?!\p{L})/iu
 
 export const isChanging = (words: string): boolean => changing.test(words)
 
-/** Tells whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
+/** Returns true if a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit(rest: string): boolean {
   const words = rest
     .replaceAll(/[{}]/g, ' ')

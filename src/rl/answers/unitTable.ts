@@ -7,7 +7,7 @@ export interface Unit {
   readonly dimensions: Readonly<Record<string, number>>
   /** Base units in one of this. */
   readonly factor: Rational
-  /** Another unit of the same name. */
+  /** Other unit of the same name. */
   readonly alsoMeans?: Unit
 }
 

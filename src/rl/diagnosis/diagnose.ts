@@ -57,7 +57,7 @@ export function diagnose(config: RunConfig, history: RunHistory): Diagnosis {
   }
 }
 
-/** No change is tried on what is left of a policy that broke down after `step`: it begins from before that. */
+/** Makes proposals start before a policy broke down after `step`: no change is tried on what is left of it. */
 function safely(run: DiagnosedRun, step: number, finding: Finding): Finding {
   const from = soundOriginOf(run, step)
   const proposals = finding.proposals.map((each) => (each.from === 'newest' ? { ...each, from } : each))
@@ -117,7 +117,10 @@ function since(history: RunHistory, step: number): RunHistory {
 
 // Every rule. A rule is a function in rules/ that finds what its name says, or nothing.
 
-/** Causes before what they bring about (`causes` says which is which): of findings equally grave the first comes first. */
+/**
+ * Rules, ordered so that causes come before their effects (`causes` lists these): of findings equally grave the first
+ * comes first.
+ */
 const rules: readonly Rule[] = [
   rewardFailures,
   rewardSize,

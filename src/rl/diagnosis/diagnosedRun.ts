@@ -14,7 +14,7 @@ export const averageOf = (series: readonly Measured[]): number => mean(valuesOf(
 export const totalOf = (series: readonly Measured[]): number =>
   series.reduce((sum, { value }) => sum + value, 0)
 
-/** Half of the points lie below; NaN of nothing. */
+/** Returns the median; NaN for an empty series. */
 export function medianOf(series: readonly Measured[]): number {
   const sorted = valuesOf(series).sort((a, b) => a - b)
   const middle = sorted.length / 2
@@ -76,11 +76,11 @@ export interface DiagnosedRun {
   readonly heldOutPrompts: readonly string[]
   /** Steps with a checkpoint, ascending. */
   readonly checkpoints: readonly number[]
-  /** Why it ended early, where it did. */
+  /** Reason why it ended early, where it did. */
   readonly failure: RunFailure | null
 }
 
-/** All that is known of a run, whatever its stages. */
+/** Everything known of a run, whatever its stages. */
 export type RunHistory = Omit<DiagnosedRun, 'facts'>
 
 export const pointsOf = ({ metrics }: DiagnosedRun, name: MetricName): readonly Point[] =>

@@ -42,7 +42,7 @@ export interface RunFacts {
   /** Steps that the run is to take; null: passes over the data decide. */
   readonly steps: number | null
   readonly learningRate: number
-  /** Steps until it is reached; where nobody knows how many steps there are to be, all of a warm-up. */
+  /** Steps until the learning rate is reached; where the number of steps is unknown, all of a warm-up. */
   readonly warmupSteps: number
   /** Null: gradients are as long as they are. */
   readonly maxGradNorm: number | null

@@ -36,7 +36,7 @@ const penalties = /cost|length|limit|negative|penal|punish|repeat|repetition/i
 export const isPenalty = ({ name, function: id, weight }: RewardFact): boolean =>
   weight < 0 || penalties.test(name) || penalties.test(id.replace(/^.*[\\/]/, ''))
 
-/** The most a function can say: 1 or what it was seen to say; 0 for those that only punish. */
+/** Returns the most a function can give: 1 or the largest value seen; 0 for those that only punish. */
 export function ceilingOf(run: DiagnosedRun, reward: RewardFact): number {
   const { name } = reward
   const seen = [
@@ -48,7 +48,7 @@ export function ceilingOf(run: DiagnosedRun, reward: RewardFact): number {
   return isPunishing ? 0 : extreme(Math.max, [1, ...seen])
 }
 
-/** Without spreading the values into arguments, of which there may be too many. */
+/** Returns the extreme without spreading the values into arguments, of which there may be too many. */
 const extreme = (pick: (a: number, b: number) => number, values: readonly number[]): number =>
   values.reduce((a, b) => pick(a, b))
 
@@ -60,7 +60,7 @@ export const surely = 3
 /** The same where a setting far out of the ordinary makes it likely anyway. */
 export const perhaps = 2
 
-/** Mean reward of so many prompts. */
+/** Mean reward, and the number of prompts behind it. */
 interface Level {
   readonly mean: number
   readonly prompts: number
@@ -81,8 +81,8 @@ export const heldOutLevel = ({ facts }: DiagnosedRun, { value }: Measured): Leve
 })
 
 /**
- * Standard error of a level, at most: no rewards within the scale with this mean spread farther than those that are all at
- * its ends (Bhatia and Davis 2000).
+ * Upper bound of the standard error of a level: no rewards within the scale with this mean spread farther than those
+ * that are all at its ends (Bhatia and Davis 2000).
  */
 export const errorOf = ({ low, high }: RewardScale, { mean, prompts }: Level): number =>
   Math.sqrt(Math.max(0, (high - mean) * (mean - low)) / prompts)

@@ -54,7 +54,7 @@ function learningRate(verb: string, wanted: number): Proposal {
 export const soundOriginOf = ({ checkpoints }: DiagnosedRun, step: number): Proposal['from'] =>
   checkpoints.findLast((checkpoint) => checkpoint <= step) ?? 'start'
 
-/** Begins again before something went wrong after `step`, with changes that `what` names. */
+/** Proposes to start again from before something went wrong after `step`, with changes that `what` names. */
 export function restart(
   run: DiagnosedRun,
   step: number,

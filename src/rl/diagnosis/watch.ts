@@ -44,7 +44,10 @@ export class RunWatch {
     this.#keep(event)
   }
 
-  /** Errors: AppError 'run/destroyed' from `endOn`. Returns what is to be said after the event; null where nothing changed. */
+  /**
+   * Takes in an event and returns the diagnosis to report after it; null where nothing changed. Errors: AppError
+   * 'run/destroyed' from `endOn`.
+   */
   take(event: RunEvent): DiagnosisEvent | null {
     this.#keep(event)
     const isLook = event.type === 'evaluation' || (event.type === 'step' && event.step >= this.#nextLook)
@@ -64,7 +67,7 @@ export class RunWatch {
     return said
   }
 
-  /** Errors: AppError 'run/destroyed' where the config wants the run to end on what was found. */
+  /** Ends the run if its config asks for that after these findings. Errors: AppError 'run/destroyed'. */
   requireWorth({ findings, step }: DiagnosisEvent): void {
     const { stopOn } = this.#config.diagnosis
     const reason = findings.find(

@@ -47,7 +47,7 @@ export function withRowSettings(options: RowSettings): Environment {
   }
 }
 
-/** Each asks the world of its row, those of one world together. Answers in order. */
+/** Calls the world of each row, once for all rows of one world. Answers are in order. */
 async function inWorlds<Asked extends EpisodeStart>(
   all: readonly Asked[],
   worldOf: (row: DataRow) => Environment,

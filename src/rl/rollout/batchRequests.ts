@@ -54,8 +54,9 @@ export class BatchRequests {
   }
 
   /**
-   * Answers at once, and returns null, if the prompt leaves no room. Errors: AppError if the prompt is empty, or the
-   * template does not accept such messages, or if completions would have to be longer than they may be.
+   * Takes up a request. If the prompt leaves no room, answers it at once and returns null. Errors: AppError if the
+   * prompt is empty, or the template does not accept such messages, or if completions would have to be longer than they
+   * may be.
    */
   want(episode: OpenEpisode, number: number, ask: GenerateAsk): Want | null {
     const { tools, policy } = this.#options

@@ -133,7 +133,7 @@ function answerText(prompt: Prompt, answer: string | ChatMessage, encoder: Examp
   )
 }
 
-/** Everything that the chat template writes after the prompt for this answer of the assistant. */
+/** Returns everything that the chat template writes after the prompt for this answer of the assistant. */
 function markedUpAnswer(
   prompt: Prompt,
   messages: readonly ChatMessage[],

@@ -33,7 +33,7 @@ export interface OpenEpisode {
   /** Texts of its requests, with their answers. */
   readonly asked: string[]
   readonly answers: unknown[]
-  /** Answers of the tokenizer, by the texts of the questions. */
+  /** Answers of the tokenizer, by question. */
   readonly textAnswers: Record<string, unknown>
   readonly generated: Generated[]
   /** Prompts whose text is known. */

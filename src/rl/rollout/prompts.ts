@@ -190,7 +190,7 @@ export function withSwitches(
   }
 }
 
-/** Keeps the random numbers of the order apart from those of trajectories. */
+/** Separates the random numbers of the order from those of trajectories. */
 const ORDER_PURPOSE = 0x0de5
 
 export interface PromptOrder {

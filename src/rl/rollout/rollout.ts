@@ -1,5 +1,5 @@
 /**
- * Rollout: the act of producing trajectories. Reading guide:
+ * Rollout: produces trajectories. Reading guide:
  *
  *   prompts.ts     prompts out of the rows of a data set, and which of them come next
  *   rollout.ts     (here) one turn: the policy answers every prompt

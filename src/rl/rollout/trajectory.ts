@@ -87,7 +87,7 @@ export interface EpisodeOutcome {
   readonly turns: number
   /** [turns] reward of each turn, padded with 0 up to the maximum number of turns. */
   readonly turnRewards: readonly number[]
-  /** Their sum; null if the environment gave no reward at all. */
+  /** Sum of the rewards; null if the environment gave no reward at all. */
   readonly total: number | null
   /** The policy's last turn, which reward functions score. */
   readonly lastAction: string

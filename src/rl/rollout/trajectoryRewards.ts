@@ -115,7 +115,7 @@ function turnLengthsOf(trajectory: UnscoredTrajectory): number[] {
   return lengths
 }
 
-/** All that the policy generated, whatever stands between its turns. */
+/** Returns everything that the policy generated, without what stands between its turns. */
 function tokensOf(
   { ids, actionMask, turnIds, samplerLogprobs }: UnscoredTrajectory,
   tokenizer: Pick<Tokenizer, 'decode'>,
@@ -166,7 +166,7 @@ function withEnvironment(episode: EpisodeOutcome, judged: Reward, onFailure: Rew
   }
 }
 
-/** Why an episode never began, as a sentence: it is no fault of the environment's, but it must be told. */
+/** Reason why an episode never began, as a sentence: this is no fault of the environment's, but it must be reported. */
 function openingFault({ turns, overflow }: EpisodeOutcome): string | null {
   if (turns > 0 || overflow === null) return null
   const { fullPromptLength, maxPromptTokens, contextLength, maxNewTokens } = overflow
@@ -218,7 +218,7 @@ function environmentReward(
   return onFailure === 'zero' ? (total ?? 0) : null
 }
 
-/** null where nothing is there to add. */
+/** Returns the sum; null where there is nothing to add. */
 export function sumOf(values: readonly (number | null)[]): number | null {
   const given = values.filter((value) => value !== null)
   return given.length === 0 ? null : given.reduce((sum, value) => sum + value, 0)
@@ -294,7 +294,7 @@ export function combinedReward(
   }
 }
 
-/** A field with what there is to say; none where that is nothing. */
+/** Returns a field with the entries; no field where there are none. */
 const notEmpty = <Name extends string, Entries extends object>(
   name: Name,
   entries: Entries,

@@ -27,7 +27,7 @@ export interface GenerateAsk {
   readonly kind: 'generate'
   readonly ids?: readonly number[] | undefined
   readonly messages?: readonly ChatMessage[] | undefined
-  /** Absent: one. */
+  /** Number of completions; 1 if absent. */
   readonly samples?: number | undefined
   readonly greedy?: boolean | undefined
   readonly temperature?: number | undefined
@@ -53,7 +53,7 @@ export type ToolAsk =
       readonly action: string
       readonly ids: readonly number[]
     }
-  /** Messages as what the policy reads, and what follows a turn of the policy. */
+  /** Questions for messages as the policy reads them, and for the ids that follow a turn of the policy. */
   | { readonly kind: 'prompt'; readonly messages: readonly ChatMessage[] }
   | { readonly kind: 'reply'; readonly ids: readonly number[]; readonly message: Observation }
 
@@ -85,14 +85,14 @@ export interface EpisodeRun {
   readonly row: DataRow
   /** The row's prompt, made as the run's data settings say; null if an environment writes it. */
   readonly prompt: { readonly text: string; readonly ids: readonly number[] } | null
-  /** The run's environment, with the turns that an episode of the row may have; null where there is none. */
+  /** Turns that an episode of the row may have in the run's environment; null where the run has none. */
   readonly environment: { readonly maxTurns: number } | null
   readonly isEvaluation: boolean
   readonly seed: number
   /** Texts of the earlier requests, with their answers. */
   readonly asked: readonly string[]
   readonly answers: readonly unknown[]
-  /** Answers of the tokenizer, by the texts of its questions; absent: there are none. */
+  /** Answers of the tokenizer, by question; absent: there are none. */
   readonly textAnswers?: Readonly<Record<string, unknown>>
 }
 
@@ -115,13 +115,15 @@ export interface ReturnedTrajectory {
   readonly reward?: number | null | ReturnedReward | undefined
   /** One per turn, that is, per contiguous run of actions. */
   readonly turnRewards?: readonly (number | null)[] | undefined
-  /** One per id; those of ids that are not actions are ignored. */
+  /** Rewards, one per id; those of ids that are not actions are ignored. */
   readonly tokenRewards?: readonly (number | null)[] | undefined
   /** Reward of the answer that it is compared with. */
   readonly baseline?: number | null | undefined
-  /** Trajectories of a row are compared with those of the same name; absent: with all others that have no name. */
+  /**
+   * Group of the trajectory: those of a row with the same name are compared; absent: with all others that have no name.
+   */
   readonly group?: string | number | undefined
-  /** Absent: whether its last turn was truncated. */
+  /** True if it was cut off; if absent, true if its last turn was truncated. */
   readonly truncated?: boolean | undefined
   readonly columns?: Readonly<Record<string, unknown>> | undefined
   readonly metrics?: Readonly<Record<string, number>> | undefined

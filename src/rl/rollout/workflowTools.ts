@@ -43,7 +43,7 @@ export type ToolAnswer =
 
 /** Prompt that the policy would read next if an episode that is left after a turn went on. */
 export interface Continuation {
-  /** Everything up to the end of the turn. */
+  /** Ids up to the end of the turn. */
   readonly after: Int32Array
   /** Ids including what the environment said then. */
   readonly ids: Int32Array
@@ -174,13 +174,13 @@ function textAnswer(ask: ToolAsk, { tokenizer, chatTemplate, text }: WorkflowToo
   })
 }
 
-/** Answers as the tokenizer does. */
+/** Answers a question as the tokenizer does. */
 export const answerText = (ask: TextAsk, tokenizer: WorkflowToolOptions['tokenizer']): string | number[] =>
   ask.kind === 'encode'
     ? [...tokenizer.encode(ask.text, { addSpecialTokens: false })]
     : tokenizer.decode(ask.ids, { skipSpecialTokens: true })
 
-/** Messages as the policy reads them. Errors: AppError 'data/invalid', and those of the template. */
+/** Returns messages as the policy reads them. Errors: AppError 'data/invalid', and those of the template. */
 export function messagePrompt(
   messages: Parameters<ChatTemplate['render']>[0],
   { tokenizer, chatTemplate }: Pick<WorkflowToolOptions, 'tokenizer' | 'chatTemplate'>,

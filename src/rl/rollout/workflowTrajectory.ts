@@ -17,7 +17,7 @@ export interface Generated {
   readonly ids: Int32Array
   readonly logprobs: Float64Array
   readonly stopReason: StopReason
-  /** Without the stop string. */
+  /** Text without the stop string. */
   readonly text: string
   readonly maxNewTokens: number
 }

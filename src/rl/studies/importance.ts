@@ -23,7 +23,9 @@ import {
 } from '#shared/studies.ts'
 import { unitOfValue } from './ranges.ts'
 
-/** Fewer results than this, or than so many for each setting, do not show which of the settings it was. */
+/**
+ * Least number of results: fewer than this, or than so many for each setting, do not show which of the settings it was.
+ */
 const leastResults = 12
 const leastPerSetting = 4
 /** Most results used; of more, this many are taken, evenly spread. */
@@ -70,7 +72,7 @@ export function importanceOf(outcome: SearchOutcome): StudyImportance {
 
 interface Row {
   readonly trial: Trial
-  /** More is better. */
+  /** Value of the result; more is better. */
   readonly worth: number
 }
 

@@ -123,7 +123,7 @@ function firstMembers({ search, seed }: PopulationSubject): Trial[] {
   })
 }
 
-/** Every trial has a random stream of its own. */
+/** Gives every trial a random stream of its own. */
 const memberTrial = (trial: Trial, seed: number): Trial => ({
   ...trial,
   settings: { ...trial.settings, seed: seed + trial.index },
@@ -137,7 +137,7 @@ interface Generation {
   readonly generation: number
   /** Step at which the one before it ended. */
   readonly step: number
-  /** All so far; those that are born are added. */
+  /** Trials so far; new members are added. */
   readonly trials: Trial[]
 }
 

@@ -35,7 +35,10 @@ export function unitOfValue(parameter: Parameter, value: unknown): number {
 /** People read these values; six significant digits are finer than any of them matters. */
 const roundTo = (value: number, digits: number): number => Number(value.toPrecision(digits))
 
-/** All values of a choice; of a range so many, evenly spread from limit to limit, whole numbers only once. */
+/**
+ * Returns all values of a choice; of a range `points` values, evenly spread from limit to limit, whole numbers only
+ * once.
+ */
 export function gridValues(parameter: Parameter, points: number): unknown[] {
   if ('values' in parameter) return [...parameter.values]
   const { min, max, whole } = parameter

@@ -157,7 +157,7 @@ function trialLimit({ search }: SweepSubject): number {
 interface Beginning {
   readonly number: number
   readonly size: number
-  /** All so far. */
+  /** Trials so far. */
   readonly trials: readonly Trial[]
   /** Results known when they begin. */
   readonly counted: readonly TrialResult[]

@@ -17,10 +17,10 @@ export interface Observation {
   readonly loss: number
 }
 
-/** So many trials come from a quasi-random sequence first; candidates are drawn for each later one. */
+/** Number of first trials from a quasi-random sequence; candidates are drawn for each later one. */
 const firstTrials = 8
 const candidates = 32
-/** One in so many trials is a good one, within limits. */
+/** Divisor of the number of trials that gives the number of good ones, within limits. */
 const goodShare = 6
 const [leastGood, mostGood] = [3, 25]
 

@@ -88,7 +88,10 @@ function proposals(run: DiagnosedRun): Proposal[] {
   ]
 }
 
-/** Lets unlikely tokens gain more than likely ones lose: clip-higher of DAPO, arXiv:2503.14476, §3.1. */
+/**
+ * Proposes a higher upper clip, which lets unlikely tokens gain more than likely ones lose: clip-higher of DAPO,
+ * arXiv:2503.14476, §3.1.
+ */
 function upperClip(clip: number): Proposal[] {
   const bounds = [Number((1 - clip).toFixed(3)), Number((1 + 1.4 * clip).toFixed(3))]
   return [changeSetting(`Raise the upper clip bound to ${bounds[1] ?? 0}.`, 'clipCoefficient', bounds)]

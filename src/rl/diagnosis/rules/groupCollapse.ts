@@ -8,7 +8,7 @@ export const tooManyAlike = 0.8
 /** Places on the reward scale from which a whole window counts as right or as wrong. */
 const [wrong, right] = [0.25, 0.75]
 
-/** Most groups have one reward for all: no completion is better than the others of its prompt. */
+/** Finds that most groups have one reward for all: no completion is better than the others of its prompt. */
 export function groupCollapse(run: DiagnosedRun): Finding[] {
   const alike = seriesOf(run, 'frac_reward_zero_std').slice(-window)
   const rewards = seriesOf(run, 'reward').slice(-window)

@@ -56,7 +56,10 @@ export function heldOutGap(run: DiagnosedRun): Finding[] {
   ]
 }
 
-/** Before the first step the first ones count. Null where too little was trained by then. */
+/**
+ * Returns the gap at an evaluation. Before the first step the first training rewards count. Null where too little was
+ * trained by then.
+ */
 function gapAt(run: DiagnosedRun, heldOut: Measured): Gap | null {
   const rewards = seriesOf(run, 'reward')
   const until = rewards.filter(({ step }) => step <= heldOut.step)
@@ -78,7 +81,7 @@ export const enough = 10
  */
 const unlike = 0.7
 
-/** The prompts of held-out rows are not worded like those of training: what is measured is not what is learned. */
+/** Finds held-out prompts that are not worded like those of training: then what is measured is not what is learned. */
 export function heldOutTask({ samples, heldOutPrompts }: DiagnosedRun): Finding[] {
   const trained = wordsOfEach(samples.map(({ prompt }) => prompt))
   const heldOut = wordsOfEach(heldOutPrompts)
@@ -103,7 +106,7 @@ export type Words = readonly string[]
 
 export const wordsOfEach = (prompts: readonly string[]): Words[] => [...new Set(prompts)].map(wordsOf)
 
-/** Each once; numbers are one word, whatever they are. */
+/** Returns the words of a prompt, each once; all numbers are one word. */
 const wordsOf = (prompt: string): Words => [
   ...new Set(
     prompt
@@ -113,7 +116,7 @@ const wordsOf = (prompt: string): Words => [
   ),
 ]
 
-/** Words that some prompts have and others have not: the frame of a template says nothing. */
+/** Returns the words that some prompts have and others do not: the frame of a template says nothing. */
 export function informative(prompts: readonly Words[]): ReadonlySet<string> {
   const counts = Map.groupBy(prompts.flat(), (word) => word)
   return new Set([...counts].filter(([, { length }]) => length < prompts.length).map(([word]) => word))
@@ -148,7 +151,7 @@ function alikeness(a: Counts, b: Counts): number {
   return shared / (a.prompts * b.prompts) / Math.sqrt(sharedWithin(a) * sharedWithin(b))
 }
 
-/** Words that two different ones of the prompts share, on average over the pairs. */
+/** Number of words that two different prompts share, on average over the pairs. */
 const sharedWithin = ({ of, prompts }: Counts): number =>
   [...of.values()].reduce((sum, count) => sum + count * (count - 1), 0) / (prompts * (prompts - 1))
 

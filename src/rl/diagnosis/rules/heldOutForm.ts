@@ -18,7 +18,7 @@ function promptsOf({ samples, heldOutPrompts }: DiagnosedRun) {
 
 const sameRows = change('Choose validation rows like the training rows, or a share of them.', {})
 
-/** Validation prompts are in another language than those of training. */
+/** Finds validation prompts in another language than those of training. */
 export function heldOutLanguage(run: DiagnosedRun): Finding[] {
   const prompts = promptsOf(run)
   if (prompts === null) return []
@@ -141,7 +141,10 @@ const kinds: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['line breaks', /\n/],
 ]
 
-/** Every feature once. Full stops, commas, apostrophes and marks of questions come and go with sentences. */
+/**
+ * Returns the features of a prompt, each once. Full stops, commas, apostrophes and question marks come and go with
+ * sentences.
+ */
 const formOf = (prompt: string): string[] => [
   ...kinds.flatMap(([name, pattern]) => (pattern.test(prompt) ? [name] : [])),
   ...new Set(prompt.match(/[\p{P}\p{S}](?<![.,?!'’])/gu)?.map((sign) => `“${sign}”`)),

@@ -109,7 +109,7 @@ function overshot(run: DiagnosedRun): Finding[] {
   return [finding(run, 0, [evidence('reward', first), evidence('reward', last), ...turned])]
 }
 
-/** Greedy decoding earns less than half of what it earned at the start. */
+/** Evidence that greedy decoding earns less than half of what it earned at the start. */
 function heldOutFall(run: DiagnosedRun): Evidence[] {
   const rewards = seriesOf(run, 'eval_reward')
   const [first, last] = [rewards[0], rewards.at(-1)]

@@ -197,7 +197,7 @@ function alwaysWords(run: DiagnosedRun, reward: RewardFact, constant: number): s
 
 const weighted = (run: DiagnosedRun): RewardFact[] => run.facts.rewards.filter(({ weight }) => weight !== 0)
 
-/** No part of the reward tells completions apart. */
+/** Returns true if no part of the reward tells completions apart. */
 const isWholeReward = (run: DiagnosedRun): boolean =>
   weighted(run).every(({ name }) => {
     const { means, spreads } = lastOf(run, name)

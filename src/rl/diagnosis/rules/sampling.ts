@@ -56,7 +56,10 @@ const off = ({ key, label, off: value }: Filter): Proposal =>
     ? change('Set the temperature to 1.', { 'rollout.temperature': value })
     : change(`Switch ${label} off.`, { [`rollout.${key}`]: value })
 
-/** Judged by what greedy decoding earned just before: what is learned meanwhile speaks for sampling. */
+/**
+ * Finds sampling that is too wide, judged by what greedy decoding earned just before: what is learned meanwhile speaks
+ * for sampling.
+ */
 function tooWide(run: DiagnosedRun): Finding[] {
   const rewards = seriesOf(run, 'reward')
   const next = ({ step }: Measured) => rewards.filter((each) => each.step > step).slice(0, enough)

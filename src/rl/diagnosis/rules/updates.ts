@@ -37,7 +37,7 @@ const vital: readonly MetricName[] = [
   'kl',
 ]
 
-/** Why a run ends before an update is applied. */
+/** Error codes of runs that end before an update is applied. */
 const refusals: readonly (ErrorCode | null)[] = ['run/diverged', 'run/unsound']
 
 /** Numbers overflowed, or the run ended because an update with them would have been of no use. */
@@ -62,7 +62,7 @@ function brokenDown(run: DiagnosedRun, facts: readonly Evidence[]): Finding {
   }
 }
 
-/** The update was not applied: what was trained before is sound. */
+/** Finding that the update was not applied: what was trained before is sound. */
 function refused(run: DiagnosedRun, { code, message }: RunFailure): Finding {
   const step = stepsOf(run).last + 1
   const isDevice = code === 'run/unsound'
@@ -143,7 +143,7 @@ export const tooManyClipped = 0.2
 const [flatFor, recentSteps] = [20, 100]
 /** Share of the reward scale: a reward that may have risen by more does move. */
 const noRise = 0.1
-/** There is little to gain above this place on the reward scale. */
+/** Place on the reward scale above which there is little to gain. */
 const good = 0.9
 
 /**
@@ -202,7 +202,7 @@ function low(run: DiagnosedRun): Finding[] {
   ]
 }
 
-/** After so many steps nobody wonders any more. */
+/** Number of steps after which nobody wonders any more. */
 const young = 20
 const nearZero = 1e-3
 

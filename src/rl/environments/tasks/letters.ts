@@ -1,7 +1,7 @@
 import { defineTask, judged, lastInteger } from './common.ts'
 import type { SequentialRandom } from '#shared/random.ts'
 
-/** Words with letters that come twice or more: those are what models miscount. */
+/** Words with letters that occur twice or more: models miscount those. */
 const words = [
   'strawberry', 'banana', 'mississippi', 'bookkeeper', 'committee', 'assessment', 'possession', 'raspberry',
   'cookbook', 'parallel', 'tattoo', 'referee', 'balloon', 'coffee', 'address', 'engineering', 'millennium',

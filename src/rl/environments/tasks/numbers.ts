@@ -130,7 +130,10 @@ function drawPuzzle(count: number, highest: number, random: SequentialRandom): C
   }
 }
 
-/** Value of an expression that uses each of the numbers once; null where it does not, or is none. */
+/**
+ * Returns the value of an expression that uses each of the numbers once; null where it does not, or is not an
+ * expression.
+ */
 function evaluated(text: string, numbers: readonly number[]): number | null {
   const expression = text.replace(/=[^=]*$/, '')
   if (expression.length > 200) return null

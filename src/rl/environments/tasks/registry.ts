@@ -30,7 +30,7 @@ import { ticTacToe } from './ticTacToe.ts'
 export interface BuiltInEnvironment {
   readonly id: string
   readonly description: string
-  /** Their defaults. */
+  /** Settings with their defaults. */
   readonly settings: TaskSettings
   /** Errors: AppError 'config/invalid'. */
   create(changed: TaskSettings, services: TaskServices): Environment
@@ -49,7 +49,7 @@ const listed = <State, Settings extends TaskSettings>(task: Task<State, Settings
   doubts: (changed) => task.doubts?.({ ...task.settings, ...changed }) ?? [],
 })
 
-/** Everything a picker needs, in its order. */
+/** Built-in environments, in the order of a picker. */
 export const builtInEnvironments: readonly BuiltInEnvironment[] = [
   listed(arithmetic),
   listed(countdown),

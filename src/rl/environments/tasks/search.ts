@@ -3,9 +3,9 @@ import type { DataRow } from '#rl/rollout/prompts.ts'
 import { defineTask, isTurns, type Retrieve, taggedAnswer } from './common.ts'
 
 /**
- * Questions that are answered with the help of a search: `<search>words</search>` is answered with what it finds,
- * `<answer>words</answer>` ends the episode. Rows bring the question and what counts as its answer. Where is searched,
- * `corpus` or `url` with `api`, is the affair of whoever lends the retriever.
+ * Asks questions that a search helps to answer: `<search>words</search>` is answered with the results,
+ * `<answer>words</answer>` ends the episode. Rows have the question and its accepted answers. The provider of the
+ * retriever decides where it searches: `corpus`, or `url` with `api`.
  */
 export const search = defineTask({
   id: 'search',
