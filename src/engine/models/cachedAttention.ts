@@ -101,7 +101,7 @@ const slotsOf = ({ key }: KeyValue): Dim => key.shape[2] as Dim
 function ofPrompts(x: Value, { sizes, rows, places }: SharedPrompts, times: (x: Value) => Value): Value {
   const [, heads, queries, width] = x.shape as readonly [Dim, Dim, Dim, Dim]
   const [prompts, , readers] = rows.shape as readonly [Dim, Dim, Dim]
-  // Of two symbols in a shape the graph infers one; the other is S.
+  // The graph infers one of two symbols in a shape; the other is S.
   const lastAxis = (dim: Dim) => (typeof dim === 'number' ? integers([dim]) : piece(sizes, 0, 1))
   const tail = (dim: Dim) => joinIntegers([integers([0, 0, -1]), lastAxis(dim)])
   const read = gather(flatten(x, 2), rows) // [G, K, n, Q·X]

@@ -201,7 +201,7 @@ function readHeadDim(fields: Fields, traits: ArchitectureTraits, share: number):
 }
 
 function readKvHeads(fields: Fields, traits: ArchitectureTraits, heads: number): number {
-  // Only a field that is absent means the class's default; null means "as many as heads".
+  // Absence alone means the class's default; null means "as many as heads".
   const fallback = fields.isNull('num_key_value_heads') ? heads : (traits.defaultKvHeads ?? heads)
   const kvHeads = fields.integer('num_key_value_heads', { min: 1, max: 1_024, fallback })
   if (heads % kvHeads !== 0) {

@@ -274,7 +274,7 @@ function planned(
   const { weightBytes, adapterBytes, updateBytes } = memory
   const stepsThere = holdsTensors({ kind })
   const optimizerBytes = 3 * adapterBytes
-  // On a device that holds tensors: gradient and moments, the adapter in one piece and cut, and the reference.
+  // A device that holds tensors has gradient and moments, the adapter in one piece and cut, and the reference.
   const heldBytes = stepsThere ? optimizerBytes + 3 * adapterBytes : 0
   // Between segments, hidden states stay there too; elsewhere they go through the host.
   const borders = stepsThere ? 4 * (segments.length - 1) * tokens * config.hiddenSize : 0

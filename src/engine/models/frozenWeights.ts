@@ -273,7 +273,7 @@ export function generationWeights(
   { rounded, isOneRow = false }: GenerationReading,
 ): DeviceWeights {
   const vector = cachedBy((name: string) => mappedWeight(source, name))
-  // Of a rounded base everything that it has rounded is read so: learning does it, too.
+  // A rounded base is read in rounded form wherever it has one, as learning does.
   const isRounded = rounded || hasRoundedLinears(source)
   const rowsOf = cachedBy(roundFewRows) // several products read the same x
   const roundedProduct = (x: Value, name: string): Value | null => {

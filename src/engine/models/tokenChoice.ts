@@ -63,7 +63,7 @@ export function drawnBlock(blocks: Value, uniforms: Value, leftOut?: LeftOut): V
   const isBefore = atMost(cumulative, target) // [Q, n] 1 or 0
   const before = reduceMax(mul(cumulative, isBefore), [-1])
   const passed = reduceSum(isBefore, [-1])
-  // Where what is left out had all the probability, the target lies behind every block: the last one, of zeros, says so.
+  // If the ids left out had all the probability, the target lies behind every block: the last one, of zeros, says so.
   const number = leftOut ? sub(passed, atMost(total, target)) : passed
   const row = reshape(rowsOf(blocks, cast(number, 'int64')), [rows, width])
   return concat([row, number, before, total], 1)

@@ -144,7 +144,7 @@ export function roundFewRows(x: Value): RoundedRows {
   const [rows, most] = [x.shape[0] ?? 1, LARGEST_STEPS / Math.sqrt(width)]
   const { normalized, inverse } = normalizedRows(reshape(x, [rows, 1, width]), most, SMALLEST_SQUARE)
   // Both bytes at once: a 256th of a number in steps, and the number itself, of which a cast to bytes keeps the lower one.
-  // That cuts the fraction off, so a half more rounds to nearest; 128 more brings each byte to its own zero.
+  // The cast cuts the fraction off, so a half more rounds to nearest; 128 more brings each byte to its own zero.
   const parts = mul(normalized, constant([1 / 256, 1], [2, 1]))
   const shifted = add(parts, constant([128 + 128.5 / 256, 128 * 256 + 128.5], [2, 1])) // [128.5 / 256 + …, < 2¹⁶]
   const bytes = cast(cast(shifted, 'int32'), 'uint8')

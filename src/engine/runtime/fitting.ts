@@ -121,7 +121,7 @@ async function tried(places: readonly number[], work: FittingWork, ask: Ask): Pr
     if (!isOutOfDeviceMemory(error)) throw error
     putBack()
     if (places.length === 1) {
-      // What fitted before may have added to the gradients, which nobody kept.
+      // Work that fitted before may have added to the gradients, of which nobody kept a copy.
       if (tokens <= sizes.provenTokens || !work.shorten()) throw error
       return tried(places, work, ask)
     }

@@ -238,7 +238,7 @@ export class OnDemand<Made extends Disposable> implements Disposable {
 
   [Symbol.dispose](): void {
     for (const made of this.#made.values()) {
-      // What could not be made was reported where it was asked for; there is nothing to release.
+      // A failure to open was reported to the caller that asked for it; there is nothing to release.
       void made.then(
         (created) => {
           created[Symbol.dispose]()

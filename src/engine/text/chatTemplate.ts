@@ -62,7 +62,7 @@ export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | nul
     if (program === undefined) throw withoutDefault(where, [...sources.keys()])
     try {
       const given = {
-        // What is not given is none rather than missing, as transformers has it.
+        // A variable that is not given is none rather than missing, as in transformers.
         documents: null,
         ...tokens,
         ...variables,
@@ -179,7 +179,7 @@ function upToFinalContent(
   if (end < 0 || !holds(text, strip(last.content, null, 'both'), where)) {
     throw templateInvalid(where, 'it omits the last message, which therefore cannot be continued')
   }
-  // Where the template trims messages, the space at the end of the mark is gone, and so must be that before it.
+  // If the template trims messages, the space at the end of the mark is gone, so the one before it must go too.
   return text.startsWith(endMark, end) ? text.slice(0, end) : strip(text.slice(0, end), null, 'right')
 }
 

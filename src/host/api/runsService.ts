@@ -240,7 +240,7 @@ function begin(
   resumeFrom: string | null,
   changes?: readonly SettingChange[],
 ): void {
-  // How it ends is written down by the host; whoever watches sees it there.
+  // The host writes down how it ends; observers see it there.
   void supervisor.start(run, { resumeFrom, changes })
   notifier.notify()
 }
@@ -284,7 +284,7 @@ function readTextTail(file: string, maxBytes: number): string {
   }
 }
 
-// What the history of a run says is wrong with it.
+// Findings: what the history of a run says is wrong with it.
 
 /** Number of newest samples that show what a run does now. */
 const sampleLimit = 200

@@ -122,7 +122,7 @@ export class Chats implements AsyncDisposable {
       using lease = await this.#lease(asked.conversation, ended)
       if (lease !== null) yield* this.#write(lease.model, asked, work, ended)
     } finally {
-      // Whoever left without a signal stops it too; what is kept of it is kept before the next may begin.
+      // A caller that left without a signal stops it too; what is kept of it is kept before the next may begin.
       work.stopping.abort()
       await work.written
       this.#answering.delete(input.id)
@@ -171,7 +171,7 @@ export class Chats implements AsyncDisposable {
       onNews: (news) => say({ ...news, column }),
     })
     if (answer.stopReason === 'stopped' && answer.tokens === 0) return
-    // It may have been renamed meanwhile, or deleted.
+    // The conversation may have been renamed meanwhile, or deleted.
     const now = this.#present(id)
     if (now?.turns[turn] === undefined) return
     if (tokens.length > 0) this.files.writeTokens(id, answer.id, tokens)

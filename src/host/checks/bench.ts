@@ -200,7 +200,7 @@ async function prefillPart(bench: Bench): Promise<NonNullable<BenchReport['prefi
 async function decodePart(bench: Bench): Promise<NonNullable<BenchReport['decode']>> {
   const results: NonNullable<BenchReport['decode']>[number][] = []
   const { base, precisions, batches } = bench.request
-  // Where weights are on the device once, rollouts read what learning reads.
+  // If weights are on the device once, rollouts read the same ones as learning.
   const own = base === 'f32' && !holdsTensors(bench.device)
   for (const rollout of own ? precisions : (['f32'] as const)) {
     const precision = base === 'f32' ? rollout : base

@@ -202,7 +202,7 @@ async function unpack(part: string, target: string, { sizeBytes, sha256 }: Packe
     transform(chunk: Buffer, _encoding, pass) {
       size += chunk.byteLength
       hash.update(chunk)
-      // What unfolds to more than it may must not fill the disk.
+      // A file that unfolds to more than it may must not fill the disk.
       pass(size > sizeBytes ? new Error(tooMuch) : null, chunk)
     },
   })

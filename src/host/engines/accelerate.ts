@@ -68,7 +68,7 @@ async function run(
   words: Parameters<typeof startProgram>[1],
   folder: string,
 ) {
-  // What it prints is of interest only where it fails, and then in the refusal.
+  // The output is of interest only on failure, and then in the refusal.
   const program = startProgram(interpreter, words, {
     folder,
     environment: pythonEnvironment(null),

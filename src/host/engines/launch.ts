@@ -70,7 +70,7 @@ export const engines: Readonly<Record<OtherEngine, Engine>> = {
     tool: 'trl',
     script: 'train.py',
     words: ({ isRollout, isOnCpu, model }) => [
-      // When to save is decided by callback.py, and what may be removed by Turnwise.
+      // The time to save is decided by callback.py, and what may be removed by Turnwise.
       ...['--save_strategy', 'no', '--save_total_limit', '1000000', '--eval_strategy', 'no'],
       ...['--logging_strategy', 'steps', '--logging_steps', '1', '--report_to', 'none'],
       ...['--disable_tqdm', 'true'],

@@ -8,7 +8,7 @@ export const trainerEnvironment = (threads: number | null, { model }: EngineConf
   ...(model === null ? { HF_HUB_OFFLINE: '1' } : {}),
   HF_HUB_DISABLE_TELEMETRY: '1',
   ...pythonEnvironment(null),
-  // Whether PyTorch uses TF32 is the trainer's business.
+  // PyTorch's use of TF32 is the trainer's business.
   [tf32Override]: undefined,
   // The folder of a script is no place to import from.
   PYTHONSAFEPATH: '1',

@@ -214,7 +214,7 @@ function understand(line: LoggedEvent, folder: string, kind: OtherEngine): Train
   if (data === undefined) return []
   if (data.type === 'engine') return [{ ...data, notes: [] }]
   if (data.type === 'step') return [{ ...data, metrics: known(data.metrics) }]
-  // Whoever reads samples checks them, as those of any log.
+  // Readers of samples check them, as those of any log.
   if (data.type === 'samples') return [data as unknown as Extract<RunEvent, { readonly type: 'samples' }>]
   if (data.type === 'warning') return [data]
   const { folder: own, probe: probes, files, ...saved } = data

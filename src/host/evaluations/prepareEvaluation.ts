@@ -164,7 +164,7 @@ export function runSections(
   checkpoint: string | null,
 ): EvaluationConfig {
   const trainer = checkpoint === null ? null : readState(checkpoint).trainer
-  // As the run evaluated it: what was changed at that step came after.
+  // The settings are those with which the run evaluated it: changes at that step came after.
   const stages = stagesOf(configOfRun(directory, trainer === null ? Infinity : trainer.step - 1))
   const stage = trainer === null ? undefined : stages[trainer.stage]
   return sectionsOf(stage ?? stages.at(-1) ?? stages[0])
@@ -245,7 +245,7 @@ async function judgeOf(config: RunConfig, directory: string, dataDirectory: stri
   await using _world = await resolveEnvironment(config, directory, place)
   await using _workflows = await resolveWorkflows(config, directory)
   const { function: _, ...play } = config.environment ?? { function: null }
-  // What rewards are called changes nothing.
+  // Names of rewards change nothing.
   const digests = judgeDigests(config, directory)
   const weighted = config.rewards.map((entry) => [digests[rewardName(entry)], entry.weight])
   const world = config.environment === null ? null : [digests['environment'], play]

@@ -86,7 +86,7 @@ function passesOf(
   const powers = Array.from({ length: 10 }, (_, i) => 2 ** i).filter((k) => k < most)
   return [...powers, ...(most === 0 ? [] : [most])].flatMap((k) => {
     const chances = prompts.flatMap((prompt) => passOf(prompt, rule, k))
-    // As many times as k of the samples can be drawn without drawing one twice.
+    // Number of times that k of the samples can be drawn without drawing one twice.
     const estimate = shareEstimate(chances, (chances.length * asked) / k)
     return estimate === null ? [] : [{ k, ...estimate }]
   })

@@ -201,7 +201,7 @@ function withStudy(
   { config, space }: StudyPlace,
 ): Omit<ImportedConfig, 'reading'> {
   const study = importStudy(search, config, space)
-  // What is searched has no default.
+  // Searched settings have no default.
   const others = notes.filter(
     ({ kind, name }) => kind !== 'filled-in' || !study.taken.some(({ ours }) => ours === name),
   )

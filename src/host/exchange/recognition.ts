@@ -81,7 +81,7 @@ const fewest = 4
  */
 function requireMostly(names: readonly string[], known: ReadonlySet<string>): void {
   if (names.includes('trainer') || names.includes('model_name_or_path')) return
-  // What lies inside of a value is as known as the value.
+  // Names inside a value are as known as the value.
   const others = names.filter((name) => !known.has(name) && !known.has(name.replace(/\..*$/, '')))
   if (others.length < fewest || 2 * others.length <= names.length) return
   throw new AppError(

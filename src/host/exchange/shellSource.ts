@@ -307,7 +307,7 @@ interface Enclosed {
 
 /** Place behind the sign that closes the one at `at`. */
 function afterClosing(text: string, at: number, { opener, closer, depth }: Enclosed): number {
-  // In double quotes a single one means nothing; in brackets only quotes hide what closes them.
+  // Inside double quotes a single one means nothing; in brackets only quotes hide what closes them.
   const special = opener === null ? /[\\`$]/ : /[\\'"]/
   let open = 1
   for (let next = at + 1; next < text.length;) {

@@ -66,7 +66,7 @@ export class Taking {
     const told = names.filter((name) => this.#settings.has(name))
     const remark = (sentence: string) => {
       const name = this.#written(told[0] ?? names[0] ?? ours)
-      // What one setting alone says begins with its name.
+      // Notes on a single setting begin with its name.
       const isNamed = names.length > 1 || told.some((each) => sentence.includes(each))
       const text = isNamed ? sentence : `${name}: ${sentence}`
       this.notes.push({ kind: 'changed', name, text })

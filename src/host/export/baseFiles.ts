@@ -38,7 +38,7 @@ export function rawTensors({ directory, weightFiles, tensors }: ModelFolder): Ra
   const used = new Set([...tensors.values()].map(placeOf))
   const found = new Map<string, RawTensor>()
   for (const tensor of weightFiles.flatMap(tensorsOf)) {
-    // Of two with one name, the one that the model is computed with.
+    // Takes, of two tensors with one name, the one that the model is computed with.
     if (!found.has(tensor.name) || used.has(placeOf(tensor))) found.set(tensor.name, tensor)
   }
   return [...found.values()]

@@ -194,7 +194,7 @@ export function writeUserFile(file: string, content: string | Uint8Array, option
 export function requireFree(file: string, { overwrite }: UserFileOptions): void {
   const status = lstatSync(file, { throwIfNoEntry: false })
   if (status === undefined) return
-  // By renaming, a link, a pipe or a device would be replaced by the file itself.
+  // Renaming would replace a link, a pipe or a device by the file itself.
   if (!status.isFile()) {
     throw new AppError(
       'file/unwritable',

@@ -38,7 +38,7 @@ function closeFolder(folder: string): void {
   try {
     chmodSync(folder, 0o700)
   } catch {
-    // On a disk that knows no permissions.
+    // The disk knows no permissions.
   }
 }
 

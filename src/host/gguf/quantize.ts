@@ -177,7 +177,7 @@ function fitSubBlock(values: Float32Array, from: number, place: number): Fit {
   let least = errorOf(values, from, { chosen: best, scale, offset })
   for (let trial = 0; trial < trials; trial++) {
     const steps = f(f(-1 + f(f(0.1) * trial)) + 15)
-    // From the offset of the best fit so far, as there.
+    // Starts from the offset of the best fit so far, as llama.cpp does.
     chooseLevels(values, from, { inverse: f(steps / f(highest - offset)), offset, output: tried })
     const fit = fitOf(values, from, sums)
     if (fit === null) continue

@@ -89,7 +89,7 @@ export class AddressJudge implements AskedModel {
       }
     } catch (error) {
       stop.abort()
-      // What was answered meanwhile is paid for, so it is kept.
+      // Answers that arrived meanwhile are paid for, so they are kept.
       const settled = await Promise.allSettled(running.values())
       yield settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
       throw error

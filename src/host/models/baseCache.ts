@@ -72,7 +72,7 @@ export async function asPolicySource<Source extends ModelSource>(
   const { base, rollout, int8Form } = precisions
   if (base !== 'f32') {
     const rounded = await asRoundedBase(source, base, cacheDirectory, { int8Form })
-    // In 8 bits, learning and rollouts read the same rows.
+    // Learning and rollouts read the same rows in 8 bits.
     if (base !== 'int4' || int8Form === 'blocks') return rounded
     return withRows(rounded, source, weightsInRows(source, precisions))
   }

@@ -19,7 +19,7 @@ import { isHubId } from '#host/adapters/peftConfig.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
-// What a model is called on a hub: noted beside its files when it is fetched or imported, and told to who gets its adapters.
+// Hub id of a model: noted beside its files when it is fetched or imported, and told to those who get its adapters.
 
 /** Name that begins with a dot, as that of no file that is fetched or sent does. */
 const hubNoteName = '.hub.json'
@@ -266,7 +266,7 @@ const namesIn = (directory: string): string[] => attemptRead(directory, () => re
 export async function copyIfThere(from: string, to: string): Promise<void> {
   if (!existsSync(from) || !statSync(from).isFile()) return
   try {
-    // Where the file system can share the bytes, nothing is copied.
+    // If the file system can share the bytes, nothing is copied.
     await copyFile(from, to, constants.COPYFILE_FICLONE)
     await using file = await open(to, 'r+')
     // Copying copies the permissions too, and the copy is no file of the person's.

@@ -87,7 +87,7 @@ export const modelShapes = {
     tiedHead: false,
     deviation: 0.02,
   },
-  // Its weights are spread wide enough for the frozen head to tell seven tokens clearly apart.
+  // The weights are spread wide enough for the frozen head to tell seven tokens clearly apart.
   probe: {
     modelType: 'llama',
     layers: 2,

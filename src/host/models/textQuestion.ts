@@ -176,7 +176,7 @@ class Desk {
     this.#process.send(question)
     const answer = await this.#process.next(this.#limits.answer)
     if (answer instanceof Overrun) throw this.#failed(question, answer)
-    // Which answers belong to which question is the contract of textAnswers.ts.
+    // The contract of textAnswers.ts says which answers belong to which question.
     if (answer.type === 'answer') return answer.answer as never
     if (answer.type === 'refused') throw unpackError(answer.error)
     throw this.#failed(question, answer)

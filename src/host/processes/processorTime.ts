@@ -86,7 +86,7 @@ function linuxProcesses(): readonly ProcessTime[] {
     try {
       return /^\d+$/.test(name) ? [linuxProcess(Number(name))] : []
     } catch {
-      // It ended meanwhile.
+      // The process ended meanwhile.
       return []
     }
   })

@@ -85,7 +85,7 @@ function tokenRequest(
     maxNewTokens: left,
     stopIds,
     stopStrings,
-    // Where the first token of this request would have been drawn.
+    // Place where the first token of this request would have been drawn.
     seed: Math.floor(stream.uniformAt(ids.length) * 0x80000000),
   }
 }

@@ -122,7 +122,7 @@ export function requireKnownIds(ids: readonly number[], vocabSize: number): void
   )
 }
 
-// How far the log-probabilities of a server are from our own.
+// Difference between the log-probabilities of a server and our own.
 
 export interface Gap {
   /** Nats, absolute. */

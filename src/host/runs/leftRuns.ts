@@ -47,7 +47,7 @@ export class LeftRuns {
 
   #queue(id: string): void {
     const run = this.#store.runs.find(id)
-    // Its study knows how far it goes.
+    // The study of a trial knows how far it goes.
     if (run === null || run.studyId !== null) return
     const { status } = run
     // One that failed or was finished in between has nothing to go on with by itself.

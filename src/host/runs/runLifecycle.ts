@@ -248,7 +248,7 @@ export function forkRun({
   const directory = path.resolve(checkpoint)
   const parent = parentOf(dataDirectory, directory)
   const { step } = loadCheckpoint(directory).trainer
-  // As the parent goes on from there: with what was changed up to then.
+  // Starts as the parent goes on from there: with the changes up to then.
   const before = settingsOfRun(parent.directory, step)
   const changed = parseRunConfig(withChanges(before, changes))
   requireKnownParts(changed)

@@ -139,7 +139,7 @@ async function requireSameData({ data }: RunManifest, cacheDirectory: string): P
   )
 }
 
-// How long the runs that train still take, from what the history has of them.
+// Remaining time of the runs in training, from what the history has of them.
 
 export interface RunRemaining extends Remaining {
   readonly runId: string

@@ -67,7 +67,7 @@ export async function planChanges(
   requireChangeable(own, wanted)
   const { step, stage } = placeOf(run, checkpoint?.directory ?? null)
   const known = changesOfRun(run.directory)
-  // What was changed here before and is changed again was never trained with.
+  // Settings changed here before and changed again were never trained with.
   const others = known.filter((change) => change.step < step || !(change.key in wanted))
   const before = settingsAfter(own, others, step)
   const asked = Object.entries(wanted).map(([key, to]) => ({ step, key, from: settingAt(before, key), to }))
@@ -83,7 +83,7 @@ export async function planChanges(
   const { warnings: former } = await verdictFor(current)
   const { steps, warnings } = await verdictFor(next)
   requireFurther(next, steps, step)
-  // What was changed later on still comes.
+  // Changes made for later steps still apply.
   for (const later of changes.filter((change) => change.step > step))
     await verdictFor(parseRunConfig(settingsAfter(own, changes, later.step)))
   return {

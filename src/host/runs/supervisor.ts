@@ -315,7 +315,7 @@ export function readStderrTail(file: string, from = 0): string | null {
   try {
     return wordsAt(file, from)
   } catch {
-    // How the process ended is told without them.
+    // The end of the process is reported without them.
     return null
   }
 }

@@ -154,7 +154,7 @@ function giveBack({ runs, samples }: Parts['store'], { id, status }: RunRecord, 
   if (about.tags !== undefined) runs.setTags(id, about.tags)
   if (about.notes !== undefined) runs.setNotes(id, about.notes)
   samples.addPlacedScores(id, about.scores ?? [])
-  // Its log ends without a word where its process died: only the host that saw it knows why.
+  // The log ends without a word where its process died: only the host that saw it knows why.
   const isKnownBetter = about.status === 'failed' || about.status === 'interrupted'
   if (status === 'interrupted' && isKnownBetter)
     runs.setStatus(id, about.status, { error: about.error ?? null, stderrTail: about.stderrTail ?? null })

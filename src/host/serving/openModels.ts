@@ -101,7 +101,7 @@ export class OpenModels implements Disposable {
         return model
       }),
     }
-    // Whoever waits for it hears why it could not be opened.
+    // Callers that wait for it receive the error.
     entry.opening.catch(() => undefined)
     void process.ended.then(() => this.#forget(entry))
     this.#entries.set(entry.key, entry)

@@ -63,7 +63,7 @@ const common = {
   stream_options: z
     .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
     .nullish(),
-  // Those of vLLM's API.
+  // Parameters of vLLM's API.
   top_k: z.int().min(-1).nullish(),
   min_p: z.number().min(0).max(1).nullish(),
   repetition_penalty: z.number().min(1e-3).max(1e3).nullish(),
@@ -95,7 +95,7 @@ const chatBody = z.strictObject({
   max_completion_tokens: z.int().min(1).nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(maxTopLogprobs).nullish(),
-  // Of vLLM's and SGLang's API.
+  // Parameters of vLLM's and SGLang's API.
   chat_template_kwargs: templateSwitches.nullish(),
 })
 

@@ -75,7 +75,7 @@ class Front {
     try {
       await this.#route(exchange)
     } catch (error) {
-      // It left before it had said what it wants.
+      // The client left before it had sent its request.
       if (request.destroyed && !request.complete) return
       this.#fail(exchange, error)
     }

@@ -37,7 +37,7 @@ export class NamesTable {
   }
 }
 
-// What a run said, besides steps, evaluations and samples, which have tables of their own.
+// Events of a run besides steps, evaluations and samples, which have tables of their own.
 
 /** A log line that could not be read is an event of type `damaged-line`. */
 export interface StoredEvent {

@@ -307,7 +307,7 @@ class RowCopy {
       this.#target.run(this.#insert, ...values)
       return true
     } catch (error) {
-      // What a damaged page says need not fit its column.
+      // Values on a damaged page need not fit their column.
       if (
         error instanceof Error &&
         'code' in error &&

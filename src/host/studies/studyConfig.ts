@@ -60,7 +60,7 @@ export async function checkStudy(given: unknown, places: Places): Promise<StudyV
   const search = withWholeNumbers(config, start)
   const planned = { ...config, search }
   refuse(problemsOf(planned, start))
-  // Its length depends on the rows; that of trials with other batches is the same.
+  // The first trial's length depends on the rows; trials with other batches have the same.
   const draft: StudySubject = { search, seed: bare.seed, steps: Number.MAX_SAFE_INTEGER, start }
   const [firstTrial, ...others] = planStudy(draft, []).trials
   const first = await checkRunConfig(trialConfig(planned, firstTrial), dataDirectory, askText)
@@ -166,7 +166,7 @@ function problemsOf({ search, run }: StudyConfig, start: JsonObject): Problem[] 
     const value = valueAt(run, key)
     const isNumber = value === undefined || value === null || typeof value === 'number'
     if (!isNumber) return [conflict(at, `${JSON.stringify(value)} in the config is not a number.`)]
-    // What is no setting at all is said of the trials' configs.
+    // Names that are no settings are reported with the trials' configs.
     const hasStart = initial === 'spread' || start[key] !== null
     return hasStart
       ? []

@@ -178,7 +178,7 @@ class EngineTraining {
     const directory = runPaths(runDirectory).engine
     const place = { kind, directory, runDirectory }
     const project = await prepareProject(stage.parts.config, place, this.#options(environment))
-    // Asked each time, and last: the person may have taken it back, and files may have changed.
+    // Checked each time, and last: the person may have withdrawn consent, and files may have changed.
     const allowed = requireAllowedEngine(stage.parts.config, this.#run.consents ?? null)
     if (allowed === null) throw new Error('Expected another trainer.')
     const settings = writeCode(project, allowed)
@@ -190,7 +190,7 @@ class EngineTraining {
     })
     try {
       const end = yield* this.#follow(project, program)
-      // It ends early only where it was asked to.
+      // The trainer ends early only where it was asked to.
       if (end.exitCode !== 0 || !(this.#isOver() || end.wasAsked)) throw this.#died(end)
     } finally {
       program.kill()

@@ -79,7 +79,7 @@ export class Recorder {
     const { damaged } = clearLaterCheckpoints(this.#runDirectory, step)
     if (this.#log.length > 0) this.#log.rewind(checkpoint?.events ?? 0)
     const entry = listCheckpoints(this.#runDirectory).find((candidate) => candidate.step === step)
-    // Its own announcement came after it was made, so that it is not in the history up to there.
+    // The checkpoint was announced after it was made, so the history up to it lacks the announcement.
     if (entry !== undefined) yield* this.say(saved(entry))
     yield* this.#sayWhatIsGone(step)
     for (const { step: damagedStep, problem } of damaged) {

@@ -52,7 +52,7 @@ export async function startLoopbackServer(options: LoopbackServerOptions): Promi
     // One that was on its way when the server closed would keep it waiting for ever.
     if (!server.listening) socket.destroy()
   })
-  // Of silence; a large upload may take as long as it likes.
+  // Limits silence alone; a large upload may take as long as it likes.
   server.setTimeout(60_000)
   server.on('request', (request, response) => {
     options.answer(request, response).catch((error: unknown) => {

@@ -112,7 +112,7 @@ const areAlike = (a: string, b: string): boolean => a === b || a === '' || b ===
 
 function isSameList(a: WrittenList, b: WrittenList, tolerance: number): boolean {
   if (a.items.length !== b.items.length) return false
-  // As a list 3,05 would be 3,5, too.
+  // 3,05 as a list would be 3,5, too.
   if (a.decimal !== null && b.decimal !== null && !isSameNumber(a.decimal, b.decimal, tolerance)) return false
   if (!areAlike(a.brackets, b.brackets)) return false
   const isSame = (x: WrittenNumber, y: WrittenNumber | undefined) =>

@@ -64,7 +64,7 @@ function safely(run: DiagnosedRun, step: number, finding: Finding): Finding {
   return { ...finding, proposals }
 }
 
-// Of a run of several stages the one that it is in: numbers of another training mean something else.
+// Training that a run of several stages is in: numbers of another training mean something else.
 
 interface Training {
   readonly config: RunConfig
@@ -152,7 +152,7 @@ const rules: readonly Rule[] = [
   lossZeroAtStart,
 ]
 
-// Which findings are only what another one brings about: they are left out where that one is found.
+// Findings that are only consequences of another one: they are left out where that one is found.
 
 const ofGroups: readonly FindingId[] = [
   'groups-all-wrong',
@@ -217,7 +217,7 @@ const consequences: Readonly<Partial<Record<FindingId, readonly FindingId[]>>> =
   'no-reward': [...ofGroups, 'constant-reward', 'format-mismatch'],
   'rewards-cancel': [...ofGroups, 'one-reward-dominates', 'groups-all-right'],
   'entropy-explosion': ['cap-hits', 'format-mismatch', 'kl-runaway', ...ofGroups],
-  // What is cut off before its end cannot have the form, nor be right.
+  // A completion that is cut off before its end cannot have the form, nor be right.
   'cap-hits': [...ofGroups, 'learns-nothing', 'format-mismatch', 'constant-reward', 'longer-not-better'],
   'format-mismatch': [...ofGroups, 'constant-reward'],
   'constant-reward': ofGroups,

@@ -46,7 +46,7 @@ export const evidence = (of: string, series: readonly Measured[], value = averag
 /** Sample standard deviation over the steps; 0 of fewer than two. */
 export const spreadOf = (series: readonly Measured[]): number => Math.sqrt(sampleVariance(valuesOf(series)))
 
-// What rules look at: series of numbers, samples, and a few facts of the settings.
+// Input of the rules: series of numbers, samples, and a few facts of the settings.
 
 /** A metric at a step; null: it was no number. */
 export interface Point {

@@ -52,7 +52,7 @@ export function ceilingOf(run: DiagnosedRun, reward: RewardFact): number {
 const extreme = (pick: (a: number, b: number) => number, values: readonly number[]): number =>
   values.reduce((a, b) => pick(a, b))
 
-// What rewards differ by through nothing but which prompts were drawn, so that rules can tell a change from luck. Prompts
+// Differences of rewards through nothing but which prompts were drawn, so that rules can tell a change from luck. Prompts
 // are not equally hard, and completions of one prompt are alike: what counts is how many prompts there were.
 
 /** Standard errors that a difference has to exceed: chance does so once in 700 times, and it is looked for often. */

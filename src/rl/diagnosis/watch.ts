@@ -130,7 +130,7 @@ export class RunWatch {
     for (const [name, value] of Object.entries(metrics)) {
       if (!isRead(name)) continue
       const points = this.#metrics.get(name) ?? []
-      // In the log a value that was no number is null.
+      // The log has null for a value that was not a number.
       points.push({ step, value: isNumber(value) ? value : null })
       this.#metrics.set(name, points.length > maxPoints ? thinned(points) : points)
     }

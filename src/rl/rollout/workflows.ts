@@ -131,7 +131,7 @@ class Play {
     this.#passes++
     if (this.#ready.length > 0) {
       const wants = this.#advance(this.#ready)
-      // It is awaited some passes later.
+      // Awaited some passes later.
       wants.catch(() => undefined)
       this.#underway.push({ pass: this.#passes, wants })
       this.#ready = []

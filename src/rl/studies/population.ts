@@ -157,7 +157,7 @@ function nextGeneration(
     const isMutated = random.uniform() < mutation.probability
     const drawn = drawMutation({ ...start, ...parent.settings }, { ranges: mutation.parameters, random })
     const mutated = mayMutate && isMutated ? drawn : null
-    // It trains on as it is.
+    // The member trains on as it is.
     if (isElite && mutated === null) return parent
     const changed = mutated === null ? {} : { [mutated.key]: mutated.to }
     const trial = memberTrial(

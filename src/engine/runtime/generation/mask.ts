@@ -58,7 +58,7 @@ export function passMask(
 function showLatest(mask: Float32Array, { filled, seen: wanted }: { filled: number; seen: number }): void {
   const slots = mask.length
   const seen = Math.max(0, Math.min(wanted, filled, slots))
-  // What is seen ends before the slot of the next position, where what is hidden begins, and may go on from the first slot.
+  // Visible slots end before the slot of the next position, where hidden ones begin, and may go on from the first slot.
   const from = seen < slots ? filled % slots : 0
   const to = from + slots - seen
   mask.fill(HIDDEN, from, Math.min(to, slots))

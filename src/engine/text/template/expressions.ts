@@ -159,7 +159,7 @@ function evaluateMember(
   const object = evaluate(owner, scope)
   if (object === undefined) throw new Error(`it looks into ${nameOf(owner)}, which has no value`)
   if (property.type === 'SliceExpression') return evaluateSlice(object, property, scope)
-  // In `message.content` the name is the key itself.
+  // The name in `message.content` is the key itself.
   const key = !computed && property.type === 'Identifier' ? property.value : evaluate(property, scope)
   return memberOf(object, key, computed)
 }

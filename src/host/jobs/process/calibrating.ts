@@ -39,7 +39,7 @@ export async function calibrate(
   { config, cacheDirectory, consents }: CalibrationInput,
   { say }: Tools<CalibrationNews>,
 ): Promise<void> {
-  // Where a run would keep its own copy of reward code.
+  // Stands in for the folder where a run would keep its own copy of reward code.
   const directory = path.join(cacheDirectory, `.calibration.${process.pid}.${++calibrations}.partial`)
   makeFolder(directory)
   let report: CalibrationReport

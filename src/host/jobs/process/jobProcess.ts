@@ -24,7 +24,7 @@ host.onLost(() => onLost())
 
 const early: unknown[] = []
 let handle: Handler = (order) => early.push(order)
-// Its code is loaded while the host is still sending.
+// The job's code is loaded while the host is still sending.
 const loading =
   name in performers ? load(performers[name as keyof typeof performers]) : Promise.resolve(undefined)
 host.listen((message) => (message.type === 'start' ? void serve(message.input) : handle(message.order)))

@@ -220,7 +220,7 @@ function answerGap(
 function byNothing(run: DiagnosedRun): Finding[] {
   const gap = answerGap(run)
   const rewards = seriesOf(run, 'reward')
-  // Of the groups that have one.
+  // Share of the groups whose rewards differ.
   const varied = 1 - averageOf(seriesOf(run, 'frac_reward_zero_std'))
   const spread = averageOf(seriesOf(run, 'reward_std')) / (varied || 1)
   const isNoticed = spread >= seenSpan(run) / 10 && !isSolved(run)

@@ -180,7 +180,7 @@ function silence(run: DiagnosedRun, reward: RewardFact): Finding[] {
     const words = alwaysWords(run, reward, constant)
     return [finding(reward, severityOf(run, reward, constant), { words, facts })]
   }
-  // What has been learned and now holds is no fault.
+  // Something learned that now holds is no fault.
   if (others.every(({ value }) => value < constant)) return []
   const words = `The reward “${reward.name}” used to distinguish completions and is now ${short(constant)} for every one of them.`
   return [finding(reward, 'warning', { words, facts })]

@@ -182,7 +182,7 @@ function high(run: DiagnosedRun, share: number): Finding {
 function low(run: DiagnosedRun): Finding[] {
   const rewards = seriesOf(run, 'reward').slice(-recentSteps)
   const updates = seriesOf(run, 'update/count').slice(-clipWindow)
-  // With one update per step every ratio is 1, whatever the learning rate.
+  // If there is one update per step, every ratio is 1, whatever the learning rate.
   const canClip = updates.length > 0 && averageOf(updates) > 1
   if (!canClip || rewards.length < flatFor) return []
   const scale = rewardScaleOf(run)
@@ -215,7 +215,7 @@ export function lossZeroAtStart(run: DiagnosedRun): Finding[] {
   const gradients = seriesOf(run, 'grad_norm')
   const isYoung = losses.length > 0 && losses.length <= young && seriesOf(run, 'reward').length > 0
   if (!isYoung || !losses.every(({ value }) => Math.abs(value) < nearZero)) return []
-  // Where no gradient flows another rule says why.
+  // If no gradient flows, another rule says why.
   if (!gradients.some(({ value }) => value > 0)) return []
   return [
     {
