@@ -20,7 +20,7 @@ export function commonPrefix(a: TokenSequence, b: TokenSequence): number {
 
 /** The rows that each sequence's used tokens stand in when every distinct prefix has one row. */
 export interface PrefixTree {
-  /** Rows in all. */
+  /** Number of rows in all. */
   readonly tokens: number
   /** Row of each used token, one array per sequence. */
   readonly paths: readonly Int32Array[]

@@ -23,7 +23,6 @@ function defaultDirectory(): string {
   }
 }
 
-/** Folders of the data directory. */
 export const dataFolders = (dataDirectory: string) => ({
   runs: path.join(dataDirectory, 'runs'),
   models: path.join(dataDirectory, 'models'),

@@ -5,7 +5,6 @@
  * what each token or each turn earned.
  */
 
-/** A token that the policy generated. */
 export interface GeneratedToken {
   readonly id: number
   /** Joined they are the text, special tokens included. */
@@ -37,7 +36,7 @@ export interface Valued {
   readonly value: number | null
   /** One per generated token of all turns. */
   readonly perToken?: readonly number[] | undefined
-  /** One per turn of the policy. */
+  /** Rewards, one per turn of the policy. */
   readonly perTurn?: readonly number[] | undefined
   /** Logged values to look at. */
   readonly columns?: Readonly<Record<string, unknown>>

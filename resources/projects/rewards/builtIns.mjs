@@ -5926,7 +5926,7 @@ var TokenReader = class {
 		}
 		if (skipped.length > 0) this.words.push(skipped.join(" "));
 	}
-	/** The name in {…}. */
+	/** Reads the name in {…}. */
 	braced() {
 		this.expect("{");
 		let name = "";

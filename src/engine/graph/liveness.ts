@@ -59,7 +59,6 @@ function lengthOf(dim: Dim, lengths: Lengths): number {
 export const bytesOf = ({ dtype, shape }: Value, lengths: Lengths): number =>
   Math.ceil((shape.reduce<number>((all, dim) => all * lengthOf(dim, lengths), 1) * bitsOf[dtype]) / 8)
 
-/** Inputs and outputs of a program, by name. */
 export function inputsAndOutputs(program: Program): {
   readonly inputs: ReadonlyMap<string, Value>
   readonly outputs: ReadonlyMap<string, Value>
@@ -186,7 +185,7 @@ class InferredShapes {
 const broadcasting = new Set(['Add', 'Sub', 'Mul', 'Div'])
 
 interface Buffer {
-  /** The value that it was allocated for. */
+  /** Value that the buffer was allocated for. */
   readonly first: Value
   /** First and last step between which it exists. */
   readonly from: number

@@ -87,7 +87,6 @@ const DATA_TYPES: Record<Dtype, number> = {
 }
 const ATTRIBUTE_TYPES = { float: 1, int: 2, text: 3, tensor: 4, graph: 5, ints: 7 }
 
-/** Name of each value of a graph. */
 export type Names = ReadonlyMap<Value, string>
 
 export const nameOf = (names: Names, value: Value): string => {

@@ -171,7 +171,6 @@ export const ropeTraits = (
   defaultShare: defaultRotatedShare ?? null,
 })
 
-/** The vocabulary and its special tokens. */
 export function readSpecialTokens(
   fields: Fields,
   { defaultBosId, defaultEosIds }: Pick<ArchitectureTraits, 'defaultBosId' | 'defaultEosIds'>,

@@ -53,7 +53,7 @@ export interface DevicePlan {
   /** True if weights, learning and at least one row of decoding fit. */
   readonly fits: boolean
   readonly weightBytes: number
-  /** An adapter, as it is fed. */
+  /** Bytes of an adapter, as it is fed. */
   readonly adapterBytes: number
   /** The optimizer's moments and the gradient. */
   readonly optimizerBytes: number
@@ -201,7 +201,6 @@ export function lengthsOf(tokens: number, length: number): Lengths {
   }
 }
 
-/** Layers of the longest segment. */
 export const longestOf = (segments: readonly Segment[]): number =>
   Math.max(...segments.map(({ first, end }) => end - first))
 

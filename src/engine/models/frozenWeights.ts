@@ -263,7 +263,7 @@ export const readsMappedWeights = (source: ModelSource, rounded: boolean): boole
 export interface GenerationReading {
   /** Blocks are read wherever the source has them, and not only where it has nothing else. */
   readonly rounded: boolean
-  /** The products have one row. */
+  /** True if the products have one row. */
   readonly isOneRow?: boolean
 }
 

@@ -68,7 +68,7 @@ export interface InnerPrograms {
 export interface LastPrograms {
   /** `logprob`, `entropy` [A, 1] */
   readonly score: Program
-  /** `value` [A, 1] */
+  /** Program with the output `value` [A, 1]. */
   readonly value: Program
   /** Learns from coefficients of the log-probabilities; `learnEntropy` also from those of the entropies. */
   readonly learn: Program

@@ -33,7 +33,7 @@ export interface TensorLocation {
   readonly offset: number
   readonly byteLength: number
   readonly dtype: TensorDtype | QuantizedDtype
-  /** The shape as it is computed with. */
+  /** Shape in which the tensor is computed with. */
   readonly shape: readonly number[]
   /** Difference between bytes and tensor; absent: the bytes are the tensor's. */
   readonly arrangement?: Arrangement

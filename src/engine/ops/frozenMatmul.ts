@@ -272,7 +272,6 @@ export type FrozenMatrix = MatrixSlice | SlicedMatrix
 
 export const isInBytes = (slice: MatrixSlice): slice is ByteMatrix => 'columns' in slice
 
-/** Rows of a slice. */
 export function rowCount(slice: MatrixSlice): number {
   if ('blocks' in slice) return slice.outputs
   if ('half' in slice) return slice.half.shape[0] as number

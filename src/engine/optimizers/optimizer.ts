@@ -29,7 +29,7 @@ export interface OptimizerState {
   readonly buffers: Readonly<Record<string, Float32Array>>
 }
 
-/** One update. */
+/** Work of one update. */
 export interface OptimizerTask<Factors> {
   readonly groups: readonly ParameterGroup<Factors>[]
   /** Number of the update, from 1 on. */
@@ -107,7 +107,7 @@ export async function sumOfSquares(blocks: (unit: number) => Promise<Float32Arra
 
 const total = (sums: Float32Array): number => sums.reduce((sum, part) => sum + part, 0)
 
-/** The sums of blocks with the host. */
+/** Adds up blocks on the host. */
 export function blockSums(values: Float32Array, unit: number): Float32Array {
   const sums = new Float32Array(Math.ceil(values.length / BLOCK))
   const squares = new Float32Array(BLOCK)

@@ -69,7 +69,6 @@ const purposeOptions: Readonly<Record<SessionPurpose, Ort.SessionOptions>> = {
   weights: { enableCpuMemArena: false, graphOptimizationLevel: 'disabled', extra: { session: unpacked } },
 }
 
-/** Session options for this device. */
 export function sessionOptions(device: Device, purpose: SessionPurpose): Ort.SessionOptions {
   expectCount('threads', device.threads, 1)
   expectCount('deviceId', device.deviceId, 0)

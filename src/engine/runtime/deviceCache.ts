@@ -25,7 +25,6 @@ export const cacheParts: readonly (readonly CachePart[])[] = [
   ['past', 'latest', 'incoming'],
 ]
 
-/** The tensors of a cache. */
 export const cacheNames = ({ layers }: Pick<ModelConfig, 'layers'>): string[] =>
   Array.from({ length: layers }, (_, layer) => [`key ${String(layer)}`, `value ${String(layer)}`]).flat()
 
@@ -37,7 +36,6 @@ export interface Prefilled {
   readonly slots: number
 }
 
-/** One of them. */
 export class DevicePrompt implements PromptSlots {
   readonly prefilled: Prefilled
   readonly row: number

@@ -50,7 +50,6 @@ export interface DeviceDecoderOptions {
   /** Programs of `decodingDefinitions`, perhaps among others. */
   readonly programs: Programs
   readonly parameters: Pick<ParameterHome, 'take'>
-  /** The adapter that answers for a role. */
   readonly adapter: (role: AnsweringRole) => AdapterParameters
 }
 

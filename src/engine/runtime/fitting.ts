@@ -189,7 +189,6 @@ type Generate = (
   arrivals: Arrivals,
 ) => AsyncGenerator<Completion>
 
-/** A sample of a request. */
 type Place = Pick<Completion, 'request' | 'sample'>
 
 /** Requests that remain to be generated; further ones may be added. */

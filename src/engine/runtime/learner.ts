@@ -101,7 +101,7 @@ export class Learner {
   readonly #valueHead: ValueHeadRunner
   readonly #embedding: Session
   readonly #rotary: readonly RotaryTables[]
-  /** null without dropout. */
+  /** Dropout masks; null without dropout. */
   readonly #dropout: DropoutMasks | null
 
   private constructor(options: LearnerOptions, programs: LearningPrograms, embedding: Session) {

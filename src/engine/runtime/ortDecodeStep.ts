@@ -33,7 +33,6 @@ export interface DecodeStepOptions {
   readonly sharesPrompts: boolean
   /** Returns the input of the first layer for ids at positions (both [N]): [N, D]. */
   readonly embed: (ids: Int32Array, positions: Int32Array) => Promise<Float32Array>
-  /** The adapter that answers for a role. */
   readonly adapter: (role: AnsweringRole) => AdapterParameters
 }
 

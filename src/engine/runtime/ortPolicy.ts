@@ -350,7 +350,7 @@ export class OrtPolicy implements Policy {
   }
 }
 
-/** Tokens that are computed. */
+/** Number of tokens that are computed. */
 const costOf = (sequences: readonly TokenSequence[], shares: boolean): number =>
   prefixTree(sequences, shares).tokens
 

@@ -167,7 +167,7 @@ export class ProgramSet {
     return Object.fromEntries(results.map(([output, { data }]) => [output, data as Float32Array]))
   }
 
-  /** The same as tensors. */
+  /** Returns the outputs as tensors. */
   async runTensors(
     program: string,
     feeds: Readonly<Record<string, Feed>>,

@@ -50,7 +50,6 @@ export interface ResidentStepOptions {
   /** Programs of `residentDefinitions`, perhaps among others. */
   readonly programs: Programs
   readonly parameters: Pick<ParameterHome, 'take'>
-  /** The adapter that answers for a role. */
   readonly adapter: (role: AnsweringRole) => AdapterParameters
   /** Repetition with which the programs were defined. */
   readonly repetition: Repetition

@@ -38,7 +38,7 @@ export function int64s(values: Int32Array, dims: readonly number[]): Feed {
   return new Tensor('int64', data, dims)
 }
 
-/** Weights where they are to be fed. */
+/** Weights of a device on which they are fed. */
 export interface FedWeights {
   weight(node: WeightNode): Promise<Feed>
 }

@@ -57,7 +57,6 @@ export class TrainedParameters implements LearningTargets {
   readonly critic: CriticTarget | null
   readonly flat: FlatParameters
   readonly #settings: AdamWSettings
-  /** The optimizer's buffers. */
   readonly #moments: OptimizerState['buffers']
   /** Entries without and with a critic. */
   readonly #lengths: readonly [number, number]

@@ -60,7 +60,7 @@ const moduleOf = ({ layers, layer, linear }: Omit<MatrixName, 'matrix'>): string
 /** The in-memory name of a LoRA matrix: that of its linear in the model, and which matrix it is. */
 const loraTensorName = ({ matrix, ...place }: MatrixName): string => `${moduleOf(place)}.lora_${matrix}`
 
-/** The name PEFT gives it on disk. */
+/** Returns the name that PEFT gives it on disk. */
 export const peftTensorName = (name: string): string => `${diskPrefix}${name}${diskSuffix}`
 
 /**

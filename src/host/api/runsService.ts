@@ -135,7 +135,7 @@ const training = (host: Host) =>
     },
   }) satisfies Partial<Handlers<typeof runsApi>>
 
-/** A run, or its checkpoint of a step. */
+/** Finds a run, or its checkpoint of a step. */
 function targetOf({ store }: Host, runId: string, step: number | undefined): string {
   const run = store.runs.get(runId)
   return step === undefined ? run.directory : checkpointDirectory(run, step)

@@ -189,7 +189,7 @@ interface Scored {
   readonly logprobs: Float64Array
 }
 
-/** exact − rounded of every prediction. */
+/** Returns exact − rounded of every prediction. */
 const differences = (exact: readonly Scored[], rounded: readonly Scored[]): number[] =>
   exact.flatMap(({ logprobs }, row) =>
     Array.from(logprobs, (value, at) => value - (rounded[row]?.logprobs[at] ?? NaN)),

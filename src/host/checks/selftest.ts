@@ -40,7 +40,7 @@ export interface SelftestRequest {
 const seed = 7
 const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames }
 const quickShape: ModelShapeName = 'tiny-qwen3'
-/** One of each family. */
+/** Shapes of tiny models, one of each family. */
 const allShapes = (Object.keys(modelShapes) as ModelShapeName[]).filter((name) => name.startsWith('tiny-'))
 
 interface Limits {

@@ -120,7 +120,7 @@ export function rankedEntries(
   })
 }
 
-/** A list, also as text. */
+/** Reads a list, also from text. */
 export function listIn(value: unknown): readonly unknown[] | null {
   const read = typeof value === 'string' && value.trimStart().startsWith('[') ? parsedLiteral(value) : value
   return Array.isArray(read) ? read : null

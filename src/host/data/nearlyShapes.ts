@@ -46,7 +46,6 @@ function nearlyPairs(columns: Columns, used: readonly string[]): string[] {
 
 interface Column {
   readonly name: string
-  /** The first value. */
   readonly first: unknown
   readonly columns: Columns
 }

@@ -197,7 +197,7 @@ function requireIndexes(reader: ByteReader, page: Page, { chunk, count }: Values
 interface Runs {
   /** Bits of each value. */
   readonly width: number
-  /** Values there must be. */
+  /** Number of values that there must be. */
   readonly count: number
   /** Value whose occurrences are counted. */
   readonly wanted?: number

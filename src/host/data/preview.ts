@@ -73,7 +73,7 @@ const tokensOf = (ids: Int32Array, { tokenizer }: PreviewModel): PreviewToken[] 
   })
 
 export interface LengthHistogram {
-  /** Rows measured. */
+  /** Number of rows measured. */
   readonly rows: number
   /** Rows that make no prompt. */
   readonly problems: number

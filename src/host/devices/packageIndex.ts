@@ -39,7 +39,7 @@ const page = z.object({
 
 interface Listed {
   readonly url: string
-  /** null: it is not stated. */
+  /** Digest; null: it is not stated. */
   readonly sha256: string | null
 }
 

@@ -21,7 +21,7 @@ import {
 
 export interface EnginePackage {
   readonly name: string
-  /** null: not installed. */
+  /** Installed version; null: not installed. */
   readonly version: string | null
   /** The version that was tried; null: any. */
   readonly tried: string | null
@@ -41,7 +41,7 @@ export interface EngineEnvironment {
   readonly install: string | null
 }
 
-/** One that may be started. */
+/** Environment that may be started. */
 export interface AllowedEnvironment extends EngineEnvironment {
   readonly interpreter: AllowedInterpreter
 }

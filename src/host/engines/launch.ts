@@ -58,7 +58,7 @@ export interface Engine {
 interface TrainerRun {
   readonly isRollout: boolean
   readonly isOnCpu: boolean
-  /** null: that of the config. */
+  /** Model; null: that of the config. */
   readonly model: string | null
 }
 
@@ -209,7 +209,7 @@ export const splittingTypes: readonly string[] = ['DEEPSPEED', 'FSDP', 'MEGATRON
 export const readAccelerateFile = (file: string): AccelerateFile | null =>
   accelerateFileOf(Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8'))
 
-/** The same of its text. */
+/** Parses the text of such a file; null where it is not one. */
 export function accelerateFileOf(text: string): AccelerateFile | null {
   try {
     return accelerateFile.safeParse(parseYaml(text, { maxAliasCount: 100 })).data ?? null

@@ -115,7 +115,7 @@ interface WithColumns {
   readonly columns: Readonly<Record<string, unknown>>
 }
 
-/** Columns that the rows have, in their order. */
+/** Columns that occur in the rows, in their order. */
 export const columnsOf = (rows: readonly WithColumns[]): string[] => [
   ...new Set(rows.flatMap(({ columns }) => Object.keys(columns))),
 ]

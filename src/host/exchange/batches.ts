@@ -49,7 +49,7 @@ function processesOf(given: Given, remark: Remark): number {
   return known ?? 1
 }
 
-/** null: all of the step. */
+/** Size of an update; null: all of the step. */
 const minibatchOf = ({ perStep, perUpdate }: Sizes): number | null => {
   if (perUpdate === perStep) return null
   if (perUpdate > 0 && perStep % perUpdate === 0) return perUpdate

@@ -25,7 +25,7 @@ export interface ExportedConfig {
 
 /** Facts about model and data that an export needs. */
 export interface RunSize {
-  /** Rows that are trained on. */
+  /** Number of rows that are trained on. */
   readonly rows: number
   /** Tokens the model reads. */
   readonly contextLength: number

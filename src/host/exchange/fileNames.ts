@@ -45,7 +45,7 @@ export class FileNames implements Evidence {
     return new Set([...this.unknown, ...this.#searched])
   }
 
-  /** A name as the table has it. */
+  /** Returns a name as the table has it. */
   readonly common = (written: string): string => {
     if (this.#tool === null) return written
     return commonName(this.#tool, written)

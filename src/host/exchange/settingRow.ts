@@ -62,7 +62,7 @@ const idsOf = (belongs: (algorithm: Algorithm) => boolean): readonly string[] =>
 /** Algorithms with GRPO's settings of groups. */
 export const groups = idsOf(({ settings }) => Object.hasOwn(settings, 'advantageNorm'))
 export const generating = idsOf(({ experience }) => experience === 'rollout')
-/** The others that generate. */
+/** Algorithms that generate without GRPO's settings of groups. */
 export const others = generating.filter((id) => !groups.includes(id))
 export const answering = idsOf(({ experience }) => experience !== 'rollout')
 

@@ -26,7 +26,6 @@ export const stopTexts: Link = {
   },
 }
 
-/** Switches of the chat template. */
 export const templateSwitches: Link = {
   keys: { chat_template_kwargs: null },
   read(given, remark) {

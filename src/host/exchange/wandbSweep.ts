@@ -21,7 +21,7 @@ export interface FoundSweep {
   /** Settings that the file fixes for every trial. */
   readonly fixed: ReadonlyMap<string, unknown>
   readonly parameters: readonly FoundParameter[]
-  /** The rest of the section. */
+  /** Remaining keys of the section. */
   readonly section: JsonObject
   /** Name and direction of the metric; null: the file does not say. */
   readonly metric: { readonly name: string | null; readonly goal: 'max' | 'min' }

@@ -79,7 +79,7 @@ export const parityLine = (sentence: string, measured: number, limit: number): P
 /** Allowed differences of log-probabilities, in nats. */
 export interface AnswerLimits {
   readonly largest: number
-  /** null: as the largest. */
+  /** Limit of the mean; null: that of `largest`. */
   readonly mean: number | null
 }
 

@@ -13,7 +13,7 @@ export const ownerMark = (): string => `${process.pid} ${birthOf(process.pid) ??
  */
 export const livingOwner = (file: string): number | null => livingProcess(markIn(file))
 
-/** The living process of a mark. */
+/** Returns the living process of a mark. */
 export function livingProcess(mark: string): number | null {
   const [, pid, birth = ''] = /^(\d+) ?(\d*)$/.exec(mark.trim()) ?? []
   return pid !== undefined && isAlive(Number(pid), birth) ? Number(pid) : null

@@ -205,7 +205,6 @@ export async function tryBattery(
   }
 }
 
-/** Scores samples in order. */
 type Scorer = (samples: readonly DrySample[]) => Promise<readonly DryRunRow[]>
 
 function scorerOf(trial: Trial, { code, settings, on }: BatteryRequest): Scorer {

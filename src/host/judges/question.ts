@@ -29,7 +29,6 @@ export function questionText(
 /** Escapes the closing tag, so that graded text cannot end the tag around it and go on as the grader’s own question. */
 const enclosed = (text: string, tag: string): string => text.replaceAll(`</${tag}`, `<\\/${tag}`)
 
-/** A token of an answer. */
 export interface AnswerToken {
   readonly text: string
   /** The most probable tokens at its place, itself among them; asked for at one place only. */
@@ -44,7 +43,7 @@ export interface Candidate {
 
 export interface JudgeAnswer {
   readonly text: string
-  /** null where they are not needed. */
+  /** Tokens; null where they are not needed. */
   readonly tokens: readonly AnswerToken[] | null
   /** True if the answer was cut off at its limit of tokens. */
   readonly isTruncated?: boolean

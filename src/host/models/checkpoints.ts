@@ -50,7 +50,7 @@ export interface ValueHead {
 
 export interface CriticState {
   readonly adapter: readonly NamedTensor[]
-  /** null: fresh. */
+  /** Value head; null: fresh. */
   readonly valueHead: ValueHead | null
 }
 
@@ -72,7 +72,7 @@ export interface Checkpoint {
   readonly reference: readonly NamedTensor[] | null
   /** null: the algorithm has none. */
   readonly critic: CriticState | null
-  /** null: not kept. */
+  /** State of the optimizer; null: not kept. */
   readonly optimizer: OptimizerState | null
   /** Folder of the base model: when saving, the one to copy; when loading, the copy. null: the adapters alone. */
   readonly model: string | null

@@ -27,7 +27,6 @@ export interface CompletionRequest {
   readonly signal?: AbortSignal
 }
 
-/** One answer. */
 export interface AnsweredCompletion {
   /** Index of the sample, from 0. */
   readonly sample: number

@@ -24,7 +24,7 @@ export interface CompletionInput {
   readonly samples: number
   readonly seed: number
   readonly sampling: Sampling
-  /** null: the default device. */
+  /** Device; null: the default one. */
   readonly device: Device | null
   readonly cacheDirectory: string
 }

@@ -178,7 +178,7 @@ function below(folder: string, depth: number): string[][] {
 
 /* Reading what others keep */
 
-/** null where it is not there or not as expected. */
+/** Reads a document; null where it does not exist or is not as expected. */
 function documentIn<T>(file: string, schema: z.ZodType<T>): T | null {
   try {
     return schema.safeParse(readJsonObject(file, 'model/invalid')).data ?? null
@@ -187,7 +187,7 @@ function documentIn<T>(file: string, schema: z.ZodType<T>): T | null {
   }
 }
 
-/** null where it is not there. */
+/** Reads a line; null where the file does not exist. */
 function lineOf(file: string): string | null {
   try {
     return new TextDecoder().decode(readSmallFile(file, 4096)).trim()

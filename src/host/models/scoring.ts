@@ -86,7 +86,7 @@ export async function writeGradients(directory: string, gradients: readonly Name
 /* The input file of score and grad: token sequences, a temperature and, for grad, one loss coefficient per prediction. */
 
 interface SequenceInput {
-  /** [L] each. */
+  /** Sequences of ids, [L] each. */
   readonly sequences: readonly Int32Array[]
   readonly temperature: number
   /** ∂loss/∂log-probability of token t+1 at entry t, [L−1] each; null for score. */

@@ -353,7 +353,7 @@ class Round<J extends Job<unknown>> {
     return own.reduce((sum, { tokens }) => sum + tokens, 0)
   }
 
-  /** `member`: where it was asked for. */
+  /** Puts a job back. `member`: server that was asked. */
   putBack(job: J, member: Member): void {
     this.#waiting = [job, ...this.#waiting]
     if (this.#owners.get(job.group) === member) member.openTokens += job.tokens

@@ -22,7 +22,7 @@ const sampleText = 'The 3 quick foxes jumped over 17 lazy dögs, said 他.\nNow 
 const probeTemperature = 0.5
 const probeTokens = 16
 const probeSeed = 20_240_607
-/** Gaps below it are rounding. */
+/** Gap below which a difference is rounding. */
 const roundingGap = 2e-3
 
 /** The longest prompt plus completion that the server takes; null where it does not say. Errors: AppError 'server/…'. */
@@ -128,7 +128,7 @@ export interface Gap {
   /** Nats, absolute. */
   readonly mean: number
   readonly max: number
-  /** Tokens compared. */
+  /** Number of tokens compared. */
   readonly tokens: number
 }
 

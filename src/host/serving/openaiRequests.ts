@@ -44,7 +44,7 @@ export class InvalidRequest extends AppError {
   }
 }
 
-/** Completions of one request. */
+/** Most completions of one request. */
 const maxCompletions = 128
 const maxTopLogprobs = 20
 const maxStops = 16

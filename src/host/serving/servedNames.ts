@@ -18,7 +18,6 @@ export interface ServedName {
 
 export interface NameSources {
   readonly store: Pick<Store, 'runs' | 'checkpoints'>
-  /** Imported adapters. */
   readonly adapters: () => readonly { readonly name: string; readonly directory: string }[]
 }
 

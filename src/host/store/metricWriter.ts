@@ -11,7 +11,7 @@ export interface Measurement {
   readonly step: number
   readonly steps: number | null
   readonly rows: number | null
-  /** null: it was no number. */
+  /** Metrics; null: the value was not a number. */
   readonly metrics: Readonly<Record<string, number | null>>
 }
 

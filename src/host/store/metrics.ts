@@ -42,7 +42,7 @@ export interface MetricRow {
   readonly runId: string
   readonly metric: string
   readonly step: number
-  /** null: it was no number. */
+  /** Value; null: it was not a number. */
   readonly value: number | null
 }
 

@@ -21,7 +21,7 @@ export class NamesTable {
     return key
   }
 
-  /** The number of a name, or null where nothing has it. */
+  /** Returns the number of a name, or null where nothing has it. */
   find(name: string): number | null {
     const known = this.#keys.get(name)
     if (known !== undefined) return known
@@ -72,7 +72,7 @@ export class EventsTable {
       .map(({ id, seq, body }) => ({ id, seq, event: this.#db.parse(body) as LoggedEvent }))
   }
 
-  /** The last one of a type. */
+  /** Returns the last event of a type. */
   last(runId: string, type: string): LoggedEvent | null {
     const query = this.#db.query<{ readonly body: string }>(
       `SELECT body FROM events WHERE run = (SELECT key FROM runs WHERE id = ?) AND type = ?

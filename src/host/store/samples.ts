@@ -138,7 +138,7 @@ export class SamplesTable {
       .map((row) => this.#record(runId, row))
   }
 
-  /** The sample, or null where it was forgotten. */
+  /** Returns the sample, or null where it was forgotten. */
   find(sampleId: number): SampleRecord | null {
     const row = this.#db
       .query<SampleRow & { readonly run_id: string }>(
@@ -169,7 +169,7 @@ export class SamplesTable {
     }
   }
 
-  /** The steps that have samples. */
+  /** Lists the steps that have samples. */
   steps(
     runId: string,
   ): { readonly step: number; readonly source: SamplesEvent['source']; readonly count: number }[] {

@@ -35,7 +35,7 @@ export interface SharingRequest {
 
 export interface Sharing {
   readonly parallel: number
-  /** The calculation, in words. */
+  /** Calculation, in words. */
   readonly words: string
   readonly warnings: readonly string[]
 }

@@ -87,7 +87,7 @@ export const extentOf = (waves: readonly Wave[]) => ({
   totalSteps: stepsOf(waves),
 })
 
-/** The config of a trial's run. */
+/** Returns the config of a trial's run. */
 export function trialConfig({ run, name, search }: StudyConfig, trial: Trial | undefined): JsonObject {
   const settings = trial?.settings ?? {}
   const title = `${name ?? kindTitles[search.kind]} · ${search.kind === 'population' ? 'member' : 'trial'} ${(trial?.member ?? 0) + 1}`

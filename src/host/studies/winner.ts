@@ -45,7 +45,7 @@ export function chosenTrial({ best, trials }: StudyEntry, index: number | null):
   )
 }
 
-/** The config of a trial as that of an ordinary run. */
+/** Returns the config of a trial as that of an ordinary run. */
 export function configOfTrial({ file, trials }: StudyEntry, index: number): RunConfig {
   return parseRunConfig(trialConfig(parseStudyConfig(file), trials[index]))
 }

@@ -23,7 +23,7 @@ export interface AdapterStart {
   readonly lora: LoraConfig
   /** Hub id of the base model, if known. */
   readonly baseModel: string | null
-  /** null: fresh. */
+  /** Tensors; null: fresh. */
   readonly tensors: readonly NamedTensor[] | null
   /** Critic under the same LoRA config; null: fresh. */
   readonly critic: CriticState | null

@@ -42,7 +42,7 @@ export interface EngineRun {
   /** The run's only one. */
   readonly stage: Stage
   readonly model: ModelFolder
-  /** null: from the beginning. */
+  /** Start; null: from the beginning. */
   readonly start: TrainingStart | null
   readonly control: Pick<TrainDependencies, 'onPhase'> & {
     readonly signal: AbortSignal
@@ -171,7 +171,7 @@ class EngineTraining {
     return signal.aborted || pause.isWanted
   }
 
-  /** One life of the trainer. */
+  /** Runs the trainer once, until it ends. */
   async *#trainUntilEnd(environment: AllowedEnvironment): AsyncGenerator<RunEvent> {
     const { kind, runDirectory, stage } = this.#run
     const { engine, device } = stage.parts.config

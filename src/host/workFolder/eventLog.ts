@@ -193,7 +193,7 @@ function splitLines(bytes: Buffer): { readonly whole: Buffer[]; readonly rest: B
 const parseEvent = (line: Buffer): LoggedEvent =>
   parseLogLine(line.toString('utf8')) ?? { at: 0, type: 'damaged-line' }
 
-/** A line of a log, or null where it is damaged. */
+/** Parses a line of a log; null where it is damaged. */
 export function parseLogLine(line: string): LoggedEvent | null {
   try {
     const value: unknown = JSON.parse(line)

@@ -22,15 +22,14 @@ export interface RunFolder {
   readonly directory: string
   /** Epoch milliseconds. */
   readonly createdAt: number
-  /** null: a run of its own. */
+  /** Parent; null: a run of its own. */
   readonly parent: RunParent | null
-  /** null: it is part of no study. */
+  /** Study; null: the run is not part of one. */
   readonly study: RunStudy | null
   /** The data directory that it was made in; null: it does not say. */
   readonly home: string | null
 }
 
-/** Place of a run in a study. */
 export interface RunStudy {
   readonly studyId: string
   readonly trial: number

@@ -40,7 +40,7 @@ export class TokenReader {
     if (skipped.length > 0) this.words.push(skipped.join(' '))
   }
 
-  /** The name in {…}. */
+  /** Reads the name in {…}. */
   protected braced(): string {
     this.expect('{')
     let name = ''

@@ -65,7 +65,7 @@ export type DiagnosedSample = Pick<
   'row' | 'prompt' | 'completion' | 'reward' | 'parts' | 'logged' | 'failures'
 > & { readonly step: number }
 
-/** One training. */
+/** Data of one training, as rules see it. */
 export interface DiagnosedRun {
   readonly facts: RunFacts
   /** Metrics by name, in the order of their steps. */
@@ -99,7 +99,6 @@ export function stepsOf({ metrics }: Pick<DiagnosedRun, 'metrics'>): {
   return { first: steps[0] ?? 0, last: steps.at(-1) ?? 0 }
 }
 
-/** The samples of the steps from `step` on. */
 export const samplesSince = ({ samples }: DiagnosedRun, step: number): readonly DiagnosedSample[] =>
   samples.filter((sample) => sample.step >= step)
 

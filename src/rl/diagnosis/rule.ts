@@ -20,7 +20,7 @@ export const look = (words: string, lookAt: LookAt): Proposal => ({
 
 export const tryTheSelftest: Proposal = look('Run the self-test on this machine.', { kind: 'selftest' })
 
-/** The samples of a stretch. */
+/** Proposes to look at the samples of a stretch. */
 export const lookAtSamples = (words: string, series: readonly Measured[]): Proposal =>
   look(words, { kind: 'samples', fromStep: series[0]?.step ?? 0, toStep: series.at(-1)?.step ?? 0 })
 
@@ -75,7 +75,7 @@ export function numberSettingOf({ facts }: DiagnosedRun, name: string): number |
   return typeof value === 'number' ? value : null
 }
 
-/** A change of a setting of the algorithm. */
+/** Proposes to change a setting of the algorithm. */
 export const changeSetting = (words: string, name: string, value: unknown): Proposal =>
   change(words, { [`algorithm.settings.${name}`]: value })
 

@@ -63,7 +63,6 @@ export interface EpisodeOptions {
   readonly limits: EpisodeLimits
 }
 
-/** An episode so far. */
 interface Episode {
   /** Maximum number of turns. */
   readonly maxTurns: number

@@ -30,7 +30,7 @@ export interface GivenAnswer {
 export interface ExampleEncoder extends PromptEncoder {
   /** Ids that end generation. */
   readonly stopIds: readonly number[]
-  /** Columns of the answers. */
+  /** Columns that hold the answers. */
   readonly answers: readonly string[]
 }
 

@@ -48,9 +48,9 @@ export interface RewardFailure {
 export interface PlacedReward {
   /** The sum of the functions that return one number, which counts for the last turn; null if there is none. */
   readonly last: number | null
-  /** One per turn of the policy. */
+  /** Rewards, one per turn of the policy. */
   readonly perTurn: readonly number[] | null
-  /** One per generated token. */
+  /** Rewards, one per generated token. */
   readonly perToken: readonly number[] | null
 }
 
@@ -106,7 +106,7 @@ export interface WorkflowOutcome {
   readonly failure: string | null
   /** The reward that the workflow returned; null: the reward functions are used. */
   readonly reward: Reward | null
-  /** Turns of the policy. */
+  /** Number of turns of the policy. */
   readonly turns: number
   /** Number of requests of the episode, and of rounds of answers. */
   readonly requests: number

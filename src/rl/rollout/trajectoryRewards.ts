@@ -104,7 +104,7 @@ const workflowFailed = (failure: string): AppError =>
     'Correct the workflow, or let rewardFailures leave such episodes out.',
   )
 
-/** Turns of the policy. */
+/** Number of turns of the policy. */
 const turnsOf = ({ episode, workflow }: Pick<UnscoredTrajectory, 'episode' | 'workflow'>): number =>
   episode?.turns ?? workflow?.turns ?? 1
 
@@ -131,7 +131,7 @@ function tokensOf(
 interface Generated {
   readonly ids: ArrayLike<number>
   readonly logprobs: ArrayLike<number> | null
-  /** null: all of one turn. */
+  /** Turn of each token; null: all are of one turn. */
   readonly turns: ArrayLike<number> | null
 }
 

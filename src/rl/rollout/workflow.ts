@@ -15,7 +15,7 @@ export const episodeLimits = {
   rounds: 256,
   /** Completions of one request. */
   samples: 256,
-  /** Tokens generated for it. */
+  /** Tokens generated for an episode. */
   tokens: 1 << 18,
   trajectories: 256,
   /** Different questions for the tokenizer. */

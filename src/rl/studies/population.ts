@@ -99,7 +99,7 @@ export function planPopulation(subject: PopulationSubject, results: readonly Tri
   }
 }
 
-/** A wave is a generation. */
+/** Returns the waves; each wave is a generation. */
 export const populationWaves = ({ search: { size, every }, steps }: PopulationSubject): Wave[] =>
   Array.from({ length: Math.ceil(steps / every) }, (_, generation) => ({
     size,
@@ -133,7 +133,7 @@ interface Generation {
   readonly living: readonly Trial[]
   /** [living] */
   readonly worth: readonly number[]
-  /** The one that begins. */
+  /** Number of the generation that begins. */
   readonly generation: number
   /** Step at which the one before it ended. */
   readonly step: number

@@ -12,7 +12,6 @@ import type { KvCache, NewSlots } from './kvCache.ts'
  */
 export type PassScores = 'probabilities' | 'logits' | 'choice' | 'best' | 'none'
 
-/** A prompt to compute. */
 export interface NewPrompt {
   readonly ids: Int32Array
   /** Inverse of the temperature that divides the logits behind it. */
@@ -23,7 +22,7 @@ export interface NewPrompt {
 
 /** The keys and values of a computed prompt, from which any number of rows may start. */
 export interface PromptSlots {
-  /** Tokens. */
+  /** Number of tokens. */
   readonly length: number
   readonly sizeBytes: number
 }

@@ -57,7 +57,7 @@ export class KvCache {
     this.#lengths = new Int32Array(rows)
   }
 
-  /** Rows allocated. */
+  /** Number of rows allocated. */
   get rows(): number {
     return this.#rows
   }
@@ -76,7 +76,7 @@ export class KvCache {
     return this.#lengths[row]!
   }
 
-  /** P of a layer. */
+  /** Slots P of a layer. */
   slotsOf(layer: number): number {
     return this.#slots[layer]!
   }

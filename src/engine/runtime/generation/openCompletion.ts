@@ -104,7 +104,6 @@ export class OpenCompletion {
     this.#onToken?.({ request: this.#start.request, sample: this.#start.sample, id, logprob, top })
   }
 
-  /** The finished completion. */
   finish(): Completion {
     if (this.#stopReason === null) throw new Error('Expected a finished completion, got one still open.')
     return {

@@ -5,7 +5,6 @@ import type { StepConfig } from './steps.ts'
 
 /** Texts to ids, without looking at special tokens. */
 export interface PieceEncoder {
-  /** Appends the ids of one piece. */
   encode(piece: string, ids: IdBuffer): void
 }
 

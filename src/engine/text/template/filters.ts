@@ -150,7 +150,7 @@ function joinItems(value: Value, call: CallArguments): string {
   return joinedText(items.map(textOf), textOf(argument(call, 0, 'd')))
 }
 
-/** The items, or a field of each. */
+/** Returns the items, or a field of each. */
 const fieldsOf = (value: Value, attribute: Value): Value[] =>
   itemsOf(value).map((item) => (attribute === undefined ? item : attributeOf(item, attribute)))
 

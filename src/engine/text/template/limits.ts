@@ -54,7 +54,7 @@ export const chargeText = (length: number): void => charge(1 + length / perStep)
 export const chargeSearch = (text: string, part: string): void =>
   charge(1 + text.length / perStep + (text.length * part.length) / pairsPerStep)
 
-/** The letters of a text, one by one. */
+/** Returns the letters of a text, one by one. */
 export function lettersOf(text: string): string[] {
   charge(text.length)
   return Array.from(text)

@@ -164,6 +164,6 @@ function shown(trajectory: Trajectory, tokenizer: Decoding) {
   }
 }
 
-/** One reward for all actions. */
+/** Returns one reward for all actions as text. */
 const everywhere = ({ actionMask, reward: { total } }: Trajectory): string | null =>
   total === null ? null : packArray(Float32Array.from(actionMask, (isAction) => isAction * total))

@@ -194,7 +194,7 @@ function pooled(samples: readonly Scored[], key: (sample: Scored) => unknown) {
   return { degrees, variance: groups.reduce((sum, own) => sum + squares(own), 0) / degrees }
 }
 
-/** Steps that have to agree. */
+/** Number of steps that have to agree. */
 const steps = 15
 /**
  * Difference in standard deviations of the reward within groups: one of this size explains an eighth of its variance at

@@ -67,7 +67,7 @@ export function lastInteger(text: string): number | null {
   return found === undefined ? null : Number(found.replace('−', '-'))
 }
 
-/** A number of turns that an episode may have. */
+/** Returns true for a number of turns that an episode may have. */
 export const isTurns = (turns: number): boolean => Number.isInteger(turns) && turns >= 1 && turns <= 1000
 
 /** Ends an episode with 1 or 0. */
