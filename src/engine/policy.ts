@@ -196,7 +196,10 @@ export interface Policy {
   /** Returns the norms of the gradients accumulated since the last update; not finite where a gradient is not. */
   gradientNorms(): Promise<GradientNorms>
 
-  /** Clips each group, takes one AdamW step with what was accumulated, clears it. The gradients must be finite. */
+  /**
+   * Clips each group, takes one AdamW step with the accumulated gradients, and clears them. The gradients must be
+   * finite.
+   */
   update(options: UpdateOptions): Promise<UpdateResult>
 
   /** Forgets accumulated gradients. */

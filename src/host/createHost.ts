@@ -64,7 +64,7 @@ interface OpenDirectory extends Pick<Host, 'cleared' | 'store'> {
   readonly isReadOnly: boolean
 }
 
-/** A host that starts no runs by itself can show what lies where it may not write. */
+/** Opens a directory. A host that starts no runs itself can show one in which it may not write. */
 function openDirectory(dataDirectory: string, servesQueue: boolean): OpenDirectory {
   makeFolder(dataDirectory)
   if (!servesQueue && !isWritable(dataDirectory)) {

@@ -4487,7 +4487,7 @@ function readDate(text) {
 	const [, first, called, when] = european.exec(text) ?? [];
 	return called === void 0 ? null : date(monthOf(called), Number(first), when);
 }
-/** Day and month cannot be told apart where both are at most 12 and differ. */
+/** Returns a date with slashes; null where day and month cannot be told apart: both are at most 12 and differ. */
 function slashedDate(first, second, year) {
 	if (first > 12 || first === second) return date(second, first, year);
 	return second > 12 ? date(first, second, year) : null;
@@ -5075,7 +5075,7 @@ function isSameLiteral(expected, found, tolerance) {
 	if (a.kind === "time") return b.kind === "time" && isSameTime(a, b);
 	return b.kind === "date" && isSameDate(a, b);
 }
-/** 3,5 is 3.5 beside a number that is not whole, else a list. */
+/** Reads both sides alike: 3,5 is 3.5 beside a number that is not whole, else a list. */
 function withDecimals(a, b) {
 	return [a.kind === "list" && b.kind === "number" && isPart$1(b) ? a.decimal ?? a : a, b.kind === "list" && a.kind === "number" && isPart$1(a) ? b.decimal ?? b : b];
 }
@@ -5093,7 +5093,7 @@ function isSameNumber$1(a, b, tolerance) {
 	if (plain.unit !== null) return false;
 	return isNear(times$1(share, hundredth), plain, tolerance) || isUnsigned(plain) && isNear(share, plain, tolerance);
 }
-/** Returns true if two numbers are said of different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
+/** Returns true if two numbers describe different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
 function isOfOther(expected, found) {
 	const [own, other] = [expected.name ?? null, found.name ?? null];
 	if (own !== null && other !== null && own !== other) return true;
@@ -5141,7 +5141,7 @@ function isSameRatio(a, b) {
 }
 var isSameTime = (a, b) => a.seconds === b.seconds && (a.hasSeconds === b.hasSeconds || a.isOfDay || b.isOfDay);
 var isSameDate = (a, b) => a.month === b.month && a.day === b.day && a.year === b.year;
-/** A number as its digits say. `place` is that of its last digit, of a decimal or beside an exponent. */
+/** Returns a number as its digits say. `place` is that of its last digit, of a decimal or with an exponent. */
 function writtenNumber(value, place) {
 	return {
 		kind: "number",
@@ -5212,7 +5212,7 @@ var appearance = [
 	[/\\(?:,|;|!|:| |quad|qquad|ldots|dots)(?![a-zA-Z])|~/g, " "],
 	[/\\([{}])/g, "$1"]
 ];
-/** The exponent of a unit is no number of its own. */
+/** Exponent of a unit, which is not a number of its own. */
 var raised = /(?<=\d[\s{]{1,4}|\d(?=\p{L}{2}))((?:\p{L}{1,12}\/)?\p{L}{1,12})[\s}]*\^\s*(?:\{\s*)?([23])(?!\d)(?:\s*\})?/gu;
 /** Display, fractions of whole numbers and units as plain text. */
 function plainMath(text) {
@@ -5262,7 +5262,7 @@ function readRatio(text) {
 var comma = /^([-+]?\s*[$€£]?\s*(?:0|\d+(?=,(?:\d{1,2}|\d{4,})(?!\d)))),(\d+)(?![\d.,])/;
 /** 1.234,56 has points between its groups. */
 var pointed = /^([-+]?\s*[$€£]?\s*[1-9]\d{0,2}(?:\.\d{3})+),(\d+)(?![\d.,])/;
-/** A number with its unit; null where more than a unit stands beside it. A decimal comma must be certain. */
+/** Reads a number with its unit; null where more than a unit is beside it. A decimal comma must be certain. */
 function readNumber(text) {
 	const plain = text.replace(spaced, (number) => number.replaceAll(" ", "")).replace(pointed, (_, before, after) => `${before.replaceAll(".", "")}.${after}`);
 	const number = pointedNumber(plain);
@@ -5778,7 +5778,7 @@ function bareNumber(text, found) {
 		unit
 	};
 }
-/** 2x is no number, 2m is one. */
+/** Returns true if a letter behind the number multiplies it: 2x is not a number, 2m is one. */
 function isFactor(after) {
 	const letter = /^([\p{L}_])(?![\p{L}_])|^ ([\p{L}])(?=\s*(?:[-+*/^=]|$))/u.exec(after);
 	return letter !== null && unitOf(letter[0]) === null;
@@ -6906,7 +6906,7 @@ function angle(y, x) {
 }
 // src/rl/answers/numericValue.ts
 /** Values of expressions as complex numbers with some 70 digits, for what holds roots, functions, e or π. */
-/** A part this much smaller than the other comes of rounding. */
+/** Number of bits by which one part must be smaller than the other to count as rounding. */
 var noise = 200;
 function complex(re, im = zero) {
 	if (scaleOf(im) < scaleOf(re) - noise) return {
@@ -7289,7 +7289,10 @@ function isSameEquation(a, b, tolerance) {
 	return a.sides.length === 2 && !isMembership && [...a.sides, ...b.sides].every(isScalar) && isMultiple(a, b);
 }
 var isScalar = ({ kind }) => kind === "number" || kind === "symbol" || kind === "apply";
-/** The quotient of the two differences is the same number everywhere: that of the names replaced by others as well. */
+/**
+* Returns true if the quotient of the two differences is the same number everywhere, also when the names are replaced
+* by others.
+*/
 function isMultiple(a, b) {
 	const [x, y] = [differenceOf(a), differenceOf(b)];
 	try {
@@ -7412,7 +7415,9 @@ var unread = {
 var isNumeral = (text) => /^(?:I[VX]|[VX]I|X[LC]|[LC]X|C[DM]|[DM]C)$/.test(text);
 /** “May 2024”, “Room 5” and “7 remainder 3” are compared as they are: a number in them is not the answer. */
 var isOnlyWritten = (whole, text) => spansOf(text).length === 0 && !/[\\=]/.test(text) && !isRead(whole) && /\d/.test(whole) && whole.length <= 60 && whole.split(" ").length <= 4;
-/** “3 hours 20 minutes” is no number, and its last one is not the answer. */
+/**
+* Returns true for “3 hours 20 minutes” and the like: such a text is not a number, and its last one is not the answer.
+*/
 var isOfSeveralNumbers = (text) => spansOf(text).length === 0 && !isRead(text) && /\d[^\d]*\p{L}{2}[^\d]*\d/u.test(text) && !/[\\=]/.test(text);
 /**
 * Returns true for short phrases such as “odd” or “Tuesday”, which are compared as they are; a sentence could be put in
@@ -7471,7 +7476,7 @@ function together(text, found) {
 	return `${group.map((span) => span.text).join(", ")}${measure}`;
 }
 var withoutStop = (text) => text.trim().replace(/(?<!\\)[.,;:]+$/, "");
-/** Dates and times of day are no quotients and differences. */
+/** Returns true for dates and times of day, which are not quotients and differences. */
 var isCalendar = (text) => ["date", "time"].includes(readLiteral(text)?.kind ?? "") || /^\s*(?:\d{1,2}\/\d{1,2}\/\d{4}|\d{4}-\d{1,2}(?:-\d{1,2})?)\s*$/.test(text);
 var answerOf = (text) => {
 	const trimmed = withoutStop(text);

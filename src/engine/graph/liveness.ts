@@ -95,8 +95,8 @@ interface Step {
 }
 
 /**
- * The nodes as they are written. Every reader of a dequantised matrix gets it dequantised anew: the runtime repeats the node,
- * behind all others.
+ * Lists the steps as the nodes are written. Every reader of a dequantised matrix gets its own dequantised copy: the
+ * runtime repeats the node, behind all others.
  */
 function stepsOf({ nodes }: Body): Step[] {
   const steps = nodes

@@ -115,7 +115,10 @@ export interface Op {
   readonly type: string
   readonly domain: '' | 'com.microsoft'
   readonly vjp: VjpRule<OpNode> | string
-  /** The same in operators of which every provider has a kernel; only where this one is an extension that some lack. */
+  /**
+   * The same computation in operators that every provider has a kernel for; present only where this one is an extension
+   * that some lack.
+   */
   readonly lowered?: (node: OpNode) => readonly Value[]
 }
 

@@ -120,7 +120,7 @@ function lastRuns(segment: Segment, options: SegmentProgramOptions): Program[] {
   return [score, learn]
 }
 
-/** The norm is asked for twice: before an update is admitted, and to limit it. */
+/** Bytes of an update. The norm is computed twice: before an update is admitted, and to limit it. */
 function updateTraffic(size: number): Traffic {
   const lengths: Lengths = { P: size }
   const bytes = (

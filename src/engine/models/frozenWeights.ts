@@ -118,7 +118,7 @@ export function packedBytes({ config }: ModelSource): number {
   return 4 * inLinears + 2 * config.vocabSize * config.hiddenSize
 }
 
-/** The head's matrix, for logits of the whole vocabulary at once and for those of a slice at a time. */
+/** Matrix of the head, for logits of the whole vocabulary at once and for those of a slice at a time. */
 export interface HeadMatrix {
   readonly table: Value | Vocabulary
   readonly slices: Vocabulary

@@ -65,7 +65,7 @@ export const gemmaTraits = (fields: Fields): Omit<ArchitectureTraits, 'name' | '
   biases: attentionBiases(fields),
 })
 
-/** Scales and soft caps; a cap that is absent has the class's default, null is none. */
+/** Returns scales and soft caps; a cap that is absent has the class's default, null means no cap. */
 export function gemmaFactors(
   fields: Fields,
   { hiddenSize }: ModelConfig,

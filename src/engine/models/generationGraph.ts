@@ -191,8 +191,8 @@ const sharedPrompts = (config: ModelConfig, layer: number): SharedPrompts => ({
 const latestSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'latest ', layer)
 
 /**
- * A cache put together anew, [B, K, S, C]: of `parts`, any [Bᵢ, K, Sᵢ, C], the slots that `places` [B, K, S] number through
- * all of them one after the other. So rows leave, enter, change places and get slots, all in one gather.
+ * Builds a rearranged cache, [B, K, S, C]: of `parts`, any [Bᵢ, K, Sᵢ, C], the slots that `places` [B, K, S] number
+ * through all of them one after the other. So rows leave, enter, change places and get slots, all in one gather.
  */
 export function cacheProgram(
   { layers, kvHeads, headDim }: Pick<ModelConfig, 'layers' | 'kvHeads' | 'headDim'>,

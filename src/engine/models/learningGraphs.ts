@@ -86,7 +86,7 @@ export type PackedName =
  */
 export type AttentionForm = 'parts' | 'blocks'
 
-/** Graph inputs of a layer beside its parameters: N packed tokens. */
+/** Graph inputs of a layer in addition to its parameters: N packed tokens. */
 function packedInputs(config: ModelConfig, { window, rope }: LayerAttention, form: AttentionForm) {
   return {
     hidden: input('hidden', 'float32', ['N', config.hiddenSize]),

@@ -170,7 +170,7 @@ export interface ByteRows {
   readonly scales: Value
 }
 
-/** The same with its bytes the other way round as well, so that no product has to turn them first. */
+/** Byte rows stored in transposed form too, so that no product has to transpose them first. */
 export interface ByteMatrix extends ByteRows {
   /** [K, N] i8 */
   readonly columns: Value
@@ -205,7 +205,7 @@ export const productWithColumns = (x: RoundedRows, { columns, scales }: ByteMatr
 const sumOfRows = (x: Value, { rows, scales }: ByteRows, round = roundRows): Value =>
   integerMatmul(round(mul(x, scales)), rows, constant([1], [1]))
 
-/** W in f32; of rows chosen by `gather` as well. */
+/** Returns W in f32; also works for rows chosen by `gather`. */
 export const floatRows = ({ rows, scales }: ByteRows): Value =>
   mul(cast(rows, 'float32'), reshape(scales, [scales.shape[0] as Dim, 1]))
 
@@ -214,7 +214,7 @@ export const floatRows = ({ rows, scales }: ByteRows): Value =>
  * bits up in 16 bits.
  */
 
-/** A frozen matrix in 16 bits that is widened to f32 where a product reads it, for each product anew. */
+/** Frozen matrix in 16 bits that each product widens to f32 when it reads it. */
 export interface WidenedMatrix {
   /** [N, K] f16 */
   readonly half: Value

@@ -24,7 +24,7 @@ export function reshape(x: Value, target: Shape): Value {
   return apply(reshapeOp, [x, integers(written)], {}, [{ dtype: x.dtype, shape }])[0] as Value
 }
 
-/** `x` in the shape of `like`; only where symbols are to be told apart does the graph read the shape from `like`. */
+/** Returns `x` in the shape of `like`; the graph reads the shape from `like` only where symbols must be told apart. */
 function reshapeLike(x: Value, like: Value): Value {
   if (writtenDims(x.shape, like.shape, -1)) return reshape(x, like.shape)
   return reshapeTo(x, like.shape, dimensionsOf(like, 0, like.shape.length))

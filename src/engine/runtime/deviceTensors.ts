@@ -119,7 +119,7 @@ export class DeviceTensors implements TensorHome, FedWeights {
     return uploaded
   }
 
-  /** Reads a weight that lies on disk as it is fed; the CPU computes all others. */
+  /** Reads a weight that is stored on disk as it is fed; the CPU computes all others. */
   async #read(node: WeightNode, type: UploadType, dims: readonly number[]): Promise<Feed> {
     const made = this.#made.get(node.name)
     if (made) return floats(await computed(node.name, made), dims)

@@ -266,8 +266,8 @@ class OpenRequests {
 }
 
 /**
- * Generates with as many rows as fit: completions that were finished stay, the others begin anew. Their ids are the same, since
- * each is chosen by a number of its own stream, so `onToken` hears of each once.
+ * Generates with as many rows as fit: finished completions stay, the others start again. Their ids are the same, since
+ * each is chosen by a number of its own stream, so `onToken` is called once for each.
  */
 export async function* generateFitting(
   requests: readonly GenerationRequest[],

@@ -258,7 +258,7 @@ export class OrtPolicy implements Policy {
   }
 
   /**
-   * Keeps the gradients so that they can be put back. On the CPU nothing is ever put back: there memory is asked for
+   * Keeps the gradients so that they can be restored. On the CPU nothing is ever restored: memory is allocated there
    * before anything is computed.
    */
   async #keepGradients(): Promise<() => void> {

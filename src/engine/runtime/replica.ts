@@ -34,7 +34,9 @@ export interface LearnMessage {
   readonly options: Unsignalled<AccumulateOptions>
 }
 
-/** One task at a time; `coefficients` answers `heads`, `stop` ends the task early. */
+/**
+ * Messages to a replica, which works on one task at a time; `coefficients` answers `heads`, `stop` ends the task early.
+ */
 export type ToReplica =
   | ScoreMessage
   | LearnMessage

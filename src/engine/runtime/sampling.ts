@@ -138,7 +138,7 @@ export class Sampler {
   readonly #filter: TokenFilter
   readonly #ends: readonly number[]
 
-  /** `filter`: may serve several samplers of one vocabulary, since each choice fills it anew. */
+  /** Takes a `filter` that may serve several samplers of one vocabulary, since each choice fills it again. */
   constructor(vocabSize: number, sampling: SamplingOptions, filter = new TokenFilter(vocabSize)) {
     this.#sampling = sampling
     this.#filter = filter
@@ -146,7 +146,10 @@ export class Sampler {
     this.temperature = sampling.greedy ? 1 : sampling.temperature
   }
 
-  /** The least that a pass must return for rows of these lengths; `leavesOut`: whether the graph can leave ids out of its choice. */
+  /**
+   * Returns the least that a pass must return for rows of these lengths; `leavesOut`: true if the graph can leave ids
+   * out of its choice.
+   */
   wanted(generated: readonly number[], leavesOut: boolean): WantedScores {
     const { greedy, repetitionPenalty } = this.#sampling
     const isEarly = generated.some((count) => this.leftOut(count).length > 0)

@@ -85,7 +85,7 @@ function profile(name: string) {
   return { enableProfiling: true, profileFilePrefix: join(folder, `${name}, ${String(++profiles)}`) }
 }
 
-/** One compiled model; whoever creates it disposes it. */
+/** One compiled model; its creator disposes it. */
 export class Session {
   readonly name: string
   readonly inputs: readonly SessionInput[]

@@ -90,7 +90,7 @@ function run(program: readonly Node[], variables: Readonly<Record<string, unknow
   return metered(() => new Interpreter().render(program, globalScope(new Map(values), now)))
 }
 
-/** Error for several templates of which none is the default; transformers refuses them, too. */
+/** Error for several templates without a default one; transformers refuses them too. */
 const withoutDefault = (where: string, names: readonly string[]): AppError =>
   templateInvalid(where, `its templates are called ${shorten(names.join(', '))}, and none of them “default”`)
 

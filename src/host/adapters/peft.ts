@@ -80,8 +80,8 @@ export async function writeAdapter(directory: string, adapter: AdapterToWrite): 
 }
 
 /**
- * Writes the files of an adapter into a folder that exists, each whole or not at all. Errors: AppError 'file/unwritable';
- * 'run/diverged' where a number of it is not finite: such an adapter is never written.
+ * Writes the files of an adapter into a folder that exists, each completely or not at all. Errors: AppError
+ * 'file/unwritable'; 'run/diverged' where a number of it is not finite: such an adapter is never written.
  */
 export async function writeAdapterFiles(directory: string, adapter: AdapterToWrite): Promise<void> {
   const { config, baseModel, tensors, base } = adapter

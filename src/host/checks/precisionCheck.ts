@@ -51,7 +51,7 @@ const LENGTHS = { text: 128, prompt: 12, completion: 32 }
 const SEED = 42
 
 /**
- * Measures it; takes a few passes over a thousand tokens. What was measured on the usual texts is kept beside the rounded
+ * Measures it; takes a few passes over a thousand tokens. The result on the usual texts is kept beside the rounded
  * weights. Errors: as opening a model; AppError 'data/invalid' where no text has two tokens.
  */
 export async function checkPrecision(check: PrecisionCheck): Promise<PrecisionEffect> {

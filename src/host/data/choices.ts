@@ -24,7 +24,7 @@ export interface ShownChoices {
   readonly used: readonly string[]
 }
 
-/** The possible answers beside a question; null where there are none that can be written as lines with letters. */
+/** Returns the possible answers to a question; null where there are none that can be written as lines with letters. */
 export function shownChoices(columns: Columns): ShownChoices | null {
   const column = columns.find(listNames)
   if (column !== undefined) {
@@ -73,7 +73,10 @@ const choiceName =
 /** Names that need more than two columns: with two of these, one may be better than the other without being right. */
 const needsMore = /^(?:(?:answer|candidate)_?|)$/
 
-/** Texts that are the possible answers of one question, in the order of their marks; none where there are no such columns. */
+/**
+ * Lists the columns with the possible answers of one question, in the order of their marks; none where there are no
+ * such columns.
+ */
 export function choiceColumns(columns: Columns): readonly string[] {
   const groups = new Map<string, Map<string, string>>()
   for (const column of columns.kinds.keys()) {
@@ -105,7 +108,10 @@ interface Asked {
   readonly from?: readonly string[]
 }
 
-/** Numbers say which choice is right by its place; an answer whose places cannot be told stays as it is. */
+/**
+ * Builds the step. Numbers say which choice is right by its place; an answer whose places cannot be told stays as it
+ * is.
+ */
 function choicesStep(columns: Columns, { column, right: answer, from }: Asked): Mapping[number] {
   const common = { kind: 'choices', column, ...(from === undefined ? {} : { from: [...from] }) } as const
   const open = { ...common, answer: null, first: 0 } as const

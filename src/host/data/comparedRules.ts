@@ -237,7 +237,10 @@ const orders = [
 ] as const
 const listsOfMarks = ['ratings', 'scores', 'rewards', 'ranks', 'rank']
 
-/** Nectar's ranked answers, UltraFeedback's with scores, generations with a list of ratings beside them. */
+/**
+ * Proposes to read Nectar's ranked answers, UltraFeedback's with scores, or generations with a list of ratings beside
+ * them.
+ */
 export function rankedAnswers(columns: Columns): Proposal | null {
   const prompt = columns.find(promptNames, isPromptKind)
   const column = columns.find(listNames, (kind) => kind === 'list' || kind === 'texts' || kind === 'text')

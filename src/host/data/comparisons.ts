@@ -103,7 +103,7 @@ export function rankedPair(row: Row, { column, text, by, best }: z.output<typeof
   return { chosen: chosen.text, rejected: rejected.text }
 }
 
-/** Entries without a mark are passed over; null where there is no such list. */
+/** Returns the ranked entries, without those that have no mark; null where there is no such list. */
 export function rankedEntries(
   row: Row,
   { column, text, by }: { readonly column: string; readonly text: string | null; readonly by: string },

@@ -19,7 +19,7 @@ export interface ReadRow {
   readonly number: number
   /** Line on which the row begins in a text file, from 1; null where the format has no lines. */
   readonly line: number | null
-  /** The row's own JSON in UTF-8 where the file has it on one line: it need not be written anew. */
+  /** JSON of the row in UTF-8 if the file has it on one line: it need not be written again. */
   readonly source?: Buffer
 }
 

@@ -39,7 +39,7 @@ export function describeFiles(files: DataFiles): DataFilesFacts {
   return { format, sizeBytes, path: path.resolve(list.length === 1 ? first : path.dirname(first)) }
 }
 
-/** Rows in order, some at a time. Errors: as of reading one file. */
+/** Yields rows in order, some at a time. Errors: as of reading one file. */
 export async function* readDataFiles(
   files: DataFiles,
   { onProgress, signal, onNote, split }: ReadOptions = {},

@@ -6,7 +6,7 @@ import { parseKeepingDigits } from './jsonNumbers.ts'
 import { notUtf8 } from './dataText.ts'
 import { lineBlocks } from './lines.ts'
 
-/** Rows in the order of the file, a block of lines at a time. */
+/** Yields rows in the order of the file, a block of lines at a time. */
 export async function* readJsonLines(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
   let [number, line] = [0, 0]
   for await (const block of lineBlocks(file)) {

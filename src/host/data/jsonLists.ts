@@ -96,7 +96,7 @@ const rowOfNames = '[$names, .] | transpose | map({(.[0]): .[1]}) | add'
 
 const unpacking: Readonly<Record<string, string>> = { '.gz': 'gzip -dc', '.zst': 'zstd -dc' }
 
-/** A command that writes what a program of jq makes of a file. */
+/** Command that writes the result of a jq program on a file. */
 function jq(file: string, program: string, { options = '-c', output = 'rows.jsonl' } = {}): string {
   const [unpack, name] = [unpacking[path.extname(file).toLowerCase()], shellWord(path.basename(file))]
   return unpack === undefined

@@ -1,4 +1,4 @@
-/** The lines of a text file, many at a time. */
+/** Reads the lines of a text file, many at a time. */
 import type { DataFile } from './dataFile.ts'
 import { linesWithFeeds, textPieces } from './dataText.ts'
 

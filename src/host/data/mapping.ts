@@ -156,7 +156,10 @@ export function textsIn(value: unknown): readonly string[] | null {
   return list !== null && list.length > 0 && list.every((text) => typeof text === 'string') ? list : null
 }
 
-/** Values that are no such list stay. Errors: MappingError where a list holds several texts. */
+/**
+ * Unwraps a list that holds one text; values of other kinds stay. Errors: MappingError where a list holds several
+ * texts.
+ */
 function onlyText(value: unknown, column: string): unknown {
   const texts = textsIn(value)
   if (texts === null) return value

@@ -16,7 +16,7 @@ export const nearlyAny = (columns: Columns, used: readonly string[]): string[] =
   ...nearlyPairs(columns, used),
 ]
 
-/** Texts inside objects, of which no prompt can be made. */
+/** Lists texts inside objects, from which no prompt can be made. */
 export const innerTexts = (columns: Columns, used: readonly string[]): string[] =>
   [...columns.kinds.keys()].flatMap((name) => {
     const [first] = columns.values(name)

@@ -58,7 +58,7 @@ function lowerRatings(columns: Columns): string[] {
   })
 }
 
-/** Cells that hold a list as text, of which only lists of one text can be read. */
+/** Lists cells that hold a list as text, of which only lists of one text can be read. */
 export const listDoubts = (columns: Columns, ...names: readonly string[]): string[] =>
   names
     .filter((name) => chatStep(columns, name)[0]?.kind === 'only-text')

@@ -92,7 +92,10 @@ function windowsOf(group: RowGroup, first: number, end: number): RowRange[] {
   return ranges
 }
 
-/** A size that lies would make many windows, each of which decodes the same pages. */
+/**
+ * Upper bound of the bytes of a row group: sizes in the file may be wrong, and would make many windows, each of which
+ * decodes the same pages.
+ */
 const largestGroupBytes = ({ columns }: RowGroup): number =>
   columns.reduce(
     (sum, { meta_data }) => sum + maxOutputBytes('ZSTD', Number(meta_data?.total_compressed_size ?? 0)),

@@ -27,7 +27,7 @@ const bounded =
     }
   }
 
-/** Small buffers share memory with others, which a length that lies could make visible. */
+/** Copies bytes out of shared memory: small buffers share it with others, which a wrong length could make visible. */
 const standingAlone = (bytes: Uint8Array): Uint8Array =>
   bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 

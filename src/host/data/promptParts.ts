@@ -33,7 +33,10 @@ export function chatStep(columns: Columns, column: string): Mapping {
   return isAll((text) => textsIn(text) !== null) ? [{ kind: 'only-text', column }] : []
 }
 
-/** A column of prompts, as text or chat, under the name `prompt`, with the system message and the turns beside it. */
+/**
+ * Proposes a column of prompts, as text or chat, under the name `prompt`, with the system message and the turns beside
+ * it.
+ */
 export function asPrompt(columns: Columns, column: string): Asked {
   const spelled = chatStep(columns, column)
   if (isChatKind(columns.kind(column)) || spelled[0]?.kind === 'chat') {
@@ -50,7 +53,7 @@ export function asPrompt(columns: Columns, column: string): Asked {
   return { ...beside, mapping: [...spelled, ...beside.mapping], isConversational: true }
 }
 
-/** The system message in a column beside conversations; none where each begins with its own. */
+/** Finds the system message in a column beside conversations; none where each begins with its own. */
 export function systemBeside(columns: Columns, chat: string): Pick<Asked, 'mapping' | 'used'> {
   const system = columns.find(systemNames, (kind) => kind === 'text')
   if (system === undefined || hasSystem(columns, chat)) return { mapping: [], used: [] }
@@ -115,7 +118,7 @@ function readableHistory(columns: Columns): string | undefined {
   return history !== undefined && columns.values(history).every(isRead) ? history : undefined
 }
 
-/** A `prompt` needs nothing beside it. */
+/** Returns true for `prompt`, which needs no other column. */
 const isWhole = (column: string): boolean => plainName(column) === 'prompt'
 
 /** Tests whether most texts of a column already contain the text of another. */

@@ -91,7 +91,9 @@ function requireGoodAnswers(
   )
 }
 
-/** The file to import, as the command line takes it; of an imported version the one it was made of, where it is still there. */
+/**
+ * Returns the file to import, as the command line takes it; of an imported version its source, if that still exists.
+ */
 function importable(train: RunConfig['data']['train']): string {
   if (typeof train !== 'string') return 'FILE'
   const file = isDataSetVersion(train) ? openDataSetVersion(train).info.source.path : train

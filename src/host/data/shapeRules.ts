@@ -90,7 +90,10 @@ function verl(columns: Columns): Proposal | null {
   }
 }
 
-/** A number beside a response may be a class: there only what can be nothing but a mark counts. */
+/**
+ * Proposes marked completions. A number beside a response may be a class: there only what can be nothing but a mark
+ * counts.
+ */
 function markedCompletion(columns: Columns): { readonly label?: string; readonly completion?: string } {
   const completion = columns.find(['completion'], isPromptKind)
   const label = marksIn(columns)

@@ -307,7 +307,10 @@ export function formatOf(file: string): DataFormat {
   return requireNamedData(file, dataExtensions)
 }
 
-/** Rows of a file in order, some at a time. Errors: AppError 'data/invalid' where it holds something else; 'file/unreadable'. */
+/**
+ * Yields rows of a file in order, some at a time. Errors: AppError 'data/invalid' where it holds something else;
+ * 'file/unreadable'.
+ */
 export async function* readRows(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
   const format = formatOf(file.path)
   await requireData(file)

@@ -107,8 +107,8 @@ function fitsOn(
 }
 
 /**
- * Measured with the largest model that is no larger than this one: what a device is ahead only grows with the model. The
- * smallest there is where all are larger.
+ * Returns the speed measured with the largest model that is no larger than this one, since a device's lead only grows
+ * with the model; with the smallest one where all are larger.
  */
 function speedFor(parameters: number, speeds: readonly DeviceSpeed[]): DeviceSpeed | null {
   const ascending = speeds.toSorted((a, b) => a.parameters - b.parameters)

@@ -93,7 +93,10 @@ export function discard(folder: string): void {
   }
 }
 
-/** One process at a time installs or removes; void when its process is gone. Errors: AppError 'store/busy', 'file/unwritable'. */
+/**
+ * Locks the library: one process at a time installs or removes it; the lock is void when its process has ended. Errors:
+ * AppError 'store/busy', 'file/unwritable'.
+ */
 export function lockCuda(dataDirectory: string): Disposable {
   const { lock } = cudaPaths(dataDirectory)
   const own = `${lock}.${process.pid}`

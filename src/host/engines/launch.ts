@@ -205,7 +205,7 @@ export type AccelerateFile = z.output<typeof accelerateFile>
 /** Types of training that split a model among processes. */
 export const splittingTypes: readonly string[] = ['DEEPSPEED', 'FSDP', 'MEGATRON_LM']
 
-/** null for a file that is no config of accelerate. Errors: AppError 'file/unreadable'. */
+/** Reads a config of accelerate; null for any other file. Errors: AppError 'file/unreadable'. */
 export const readAccelerateFile = (file: string): AccelerateFile | null =>
   accelerateFileOf(Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8'))
 

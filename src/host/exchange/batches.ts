@@ -232,7 +232,7 @@ export const arealMinibatch: Link = {
   },
 }
 
-/** AgileRL's mini-batch counts rows of given answers, of which ours has `unit` trajectories each. */
+/** AgileRL's mini-batch, which counts rows of given answers, of which ours has `unit` trajectories each. */
 export const agilerlMinibatch = (groupSize: number, unit = 1): Link => ({
   keys: { mini_batch_size: null, batch_size: 16, group_size: groupSize },
   read(given) {

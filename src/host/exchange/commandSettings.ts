@@ -18,8 +18,8 @@ export interface CommandSettings {
 }
 
 /**
- * null where the text is no command, or has neither flags nor words of settings. `wanted`: the trainer whose command counts where
- * a script starts several.
+ * Reads a command; null where the text is not a command, or has neither flags nor words of settings. `wanted`: the
+ * trainer whose command counts where a script starts several.
  */
 export function commandSettings(text: string, home: string, wanted: string | null): CommandSettings | null {
   if (!isScript(text)) return null

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '#shared/config/paths.ts'
 import { asNumber, asText, one, tidy, type Given, type Link, type Remark, type Unit } from './links.ts'
 
-/** A path, or a list of which the first is taken. */
+/** Reads a path, or the first one of a list. */
 export const filesOf = (name: string): Link => one(name, null, firstOf(name))
 
 const firstOf = (name: string): Unit => ({

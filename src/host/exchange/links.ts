@@ -256,7 +256,7 @@ export const atMost = (limit: number): Unit => ({
 
 const upTo = (limit: number, value: number): number | undefined => (value > limit ? undefined : value)
 
-/** A flag beside the precision of the weights, which stay in 32 bits. */
+/** Flag for TF32; the weights themselves stay in 32 bits. */
 export const tf32: Link = {
   keys: { tf32: null },
   read(given, remark) {

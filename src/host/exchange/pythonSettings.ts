@@ -290,7 +290,7 @@ interface NotebookCell {
   readonly source?: unknown
 }
 
-/** The code cells of a notebook, without commands for its shell; null where the text is no notebook. */
+/** Returns the code cells of a notebook, without commands for its shell; null where the text is not a notebook. */
 export function notebookCode(text: string): string | null {
   if (!/^\s*\{/.test(text) || !/"cells"\s*:/.test(text)) return null
   let notebook: unknown

@@ -296,7 +296,7 @@ class Reader {
     return isTuple ? items : items[0]
   }
 
-  /** Texts beside each other are one. */
+  /** Reads a literal; texts beside each other are one. */
   #literal(): unknown {
     let value: unknown
     for (let token = this.#tokens[this.#at]; token?.kind === 'value'; token = this.#tokens[++this.#at])

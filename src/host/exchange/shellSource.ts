@@ -107,7 +107,7 @@ class Script {
     this.#at = end === -1 ? this.#text.length : end
   }
 
-  /** Files that are read and written are no words of a command. */
+  /** Skips redirections: files that are read and written are not words of a command. */
   #redirect(): void {
     const rest = /^\d*[<>&|]+[0-9-]*[ \t]*/.exec(this.#text.slice(this.#at, this.#at + 40))?.[0] ?? ' '
     this.#at += rest.length

@@ -170,7 +170,7 @@ export const arealAdvantageNorm: Link = {
 
 const rejection = (name: string) => `actor.rejection_sampling.${name}`
 
-/** The weight of who wrote counts there only where both are said. */
+/** Decoupled loss: the weight of the behaviour policy counts there only where both are set. */
 export const decoupled: Link = {
   keys: {
     'actor.use_decoupled_loss': false,

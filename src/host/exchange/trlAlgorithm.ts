@@ -224,7 +224,7 @@ interface Signs {
   readonly own: readonly string[]
 }
 
-/** Trainers of which names stand in the file. */
+/** Lists the trainers whose names are in the file. */
 function signsFound({ has }: Evidence): readonly Signs[] {
   const found = (Object.keys(signs) as Trainer[]).flatMap((id): Signs[] => {
     const own = (id === 'grpo' ? grpoSigns : signs[id]).filter(has)

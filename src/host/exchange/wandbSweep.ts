@@ -89,7 +89,9 @@ function wandbMetric(metric: unknown, notes: ImportNote[]): FoundSweep['metric']
   return { name: typeof name === 'string' ? name : null, goal: goal === 'maximize' ? 'max' : 'min' }
 }
 
-/** Runs are stopped there one by one, as they come to a bracket; here all of a rung are compared. */
+/**
+ * Reads early stopping. There, runs are stopped one by one as they come to a bracket; here all of a rung are compared.
+ */
 function earlyOf(early: JsonObject, notes: ImportNote[]): JsonObject | null {
   const { min_iter: least, max_iter: most, s, eta } = early
   const keep = asNumber(eta) ?? 3

@@ -1,6 +1,6 @@
 /**
- * A folder that has its name only when it is whole and was compared: it is filled as `NAME-unchecked`, then becomes
- * `NAME`, or `NAME-failed` where what was read back is not what was trained.
+ * Folder of an export, which has its name only when it is complete and was compared: it is filled as `NAME-unchecked`,
+ * then becomes `NAME`, or `NAME-failed` where what was read back is not what was trained.
  */
 import { existsSync, readdirSync, renameSync, rmdirSync, rmSync, statfsSync, statSync } from 'node:fs'
 import path from 'node:path'

@@ -364,7 +364,7 @@ const sortedByKey = (map: Readonly<Record<string, string>>): Record<string, stri
 
 const pieceBytes = 1 << 22
 
-/** The bytes of a tensor, a few megabytes at a time. */
+/** Yields the bytes of a tensor, a few megabytes at a time. */
 function* mergedPieces({ source, dtype, delta }: MergedTensor): Generator<Uint8Array> {
   if (delta === null && dtype === source.dtype) {
     yield* readPieces({ ...source, dtype: 'U8' }, pieceBytes)

@@ -134,7 +134,10 @@ function finishedReport(exported: Parameters<typeof openIn>[0], parity: readonly
   return { format, directory, sizeBytes, files, parity: [...parity], openIn: openIn(exported) }
 }
 
-/** The exact base with the adapter beside it: what every other tool will have, also where the run learned on a rounded one. */
+/**
+ * Opens the exact base with the adapter beside it, which is what every other tool will have, also where the run learned
+ * on a rounded one.
+ */
 const openLive = (source: ModelSource, { config, tensors }: Adapter): Promise<OrtPolicy> =>
   createOrtPolicy({
     source,

@@ -1,4 +1,4 @@
-/** A merged model as one GGUF file: its tensors, each made a few rows at a time, and its metadata. */
+/** Writes a merged model as one GGUF file: its tensors, each made a few rows at a time, and its metadata. */
 import { defaultHub } from '#shared/hub.ts'
 import { type ModelConfig } from '#engine/models/config.ts'
 import { expectedTensors, type TensorLocation } from '#engine/models/source.ts'

@@ -1,4 +1,4 @@
-/** The Modelfile beside a merged model, from which Ollama makes a model of its own. */
+/** Writes the Modelfile beside a merged model, from which Ollama makes a model of its own. */
 import { AppError } from '#shared/errors.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import type { ModelConfig } from '#engine/models/config.ts'

@@ -133,7 +133,7 @@ function weightsOf({ places }: OnnxGraphOptions): GenerationWeights {
   }
 }
 
-/** The generation program, which scores the positions that are asked for, without their choice. */
+/** Builds the generation program that scores the requested positions, without the choice of ids. */
 function scoringEveryPosition(options: OnnxGraphOptions): Program {
   const program = generationProgram(options.config, options.lora, weightsOf(options))
   const caches = Object.entries(program).filter(([name]) => name.startsWith('new '))

@@ -1,4 +1,7 @@
-/** An ONNX folder: the graph, its weights in one file beside it, and an adapter of its own where that stays apart. */
+/**
+ * Writes an ONNX folder: the graph, its weights in one file beside it, and an adapter of its own where that stays
+ * apart.
+ */
 import path from 'node:path'
 import { type OnnxModel, writeOnnx } from '#engine/graph/onnx.ts'
 import { topologicalOrder, type WeightLocation } from '#engine/graph/value.ts'
@@ -207,7 +210,7 @@ what runs it.
 `
 }
 
-/** A program that runs the graph beside it; it needs onnxruntime-node alone. */
+/** Program that runs the graph beside it; it needs onnxruntime-node alone. */
 export function onnxExample({ model, adapterInputs }: OnnxCardContent): string {
   const { layers, kvHeads, headDim } = model
   return `// node ${exampleName} "IDS" [COUNT]: goes on with token ids, greedily, with a cache of keys and values.

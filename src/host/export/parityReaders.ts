@@ -79,7 +79,7 @@ async function inTurn<From, To>(items: readonly From[], work: (item: From) => Pr
 
 type Past = Readonly<Record<string, Feed>>
 
-/** One row at a time. */
+/** Session of an exported graph, run for one row at a time. */
 class Graph {
   readonly #session: Session
   readonly #config: ModelConfig

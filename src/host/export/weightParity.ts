@@ -113,7 +113,7 @@ const nameAt = (tensors: readonly RawTensor[], place: string): string =>
 
 const asLocation = (tensor: RawTensor): TensorLocation => ({ ...tensor, dtype: tensor.dtype as FloatType })
 
-/** Rows of a matrix, whichever are asked for. */
+/** Returns any row of a matrix. */
 function rowOf(tensor: RawTensor, row: number, columns: number): Float32Array {
   const width = tensor.byteLength / (columns * (tensor.shape[0] ?? 1))
   const place = {

@@ -92,7 +92,7 @@ export class AtomicFile {
   }
 }
 
-/** Writes a small file whole or not at all. Errors: AppError 'file/unwritable'. */
+/** Writes a small file completely or not at all. Errors: AppError 'file/unwritable'. */
 export function writeFileAtomic(path: string, content: string | Uint8Array): void {
   using file = new AtomicFile(path)
   file.write(typeof content === 'string' ? Buffer.from(content, 'utf8') : content)

@@ -176,7 +176,7 @@ class Bytes {
   }
 }
 
-/** Writes a small file whole or not at all. Errors: AppError 'file/unwritable'. */
+/** Writes a small file completely or not at all. Errors: AppError 'file/unwritable'. */
 export function writeGguf(path: string, content: GgufToWrite): void {
   using file = new AtomicFile(path)
   for (const piece of filePieces(content)) file.write(piece)

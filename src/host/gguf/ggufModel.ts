@@ -1,4 +1,4 @@
-/** A base model in one GGUF file of llama.cpp, used where it lies. */
+/** Opens a base model in one GGUF file of llama.cpp, used in its place. */
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'

@@ -34,7 +34,7 @@ export interface JudgedRows {
   readonly rows: readonly DryRunRow[]
 }
 
-/** Some samples at a time, in order. Errors: ConfigError; those of asking the judge. */
+/** Judges some samples at a time, in order. Errors: ConfigError; those of asking the judge. */
 export async function* judged(
   { host, signal }: { readonly host: DataStorage & Asking; readonly signal: AbortSignal },
   given: GivenJudgeSettings,

@@ -1,4 +1,4 @@
-/** The job of playing one episode of a workflow, told as it happens. */
+/** Defines the job of playing one episode of a workflow, reported as it happens. */
 import type { TrialNews } from '#shared/api/workflows.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { PromptRow } from '#rl/rollout/prompts.ts'

@@ -49,7 +49,7 @@ import {
 
 /**
  * File name of a rounded base. In 8 bits the same numbers lie in two forms; files of earlier versions have other
- * numbers under other names, or less, and are written anew.
+ * numbers under other names, or less, and are written again.
  */
 const baseName = (precision: RoundedPrecision, form: Int8Form): string =>
   precision === 'int8' ? `base-int8-with-head-${form}.safetensors` : `base-${precision}.safetensors`
@@ -225,9 +225,9 @@ const isReadAsStored = ({ tensors }: ModelSource): boolean =>
   )
 
 /**
- * The model with exact linears, read from its own files as they are (in f32 where graphs cannot read those), beside what a rounded base keeps exact: for learning
- * and scoring only. Its files are brought into the base's folder as hard links where the disk allows. Errors: as
- * `asRoundedBase`.
+ * Returns the model with exact linears, read from its own files as they are (in f32 where graphs cannot read those),
+ * together with what a rounded base keeps exact: for learning and scoring only. Its files are brought into the base's
+ * folder as hard links where the disk allows. Errors: as `asRoundedBase`.
  */
 export async function exactBeside<Source extends ModelSource>(
   source: Source,

@@ -113,8 +113,8 @@ export const trainerCheckpoint = (runDirectory: string, step: number): string =>
   path.join(checkpointDirectory(runDirectory, step), engineName)
 
 /**
- * Writes a checkpoint whole or not at all; one of the same step is replaced. Errors: AppError 'file/unwritable'; then
- * every checkpoint that was there still is.
+ * Writes a checkpoint completely or not at all; one of the same step is replaced. Errors: AppError 'file/unwritable';
+ * then every earlier checkpoint is still there.
  */
 export async function saveCheckpoint(runDirectory: string, checkpoint: Checkpoint): Promise<CheckpointEntry> {
   const { trainer, events, reward, optimizer } = checkpoint
@@ -227,7 +227,10 @@ export function loadCheckpoint(directory: string): Checkpoint {
   }
 }
 
-/** The critic in a folder made like a checkpoint, of which nothing else need be there; null: none. Errors: as loadCheckpoint, 'adapter/invalid'. */
+/**
+ * Reads the critic in a folder made like a checkpoint, of which nothing else need exist; null: none. Errors: as
+ * loadCheckpoint, 'adapter/invalid'.
+ */
 export function readCritic(
   directory: string,
 ): { readonly adapter: Adapter; readonly valueHead: ValueHead | null } | null {

@@ -49,7 +49,7 @@ function hubCache(environment: Environment, home: string): string {
 /** The oldest models have no owner: `models--gpt2`. */
 const repoFolder = /^models--(?:([\w.-]+?)--)?([\w.-]+)$/
 
-/** Name of the model on the hub; null if the folder is no model's. */
+/** Name of the model on the hub; null if the folder is not that of a model. */
 function repoOf(folder: string): string | null {
   const [, owner, name] = repoFolder.exec(folder) ?? []
   return name === undefined ? null : owner === undefined ? name : `${owner}/${name}`

@@ -43,8 +43,8 @@ export const quantizableWeights = ({ config }: ModelSource): string[] => [
 ]
 
 /**
- * The f32 source with 8-bit copies of its linears beside it, in a layout of engine/models/blocks.ts, for rollouts. All
- * files lie in one folder of the cache (the f32 ones as hard links where the disk allows). Made once. Errors as
+ * Returns the f32 source with 8-bit copies of its linears, in a layout of engine/models/blocks.ts, for rollouts. All
+ * files are in one folder of the cache (the f32 ones as hard links where the disk allows). Made once. Errors as
  * `asFloat32Source`.
  */
 export async function asInt8Source<Source extends ModelSource>(
@@ -127,7 +127,7 @@ export function rowScaledTensors(name: string, location: TensorLocation, form: I
   return [...tensors, plain]
 }
 
-/** The same of the head, whose slices learning reads transposed as well, each by itself. */
+/** Returns the same for the head, whose slices learning also reads transposed, each by itself. */
 export const headTensors = (name: string, location: TensorLocation, form: Int8Form): TensorToWrite[] =>
   form === 'blocks'
     ? rowScaledTensors(name, location, form)
@@ -237,7 +237,7 @@ function putColumns(
 
 const rowsPerPiece = (columns: number): number => Math.max(1, Math.floor(piecesOfRows / columns))
 
-/** Tensors that are computed from some rows of a matrix at a time. `location` may be of any float type. */
+/** Returns tensors that are computed from some rows of a matrix at a time. `location` may be of any float type. */
 export function convertedRows(name: string, location: TensorLocation) {
   const [, columns = 1] = location.shape
   return (

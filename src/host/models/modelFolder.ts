@@ -221,7 +221,9 @@ function openShards(root: string, indexPath: string): Weights {
   return { files: [...shards.values()].map(({ content }) => content), shardOf }
 }
 
-/** A relative path that stays in the folder. Links are followed later: download caches are made of them. */
+/**
+ * Returns true for a relative path that stays in the folder. Links are followed later: download caches consist of them.
+ */
 function isPlainName(name: string): boolean {
   const path = normalize(name)
   const leaves = path.startsWith('..') || isAbsolute(path) || /^[a-zA-Z]:/.test(path)

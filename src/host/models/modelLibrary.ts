@@ -35,7 +35,7 @@ const note = z.strictObject({
 })
 export type HubNote = z.output<typeof note>
 
-/** null where nothing is known, or the note is damaged: it is no more than a name. */
+/** Reads the note; null where there is none, or it is damaged: it only holds a name. */
 export function hubNoteOf(folder: string): HubNote | null {
   const file = path.join(folder, hubNoteName)
   if (!existsSync(file)) return null
@@ -84,7 +84,7 @@ export function findModel(nameOrPath: string, dataDirectory: string): string {
   throw new AppError('model/invalid', `There is no model “${nameOrPath}”.`, missingHint(nameOrPath))
 }
 
-/** A name with one slash is that of a hub where there is no such folder. */
+/** Hint for a name with one slash: it is that of a hub where there is no such folder. */
 const missingHint = (nameOrPath: string) =>
   isHubId(nameOrPath) && nameOrPath.includes('/')
     ? {

@@ -1,4 +1,4 @@
-/** A head that lies in the files although config.json says that the model has none of its own. */
+/** Finds a head in the files although config.json says that the model has none of its own. */
 import { statSync } from 'node:fs'
 import type { TensorLocation } from '#engine/models/source.ts'
 import { readFloatPieces, readPieces } from '#host/files/safetensors.ts'

@@ -32,7 +32,7 @@ export async function scoreSequences({ policy, role }: OpenedModel, input: Seque
   }
 }
 
-/** A weight that is no number makes every score one. */
+/** Refuses scores that are not numbers: a weight that is not a number makes every score one. */
 function requireScores(heads: readonly Pick<Heads, 'logprobs'>[]): void {
   const sequence = heads.findIndex(({ logprobs }) => logprobs.some((value) => !Number.isFinite(value)))
   if (sequence === -1) return

@@ -199,7 +199,7 @@ class Desk {
 
 type TextProcess = JobProcess<null, FromText, TextQuestion>
 
-/** A process that ends by itself has gone, whatever it says. */
+/** Reads the word of a process; one that ends by itself counts as gone, whatever it says. */
 const wordOf = (message: FromJob<FromText>): FromText | Gone =>
   message.type === 'item' ? message.item : { type: 'gone', how: message.type }
 

@@ -122,7 +122,7 @@ const extension = '.jinja'
 /** Far more than any model has. */
 const maxTemplates = 32
 
-/** Texts of the templates beside the usual one, such as tool_use.jinja, by their names. */
+/** Reads the templates besides the usual one, such as tool_use.jinja, by name. */
 function readAdditional(directory: string): ReadonlyMap<string, string> {
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return new Map()
   const files = readdirSync(directory, { withFileTypes: true })

@@ -200,8 +200,8 @@ function requireFinite(values: Float32Array, name: string, file: string): void {
 }
 
 /**
- * Reads all weights for values that are no numbers; not those in blocks, which are checked when they are converted. Errors:
- * AppError 'model/invalid' naming file and tensor, 'file/unreadable'.
+ * Checks all weights for values that are not numbers, except those in blocks, which are checked when they are
+ * converted. Errors: AppError 'model/invalid' naming file and tensor, 'file/unreadable'.
  */
 export async function requireNumbers({ tensors }: ModelSource): Promise<void> {
   for (const [name, location] of tensors) {

@@ -58,7 +58,7 @@ export class CardMeter {
     this.#root = root
   }
 
-  /** null: not told, or not known whose it is. */
+  /** Returns the load; null: the driver does not tell, or it is not known which card is used. */
   read(kind: DeviceKind): CardLoad | null {
     if (kind === 'cpu') return null
     void this.refresh()

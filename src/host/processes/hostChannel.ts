@@ -3,7 +3,10 @@ import { Worker } from 'node:worker_threads'
 
 export interface HostChannel<Heard, Said> {
   listen(handler: (message: Heard) => void): void
-  /** Resolves when the message is on its way, the last one when it has arrived; a host that is gone is no fault. */
+  /**
+   * Sends a message; resolves when it is on its way, the last one when it has arrived. A host that is gone is not an
+   * error.
+   */
   report(message: Said): Promise<void>
   /** Calls the handler when nobody listens any more. */
   onLost(handler: () => void): void

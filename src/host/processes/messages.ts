@@ -38,7 +38,7 @@ export interface WorkerExit {
 export interface WorkerProcess<Sent, Heard> {
   /** null: not started, or the system does not tell. */
   readonly pid: number | null
-  /** A process that is gone is no fault. */
+  /** Sends a message; a process that is gone is not an error. */
   send(message: Sent): void
   /** Ends it at once, without a chance to clean up. */
   kill(): void

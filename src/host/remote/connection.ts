@@ -58,7 +58,7 @@ export interface ServerWords {
   readonly kindHint: string
 }
 
-/** An answer is some numbers per token; more than this is no answer. */
+/** Limit of an answer's size: an answer is some numbers per token, and nothing larger is one. */
 const maxAnswerBytes = 256 * 1024 * 1024
 const firstWaitMs = 250
 const longestWaitMs = 30_000

@@ -218,7 +218,7 @@ export class RolloutServer implements Disposable {
   }
 }
 
-/** A wrong address is to be told at once. */
+/** Number of retries of the first request: a wrong address should be reported at once. */
 const firstRetries = 4
 /** Time limit for unloading; nothing waits for it to succeed. */
 const unloadSeconds = 30

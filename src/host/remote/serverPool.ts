@@ -284,7 +284,7 @@ export class ServerPool implements Disposable {
     }
   }
 
-  /** A job whose server is gone waits for another one. */
+  /** Sends a job again: if its server is gone, it waits for another one. */
   async #again<J extends Job<unknown>>(
     round: Round<J>,
     { job, member, error, isLetGo }: Failed<J>,

@@ -134,7 +134,7 @@ export interface Gap {
 
 export const noGap: Gap = { mean: 0, max: 0, tokens: 0 }
 
-/** Entries of which either is no number are left out. */
+/** Measures the gap between two lists; entries of which either is not a number are left out. */
 export function gapBetween(theirs: Iterable<number>, ours: ArrayLike<number>): Gap {
   const gaps = [...theirs].map((value, i) => Math.abs(value - (ours[i] ?? NaN))).filter(Number.isFinite)
   return gaps.reduce((gap, value) => bothGaps(gap, { mean: value, max: value, tokens: 1 }), noGap)

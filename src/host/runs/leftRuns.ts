@@ -34,7 +34,7 @@ export class LeftRuns {
     }
   }
 
-  /** Puts those whose processes have ended into the queue; whether there were any. */
+  /** Puts runs whose processes have ended into the queue; returns true if there were any. */
   queueEnded(): boolean {
     const ended = this.#waiting.filter((id) => {
       const run = this.#store.runs.find(id)

@@ -165,7 +165,7 @@ export class RunHistory {
     return hasGrown || isLeft
   }
 
-  /** Looks for runs that other processes made, trained or left; whether there was news. */
+  /** Looks for runs that other processes made, trained or left; returns true if there was news. */
   lookAround(): boolean {
     const changes = this.#unreadChanges
     const look = () => {
@@ -205,7 +205,7 @@ export class RunHistory {
     if (this.#unread.delete(directory)) this.#unreadChanges++
   }
 
-  /** Runs that other processes train, or that nobody has begun. */
+  /** Lists runs that other processes train, or that nobody has begun. */
   #openElsewhere(): RunEntry[] {
     const { store, isTrainedHere } = this.#options
     const open = (['running', 'paused', 'new'] as const).flatMap((status) => store.runs.list({ status }))

@@ -80,7 +80,7 @@ export class RunQueue {
     }
   }
 
-  /** A run that was ended on purpose is no failure. */
+  /** Takes in the end of a run; one that was ended on purpose is not a failure. */
   #settle({ continueOnError }: QueuedRun, ending: WorkerEnding): void {
     const hasFailed = ending.kind === 'failed' || ending.kind === 'crashed'
     if (!hasFailed || continueOnError) return

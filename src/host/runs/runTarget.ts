@@ -77,7 +77,7 @@ function lastToResume(run: RunFolder): Omit<ResumeTarget, 'run'> {
 const noneWhole = (count: number): string =>
   count === 1 ? 'its only checkpoint cannot be used' : `none of its ${count} checkpoints can be used`
 
-/** The newest checkpoint whose every file is as it was written, and the newer ones of which that is not so. */
+/** Returns the newest intact checkpoint, whose every file is as it was written, and the newer ones that are damaged. */
 function lastWhole(runDirectory: string): Omit<ResumeTarget, 'run'> {
   const { entries, damaged } = surveyCheckpoints(runDirectory)
   const passedOver: DamagedCheckpoint[] = []

@@ -296,7 +296,7 @@ const busy = (runId: string, holder: number | null): AppError =>
 
 /* What a training process wrote to stdout and stderr before it died: `worker.log` in the run's folder. */
 
-/** A file that grew longer over many starts begins anew. */
+/** Size of the log at which it begins again, after growing over many starts. */
 const maxLogBytes = 1 << 20
 const maxWords = 4096
 

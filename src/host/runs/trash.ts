@@ -77,7 +77,7 @@ export function trashedRuns(dataDirectory: string): TrashedRun[] {
     .sort((a, b) => b.deletedAt - a.deletedAt)
 }
 
-/** Puts a run back where it was, with all that was known of it. Errors: AppError 'run/not-found', 'file/unwritable'. */
+/** Puts a run back in its place, with everything known of it. Errors: AppError 'run/not-found', 'file/unwritable'. */
 export function restoreRun(parts: Parts, runId: string): void {
   const { runs, trash } = dataFolders(parts.dataDirectory)
   if (!isRunFolder(path.join(trash, runId))) {

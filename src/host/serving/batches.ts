@@ -140,7 +140,7 @@ class Batch<Role> {
   }
 }
 
-/** One at a time, in the order in which they asked. */
+/** Queue that serves one at a time, in the order of requests. */
 class Turns {
   #last: Promise<unknown> = Promise.resolve()
 

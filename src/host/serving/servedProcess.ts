@@ -1,5 +1,5 @@
 /**
- * A model that is kept open and answers many requests at a time, in a process of its own (servedRequests.ts), since a host
+ * Model that stays open and answers many requests at a time, in a process of its own (servedRequests.ts), since a host
  * must not load ONNX Runtime. The process dies with its host.
  */
 import type { DeviceOption } from '#shared/device.ts'

@@ -66,7 +66,7 @@ function prepared(connection: Connection, check?: (connection: Connection) => vo
   }
 }
 
-/** Reads the file and what processes have committed beside it: SQLite can put that into its place only where it may write. */
+/** Reads the file and what processes have committed beside it: SQLite can merge that only where it may write. */
 function contentOf(file: string): Buffer {
   const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-history-'))
   const copy = path.join(folder, 'history.db')

@@ -63,7 +63,7 @@ export interface SampleScore {
   readonly error: string | null
 }
 
-/** A score by the place of its sample in the run's log, which stays when the history is made anew. */
+/** A score by the place of its sample in the run's log, which stays when the history is made again. */
 export interface PlacedScore extends Omit<SampleScore, 'sampleId'> {
   /** Number of the event, and the sample's in it. */
   readonly seq: number
@@ -111,7 +111,7 @@ export class SamplesTable {
     this.#db = db
   }
 
-  /** The newest event first, in it as they were told. Reads no token arrays. */
+  /** Lists samples, the newest event first, in it in the order of the log. Reads no token arrays. */
   list({ runId, limit, before, ...filter }: SampleFilter): SampleRecord[] {
     const conditions: readonly (readonly [string, SqlValue | undefined])[] = [
       ['step = ?', filter.step],
@@ -192,7 +192,7 @@ export class SamplesTable {
     return { steps: rows.map(({ step }) => step), last: Math.max(after, ...rows.map(({ last }) => last)) }
   }
 
-  /** Records what a version of a reward says; samples forgotten meanwhile are passed over. */
+  /** Records the scores by a version of a reward; samples forgotten meanwhile are skipped. */
   addScores(scores: readonly SampleScore[]): void {
     this.#db.write(() => {
       for (const { sampleId, version, parts, error } of scores) {

@@ -81,7 +81,7 @@ export async function checkStudy(given: unknown, places: Places): Promise<StudyV
   }
 }
 
-/** Trials that begin anew, and steps of all. */
+/** Returns the number of trials that begin from scratch, and the steps of all. */
 export const extentOf = (waves: readonly Wave[]) => ({
   trials: waves.reduce((sum, { size, from }) => sum + (from === 0 ? size : 0), 0),
   totalSteps: stepsOf(waves),
@@ -210,7 +210,7 @@ async function requireEvaluation({ fitness: { metric } }: Search, config: RunCon
   }
 }
 
-/** Returns what the plan is made of. */
+/** Returns the inputs of the plan. */
 export const subjectOf = ({
   config,
   steps,

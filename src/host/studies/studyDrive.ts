@@ -1,4 +1,4 @@
-/** One study while this process runs it. What is to be done next is worked out anew from the log after every result. */
+/** Drives one study while this process runs it. The next trials are computed again from the log after every result. */
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { AppError } from '#shared/errors.ts'

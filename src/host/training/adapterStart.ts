@@ -1,6 +1,6 @@
 /**
- * The adapters a run starts with: the policy's (fresh, a given one, or a given one under the run's own LoRA config), the
- * critic's beside it, and the reference's, if different.
+ * Loads the adapters a run starts with: the policy's (fresh, a given one, or a given one under the run's own LoRA
+ * config), the critic's, and the reference's, if different.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { conflict } from '#shared/config/problems.ts'
@@ -32,8 +32,8 @@ export interface AdapterStart {
 }
 
 /**
- * `hasCritic`: whether the run learns with one. Errors: AppError 'adapter/invalid', 'config/invalid' where it is not what the
- * settings ask for, 'file/unreadable'.
+ * Loads the first adapter. `hasCritic`: true if the run learns with a critic. Errors: AppError 'adapter/invalid',
+ * 'config/invalid' where it is not what the settings ask for, 'file/unreadable'.
  */
 export function firstAdapter(
   { adapter, seed }: RunConfig,

@@ -1,6 +1,7 @@
 /**
- * A run that another trainer trains: this process starts it, writes down what it says, takes its adapters over as checkpoints
- * and evaluates them as it would its own. The trainer's own checkpoint, from which it goes on, lies in ours.
+ * Runs a training by another trainer: this process starts it, records its messages, takes its adapters over as
+ * checkpoints and evaluates them as it would its own. The trainer's own checkpoint, from which it resumes, is inside
+ * ours.
  */
 import { rmSync } from 'node:fs'
 import path from 'node:path'

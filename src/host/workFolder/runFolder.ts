@@ -82,8 +82,8 @@ export interface TrialRun {
 export const newRunId = (): string => `run_${randomUUIDv7()}`
 
 /**
- * A training script where it lies: it is not copied, since it may import what lies beside it. Both are null for a function of
- * the program that started the run.
+ * A training script in its own place: it is not copied, since it may import files beside it. Both are null for a
+ * function of the program that started the run.
  */
 export interface ScriptReference {
   readonly file: string | null
@@ -232,7 +232,10 @@ export function homeOf(directory: string): string | null {
   return existsSync(run) ? homeSchema.catch(null).parse(readJsonObject(run, 'file/unreadable')['home']) : null
 }
 
-/** Keeps a second process from training the same run; void when its process is gone. Errors: AppError 'run/busy'. */
+/**
+ * Locks a run so that no second process trains it; the lock is void when its process has ended. Errors: AppError
+ * 'run/busy'.
+ */
 export function lockRun(directory: string): Disposable {
   const { lock } = runPaths(directory)
   const holder = runHolder(directory)

@@ -1,6 +1,7 @@
 /**
- * A study on disk, below `studies/` of the data directory: `study.json` (what it is; its file as it was given), `log.jsonl` (which run a
- * trial is, before the run exists, and what trials came to), `state.json` (whether it goes on) and, while a process drives it, `lock`.
+ * Study on disk, below `studies/` of the data directory: `study.json` (description; its file as it was given),
+ * `log.jsonl` (which run a trial is, before the run exists, and what trials came to), `state.json` (whether it goes on)
+ * and, while a process drives it, `lock`.
  */
 import { randomUUIDv7 } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, truncateSync } from 'node:fs'

@@ -124,7 +124,7 @@ function bareNumber(text: string, found: RegExpExecArray): WrittenNumber | null 
   return number && { ...number, ...of, value: product(number.value, factor), unit }
 }
 
-/** 2x is no number, 2m is one. */
+/** Returns true if a letter behind the number multiplies it: 2x is not a number, 2m is one. */
 function isFactor(after: string): boolean {
   const letter = /^([\p{L}_])(?![\p{L}_])|^ ([\p{L}])(?=\s*(?:[-+*/^=]|$))/u.exec(after)
   return letter !== null && unitOf(letter[0]) === null

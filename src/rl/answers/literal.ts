@@ -68,7 +68,7 @@ export function isSameLiteral(expected: Literal, found: Literal, tolerance: numb
   return b.kind === 'date' && isSameDate(a, b)
 }
 
-/** 3,5 is 3.5 beside a number that is not whole, else a list. */
+/** Reads both sides alike: 3,5 is 3.5 beside a number that is not whole, else a list. */
 function withDecimals(a: Literal, b: Literal): readonly [Literal, Literal] {
   const own = a.kind === 'list' && b.kind === 'number' && isPart(b) ? (a.decimal ?? a) : a
   const other = b.kind === 'list' && a.kind === 'number' && isPart(a) ? (b.decimal ?? b) : b
@@ -92,7 +92,7 @@ function isSameNumber(a: WrittenNumber, b: WrittenNumber, tolerance: number): bo
   )
 }
 
-/** Returns true if two numbers are said of different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
+/** Returns true if two numbers describe different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
 function isOfOther(expected: WrittenNumber, found: WrittenNumber): boolean {
   const [own, other] = [expected.name ?? null, found.name ?? null]
   if (own !== null && other !== null && own !== other) return true
@@ -162,7 +162,7 @@ const isSameTime = (a: WrittenTime, b: WrittenTime): boolean =>
 const isSameDate = (a: WrittenDate, b: WrittenDate): boolean =>
   a.month === b.month && a.day === b.day && a.year === b.year
 
-/** A number as its digits say. `place` is that of its last digit, of a decimal or beside an exponent. */
+/** Returns a number as its digits say. `place` is that of its last digit, of a decimal or with an exponent. */
 export function writtenNumber(value: Rational, place: Rational | null): WrittenNumber {
   return { kind: 'number', value, place, isPercentage: false, unit: null }
 }

@@ -50,7 +50,9 @@ const isOnlyWritten = (whole: string, text: string): boolean =>
   whole.length <= 60 &&
   whole.split(' ').length <= 4
 
-/** “3 hours 20 minutes” is no number, and its last one is not the answer. */
+/**
+ * Returns true for “3 hours 20 minutes” and the like: such a text is not a number, and its last one is not the answer.
+ */
 const isOfSeveralNumbers = (text: string): boolean =>
   spansOf(text).length === 0 && !isRead(text) && /\d[^\d]*\p{L}{2}[^\d]*\d/u.test(text) && !/[\\=]/.test(text)
 
@@ -138,7 +140,7 @@ function together(text: string, found: readonly Span[]): string {
 
 const withoutStop = (text: string): string => text.trim().replace(/(?<!\\)[.,;:]+$/, '')
 
-/** Dates and times of day are no quotients and differences. */
+/** Returns true for dates and times of day, which are not quotients and differences. */
 const isCalendar = (text: string): boolean =>
   ['date', 'time'].includes(readLiteral(text)?.kind ?? '') ||
   /^\s*(?:\d{1,2}\/\d{1,2}\/\d{4}|\d{4}-\d{1,2}(?:-\d{1,2})?)\s*$/.test(text)

@@ -10,7 +10,7 @@ export interface Complex {
   readonly im: real.Real
 }
 
-/** A part this much smaller than the other comes of rounding. */
+/** Number of bits by which one part must be smaller than the other to count as rounding. */
 const noise = 200
 
 function complex(re: real.Real, im: real.Real = real.zero): Complex {

@@ -142,7 +142,10 @@ function isSameEquation(a: RelationTree, b: RelationTree, tolerance: number): bo
 
 const isScalar = ({ kind }: MathTree): boolean => kind === 'number' || kind === 'symbol' || kind === 'apply'
 
-/** The quotient of the two differences is the same number everywhere: that of the names replaced by others as well. */
+/**
+ * Returns true if the quotient of the two differences is the same number everywhere, also when the names are replaced
+ * by others.
+ */
 function isMultiple(a: RelationTree, b: RelationTree): boolean {
   const [x, y] = [differenceOf(a), differenceOf(b)]
   try {

@@ -1,4 +1,4 @@
-/** An episode of a workflow while it is open: what it asked for, and what it was told. */
+/** An episode of a workflow while it is open: its requests, and the answers it received. */
 import type { SamplingOptions } from '#engine/policy.ts'
 import { randomStream, type RandomStream } from '#shared/random.ts'
 import type { RewardFault } from '../rewards.ts'

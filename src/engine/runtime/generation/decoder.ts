@@ -121,8 +121,8 @@ export interface Decoder {
  */
 
 /**
- * One pass. Its arrays belong to the caller, who edits them when the pass is over; views of the cache are to be taken
- * anew in every pass. Letters: B rows, T new positions of each, P slots of each cache row (0 allowed), V vocabulary.
+ * One pass. Its arrays belong to the caller, who edits them when the pass is over; views of the cache must be taken
+ * again in every pass. Letters: B rows, T new positions of each, P slots of each cache row (0 allowed), V vocabulary.
  */
 export interface DecodePass {
   /** B; they are the first B rows of the cache. */
@@ -213,7 +213,7 @@ export interface DecodeStep extends CacheShape {
   /** Cost of a pass, as in `Decoder`; absent if drafts are not verified. */
   passCost?(positions: number): number
   run(pass: DecodePass): Promise<PassResult>
-  /** The most tokens of a row that `loop` computes in one run; 1 or absent where there is none. */
+  /** Most tokens of a row that `loop` computes in one run; 1 or absent where there is no loop. */
   readonly maxTurns?: number
   loop?(pass: LoopPass): Promise<LoopResult>
 }

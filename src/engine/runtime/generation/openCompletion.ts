@@ -1,4 +1,4 @@
-/** One completion while it grows: its ids, and whether the latest of them ends it. */
+/** A completion while it grows: its ids, and whether the latest of them ends it. */
 import type { RandomStream } from '#shared/random.ts'
 import type { Completion, GenerateOptions, SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'

@@ -71,7 +71,7 @@ export function isTrue(value: Value): boolean {
   return value !== null && value !== undefined && value !== false && value !== 0
 }
 
-/** A number as JavaScript's; true is 1. null where the value is no number. */
+/** Returns a number as JavaScript's; true is 1. null where the value is not a number. */
 export function numberOf(value: Value): number | null {
   if (typeof value === 'number') return value
   if (typeof value === 'boolean') return value ? 1 : 0

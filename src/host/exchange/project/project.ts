@@ -138,7 +138,7 @@ function writeInside(folder: string, name: string, content: string | Uint8Array)
   writeFileAtomic(file, content)
 }
 
-/** A checkpoint's adapter, or a PEFT folder read and written anew. */
+/** Writes a checkpoint's adapter, or reads a PEFT folder and writes it again. */
 async function writeStartingAdapter(source: string, target: string): Promise<void> {
   if (isCheckpoint(source)) await exportPeft(source, target)
   else {

@@ -180,7 +180,7 @@ async function calibrateStage(
   }
 }
 
-/** The group was made of one row alone, which has another number in the data. */
+/** Gives samples the number of their row: the group was made of one row alone, which has another number in the data. */
 const samplesOf = ({ trajectories }: Calibration, row: number): CalibratedStage['samples'] =>
   shownSamples(trajectories, [], new Map()).map(({ arrays: _, advantage: _none, ...sample }) => ({
     ...sample,

@@ -1,4 +1,4 @@
-/** One episode of a workflow by a model as it is, told request by request. */
+/** Plays one episode of a workflow with a model as it is, and reports it request by request. */
 import path from 'node:path'
 import type { TrialNews } from '#shared/api/workflows.ts'
 import { packArray } from '#shared/packedArray.ts'

@@ -51,7 +51,7 @@ function emptyColumns(run: DiagnosedRun): Finding[] {
     .flatMap((column) => emptyColumn(run, column, samples))
 }
 
-/** Returns samples of so many of the last steps that a column can be judged. */
+/** Returns the samples of the last steps, enough of them that a column can be judged. */
 function latestWith(run: DiagnosedRun, newest: number): readonly DiagnosedSample[] {
   const steps = [...new Set(run.samples.map(({ step }) => step))].sort((a, b) => b - a)
   const from = steps.find((step) => samplesSince(run, step).length >= enoughSamples) ?? newest + 1

@@ -90,7 +90,10 @@ interface Feature extends Readonly<Record<'trained' | 'heldOut', number>> {
   readonly name: string
 }
 
-/** Farther than by chance. What half of the training prompts lack as well is one of their forms. */
+/**
+ * Returns true if a feature is farther apart than by chance. A feature that half of the training prompts lack is one of
+ * their forms.
+ */
 function isApart({ name, trained, heldOut }: Feature, counts: Omit<Feature, 'name'>): boolean {
   const [low, high] = [Math.min(trained, heldOut), Math.max(trained, heldOut)]
   if (high >= nearlyAll && low <= hardlyAny) return true

@@ -204,7 +204,10 @@ const isWholeReward = (run: DiagnosedRun): boolean =>
     return areConstant(means, spreads)
   })
 
-/** A penalty of 0 is at its best, and so is a reward at its ceiling; neither is a fault beside parts that vary. */
+/**
+ * Chooses the severity: a penalty of 0 is at its best, and so is a reward at its ceiling; neither is a fault while
+ * other parts vary.
+ */
 function severityOf(run: DiagnosedRun, reward: RewardFact, constant: number): FindingSeverity {
   if (isPenalty(reward) ? constant * reward.weight >= 0 : constant >= 1) return 'note'
   return isWholeReward(run) ? 'problem' : constant > 0 ? 'note' : 'warning'

@@ -101,7 +101,10 @@ export function skippedUpdates(run: DiagnosedRun): Finding[] {
 }
 
 const stepsForMedian = 5
-/** A thousand times the usual length is no batch that happened to be hard; heavy tails reach a hundred. */
+/**
+ * Multiple of the usual length that counts as a spike: a thousand times is not a batch that happened to be hard; heavy
+ * tails reach a hundred.
+ */
 export const spike = 1000
 
 /** Gradient norm up to which only rounding is left; where no group teaches anything the gradient is 0 but for that. */

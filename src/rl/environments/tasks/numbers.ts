@@ -154,7 +154,7 @@ class Reader {
     this.#tokens = tokens
   }
 
-  /** null where the tokens are no expression. */
+  /** Returns the value; null where the tokens are not an expression. */
   whole(): number | null {
     const value = this.#sum()
     return this.#at === this.#tokens.length ? value : null
