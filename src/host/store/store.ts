@@ -131,7 +131,7 @@ class CheckpointsTable {
       }))
   }
 
-  /** Notes that the directory is gone though no event of the run says so. */
+  /** Removes a checkpoint whose directory is gone though no event of the run says so. */
   remove(runId: string, directory: string): void {
     this.#db.run(
       'DELETE FROM checkpoints WHERE run = (SELECT key FROM runs WHERE id = ?) AND directory = ?',
