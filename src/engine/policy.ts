@@ -86,7 +86,7 @@ export interface GenerationRequest {
   readonly streams: readonly RandomStream[]
   /** Sampling of its completions; that of the options if absent. */
   readonly sampling?: SamplingOptions
-  /** Once it aborts, completions of the request that are not finished are dropped: their rows are free after the next pass. */
+  /** Aborts the request: completions that are not finished are dropped, and their rows are free after the next pass. */
   readonly signal?: AbortSignal
 }
 

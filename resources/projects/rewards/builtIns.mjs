@@ -4462,7 +4462,9 @@ function expectedText(row, column) {
 	if (typeof value === "string") return value.trim();
 	return typeof value === "number" || typeof value === "boolean" ? String(value) : null;
 }
-/** Equal spellings of a text: Unicode composed, runs of white space as one space, case folded if asked. */
+/**
+* Returns the same text for equal spellings: Unicode composed, runs of white space as one space, case folded if asked.
+*/
 function normalized(text, ignoreCase) {
 	const tidy = text.normalize("NFC").trim().replaceAll(/\s+/g, " ");
 	return ignoreCase ? tidy.toLowerCase() : tidy;
@@ -6258,7 +6260,7 @@ function parseMath(text, letters = "units") {
 }
 var Parser = class extends TokenReader {
 	#depth = 0;
-	/** Inside |…| a bar closes. */
+	/** Open bars: inside |…| the next bar closes. */
 	#bars = [];
 	whole() {
 		const tree = this.#lists();

@@ -241,7 +241,7 @@ export const weight = (
 export const nodeInputs = (node: Node): readonly (Value | null)[] =>
   node.kind === 'op' || node.kind === 'composite' || node.kind === 'loop' ? node.inputs : []
 
-/** All nodes needed for `values`, inputs before users. `inside` also enters composites. */
+/** Returns all nodes needed for `values`, inputs before users. `inside` also enters composites. */
 export function topologicalOrder(values: readonly Value[], inside: boolean): Node[] {
   const order: Node[] = []
   const seen = new Set<Node>()

@@ -260,7 +260,9 @@ export interface DecoderScores {
   readonly choice?: Value
 }
 
-/** All layers and the scores after some of the new positions: the last one of each row (Q = B), or several. */
+/**
+ * Computes all layers, and the scores after some of the new positions: the last one of each row (Q = B), or several.
+ */
 export function decoderScores(
   config: ModelConfig,
   lora: LoraConfig | null,

@@ -79,7 +79,7 @@ export const finalNormNames = (config: ModelConfig): string[] => normNames(confi
 const normNames = ({ norm }: ModelConfig, path: string): string[] =>
   norm === 'layer' ? [`${path}.weight`, `${path}.bias`] : [`${path}.weight`]
 
-/** Every tensor of a checkpoint with this config, under its Hugging Face name; linears as [out, in]. */
+/** Lists every tensor of a checkpoint with this config, under its Hugging Face name; linears as [out, in]. */
 export function expectedTensors(config: ModelConfig): ExpectedTensor[] {
   const { hiddenSize, vocabSize, maxPositions, names } = config
   const table = [vocabSize, hiddenSize] as const // [V, D]

@@ -1,4 +1,4 @@
-/** Several programs in one ONNX model, of which each run computes one; a program may be repeated in a loop. */
+/** Puts several programs into one ONNX model, of which each run computes one; a program may be repeated in a loop. */
 import {
   bodyOf,
   cpuDialect,

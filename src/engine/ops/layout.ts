@@ -167,7 +167,7 @@ export const splitOp = defineOp('Split', ({ node, cotangents }) => {
   if (parts.length < cotangents.length) throw new Error('Expected a cotangent for every part of a split.')
   return node.inputs.length === 1 ? [concat(parts, axis)] : [concat(parts, axis), null]
 })
-/** Equal parts along an axis, whose length must be a multiple of `count`. */
+/** Splits along an axis, whose length must be a multiple of `count`, into equal parts. */
 export function split(x: Value, axis: number, count: number): readonly Value[] {
   const at = axisIndex(axis, x.shape.length)
   const length = quotient(x.shape[at] as Dim, count)

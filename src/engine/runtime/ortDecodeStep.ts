@@ -38,7 +38,7 @@ export interface DecodeStepOptions {
 
 /** Time of packing, as a number of tokens. */
 const PACKING_TOKENS = 256
-/** Above this batch size, packed weights bring no speed-up. */
+/** Batch size above which packed weights bring no speed-up. */
 const PACKED_ROWS = 8
 
 /** Prompts are shared from this batch size on. */

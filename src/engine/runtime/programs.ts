@@ -29,7 +29,7 @@ export interface ProgramDefinition<Form = Program> {
 export type ProgramDefinitions<Form = Program> = Readonly<Record<string, ProgramDefinition<Form>>>
 
 export interface Programs extends Disposable {
-  /** All outputs of one program, or those wanted. `feeds` may hold more than it reads. */
+  /** Runs a program and returns all its outputs, or those wanted. `feeds` may hold more than it reads. */
   run(name: string, feeds: Feeds, want?: readonly string[]): Promise<Feeds>
 }
 

@@ -95,7 +95,7 @@ function encoderOf(parts: CheckedFiles, expectIdOf: (token: string) => number, w
   }
 }
 
-/** Added tokens win over entries of the vocabulary. */
+/** Creates the tables; added tokens take precedence over entries of the vocabulary. */
 function createTables({ json, addedTokens }: CheckedFiles) {
   const ids = new Map(vocabularyEntries(json))
   const tokens: (string | undefined)[] = []
@@ -138,7 +138,7 @@ function skippedIds(
   return new Set([...marked, ...namedSpecial.map(idOf).filter((id) => id !== null)])
 }
 
-/** Larger than any published vocabulary; bounds the table that ids index. */
+/** Limit of the table that ids index; larger than any published vocabulary. */
 const maxVocabSize = 4_194_304
 
 /** Published ones are names of a few words; at every place of a text each may be looked for. */

@@ -23,7 +23,7 @@ export function samePeftFields(a: PeftFields, b: PeftFields): boolean {
   return keys.every((key) => key === ignoredKey || canonical(a[key]) === canonical(b[key]))
 }
 
-/** Equal text for equal values: lists as sorted sets, objects by sorted keys, absent as null. */
+/** Returns equal text for equal values: lists as sorted sets, objects by sorted keys, absent as null. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${[...new Set(value.map(canonical))].sort().join()}]`
   if (!isJsonObject(value)) return JSON.stringify(value ?? null)

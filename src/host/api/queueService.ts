@@ -67,7 +67,7 @@ export const queueService = (host: Host): Handlers<typeof queueApi> => {
   }
 }
 
-/** Takes a run out of the queue: it is again what its folder says. Whether it was in there. */
+/** Takes a run out of the queue: its status is again what its folder says. Returns true if it was queued. */
 export function leaveQueue({ store, dataDirectory }: Host, runId: string): boolean {
   if (!store.queue.remove(runId)) return false
   const { status, directory } = store.runs.get(runId)

@@ -25,7 +25,7 @@ export interface BenchRequest {
   readonly precisions: readonly RolloutPrecision[]
   /** Precision in which the base is held; decoding reads a rounded base too, whatever `precisions` say. */
   readonly base: HeldPrecision
-  /** Measured steps of each part, after one that is not counted. */
+  /** Number of measured steps of each part, after one that is not counted. */
   readonly steps: number
   readonly lengths: BenchLengths
   readonly activations: 'auto' | 'recompute' | 'save'

@@ -20,7 +20,10 @@ export interface TwoAnswers {
   readonly marks: readonly [string, string]
 }
 
-/** Two columns of answers whose names differ in a mark alone; null where there are none, or more than two of a kind. */
+/**
+ * Finds two columns of answers whose names differ in a mark alone; null where there are none, or more than two of a
+ * kind.
+ */
 export function twoAnswers(columns: Columns): TwoAnswers | null {
   const groups = new Map<string, Map<string, string>>()
   for (const column of columns.kinds.keys()) {

@@ -17,7 +17,7 @@ const judge = z.union([
 
 export type Judge = z.output<typeof judge>
 
-/** Two columns with an answer each become `chosen` and `rejected`. */
+/** Turns two columns with an answer each into `chosen` and `rejected`. */
 export const compareStep = z.strictObject({ kind: z.literal('compare'), answers: two, by: judge })
 
 /** The best and the worst answer of a list become `chosen` and `rejected`. */

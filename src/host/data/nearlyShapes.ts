@@ -29,7 +29,7 @@ export const innerTexts = (columns: Columns, used: readonly string[]): string[] 
         ]
   })
 
-/** Two answers, or a list of several, without anything that clearly says which is better. */
+/** Describes two answers, or a list of several, without anything that clearly says which is better. */
 function nearlyPairs(columns: Columns, used: readonly string[]): string[] {
   const [first, second] = twoAnswers(columns)?.columns ?? []
   if (first !== undefined && second !== undefined && !used.includes(first))

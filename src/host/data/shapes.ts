@@ -41,7 +41,7 @@ export interface DetectedShape {
 /** Kinds that nearly every other data set could be read as, too. */
 const aside: readonly ShapeId[] = ['text', 'prompt-answer', 'prompt-only']
 
-/** Judged by the rows given: the first hundred or so are enough. */
+/** Detects the shape from the rows given: the first hundred or so are enough. */
 export function detectShape(rows: readonly DataRow[]): DetectedShape {
   const columns = new Columns(rows)
   const found = rules.flatMap(({ id, title, detect }) => {

@@ -62,7 +62,7 @@ export function readCudaManifest(): CudaManifest | null {
 /** Errors: whatever is wrong with a list that this program or its owner made. */
 export const parseCudaManifest = (text: string): CudaManifest => cudaManifest.parse(JSON.parse(text))
 
-/** Two lists have the same id only where they install the same. */
+/** Id of a list: two lists have the same one only where they install the same. */
 export const manifestId = (manifest: CudaManifest): string =>
   createHash('sha256').update(JSON.stringify(manifest)).digest('hex').slice(0, 16)
 

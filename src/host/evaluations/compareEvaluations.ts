@@ -1,4 +1,4 @@
-/** Two evaluations beside each other: whether B is better than A, or what keeps that from being told. */
+/** Compares two evaluations: says if B is better than A, or what keeps that from being told. */
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Comparison, EvaluatedPrompt, EvaluationEntry } from '#shared/api/evaluations.ts'

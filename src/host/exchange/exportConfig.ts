@@ -131,7 +131,7 @@ function lost(row: SettingRow, value: unknown, config: RunConfig, tool: ProjectT
 
 const isOff = (value: unknown): boolean => value === 0 || value === false || value === null
 
-/** Larger numbers of sequences at once would seldom fit beside a model worth handing over. */
+/** Largest number of sequences at once that is tried: larger ones would seldom fit beside a model worth exporting. */
 const maxPerDevice = 16
 
 function quantitiesOf(run: RunConfig, { rows, contextLength, modules }: RunSize): Quantities {

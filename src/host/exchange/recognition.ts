@@ -72,7 +72,7 @@ export function recognisedTool({ program }: SettingsSource, names: readonly stri
   )
 }
 
-/** Fewer names may be a person’s own. */
+/** Least number of names: fewer may be a person’s own. */
 const fewest = 4
 
 /**

@@ -72,7 +72,7 @@ function relativeError([ours, theirs]: readonly [Pieces, Pieces], delta: WeightD
   return error === 0 ? 0 : Math.sqrt(error / size)
 }
 
-/** Two rows of pieces in pieces of the same lengths. */
+/** Yields two rows of pieces in pieces of the same lengths. */
 function* inStep(ours: Pieces, theirs: Pieces): Generator<readonly [Float32Array, Float32Array]> {
   let [left, right] = [next(ours), next(theirs)]
   while (left.length > 0 && right.length > 0) {

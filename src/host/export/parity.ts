@@ -149,7 +149,7 @@ const [longestPrompt, longestContinuation] = [24, 16]
 export interface ParityPrompts {
   /** null: the model has no tokenizer, so the ids are random ones of a fixed seed. */
   readonly texts: readonly string[] | null
-  /** Two ids at least each. */
+  /** Sequences of ids, at least two each. */
   readonly ids: readonly Int32Array[]
   /** Tokens to generate after each. */
   readonly continuation: number

@@ -35,7 +35,7 @@ const maxNameLength = 1_024
 const maxRank = 32
 const metadataKey = '__metadata__'
 
-/** Thrown by the parser with a reason; the reader adds the file's name. */
+/** Error of the parser with a reason; the reader adds the file's name. */
 export class SafetensorsFormatError extends Error {}
 
 /** `begin` and `end` in bytes from the start of the data, which follows the header. */

@@ -12,7 +12,7 @@ export type JsonObject = { readonly [key: string]: unknown }
 
 const maxDepth = 64
 
-/** Thrown by the parser, caught by the readers, who know the file's name. */
+/** Error of the parser, caught by the readers, who know the file's name. */
 export class JsonSyntaxError extends Error {}
 
 interface Opened {

@@ -283,7 +283,7 @@ function locate(
 const isRead = (type: string): type is 'F32' | 'F16' | 'BF16' | QuantizedDtype =>
   type === 'F32' || type === 'F16' || type === 'BF16' || isQuantized(type)
 
-/** Thrown with a reason; `openGguf` adds the file's name. */
+/** Error with a reason; `openGguf` adds the file's name. */
 class GgufFormatError extends Error {}
 
 const windowBytes = 1 << 16

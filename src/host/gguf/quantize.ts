@@ -133,7 +133,10 @@ function chooseLevels(
   }
 }
 
-/** Least squares of x ≈ scale·level + offset with offset ≤ 0 for the levels of `tried`; null: they do not say. */
+/**
+ * Fits x ≈ scale·level + offset with offset ≤ 0 by least squares for the levels of `tried`; null where they do not
+ * determine it.
+ */
 function fitOf(
   values: Float32Array,
   from: number,
@@ -190,7 +193,9 @@ function fitSubBlock(values: Float32Array, from: number, place: number): Fit {
   return { scale, minimum: -offset }
 }
 
-/** Whole numbers from 0 to 63 for scales or minima, and the f32 number that all of them are multiples of. */
+/**
+ * Rounds scales or minima to whole numbers from 0 to 63, and returns the f32 number that all of them are multiples of.
+ */
 function sixBits(numbers: Float32Array): { readonly units: readonly number[]; readonly unit: number } {
   const largest = numbers.reduce((most, number) => Math.max(most, number), 0)
   const inverse = largest > 0 ? f(63 / largest) : 0

@@ -28,11 +28,11 @@ export interface CalibrationReport {
   readonly processor: { readonly threads: number; readonly cores: number }
   /** Largest of the process, from its first moment on. */
   readonly memory: {
-    /** Allocated: what no other program can have meanwhile. */
+    /** Allocated bytes, which no other program can have at the same time. */
     readonly anonymousBytes: number
     /** Total including the mapped pages of weight files. */
     readonly totalBytes: number
-    /** Allocated by a whole step, in which more and longer rows are generated together. */
+    /** Bytes that a whole step allocates, in which more and longer rows are generated together. */
     readonly expectedBytes: number
   }
   /** Stages in the order of the run; a single one where the run has none. */

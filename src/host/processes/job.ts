@@ -24,7 +24,7 @@ export interface Job<Name extends string, Input, Item, Order = never> {
   readonly outlivesHost?: true
   /** Resident bytes above which the process is killed. */
   readonly maxBytes?: number
-  /** Never set: carries the types. */
+  /** Carrier of the types; never set. */
   readonly types?: readonly [input: Input, item: Item, order: Order]
 }
 
@@ -52,7 +52,7 @@ export interface Tools<Item, Order = never> {
 export type Perform<Input, Item, Order> = (input: Input, tools: Tools<Item, Order>) => Promise<void>
 
 export interface JobOptions {
-  /** Added to the variables of this process. */
+  /** Variables added to those of this process. */
   readonly environment?: WorkerEnvironment
   /** File that the process itself appends stdout and stderr to; absent: those of this process. */
   readonly logFile?: string

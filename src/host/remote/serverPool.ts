@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { AppError } from '#shared/errors.ts'
 import type { RolloutServer } from './rolloutServer.ts'
 
-/** Something that one of the servers is asked for. */
+/** Job that one of the servers is asked to do. */
 export interface Job<T> {
   /** Jobs of a group go to the same server. */
   readonly group: number

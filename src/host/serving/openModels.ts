@@ -8,7 +8,7 @@ import { ServedModel, servingJob, type ServingSetup } from './servedProcess.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
 
 export interface OpenModelsOptions {
-  /** Absent: starts child processes of Node. */
+  /** Starts processes; child processes of Node if absent. */
   readonly startJob?: StartJob | undefined
   readonly environment: () => WorkerEnvironment
   /** Encodes long prompts. */

@@ -76,7 +76,7 @@ export class DataSetsTable {
     return this.#db.run('UPDATE data_sets SET name = ? WHERE id = ?', name, id).changes > 0
   }
 
-  /** Forgets the data set and its versions; the files stay. Whether it was there. */
+  /** Removes the data set and its versions; the files stay. Returns false where it was not there. */
   remove(id: string): boolean {
     return this.#db.run('DELETE FROM data_sets WHERE id = ?', id).changes > 0
   }

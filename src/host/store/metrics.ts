@@ -7,7 +7,7 @@ import { fold, levelFor, single, widthOf, type Bucket } from './pyramid.ts'
 export interface SeriesRequest {
   readonly runIds: readonly string[]
   readonly metric: string
-  /** Inclusive; all there is by default. */
+  /** First step, inclusive; the first there is by default. */
   readonly fromStep?: number | undefined
   readonly toStep?: number | undefined
   /** Points per run, at most. */

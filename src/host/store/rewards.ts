@@ -73,7 +73,7 @@ export class RewardsTable {
     return this.#db.run('UPDATE rewards SET name = ? WHERE id = ?', name, id).changes > 0
   }
 
-  /** Removes every version and test case too. Whether it was there. */
+  /** Removes every version and test case too. Returns false where it was not there. */
   remove(id: string): boolean {
     return this.#db.run('DELETE FROM rewards WHERE id = ?', id).changes > 0
   }

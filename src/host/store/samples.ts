@@ -28,7 +28,7 @@ export interface SampleRecord {
 export interface SampleFilter {
   readonly runId: string
   readonly step?: number | undefined
-  /** Inclusive. */
+  /** First step, inclusive. */
   readonly fromStep?: number | undefined
   readonly toStep?: number | undefined
   readonly source?: SamplesEvent['source'] | undefined

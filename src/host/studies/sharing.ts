@@ -10,7 +10,7 @@ import { sizeWords } from '#host/jobs/calibration.ts'
 
 /** Memory and time of a trial, as a calibration measured them. */
 export interface TrialNeeds {
-  /** Allocated by its process. */
+  /** Bytes allocated by its process. */
   readonly ownBytes: number
   /** Mapped from the files of weights and programs: once, for all processes. */
   readonly baseBytes: number

@@ -166,7 +166,7 @@ class EngineTraining {
     return this.#state.step >= Math.min(stage.lastStep, until)
   }
 
-  /** Somebody wants it to end or to wait. */
+  /** True if somebody wants it to end or to wait. */
   get #isHeld(): boolean {
     const { signal, pause } = this.#run.control
     return signal.aborted || pause.isWanted
@@ -366,7 +366,7 @@ async function* withMetrics(
     yield event.type === 'evaluation' ? { ...event, metrics: { ...event.metrics, ...added } } : event
 }
 
-/** Above this, in nats per token, the two do not compute the same model. */
+/** Difference, in nats per token, above which the two do not compute the same model. */
 const mismatchLimit = 0.1
 
 const mismatchWords = (difference: Difference | null, title: string): string | null =>

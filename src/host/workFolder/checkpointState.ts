@@ -26,7 +26,7 @@ const oldestVersion = 2
 const stateName = 'state.json'
 const maxStateBytes = 4 * 1024 * 1024
 
-/** Inside the folder: a name must not lead out of it. */
+/** Name of a file inside the folder: it must not lead out of it. */
 const fileName = z.string().regex(/^(?!.*\.\.)\w[\w./-]*$/)
 const filesSchema = z.record(fileName, z.strictObject({ bytes: count, sha256: z.string() }))
 

@@ -49,7 +49,7 @@ export function parseMath(text: string, letters: 'units' | 'variables' = 'units'
 
 class Parser extends TokenReader {
   #depth = 0
-  /** Inside |…| a bar closes. */
+  /** Open bars: inside |…| the next bar closes. */
   #bars: string[] = []
   whole(): ParsedMath {
     const tree = this.#lists()

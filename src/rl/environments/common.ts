@@ -52,7 +52,9 @@ export function expectedText(row: Readonly<Record<string, unknown>>, column: str
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
 }
 
-/** Equal spellings of a text: Unicode composed, runs of white space as one space, case folded if asked. */
+/**
+ * Returns the same text for equal spellings: Unicode composed, runs of white space as one space, case folded if asked.
+ */
 export function normalized(text: string, ignoreCase: boolean): string {
   const tidy = text.normalize('NFC').trim().replaceAll(/\s+/g, ' ')
   return ignoreCase ? tidy.toLowerCase() : tidy

@@ -65,7 +65,7 @@ export interface Reward {
   readonly logged?: Readonly<Record<string, unknown>>
   /** Numbers logged by the functions; absent if there are none. */
   readonly metrics?: Readonly<Record<string, number>>
-  /** Absent if the whole reward counts for the last turn. */
+  /** Rewards of single tokens and turns; absent if the whole reward counts for the last turn. */
   readonly placed?: PlacedReward
 }
 

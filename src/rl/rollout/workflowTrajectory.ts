@@ -33,7 +33,7 @@ export interface EndedEpisode {
   readonly prompts: readonly Pick<Prompt, 'text' | 'ids'>[]
   /** Answers of the environment after turns; none without a critic. */
   readonly continuations: readonly Continuation[]
-  /** Logged by the episode itself. */
+  /** Values logged by the episode itself. */
   readonly columns: Readonly<Record<string, unknown>>
   readonly metrics: Readonly<Record<string, number>>
   readonly requests: number

@@ -13,7 +13,7 @@ import { haltonPoint } from './ranges.ts'
 export interface Observation {
   /** [settings] on the unit interval. */
   readonly point: readonly number[]
-  /** Less is better; Infinity: under way, or ended early. */
+  /** Loss; less is better; Infinity: under way, or ended early. */
   readonly loss: number
 }
 

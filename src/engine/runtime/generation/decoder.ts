@@ -171,7 +171,7 @@ export interface PassResult extends NewSlots {
   readonly scores: Float32Array
 }
 
-/** Up to T tokens of each row in one run; letters as in `DecodePass`. */
+/** Run of up to T tokens for each row; letters as in `DecodePass`. */
 export interface LoopPass {
   readonly rows: number
   /** [B] each row's latest id and its place in the sequence. */

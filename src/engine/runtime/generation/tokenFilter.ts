@@ -88,7 +88,7 @@ export class TokenFilter {
   }
 }
 
-/** Leaves the exponent and 3 mantissa bits of the upper half of an f64: eight classes per power of two. */
+/** Shift that leaves the exponent and 3 mantissa bits of the upper half of an f64: eight classes per power of two. */
 const CLASS_SHIFT = 17
 const CLASSES = 1 << (32 - 1 - CLASS_SHIFT)
 
@@ -98,7 +98,10 @@ const CLASSES = 1 << (32 - 1 - CLASS_SHIFT)
  */
 class WeightClasses {
   readonly #weights: Float64Array
-  /** Every second number is the upper half of a weight (all processors that ONNX Runtime knows are little-endian). */
+  /**
+   * Halves of the weights; every second number is the upper half (all processors that ONNX Runtime knows are
+   * little-endian).
+   */
   readonly #halves: Uint32Array
   readonly #mass = new Float64Array(CLASSES)
 

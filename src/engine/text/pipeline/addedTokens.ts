@@ -4,7 +4,7 @@ export interface AddedToken {
   readonly id: number
   readonly content: string
   readonly special: boolean
-  /** Found only where no letter or digit touches it. */
+  /** True if the token is found only where no letter or digit touches it. */
   readonly single_word?: unknown
   /** Takes the white space before it along. */
   readonly lstrip?: unknown

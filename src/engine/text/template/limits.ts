@@ -78,7 +78,7 @@ export function boundedText(text: string, times = 1): string {
   return text
 }
 
-/** Measured before they are joined: the sum of many long texts may not fit into memory. */
+/** Joins texts, measured first: the sum of many long texts may not fit into memory. */
 export function joinedText(parts: readonly string[], separator: string): string {
   let length = separator.length * Math.max(0, parts.length - 1)
   for (const part of parts) length += part.length

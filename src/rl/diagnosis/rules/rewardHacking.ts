@@ -40,7 +40,7 @@ interface Term {
   readonly reward: RewardFact
   readonly start: readonly Measured[]
   readonly end: readonly Measured[]
-  /** Weighted. */
+  /** Weighted rise of the reward. */
   readonly rise: number
 }
 

@@ -123,7 +123,7 @@ const serverSettings = {
   sglang: 'started without SGLANG_RETURN_ORIGINAL_LOGPROB',
 } as const
 
-/** Two programs that hold the weights each in its own way. */
+/** Explains a gap to a server: two programs hold the weights, each in its own way. */
 function ofServer(
   seen: Finding['evidence'][number],
   gap: number,

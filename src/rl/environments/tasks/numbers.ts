@@ -13,7 +13,7 @@ const operations: Readonly<Record<string, Operation>> = {
   '*': { apply: (a, b) => a * b },
 }
 
-/** Two whole numbers and an operation. Columns `a`, `b` and `operation` of a row are taken instead. */
+/** Task with two whole numbers and an operation. Columns `a`, `b` and `operation` of a row are taken instead. */
 export const arithmetic = defineTask({
   id: 'arithmetic',
   description: 'Sums, differences or products of two whole numbers: 1 for the right number, else 0.',
