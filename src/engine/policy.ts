@@ -10,7 +10,7 @@ import type { RandomStream } from '#shared/random.ts'
 /** The adapters that share one frozen base. */
 export type AdapterRole = 'actor' | 'reference' | 'critic'
 
-/** Which weights answer: the frozen base alone, or the base with one of the adapters. */
+/** Weights that answer: the frozen base alone, or the base with one of the adapters. */
 export type PolicyRole = 'base' | AdapterRole
 
 /** A row to score or learn from. */
@@ -22,8 +22,8 @@ export interface TokenSequence {
 }
 
 /**
- * What the heads say of one sequence; every array is [L−1], natural log, nats. A score by the critic has values alone:
- * its log-probabilities and entropies are 0, the product with the vocabulary is not computed.
+ * Outputs of the heads for one sequence; every array is [L−1], natural log, nats. A score by the critic has values
+ * alone: its log-probabilities and entropies are 0, because the product with the vocabulary is not computed.
  */
 export interface Heads {
   /** log-probability of ids[t+1] under softmax(logits / temperature). */
@@ -75,7 +75,7 @@ export interface SamplingOptions {
   readonly stopIds: readonly number[]
   /** Generation ends when the decoded completion contains any of these. */
   readonly stopStrings: readonly string[]
-  /** So many of the most probable ids are reported beside each chosen one; 0 if absent. */
+  /** Number of most probable ids reported beside each chosen one; 0 if absent. */
   readonly topLogprobs?: number
 }
 
@@ -84,9 +84,9 @@ export interface GenerationRequest {
   readonly promptIds: Int32Array
   /** One stream per sample; token i of the completion uses position i. */
   readonly streams: readonly RandomStream[]
-  /** How its completions are sampled; absent: as the options say. */
+  /** Sampling of its completions; that of the options if absent. */
   readonly sampling?: SamplingOptions
-  /** Once it aborts, completions of the request that are not finished are dropped: their rows are free after the next pass. */
+  /** Aborts the request: completions that are not finished are dropped, and their rows are free after the next pass. */
   readonly signal?: AbortSignal
 }
 
@@ -123,12 +123,12 @@ export interface GenerateOptions<Role = PolicyRole> {
   readonly sampling: SamplingOptions
   /** Needed for stop strings: text of the generated ids. */
   readonly decode?: (ids: readonly number[]) => string
-  /** Told of every chosen id as soon as it is known. */
+  /** Called with every chosen id as soon as it is known. */
   readonly onToken?: (token: ChosenToken) => void
   readonly signal?: AbortSignal
   /**
-   * Asked between passes for requests that join the others, which are counted on behind those before; null: no more will
-   * come. `isIdle`: nothing is left to generate, so that an answer without requests would be for nothing.
+   * Called between passes for requests that join the others and are numbered after them; null means that no more will
+   * come. `isIdle`: nothing is left to generate, so an answer without requests would achieve nothing.
    */
   readonly later?: (isIdle: boolean) => Promise<readonly GenerationRequest[] | null>
 }
@@ -149,7 +149,7 @@ export interface UpdateResult {
 
 /** A policy with its parameters as they were, which generates while they change; it acts as the actor or the base. */
 export interface PolicySnapshot extends Disposable {
-  /** As the policy's; a log-probability that is missing is NaN. */
+  /** Generates like the policy; a log-probability that is missing is NaN. */
   generate(requests: readonly GenerationRequest[], options: GenerateOptions): AsyncGenerator<Completion>
 }
 
@@ -167,7 +167,10 @@ export interface Policy {
   /** Yields completions as they finish, in any order. Continuous batching: finished rows leave, waiting ones enter. */
   generate(requests: readonly GenerationRequest[], options: GenerateOptions): AsyncGenerator<Completion>
 
-  /** With the parameters of now; they must not change before it resolves. Absent: it cannot generate while it learns. */
+  /**
+   * Returns a snapshot of the current parameters, which must not change before it resolves. Absent: the policy cannot
+   * generate while it learns.
+   */
   snapshot?(): Promise<PolicySnapshot>
 
   /** Heads of every sequence, in order. No gradient. */
@@ -190,10 +193,13 @@ export interface Policy {
   /** Notes for the run's log since the last call, such as that a device ran out of memory. */
   takeNotes?(): readonly string[]
 
-  /** Of what was accumulated since the last update; not finite where a gradient is not. */
+  /** Returns the norms of the gradients accumulated since the last update; not finite where a gradient is not. */
   gradientNorms(): Promise<GradientNorms>
 
-  /** Clips each group, takes one AdamW step with what was accumulated, clears it. The gradients must be finite. */
+  /**
+   * Clips each group, takes one AdamW step with the accumulated gradients, and clears them. The gradients must be
+   * finite.
+   */
   update(options: UpdateOptions): Promise<UpdateResult>
 
   /** Forgets accumulated gradients. */

@@ -20,9 +20,9 @@ export function commonPrefix(a: TokenSequence, b: TokenSequence): number {
 
 /** The rows that each sequence's used tokens stand in when every distinct prefix has one row. */
 export interface PrefixTree {
-  /** Rows in all. */
+  /** Number of rows in all. */
   readonly tokens: number
-  /** Of each sequence, [its used length]. */
+  /** Row of each used token, one array per sequence. */
   readonly paths: readonly Int32Array[]
   /** Position from which on a sequence has rows that none before it has. */
   readonly own: Int32Array

@@ -18,7 +18,7 @@ export function physicalCores(): number {
   return Math.max(1, process.arch === 'x64' ? Math.floor(usable / 2) : usable)
 }
 
-/** What the processor can do, in Linux's words; empty where the system does not tell. */
+/** Returns the processor's feature flags, as Linux names them; empty where the system does not tell. */
 export function processorFeatures(): ReadonlySet<string> {
   try {
     const flags = /^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1] ?? ''

@@ -46,7 +46,7 @@ import { openStore, openStoreCopy, type Store } from './store/store.ts'
 import { Studies } from './studies/studies.ts'
 
 const lookEveryMs = 1000
-/** A host that answers others reads a long history so long at a time, and answers in between. */
+/** Time for which a host that answers others reads a long history at once; it answers in between. */
 const sliceMs = 100
 const pauseMs = 10
 
@@ -54,18 +54,18 @@ export interface HostOptions {
   readonly dataDirectory: string
   /** Starts the processes of jobs; absent: child processes of Node. */
   readonly startJob?: StartJob
-  /** Whether this host starts the runs that wait in the queue; one that lives for a single command does not. */
+  /** True if this host starts the runs that wait in the queue; a host that lives for a single command does not. */
   readonly servesQueue: boolean
-  /** Told of faults of ours in what nobody waits for; standard error where it is not said. */
+  /** Called with internal errors in work that nobody waits for; they go to standard error if absent. */
   readonly onFault?: OnFault
 }
 
 interface OpenDirectory extends Pick<Host, 'cleared' | 'store'> {
-  /** Whether nothing can be written there, so that the history is read from a copy. */
+  /** True if nothing can be written there, so that the history is read from a copy. */
   readonly isReadOnly: boolean
 }
 
-/** A host that starts no runs by itself can show what lies where it may not write. */
+/** Opens a directory. A host that starts no runs itself can show one in which it may not write. */
 function openDirectory(dataDirectory: string, servesQueue: boolean): OpenDirectory {
   makeFolder(dataDirectory)
   if (!servesQueue && !isWritable(dataDirectory)) {
@@ -88,7 +88,10 @@ function isWritable(dataDirectory: string): boolean {
   }
 }
 
-/** Opens the history and looks what happened meanwhile. Errors: those of opening the store; AppError 'file/unwritable'. */
+/**
+ * Opens the history and takes in what happened meanwhile. Errors: those of opening the store; AppError
+ * 'file/unwritable'.
+ */
 export function createHost({
   dataDirectory,
   startJob = jobStarter(),
@@ -148,13 +151,13 @@ function answeringWith(
   return { models, serving, chats: new Chats({ ...work, models }) }
 }
 
-/** What starts processes ends first. */
+/** Ends all work; the parts that start processes end first. */
 async function endWork(starting: readonly AsyncDisposable[], supervisor: Supervisor): Promise<void> {
   await Promise.all(starting.map((part) => part[Symbol.asyncDispose]()))
   await supervisor.close()
 }
 
-/** By hosts that were killed. */
+/** Finishes the work of hosts that were killed. */
 function finishWhatWasLeft(
   left: LeftRuns,
   parts: Pick<Host, 'dataDirectory' | 'store' | 'history' | 'evaluations' | 'studies'>,
@@ -171,7 +174,7 @@ interface Parts extends Pick<Host, 'supervisor' | 'history' | 'queue' | 'notifie
   readonly left: LeftRuns
 }
 
-/** What follows when a training process says something. `parts`: asked only then, when all are there. */
+/** Builds the reactions to messages of a training process. `parts` is called only then, when all parts exist. */
 function reactions(
   parts: () => Parts,
   onFault: OnFault,
@@ -201,13 +204,13 @@ function reactions(
   }
 }
 
-/** The copy of a history has what was new; whatever else was changed there would be lost. */
+/** Makes a read-only history refuse changes: the copy has everything new, and other changes would be lost. */
 function keepUnchanged(store: Store): Disposable {
   store.refuseChanges()
   return { [Symbol.dispose]: () => undefined }
 }
 
-/** Other processes make, train and leave runs too. Looking works on every file system, unlike notifications. */
+/** Looks for changes by other processes, which make, train and leave runs too; works on every file system, unlike notifications. */
 function lookRegularly(
   parts: () => Parts,
   { servesQueue, onFault }: { readonly servesQueue: boolean; readonly onFault: OnFault },
@@ -233,7 +236,7 @@ function lookRegularly(
   return { [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
-/** Kept for the next host: a failure that nobody has looked at is not over because the program was closed. */
+/** Setting kept for the next host: a failure that nobody has looked at is not over because the program was closed. */
 const haltKey = 'host.queueHaltedBy'
 
 function lastingHalt(store: Store, history: RunHistory): Pick<RunQueueOptions, 'haltedBy' | 'onHalted'> {

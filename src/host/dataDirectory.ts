@@ -3,7 +3,10 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readFileSync } from 'node:fs'
 
-/** Where runs, models and caches are kept: the given directory, else TURNWISE_HOME, else the system's usual place. */
+/**
+ * Returns the folder of runs, models and caches: the given directory, else TURNWISE_HOME, else the system's usual
+ * place.
+ */
 export function resolveDataDirectory(given: string | undefined): string {
   return path.resolve(given ?? (process.env['TURNWISE_HOME'] || defaultDirectory()))
 }
@@ -20,7 +23,6 @@ function defaultDirectory(): string {
   }
 }
 
-/** Folders of the data directory. */
 export const dataFolders = (dataDirectory: string) => ({
   runs: path.join(dataDirectory, 'runs'),
   models: path.join(dataDirectory, 'models'),
@@ -32,9 +34,9 @@ export const dataFolders = (dataDirectory: string) => ({
   datasets: path.join(dataDirectory, 'datasets'),
   /** Reward code that was saved, a folder per reward. */
   rewards: path.join(dataDirectory, 'rewards'),
-  /** What evaluations answered and earned, a folder each. */
+  /** Answers and rewards of evaluations, a folder each. */
   evaluations: path.join(dataDirectory, 'evaluations'),
-  /** What teachers answered, a folder for each teacher and how it samples. */
+  /** Answers of teachers, a folder for each teacher and way of sampling. */
   answers: path.join(dataDirectory, 'answers'),
   /** Populations, sweeps and runs over seeds, a folder each; their runs are among the others. */
   studies: path.join(dataDirectory, 'studies'),
@@ -48,7 +50,7 @@ export const dataFolders = (dataDirectory: string) => ({
   libraries: path.join(dataDirectory, 'libraries'),
 })
 
-/** What comes with the program: the starter model, the demo. */
+/** Files that come with the program: the starter model, the demo. */
 export const resourcesDirectory = fileURLToPath(new URL('../../resources', import.meta.url))
 
 interface PackageManifest {
@@ -63,7 +65,7 @@ function packageManifest(): PackageManifest {
 
 export const appVersion = (): string => packageManifest().version
 
-/** Of the programs that runs, history and user code depend on. */
+/** Versions of the programs that runs, history and user code depend on. */
 export function runtimeVersions(): Record<string, string> {
   const { dependencies } = packageManifest()
   const named = ['onnxruntime-node', 'better-sqlite3', 'quickjs-emscripten-core']

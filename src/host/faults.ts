@@ -1,4 +1,4 @@
-/** Faults in work that nobody waits for, such as timers and watchers: each is reported, and the next call is made as usual. */
+/** Reports faults in work that nobody waits for, such as timers and watchers; the next call is made as usual. */
 
 export type OnFault = (name: string, error: unknown) => void
 

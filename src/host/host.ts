@@ -1,4 +1,4 @@
-/** What a host is made of; `createHost.ts` makes one. */
+/** Parts of a host; `createHost.ts` makes one. */
 import type { Chats } from '#host/chat/chats.ts'
 import type { ConnectionWatch } from './outboundConnections.ts'
 import type { Evaluations } from '#host/evaluations/evaluations.ts'
@@ -21,18 +21,17 @@ export interface Host extends ObservedStorage, Asking, AsyncDisposable {
   readonly evaluations: Evaluations
   /** Populations, sweeps and runs over seeds. */
   readonly studies: Studies
-  /** Kept open for conversations and for other programs. */
+  /** Models kept open for conversations and for other programs. */
   readonly models: OpenModels
   /** Conversations with models. */
   readonly chats: Chats
   /** The model that other programs use. */
   readonly serving: Serving
-  /** What its processes connect to. */
   readonly connections: ConnectionWatch
   /** Asks a process of its own what a model's tokenizer and chat template make of texts. */
   readonly askText: AskText
-  /** What checks of settings expected of their runs. */
+  /** Expectations for runs from checks of their settings. */
   readonly trials: Trials
-  /** What killed processes had left in the data directory and this host removed when it started. */
+  /** Leftovers of killed processes that this host removed from the data directory when it started. */
   readonly cleared: Cleared
 }

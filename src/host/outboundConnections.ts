@@ -1,13 +1,13 @@
 /**
- * Connections of this host and every process it started to other machines, read from the system's socket table, so that
- * those of libraries are seen too. Linux only; a socket that exists only between two polls can be missed, and so can a
- * UDP socket that was never connected.
+ * Watches the connections of this host and every process it started to other machines, read from the system's socket
+ * table, so that those of libraries are seen too. Linux only; a socket that exists only between two polls can be
+ * missed, and so can a UDP socket that was never connected.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 export interface Connection {
   readonly protocol: 'tcp' | 'udp'
-  /** As it is written: 203.0.113.5 or 2001:db8::5. */
+  /** Address as it is usually written: 203.0.113.5 or 2001:db8::5. */
   readonly address: string
   readonly port: number
   readonly pid: number
@@ -39,7 +39,6 @@ export class ConnectionWatch implements Disposable {
     this.#timer = this.isWatching ? setInterval(() => this.look(), lookEveryMs).unref() : null
   }
 
-  /** How many there were. */
   get count(): number {
     return this.#count
   }
@@ -73,7 +72,7 @@ interface Socket extends Pick<Connection, 'protocol' | 'address' | 'port'> {
   readonly inode: string
 }
 
-/** Those whose other end is not this machine. */
+/** Lists the open sockets whose other end is not this machine. */
 const openSockets = (): Socket[] =>
   tables.flatMap(([protocol, file]) =>
     linesOf(file)
@@ -110,8 +109,8 @@ function addressText(bytes: Buffer): string {
 }
 
 /**
- * This process and its descendants in the same session: a browser that was opened for a person is in one of its own, and
- * what it does is not ours.
+ * Returns this process and its descendants in the same session: a browser that was opened for a person is in a session
+ * of its own, and what it does is not ours.
  */
 function ownProcesses(): number[] {
   const processes = entriesOf('/proc')
@@ -131,7 +130,7 @@ function processFacts(name: string): { pid: number; ppid: number; session: numbe
   return session === undefined ? [] : [{ pid: Number(name), ppid: Number(ppid), session: Number(session) }]
 }
 
-/** Which process has which socket, by inode. */
+/** Returns the process that owns each socket, by inode. */
 function socketOwners(pids: readonly number[]): ReadonlyMap<string, number> {
   const owned = pids.flatMap((pid) =>
     entriesOf(`/proc/${pid}/fd`).flatMap((descriptor) => {

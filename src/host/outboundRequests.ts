@@ -1,5 +1,5 @@
 /**
- * Counts requests to other machines, of whatever process of this installation: each adds one byte to a file, which every
+ * Counts requests to other machines by all processes of this installation: each adds one byte to a file, which every
  * process can do at any time, and the size of the file is their number.
  */
 import { appendFileSync, statSync } from 'node:fs'
@@ -8,16 +8,16 @@ import { makeFolder } from '#host/files/atomic.ts'
 
 const counterFile = (dataDirectory: string): string => path.join(dataDirectory, 'outbound-requests')
 
-/** To be called before the request is made. */
+/** Counts a request; to be called before the request is made. */
 export function countOutboundRequest(dataDirectory: string): void {
   makeFolder(dataDirectory)
   appendFileSync(counterFile(dataDirectory), '.')
 }
 
-/** For processes that know one folder of the data directory alone. */
+/** Counts a request in processes that know only one folder of the data directory. */
 export const countBeside = (folder: string): void => countOutboundRequest(path.dirname(folder))
 
-/** Since this data directory was made. */
+/** Number of requests since this data directory was made. */
 export const outboundRequests = (dataDirectory: string): number =>
   statSync(counterFile(dataDirectory), { throwIfNoEntry: false })?.size ?? 0
 

@@ -20,7 +20,7 @@ export interface ServeOptions extends Omit<HostOptions, 'servesQueue' | 'onFault
   readonly port: number
   /** The built window; the one of this installation where it is not said. */
   readonly windowDirectory?: string
-  /** Told of faults of ours; the client hears only that there was one. */
+  /** Called with internal errors; the client hears only that there was one. */
   readonly onFault?: OnFault
 }
 
@@ -34,7 +34,10 @@ export interface ServedHost extends AsyncDisposable {
   readonly kill: () => void
 }
 
-/** Disposing stops every run after its step, with a checkpoint. Errors: those of createHost and startHttpServer. */
+/**
+ * Serves a host; disposing stops every run after its step, with a checkpoint. Errors: those of createHost and
+ * startHttpServer.
+ */
 export async function serveHost({
   port,
   onFault,

@@ -1,13 +1,13 @@
 /**
- * What ONNX Runtime's telemetry left on this machine before it was turned off: an identifier of the device and a queue of
- * reports in the person's cache folder, and files beside those of other programs in the temporary folder.
+ * Removes what ONNX Runtime's telemetry left on this machine before it was turned off: an identifier of the device and
+ * a queue of reports in the person's cache folder, and files beside those of other programs in the temporary folder.
  */
 import { lstatSync, readdirSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { writeError } from '#host/files/fileErrors.ts'
 
-/** Where the runtime keeps them, by the variables it goes by. */
+/** Folder in which the runtime keeps them, from the same environment variables. */
 function cacheFolder(): string {
   const base = process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache')
   return path.join(base, 'Microsoft', 'DeveloperTools', '.onnxruntime')
@@ -16,7 +16,7 @@ function cacheFolder(): string {
 /** One for each process that loaded the runtime. */
 const isReportLog = (name: string): boolean => /^mat-debug-\d+\.log$/.test(name)
 
-/** Paths of those that are there and belong to this person. */
+/** Lists the paths that exist and belong to this person. */
 export function telemetryFiles(): string[] {
   const logs = entriesOf(tmpdir()).filter((name) => isReportLog(name) || name === '.ses')
   const own = [

@@ -1,47 +1,46 @@
 /**
- * Reward functions: what they may look at, and what they may say. trajectoryRewards.ts makes rewards of it.
+ * Defines reward functions: what they may look at, and what they may return. trajectoryRewards.ts makes rewards of it.
  *
- * A function answers `null` where it does not apply. One number counts for the last turn; a function may instead say what each
- * token or each turn earned.
+ * A function answers `null` where it does not apply. One number counts for the last turn; a function may instead return
+ * what each token or each turn earned.
  */
 
-/** A token that the policy generated. */
 export interface GeneratedToken {
   readonly id: number
   /** Joined they are the text, special tokens included. */
   readonly text: string
-  /** As the sampler recorded it, nats; null where it recorded none. */
+  /** Log-probability as the sampler recorded it, nats; null where it recorded none. */
   readonly logprob: number | null
   /** Turn of the policy, from 0. */
   readonly turn: number
 }
 
-/** What a reward function may look at. `row` is the data set row of the prompt, every column of it. */
+/** Input of a reward function. `row` is the data set row of the prompt, every column of it. */
 export interface RewardInput {
   readonly prompt: string
   readonly completion: string
   readonly row: Readonly<Record<string, unknown>>
-  /** Step of the run the completion was generated in; 0 where there is none. */
+  /** Step of the run in which the completion was generated; 0 outside a run. */
   readonly step: number
-  /** Of all turns, in order. null: the text was not generated here; absent: nobody asked. */
+  /** Tokens of all turns, in order. null: the text was not generated here; absent: nobody asked. */
   readonly tokens?: readonly GeneratedToken[] | null
   /** Tokens of each turn of the policy; absent where the text was not generated here. */
   readonly turnLengths?: readonly number[]
 }
 
-/** What a function says about one completion: higher is better, `null` = does not apply; or why it can say nothing. */
+/** Answer of a function about one completion: higher is better, `null` = does not apply; or why it can say nothing. */
 export type RewardAnswer = Valued | RewardFault
 
 export interface Valued {
-  /** Where tokens or turns have rewards of their own, their sum. */
+  /** Reward; the sum where tokens or turns have rewards of their own. */
   readonly value: number | null
   /** One per generated token of all turns. */
   readonly perToken?: readonly number[] | undefined
-  /** One per turn of the policy. */
+  /** Rewards, one per turn of the policy. */
   readonly perTurn?: readonly number[] | undefined
-  /** What it logged to look at. */
+  /** Logged values to look at. */
   readonly columns?: Readonly<Record<string, unknown>>
-  /** What it logged to chart. */
+  /** Logged numbers to chart. */
   readonly metrics?: Readonly<Record<string, number>>
 }
 
@@ -58,7 +57,7 @@ export interface RewardFault {
 export interface RewardFunction {
   readonly id: string
   readonly description: string
-  /** Whether it wants `tokens`, which take time to prepare. */
+  /** True if it wants `tokens`, which take time to prepare. */
   readonly needsTokens?: boolean
   score(inputs: readonly RewardInput[]): readonly RewardAnswer[] | Promise<readonly RewardAnswer[]>
 }
@@ -92,7 +91,7 @@ export interface RewardSpec {
 /** Means, and the squares of a standard deviation, over a batch of such rewards are numbers still. */
 const largestReward = 1e100
 
-/** Why a reward cannot be learned from, as a sentence; null where it can. `weight`: what it counts with. */
+/** Reason why a reward cannot be learned from, as a sentence; null where it can. `weight`: factor of the reward. */
 export function rewardFault(value: number, weight = 1): string | null {
   if (!Number.isFinite(value)) {
     const got = typeof value === 'number' ? String(value) : typeof value

@@ -4429,7 +4429,7 @@ function superRefine(fn, params) {
 }
 number().min(0).max(1);
 string().min(1);
-/** What no other number is beyond, either way, where its setting does not say less. */
+/** Default bound on the magnitude of any other number. */
 var maxSetting = 1e6;
 function numberWithin({ minimum = -1e6, isPositive = false, maximum = maxSetting, integer }) {
 	const number$2 = integer === true ? int() : number();
@@ -4443,7 +4443,10 @@ var doubt = (setting, message) => ({
 });
 /** Keeps the settings' types while the file defines its function. */
 var defineReward = (reward) => reward;
-/** Only settings that `what` has, each of its default's type. Errors: AppError 'config/invalid'. */
+/**
+* Refuses settings that `what` does not have, and values of another type than the default. Errors: AppError
+* 'config/invalid'.
+*/
 function requireSettings(what, defaults, changed) {
 	for (const [name, value] of Object.entries(changed)) {
 		const expected = Object.hasOwn(defaults, name) ? typeof defaults[name] : null;
@@ -4459,7 +4462,9 @@ function expectedText(row, column) {
 	if (typeof value === "string") return value.trim();
 	return typeof value === "number" || typeof value === "boolean" ? String(value) : null;
 }
-/** Equal spellings of a text: Unicode composed, runs of white space as one space, case folded if asked. */
+/**
+* Returns the same text for equal spellings: Unicode composed, runs of white space as one space, case folded if asked.
+*/
 function normalized(text, ignoreCase) {
 	const tidy = text.normalize("NFC").trim().replaceAll(/\s+/g, " ");
 	return ignoreCase ? tidy.toLowerCase() : tidy;
@@ -4473,7 +4478,7 @@ var numbered = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/;
 var slashed = /^(\d{1,2})[/.](\d{1,2})[/.](\d{4})$/;
 var american = new RegExp(`^${weekday}${month}\\s+(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?$`, "i");
 var european = new RegExp(`^${weekday}(?:the\\s+)?(\\d{1,2})(?:st|nd|rd|th)?\\.?\\s+(?:of\\s+)?${month}(?:,?\\s+(\\d{4}))?$`, "i");
-/** null for what is none, or could be two. */
+/** Reads a date; null where there is none, or it could be two. */
 function readDate(text) {
 	const [, year, second, third] = numbered.exec(text) ?? [];
 	if (year !== void 0) return date(Number(second), Number(third), year);
@@ -4484,7 +4489,7 @@ function readDate(text) {
 	const [, first, called, when] = european.exec(text) ?? [];
 	return called === void 0 ? null : date(monthOf(called), Number(first), when);
 }
-/** Day and month cannot be told apart where both are at most 12 and differ. */
+/** Returns a date with slashes; null where day and month cannot be told apart: both are at most 12 and differ. */
 function slashedDate(first, second, year) {
 	if (first > 12 || first === second) return date(second, first, year);
 	return second > 12 ? date(first, second, year) : null;
@@ -4554,7 +4559,7 @@ var size = ({ above, below }) => ({
 var sum = (a, b) => fraction(a.above * b.below + b.above * a.below, a.below * b.below);
 var product = (a, b) => fraction(a.above * b.above, a.below * b.below);
 var quotient = (a, b) => fraction(a.above * b.below, a.below * b.above);
-/** Below, at or above 0 as `a` is less than, equal to or more than `b`. */
+/** Returns a number below, at or above 0 as `a` is less than, equal to or more than `b`. */
 function order(a, b) {
 	const difference = a.above * b.below - b.above * a.below;
 	return difference < 0n ? -1 : Number(difference > 0n);
@@ -4574,7 +4579,7 @@ function decimal(text) {
 	const unsigned = product(whole(BigInt(`${before}${after}`.replace("-", "") || "0")), powerOfTen(Number(exponent) - after.length));
 	return digits.startsWith("-") ? negated(unsigned) : unsigned;
 }
-/** The digits that recur are a fraction of 9, 99, … behind those that do not. */
+/** Returns the value of recurring digits: a fraction of 9, 99, … behind the digits that do not recur. */
 function recurring(text) {
 	const start = text.search(/\d\u0305/);
 	const [fixed, block] = [text.slice(0, start), text.slice(start).replaceAll("̅", "")];
@@ -4585,9 +4590,9 @@ function recurring(text) {
 /** Tolerances up to this one forgive rounding only. */
 var roundingOnly = 1e-6;
 /**
-* Whether two written numbers mean the same. Whole numbers and fractions do where they are equal. A decimal may differ by
-* `tolerance`, relative to the larger of the two; up to 10⁻⁶ this forgives rounding only: the difference must also be
-* less than one unit in the last place of the decimal with fewer of them.
+* Returns true if two written numbers mean the same. Whole numbers and fractions do where they are equal. A decimal may
+* differ by `tolerance`, relative to the larger of the two; up to 10⁻⁶ this forgives rounding only: the difference must
+* also be less than one unit in the last place of the decimal with fewer of them.
 */
 function isNear(a, b, tolerance) {
 	if (isSame(a.value, b.value)) return true;
@@ -4851,7 +4856,10 @@ var prefixed = /* @__PURE__ */ new Set([
 	"Hz",
 	"mol"
 ]);
-/** Of lengths and the like only what people write: ds would be two variables, Gg a typing error. */
+/**
+* Prefixes accepted for lengths and the like, only those that people write: ds would be two variables, Gg a typing
+* error.
+*/
 var smallOnly = {
 	m: /[kdcmμn]/,
 	g: /[kcmμn]/,
@@ -4898,7 +4906,7 @@ var ownUnit = (name) => ({
 	factor: whole(1n)
 });
 // src/rl/answers/units.ts
-/** Reads units: what is measured in different ones is not compared by its number alone. */
+/** Reads units: values in different units are not compared by their number alone. */
 /** LaTeX of units as plain text: \frac{\text{m}}{\text{s}^{2}} becomes m/s^2. */
 var plainUnits = [
 	[/\\(?:text|textrm|textbf|mathrm|mathbf|operatorname|mbox|rm)(?![a-zA-Z])\s*/g, " "],
@@ -4936,7 +4944,7 @@ function readUnit(words) {
 		rest: read.rest.trim()
 	};
 }
-/** The unit with what it is multiplied with or divided by; null where nothing follows. */
+/** Reads a further factor of the unit; null where nothing follows. */
 function furtherFactor({ unit, rest }) {
 	const divisor = divides.exec(rest)?.[0];
 	const joined = divisor ?? multiplies.exec(rest)?.[0];
@@ -5003,7 +5011,10 @@ function conversion(from, to) {
 }
 /** The words of a text without their plural. */
 var wordsOf$1 = (text) => [...text.toLowerCase().matchAll(/\p{L}{2,}/gu)].map(([word]) => word.replace(/s$/, ""));
-/** Tells whether the words behind two numbers name other things, as cups and teaspoons are, where one of them is no known unit. */
+/**
+* Returns true if the words behind two numbers name different things, as cups and teaspoons are, where one of them is
+* not a known unit.
+*/
 function isOtherThing(a, b) {
 	const [own, other] = [wordsOf$1(a), wordsOf$1(b)];
 	if (own.length === 0 || other.length === 0 || unitOf(a) !== null && unitOf(b) !== null) return false;
@@ -5057,7 +5068,7 @@ function multiplierOf(words) {
 	};
 }
 // src/rl/answers/literal.ts
-/** Whether `found` says what `expected` says. Lists keep their order but in braces. */
+/** Returns true if `found` says what `expected` says. Lists keep their order, except in braces. */
 function isSameLiteral(expected, found, tolerance) {
 	const [a, b] = withDecimals(expected, found);
 	if (a.kind === "number") return b.kind === "number" && isSameNumber$1(a, b, tolerance);
@@ -5066,7 +5077,7 @@ function isSameLiteral(expected, found, tolerance) {
 	if (a.kind === "time") return b.kind === "time" && isSameTime(a, b);
 	return b.kind === "date" && isSameDate(a, b);
 }
-/** 3,5 is 3.5 beside a number that is not whole, else a list. */
+/** Reads both sides alike: 3,5 is 3.5 beside a number that is not whole, else a list. */
 function withDecimals(a, b) {
 	return [a.kind === "list" && b.kind === "number" && isPart$1(b) ? a.decimal ?? a : a, b.kind === "list" && a.kind === "number" && isPart$1(a) ? b.decimal ?? b : b];
 }
@@ -5084,7 +5095,7 @@ function isSameNumber$1(a, b, tolerance) {
 	if (plain.unit !== null) return false;
 	return isNear(times$1(share, hundredth), plain, tolerance) || isUnsigned(plain) && isNear(share, plain, tolerance);
 }
-/** Tells whether two numbers are said of different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
+/** Returns true if two numbers describe different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
 function isOfOther(expected, found) {
 	const [own, other] = [expected.name ?? null, found.name ?? null];
 	if (own !== null && other !== null && own !== other) return true;
@@ -5116,8 +5127,8 @@ function isSameInAnyOrder(a, b, isSame) {
 	});
 }
 /**
-* What the numbers of a list count, where each has a name of its own, as in “5 red balls, 3 blue balls”: the words
-* that all of them share name none. Such a list says the same in any order.
+* Returns the names of what the numbers of a list count, where each has a name of its own, as in “5 red balls, 3 blue
+* balls”: words that all of them share name none. Such a list says the same in any order.
 */
 function namesIn({ brackets, items }) {
 	if (brackets === "()" || brackets === "[]") return null;
@@ -5132,7 +5143,7 @@ function isSameRatio(a, b) {
 }
 var isSameTime = (a, b) => a.seconds === b.seconds && (a.hasSeconds === b.hasSeconds || a.isOfDay || b.isOfDay);
 var isSameDate = (a, b) => a.month === b.month && a.day === b.day && a.year === b.year;
-/** A number as its digits say. `place` is that of its last digit, of a decimal or beside an exponent. */
+/** Returns a number as its digits say. `place` is that of its last digit, of a decimal or with an exponent. */
 function writtenNumber(value, place) {
 	return {
 		kind: "number",
@@ -5150,9 +5161,12 @@ function placeOf$1(digits) {
 	return after === 0 && exponent === void 0 ? null : powerOfTen(Number(exponent ?? 0) - after);
 }
 // src/rl/answers/readCompound.ts
-/** Reads quantities in several units, as in “5 feet 6 inches”, as what they come to in the last of them. */
+/** Reads quantities in several units, as in “5 feet 6 inches”, as a number of the last of them. */
 var term = /^\s*(?:(?:,|,?\s*and\s)\s*)?(\d+(?:\.\d+)?)\s*(?=\p{L}|°)(.*)$/su;
-/** null for fewer than two parts, for units that are not each smaller than the one before, and for those of different things. */
+/**
+* Reads the quantities; null for fewer than two parts, for units that are not each smaller than the one before, and for
+* those of different things.
+*/
 function readCompound(text) {
 	const terms = termsOf(text.replaceAll(/[{}]/g, " "));
 	const last = terms?.at(-1);
@@ -5200,7 +5214,7 @@ var appearance = [
 	[/\\(?:,|;|!|:| |quad|qquad|ldots|dots)(?![a-zA-Z])|~/g, " "],
 	[/\\([{}])/g, "$1"]
 ];
-/** The exponent of a unit is no number of its own. */
+/** Exponent of a unit, which is not a number of its own. */
 var raised = /(?<=\d[\s{]{1,4}|\d(?=\p{L}{2}))((?:\p{L}{1,12}\/)?\p{L}{1,12})[\s}]*\^\s*(?:\{\s*)?([23])(?!\d)(?:\s*\})?/gu;
 /** Display, fractions of whole numbers and units as plain text. */
 function plainMath(text) {
@@ -5250,7 +5264,7 @@ function readRatio(text) {
 var comma = /^([-+]?\s*[$€£]?\s*(?:0|\d+(?=,(?:\d{1,2}|\d{4,})(?!\d)))),(\d+)(?![\d.,])/;
 /** 1.234,56 has points between its groups. */
 var pointed = /^([-+]?\s*[$€£]?\s*[1-9]\d{0,2}(?:\.\d{3})+),(\d+)(?![\d.,])/;
-/** A number with its unit; null where more than a unit stands beside it. A decimal comma must be certain. */
+/** Reads a number with its unit; null where more than a unit is beside it. A decimal comma must be certain. */
 function readNumber(text) {
 	const plain = text.replace(spaced, (number) => number.replaceAll(" ", "")).replace(pointed, (_, before, after) => `${before.replaceAll(".", "")}.${after}`);
 	const number = pointedNumber(plain);
@@ -5275,10 +5289,10 @@ function pointedNumber(text) {
 		isOrdinal: isOrdinal(behind)
 	};
 }
-/** Words that make another value of the number, or several. */
+/** Words that change the value of the number, or make several of it. */
 var changing = /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided|most|least|ago|later|earlier|before|after|hence|BCE?)(?!\p{L})/iu;
 var isChanging = (words) => changing.test(words);
-/** Tells whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
+/** Returns true if a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit$1(rest) {
 	const words = rest.replaceAll(/[{}]/g, " ").trim().replace(/^\(([^()]+)\)$/, "$1");
 	if (words === "" || readUnit(rest)?.rest === "") return true;
@@ -5363,12 +5377,12 @@ var after = [
 ];
 var unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/;
 var unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s;
-/** What may hold a value and the words beside it apart: braces, and the marks around a formula. */
+/** Text that may separate a value from the words beside it: braces, and the marks around a formula. */
 var opening = /(?:[\s{}$~]|\\[([])+$/;
 var closing$1 = /^(?:[}$~]|\\[)\]])+/;
-/** Tells whether words beside a value deny it, bound it or compute with it. */
+/** Returns true if words beside a value deny it, bound it or compute with it. */
 var isChanged = (left, right) => changedBefore.some((pattern) => pattern.test(left.replace(opening, ""))) || changedAfter.some((pattern) => pattern.test(right.replace(closing$1, "")));
-/** Tells whether a number stands for itself between `left` and `right`. */
+/** Returns true if a number stands for itself between `left` and `right`. */
 var isBare = (left, right) => !isChanged(left, right) && !before.some((pattern) => pattern.test(left)) && !after.some((pattern) => pattern.test(right)) && !isPart(left, right);
 /** 6 in 5 feet 6 inches, 10 in 5 cm to 10 cm. */
 function isPart(left, right) {
@@ -5378,7 +5392,9 @@ function isPart(left, right) {
 	const [, own = "", next, other = ""] = unitBehind.exec(right) ?? [];
 	return isTogether(own, next, other);
 }
-/** Tells whether two quantities side by side are one; with “and” or a comma between only those in different units. */
+/**
+* Returns true if two quantities side by side are one; with “and” or a comma between, only those in different units.
+*/
 function isTogether(name, join, behind) {
 	const unit = unitOf(name);
 	if (unit === null) return false;
@@ -5417,7 +5433,10 @@ function withDigits(text) {
 	if (value === null || !isMeasure(reader.rest, value)) return text;
 	return `${value.below === 1n ? String(value.above) : `${value.above}/${value.below}`} ${reader.rest}`.trim();
 }
-/** What may stand behind: a unit, percent, or things that are counted. “One must know” counts nothing. */
+/**
+* Returns true if a number can have this text behind it: a unit, percent, or things that are counted. “One must know”
+* counts nothing.
+*/
 var isMeasure = (rest, { above, below }) => rest === "" || /^(?:percent|per cent|dozen)$/i.test(rest) || readUnit(rest)?.rest === "" || below === 1n && above !== 1n && /^[a-z]{2,}s$/i.test(rest);
 var WordReader = class {
 	#at = 0;
@@ -5557,7 +5576,7 @@ var longSpace = /\s{9,}/g;
 var plainCharacters = (text) => withRecurring(text.replace(longSpace, (run) => run.includes("\n") ? "\n\n" : "  ").replace(calculation, "")).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(easternDigits, (digit) => String(digit.charCodeAt(0) & 15)).replaceAll("٫", ".").replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
 // src/rl/answers/statedAnswer.ts
 /** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
-/** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */
+/** Finds the stated answer. `isAnswer` decides if the rest of a line behind #### is one: it could also be a heading. */
 function statedAnswer(text, isAnswer) {
 	const { text: stated, kind } = written(text, (line) => isAnswer(withDigits(line)));
 	return {
@@ -5592,7 +5611,7 @@ function written(text, isAnswer) {
 */
 var rootInWords = /(?:(?<![\p{L}\\])(?:the )?(square|cube) root(?: of)?|(?<=(?:^|[=\d*+({$-]|\bis)\s*)root(?: of)?)\s+(\d+(?:\.\d+)?|\p{L}|\([^()]{1,40}\))(?=\s*(?:$|[.,;:)\]}$\n](?!\d)))/giu;
 var belowZero = /(?<![-\d.,])(\d+(?:\.\d+)?(?: ?°[CF]?| degrees?(?: celsius| fahrenheit)?)?) below (?:zero|0)\b/gi;
-/** “minus 5” and “5 below zero” are −5, and what is called wrong is no answer. */
+/** Writes “minus 5” and “5 below zero” as −5; an answer that is called wrong is removed. */
 var withSigns = (text) => text.replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, " ").replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, "-").replace(belowZero, "-$1").replace(rootInWords, (_, which, of) => which?.toLowerCase() === "cube" ? `\\sqrt[3]{${of}}` : `\\sqrt{${of}}`);
 var labels = /\b(?:chapter|question|problem|exercise|step|page|figure|fig\.|equation|eq\.|section|table|example|line|lemma|theorem|appendix|attempt)\s*[#(]?\d+(?![\d%]|[.,]\d)[ \t]*:?/gi;
 var listMarks = /^[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)/gm;
@@ -5601,7 +5620,7 @@ var firstListMark = /^[ \t]*\(?1[.)][ \t]+\S/m;
 function withoutLabels(text) {
 	return (firstListMark.test(text) ? text.replace(listMarks, "") : text).replace(labels, " ");
 }
-/** Whether a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
+/** Returns true if a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
 var isHedged = (text) => /^\W{0,3}(?:text\s*\{\s*)?(?:not|never|less|more|greater|fewer|smaller|larger|under|over|at (?:most|least)|between|either|neither)\b|^\s*\$?\s*(?:[<>≤≥≠]|\\(?:le|ge|leq|geq|ne|neq|lt|gt)(?![a-z]))/i.test(text);
 function withoutThoughts(text) {
 	const [opened, end] = [text.lastIndexOf("<think>"), text.lastIndexOf("</think>")];
@@ -5684,7 +5703,7 @@ function statedLiteral(completion, expected) {
 	if (isFactorial(text)) return null;
 	return kind === "marked" ? onlyNumber(withPoints(text, expected)) : literalIn(text, kind, expected);
 }
-/** Of several numbers in a box none is the answer. */
+/** Returns the only number of a box; of several numbers none is the answer. */
 var onlyNumber = (text) => numbersOf(plainMath(text)).length === 1 ? lastNumber(text) : null;
 function literalIn(text, kind, expected) {
 	const pointed = withPoints(text, expected);
@@ -5714,7 +5733,10 @@ function firstOf(text, kind) {
 	const first = numbersOf(plain)[0];
 	return first === void 0 ? null : bareNumber(plain, first);
 }
-/** The text of the last number, or the first, with its unit; null where there is none, or it is part of something else. */
+/**
+* Returns the text of the last number, or the first, with its unit; null where there is none, or it is part of
+* something else.
+*/
 function numberIn(text, which) {
 	const plain = plainMath(text);
 	const found = numbersOf(plain).at(which === "first" ? 0 : -1);
@@ -5758,13 +5780,13 @@ function bareNumber(text, found) {
 		unit
 	};
 }
-/** 2x is no number, 2m is one. */
+/** Returns true if a letter behind the number multiplies it: 2x is not a number, 2m is one. */
 function isFactor(after) {
 	const letter = /^([\p{L}_])(?![\p{L}_])|^ ([\p{L}])(?=\s*(?:[-+*/^=]|$))/u.exec(after);
 	return letter !== null && unitOf(letter[0]) === null;
 }
 // src/rl/answers/mathTokens.ts
-/** Beyond these a text is no answer. */
+/** Most characters of an answer; a longer text is none. */
 var longestText = 2e3;
 var mostTokens = 600;
 /** Commands without meaning for the value. */
@@ -5799,7 +5821,7 @@ var signs = {
 	"∈": "\\in",
 	"°": "\\circ"
 };
-/** null for what is too long to be an answer. */
+/** Splits a text into tokens; null where it is too long to be an answer. */
 function mathTokens(text) {
 	if (text.length > longestText) return null;
 	const tokens = [];
@@ -5874,7 +5896,7 @@ function wordsOf(inside) {
 	};
 }
 // src/rl/answers/tokenReader.ts
-/** Thrown for what is no mathematics, or none that is known. */
+/** Error for a text that is not mathematics, or not of a known kind. */
 var Unreadable = class extends Error {};
 var TokenReader = class {
 	at = 0;
@@ -5906,7 +5928,7 @@ var TokenReader = class {
 		}
 		if (skipped.length > 0) this.words.push(skipped.join(" "));
 	}
-	/** The name in {…}. */
+	/** Reads the name in {…}. */
 	braced() {
 		this.expect("{");
 		let name = "";
@@ -5947,13 +5969,13 @@ var relations = {
 	"\\approx": "about",
 	"≈": "about"
 };
-/** Tells whether a relation says the same read from right to left. */
+/** Returns true if a relation says the same read from right to left. */
 var isMutual = (operator) => operator in mutual || [
 	"=",
 	"!=",
 	"about"
 ].includes(operator);
-/** Operations on sets: those of the same name may be in any order. */
+/** Operations on sets; those of the same name may be in any order. */
 var setOperations = {
 	"\\cup": "union",
 	"\\union": "union",
@@ -5961,14 +5983,14 @@ var setOperations = {
 	"\\setminus": "without",
 	"\\smallsetminus": "without"
 };
-/** Commands that are names; what is known by none of these lists makes a text no mathematics. */
+/** Commands that are names; a command in none of these lists means that the text is not mathematics. */
 var names = new Set([
 	"alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi varpi rho varrho",
 	"sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega",
 	"infty inf infinity emptyset varnothing ell hbar imath jmath partial nabla aleph wp prime top",
 	"ldots dots cdots R Z N Q C"
 ].join(" ").split(" ").map((name) => `\\${name}`));
-/** They make one name of the letters behind them. */
+/** Commands that make one name of the letters behind them. */
 var prefixes = /* @__PURE__ */ new Set([
 	"\\angle",
 	"\\measuredangle",
@@ -6053,7 +6075,7 @@ var isEnd = (token) => token === void 0 || token.type !== "words" && (token.text
 ].includes(token.text));
 var inUnit$1 = /^(?:[\^/*{}()-]|\\(?:[dt]?frac|cdot|times|circ|degrees?|mu|Omega|text)|[°μµΩ])$/u;
 var longestUnit = 24;
-/** The same tokens, those of a unit at the end of a value as one of words. */
+/** Returns the tokens with those of a unit at the end of a value joined to one token of words. */
 function withUnits(read) {
 	const tokens = withRemarks(read);
 	const result = [];
@@ -6073,7 +6095,7 @@ function withUnits(read) {
 	}
 	return result;
 }
-/** Words in brackets behind a value, as in 9 (apples), multiply nothing. */
+/** Marks words in brackets behind a value, as in 9 (apples), which multiply nothing. */
 function withRemarks(tokens) {
 	const result = [];
 	for (let at = 0; at < tokens.length; at++) {
@@ -6130,7 +6152,7 @@ var clear = /* @__PURE__ */ new Set([
 	"mL",
 	"Hz"
 ]);
-/** Tells whether plain letters are a unit and no variables: mg may be mass times gravity, 2πhr an area. */
+/** Returns true if plain letters are a unit and not variables: mg may be mass times gravity, 2πhr an area. */
 function isClear(value, unit) {
 	const isPlain = (token) => token.type === "name" && token.isDeclared !== true;
 	if (!unit.some(isPlain)) return true;
@@ -6221,7 +6243,10 @@ var indexed = (name, index) => index.kind === "number" && index.place === null ?
 * relations, sums, products, powers and what they are made of, each a method that reads as far as it can.
 */
 var deepest = 60;
-/** null for what is no mathematics, or none that is known. Letters may be `units` behind a number, or always variables. */
+/**
+* Parses a text; null where it is not mathematics, or not of a known kind. Letters may be `units` behind a number, or
+* always variables.
+*/
 function parseMath(text, letters = "units") {
 	const read = mathTokens(withExponents(text));
 	if (read === null || read.length === 0) return null;
@@ -6235,7 +6260,7 @@ function parseMath(text, letters = "units") {
 }
 var Parser = class extends TokenReader {
 	#depth = 0;
-	/** Inside |…| a bar closes. */
+	/** Open bars: inside |…| the next bar closes. */
 	#bars = [];
 	whole() {
 		const tree = this.#lists();
@@ -6396,11 +6421,11 @@ var Parser = class extends TokenReader {
 		if (token.type === "command") return this.#command(token.text);
 		throw new Unreadable();
 	}
-	/** 204_5 is written to the base 5, and is told apart from 204. */
+	/** Reads a number in another base: 204_5 is written to the base 5, and differs from 204. */
 	#inBase(number) {
 		return this.take("_") ? apply("in-base", number, this.#argument()) : number;
 	}
-	/** Words before a value say what it is: \text{area} = 3; words alone are a name. */
+	/** Reads words before a value, which say what it is: \text{area} = 3; words alone are a name. */
 	#declared() {
 		const words = this.tokens[this.at++].text;
 		return symbol(words.toLowerCase());
@@ -6428,7 +6453,7 @@ var Parser = class extends TokenReader {
 		this.expect(close);
 		return apply(name, inside);
 	}
-	/** A name with its index and primes; of a function, with what it is applied to. */
+	/** Reads a name with its index and primes; of a function, also its argument. */
 	#named(name) {
 		const own = this.take("_") ? indexed(name, this.#argument()) : symbol(name);
 		let primes = "";
@@ -6536,7 +6561,7 @@ var Parser = class extends TokenReader {
 /** The largest prime below the first 38 digits of π that is 1 modulo 4, so that −1 has a root. */
 var prime = 31415926535897932384626433832795028841n;
 var rootOfMinusOne = 6284416675421676223778832279132862108n;
-/** Thrown for a value that cannot be computed, such as a division by 0, or would take too long. */
+/** Error for a value that cannot be computed, such as a division by 0, or would take too long. */
 var Incomputable = class extends Error {};
 var reduced = (value) => (value % prime + prime) % prime;
 function power$1(base, exponent) {
@@ -6572,7 +6597,10 @@ var operations = {
 	factorial: (of, tree) => factorialOf(of, tree)
 };
 var numberAt = ({ above, below }) => reduced(above * inverse(reduced(below)));
-/** Same values for same expressions, at the point of the field that belongs to the names. Errors: Incomputable. */
+/**
+* Returns the same value for the same expression, at the point of the field that belongs to its names. Errors:
+* Incomputable.
+*/
 function fingerprint(tree) {
 	if (tree.kind === "number") return numberAt(tree.value);
 	if (tree.kind === "symbol") return tree.name === "i" ? rootOfMinusOne : unknown(tree.name, []);
@@ -6686,14 +6714,14 @@ var hasWholePower = (tree) => {
 };
 // src/shared/random.ts
 /**
-* The one source of randomness: a counter-based generator (Philox-2×32, 10 rounds; Salmon et al. 2011, "Parallel
-* random numbers: as easy as 1, 2, 3"). A number depends only on (key, counter), so a trajectory's stream can be
-* replayed alone, whatever else was in its batch.
+* Single source of randomness: a counter-based generator (Philox-2×32, 10 rounds; Salmon et al. 2011, "Parallel random
+* numbers: as easy as 1, 2, 3"). A number depends only on (key, counter), so a trajectory's stream can be replayed
+* alone, whatever else was in its batch.
 */
 var MULTIPLIER = 3528905107;
 var WEYL = 2654435769;
 var ROUNDS = 10;
-/** High and low 32 bits of a 32×32-bit product, without BigInt. */
+/** Returns the high and low 32 bits of a 32×32-bit product, without BigInt. */
 function multiplyHigh(a, b) {
 	const aHigh = a >>> 16;
 	const aLow = a & 65535;
@@ -6732,7 +6760,7 @@ function randomStream(...address) {
 }
 // src/rl/answers/bigFloat.ts
 var precision = 256;
-/** Results this much smaller than what they are the difference of are 0. */
+/** Number of bits by which a difference must be smaller than its terms to count as 0. */
 var noise$1 = 200;
 /** A summand this much smaller than the other would hardly be seen. */
 var sight = 100;
@@ -6767,7 +6795,7 @@ var negative = ({ mantissa, exponent }) => ({
 /** About the binary logarithm of the size. */
 var scaleOf = ({ mantissa, exponent }) => mantissa === 0n ? -Infinity : bitsOf(mantissa) + exponent;
 var realOf = ({ above, below }) => dividedBy(rounded(above, 0), rounded(below, 0));
-/** The difference or sum without looking at what is lost. */
+/** Adds or subtracts without checking for lost digits. */
 function plainSum(a, b) {
 	if (isZero(a)) return b;
 	if (isZero(b)) return a;
@@ -6880,7 +6908,7 @@ function angle(y, x) {
 }
 // src/rl/answers/numericValue.ts
 /** Values of expressions as complex numbers with some 70 digits, for what holds roots, functions, e or π. */
-/** A part this much smaller than the other comes of rounding. */
+/** Number of bits by which one part must be smaller than the other to count as rounding. */
 var noise = 200;
 function complex(re, im = zero) {
 	if (scaleOf(im) < scaleOf(re) - noise) return {
@@ -6995,7 +7023,7 @@ var constants = {
 	e: exponential(one),
 	i: imaginary
 };
-/** The value at one of the sample points. Errors: Incomputable for what has none. */
+/** Returns the value at one of the sample points. Errors: Incomputable for a tree that has none. */
 function numericValue(tree, point) {
 	if (tree.kind === "symbol") return constants[tree.name] ?? sampled(tree.name, point);
 	const exact = rationalOf(tree);
@@ -7039,7 +7067,7 @@ function isSameValue(a, b) {
 	return [plainSum(a.re, negative(b.re)), plainSum(a.im, negative(b.im))].map(scaleOf).every((gap) => gap <= largest - agreement);
 }
 // src/rl/answers/sameScalar.ts
-/** Whether two expressions have the same value. */
+/** Compares the values of two expressions. */
 /** `tolerance` as `isNear` has it, where one of the two is a decimal. */
 function isSameScalar(a, b, tolerance) {
 	const isSame = isSameNumber(a, b, tolerance);
@@ -7075,7 +7103,7 @@ var points = [
 ];
 /** A value at fewer points says too little. */
 var fewest = 2;
-/** Same values at sample points, of constants at one. */
+/** Returns true if values agree at the sample points, of constants at one. */
 function agree(a, b) {
 	const isConstant = !holds(a, isVariable) && !holds(b, isVariable);
 	let agreed = 0;
@@ -7092,7 +7120,7 @@ var isVariable = (tree) => tree.kind === "symbol" && ![
 	"e",
 	"i"
 ].includes(tree.name);
-/** A decimal and what it is rounded from. */
+/** Compares a decimal with the number that it is rounded from. */
 function isRounded(a, b, tolerance) {
 	const [first, second] = [writtenOf(a), writtenOf(b)];
 	return first !== null && second !== null && isNear(first, second, tolerance);
@@ -7132,7 +7160,7 @@ function placeOf(tree) {
 	return tree.name === "percent" ? place && quotient(place, whole(100n)) : null;
 }
 // src/rl/answers/sameMath.ts
-/** Whether two mathematical answers say the same: values, lists and sets of them, intervals, matrices, equations. */
+/** Compares two mathematical answers: values, lists and sets of them, intervals, matrices, equations. */
 /** `tolerance` as `isNear` has it, where a decimal is compared. */
 function isSameMath(expected, found, tolerance) {
 	const [a, b] = [withoutSigns(expected), withoutSigns(found)];
@@ -7143,7 +7171,7 @@ function isSameMath(expected, found, tolerance) {
 	if (x.kind === "matrix" || y.kind === "matrix") return isSameMatrix(x, y, tolerance);
 	return isSameScalar(x, y, tolerance);
 }
-/** The answer in another unit, `factor` of which are one of its own; null for what is no value. */
+/** Returns the answer in another unit, `factor` of which are one of its own; null for anything without a value. */
 function inUnit(tree, factor) {
 	if (tree.kind === "number") return {
 		...tree,
@@ -7218,9 +7246,9 @@ function valueOf(equation, other) {
 	if (isComputed(equation) && other.kind !== "relation") return isName(last) ? equation.sides.at(-2) : last;
 	return isName(first) && equation.operators.includes("in") ? last : equation;
 }
-/** Tells whether an equation computes a number, as 2 + 4 = 6 does; 6 = x says what x is. */
+/** Returns true if an equation computes a number, as 2 + 4 = 6 does; 6 = x says what x is. */
 var isComputed = ({ operators, sides }) => operators.every((operator) => operator === "=") && sides.every((side, i) => !holds(side, isVariable) || i === sides.length - 1 && isName(side));
-/** Tells whether a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
+/** Returns true if a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
 var isName = (tree) => {
 	const isSum = isApply(tree, "add") || isApply(tree, "negate");
 	if (isApply(tree, "call") || isApply(tree, "index")) return true;
@@ -7254,7 +7282,7 @@ var flipped = ({ operators, sides }) => ({
 	operators: [...operators].reverse().map((operator) => mirrored[operator] ?? operator),
 	sides: [...sides].reverse()
 });
-/** Both sides the same, the names included, or one equation a multiple of the other. */
+/** Returns true if both sides are the same, the names included, or one equation is a multiple of the other. */
 function isSameEquation(a, b, tolerance) {
 	const isSame = (x, y) => isSameMath(x, y, tolerance);
 	if (a.sides.length !== b.sides.length) return false;
@@ -7263,7 +7291,10 @@ function isSameEquation(a, b, tolerance) {
 	return a.sides.length === 2 && !isMembership && [...a.sides, ...b.sides].every(isScalar) && isMultiple(a, b);
 }
 var isScalar = ({ kind }) => kind === "number" || kind === "symbol" || kind === "apply";
-/** The quotient of the two differences is the same number everywhere: that of the names replaced by others as well. */
+/**
+* Returns true if the quotient of the two differences is the same number everywhere, also when the names are replaced
+* by others.
+*/
 function isMultiple(a, b) {
 	const [x, y] = [differenceOf(a), differenceOf(b)];
 	try {
@@ -7286,7 +7317,10 @@ var infinity = {
 	kind: "symbol",
 	name: "\\infty"
 };
-/** −2 ≤ x < 7, x > 3 and what is an interval or a union of them already; null for others. */
+/**
+* Returns the interval of −2 ≤ x < 7 or x > 3, or the tree itself if it is an interval or a union of them; null for
+* others.
+*/
 function intervalOf(tree) {
 	if (tree.kind === "group") return tree.items.length === 2 && isTuple(tree) ? tree : null;
 	if (tree.kind !== "relation") return isApply(tree, "union") ? tree : null;
@@ -7331,7 +7365,7 @@ function isSameGroup(a, b, tolerance) {
 	return x.items.length === y.items.length && x.items.every((item, i) => isSameMath(item, y.items[i], tolerance));
 }
 var isTuple = ({ open }) => open === "(" || open === "[";
-/** Whether brackets match; a list without brackets may be a set or a tuple. */
+/** Returns true if brackets match; a list without brackets may be a set or a tuple. */
 var areAlike = (a, b) => a.open === "" || b.open === "" || a.open === b.open && a.close === b.close;
 /** 4 stands for {4}. */
 var asGroup = (tree) => {
@@ -7343,7 +7377,7 @@ var asGroup = (tree) => {
 		items: [tree]
 	} : null;
 };
-/** 2 where the values are those of different things, which a list without names must keep in order. */
+/** Returns 2 where the values are those of different things, which a list without names must keep in order, else 1. */
 function namesOf({ items }) {
 	const names = items.flatMap((item) => isEquation(item) && isName(item.sides[0]) ? [JSON.stringify(item.sides[0], replaced)] : []);
 	return new Set(names).size > 1 ? 2 : 1;
@@ -7383,9 +7417,14 @@ var unread = {
 var isNumeral = (text) => /^(?:I[VX]|[VX]I|X[LC]|[LC]X|C[DM]|[DM]C)$/.test(text);
 /** “May 2024”, “Room 5” and “7 remainder 3” are compared as they are: a number in them is not the answer. */
 var isOnlyWritten = (whole, text) => spansOf(text).length === 0 && !/[\\=]/.test(text) && !isRead(whole) && /\d/.test(whole) && whole.length <= 60 && whole.split(" ").length <= 4;
-/** “3 hours 20 minutes” is no number, and its last one is not the answer. */
+/**
+* Returns true for “3 hours 20 minutes” and the like: such a text is not a number, and its last one is not the answer.
+*/
 var isOfSeveralNumbers = (text) => spansOf(text).length === 0 && !isRead(text) && /\d[^\d]*\p{L}{2}[^\d]*\d/u.test(text) && !/[\\=]/.test(text);
-/** Words such as “odd” or “Tuesday” are compared as they are; a sentence could be put in another way. */
+/**
+* Returns true for short phrases such as “odd” or “Tuesday”, which are compared as they are; a sentence could be put in
+* another way.
+*/
 var isShortPhrase = (text) => /^[\p{L}\p{M}'’ ()-]{1,60}$/u.test(text) && text.split(" ").length <= 4;
 function readAnswer(text) {
 	const { text: stated, kind } = statedAnswer(repaired(text), (line) => parseMath(line) !== null);
@@ -7416,7 +7455,7 @@ function saidMath(text) {
 	if (found[0]?.from === 0) return together(text, found);
 	return /^[-+$€£¥₹\s]*[\d.]/.test(text) && !isRead(text) ? numberIn(text, "first") ?? "" : lastMath(text);
 }
-/** Tells whether the whole text is one value, which no word behind it changes; “it is -5” subtracts nothing. */
+/** Returns true if the whole text is one value, which no word behind it changes; “it is -5” subtracts nothing. */
 var isRead = (text) => !/\b(?:is|was) -/.test(text) && parseMath(text)?.words.some(isChanging) === false || readLiteral(text) !== null;
 var spansOf = (text) => [...text.matchAll(spans)].map(({ index, 0: span }) => ({
 	text: span,
@@ -7439,7 +7478,7 @@ function together(text, found) {
 	return `${group.map((span) => span.text).join(", ")}${measure}`;
 }
 var withoutStop = (text) => text.trim().replace(/(?<!\\)[.,;:]+$/, "");
-/** Dates and times of day are no quotients and differences. */
+/** Returns true for dates and times of day, which are not quotients and differences. */
 var isCalendar = (text) => ["date", "time"].includes(readLiteral(text)?.kind ?? "") || /^\s*(?:\d{1,2}\/\d{1,2}\/\d{4}|\d{4}-\d{1,2}(?:-\d{1,2})?)\s*$/.test(text);
 var answerOf = (text) => {
 	const trimmed = withoutStop(text);
@@ -7471,7 +7510,9 @@ var choice = (text) => {
 	const bare = text.replace(/^\(\s*([a-zA-Z])\s*\)$/, "$1");
 	return bare.length > 1 && /^[\p{L}\p{M}'’ -]+$/u.test(bare) ? bare.toLowerCase() : bare;
 };
-/** Whether `completion` says what the answer does; `tolerance` as `isNear` has it, where one of them is a decimal. */
+/**
+* Returns true if `completion` says what the answer does; `tolerance` as in `isNear`, where one of them is a decimal.
+*/
 function saysMath(expected, completion, tolerance) {
 	const found = readAnswer(completion);
 	if (found.isHedged && !expected.isHedged) return false;
@@ -7488,17 +7529,23 @@ function isSameMathematics(expected, found, tolerance) {
 	if (["math", "product"].some((way) => isSameParsed(expected[way], found[way], tolerance))) return true;
 	return [expected.math, found.math].some((math) => math === null || math.tree.kind === "group") ? null : false;
 }
-/** Both answers where the expected one counts several things: mathematics does not tell which number is whose. */
+/**
+* Returns both answers as lists where the expected one counts several things: mathematics does not tell which number is
+* whose.
+*/
 function namedLists({ literal }, found) {
 	if (literal?.kind !== "list" || namesIn(literal) === null) return null;
 	const list = [found.text, found.whole].map(readLiteral).find((read) => read?.kind === "list");
 	return list === void 0 ? null : [literal, list];
 }
-/** 1.5 million is told by its words, which mathematics takes for a unit. */
+/** Returns true for numbers such as 1.5 million, told by the word that mathematics takes for a unit. */
 var isScaled = ({ math }) => math !== null && !isSame(multiplierOf(math.words[0] ?? "").factor, whole(1n));
 /** Mathematics ignores the sign of a currency before its number. */
 var hasUnit = ({ literal }) => literal?.kind === "number" && literal.unit !== null;
-/** As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals they are not. */
+/**
+* Returns true if both are decimals with a comma and differ. As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals
+* they are not.
+*/
 function isOtherDecimal({ literal }, { text }, tolerance) {
 	const found = literal?.kind === "list" && literal.decimal !== null ? readLiteral(text) : null;
 	return (found?.kind === "number" || found?.kind === "list" && found.decimal !== null) && !isSameLiteral(literal, found, tolerance);
@@ -7518,7 +7565,7 @@ function isSameParsed(expected, found, tolerance) {
 	const tree = isSame(factor, whole(1n)) ? found.tree : inUnit(found.tree, factor);
 	return tree !== null && isSameMath(expected.tree, tree, tolerance);
 }
-/** How many units of the second answer one of the first is; null where they differ in more than that. */
+/** Returns how many units of the second answer one of the first is; null where they differ in more than that. */
 function factorBetween(found, expected) {
 	const [own, other] = [found, expected].map((words) => words.map(unitOf).filter((unit) => unit !== null));
 	const factor = conversion(own[0] ?? null, other[0] ?? null);
@@ -7604,7 +7651,7 @@ var contains = defineReward({
 	}
 });
 var wordCharacter = /[\p{L}\p{N}_]/u;
-/** Whether a text has the words in it, whole: 4 is not contained in 42. */
+/** Returns true if a text has the words in it, whole: 4 is not contained in 42. */
 function holdsWords(text, words) {
 	const breaksWord = (inside, outside) => wordCharacter.test(inside) && wordCharacter.test(outside);
 	for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {
@@ -7699,7 +7746,7 @@ var listed = ({ id, description, settings, create, doubts }) => ({
 		...changed
 	}) ?? []
 });
-/** Everything a picker needs, in its order. */
+/** Built-in rewards, in the order of a picker. */
 var builtInRewards = [
 	listed(exactMatch),
 	listed(contains),

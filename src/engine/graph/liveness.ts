@@ -1,6 +1,6 @@
 /**
- * How much memory a program takes while it runs, from its expression alone: ONNX Runtime's order of execution and its rules of
- * which buffer serves again are followed step by step, for given lengths of the symbolic axes.
+ * Calculates how much memory a program takes while it runs, from its expression alone: follows ONNX Runtime's execution
+ * order and buffer-reuse rules step by step, for given lengths of the symbolic axes.
  */
 import { bodyOf, inputsOf, cpuDialect, type Body, type Dialect, type Program } from './onnx.ts'
 import { resolve } from './substitute.ts'
@@ -11,7 +11,7 @@ import { outputOf, type Dtype, type OpNode, type Value } from './value.ts'
 export type Lengths = Readonly<Record<string, number>>
 
 export interface ProgramMemory {
-  /** Bytes of what is fed, which is there from beginning to end. */
+  /** Bytes of the inputs, which exist from beginning to end. */
   readonly inputBytes: number
   /** Most bytes of results and intermediate values that exist at once. */
   readonly workingBytes: number
@@ -36,7 +36,7 @@ const GRANULE = 256
 /** Results that are their first input under another shape. */
 const aliases = new Set(['Reshape', 'Flatten', 'Identity'])
 
-/** Operators that may write over an input of the same size that nobody reads after them. */
+/** Operators that may write over an input of the same size, if nobody reads it after them. */
 const inPlace = new Set([
   ...['Add', 'Sub', 'Mul', 'Div', 'Neg', 'Abs', 'Exp', 'Log', 'Sqrt', 'Reciprocal'],
   ...['Tanh', 'Sigmoid', 'Erf', 'Softmax'],
@@ -59,7 +59,6 @@ function lengthOf(dim: Dim, lengths: Lengths): number {
 export const bytesOf = ({ dtype, shape }: Value, lengths: Lengths): number =>
   Math.ceil((shape.reduce<number>((all, dim) => all * lengthOf(dim, lengths), 1) * bitsOf[dtype]) / 8)
 
-/** Inputs and outputs of a program, by name. */
 export function inputsAndOutputs(program: Program): {
   readonly inputs: ReadonlyMap<string, Value>
   readonly outputs: ReadonlyMap<string, Value>
@@ -68,7 +67,7 @@ export function inputsAndOutputs(program: Program): {
   return { inputs: namedInputs(body), outputs: new Map(Object.entries(program)) }
 }
 
-/** Several nodes may read one input, each by a node of its own. */
+/** Returns the inputs by name; several nodes may read one input, each by a node of its own. */
 const namedInputs = (body: Body): ReadonlyMap<string, Value> =>
   new Map(inputsOf(body).map((node) => [node.name, outputOf(node)]))
 
@@ -96,8 +95,8 @@ interface Step {
 }
 
 /**
- * The nodes as they are written. Every reader of a dequantised matrix gets it dequantised anew: the runtime repeats the node,
- * behind all others.
+ * Lists the steps as the nodes are written. Every reader of a dequantised matrix gets its own dequantised copy: the
+ * runtime repeats the node, behind all others.
  */
 function stepsOf({ nodes }: Body): Step[] {
   const steps = nodes
@@ -186,9 +185,9 @@ class InferredShapes {
 const broadcasting = new Set(['Add', 'Sub', 'Mul', 'Div'])
 
 interface Buffer {
-  /** The value that it was allocated for. */
+  /** Value that the buffer was allocated for. */
   readonly first: Value
-  /** Steps between which it is there. */
+  /** First and last step between which it exists. */
   readonly from: number
   to: number
   /** Reads that are still to come. */
@@ -196,8 +195,8 @@ interface Buffer {
 }
 
 /**
- * Which buffer each result gets. One that nobody reads any more is kept for a later result of the same shape, and is not free
- * until that has been read, however long it takes.
+ * Assigns a buffer to each result. A buffer that nobody reads any more is kept for a later result of the same shape,
+ * and is not free until that one has been read, however long it takes.
  */
 class Allocation {
   readonly #shapes = new InferredShapes()
@@ -243,7 +242,7 @@ class Allocation {
     this.#buffers.set(made, buffer)
   }
 
-  /** A buffer that is there already and becomes the result's. */
+  /** Returns an existing buffer that can become the result's. */
   #serving({ type, reads }: Step, made: Value): Buffer | undefined {
     if (this.#results.has(made)) return undefined
     if (aliases.has(type)) return reads[0] && this.#buffers.get(reads[0])
@@ -271,7 +270,7 @@ class Allocation {
   }
 }
 
-/** The most bytes that are there at one step. */
+/** Returns the most bytes that exist at one step. */
 function largestSum(buffers: readonly Buffer[], steps: number, lengths: Lengths): number {
   const changes = new Float64Array(steps + 2)
   for (const { first, from, to } of buffers) {

@@ -28,7 +28,7 @@ export interface OnnxModel {
   readonly outputs: readonly string[]
   /** Weights that are fed beside the inputs, where the dialect says so. */
   readonly fedWeights: readonly WeightNode[]
-  /** The one folder that holds all external data; null when there is none. */
+  /** Single folder that holds all external data; null when there is none. */
   readonly externalFolder: string | null
 }
 
@@ -36,7 +36,7 @@ export interface OnnxModel {
 export type Program = Readonly<Record<string, Value>>
 
 export interface Dialect {
-  /** Whether the provider has kernels for the extensions that have a form without: `Op.lowered`. */
+  /** True if the provider has kernels for the extensions that can also be written without them (`Op.lowered`). */
   readonly extended: boolean
   /**
    * Weights are inputs, fed with tensors that lie on the device: several sessions then share them. Elsewhere they are
@@ -45,10 +45,9 @@ export interface Dialect {
   readonly feedsWeights: boolean
 }
 
-/** What the CPU provider runs. */
 export const cpuDialect: Dialect = { extended: true, feedsWeights: false }
 
-/** Writes what is needed to compute `outputs`; inputs that nothing reads are left out. */
+/** Writes everything needed to compute `outputs`; inputs that nothing reads are left out. */
 export function writeOnnx(name: string, outputs: Program, dialect = cpuDialect): OnnxModel {
   const body = bodyOf(outputs, '', { dialect, inputNames: new Map() })
   return finishModel(
@@ -62,14 +61,14 @@ export function writeOnnx(name: string, outputs: Program, dialect = cpuDialect):
   )
 }
 
-/** The nodes of one program and what its values are called. */
+/** Nodes of one program, and the names of its values. */
 export interface Body {
   readonly nodes: readonly Node[]
   readonly names: Names
   readonly outputs: NamedOutputs
   /** Inputs that are not the model's, under the names by which the body has them. */
   readonly own: ReadonlyMap<Node, string>
-  /** What is computed in each turn of its loops. */
+  /** Nodes computed in each turn of each of the body's loops. */
   readonly turns: ReadonlyMap<Node, Body>
 }
 
@@ -77,10 +76,9 @@ export interface Body {
 export const inputsOf = ({ nodes, own }: Body): InputNode[] =>
   nodes.filter((node): node is InputNode => node.kind === 'input' && !own.has(node))
 
-/** How bodies are written. */
 export interface Writing {
   readonly dialect: Dialect
-  /** What the model calls inputs that do not have their own name there. */
+  /** Model-level names of the inputs that are not called by their own name there. */
   readonly inputNames: ReadonlyMap<Node, string>
 }
 
@@ -156,7 +154,7 @@ export function writeBody(graph: ProtobufWriter, body: Body): void {
   }
 }
 
-/** What all programs share: inputs and weights, then the model around the graph. */
+/** Builds the parts that all programs share: inputs and weights, then the model around the graph. */
 export function finishModel(
   name: string,
   bodies: readonly Body[],

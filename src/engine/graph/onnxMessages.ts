@@ -1,4 +1,6 @@
-/** The messages of onnx.proto that a graph is made of, one function each. Field numbers are those of onnx.proto. */
+/**
+ * Builds the messages of onnx.proto that a graph consists of, one function each. Field numbers are those of onnx.proto.
+ */
 import { basename } from 'node:path'
 import type { Shape } from './shape.ts'
 import { resolve } from './substitute.ts'
@@ -85,7 +87,6 @@ const DATA_TYPES: Record<Dtype, number> = {
 }
 const ATTRIBUTE_TYPES = { float: 1, int: 2, text: 3, tensor: 4, graph: 5, ints: 7 }
 
-/** What each value of a graph is called. */
 export type Names = ReadonlyMap<Value, string>
 
 export const nameOf = (names: Names, value: Value): string => {

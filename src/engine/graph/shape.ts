@@ -64,7 +64,7 @@ export function product(dims: Shape): Dim {
   return fromTerms(dims.reduce(expand, one))
 }
 
-/** The factor that turns `divisor` into `dividend`; null when there is none. */
+/** Returns the factor that turns `divisor` into `dividend`; null when there is none. */
 export function quotient(dividend: Dim, divisor: Dim): Dim | null {
   const [first, ...others] = toTerms(divisor)
   if (!first) return null

@@ -2,8 +2,8 @@ import type { Node, OpNode, Value } from './value.ts'
 import { apply, compose, outputOf, repeat, topologicalOrder } from './value.ts'
 
 /**
- * The same expressions with some values replaced, such as activations of the forward pass by inputs that carry what was
- * saved: everything that was needed only to compute them is gone.
+ * Returns the same expressions with some values replaced, such as activations of the forward pass by inputs that carry
+ * what was saved: everything that was needed only to compute them is gone.
  */
 export function substitute(values: readonly Value[], replacements: ReadonlyMap<Value, Value>): Value[] {
   return rewrite(values, replacements, () => null)

@@ -18,7 +18,7 @@ export interface TensorType {
 /** One result of a node; compared by identity. */
 export interface Value extends TensorType {
   readonly node: Node
-  /** Which of the node's outputs this is. */
+  /** Index among the node's outputs. */
   readonly output: number
 }
 
@@ -68,9 +68,8 @@ export interface LoopBody {
   readonly turn: Value
   /** Inputs in place of the values around the loop. */
   readonly reads: readonly Value[]
-  /** Inputs in place of what the turn before handed on. */
+  /** Inputs that stand for the values the previous turn handed on. */
   readonly carried: readonly Value[]
-  /** What the next turn is handed. */
   readonly next: readonly Value[]
   readonly stacked: readonly Value[]
 }
@@ -102,18 +101,24 @@ export interface VjpArguments<N extends OpNode | CompositeNode> {
   readonly cotangents: readonly (Value | null)[]
 }
 
-/** ∂loss/∂input of each input; null where there is none. A broadcast input may get the broadcast shape: the walk sums it back. */
+/**
+ * ∂loss/∂input of each input; null where there is no gradient. A broadcast input may get the broadcast shape: the walk
+ * sums it back.
+ */
 export type VjpRule<N extends OpNode | CompositeNode> = (args: VjpArguments<N>) => readonly (Value | null)[]
 
 /** An operator. `vjp` is a rule, or a sentence that says why there is no gradient. */
 export interface Op {
-  /** Our name, unique in the registry. */
+  /** Name in Turnwise, unique in the registry. */
   readonly name: string
   /** ONNX operator type and domain. */
   readonly type: string
   readonly domain: '' | 'com.microsoft'
   readonly vjp: VjpRule<OpNode> | string
-  /** The same in operators of which every provider has a kernel; only where this one is an extension that some lack. */
+  /**
+   * The same computation in operators that every provider has a kernel for; present only where this one is an extension
+   * that some lack.
+   */
   readonly lowered?: (node: OpNode) => readonly Value[]
 }
 
@@ -163,7 +168,7 @@ export interface LoopRequest {
   /** [1] i64 */
   readonly turns: Value
   readonly reads: readonly Value[]
-  /** The first state of what turns hand on to each other. */
+  /** First state of the values that turns hand on to each other. */
   readonly initial: readonly Value[]
   /** A turn, from its number ([] i64), the values read and the state handed on. */
   readonly body: (
@@ -189,7 +194,7 @@ export function loop({ turns, reads, initial, body }: LoopRequest): {
   return { last: outputs.slice(0, initial.length), stacked: outputs.slice(initial.length) }
 }
 
-/** The loop over a body that is there already. */
+/** Loops over an existing body. */
 export function repeat(inputs: readonly Value[], body: LoopBody): readonly Value[] {
   const stacked = body.stacked.map(({ dtype, shape }) => ({ dtype, shape: ['turns', ...shape] }))
   return finish({ kind: 'loop', inputs, body }, [...body.next, ...stacked]).outputs
@@ -232,11 +237,11 @@ export const weight = (
   dtype: Dtype = 'float32',
 ): Value => outputOf(finish({ kind: 'weight', name, ...location }, [{ dtype, shape }]))
 
-/** What a node reads; a composite reads its expansion only when written, not when differentiated. */
+/** Returns what a node reads; a composite reads its expansion only when written, not when differentiated. */
 export const nodeInputs = (node: Node): readonly (Value | null)[] =>
   node.kind === 'op' || node.kind === 'composite' || node.kind === 'loop' ? node.inputs : []
 
-/** All nodes needed for `values`, inputs before users. `inside` also enters composites. */
+/** Returns all nodes needed for `values`, inputs before users. `inside` also enters composites. */
 export function topologicalOrder(values: readonly Value[], inside: boolean): Node[] {
   const order: Node[] = []
   const seen = new Set<Node>()

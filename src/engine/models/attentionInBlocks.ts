@@ -6,7 +6,10 @@ import type { ModelConfig } from './config.ts'
 
 /** Graph inputs that all windows share: the packed row of each key, and the place of each packed row among the blocks. */
 export const blockNames = { keyRows: 'rows of keys', places: 'places in blocks' } as const
-/** Graph inputs of a window of `ModelConfig.windows`: the table of its blocks, and what is added to their scores. */
+/**
+ * Names of the graph inputs for a window of `ModelConfig.windows`: the table of its blocks, and the numbers added to
+ * their scores.
+ */
 export const blockWindowNames = (window: number) => ({
   table: `blocks of window ${window}` as const,
   mask: `block mask of window ${window}` as const,

@@ -1,5 +1,5 @@
 /**
- * What the layers of a decoder attend to and how they rotate: the config's windows and rotary embeddings, each listed
+ * Lists what the layers of a decoder attend to and how they rotate: the config's windows and rotary embeddings, each
  * once.
  */
 import { AppError } from '#shared/errors.ts'
@@ -98,7 +98,7 @@ export function contextLimits(fields: Fields, maxPositions: number, requested: n
   return { maxPositions, contextLength: requested ?? defaultLength }
 }
 
-/** What one layer attends to and how it rotates. */
+/** Window and rotary embedding of one layer. */
 export interface LayerKind {
   readonly window: AttentionWindow
   /** null: q and k are not rotated. */
@@ -125,8 +125,8 @@ function placeIn<T>(list: T[], item: T): number {
 }
 
 /**
- * The window of each layer: of those that `layer_types` calls sliding, or, without that field, those selected by the
- * family's rule `slides`.
+ * Returns the window of each layer: that of the layers which `layer_types` calls sliding or, without that field, of the
+ * layers selected by the family's rule `slides`.
  */
 export function readWindows(
   fields: Fields,
@@ -283,7 +283,9 @@ const yarn: RopeRule = (basis, fields) => {
   return { theta: basis.theta, inverseFrequencies, attentionFactor: yarnAttentionFactor(fields, factor) }
 }
 
-/** The pairs between which the blend runs: those that turn `beta_fast` and `beta_slow` times within the context. */
+/**
+ * Returns the pairs between which the blend runs: those that turn `beta_fast` and `beta_slow` times within the context.
+ */
 function yarnRange(basis: RopeBasis, fields: Fields, context: number): { low: number; high: number } {
   const { rotated, theta } = basis
   const fast = fields.number('beta_fast', { min: 0, max: 1e6, fallback: 32 }) || 32

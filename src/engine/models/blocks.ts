@@ -22,8 +22,8 @@ export interface BlockForm {
 }
 
 /**
- * For 8 bits, the kernel takes 15 % less time with blocks of 128 than with 32 for one row, and 28 % less for sixteen; 4
- * bits are too coarse for such long blocks.
+ * Block sizes per width. For 8 bits, the kernel takes 15 % less time with blocks of 128 than with 32 for one row, and
+ * 28 % less for sixteen; 4 bits are too coarse for such long blocks.
  */
 const forms = {
   int8: { bits: 8, blockSizes: [128, 64, 32], zero: 128 },
@@ -59,7 +59,7 @@ export function linearWeights(
   )
 }
 
-/** What shares a scale in an 8-bit matrix for rollouts: blocks of a row, or whole rows. */
+/** Elements that share a scale in an 8-bit matrix for rollouts: blocks of a row, or whole rows. */
 export type Int8Form = 'blocks' | 'rows'
 
 /** A matrix in rows of 8 bits with one scale each: transposed, [K, N] in two's complement, which the file calls U8. */
@@ -82,7 +82,7 @@ export const slicedRowsName = (weight: string): string => `${rowsName(weight)}, 
 export interface RowWeight {
   readonly values: TensorLocation
   readonly scales: TensorLocation
-  /** Absent in what is only there for rollouts. */
+  /** Absent in a source used for rollouts alone. */
   readonly plain: TensorLocation | undefined
 }
 
@@ -92,7 +92,7 @@ export function rowWeight({ tensors }: ModelSource, name: string): RowWeight | n
   return values && scales ? { values, scales, plain: tensors.get(plainRowsName(name)) } : null
 }
 
-/** Whether the linears are there rounded only. */
+/** True if the linears exist in rounded form only. */
 export const hasRoundedLinears = ({ config, tensors }: ModelSource): boolean =>
   linearWeights(config).some(({ name }) => !tensors.has(name))
 

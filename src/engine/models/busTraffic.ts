@@ -1,7 +1,7 @@
 /**
- * What crosses the bus between the host and a device while a model learns, from the inputs and outputs of the programs that run. On a
- * device that holds tensors, the adapter, its gradient and what segments hand on stay there, and what several runs of a micro-batch read
- * is uploaded once.
+ * Counts the bytes that cross the bus between the host and a device while a model learns, from the inputs and outputs
+ * of the programs that run. On a device that holds tensors, the adapter, its gradient and what segments hand on stay
+ * there, and what several runs of a micro-batch read is uploaded once.
  */
 import { holdsTensors } from '#shared/device.ts'
 import { bytesOf, inputsAndOutputs, type Lengths } from '../graph/liveness.ts'
@@ -95,7 +95,7 @@ export function busTraffic(request: MemoryRequest, plan: Cut): BusTraffic {
 
 type Cut = Pick<DevicePlan, 'tokens' | 'length' | 'segments'>
 
-/** Programs of one layer in place of those of a micro-batch, and how many layers these have. */
+/** Returns the programs of one layer in place of those of a micro-batch, and the number of these layers. */
 function runsOf(
   request: MemoryRequest,
   segments: Cut['segments'],
@@ -120,7 +120,7 @@ function lastRuns(segment: Segment, options: SegmentProgramOptions): Program[] {
   return [score, learn]
 }
 
-/** The norm is asked for twice: before an update is admitted, and to limit it. */
+/** Bytes of an update. The norm is computed twice: before an update is admitted, and to limit it. */
 function updateTraffic(size: number): Traffic {
   const lengths: Lengths = { P: size }
   const bytes = (

@@ -1,4 +1,4 @@
-/** How many keys and values generation keeps. */
+/** Number and size of the keys and values that generation keeps. */
 import type { AttentionWindow, ModelConfig } from './config.ts'
 
 export interface CacheShape {
@@ -24,7 +24,7 @@ export const slotsBehind = (window: AttentionWindow, capacity: number): number =
 export const layerSlots = ({ layers, layerWindows }: CacheShape, capacity: number): number[] =>
   Array.from({ length: layers }, (_, layer) => slotsBehind(layerWindows?.[layer] ?? null, capacity))
 
-/** Of the keys and values of `rows` rows of at most `capacity` positions, in f32. */
+/** Bytes of the keys and values of `rows` rows of at most `capacity` positions, in f32. */
 export function cacheBytes(shape: CacheShape, rows: number, capacity: number): number {
   const slots = layerSlots(shape, capacity).reduce((sum, count) => sum + count, 0)
   return 2 * rows * shape.kvHeads * slots * shape.headDim * Float32Array.BYTES_PER_ELEMENT

@@ -29,7 +29,7 @@ export interface KeyValue {
   readonly value: Value
 }
 
-/** What rows see of the G prompts that they start from, each of which is there once: [G, K, S, C]. */
+/** Keys and values of the G prompts that rows start from, each stored once: [G, K, S, C]. */
 export interface SharedPrompts extends KeyValue {
   /**
    * [G, K, n] i64: the rows of each prompt, as row · K + key head; places that no row takes may name any. A row without a
@@ -45,7 +45,7 @@ export interface SharedPrompts extends KeyValue {
 export interface SeenSlots {
   /** A row's own, one or two. */
   readonly parts: readonly KeyValue[]
-  /** Only with two parts. */
+  /** Present only with two parts. */
   readonly prompts?: SharedPrompts | undefined
   /** [B, 1, R, S+P+T]; without prompts S is 0. */
   readonly mask: Value
@@ -101,7 +101,7 @@ const slotsOf = ({ key }: KeyValue): Dim => key.shape[2] as Dim
 function ofPrompts(x: Value, { sizes, rows, places }: SharedPrompts, times: (x: Value) => Value): Value {
   const [, heads, queries, width] = x.shape as readonly [Dim, Dim, Dim, Dim]
   const [prompts, , readers] = rows.shape as readonly [Dim, Dim, Dim]
-  // Of two symbols in a shape the graph infers one; the other is S.
+  // The graph infers one of two symbols in a shape; the other is S.
   const lastAxis = (dim: Dim) => (typeof dim === 'number' ? integers([dim]) : piece(sizes, 0, 1))
   const tail = (dim: Dim) => joinIntegers([integers([0, 0, -1]), lastAxis(dim)])
   const read = gather(flatten(x, 2), rows) // [G, K, n, Q·X]

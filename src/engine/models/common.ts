@@ -1,4 +1,6 @@
-/** What the architectures share: reading the config's fields, and refusing models that would be computed wrongly. */
+/**
+ * Helpers that the architectures share: they read the config's fields and refuse models that would be computed wrongly.
+ */
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { type RopeTraits, attentionLayout, contextLimits, readRope } from './attentionLayout.ts'
@@ -26,9 +28,12 @@ export interface Architecture {
 }
 
 export interface GgufNaming {
-  /** What llama.cpp calls the family. */
+  /** Name of the family in llama.cpp. */
   readonly name: string
-  /** Its converter reorders the rows of q and k, so that rotated pairs are adjacent. True where it derives from Llama's. */
+  /**
+   * True if llama.cpp's converter reorders the rows of q and k so that rotated pairs are adjacent, as it does for
+   * families that derive from Llama.
+   */
   readonly isPermuted: boolean
 }
 
@@ -166,7 +171,6 @@ export const ropeTraits = (
   defaultShare: defaultRotatedShare ?? null,
 })
 
-/** The vocabulary and its special tokens. */
 export function readSpecialTokens(
   fields: Fields,
   { defaultBosId, defaultEosIds }: Pick<ArchitectureTraits, 'defaultBosId' | 'defaultEosIds'>,
@@ -196,7 +200,7 @@ function readHeadDim(fields: Fields, traits: ArchitectureTraits, share: number):
 }
 
 function readKvHeads(fields: Fields, traits: ArchitectureTraits, heads: number): number {
-  // Only a field that is absent means the class's default; null means "as many as heads".
+  // Absence alone means the class's default; null means "as many as heads".
   const fallback = fields.isNull('num_key_value_heads') ? heads : (traits.defaultKvHeads ?? heads)
   const kvHeads = fields.integer('num_key_value_heads', { min: 1, max: 1_024, fallback })
   if (heads % kvHeads !== 0) {
@@ -237,7 +241,7 @@ function requireActivation(
   if (activation !== activationName) throw unsupported(fields, `the activation “${shorten(activation)}”`)
 }
 
-/** For families whose layers all have full attention: a config that says otherwise is of another kind. */
+/** Refuses a config with attention windows, for families whose layers all have full attention. */
 export function refuseWindows(fields: Fields): void {
   const slides = fields.texts('layer_types').some((type) => type !== 'full_attention')
   if (slides || fields.boolean('use_sliding_window', false)) {

@@ -1,6 +1,6 @@
 /**
- * What a decoder needs to know about its model, whatever the family. Read by `models/registry.ts`; what most families
- * share is in `models/common.ts`.
+ * Everything a decoder needs to know about its model, whatever the family. Read by `models/registry.ts`; what most
+ * families share is in `models/common.ts`.
  */
 export interface ModelConfig {
   readonly architecture: string
@@ -33,7 +33,7 @@ export interface ModelConfig {
   readonly attentionScale: number
   /** c in c·tanh(score/c); null: scores stay as they are. */
   readonly attentionSoftcap: number | null
-  /** As `attentionSoftcap`, for the logits. */
+  /** Soft cap of the logits; see `attentionSoftcap`. */
   readonly finalSoftcap: number | null
   /** Factors of the embeddings, of what a block adds to the residual stream, and of the logits. */
   readonly embeddingScale: number
@@ -75,16 +75,16 @@ export interface LayerAttention {
   readonly rope: number | null
 }
 
-/** Where the tensors of a checkpoint of the family are. */
+/** Names of the tensors in a checkpoint of the family. */
 export interface ModelNames {
   readonly embedding: string
   /** Table of learned positions; null where positions are rotations. */
   readonly positions: string | null
   /** `model.layers.`, in front of a layer's number. */
   readonly layers: string
-  /** Without `.weight`. */
+  /** Name without `.weight`. */
   readonly finalNorm: string
-  /** Of a head of its own. */
+  /** Output head, where it is not tied to the embedding. */
   readonly head: string
 }
 
@@ -122,7 +122,7 @@ export type LinearName = keyof typeof linearPaths
 /** Targets of all families. */
 export const linearNames = Object.keys(linearPaths) as readonly LinearName[]
 
-/** Those of Llama and most others. */
+/** Linears of Llama and most other families. */
 export const separateLinears = [
   'q_proj',
   'k_proj',

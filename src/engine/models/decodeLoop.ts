@@ -130,7 +130,7 @@ function slotsCarried(latest: LatestSlots, grown: readonly KeyValue[]): Record<s
   )
 }
 
-/** Each layer's latest slots, initially zero: empty slots are masked, but their values must be finite. */
+/** Builds each layer's latest slots, initially zero: empty slots are masked, but their values must be finite. */
 function latestSlots({ layers, kvHeads, headDim }: ModelConfig, maxTurns: number) {
   const shape: readonly Dim[] = ['B', kvHeads, maxTurns, headDim]
   const initial = zeros(input(loopNames.latest, 'int64', [4]), shape)
@@ -140,7 +140,7 @@ function latestSlots({ layers, kvHeads, headDim }: ModelConfig, maxTurns: number
   })
 }
 
-/** Each turn fills the slot with its own index. */
+/** Builds the flags by which each turn fills the slot with its own index. */
 function latestFlags(turn: Value, maxTurns: number) {
   const slots = constant(
     Array.from({ length: maxTurns }, (_, slot) => slot),
@@ -151,7 +151,7 @@ function latestFlags(turn: Value, maxTurns: number) {
   return { fresh, kept: sub(constant([1], [1]), fresh) }
 }
 
-/** What each row attends to through each window: [B, 1, 1, P + W]. */
+/** Builds the attention mask of each window: [B, 1, 1, P + W]. */
 function masksAt({ windows }: ModelConfig, positions: Value): Value[] {
   const own = reshape(cast(positions, 'float32'), ['B', 1, 1, 1])
   const one = constant([1], [1])

@@ -12,14 +12,14 @@ import { reshape, splitSizes } from '../ops/layout.ts'
 import { layerNorm, rmsNorm } from '../ops/normalization.ts'
 import type { LinearName, ModelConfig } from './config.ts'
 
-/** What differs between uses of the block: where weights come from, and which keys a query attends to. */
+/** The parts in which uses of the block differ: where weights come from, and which keys a query attends to. */
 export interface LayerScope {
   readonly config: ModelConfig
   /** A vector of the layer: `input_layernorm.weight`. */
   vector(path: string): Value
   /** Linear layer with its bias and adapter, if any. */
   linear(name: LinearName, x: Value): Value
-  /** Rotary position embedding of so many heads in the last axis. */
+  /** Rotates `heads` heads in the last axis by their positions. */
   rotate(x: Value, heads: number): Value
   /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */
   attend(q: Value, k: Value, v: Value): Value

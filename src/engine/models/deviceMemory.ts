@@ -1,6 +1,6 @@
 /**
- * What a model takes of a card's memory, calculated from the programs that run there: weights, learning in segments of layers,
- * and generation. How a run is cut to a card, what `auto` thinks fits and what `device plan` prints are this calculation.
+ * Calculates how much of a card's memory a model takes, from the programs that run there: weights, learning in segments
+ * of layers, and generation. Cutting a run to a card, choosing under `auto` and `device plan` all use this calculation.
  */
 import { holdsTensors, type DeviceKind } from '#shared/device.ts'
 import type { BasePrecision } from '#shared/precision.ts'
@@ -53,11 +53,13 @@ export interface DevicePlan {
   /** True if weights, learning and at least one row of decoding fit. */
   readonly fits: boolean
   readonly weightBytes: number
-  /** An adapter, as it is fed. */
+  /** Bytes of an adapter, as it is fed. */
   readonly adapterBytes: number
   /** The optimizer's moments and the gradient. */
   readonly optimizerBytes: number
-  /** They are on the device, where the optimizer steps; else with the host. */
+  /**
+   * True if gradients and optimizer state are on the device, where the optimizer steps; else they are with the host.
+   */
   readonly stepsThere: boolean
   /** Bytes on the device beside the weights while the optimizer steps there; 0 where it steps on the host. */
   readonly updateBytes: number
@@ -73,7 +75,7 @@ export interface DevicePlan {
   readonly rowBytes: number
   /** Rows that may decode together. */
   readonly rows: number
-  /** Weights, learning and what is set aside. */
+  /** Total of weights, learning and what is set aside. */
   readonly totalBytes: number
 }
 
@@ -85,7 +87,7 @@ export class DeviceMemory {
   readonly #programs = new Map<string, (lengths: Lengths) => ProgramMemory>()
   readonly weightBytes: number
   readonly adapterBytes: number
-  /** Same as `updateBytes` of `DevicePlan`. */
+  /** Bytes as in `updateBytes` of `DevicePlan`. */
   readonly updateBytes: number
 
   constructor(request: MemoryRequest) {
@@ -159,7 +161,7 @@ type ProgramKind = 'head' | 'forward' | 'backward' | 'score' | 'learn'
 
 const totalOf = ({ inputBytes, workingBytes }: ProgramMemory): number => inputBytes + workingBytes
 
-/** Frozen tensors that learning reads and those that generation reads, on a device of this kind. */
+/** Returns the frozen tensors that learning reads and those that generation reads, on a device of this kind. */
 function readingOf(source: ModelSource, kind: DeviceKind): [FrozenTensors, DeviceWeights] {
   if (!holdsTensors({ kind }))
     return [frozenTensors(source), generationWeights(source, { rounded: false, isOneRow: true })]
@@ -199,7 +201,6 @@ export function lengthsOf(tokens: number, length: number): Lengths {
   }
 }
 
-/** Layers of the longest segment. */
 export const longestOf = (segments: readonly Segment[]): number =>
   Math.max(...segments.map(({ first, end }) => end - first))
 
@@ -272,7 +273,7 @@ function planned(
   const { weightBytes, adapterBytes, updateBytes } = memory
   const stepsThere = holdsTensors({ kind })
   const optimizerBytes = 3 * adapterBytes
-  // On a device that holds tensors: gradient and moments, the adapter in one piece and cut, and the reference.
+  // A device that holds tensors has gradient and moments, the adapter in one piece and cut, and the reference.
   const heldBytes = stepsThere ? optimizerBytes + 3 * adapterBytes : 0
   // Between segments, hidden states stay there too; elsewhere they go through the host.
   const borders = stepsThere ? 4 * (segments.length - 1) * tokens * config.hiddenSize : 0

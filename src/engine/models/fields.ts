@@ -36,7 +36,7 @@ export class Fields {
     return this.value(key) !== null
   }
 
-  /** The field is there and says null, which some defaults distinguish from absence. */
+  /** Returns true if the field exists and is null, which some defaults distinguish from absence. */
   isNull(key: string): boolean {
     return Object.hasOwn(this.#values, key) && !this.has(key)
   }

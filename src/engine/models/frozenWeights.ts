@@ -52,7 +52,7 @@ export function mappedWeight(source: ModelSource, name: string): Value {
 /** Every frozen tensor by its full name, as whole programs read it. */
 export interface FrozenTensors {
   vector(name: string): Value
-  /** Of a linear, as it is multiplied. */
+  /** Matrix of a linear, in the form in which it is multiplied. */
   matrix(name: string): FrozenMatrix
   /** Rows of a table, in f32. ids [N] i64 → [N, D]. */
   rows(name: string, ids: Value): Value
@@ -105,17 +105,20 @@ export function multipliedMatrix(source: ModelSource, name: string, inputs: numb
   return rows ? byteMatrix(name, rows) : learningMatrix(source, name, inputs)
 }
 
-/** Whether learning multiplies in whole numbers. */
+/** True if learning multiplies in whole numbers. */
 export const learnsInBytes = (source: ModelSource, products: FrozenProducts = 'auto'): boolean =>
   products === 'auto' && linearWeights(source.config).every(({ name }) => onlyRows(source, name) !== null)
 
-/** What a packed copy of the bytes takes in one learner: of every layer forward, forward again and back, and in scoring; of the head from both sides. */
+/**
+ * Bytes of a packed copy of the 8-bit weights in one learner: four copies of every layer (forward, forward again,
+ * backward, scoring) and two of the head (one per side).
+ */
 export function packedBytes({ config }: ModelSource): number {
   const inLinears = linearWeights(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b), 0)
   return 4 * inLinears + 2 * config.vocabSize * config.hiddenSize
 }
 
-/** The head's matrix, for logits of the whole vocabulary at once and for those of a slice at a time. */
+/** Matrix of the head, for logits of the whole vocabulary at once and for those of a slice at a time. */
 export interface HeadMatrix {
   readonly table: Value | Vocabulary
   readonly slices: Vocabulary
@@ -218,7 +221,7 @@ function exactMatrix(name: string, location: TensorLocation): Value {
 const dequantized = (name: string, stored: BlockWeight, inputs: number): Value =>
   withoutPadding(dequantize(blockValues(name, stored)), inputs)
 
-/** The last block of a row may be longer than what is left of it. */
+/** Removes the padding: the last block of a row may extend beyond its end. */
 function withoutPadding(whole: Value, inputs: number): Value {
   const padding = (whole.shape[1] as number) - inputs
   return padding === 0 ? whole : (splitSizes(whole, 1, [inputs, padding])[0] as Value)
@@ -244,14 +247,14 @@ function blockValues(name: string, { precision, form, ...stored }: BlockWeight):
   }
 }
 
-/** What a session of learning is for, so that weights in other forms than f32 stay as they are. */
+/** Chooses the session purpose for learning, so that weights in forms other than f32 stay as they are. */
 export function learningPurpose({ config, tensors }: ModelSource): 'learn' | 'learn-stored' {
   const isExact = (location: TensorLocation | undefined) =>
     location?.dtype === 'F32' && location.arrangement === undefined
   return linearWeights(config).every(({ name }) => isExact(tensors.get(name))) ? 'learn' : 'learn-stored'
 }
 
-/** Whether generation reads all matrices in f32 as they lie on disk: then two programs can share them. */
+/** True if generation reads all matrices in f32 as they lie on disk, so that two programs can share them. */
 export const readsMappedWeights = (source: ModelSource, rounded: boolean): boolean =>
   !rounded &&
   learningPurpose(source) === 'learn' &&
@@ -260,7 +263,7 @@ export const readsMappedWeights = (source: ModelSource, rounded: boolean): boole
 export interface GenerationReading {
   /** Blocks are read wherever the source has them, and not only where it has nothing else. */
   readonly rounded: boolean
-  /** The products have one row. */
+  /** True if the products have one row. */
   readonly isOneRow?: boolean
 }
 
@@ -270,7 +273,7 @@ export function generationWeights(
   { rounded, isOneRow = false }: GenerationReading,
 ): DeviceWeights {
   const vector = cachedBy((name: string) => mappedWeight(source, name))
-  // Of a rounded base everything that it has rounded is read so: learning does it, too.
+  // A rounded base is read in rounded form wherever it has one, as learning does.
   const isRounded = rounded || hasRoundedLinears(source)
   const rowsOf = cachedBy(roundFewRows) // several products read the same x
   const roundedProduct = (x: Value, name: string): Value | null => {

@@ -38,7 +38,7 @@ export const gemma2 = {
   },
 } as const satisfies Architecture
 
-/** Both spellings of the activation. */
+/** Activation functions under both of their config names. */
 export const gemmaActivation = {
   hidden_act: 'gelu_pytorch_tanh',
   hidden_activation: 'gelu_pytorch_tanh',
@@ -51,7 +51,7 @@ const blockNorms: BlockNorms = {
   afterMlp: 'post_feedforward_layernorm',
 }
 
-/** What Gemma 2 and 3 share. */
+/** Traits that Gemma 2 and 3 share. */
 export const gemmaTraits = (fields: Fields): Omit<ArchitectureTraits, 'name' | 'defaultMaxPositions'> => ({
   defaultKvHeads: 4,
   defaultHeadDim: 256,
@@ -65,7 +65,7 @@ export const gemmaTraits = (fields: Fields): Omit<ArchitectureTraits, 'name' | '
   biases: attentionBiases(fields),
 })
 
-/** Scales and soft caps; a cap that is absent has the class's default, null is none. */
+/** Returns scales and soft caps; a cap that is absent has the class's default, null means no cap. */
 export function gemmaFactors(
   fields: Fields,
   { hiddenSize }: ModelConfig,

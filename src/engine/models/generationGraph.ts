@@ -24,7 +24,7 @@ import {
   likeliestOfBlocks,
 } from './tokenChoice.ts'
 
-/** Where the frozen weights of the generation graph come from: exact, or in 8-bit blocks. */
+/** Source of the frozen weights of the generation graph: exact, or in 8-bit blocks. */
 export interface GenerationWeights {
   /** A vector by its full checkpoint name: norms and biases. */
   vector(name: string): Value
@@ -147,11 +147,11 @@ export function deviceGenerationPrograms(
 
 interface Seen {
   readonly parts: readonly KeyValue[]
-  /** What comes out. */
+  /** Keys and values that come out. */
   readonly kept: KeyValue
 }
 
-/** Which of the latest slots stay as they are and which one is new: 1 or 0, [1, 1, W, 1]. */
+/** Flags for which of the latest slots stay as they are and which one is new: 1 or 0, [1, 1, W, 1]. */
 interface LatestFlags {
   readonly kept: Value
   readonly fresh: Value
@@ -191,8 +191,8 @@ const sharedPrompts = (config: ModelConfig, layer: number): SharedPrompts => ({
 const latestSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'latest ', layer)
 
 /**
- * A cache put together anew, [B, K, S, C]: of `parts`, any [Bᵢ, K, Sᵢ, C], the slots that `places` [B, K, S] number through
- * all of them one after the other. So rows leave, enter, change places and get slots, all in one gather.
+ * Builds a rearranged cache, [B, K, S, C]: of `parts`, any [Bᵢ, K, Sᵢ, C], the slots that `places` [B, K, S] number
+ * through all of them one after the other. So rows leave, enter, change places and get slots, all in one gather.
  */
 export function cacheProgram(
   { layers, kvHeads, headDim }: Pick<ModelConfig, 'layers' | 'kvHeads' | 'headDim'>,
@@ -213,7 +213,7 @@ export function cacheProgram(
   return outputs
 }
 
-/** What the first layer reads of ids [N = B·T] at positions [B, T]: [N, D]. */
+/** Input of the first layer for ids [N = B·T] at positions [B, T]: [N, D]. */
 export const embeddedIds = (
   config: ModelConfig,
   weights: DeviceWeights,
@@ -238,15 +238,15 @@ export interface DecoderInputs {
   readonly hidden: Value
   /** [B, T] */
   readonly positions: Value
-  /** Of each window, [B, 1, R, P+T]; with shared prompts [B, 1, R, S+P+T]. */
+  /** Mask of each window, [B, 1, R, P+T]; with shared prompts [B, 1, R, S+P+T]. */
   readonly masks: readonly Value[]
   /** [Q, 1] */
   readonly uniforms: Value
-  /** What the choice leaves out; nothing if absent. */
+  /** Ids that the choice leaves out; none if absent. */
   readonly leftOut?: LeftOut
   /** The keys and values that the new positions of a layer see; `fresh` are their own. */
   readonly see: (layer: number, fresh: KeyValue) => readonly KeyValue[]
-  /** What they see before that: prompts that rows share. None if absent. */
+  /** Shared prompts that the rows see before the cache; none if absent. */
   readonly prompts?: (layer: number) => SharedPrompts
 }
 
@@ -260,7 +260,9 @@ export interface DecoderScores {
   readonly choice?: Value
 }
 
-/** All layers and the scores after some of the new positions: the last one of each row (Q = B), or several. */
+/**
+ * Computes all layers, and the scores after some of the new positions: the last one of each row (Q = B), or several.
+ */
 export function decoderScores(
   config: ModelConfig,
   lora: LoraConfig | null,

@@ -99,7 +99,9 @@ export class HeldTensors implements FrozenTensors {
     return Math.max(1, Math.floor(this.#bindingBytes / (4 * this.#shape(name)[1])))
   }
 
-  /** Of a vocabulary in slices, few enough that the logits of as many tokens can be bound as well. */
+  /**
+   * Number of rows in a slice of the vocabulary, small enough that the logits of as many tokens can be bound as well.
+   */
   #vocabularyRows(name: string): number {
     return Math.min(this.#rowsWithin(name), Math.max(1, Math.floor(Math.sqrt(this.#bindingBytes / 4))))
   }
@@ -111,7 +113,7 @@ export class HeldTensors implements FrozenTensors {
     )
   }
 
-  /** What devices do not read as it lies on disk, made as a whole and cut. */
+  /** Converts a matrix that devices do not read as it lies on disk: made as a whole, then cut. */
   #converted(name: string, rows: number): MatrixSlice[] {
     const [height, width] = this.#shape(name)
     const count = Math.ceil(height / rows)

@@ -28,16 +28,15 @@ import { type LayerScope, decoderLayer, modelNorm } from './decoder.ts'
 import { type LoraFactors, addReduced, reduceTogether } from './lora.ts'
 import { finalNormNames } from './source.ts'
 
-/** Where a program's parameters come from. */
 export interface LayerParameters {
   /** A vector by its path within the layer: `input_layernorm.weight`. */
   weight(path: string): Value
   /** The same for matrices, as they are multiplied. */
   matrix(path: string): FrozenMatrix
   readonly adapter: ReadonlyMap<LinearName, LoraFactors>
-  /** Whether adapters read their inputs through masks, which are graph inputs then. */
+  /** True if adapters read their inputs through dropout masks, which are then graph inputs. */
   readonly drops?: boolean
-  /** Tells the layers of one graph apart, where it has several. */
+  /** Names the inputs of a layer, where one graph has several layers. */
   readonly inputName?: (name: string) => string
   /** Graph inputs whose gradients the backward program returns, as `gradient of NAME`. */
   readonly trained: readonly Value[]
@@ -46,11 +45,11 @@ export interface LayerParameters {
 export interface LayerPrograms {
   /** `output`: the layer's result. */
   readonly forward: Program
-  /** As forward, and the activations that `backwardFromSaved` takes back. */
+  /** `forward`, which also returns the activations that `backwardFromSaved` takes. */
   readonly forwardSaving: Program
-  /** From the layer's input: computes the layer again. */
+  /** Backward pass from the layer's input: computes the layer again. */
   readonly backward: Program
-  /** From the layer's input and its saved activations. */
+  /** Backward pass from the layer's input and its saved activations. */
   readonly backwardFromSaved: Program
 }
 
@@ -82,12 +81,12 @@ export type PackedName =
   | RotaryNames[keyof RotaryNames]
 
 /**
- * How queries meet keys: in four parts of all sequences, a matrix of scores for each; or, where that would be too large, in
- * blocks of one sequence, one after the other.
+ * Way in which queries meet keys: in four parts of all sequences, with a matrix of scores for each; or, where that
+ * would be too large, in blocks of one sequence, one after the other.
  */
 export type AttentionForm = 'parts' | 'blocks'
 
-/** Graph inputs of a layer beside its parameters: N packed tokens. */
+/** Graph inputs of a layer in addition to its parameters: N packed tokens. */
 function packedInputs(config: ModelConfig, { window, rope }: LayerAttention, form: AttentionForm) {
   return {
     hidden: input('hidden', 'float32', ['N', config.hiddenSize]),
@@ -128,7 +127,7 @@ function partInputs({ heads, kvHeads }: ModelConfig, window: number) {
   return { queryMap, keyMap, masks }
 }
 
-/** Cosines and sines of a rotary embedding at so many positions. */
+/** Cosines and sines of a rotary embedding, one row per position. */
 export function rotaryInputs({ ropes }: ModelConfig, rope: number, positions: Dim) {
   const half = (ropes[rope] as RopeConfig).inverseFrequencies.length
   const { cos, sin } = rotaryNames(rope)
@@ -202,7 +201,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
   }
 }
 
-/** Several linears read the same x. */
+/** Rounds each x once, since several linears read the same one. */
 function roundedOnce(): (x: Value) => RoundedRows {
   const known = new Map<Value, RoundedRows>()
   return (x) => {
@@ -287,7 +286,10 @@ function vocabularyInputs(
   return { hidden, table: parameters.table, targets: inputs.targets, ...(logitCap ? { logitCap } : {}) }
 }
 
-/** What is multiplied with the vocabulary, and what happens to the product; without a soft cap the factors come first. */
+/**
+ * Returns the matrix multiplied with the vocabulary and what happens to the product; without a soft cap the factors
+ * come first.
+ */
 export function headInput(
   config: ModelConfig,
   { hidden, inverseTemperature }: { readonly hidden: Value; readonly inverseTemperature: Value },
@@ -360,7 +362,7 @@ export const valueHeadNames = { weight: 'v_head.summary.weight', bias: 'v_head.s
 export interface ValueHeadPrograms {
   /** `value` [N, 1] from `hidden` [N, D], `value weight` [1, D] and `value bias` [1]. */
   readonly forward: Program
-  /** Their gradients, given ∂loss/∂value of each token as `value coefficients` [N, 1]. */
+  /** Backward pass: gradients of the parameters, given ∂loss/∂value of each token as `value coefficients` [N, 1]. */
   readonly backward: Program
 }
 

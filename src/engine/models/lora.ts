@@ -30,7 +30,7 @@ export interface LoraSlot {
   readonly size: number
 }
 
-/** All tensors of an adapter in storage order: layer by layer, A before B. */
+/** Lists all tensors of an adapter in storage order: layer by layer, A before B. */
 export function loraSlots(config: ModelConfig, lora: LoraConfig): readonly LoraSlot[] {
   const slots: LoraSlot[] = []
   let offset = 0

@@ -1,4 +1,4 @@
-/** A model that nobody has on disk: which tensors its base would have, and how large they are. */
+/** Builds the source of a model that is not on disk: the tensors its base would have, and their sizes. */
 import { heldIn, isHalfPrecision, type BasePrecision } from '#shared/precision.ts'
 import {
   blockForm,

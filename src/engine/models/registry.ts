@@ -16,7 +16,7 @@ import { qwen3 } from './qwen3.ts'
 import { smollm3 } from './smollm3.ts'
 import { stablelm } from './stablelm.ts'
 
-/** Every family of decoders; a new one is a file beside this and a line here. */
+/** Families of decoders; a new one takes a file in this folder and a line here. */
 const families = [
   llama,
   mistral,

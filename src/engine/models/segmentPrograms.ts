@@ -60,7 +60,7 @@ export interface SegmentProgramOptions {
 export interface InnerPrograms {
   /** `output` [N, D] */
   readonly forward: Program
-  /** From the segment's input and `cotangent` [N, D]. */
+  /** Backward pass from the segment's input and `cotangent` [N, D]. */
   readonly backward: Program
 }
 
@@ -68,12 +68,12 @@ export interface InnerPrograms {
 export interface LastPrograms {
   /** `logprob`, `entropy` [A, 1] */
   readonly score: Program
-  /** `value` [A, 1] */
+  /** Program with the output `value` [A, 1]. */
   readonly value: Program
-  /** From coefficients of the log-probabilities; `learnEntropy` also from those of the entropies. */
+  /** Learns from coefficients of the log-probabilities; `learnEntropy` also from those of the entropies. */
   readonly learn: Program
   readonly learnEntropy: Program
-  /** From coefficients of the values. */
+  /** Learns from coefficients of the values. */
   readonly learnValue: Program
 }
 

@@ -17,14 +17,15 @@ export const quantizedDtypes = [
 export type QuantizedDtype = (typeof quantizedDtypes)[number]
 
 /**
- * How a file's bytes differ from the tensor as it is computed with; never in a source that is computed with.
- * `transposed`: the two axes are swapped, as in GPT-2's Conv1D. `interleaved`: the rows of each of `heads` heads are in the
- * order in which llama.cpp rotates them. `one-added`: a norm's weight as the factor, where the model stores offsets from 1.
+ * Difference between a file's bytes and the tensor used in computation; absent in a source that is computed with.
+ * `transposed`: the two axes are swapped, as in GPT-2's Conv1D. `interleaved`: the rows of each of `heads` heads are in
+ * the order in which llama.cpp rotates them. `one-added`: a norm's weight as the factor, where the model stores offsets
+ * from 1.
  */
 export type Arrangement =
   { readonly kind: 'transposed' | 'one-added' } | { readonly kind: 'interleaved'; readonly heads: number }
 
-/** Where a tensor's bytes are on disk: row-major, little-endian. */
+/** Place of a tensor's bytes on disk: row-major, little-endian. */
 export interface TensorLocation {
   /** Absolute path of the file, links resolved. */
   readonly file: string
@@ -32,9 +33,9 @@ export interface TensorLocation {
   readonly offset: number
   readonly byteLength: number
   readonly dtype: TensorDtype | QuantizedDtype
-  /** The shape as it is computed with. */
+  /** Shape in which the tensor is computed with. */
   readonly shape: readonly number[]
-  /** Absent: the bytes are the tensor's. */
+  /** Difference between bytes and tensor; absent: the bytes are the tensor's. */
   readonly arrangement?: Arrangement
 }
 
@@ -78,7 +79,7 @@ export const finalNormNames = (config: ModelConfig): string[] => normNames(confi
 const normNames = ({ norm }: ModelConfig, path: string): string[] =>
   norm === 'layer' ? [`${path}.weight`, `${path}.bias`] : [`${path}.weight`]
 
-/** Every tensor of a checkpoint with this config, under its Hugging Face name; linears as [out, in]. */
+/** Lists every tensor of a checkpoint with this config, under its Hugging Face name; linears as [out, in]. */
 export function expectedTensors(config: ModelConfig): ExpectedTensor[] {
   const { hiddenSize, vocabSize, maxPositions, names } = config
   const table = [vocabSize, hiddenSize] as const // [V, D]

@@ -1,4 +1,4 @@
-/** How a graph chooses among the tokens of a vocabulary: the likeliest, or the block in which a uniform number falls. */
+/** Chooses tokens of a vocabulary inside a graph: the likeliest, or the block in which a uniform number falls. */
 import type { Dim } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
@@ -63,13 +63,13 @@ export function drawnBlock(blocks: Value, uniforms: Value, leftOut?: LeftOut): V
   const isBefore = atMost(cumulative, target) // [Q, n] 1 or 0
   const before = reduceMax(mul(cumulative, isBefore), [-1])
   const passed = reduceSum(isBefore, [-1])
-  // Where what is left out had all the probability, the target lies behind every block: the last one, of zeros, says so.
+  // If the ids left out had all the probability, the target lies behind every block: the last one, of zeros, says so.
   const number = leftOut ? sub(passed, atMost(total, target)) : passed
   const row = reshape(rowsOf(blocks, cast(number, 'int64')), [rows, width])
   return concat([row, number, before, total], 1)
 }
 
-/** Sums of blocks anew without what is left out of them: the difference would be rounding where little remains. */
+/** Sums blocks again without the ids left out: subtracting them would leave only rounding where little remains. */
 function sumsWithout(sums: Value, blocks: Value, { blocks: numbers, kept }: LeftOut): Value {
   const remaining = reduceSum(mul(rowsOf(blocks, numbers), kept), [-1])
   return withElements(sums, numbers, reshape(remaining, numbers.shape))

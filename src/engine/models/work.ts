@@ -11,9 +11,9 @@ export interface LearningWork {
   readonly lora: LoraConfig
   /** Tokens of each sequence. */
   readonly lengths: readonly number[]
-  /** Whether the backward pass recomputes the layers. */
+  /** True if the backward pass recomputes the layers. */
   readonly recompute: boolean
-  /** Which sequences attend in blocks; as measured best if absent. */
+  /** Limits that decide which sequences attend in blocks; the measured best if absent. */
   readonly blocks?: BlockLimits
 }
 
@@ -39,7 +39,7 @@ export function learningFlops(work: LearningWork): number {
   return config.layers * perLayer + attention - firstLayerFlops(config, lora) * tokens + head
 }
 
-/** Of one sequence in all layers. */
+/** Floating-point operations of attention for one sequence in all layers. */
 function attentionFlops(length: number, { config, recompute, blocks = defaultBlocks }: LearningWork): number {
   const perPair = 2 * config.heads * config.headDim
   if (length <= blocks.longerThan) {
@@ -82,7 +82,10 @@ export function conventionalFlops({ config, lora, lengths, recompute }: Learning
   return config.layers * (perToken * tokens + attention) + head
 }
 
-/** What the first layer saves per token, since its input needs no gradient: the backward pass through q, k and v. */
+/**
+ * Floating-point operations per token that the first layer saves because its input needs no gradient: the backward pass
+ * through q, k and v.
+ */
 function firstLayerFlops(config: ModelConfig, { targets, rank }: LoraConfig): number {
   const first = config.linears.filter((name) => linearsByInput[0]?.includes(name))
   return first.reduce((total, name) => {

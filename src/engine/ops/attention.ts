@@ -17,7 +17,7 @@ export interface AttentionInputs {
   readonly scores: ScoreRule
 }
 
-/** How q·k becomes a score. */
+/** Rule by which q·k becomes a score. */
 export interface ScoreRule {
   /** Factor of q·k. */
   readonly scale: number
@@ -61,7 +61,7 @@ export function attentionWeights(
   return { weights: softmax(masked(capped)), bent }
 }
 
-/** Gradients from that of what was mixed; `scores`: of the scores that the mask is added to. */
+/** Computes the gradients from that of the mixed values; `scores`: gradient of the scores that the mask is added to. */
 export function attentionGradients(
   { queries, keys, values, scores: { scale: alpha } }: Attended,
   { weights, bent }: AttentionWeights,
@@ -87,7 +87,7 @@ export interface CausalAttentionInputs {
    * query heads of one key head below each other.
    */
   readonly queries: readonly Value[]
-  /** What each part can see, all up to its own end: [Bᵢ, K, (i+1)·Q, C]. */
+  /** Keys that each part can see, up to its own end: [Bᵢ, K, (i+1)·Q, C]. */
   readonly keys: readonly Value[]
   /** [Bᵢ, K, (i+1)·Q, C] */
   readonly values: readonly Value[]
@@ -118,7 +118,9 @@ export function causalAttention({
   )
 }
 
-/** What a mask adds to the score of what is not seen. Finite: a row of minus infinities would make a softmax NaN. */
+/**
+ * Value that a mask adds to the score of a hidden position. Finite: a row of minus infinities would make a softmax NaN.
+ */
 export const HIDDEN = -1e9
 
 export const addMaskOp = defineOp('AddMask', ({ cotangents }) => [onlyCotangent(cotangents), null], {

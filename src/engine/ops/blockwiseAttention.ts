@@ -23,10 +23,10 @@ export interface BlockLimits {
   readonly rows: number
 }
 
-/** Up to 1,024 tokens a quarter of a sequence is no larger than a block (bench/history/attention.md). */
+/** Limits measured as best: up to 1,024 tokens a quarter of a sequence is no larger than a block (bench/history/attention.md). */
 export const defaultBlocks: BlockLimits = { longerThan: 1_024, rows: 256 }
 
-/** Where the blocks of the positions `from` ≤ i < `end` begin. */
+/** Starts of the blocks of the positions `from` ≤ i < `end`. */
 export const blockStarts = (from: number, end: number, rows: number): number[] =>
   Array.from({ length: Math.ceil(Math.max(0, end - from) / rows) }, (_, block) => from + block * rows)
 
@@ -41,7 +41,7 @@ export const blockColumns = [
   'padding',
 ] as const
 
-/** Which queries are a block, and what they see. */
+/** Queries that form a block, and the keys they see. */
 export interface QueryBlocks {
   /** [I, 7] i64: of each block its `blockColumns`. */
   readonly table: Value
@@ -91,7 +91,7 @@ export function blockwiseAttention(inputs: BlockwiseAttentionInputs): Value {
   return compose({ name: 'BlockwiseAttention', vjp }, reads, [mixed])[0] as Value
 }
 
-/** Of queries, keys and values. */
+/** Computes the gradients of queries, keys and values. */
 function blockwiseGradients(
   inputs: BlockwiseAttentionInputs,
   mixed: Value,

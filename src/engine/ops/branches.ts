@@ -1,4 +1,4 @@
-/** Several programs in one ONNX model, of which each run computes one; a program may be repeated in a loop. */
+/** Puts several programs into one ONNX model, of which each run computes one; a program may be repeated in a loop. */
 import {
   bodyOf,
   cpuDialect,
@@ -28,11 +28,9 @@ import { outputOf, topologicalOrder } from '../graph/value.ts'
 
 /** A value that turns hand on to each other. */
 export interface Carried {
-  /** What the first turn reads. */
   readonly initial: Value
   /** The input by which the body reads it. */
   readonly read: Value
-  /** What the next turn reads. */
   readonly next: Value
 }
 
@@ -72,11 +70,10 @@ export function unrolled({ carried, stacked, last }: LoopProgram, turns: number)
   }
 }
 
-/** Whether it is repeated. */
 export const isLoop = (program: Program | LoopProgram): program is LoopProgram =>
   'goesOn' in program && 'last' in program
 
-/** What a run of it gives. */
+/** Names of the outputs of one run. */
 export const outputsOf = (program: Program | LoopProgram): string[] =>
   isLoop(program) ? [...program.last, ...Object.keys(program.stacked)] : Object.keys(program)
 
@@ -88,7 +85,7 @@ const selector = { name: SELECTOR, dtype: 'int64', shape: [1] } as const
 export const choiceOutput = (program: string, output: string): string => `${program}: ${output}`
 
 export interface ChoiceModel extends OnnxModel {
-  /** By program and by the name of what it reads: the model's input. */
+  /** The model's inputs, by program and by the name that the program reads. */
   readonly reads: Readonly<Record<string, ReadonlyMap<string, string>>>
 }
 
@@ -143,7 +140,7 @@ function readsOf(inputs: readonly InputNode[], inputNames: ReadonlyMap<Node, str
   return reads
 }
 
-/** What inputs are called whose names mean different shapes in different programs. */
+/** Gives distinct names to inputs whose names mean different shapes in different programs. */
 function distinctNames(programs: readonly (Program | LoopProgram)[]): Map<Node, string> {
   const values = programs.flatMap((program) => (isLoop(program) ? valuesOf(program) : Object.values(program)))
   const inputs = topologicalOrder(values, true).filter((node) => node.kind === 'input')
@@ -153,7 +150,7 @@ function distinctNames(programs: readonly (Program | LoopProgram)[]): Map<Node, 
   return new Map(inputs.map((node) => [node, isOne(node.name) ? node.name : `${node.name}, ${kindOf(node)}`]))
 }
 
-/** All that is computed of it. */
+/** Lists all values that are computed in it. */
 export const valuesOf = ({ turns, carried, goesOn, stacked }: LoopProgram): Value[] => [
   turns,
   goesOn,

@@ -1,4 +1,4 @@
-/** What choosing tokens inside the graph needs; nothing here is learned from. */
+/** Operations for choosing tokens inside the graph; no gradient passes through them. */
 import { broadcast } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { apply, integers } from '../graph/value.ts'

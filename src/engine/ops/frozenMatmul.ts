@@ -82,7 +82,6 @@ export interface RoundedRows {
 const FINE_STEPS = 254
 /** A row of zeros is divided by this. */
 const SMALLEST_SCALE = 2 ** -100
-/** What stands for zero in a byte. */
 const zeroByte = (): Value => cast(constant([128], [1]), 'uint8')
 
 /** max |x| of each row, [N, 1]; of a row of zeros a number that it can be divided by. Without a gradient. x [N, K] f32. */
@@ -135,17 +134,17 @@ const LARGEST_STEPS = 32_639
 const SMALLEST_SQUARE = 1e-30
 
 /**
- * As `roundRows`, in half as many nodes, which counts where rows are few: a decoding step has hundreds of these products. Steps
- * are a 32,639th of √K times the root mean square of the row, which no element exceeds: unlike the largest element, the
- * runtime's norm finds it and divides by it in one node. So they are coarser by √K times the root mean square over the largest
- * magnitude. x [N, K] f32.
+ * Rounds rows like `roundRows`, but in half as many nodes, which counts where rows are few: a decoding step has
+ * hundreds of these products. Steps are a 32,639th of √K times the root mean square of the row, which no element
+ * exceeds: unlike the largest element, the runtime's norm finds it and divides by it in one node. So they are coarser
+ * by √K times the root mean square over the largest magnitude. x [N, K] f32.
  */
 export function roundFewRows(x: Value): RoundedRows {
   const width = x.shape.at(-1) as number
   const [rows, most] = [x.shape[0] ?? 1, LARGEST_STEPS / Math.sqrt(width)]
   const { normalized, inverse } = normalizedRows(reshape(x, [rows, 1, width]), most, SMALLEST_SQUARE)
   // Both bytes at once: a 256th of a number in steps, and the number itself, of which a cast to bytes keeps the lower one.
-  // That cuts the fraction off, so a half more rounds to nearest; 128 more brings each byte to its own zero.
+  // The cast cuts the fraction off, so a half more rounds to nearest; 128 more brings each byte to its own zero.
   const parts = mul(normalized, constant([1 / 256, 1], [2, 1]))
   const shifted = add(parts, constant([128 + 128.5 / 256, 128 * 256 + 128.5], [2, 1])) // [128.5 / 256 + …, < 2¹⁶]
   const bytes = cast(cast(shifted, 'int32'), 'uint8')
@@ -171,7 +170,7 @@ export interface ByteRows {
   readonly scales: Value
 }
 
-/** The same with its bytes the other way round as well, so that no product has to turn them first. */
+/** Byte rows stored in transposed form too, so that no product has to transpose them first. */
 export interface ByteMatrix extends ByteRows {
   /** [K, N] i8 */
   readonly columns: Value
@@ -191,7 +190,7 @@ export const byteMatmul = (x: Value, matrix: ByteMatrix, rounded = roundRows(x))
     [productWithColumns(rounded, matrix)],
   )[0] as Value
 
-/** What rounded rows stand for: [N, K] f32. */
+/** Returns the values that rounded rows stand for: [N, K] f32. */
 export function roundedRows({ bytes, factors }: RoundedRows): Value {
   const [rows, , width] = bytes.shape as readonly [Dim, number, Dim]
   const steps = sub(cast(bytes, 'float32'), constant([128], [1]))
@@ -206,7 +205,7 @@ export const productWithColumns = (x: RoundedRows, { columns, scales }: ByteMatr
 const sumOfRows = (x: Value, { rows, scales }: ByteRows, round = roundRows): Value =>
   integerMatmul(round(mul(x, scales)), rows, constant([1], [1]))
 
-/** W in f32; of rows chosen by `gather` as well. */
+/** Returns W in f32; also works for rows chosen by `gather`. */
 export const floatRows = ({ rows, scales }: ByteRows): Value =>
   mul(cast(rows, 'float32'), reshape(scales, [scales.shape[0] as Dim, 1]))
 
@@ -215,7 +214,7 @@ export const floatRows = ({ rows, scales }: ByteRows): Value =>
  * bits up in 16 bits.
  */
 
-/** A frozen matrix in 16 bits that is widened to f32 where a product reads it, for each product anew. */
+/** Frozen matrix in 16 bits that each product widens to f32 when it reads it. */
 export interface WidenedMatrix {
   /** [N, K] f16 */
   readonly half: Value
@@ -273,7 +272,6 @@ export type FrozenMatrix = MatrixSlice | SlicedMatrix
 
 export const isInBytes = (slice: MatrixSlice): slice is ByteMatrix => 'columns' in slice
 
-/** Rows of a slice. */
 export function rowCount(slice: MatrixSlice): number {
   if ('blocks' in slice) return slice.outputs
   if ('half' in slice) return slice.half.shape[0] as number

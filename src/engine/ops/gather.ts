@@ -20,16 +20,16 @@ const zeroRow = (x: Value): Value => {
   return constant(new Array<number>(width).fill(0), [1, width], dtype)
 }
 
-/** Where packed rows stand in padded blocks: each in at least one. */
+/** Places of packed rows in padded blocks; each row is in at least one. */
 export interface RowMap {
-  /** For each block its [S…] i64: the packed row of each slot, N where the slot is padding. */
+  /** Packed row of each slot, one [S…] i64 for each block; N where the slot is padding. */
   readonly slots: readonly Value[]
   /**
    * The slots of each packed row, counted through all blocks one after the other: [N] i64 where each has one, [U, N]
    * where it has up to U; what there is less of them points behind the last slot.
    */
   readonly rows: Value
-  /** Of those that have more slots; none if absent. Needs `rows` of [U, N]. */
+  /** Rows that have more than one slot; none if absent. Needs `rows` of [U, N]. */
   readonly shared?: SharedRows
 }
 

@@ -1,11 +1,11 @@
-/** What a central-difference test of an op is made of. */
+/** Inputs and expectations of a central-difference test of an op. */
 import type { Shape } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 
 /** Lengths that the cases' symbolic dimensions have when they run: all different, so that a mix-up shows. */
 export const caseLengths: Readonly<Record<string, number>> = { B: 2, T: 5, N: 7, P: 3, M: 3, R: 2 }
 
-/** Uniform numbers; what is differentiated. */
+/** Uniform random numbers that are differentiated. */
 interface RealInput {
   readonly kind: 'real'
   readonly shape: Shape
@@ -13,7 +13,7 @@ interface RealInput {
   readonly to: number
 }
 
-/** Numbers that stay as they are: indices, or tables and masks that nobody learns. */
+/** Fixed numbers: indices, or tables and masks that nobody learns. */
 interface FixedInput {
   readonly kind: 'integer' | 'constant'
   readonly shape: Shape

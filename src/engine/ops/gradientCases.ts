@@ -192,7 +192,7 @@ const products = [
   }),
 ]
 
-/** Two sequences of 5 and 2 rows in blocks [2, 3] and [2, 2]; 7 marks padding. */
+/** Slots of two sequences of 5 and 2 rows in blocks [2, 3] and [2, 2]; 7 marks padding. */
 const slots = [integer(['B', 3], [0, 1, 2, 5, 6, 7]), integer(['B', 2], [3, 4, 7, 7])] as const
 const rows = integer(['N'], [0, 1, 2, 6, 7, 3, 4])
 /** Blocks [2, 3] and [2, 2] that both have rows 0 and 2; the second place of the others is behind the ten slots. */

@@ -24,7 +24,7 @@ export function reshape(x: Value, target: Shape): Value {
   return apply(reshapeOp, [x, integers(written)], {}, [{ dtype: x.dtype, shape }])[0] as Value
 }
 
-/** `x` in the shape of `like`; only where symbols are to be told apart does the graph read the shape from `like`. */
+/** Returns `x` in the shape of `like`; the graph reads the shape from `like` only where symbols must be told apart. */
 function reshapeLike(x: Value, like: Value): Value {
   if (writtenDims(x.shape, like.shape, -1)) return reshape(x, like.shape)
   return reshapeTo(x, like.shape, dimensionsOf(like, 0, like.shape.length))
@@ -42,7 +42,7 @@ export function splitRows(x: Value, like: Value): Value {
 export const reshapeTo = (x: Value, shape: Shape, written: Value): Value =>
   apply(reshapeOp, [x, written], {}, [{ dtype: x.dtype, shape }])[0] as Value
 
-/** What ONNX is told; `inferred` is the place of the -1. Null if a second one would be needed. */
+/** Returns the dimensions to write in ONNX; `inferred` is the place of the -1. Null if a second -1 would be needed. */
 function writtenDims(from: Shape, shape: Shape, inferred: number): number[] | null {
   const written = shape.map((dim, index) => {
     if (index === inferred) return -1
@@ -145,7 +145,7 @@ export interface SliceRange {
   readonly start: Value
   /** [1] i64, exclusive */
   readonly end: Value
-  /** What end − start is, as a dimension. */
+  /** Length, end − start, as a dimension. */
   readonly length: Dim
 }
 
@@ -167,7 +167,7 @@ export const splitOp = defineOp('Split', ({ node, cotangents }) => {
   if (parts.length < cotangents.length) throw new Error('Expected a cotangent for every part of a split.')
   return node.inputs.length === 1 ? [concat(parts, axis)] : [concat(parts, axis), null]
 })
-/** Equal parts along an axis, whose length must be a multiple of `count`. */
+/** Splits along an axis, whose length must be a multiple of `count`, into equal parts. */
 export function split(x: Value, axis: number, count: number): readonly Value[] {
   const at = axisIndex(axis, x.shape.length)
   const length = quotient(x.shape[at] as Dim, count)
@@ -181,7 +181,7 @@ export function split(x: Value, axis: number, count: number): readonly Value[] {
   return apply(splitOp, [x], { axis: int(at), num_outputs: int(count) }, types)
 }
 
-/** Parts of the given lengths along an axis, which they must fill. */
+/** Splits along an axis into parts of the given lengths, which must fill it. */
 export function splitSizes(x: Value, axis: number, lengths: readonly number[]): readonly Value[] {
   const at = axisIndex(axis, x.shape.length)
   if (lengths.reduce((total, length) => total + length, 0) !== x.shape[at]) {

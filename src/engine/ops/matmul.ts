@@ -35,7 +35,10 @@ export const matmulOp = defineOp(
 
 export const matrixProductOp = defineOp('MatMul', 'Used only as the lowering of FusedMatMul.')
 
-/** Two matrices by Gemm, which reads them transposed as they lie; where there are leading axes the turned copies are made. */
+/**
+ * Multiplies two matrices by Gemm, which reads them transposed as they are; where there are leading axes, transposed
+ * copies are made.
+ */
 function standardProduct(node: OpNode): Value {
   const [a, b, result] = [inputOf(node, 0), inputOf(node, 1), outputOf(node)]
   const { alpha, transA, transB } = node.attributes as Record<'alpha' | 'transA' | 'transB', Attribute>

@@ -33,7 +33,7 @@ function oneHot(indices: Value, size: number, like: Value): Value {
 export interface Vocabulary {
   /** E in pieces, one after the other. */
   readonly slices: readonly MatrixSlice[]
-  /** Its rows in f32. ids [N] i64 → [N, D]. */
+  /** Reads rows of the vocabulary in f32: ids [N] i64 → [N, D]. */
   readonly rows: (ids: Value) => Value
 }
 
@@ -44,7 +44,7 @@ export interface VocabularyHeadInputs {
   readonly table: Value | Vocabulary
   /** [N] i64 */
   readonly targets: Value
-  /** What happens to the product before the softmax; nothing if absent. */
+  /** Soft cap of the product before the softmax; none if absent. */
   readonly logitCap?: LogitCap
 }
 
@@ -156,13 +156,13 @@ interface LogitSlice extends BentLogits {
   readonly slice: MatrixSlice
 }
 
-/** What is summed over the vocabulary: o, with rows also o E, and `weighted` both times (z − m). */
+/** Sums taken over the vocabulary: o, with `rows` also o E, and with `weighted` both times (z − m). */
 interface Sums {
   readonly rows: boolean
   readonly weighted: boolean
 }
 
-/** Those sums of all slices: of o [N, 1] or, with o E behind it, [N, 1 + D]; the same weighted; and m [N, 1]. */
+/** Computes the sums of all slices: of o [N, 1] or, with o E behind it, [N, 1 + D]; the same weighted; and m [N, 1]. */
 function streamed(parts: readonly LogitSlice[], { rows, weighted }: Sums) {
   const sums = parts.map(({ slice, logits, back }) => {
     const largest = reduceMax(logits, [-1])
@@ -206,7 +206,7 @@ function streamed(parts: readonly LogitSlice[], { rows, weighted }: Sums) {
   return taken(sliceBySlice(sums, join))
 }
 
-/** What products with those slices read of h: rows in bytes where they are in bytes. */
+/** Returns h as products with those slices read it: rows in bytes where the slices are in bytes. */
 const asMultiplied = (hidden: Value, slices: readonly MatrixSlice[], round: typeof roundRows): Value =>
   slices.some(isInBytes) ? roundedRows(round(hidden)) : hidden
 
@@ -225,7 +225,10 @@ function readOnce(): typeof roundRows {
 
 export interface BentLogits {
   readonly logits: Value
-  /** From a cotangent of the logits to one of the plain products: factor·(1 − tanh²), unchanged without a soft cap. */
+  /**
+   * Maps a cotangent of the logits to one of the plain products: times factor·(1 − tanh²), unchanged without a soft
+   * cap.
+   */
   readonly back: (dLogits: Value) => Value
 }
 
@@ -262,10 +265,10 @@ const addAll = (parts: readonly (Value | null)[]): Value | null =>
   parts.reduce((total, part) => (total && part ? add(total, part) : (total ?? part)), null)
 
 /**
- * What `vocabularyHead` computes, a slice of the vocabulary at a time, so that no more than N × S logits exist at once and
- * both products of a slice find them in the cache. The softmax needs no second pass, for it is taken relative to the
- * target: o = exp(z − z_target), log p_target = −log Σ o, p E = (Σ o E) / Σ o. So nothing is finite where log p_target is
- * below about −88. Only the log-probability has a gradient, and only with respect to h.
+ * Computes the same as `vocabularyHead`, one slice of the vocabulary at a time, so that no more than N × S logits exist
+ * at once and both products of a slice find them in the cache. The softmax needs no second pass, for it is taken
+ * relative to the target: o = exp(z − z_target), log p_target = −log Σ o, p E = (Σ o E) / Σ o. So nothing is finite
+ * where log p_target is below about −88. Only the log-probability has a gradient, and only with respect to h.
  */
 export function slicedHead({ hidden, table, targets, logitCap }: VocabularyHeadInputs): VocabularyHead {
   const { slices, rows } = vocabularyOf(table)

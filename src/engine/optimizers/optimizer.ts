@@ -29,7 +29,7 @@ export interface OptimizerState {
   readonly buffers: Readonly<Record<string, Float32Array>>
 }
 
-/** One update. */
+/** Work of one update. */
 export interface OptimizerTask<Factors> {
   readonly groups: readonly ParameterGroup<Factors>[]
   /** Number of the update, from 1 on. */
@@ -63,7 +63,7 @@ export function initialState(
 /** The smallest normal number of f32. */
 export const LEAST_F32 = 2 ** -126
 
-/** Rounds to f32 as devices do: what is smaller than a normal number is zero. */
+/** Rounds to f32 as devices do: anything smaller than a normal number becomes zero. */
 export function f32(value: number): number {
   const rounded = Math.fround(value)
   return Math.abs(rounded) < LEAST_F32 ? 0 * rounded : rounded
@@ -90,7 +90,7 @@ export function clipScale(norm: number, maxGradNorm: number): number {
 /** Entries whose squares are added up in f32, the two halves entry by entry until one is left; sums of blocks are added in f64. */
 export const BLOCK = 4096
 
-/** Where squares are too large or too small for f32, the numbers are multiplied first. */
+/** Factors for numbers whose squares are too large or too small for f32; they are multiplied first. */
 const [SMALLER, LARGER] = [2 ** -72, 2 ** 72]
 const LEAST_SUM = 2 ** -80
 
@@ -107,7 +107,7 @@ export async function sumOfSquares(blocks: (unit: number) => Promise<Float32Arra
 
 const total = (sums: Float32Array): number => sums.reduce((sum, part) => sum + part, 0)
 
-/** The sums of blocks with the host. */
+/** Adds up blocks on the host. */
 export function blockSums(values: Float32Array, unit: number): Float32Array {
   const sums = new Float32Array(Math.ceil(values.length / BLOCK))
   const squares = new Float32Array(BLOCK)

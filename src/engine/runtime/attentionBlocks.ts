@@ -1,4 +1,4 @@
-/** What `blockwiseAttention` reads of a micro-batch with long sequences. */
+/** Builds the feeds that `blockwiseAttention` reads for a micro-batch with long sequences. */
 import type { ModelConfig } from '../models/config.ts'
 import { type BlockName, blockNames, blockWindowNames } from '../models/attentionInBlocks.ts'
 import { HIDDEN } from '../ops/attention.ts'
@@ -9,7 +9,7 @@ import { type Feed, floats, int64s } from './session.ts'
 /** Queries of a sequence that stand one after the other, in it and among the packed rows. */
 interface Block {
   readonly sequence: number
-  /** Of the first: its place in the sequence, and its packed row. */
+  /** Place of the first query in the sequence; `row` is its packed row. */
   readonly at: number
   readonly row: number
   readonly queries: number
@@ -17,7 +17,10 @@ interface Block {
 
 type BlockFeeds = Record<BlockName, Feed>
 
-/** Only a sequence's own tokens are queries; keys are all that are before them, within the window. */
+/**
+ * Builds the feeds of the blocks. Only a sequence's own tokens are queries; keys are all tokens before them, within the
+ * window.
+ */
 export function blockFeeds(
   { paths, own, tokens }: PrefixTree,
   limits: BlockLimits,
@@ -71,7 +74,7 @@ function windowFeeds(
     height,
   }: {
     readonly window: ModelConfig['windows'][number]
-    /** Where the keys of each sequence begin. */
+    /** Start of the keys of each sequence. */
     readonly starts: readonly number[]
     readonly height: number
   },

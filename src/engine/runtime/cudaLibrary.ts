@@ -1,4 +1,4 @@
-/** What a process needs to compute on CUDA besides ONNX Runtime: NVIDIA's driver, and its libraries, loaded by hand. */
+/** Loads what a process needs to compute on CUDA besides ONNX Runtime: NVIDIA's driver and its libraries. */
 import { readdirSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ export interface CudaProblem {
 
 /**
  * Loads NVIDIA's libraries: the provider finds those by name that are in the process already, and no other way needs an
- * environment made before the process began. null: they are there.
+ * environment made before the process began. Returns null on success.
  */
 export function openCudaLibraries(): CudaProblem | null {
   const driver = load('libcuda.so.1')
@@ -70,7 +70,7 @@ export function settleProducts({ kind, tf32 = false }: Device): void {
   )
 }
 
-/** Why it cannot be loaded; null if it can. */
+/** Loads a library; returns the reason if that fails, else null. */
 function load(file: string): string | null {
   try {
     process.dlopen({ exports: {} }, file, stay)

@@ -27,7 +27,7 @@ import { cudaAgain, driverProblem, openCudaLibraries, settleProducts } from './c
 import { cudaFolder, InferenceSession, listSupportedBackends, Tensor } from './onnxRuntime.ts'
 
 /**
- * What a session is for; the options that cost memory or time depend on it.
+ * Purpose of a session; decides the options that cost memory or time.
  * - `learn`: weights are fed or mapped and used as they lie: no packed copy of them. Exact generation does so too.
  * - `learn-stored`: the same with weights in other forms than f32, which must not be turned into it beforehand.
  * - `learn-packed`: the same with a packed copy of the weights as they are multiplied.
@@ -73,7 +73,6 @@ const purposeOptions: Readonly<Record<SessionPurpose, Ort.SessionOptions>> = {
   weights: { enableCpuMemArena: false, graphOptimizationLevel: 'disabled', extra: { session: unpacked } },
 }
 
-/** Session options for this device. */
 export function sessionOptions(device: Device, purpose: SessionPurpose): Ort.SessionOptions {
   expectCount('threads', device.threads, 1)
   expectCount('deviceId', device.deviceId, 0)
@@ -94,7 +93,10 @@ function logSeverity(): 0 | 1 | 2 | 3 | 4 {
   return given === 0 || given === 1 || given === 2 || given === 4 ? given : 3
 }
 
-/** How programs are written for this device. Without a kernel a node would run on the CPU, and its tensors travel there. */
+/**
+ * Returns the dialect in which programs are written for this device. Without a kernel a node would run on the CPU, and
+ * its tensors would travel there.
+ */
 export const dialectOf = ({ kind }: Device, feedsWeights = false): Dialect => ({
   extended: kind !== 'webgpu' && kind !== 'coreml',
   feedsWeights,
@@ -105,7 +107,7 @@ export function defaultDevice(): Device {
   return { kind: 'cpu', threads: defaultThreads(), deviceId: 0 }
 }
 
-/** Every kind of device, tried for real one after the other; takes tens of milliseconds. */
+/** Tests every kind of device, one after the other, by running on it; takes tens of milliseconds. */
 export async function availableDevices(): Promise<DeviceReport[]> {
   const reports: DeviceReport[] = []
   for (const kind of deviceKinds) reports.push(await report(kind))
@@ -209,13 +211,13 @@ function executionProviders(device: Device): Ort.ExecutionProviderConfig[] {
 }
 
 interface Problem {
-  /** In a sentence. */
+  /** One sentence. */
   readonly reason: string
   readonly remedy: string | Hint
   readonly cause?: unknown
 }
 
-/** What can be seen to be missing without asking a driver; asking for CUDA without its library would also litter stderr. */
+/** Finds what is missing without asking a driver; asking for CUDA without its library would also litter stderr. */
 function missingPart(kind: DeviceKind): Problem | null {
   if (!listSupportedBackends().some(({ name }) => name === kind))
     return { reason: homes[kind], remedy: elsewhere }
@@ -230,7 +232,7 @@ function missingPart(kind: DeviceKind): Problem | null {
   }
 }
 
-/** Where the builds of ONNX Runtime that npm delivers have each kind. */
+/** Systems on which the npm builds of ONNX Runtime support each kind, as a sentence for people. */
 const homes: Readonly<Record<DeviceKind, string>> = {
   cpu: 'This build of ONNX Runtime does not run here.',
   cuda: 'ONNX Runtime supports it only on Linux x64.',
@@ -267,7 +269,7 @@ function binaryFolder(): string {
   return join(dirname(entry), 'bin/napi-v6', process.platform, process.arch)
 }
 
-/** What an x64 processor multiplies bytes with: tiles of them, or four at a time. */
+/** Instruction sets with which an x64 processor multiplies bytes: tiles of them, or four at a time. */
 const byteUnits = ['amx_int8', 'avx512_vnni']
 
 /**

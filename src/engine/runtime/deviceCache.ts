@@ -13,10 +13,10 @@ import { floats, int64s, type Feed } from './session.ts'
 /** W. More cost more in every step, fewer are put behind the others more often. */
 const LATEST_SLOTS = 32
 
-/** Which tensors the slots of a cache that is put together come from. */
+/** Origin of the tensors in the slots of a cache that is put together. */
 export type CachePart = 'past' | 'latest' | 'incoming'
 
-/** All that are put together. */
+/** Parts of the cache that are put together. */
 export const cacheParts: readonly (readonly CachePart[])[] = [
   ['past'],
   ['past', 'latest'],
@@ -25,7 +25,6 @@ export const cacheParts: readonly (readonly CachePart[])[] = [
   ['past', 'latest', 'incoming'],
 ]
 
-/** The tensors of a cache. */
 export const cacheNames = ({ layers }: Pick<ModelConfig, 'layers'>): string[] =>
   Array.from({ length: layers }, (_, layer) => [`key ${String(layer)}`, `value ${String(layer)}`]).flat()
 
@@ -37,7 +36,6 @@ export interface Prefilled {
   readonly slots: number
 }
 
-/** One of them. */
 export class DevicePrompt implements PromptSlots {
   readonly prefilled: Prefilled
   readonly row: number
@@ -127,7 +125,7 @@ export class DeviceCache implements Disposable {
     if (rows.length < this.rows) await this.#arrange(rows)
   }
 
-  /** What a step reads: the slots, and which of the latest it fills. */
+  /** Returns the feeds of a step: the slots, and which of the latest it fills. */
   async stepFeeds(): Promise<Feeds> {
     if (this.#filled === LATEST_SLOTS) await this.#arrange([...this.#lengths.keys()])
     const fresh = Float32Array.from({ length: LATEST_SLOTS }, (_, slot) => Number(slot === this.#filled))
@@ -148,7 +146,7 @@ export class DeviceCache implements Disposable {
     this.#filled++
   }
 
-  /** What each row sees through each window, [B, 1, 1, P+W]: slots before the window and unfilled ones are hidden. */
+  /** Builds the mask of each window, [B, 1, 1, P+W]: slots before the window and unfilled ones are hidden. */
   #masks(): Feeds {
     const width = this.#slots + LATEST_SLOTS
     return Object.fromEntries(

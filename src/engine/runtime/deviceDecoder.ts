@@ -47,10 +47,9 @@ import { int64s } from './session.ts'
 export interface DeviceDecoderOptions {
   readonly source: ModelSource
   readonly home: TensorHome
-  /** Those of `decodingDefinitions`, perhaps among others. */
+  /** Programs of `decodingDefinitions`, perhaps among others. */
   readonly programs: Programs
   readonly parameters: Pick<ParameterHome, 'take'>
-  /** The adapter that answers for a role. */
   readonly adapter: (role: AnsweringRole) => AdapterParameters
 }
 
@@ -182,7 +181,7 @@ class DeviceDecoding implements Decoding {
     }
   }
 
-  /** Of prompts, or of what comes behind all `past` positions of one. */
+  /** Builds the masks of prompts, or of what comes behind all `past` positions of one. */
   #masks(pass: DevicePass, past: number): Feeds {
     const behind = { ...pass, lengths: new Array<number>(pass.rows).fill(past), slots: past }
     return maskFeeds(this.#config, pass, (window) => passMask(behind, window))

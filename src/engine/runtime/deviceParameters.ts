@@ -94,7 +94,7 @@ export class DeviceParameters implements ParameterHome {
     release(part)
   }
 
-  /** From here on the host adds up. */
+  /** Moves the sum to the host, which adds up from here on. */
   async #bringHome(gradients: Float32Array, sum: GradientSum): Promise<void> {
     await this.fetch(gradients)
     this.#drop(sum)
@@ -258,7 +258,7 @@ export class DeviceParameters implements ParameterHome {
   }
 }
 
-/** The tensors of an adapter; they are given back when it is forgotten and nobody uses them any more. */
+/** Tensors of an adapter; they are released when the adapter is forgotten and nobody uses them any more. */
 class SharedAdapter {
   readonly #feeds: Readonly<Record<string, Feed>>
   #users = 0

@@ -19,7 +19,7 @@ export interface HeldFeeds extends Disposable {
   readonly feeds: Readonly<Record<string, Feed>>
 }
 
-/** Where a policy's tensors are: on a device that holds them, or with the host. */
+/** Home of a policy's tensors: on a device that holds them, or with the host. */
 export interface TensorHome extends Disposable {
   /** The frozen ones, as programs read them. */
   readonly tensors: FrozenTensors
@@ -27,7 +27,7 @@ export interface TensorHome extends Disposable {
   upload(data: Float32Array, dims: readonly number[]): Promise<Feed>
   /** The same feeds where several runs can read them at the cost of one. */
   hold(feeds: HeldFeeds['feeds']): Promise<HeldFeeds>
-  /** What sessions are fed beside their inputs; null where they map the weights themselves. */
+  /** Weights fed to sessions beside their inputs; null where sessions map the weights themselves. */
   readonly weights: FedWeights | null
 }
 
@@ -77,7 +77,7 @@ export class DeviceTensors implements TensorHome, FedWeights {
     return this.#copy('float32', floats(data, dims))
   }
 
-  /** Masks and tables; what is small is fed as it is. */
+  /** Uploads masks and tables; small ones are fed as they are. */
   async hold(feeds: HeldFeeds['feeds']): Promise<HeldFeeds> {
     const held: Record<string, Feed> = {}
     const dispose = () => Object.values(held).forEach(release)
@@ -119,7 +119,7 @@ export class DeviceTensors implements TensorHome, FedWeights {
     return uploaded
   }
 
-  /** Reads a weight that lies on disk as it is fed; the CPU computes all others. */
+  /** Reads a weight that is stored on disk as it is fed; the CPU computes all others. */
   async #read(node: WeightNode, type: UploadType, dims: readonly number[]): Promise<Feed> {
     const made = this.#made.get(node.name)
     if (made) return floats(await computed(node.name, made), dims)
@@ -161,7 +161,7 @@ function uploadType(dtype: Dtype): UploadType {
   throw new Error(`Weights of ${dtype} are not held on a device.`)
 }
 
-/** Made out of the input: of the mere input, the runtime would hand back the host's own memory. */
+/** Returns a computed copy of the input: the mere input would be handed back in the host's own memory. */
 function copied(type: UploadType, axes: readonly string[]): Value {
   if (type === 'uint8')
     return concat([input('x', 'uint8', axes), input('nothing', 'uint8', ['none', ...axes.slice(1)])], 0)
@@ -187,7 +187,7 @@ const nothing = (): void => undefined
 
 const ONE = floats(Float32Array.of(1), [1])
 
-/** Gives a device's memory back; one of the host is left to the collector. */
+/** Releases the memory of a tensor on a device; one of the host is left to the collector. */
 export function release(tensor: Feed): void {
   if (tensor.location === 'gpu-buffer') tensor.dispose()
 }

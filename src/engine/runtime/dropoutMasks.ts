@@ -11,11 +11,11 @@ import { floats } from './session.ts'
 /** Keeps dropout's numbers apart from others drawn from the same seed. */
 const PURPOSE = 0xd409
 
-/** What masks are drawn from beside the seed. */
+/** Place that, together with the seed, determines a dropout mask. */
 export interface DropoutPlace {
   /** Updates done so far. */
   readonly update: number
-  /** How often the update has had each sequence already, as `SequenceOccurrences` counts them. */
+  /** Number of times the update has had each sequence before, as counted by `SequenceOccurrences`. */
   readonly occurrences: readonly number[]
 }
 
@@ -28,7 +28,7 @@ export class SequenceOccurrences {
     this.#seen.clear()
   }
 
-  /** How many there were before each of these. */
+  /** Counts each sequence and returns how often it occurred before. */
   of(sequences: readonly TokenSequence[]): number[] {
     return sequences.map(({ ids }) => {
       const hash = hashOf(ids)
@@ -74,7 +74,7 @@ export class DropoutMasks {
     this.#buffers = linearsByInput.map(() => new Float32Array(0))
   }
 
-  /** The masks of a micro-batch; feeds of one layer are valid until those of another are asked for. */
+  /** Returns the masks of a micro-batch; feeds of one layer are valid until those of another are requested. */
   of(sequences: readonly TokenSequence[], { update, occurrences }: DropoutPlace): LayerMasks {
     const keyed = sequences.map((sequence, row): KeyedSequence => ({
       tokens: usedLength(sequence),

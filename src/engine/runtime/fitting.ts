@@ -1,6 +1,6 @@
 /**
- * What fits on a device is found by trying: work that runs out of memory is split in half, and later batches are no
- * larger than what fitted. Nothing of a failed attempt is kept, so the results are those of smaller batches.
+ * Finds by trying what fits on a device: work that runs out of memory is split in half, and later batches are no larger
+ * than what fitted. Nothing of a failed attempt is kept, so the results are those of smaller batches.
  */
 import { AppError } from '#shared/errors.ts'
 import { noun, plural } from '#shared/plural.ts'
@@ -9,7 +9,7 @@ import type { Completion, GenerateOptions, GenerationRequest, Heads, LossCoeffic
 const isOutOfDeviceMemory = (error: unknown): boolean =>
   error instanceof AppError && error.code === 'device/out-of-memory'
 
-/** What a device was found to hold, for as long as a policy is open. */
+/** Sizes that a device was found to hold, kept for as long as a policy is open. */
 export class FittingSizes {
   /** Maximum tokens learned from or scored at once, and maximum rows that decode together. */
   tokens = Infinity
@@ -37,7 +37,7 @@ export class FittingSizes {
     this.#notes.push(`The device ran out of memory with ${tried}; it continues with ${now}.`)
   }
 
-  /** What has to be reported since the last call. */
+  /** Returns the notes to report since the last call. */
   takeNotes(): string[] {
     const notes = this.#notes
     this.#notes = []
@@ -121,7 +121,7 @@ async function tried(places: readonly number[], work: FittingWork, ask: Ask): Pr
     if (!isOutOfDeviceMemory(error)) throw error
     putBack()
     if (places.length === 1) {
-      // What fitted before may have added to the gradients, which nobody kept.
+      // Work that fitted before may have added to the gradients, of which nobody kept a copy.
       if (tokens <= sizes.provenTokens || !work.shorten()) throw error
       return tried(places, work, ask)
     }
@@ -189,13 +189,12 @@ type Generate = (
   arrivals: Arrivals,
 ) => AsyncGenerator<Completion>
 
-/** A sample of a request. */
 type Place = Pick<Completion, 'request' | 'sample'>
 
-/** What remains to be generated; further requests may be added. */
+/** Requests that remain to be generated; further ones may be added. */
 class OpenRequests {
   readonly #asked: GenerationRequest[] = []
-  /** For each request, the samples without a completion. */
+  /** Samples without a completion, by request. */
   readonly #open: number[][] = []
   /** Number of tokens of each sample already reported. */
   readonly #told = new Map<string, number>()
@@ -267,8 +266,8 @@ class OpenRequests {
 }
 
 /**
- * Generates with as many rows as fit: completions that were finished stay, the others begin anew. Their ids are the same, since
- * each is chosen by a number of its own stream, so `onToken` hears of each once.
+ * Generates with as many rows as fit: finished completions stay, the others start again. Their ids are the same, since
+ * each is chosen by a number of its own stream, so `onToken` is called once for each.
  */
 export async function* generateFitting(
   requests: readonly GenerationRequest[],

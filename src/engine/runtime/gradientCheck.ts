@@ -70,8 +70,8 @@ export async function directionalDerivative(
 }
 
 /**
- * How far a case's gradient rule is from the function: |uᵀ(Jv) − (Jᵀu)ᵀv| / ‖Jv‖ for one random direction v of all
- * inputs and one random cotangent u.
+ * Measures how far a case's gradient rule is from the function: |uᵀ(Jv) − (Jᵀu)ᵀv| / ‖Jv‖ for one random direction v of
+ * all inputs and one random cotangent u.
  */
 export async function gradientError(
   gradientCase: GradientCase,
@@ -131,7 +131,7 @@ const concatenated = (results: Readonly<Record<string, ArrayLike<number>>>, coun
 interface BackwardRequest {
   readonly values: readonly Value[]
   readonly built: readonly Value[]
-  /** Of all outputs, one after the other. */
+  /** Cotangents of all outputs, one after the other. */
   readonly cotangents: Float64Array
   readonly feeds: Readonly<Record<string, Feed>>
   readonly device: Device

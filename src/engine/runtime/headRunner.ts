@@ -7,7 +7,7 @@ const CHUNK_LIMITS = { smallest: 32, largest: 256 }
 /** Tokens of a chunk where logits exist for a slice of the vocabulary only. */
 const SLICED_CHUNK = 512
 
-/** Below this log-probability of the target, the odds of other tokens may exceed f32's range (up to e⁸⁸). */
+/** Log-probability of the target below which the odds of other tokens may exceed f32's range (up to e⁸⁸). */
 const LEAST_LOGPROB = -80
 
 export interface HeadScores {

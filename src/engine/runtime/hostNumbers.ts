@@ -7,7 +7,7 @@ import { Session, floats, free, type Feed } from './session.ts'
 /** Entries of a piece: all that is computed of it stays in the cache. */
 const PIECE = 16_384
 
-/** There is one for as long as the process. */
+/** Session of the whole process, opened on first use. */
 let stepping: Promise<Session> | null = null
 
 const openStepping = (): Promise<Session> =>

@@ -23,13 +23,15 @@ import type { ValueHeadParameters } from './valueHead.ts'
 import { ValueHeadRunner } from './valueHead.ts'
 
 export interface LearnerOptions extends LearningProgramOptions {
-  /** What the masks of dropout are drawn from; read only where the adapter has any. */
+  /** Seed of the dropout masks; read only where the adapter has dropout. */
   readonly seed?: number
-  /** Up to this many tokens, activations are kept for the backward pass (faster); above, layers are recomputed. */
+  /**
+   * Number of tokens up to which activations are kept for the backward pass (faster); above it, layers are recomputed.
+   */
   readonly savedTokens: number
-  /** What the logits that exist at once stay below. */
+  /** Upper limit, in bytes, of the logits that exist at once. */
   readonly chunkBytes: number
-  /** When attention is computed in blocks. */
+  /** Limits that decide when attention is computed in blocks. */
   readonly blocks?: BlockLimits
 }
 
@@ -45,7 +47,7 @@ export interface CriticTarget extends LearningTarget {
   readonly headGradients: Float32Array
 }
 
-/** Whose heads are asked: with a value head the values, without one the vocabulary. */
+/** Weights that score: with a value head the values, without one the log-probabilities of the vocabulary. */
 export interface ScoringTarget {
   readonly adapter: AdapterParameters
   readonly head?: ValueHeadParameters
@@ -54,7 +56,7 @@ export interface ScoringTarget {
 export interface LearningTargets {
   readonly actor: LearningTarget
   readonly critic: CriticTarget | null
-  /** What both are parts of. */
+  /** Arrays that hold the parameters of both. */
   readonly flat: FlatParameters
 }
 
@@ -64,7 +66,7 @@ export interface FlatParameters {
   readonly gradients: Float32Array
 }
 
-/** What a loss says of the heads of a micro-batch. */
+/** Coefficients that a loss gives to the head outputs of a micro-batch. */
 export type Coefficients = (
   heads: readonly Heads[],
 ) => readonly LossCoefficients[] | Promise<readonly LossCoefficients[]>
@@ -78,7 +80,7 @@ export interface LearningTask {
   readonly coefficients: Coefficients
 }
 
-/** What all passes of one micro-batch share. */
+/** Data that all passes of one micro-batch share. */
 interface Pass {
   readonly batch: PackedBatch
   /** [N, D] */
@@ -89,7 +91,7 @@ interface Pass {
   readonly signal: AbortSignal | undefined
 }
 
-/** What the backward pass of one layer starts from. */
+/** Tensors from which the backward pass of one layer starts. */
 type LayerTape = Readonly<Record<string, Feed>>
 
 export class Learner {
@@ -99,7 +101,7 @@ export class Learner {
   readonly #valueHead: ValueHeadRunner
   readonly #embedding: Session
   readonly #rotary: readonly RotaryTables[]
-  /** null without dropout. */
+  /** Dropout masks; null without dropout. */
   readonly #dropout: DropoutMasks | null
 
   private constructor(options: LearnerOptions, programs: LearningPrograms, embedding: Session) {
@@ -127,7 +129,7 @@ export class Learner {
     return this.#options.source.config
   }
 
-  /** What the first layer reads of ids at positions (both [N]): [N, D]. */
+  /** Returns the input of the first layer for ids at positions (both [N]): [N, D]. */
   async embed(ids: Int32Array, positions: Int32Array): Promise<Float32Array> {
     const { hidden } = await this.#embedding.run({
       ids: int64s(ids, [ids.length]),

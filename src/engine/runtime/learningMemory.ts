@@ -17,7 +17,7 @@ export interface LearningMemoryOptions {
   readonly device: Device
   readonly lora: LoraConfig
   readonly activations: Activations
-  /** Of learning with a base in 8 bits; 'auto' if absent. */
+  /** Form of the products when learning with a base in 8 bits; 'auto' if absent. */
   readonly products?: FrozenProducts
   /** Memory of the card; null or absent if unknown. */
   readonly memoryBytes?: number | null
@@ -45,7 +45,7 @@ export function planFor({
 }
 
 /**
- * What learning takes memory for, to be faster. Products in whole numbers are repeated sooner than the runtime hands activations
+ * Decides what learning spends memory on to be faster. Products in whole numbers are repeated sooner than the runtime hands activations
  * over and back, but are a tenth faster with packed weights (bench/history/int8.md).
  */
 export function learningMemory(

@@ -25,7 +25,7 @@ import {
 import { ProgramSet } from './programs.ts'
 import { OnDemand, type Feed } from './session.ts'
 
-/** What is computed again in the backward pass: the layer, or nothing because its activations were kept. */
+/** Kind of backward pass: the layer is computed again, or its activations were kept and nothing is. */
 export type BackwardPass = 'backward' | 'backwardFromSaved'
 
 /** `forward 3`, `backward 3`, `head learn`, `value forward` … */

@@ -18,7 +18,7 @@ const REPLICATED_CHUNK_BYTES = 120e6
 
 /** A micro-batch to score or to learn from. */
 export interface LearningJob {
-  /** What it takes, in tokens. */
+  /** Cost in tokens. */
   readonly cost: number
   readonly work: (worker: LearningWorker) => Promise<Heads[]>
 }
@@ -28,8 +28,8 @@ interface WaitingJob extends LearningJob {
 }
 
 /**
- * Indices of jobs for each worker, the longest first and each to whoever has least so far (Graham 1969, "Bounds on
- * multiprocessing timing anomalies"); null where the workers would wait for each other too long.
+ * Returns the indices of jobs for each worker, the longest first and each to the one with the least work so far (Graham
+ * 1969, "Bounds on multiprocessing timing anomalies"); null where the workers would wait for each other too long.
  */
 export function sharedOut(costs: readonly number[], workers: number): number[][] | null {
   const order = [...costs.keys()].sort((a, b) => costs[b]! - costs[a]! || a - b)
@@ -64,7 +64,7 @@ export class LearningQueue {
   #waiting: WaitingJob[] = []
   #isBusy = false
 
-  /** `replicas`: how many at most; `gradients`: where those of all of them are added up. */
+  /** Takes at most `replicas` replicas; `gradients` are the arrays in which the gradients of all of them add up. */
   constructor(
     whole: LearningWorker,
     options: LearnerOptions,

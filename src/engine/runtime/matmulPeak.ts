@@ -7,9 +7,10 @@ import { Session, floats } from './session.ts'
 const [ROWS, NARROW, WIDE, PAIRS] = [1024, 896, 4864, 2]
 
 /**
- * What ONNX Runtime's f32 matrix product sustains here, in 10⁹ floating-point operations per second: the yardstick of all
- * other speeds. The mean over several rounds, not the best one, since processors change their clock within seconds and
- * what is compared with it takes seconds too. A chain of products with one small output, so copying does not count.
+ * Measures what ONNX Runtime's f32 matrix product sustains here, in 10⁹ floating-point operations per second: the
+ * yardstick of all other speeds. Takes the mean over several rounds, not the best one, since processors change their
+ * clock within seconds and what is compared with it takes seconds too. Runs a chain of products with one small output,
+ * so copying does not count.
  */
 export function matmulPeakGflops(device: Device, rounds: number): Promise<number> {
   return device.kind === 'cpu' ? hostPeak(device, rounds) : devicePeak(device, rounds)

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
 /**
- * What this process keeps in RAM. Mapped weight files are shared with other sessions and processes and can be dropped
- * at any time, so they are counted apart from what was really allocated.
+ * RAM that this process uses. Mapped weight files are shared with other sessions and processes and can be dropped at
+ * any time, so they are counted apart from what was really allocated.
  */
 export interface MemoryUse {
   /** Allocated memory: heap, tensors, activations. Where the system does not tell it apart, everything resident. */
@@ -47,7 +47,7 @@ function proportionalBytes(): number | null {
 export interface MemoryPeak {
   readonly anonymousBytes: number
   readonly mappedBytes: number | null
-  /** How often it was looked at; a peak shorter than the interval may be missed. */
+  /** Number of measurements; a peak shorter than the interval may be missed. */
   readonly samples: number
 }
 

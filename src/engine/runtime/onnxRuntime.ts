@@ -1,6 +1,6 @@
 /**
- * The one place that loads ONNX Runtime: quietly, whoever started the process, and from the folder of the CUDA library where
- * one is installed.
+ * Loads ONNX Runtime, which happens here alone: quietly, whatever started the process, and from the folder of the CUDA
+ * library where one is installed.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -14,7 +14,7 @@ Object.assign(process.env, runtimeEnvironment)
 // Not called “require”: a bundle declares one of its own.
 const load = createRequire(import.meta.url)
 
-/** Where the CUDA library lies, a copy of the runtime with it; null where none is installed. */
+/** Folder of the CUDA library, a copy of the runtime with it; null where none is installed. */
 export const cudaFolder = loadBinding(process.env[cudaFolderVariable] ?? '')
 
 const runtime = load('onnxruntime-node') as typeof OnnxRuntime

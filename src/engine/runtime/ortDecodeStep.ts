@@ -31,36 +31,36 @@ export interface DecodeStepOptions {
   readonly packsWeights: boolean
   /** Rows may share prompts; see `sharingPays`. */
   readonly sharesPrompts: boolean
-  /** What the first layer reads of ids at positions (both [N]): [N, D]. */
+  /** Returns the input of the first layer for ids at positions (both [N]): [N, D]. */
   readonly embed: (ids: Int32Array, positions: Int32Array) => Promise<Float32Array>
-  /** The adapter that answers for a role. */
   readonly adapter: (role: AnsweringRole) => AdapterParameters
 }
 
-/** Packing takes the time of so many tokens. */
+/** Time of packing, as a number of tokens. */
 const PACKING_TOKENS = 256
-/** Above this batch size, packed weights bring no speed-up. */
+/** Batch size above which packed weights bring no speed-up. */
 const PACKED_ROWS = 8
 
 /** Prompts are shared from this batch size on. */
 const SHARING_ROWS = 5
 
 /**
- * Whether a packed copy of exact weights is worth its memory and the seconds it takes: where few rows decode together, and
- * do so for long. Products of few rows stream through the copy faster than through the mapped matrices, on some processors
- * half as fast again.
+ * Decides if a packed copy of exact weights is worth its memory and the seconds it takes: it is where few rows decode
+ * together, and do so for long. Products of few rows stream through the copy faster than through the mapped matrices,
+ * on some processors half as fast again.
  */
 export const packingPays = (rows: number, newTokens: number): boolean =>
   rows <= PACKED_ROWS && newTokens >= PACKING_TOKENS
 
 /**
- * Whether the decoding graph can read a prompt once for all rows that start from it. That takes 18 more nodes in each layer,
- * by which a single row of a small model is 7 % slower. Behind a window of one position there is nothing to share.
+ * Decides if the decoding graph reads a prompt once for all rows that start from it. That takes 18 more nodes in each
+ * layer, which makes a single row of a small model 7 % slower. Behind a window of one position there is nothing to
+ * share.
  */
 export const sharingPays = (rows: number, windows: readonly AttentionWindow[]): boolean =>
   rows >= SHARING_ROWS && !windows.includes(1)
 
-/** How the weights lie that a pass multiplies with. */
+/** Form of the weights that a pass multiplies with. */
 type WeightForm = 'mapped' | 'packed' | 'rows' | 'blocks'
 
 /**
@@ -88,7 +88,7 @@ interface Compiled extends Disposable {
   ): Promise<Record<string, Float32Array>>
 }
 
-/** Both programs in one session where they share mapped weights; else one that serves for any number of rows. */
+/** Compiles both programs in one session where they share mapped weights; else one that serves any number of rows. */
 async function compile(options: DecodeStepOptions, form: WeightForm): Promise<Compiled> {
   const { source, lora, device, precision, sharesPrompts } = options
   const rounded = precision === 'int8'

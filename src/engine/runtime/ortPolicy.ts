@@ -41,24 +41,24 @@ import { policyPrograms, type PolicyProgramOptions, type PolicyPrograms } from '
 import { TrainedParameters } from './trainedParameters.ts'
 
 export interface OrtPolicyOptions extends LearningMemoryOptions {
-  /** Of a fresh adapter's values, and of the masks where `lora` has dropout. */
+  /** Seed of a fresh adapter's values, and of the dropout masks where `lora` has dropout. */
   readonly loraSeed: number
   /** Starting values of the actor; fresh if absent. */
   readonly adapter?: readonly NamedTensor[]
-  /** Starting values of the reference, or the base without an adapter; those of the actor if absent. */
+  /** Starting values of the reference, or `base` for the base without an adapter; the actor's if absent. */
   readonly reference?: readonly NamedTensor[] | 'base'
   /** A critic with an adapter of its own on the same base and a value head, both fresh; none if absent. */
   readonly critic?: boolean
-  /** Of the fresh critic; `loraSeed` if absent. */
+  /** Seed of the fresh critic; `loraSeed` if absent. */
   readonly criticSeed?: number
   readonly rolloutPrecision: 'f32' | 'int8'
   /** Most completions that decode together. */
   readonly maxRows: number
   /** Generation reads a packed copy of exact weights; `packingPays` says when. False if absent. */
   readonly packsWeights?: boolean
-  /** How the programs are kept; as the device does best if absent. */
+  /** Form in which programs are kept; the device's best if absent. */
   readonly programs?: Pick<PolicyProgramOptions, 'form' | 'segmentLayers' | 'bindingBytes'>
-  /** From which length on attention is learned in blocks, and how large these are; as measured best if absent. */
+  /** Length from which attention is learned in blocks, and the size of these; the measured best if absent. */
   readonly blocks?: BlockLimits
   /** The optimizer's defaults if absent. */
   readonly optimizer?: AdamWSettings
@@ -94,7 +94,7 @@ export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPol
 
 interface OpenedPrograms {
   readonly programs: PolicyPrograms
-  /** Of a micro-batch. */
+  /** Tokens of a micro-batch. */
   readonly tokens: number
 }
 
@@ -105,7 +105,6 @@ export class OrtPolicy implements Policy {
   readonly replicas: number
   /** Tokens of a micro-batch, in all replicas together, up to which activations are kept. */
   readonly savedTokens: number
-  /** What the last generation did. */
   lastGeneration: GenerationStats | null = null
   readonly #options: OrtPolicyOptions
   readonly #programs: PolicyPrograms
@@ -142,7 +141,7 @@ export class OrtPolicy implements Policy {
     else if (reference !== 'base') this.#reference.load(reference)
   }
 
-  /** With dropout the tokens of each sequence have masks of their own. */
+  /** False with dropout: the tokens of each sequence then have masks of their own. */
   get sharesPrefixes(): boolean {
     return (this.#options.lora.dropout ?? 0) === 0
   }
@@ -258,7 +257,10 @@ export class OrtPolicy implements Policy {
     return learnFitting([...sequences.keys()], work, coefficients)
   }
 
-  /** On the CPU nothing is ever put back: there memory is asked for before anything is computed. */
+  /**
+   * Keeps the gradients so that they can be restored. On the CPU nothing is ever restored: memory is allocated there
+   * before anything is computed.
+   */
   async #keepGradients(): Promise<() => void> {
     const { device, programs } = this.#options
     if (device.kind === 'cpu' && programs === undefined) return () => undefined
@@ -305,7 +307,7 @@ export class OrtPolicy implements Policy {
     return adapter.tensors()
   }
 
-  /** Takes an adapter's values, such as those of a checkpoint. */
+  /** Restores an adapter's values, such as those of a checkpoint. */
   restoreAdapter(role: AdapterRole, tensors: readonly NamedTensor[]): void {
     const { values } = this.#adapter(role).load(tensors)
     this.#programs.parameters.changed(values)
@@ -316,20 +318,23 @@ export class OrtPolicy implements Policy {
     return this.#trained.requireCritic().head.get()
   }
 
-  /** Takes a value head's numbers, such as those of a checkpoint. Errors: AppError 'adapter/invalid' on another width. */
+  /**
+   * Restores a value head's numbers, such as those of a checkpoint. Errors: AppError 'adapter/invalid' on another
+   * width.
+   */
   restoreValueHead(head: ValueHead): void {
     this.#trained.requireCritic().head.load(head)
   }
 
   /**
-   * A copy of what was accumulated since the last update, under the adapter's names; the critic's also with those of
+   * Copies the gradients accumulated since the last update, under the adapter's names; the critic's also with those of
    * its value head, `valueHeadNames`.
    */
   gradientTensors(role: 'actor' | 'critic' = 'actor'): Promise<NamedTensor[]> {
     return this.#trained.gradientTensors(role)
   }
 
-  /** A copy of what the optimizer remembers; the layout is that of `TrainedParameters`. */
+  /** Copies the optimizer's state; the layout is that of `TrainedParameters`. */
   optimizerState(): Promise<OptimizerState> {
     return this.#trained.optimizerState()
   }
@@ -345,13 +350,13 @@ export class OrtPolicy implements Policy {
   }
 }
 
-/** Tokens that are computed. */
+/** Number of tokens that are computed. */
 const costOf = (sequences: readonly TokenSequence[], shares: boolean): number =>
   prefixTree(sequences, shares).tokens
 
 /**
- * Indices of sequences scored together, of so many tokens: those that begin alike, and similar lengths, so that little of
- * the attention block is padding.
+ * Returns batches of sequences to score together, as indices, at most `limit` tokens each: sequences that begin alike,
+ * and similar lengths, so that little of the attention block is padding.
  */
 function scoringBatches(sequences: readonly TokenSequence[], limit: number): number[][] {
   const lengths = sequences.map(usedLength)

@@ -31,7 +31,7 @@ export interface PackedBatch {
   readonly headRows: Int32Array
   readonly headTargets: Int32Array
   readonly attention: AttentionForm
-  /** What every layer's program reads beside the hidden states. */
+  /** Feeds of every layer's program beside the hidden states. */
   readonly feeds: Readonly<Partial<Record<'order' | 'query rows' | 'key rows' | PackedName, Feed>>>
 }
 
@@ -41,7 +41,7 @@ export interface PackOptions {
   readonly rotary: readonly RotaryTables[]
   /** Common prefixes are computed once; not where each sequence's tokens have dropout masks of their own. */
   readonly shares: boolean
-  /** When attention is computed in blocks; never if absent. */
+  /** Limits that decide when attention is computed in blocks; never if absent. */
   readonly blocks?: BlockLimits
 }
 
@@ -186,7 +186,10 @@ function keyMap(block: BlockRows, kvHeads: number): MapFeeds {
   }
 }
 
-/** Of each window and part i of the queries, [g·Q, (i+1)·Q]: 0 where the key is not after the query, nor before its window. */
+/**
+ * Builds the masks of each window and part i of the queries, [g·Q, (i+1)·Q]: 0 where the key is not after the query,
+ * nor before its window.
+ */
 function causalMasks(
   partLength: number,
   copies: number,
@@ -282,7 +285,7 @@ function forEachAction(
 const [LEAST, MOST] = [512, 2048]
 /** Numbers of a layer's widest activation that stay near one core: 4 MB. */
 const NEAR_CORE = 1 << 20
-/** More would cost more memory than their speed is worth. */
+/** Most replicas; more would cost more memory than their speed is worth. */
 const MAX_REPLICAS = 4
 
 /** Micro-batches that are learned from at once, each by an equal part of the threads: a divisor of their number. */
@@ -307,6 +310,6 @@ export function learningTokens(
   return Math.min(MOST, Math.max(least, fitting)) * Math.min(threads, MAX_REPLICAS)
 }
 
-/** Whether any coefficient is not 0; one that is not a number counts. */
+/** Returns true if any coefficient is not 0; one that is not a number counts. */
 export const isTouched = (...heads: readonly (Float64Array | null)[]): boolean =>
   heads.some((coefficients) => coefficients?.some((value) => value !== 0))

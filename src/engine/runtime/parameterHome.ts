@@ -1,6 +1,7 @@
 /**
- * Where adapters are while a policy learns: their values, the sums of their gradients and the optimizer's moments. With the host
- * all of them are the arrays themselves; a device that holds tensors has them for as long as nobody else asks (deviceParameters.ts).
+ * Home of the adapters while a policy learns: their values, the sums of their gradients and the optimizer's moments.
+ * With the host all of them are the arrays themselves; a device that holds tensors has them for as long as nobody else
+ * asks (deviceParameters.ts).
  */
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import { layerInputName } from '../models/generationGraph.ts'
@@ -28,7 +29,7 @@ export interface ParameterHome extends Disposable {
   clear(gradients: Float32Array): void
 }
 
-/** Everything is in the host's arrays. */
+/** Keeps everything in the host's arrays. */
 export class HostParameters implements ParameterHome {
   readonly #slots: readonly (readonly [string, ReturnType<typeof loraSlots>[number]])[]
 

@@ -1,4 +1,4 @@
-/** What generation programs read about new positions. */
+/** Builds the feeds that generation programs read about new positions. */
 import type { AttentionWindow, ModelConfig, RopeConfig } from '../models/config.ts'
 import { slotsBehind, type CacheShape } from '../models/cacheShape.ts'
 import { promptNames, windowMaskName } from '../models/generationGraph.ts'
@@ -97,7 +97,7 @@ export function promptFeeds(
   return feeds
 }
 
-/** For a choice among blocks of `width` ids; `leftOut` lists the ids that each row may not take. */
+/** Builds the feeds for a choice among blocks of `width` ids; `leftOut` lists the ids that each row may not take. */
 export function leftOutFeeds(leftOut: readonly (readonly number[])[], width: number): Feeds {
   const blockOf = (id: number) => Math.floor(id / width)
   const blocks = [...new Set(leftOut.flat().map(blockOf))]

@@ -45,7 +45,7 @@ export interface PolicyProgramOptions extends Pick<
   readonly source: ModelSource
   readonly lora: LoraConfig
   readonly learning: LearnerOptions
-  /** That of the device if absent. */
+  /** Form of the programs; that of the device if absent. */
   readonly form?: ProgramForm
   /** Most layers of one whole program of learning; all of them if absent. */
   readonly segmentLayers?: number
@@ -59,7 +59,7 @@ export interface PolicyPrograms extends Disposable {
   readonly learner: LearningWorker
   /** Home of the adapters that the programs read. */
   readonly parameters: ParameterHome
-  /** Made when it is first asked for. */
+  /** Returns the decoder, made on first request. */
   decoder(adapter: AdapterOf): Promise<Decoder>
   /** Cuts learning into shorter programs: how many layers the longest has now; null where it cannot be cut any more. */
   shorten(): number | null
@@ -106,7 +106,10 @@ async function layerPrograms({
   }
 }
 
-/** The frozen weights are there once, for scoring, learning and generation; rollouts read them as learning does. */
+/**
+ * Opens programs that hold the frozen weights once, for scoring, learning and generation; rollouts read them as
+ * learning does.
+ */
 function sharedPrograms(options: PolicyProgramOptions): PolicyPrograms {
   const { source, lora, learning } = options
   const { device } = learning

@@ -29,11 +29,11 @@ export interface ProgramDefinition<Form = Program> {
 export type ProgramDefinitions<Form = Program> = Readonly<Record<string, ProgramDefinition<Form>>>
 
 export interface Programs extends Disposable {
-  /** All outputs of one program, or those wanted. `feeds` may hold more than it reads. */
+  /** Runs a program and returns all its outputs, or those wanted. `feeds` may hold more than it reads. */
   run(name: string, feeds: Feeds, want?: readonly string[]): Promise<Feeds>
 }
 
-/** Each program in a session of its own, opened when it is first run. All its outputs are always asked for. */
+/** Keeps each program in a session of its own, opened when it is first run. All its outputs are always requested. */
 export class SeparatePrograms implements Programs {
   readonly #definitions: ProgramDefinitions
   readonly #device: Device
@@ -73,7 +73,7 @@ export class SeparatePrograms implements Programs {
   }
 }
 
-/** All programs in one session, which is opened for the first run: the weights are on the device once. */
+/** Keeps all programs in one session, which is opened for the first run: the weights are on the device once. */
 export class ResidentPrograms implements Programs {
   readonly #open: () => Promise<ProgramSet>
   readonly #set = new OnDemand<ProgramSet>()
@@ -99,7 +99,7 @@ export class ResidentPrograms implements Programs {
   }
 }
 
-/** Programs that can be made anew, cut in another way: whoever runs them by name keeps this. */
+/** Programs that can be made again, cut in another way; callers that run them by name keep this object. */
 export class CutPrograms implements Programs {
   readonly #make: (segments: readonly Segment[]) => Programs
   #current: Programs
@@ -132,7 +132,7 @@ type ProgramTable = Readonly<Record<string, Program | LoopProgram>>
 export class ProgramSet {
   readonly #session: Session
   readonly #programs: ProgramTable
-  /** What is fed for inputs that the selected program does not read. */
+  /** Feeds for inputs that the selected program does not read. */
   readonly #unread: Readonly<Record<string, Feed>>
   readonly #reads: ChoiceModel['reads']
   readonly #selectors: ReadonlyMap<string, Feed>
@@ -167,7 +167,7 @@ export class ProgramSet {
     return Object.fromEntries(results.map(([output, { data }]) => [output, data as Float32Array]))
   }
 
-  /** The same as tensors. */
+  /** Returns the outputs as tensors. */
   async runTensors(
     program: string,
     feeds: Readonly<Record<string, Feed>>,

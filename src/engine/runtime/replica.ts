@@ -11,7 +11,7 @@ import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSeq
 import type { DropoutPlace } from './dropoutMasks.ts'
 import type { Coefficients, FlatParameters, Learner, LearnerOptions, LearningTask } from './learner.ts'
 
-/** Whoever can score and learn from one micro-batch at a time. */
+/** Worker that scores and learns from one micro-batch at a time. */
 export type LearningWorker = Pick<Learner, 'score' | 'accumulate'>
 
 type Unsignalled<Options> = Omit<Options, 'signal'>
@@ -20,7 +20,7 @@ export interface ScoreMessage {
   readonly kind: 'score'
   readonly sequences: readonly TokenSequence[]
   readonly adapter: Float32Array
-  /** Of the value head; null: the vocabulary is asked. */
+  /** Value head; null to score with the vocabulary instead. */
   readonly head: Float32Array | null
   readonly options: Unsignalled<Omit<ScoreOptions, 'role'>>
 }
@@ -34,7 +34,9 @@ export interface LearnMessage {
   readonly options: Unsignalled<AccumulateOptions>
 }
 
-/** One task at a time; `coefficients` answers `heads`, `stop` ends the task early. */
+/**
+ * Messages to a replica, which works on one task at a time; `coefficients` answers `heads`, `stop` ends the task early.
+ */
 export type ToReplica =
   | ScoreMessage
   | LearnMessage
@@ -65,10 +67,10 @@ const resourceLimits = { maxYoungGenerationSizeMb: 8 }
 
 export class Replica implements LearningWorker {
   readonly #thread: Worker
-  /** Where its gradients add up, in place of the task's own; null: there. */
+  /** Array in which this replica's gradients add up, in place of the task's own; null to use that of the task. */
   readonly #gradients: Float32Array | null
   #task: Task | null = null
-  /** Why the thread is gone. */
+  /** Reason for the end of the thread; null while it runs. */
   #end: AppError | null = null
 
   constructor(options: LearnerOptions, gradients: Float32Array | null) {
@@ -187,5 +189,5 @@ export class Replica implements LearningWorker {
   }
 }
 
-/** Without what a caller's rows hold beside it. */
+/** Returns a sequence without the other fields that a caller's rows may have. */
 const bare = ({ ids, actionMask }: TokenSequence): TokenSequence => ({ ids, actionMask })

@@ -47,16 +47,15 @@ export function residentDefinitions(
 
 export interface ResidentStepOptions {
   readonly source: ModelSource
-  /** Those of `residentDefinitions`, perhaps among others. */
+  /** Programs of `residentDefinitions`, perhaps among others. */
   readonly programs: Programs
   readonly parameters: Pick<ParameterHome, 'take'>
-  /** The adapter that answers for a role. */
   readonly adapter: (role: AnsweringRole) => AdapterParameters
-  /** As the programs were defined. */
+  /** Repetition with which the programs were defined. */
   readonly repetition: Repetition
 }
 
-/** Behind every position: what is not filled is never seen. */
+/** Position of unfilled slots, behind every other: they are never seen. */
 const UNFILLED = 2 ** 24
 
 export class ResidentStep implements DecodeStep {
@@ -188,7 +187,10 @@ interface LoopSlots {
   readonly window: AttentionWindow
 }
 
-/** Which position each slot behind a window holds, and each of the latest slots will hold: [B, 1, 1, P + W]. */
+/**
+ * Returns the position that each slot behind a window holds, and that each of the latest slots will hold: [B, 1, 1, P +
+ * W].
+ */
 function slotPlaces(cache: KvCache, { rows, turns, window }: LoopSlots): Feed {
   const slots = slotsBehind(window, cache.capacity)
   const width = slots + turns

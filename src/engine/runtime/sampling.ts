@@ -1,11 +1,12 @@
 /**
- * From the scores of one row to its next token. Order and meaning of the processors are Hugging Face's: repetition
+ * Chooses the next token of a row from its scores. Order and meaning of the processors are Hugging Face's: repetition
  * penalty, minimum length, temperature, top-k, top-p, min-p, softmax, draw.
  *
  * Several ways lead to the same choice. The graph has always divided by the temperature (a repetition penalty may come
- * before or after that). Where nothing is filtered it also finds the block of the vocabulary where the token lies, on the CPU
- * without what a minimum length leaves out, or the likeliest token; filters work on the whole softmax. A repetition penalty changes logits, and a softmax sharpened by
- * a low temperature says little of what is left before the minimum length: such steps read logits.
+ * before or after that). Where nothing is filtered it also finds the block of the vocabulary where the token lies, on
+ * the CPU without what a minimum length leaves out, or the likeliest token; filters work on the whole softmax. A
+ * repetition penalty changes logits, and a softmax sharpened by a low temperature says little of what is left before
+ * the minimum length: such steps read logits.
  */
 import { AppError } from '#shared/errors.ts'
 import type { SamplingOptions, TokenLogprob } from '../policy.ts'
@@ -13,7 +14,9 @@ import { largestOf, sumOf, TokenFilter, type Filters } from './generation/tokenF
 
 export interface Choice {
   readonly id: number
-  /** Of the unfiltered softmax(logits / temperature), so that it equals what scoring the completion says. */
+  /**
+   * Log-probability under the unfiltered softmax(logits / temperature), so that it equals the score of the completion.
+   */
   readonly logprob: number
   /** The most probable ids, of the same softmax; as many as were asked for. */
   readonly top: readonly TokenLogprob[]
@@ -22,14 +25,16 @@ export interface Choice {
 /** The least that may be wanted of a pass to choose from. */
 export type WantedScores = 'logits' | 'probabilities' | 'choice' | 'best'
 
-/** What serves all of them: every choice can be made from the probabilities, or else from the logits. */
+/**
+ * Returns the scores that serve all requests: every choice can be made from the probabilities, or else from the logits.
+ */
 export function servingAll(wanted: readonly WantedScores[]): WantedScores {
   const [first = 'probabilities', ...others] = new Set(wanted)
   if (others.length === 0) return first
   return wanted.includes('logits') ? 'logits' : 'probabilities'
 }
 
-/** What happened to a row before this token. */
+/** Tokens of a row before this one. */
 interface RowHistory {
   /** Ids of prompt and completion; read only with a repetition penalty. */
   readonly seen: Iterable<number>
@@ -37,7 +42,7 @@ interface RowHistory {
   readonly generated: number
 }
 
-/** Lowest id among the largest values; −1 when there is none above minus infinity. */
+/** Returns the lowest id among the largest values; −1 when there is none above minus infinity. */
 function argmax(values: Float64Array): number {
   let [best, largest] = [-1, -Infinity]
   for (let id = 0; id < values.length; id++) {
@@ -77,7 +82,7 @@ function categorical(weights: Float32Array | Float64Array, target: number): numb
 }
 
 interface Weighed {
-  /** What was taken from every logit before exp. */
+  /** Value subtracted from every logit before exp. */
   readonly offset: number
   /** log Σ exp(logits), of the logits as they were. */
   readonly logTotal: number
@@ -127,13 +132,13 @@ function expectToken(id: number): number {
 
 /** Chooses tokens for any number of rows that share one set of sampling options. */
 export class Sampler {
-  /** What the graph must divide logits by; 1 for greedy. */
+  /** Temperature by which the graph must divide logits; 1 for greedy. */
   readonly temperature: number
   readonly #sampling: SamplingOptions
   readonly #filter: TokenFilter
   readonly #ends: readonly number[]
 
-  /** `filter`: may serve several samplers of one vocabulary, since each choice fills it anew. */
+  /** Takes a `filter` that may serve several samplers of one vocabulary, since each choice fills it again. */
   constructor(vocabSize: number, sampling: SamplingOptions, filter = new TokenFilter(vocabSize)) {
     this.#sampling = sampling
     this.#filter = filter
@@ -141,7 +146,10 @@ export class Sampler {
     this.temperature = sampling.greedy ? 1 : sampling.temperature
   }
 
-  /** The least that a pass must return for rows of these lengths; `leavesOut`: whether the graph can leave ids out of its choice. */
+  /**
+   * Returns the least that a pass must return for rows of these lengths; `leavesOut`: true if the graph can leave ids
+   * out of its choice.
+   */
   wanted(generated: readonly number[], leavesOut: boolean): WantedScores {
     const { greedy, repetitionPenalty } = this.#sampling
     const isEarly = generated.some((count) => this.leftOut(count).length > 0)
@@ -203,7 +211,7 @@ export class Sampler {
     return { id: expectToken(probability! > 0 ? id! : -1), logprob: Math.log(probability!), top: [] }
   }
 
-  /** From the weights that lie in the filter. */
+  /** Chooses an id from the weights in the filter. */
   #choose(generated: number, uniform: number): number {
     const { weights } = this.#filter
     for (const id of this.leftOut(generated)) weights[id] = 0

@@ -33,10 +33,10 @@ import type { ValueHeadParameters } from './valueHead.ts'
 export interface SegmentLearnerOptions {
   readonly source: ModelSource
   readonly lora: LoraConfig
-  /** What the masks of dropout are drawn from. */
+  /** Seed of the dropout masks. */
   readonly seed?: number
   readonly segments: readonly Segment[]
-  /** Those of `learningDefinitions`, perhaps among others. */
+  /** Programs of `learningDefinitions`, perhaps among others. */
   readonly programs: CutPrograms
   readonly parameters: ParameterHome
   readonly home: Pick<TensorHome, 'hold'>
@@ -47,7 +47,9 @@ type LastProgram = keyof LastPrograms
 /** The programs that read masks of dropout are others. */
 const programName = (name: string, drops: boolean): string => (drops ? `${name}, with dropout` : name)
 
-/** What is computed for the segments: forward and backward of the inner ones by their number, and those of the last. */
+/**
+ * Defines the programs of the segments: forward and backward of the inner ones by their number, and those of the last.
+ */
 export function learningDefinitions(
   segments: readonly Segment[],
   { lora, ...options }: Omit<SegmentProgramOptions, 'drops'>,
@@ -71,7 +73,7 @@ export function learningDefinitions(
   return definitions
 }
 
-/** What all programs of a micro-batch read. */
+/** Feeds that all programs of a micro-batch read. */
 interface Pass {
   readonly batch: PackedBatch
   readonly feeds: Feeds
@@ -191,7 +193,7 @@ export class SegmentLearner implements LearningWorker {
     addTo(headGradients, numbers(last[segmentNames.valueHeadGradient]), 0)
   }
 
-  /** What each segment but the first starts from. */
+  /** Runs the segments forward and returns the input of each but the first. */
   async #forward(pass: Pass, adapter: HeldFeeds): Promise<Feed[]> {
     const kept: Feed[] = []
     for (const [index] of this.#segments.slice(0, -1).entries()) {
@@ -240,7 +242,7 @@ export class SegmentLearner implements LearningWorker {
     return last
   }
 
-  /** Where a segment's part of an adapter begins. */
+  /** Offset of a segment's part in an adapter. */
   #offset({ slots }: AdapterParameters, index: number): number {
     return slots.find(({ layer }) => layer >= this.#segments[index]!.first)?.offset ?? 0
   }
@@ -268,17 +270,17 @@ export class SegmentLearner implements LearningWorker {
   }
 }
 
-/** What one adapter's part of a micro-batch needs on its way back. */
+/** Data that one adapter's part of a micro-batch needs for the backward pass. */
 interface AdapterRun extends Disposable {
   readonly adapter: HeldFeeds
-  /** What each segment but the first starts from. */
+  /** Inputs of every segment but the first. */
   readonly kept: readonly Feed[]
   readonly target: LearningTarget
 }
 
 const hiddenFeed = (hidden: Feed | undefined): Feeds => (hidden ? { hidden } : {})
 
-/** What every program reads of a micro-batch. */
+/** Builds the feeds of a micro-batch that every program reads. */
 function batchFeeds(batch: PackedBatch, temperature: number): Feeds {
   const { tokens, ids, positions, headTargets } = batch
   return {
@@ -291,7 +293,10 @@ function batchFeeds(batch: PackedBatch, temperature: number): Feeds {
   }
 }
 
-/** Which rows the head reads, and where each row stands among them: in one place, or in several behind a common prefix. */
+/**
+ * Lists the rows that the head reads, and where each row stands among them: in one place, or in several behind a common
+ * prefix.
+ */
 function headMap({ tokens, headRows }: PackedBatch): Feeds {
   const found = Array.from({ length: tokens }, (): Slot[] => [])
   headRows.forEach((row, index) => found[row]!.push({ first: index, stride: 1 }))

@@ -16,7 +16,7 @@ import { InferenceSession, Tensor } from './onnxRuntime.ts'
 
 export type Feed = Tensor
 
-/** What a tensor of f32 numbers holds. */
+/** Returns the numbers of an f32 tensor. */
 export const numbers = (tensor: Feed | undefined): Float32Array => tensor!.data as Float32Array
 
 export const floats = (data: Float32Array, dims: readonly number[]): Feed => new Tensor('float32', data, dims)
@@ -38,7 +38,7 @@ export function int64s(values: Int32Array, dims: readonly number[]): Feed {
   return new Tensor('int64', data, dims)
 }
 
-/** Weights where they are to be fed. */
+/** Weights of a device on which they are fed. */
 export interface FedWeights {
   weight(node: WeightNode): Promise<Feed>
 }
@@ -57,13 +57,15 @@ export interface SessionOptions {
 }
 
 export interface SessionRequest extends SessionOptions {
-  /** What to compute, by output name. */
+  /** Outputs to compute, by name. */
   readonly program: Program
 }
 
 type SessionInput = OnnxModel['inputs'][number]
 
-/** What an input gets whose numbers do not matter: nothing where a dimension is open, zeros where all are fixed. */
+/**
+ * Returns a feed for an input whose numbers do not matter: empty where a dimension is open, zeros where all are fixed.
+ */
 export function emptyFeed({ dtype, shape }: SessionInput): Feed {
   const dims = shape.map((dim) => (typeof dim === 'number' ? dim : 0))
   const size = dims.reduce((total, dim) => total * dim, 1)
@@ -72,7 +74,10 @@ export function emptyFeed({ dtype, shape }: SessionInput): Feed {
 
 let profiles = 0
 
-/** For developers: with TURNWISE_PROFILE the runtime writes what each session ran, and where, into that folder. */
+/**
+ * Reads TURNWISE_PROFILE, which is for developers: the runtime writes what each session ran, and where, into that
+ * folder.
+ */
 function profile(name: string) {
   const folder = process.env['TURNWISE_PROFILE']
   if (folder === undefined) return {}
@@ -80,7 +85,7 @@ function profile(name: string) {
   return { enableProfiling: true, profileFilePrefix: join(folder, `${name}, ${String(++profiles)}`) }
 }
 
-/** One compiled model; whoever creates it disposes it. */
+/** One compiled model; its creator disposes it. */
 export class Session {
   readonly name: string
   readonly inputs: readonly SessionInput[]
@@ -160,7 +165,7 @@ export class Session {
     return Object.fromEntries(want.map((name) => [name, results[name]?.data as Float32Array]))
   }
 
-  /** The same as tensors; those of `kept` are on the device and belong to the caller, who disposes them. */
+  /** Returns the outputs as tensors; those of `kept` are on the device and belong to the caller, who disposes them. */
   async runTensors(
     feeds: Readonly<Record<string, Feed>>,
     want: readonly string[] = this.#outputs,
@@ -186,7 +191,10 @@ export class Session {
   }
 }
 
-/** What runtimes and drivers say when there is too little memory; WebGPU of a tensor that is too large in three more ways. */
+/**
+ * Messages of runtimes and drivers when there is too little memory; WebGPU reports a tensor that is too large in three
+ * further ways.
+ */
 const outOfMemory = /bad_alloc|Failed to allocate|out of memory|OUTOFMEMORY|8007000E|ALLOC_FAILED/i
 const tooLarge =
   /is invalid due to a previous error|exceeds the max buffer size|exceeds the max.*binding size|maxStorageBuffersPerShaderStage/i
@@ -216,7 +224,7 @@ function failure(what: string, error: unknown, { kind }: Pick<Device, 'kind'>): 
       )
 }
 
-/** What is made when it is first asked for, under a key, and disposed together. */
+/** Keeps objects that are made on first request, by key, and disposed together. */
 export class OnDemand<Made extends Disposable> implements Disposable {
   readonly #made = new Map<string, Promise<Made>>()
 
@@ -230,7 +238,7 @@ export class OnDemand<Made extends Disposable> implements Disposable {
 
   [Symbol.dispose](): void {
     for (const made of this.#made.values()) {
-      // What could not be made was reported where it was asked for; there is nothing to release.
+      // A failure to open was reported to the caller that asked for it; there is nothing to release.
       void made.then(
         (created) => {
           created[Symbol.dispose]()

@@ -1,7 +1,7 @@
 /** The index tables of `RowMap` (ops/gather.ts) for packed rows that stand in several slots. */
 import { type Feed, int64s } from './session.ts'
 
-/** Where the first head of a packed row stands; its other heads follow at `stride`. */
+/** Place of the first head of a packed row; its other heads follow at `stride`. */
 export interface Slot {
   readonly first: number
   readonly stride: number
@@ -26,7 +26,7 @@ export function slotTables(
   const rows = found.map((slots) => (slots.length > few ? [] : slots))
   const many = [...found.keys()].filter((row) => found[row]!.length > few)
   const most = Math.max(1, ...many.map((row) => found[row]!.length))
-  // At least one row, of nothing: a table must not be empty.
+  // Keeps at least one row, of nothing: a table must not be empty.
   const shared = many.length > 0 ? many.map((row) => found[row]!) : [[]]
   const places = new Int32Array(found.length * heads).fill(shared.length * heads)
   many.forEach((row, index) => {

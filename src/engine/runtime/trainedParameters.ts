@@ -18,7 +18,7 @@ export interface TrainedParametersOptions {
   readonly home: ParameterHome
 }
 
-/** Flat arrays as what learning reads and adds to. */
+/** Returns flat arrays in the form that learning reads and adds to. */
 export function learningTargets(
   { config, lora, critic }: Pick<TrainedParametersOptions, 'config' | 'lora' | 'critic'>,
   flat: FlatParameters,
@@ -57,7 +57,6 @@ export class TrainedParameters implements LearningTargets {
   readonly critic: CriticTarget | null
   readonly flat: FlatParameters
   readonly #settings: AdamWSettings
-  /** The optimizer's buffers. */
   readonly #moments: OptimizerState['buffers']
   /** Entries without and with a critic. */
   readonly #lengths: readonly [number, number]
@@ -102,7 +101,7 @@ export class TrainedParameters implements LearningTargets {
     return this.#groups.get(name)!.map(({ arrays, home }) => home.numbers(arrays))
   }
 
-  /** Of what was accumulated since the last update. */
+  /** Returns the norms of the gradients accumulated since the last update. */
   async gradientNorms(): Promise<GradientNorms> {
     const groups = [...this.#groups.keys()].map((name) => ({ numbers: this.#numbers(name) }))
     return this.#named(await gradientNorms(groups))
@@ -146,7 +145,7 @@ export class TrainedParameters implements LearningTargets {
     }
   }
 
-  /** A copy of what was accumulated since the last update; the critic's with those of its value head. */
+  /** Copies the gradients accumulated since the last update; the critic's with those of its value head. */
   async gradientTensors(role: GroupName): Promise<NamedTensor[]> {
     for (const { arrays, home } of this.#parts) await home.fetch(arrays.gradients)
     if (role === 'actor') return this.actor.adapter.tensors(this.actor.gradients)
@@ -159,7 +158,7 @@ export class TrainedParameters implements LearningTargets {
     return this.critic
   }
 
-  /** A copy of what the optimizer remembers. */
+  /** Copies the optimizer's state. */
   async optimizerState(): Promise<OptimizerState> {
     for (const { arrays, home } of this.#parts) {
       await home.fetch(arrays.first)

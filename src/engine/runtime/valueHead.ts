@@ -36,7 +36,7 @@ export class ValueHeadParameters {
     return this
   }
 
-  /** A copy. */
+  /** Returns a copy. */
   get(): ValueHead {
     return { weight: this.values.slice(0, this.#width), bias: this.values[this.#width]! }
   }

@@ -62,7 +62,7 @@ export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | nul
     if (program === undefined) throw withoutDefault(where, [...sources.keys()])
     try {
       const given = {
-        // What is not given is none rather than missing, as transformers has it.
+        // A variable that is not given is none rather than missing, as in transformers.
         documents: null,
         ...tokens,
         ...variables,
@@ -90,7 +90,7 @@ function run(program: readonly Node[], variables: Readonly<Record<string, unknow
   return metered(() => new Interpreter().render(program, globalScope(new Map(values), now)))
 }
 
-/** Error for several templates of which none is the default; transformers refuses them, too. */
+/** Error for several templates without a default one; transformers refuses them too. */
 const withoutDefault = (where: string, names: readonly string[]): AppError =>
   templateInvalid(where, `its templates are called ${shorten(names.join(', '))}, and none of them “default”`)
 
@@ -110,8 +110,7 @@ function parse(given: string, where: string): readonly Node[] {
   }
 }
 
-/** The templates by their names; a single one is called "default". */
-/** Sources by name; the usual one is called `default`. Errors: `tokenizer/invalid`. */
+/** Returns the templates by name; a single one, or the usual one, is called `default`. Errors: `tokenizer/invalid`. */
 export function namedTemplates({
   templateFile,
   additionalTemplates,
@@ -164,7 +163,7 @@ function withReasoning(message: unknown): unknown {
   return reasoning === undefined ? message : { thinking: reasoning, ...message, reasoning_content: reasoning }
 }
 
-/** Stands at the end of the message to continue; no template writes it by itself. */
+/** Mark at the end of the message to continue; no template writes it by itself. */
 const endMark = 'END-OF-THE-MESSAGE-TO-CONTINUE '
 
 /** Cuts what the template wrote after the last message, as transformers' `continue_final_message` does. */
@@ -180,11 +179,14 @@ function upToFinalContent(
   if (end < 0 || !holds(text, strip(last.content, null, 'both'), where)) {
     throw templateInvalid(where, 'it omits the last message, which therefore cannot be continued')
   }
-  // Where the template trims messages, the space at the end of the mark is gone, and so must be that before it.
+  // If the template trims messages, the space at the end of the mark is gone, so the one before it must go too.
   return text.startsWith(endMark, end) ? text.slice(0, end) : strip(text.slice(0, end), null, 'right')
 }
 
-/** Both texts are as someone else made them: the search for a long one in a long one could take hours. */
+/**
+ * Returns true if a text contains a part. Both may be of any length and content: the search for a long one in a long
+ * one could take hours.
+ */
 function holds(text: string, part: string, where: string): boolean {
   try {
     return metered(() => (chargeSearch(text, part), text.includes(part)))

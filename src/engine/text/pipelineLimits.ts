@@ -10,7 +10,7 @@ const limits = { depth: 24, nodes: 4096, patternLength: 20_000, growth: 4096, te
 
 const stages = ['normalizer', 'pre_tokenizer', 'post_processor', 'decoder'] as const
 
-/** Why the pipeline of a tokenizer.json must not be run, as half a sentence; null when it may. */
+/** Returns the reason why the pipeline of a tokenizer.json must not be run, as half a sentence; null when it may. */
 export function pipelineFault(json: Readonly<Record<string, unknown>>): string | null {
   for (const stage of stages) {
     const survey = surveyStage(json[stage])
@@ -21,11 +21,11 @@ export function pipelineFault(json: Readonly<Record<string, unknown>>): string |
 }
 
 interface Survey {
-  /** How many times longer the text can become, all rewrites together. */
+  /** Factor by which the text can grow, all rewrites together. */
   growth: number
 }
 
-/** Visits every object below `root` once, in breadth; answers what it adds up to or what is wrong. */
+/** Visits every object below `root` once, breadth first; returns the total or what is wrong. */
 function surveyStage(root: unknown): Survey | string {
   const survey: Survey = { growth: 1 }
   const seen = new Set<unknown>()
@@ -92,7 +92,7 @@ function growthOfReplace({ content, pattern }: Readonly<Record<string, unknown>>
   return typeof content === 'string' ? Math.max(1, Math.ceil(content.length / Math.max(1, from))) : 1
 }
 
-/** How often a template of special tokens repeats the text. */
+/** Counts how often a template of special tokens repeats the text. */
 const textPlaces = (single: unknown): number =>
   Array.isArray(single) ? single.filter((piece) => isRecord(piece) && 'Sequence' in piece).length : 0
 
@@ -106,7 +106,7 @@ const textPlaces = (single: unknown): number =>
  * would take knowing every class); where a pattern comes from elsewhere, it runs in a process that can be ended.
  */
 
-/** What a group (or the whole pattern) holds, as far as the verdict needs it. */
+/** Content of a group (or the whole pattern), as far as the verdict needs it. */
 interface Group {
   isAmbiguous: boolean
   /** An optional character that waits for a different one to follow. */
@@ -128,11 +128,14 @@ export function hasBoundedBacktracking(pattern: string): boolean {
   return open.length === 1
 }
 
-/** Longer repetitions count as ones without end. */
+/** Repetitions beyond this number count as unlimited. */
 const manyTimes = 32
 const maxRow = 2
 
-/** Whether one atom is repeated without end more than twice, with nothing that must match between. Brackets are looked through. */
+/**
+ * Returns true if one atom is repeated without end more than twice, with nothing that must match between. Brackets are
+ * looked through.
+ */
 function hasLongRow(pattern: string): boolean {
   const rows = new Map<string, number>()
   let at = 0
@@ -242,7 +245,7 @@ interface Quantifier {
   readonly end: number
 }
 
-/** The quantifier at `at` with its lazy or possessive mark; {1, 1} where there is none. */
+/** Reads the quantifier at `at` with its lazy or possessive mark; {1, 1} where there is none. */
 function readQuantifier(pattern: string, at: number): Quantifier {
   const found = /^(?:([*+?])|\{(\d+)(,?)(\d*)\})[?+]?/.exec(pattern.slice(at, at + 32))
   if (found === null) return { least: 1, most: 1, end: at }

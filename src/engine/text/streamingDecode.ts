@@ -4,7 +4,7 @@ import type { Tokenizer } from './tokenizer.ts'
 export interface StreamingDecoder {
   /** The text that became certain with this token; empty while a character is still incomplete. */
   push(id: number): string
-  /** What was held back; a truncated character comes out as U+FFFD. Afterwards the decoder is fresh. */
+  /** Returns the text held back; a truncated character comes out as U+FFFD. The decoder can then start afresh. */
   finish(): string
 }
 
@@ -23,7 +23,7 @@ export function createStreamingDecoder(
 ): StreamingDecoder {
   let window: number[] = []
   let isInBytes = false
-  /** How much of the window's text was emitted. */
+  /** Length of the window's text that was already emitted. */
   let emitted = 0
 
   const emit = (text: string, end: number): string => {
@@ -31,7 +31,7 @@ export function createStreamingDecoder(
     emitted = Math.max(emitted, end)
     return added
   }
-  /** The last piece of the window becomes the context of what follows. */
+  /** Length of the last piece of the window, which becomes the context of what follows. */
   let contextLength = 0
   const restart = () => {
     window = window.slice(contextLength)

@@ -27,7 +27,7 @@ export interface Tokenizer {
   encode(text: string, options: { readonly addSpecialTokens: boolean }): Int32Array
   /** Ids without a token (a model's table may be padded) decode to nothing. */
   decode(ids: Iterable<number>, options: { readonly skipSpecialTokens: boolean }): string
-  /** Whether the token is a lone byte (byte fallback), whose text depends on the bytes next to it. */
+  /** Returns true if the token is a lone byte (byte fallback), whose text depends on the bytes next to it. */
   isByte(id: number): boolean
   tokenToId(token: string): number | null
   /** The token as the vocabulary spells it, which for byte-level vocabularies is not its text. */
@@ -81,7 +81,10 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   }
 }
 
-/** Our own for byte-pair encoding, which nearly all language models have; the library's for other models. */
+/**
+ * Chooses the encoder: our own for byte-pair encoding, which nearly all language models have; the library's for other
+ * models.
+ */
 function encoderOf(parts: CheckedFiles, expectIdOf: (token: string) => number, where: string): EncodeText {
   const own = createEncoder({ ...parts, expectId: expectIdOf })
   if (own !== null) return own
@@ -92,7 +95,7 @@ function encoderOf(parts: CheckedFiles, expectIdOf: (token: string) => number, w
   }
 }
 
-/** Added tokens win over entries of the vocabulary. */
+/** Creates the tables; added tokens take precedence over entries of the vocabulary. */
 function createTables({ json, addedTokens }: CheckedFiles) {
   const ids = new Map(vocabularyEntries(json))
   const tokens: (string | undefined)[] = []
@@ -126,7 +129,7 @@ function specialIds(
   return { bos: named('bos_token'), eos: named('eos_token'), pad: named('pad_token') }
 }
 
-/** What `skipSpecialTokens` leaves out: tokens marked special, and those the config gives a part to. */
+/** Returns the ids that `skipSpecialTokens` leaves out: tokens marked special, and those the config gives a part to. */
 function skippedIds(
   { addedTokens, namedSpecial }: CheckedFiles,
   idOf: (token: string) => number | null,
@@ -135,7 +138,7 @@ function skippedIds(
   return new Set([...marked, ...namedSpecial.map(idOf).filter((id) => id !== null)])
 }
 
-/** Larger than any published vocabulary; bounds the table that ids index. */
+/** Limit of the table that ids index; larger than any published vocabulary. */
 const maxVocabSize = 4_194_304
 
 /** Published ones are names of a few words; at every place of a text each may be looked for. */
@@ -179,7 +182,7 @@ function checkedFiles({ tokenizerJson, tokenizerConfig, where }: TokenizerFiles)
 
 const specialNames = ['bos', 'eos', 'pad', 'unk', 'sep', 'cls', 'mask'].map((name) => `${name}_token`)
 
-/** The named ones and those of the lists for further ones. */
+/** Returns the named special tokens and those of the lists for further ones. */
 function namedSpecialTokens(config: Readonly<Record<string, unknown>>): string[] {
   const lists = ['additional_special_tokens', 'extra_special_tokens'].flatMap((name) => {
     const value = config[name]
@@ -189,7 +192,7 @@ function namedSpecialTokens(config: Readonly<Record<string, unknown>>): string[]
   return values.map(tokenText).filter((token) => token !== null)
 }
 
-/** The settings the library reads, each only if it has the type it needs; the rest is none of its business. */
+/** Returns the settings that the library reads, each only if it has the type it needs; all others are dropped. */
 function usedConfig(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const kept: Record<string, unknown> = {}
   for (const name of ['bos_token', 'eos_token', 'pad_token', 'unk_token'] as const) {

@@ -1,4 +1,7 @@
-/** Settings of a run that continues an adapter: those that the adapter decides, and what was written out beside it. */
+/**
+ * Decides the settings of a run that continues an adapter: those that the adapter determines, and those written out
+ * beside it.
+ */
 import { existsSync } from 'node:fs'
 import { conflict } from '#shared/config/problems.ts'
 import { valueAt } from '#shared/config/paths.ts'
@@ -18,9 +21,9 @@ const numbersOf = ({ rank, alpha, rsLora }: Pick<LoraConfig, (typeof numberKeys)
 })
 
 /**
- * The config with the rank and the scale of the adapter that it continues. Whether a setting was written out is known only of the
- * config as it was given: a default that stands there is refused where the adapter has another value. Errors: ConfigError; those of
- * reading the adapter.
+ * Returns the config with the rank and the scale of the adapter that it continues. Only the config as it was given
+ * tells which settings were written out: a default that stands there is refused where the adapter has another value.
+ * Errors: ConfigError; those of reading the adapter.
  */
 export function withContinuedAdapter(given: unknown, config: RunConfig): RunConfig {
   const { initial, mergeConfigs } = config.adapter

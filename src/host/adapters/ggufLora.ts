@@ -13,7 +13,7 @@ import { type GgufFile, openGguf } from '#host/gguf/ggufReader.ts'
 import { type Adapter, adapterForModel } from './peft.ts'
 import { isHubId } from './peftConfig.ts'
 
-/** What llama.cpp calls an adapter's matrix: `blk.0.attn_q.weight.lora_a`. */
+/** Name of an adapter's matrix in llama.cpp: `blk.0.attn_q.weight.lora_a`. */
 export const ggufLoraName = (layer: number, linear: LinearName, factor: 'A' | 'B'): string =>
   `${ggufLinear(layer, linear)}.weight.lora_${factor.toLowerCase()}`
 
@@ -32,7 +32,7 @@ export interface GgufLora {
   readonly adapter: Adapter
   readonly model: ModelConfig
   readonly dtype: GgufDtype
-  /** Shown by tools. */
+  /** Name shown by tools. */
   readonly name: string
   /** Further texts under `turnwise.`, which other readers pass over. */
   readonly provenance: Readonly<Record<string, string>>

@@ -31,7 +31,7 @@ export function readMlxConfig(json: JsonObject, path: string): PeftConfig {
 const isIn = (value: unknown, least: number, most: number): value is number =>
   typeof value === 'number' && value >= least && value <= most
 
-/** PEFT's name of a tensor; another one, which is known to nobody, as it is. */
+/** Returns PEFT's name of a tensor; a name unknown to all is returned as it is. */
 export const peftNameOf = (name: string): string =>
   /\.lora_[ab]$/.test(name)
     ? `base_model.model.${name.slice(0, -1)}${name.slice(-1).toUpperCase()}.weight`

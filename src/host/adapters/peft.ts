@@ -32,11 +32,11 @@ export interface Adapter {
   /** Hub id of the base model, if known. */
   readonly baseModel: string | null
   readonly tensors: readonly NamedTensor[]
-  /** What a person should know of how it was read, in sentences; absent where there is nothing. */
+  /** Notes on how the adapter was read, one sentence each; absent where there are none. */
   readonly warnings?: readonly string[]
-  /** What the base it was trained on was rounded to; absent where it was exact, or nothing says so. */
+  /** Rounding of the base it was trained on; absent where the base was exact, or nothing says so. */
   readonly base?: RoundedPrecision
-  /** Whether it may lack modules that a model has: they stay as they are. */
+  /** True if it may lack modules that a model has: they stay as they are. */
   readonly isPartial?: boolean
 }
 
@@ -46,7 +46,7 @@ export interface AdapterToWrite extends Adapter {
 }
 
 const readmeName = 'README.md'
-/** Among the metadata of the tensors' file. */
+/** Key of the base in the metadata of the tensors' file. */
 const baseKey = 'base'
 /** `model.…` of a causal language model inside PEFT's two wrappers. */
 const diskPrefix = 'base_model.model.'
@@ -60,12 +60,12 @@ const moduleOf = ({ layers, layer, linear }: Omit<MatrixName, 'matrix'>): string
 /** The in-memory name of a LoRA matrix: that of its linear in the model, and which matrix it is. */
 const loraTensorName = ({ matrix, ...place }: MatrixName): string => `${moduleOf(place)}.lora_${matrix}`
 
-/** The name PEFT gives it on disk. */
+/** Returns the name that PEFT gives it on disk. */
 export const peftTensorName = (name: string): string => `${diskPrefix}${name}${diskSuffix}`
 
 /**
- * Writes an adapter folder that PEFT, vLLM and llama.cpp's converter read. The folder appears whole; one that is there is
- * replaced if it is an adapter or empty, and refused otherwise. Errors: AppError 'file/unwritable'.
+ * Writes an adapter folder that PEFT, vLLM and llama.cpp's converter read. The folder appears complete or not at all;
+ * an existing one is replaced if it is an adapter or empty, and refused otherwise. Errors: AppError 'file/unwritable'.
  */
 export async function writeAdapter(directory: string, adapter: AdapterToWrite): Promise<void> {
   recoverFolder(directory)
@@ -80,8 +80,8 @@ export async function writeAdapter(directory: string, adapter: AdapterToWrite): 
 }
 
 /**
- * Writes the files of an adapter into a folder that exists, each whole or not at all. Errors: AppError 'file/unwritable';
- * 'run/diverged' where a number of it is not finite: such an adapter is never written.
+ * Writes the files of an adapter into a folder that exists, each completely or not at all. Errors: AppError
+ * 'file/unwritable'; 'run/diverged' where a number of it is not finite: such an adapter is never written.
  */
 export async function writeAdapterFiles(directory: string, adapter: AdapterToWrite): Promise<void> {
   const { config, baseModel, tensors, base } = adapter
@@ -120,7 +120,7 @@ Trained with Turnwise${base === null ? '' : ` on \`${base}\``}: rank ${rank}, al
 ${peftSnippet(base)}`
 }
 
-/** How peft opens an adapter's folder; without an id it cannot know where the base model is. */
+/** Code that opens an adapter's folder with peft; without an id, peft cannot know where the base model is. */
 export const peftSnippet = (baseModel: string | null): string =>
   baseModel !== null && isHubId(baseModel)
     ? `\`\`\`python
@@ -177,7 +177,10 @@ export function readAdapter(given: string): Adapter {
   }
 }
 
-/** What the base it was trained on was rounded to; null: it was exact, or nothing says so. Errors: as `readAdapter`. */
+/**
+ * Returns the rounding of the base that an adapter was trained on; null: it was exact, or nothing says so. Errors: as
+ * `readAdapter`.
+ */
 export function adapterBase(given: string): RoundedPrecision | null {
   const { tensorsPath } = adapterFiles(given)
   return roundingIn(openSafetensors(tensorsPath, 'adapter/invalid').metadata) ?? null
@@ -187,7 +190,7 @@ const roundingIn = (metadata: ReadonlyMap<string, string>): RoundedPrecision | u
   roundedPrecisions.find((precision) => precision === metadata.get(baseKey))
 
 interface MatrixName {
-  /** What stands before a layer's number, by family. */
+  /** Prefix of a layer's number, by family. */
   readonly layers: string
   readonly layer: number
   readonly linear: LinearName
@@ -222,7 +225,7 @@ function unknownTensor(name: string, path: string): AppError {
 const wrongType = (name: string, dtype: string, path: string): AppError =>
   adapterError(path, `stores “${shorten(name)}” as ${dtype}; adapters must be F32, F16 or BF16`)
 
-/** Several spellings mean the same module. */
+/** Refuses an adapter that holds a module twice: several spellings mean the same module. */
 function requireOnce(matrices: readonly Matrix[], path: string): void {
   const seen = new Set<string>()
   const twice = matrices.map(loraTensorName).find((name) => seen.size === seen.add(name).size)
@@ -239,7 +242,7 @@ function ownRanks(matrices: readonly Matrix[]): (matrix: Matrix) => number {
   return (matrix) => ranks.get(moduleOf(matrix)) ?? 0
 }
 
-/** Times what is stored. */
+/** Largest padding, as a multiple of what is stored. */
 const maxPadding = 64
 
 /** Ranks are made equal by padding: a small file must not become a large adapter. */
@@ -276,7 +279,7 @@ function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string)
   return targets
 }
 
-/** Refuses tensors of what the config leaves out. Errors: AppError 'adapter/invalid'. */
+/** Refuses tensors of modules that the config leaves out. Errors: AppError 'adapter/invalid'. */
 function requireNamed(matrices: readonly Matrix[], { targets, layers }: PeftConfig, path: string): void {
   const surplus = targets && matrices.find(({ linear }) => !targets.includes(linear))
   if (surplus) throw adapterError(path, `adapts ${surplus.linear}, which ${configName} does not name`)
@@ -370,7 +373,7 @@ function take(
 
 const ownNames: readonly string[] = [configName, tensorsName, readmeName]
 
-/** Empty, or an adapter folder with nothing in it that a person would miss. */
+/** Returns true if a folder is empty, or an adapter folder with nothing else that a person would miss. */
 function isReplaceable(directory: string): boolean {
   try {
     return readdirSync(directory).every((name) => ownNames.includes(name))

@@ -1,4 +1,4 @@
-/** `adapter_config.json` as PEFT writes it and vLLM and llama.cpp read it, limited to what Turnwise supports. */
+/** Reads `adapter_config.json` as PEFT writes it and vLLM and llama.cpp read it, limited to what Turnwise supports. */
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { type LinearName, linearNames, linearPath, type LoraConfig } from '#engine/models/config.ts'
@@ -11,7 +11,7 @@ export interface PeftConfig {
   readonly rsLora: boolean
   /** null: a pattern or a list of paths, so only the tensors tell. */
   readonly targets: readonly LinearName[] | null
-  /** Whether layers, or modules of some layers, may be left out: only the tensors tell which. */
+  /** True if layers, or modules of some layers, may be left out: only the tensors tell which. */
   readonly isPartial: boolean
   /** The only layers that may be adapted; null: any. */
   readonly layers: readonly unknown[] | null
@@ -19,7 +19,7 @@ export interface PeftConfig {
   readonly patterns: ModulePatterns
   /** Hub id of the model the adapter was trained on. */
   readonly baseModel: string | null
-  /** Sentences on settings that may change the result and are not known here. */
+  /** Sentences on unknown settings that may change the result. */
   readonly warnings: readonly string[]
 }
 
@@ -78,7 +78,7 @@ const unsupportedKeys: ReadonlyMap<string, string> = new Map([
   ['monteclora_config', 'random matrices (MonteCLoRA)'],
 ])
 
-/** Keys of PEFT that change nothing of what the tensors compute, or that are read here. */
+/** Keys of PEFT that do not change what the tensors compute, or that are read here. */
 const knownKeys: ReadonlySet<string> = new Set([
   ...[
     'alpha_pattern',
@@ -139,7 +139,10 @@ export function readPeftConfig(json: JsonObject, path: string): PeftConfig {
   }
 }
 
-/** Patterns and paths may name modules of single layers; `all-linear` and names alone mean those of all. */
+/**
+ * Returns true if a config leaves out modules. Patterns and paths may name modules of single layers; `all-linear` and
+ * names alone mean those of all.
+ */
 function leavesOut({
   target_modules: value,
   layers_to_transform: layers,
@@ -183,7 +186,7 @@ function refuseUnsupported(json: JsonObject, invalid: Invalid): void {
   }
 }
 
-/** Off in PEFT's sense: absent, null, false, or an empty list or object. */
+/** Returns true if a value is on in PEFT's sense: not absent, null, false, or an empty list or object. */
 function isSet(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
   return value !== undefined && value !== null && value !== false

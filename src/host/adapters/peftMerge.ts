@@ -14,16 +14,16 @@ export type PeftFields = Readonly<Record<string, unknown>>
 
 const rankKey = 'r'
 const unitedKeys: readonly string[] = ['target_modules', 'modules_to_save']
-/** Says how an adapter is used, not what it is. */
+/** Field that says how an adapter is used, and nothing about its tensors. */
 const ignoredKey = 'inference_mode'
 
-/** Same fields with the same values; the order within lists says nothing. */
+/** Returns true if both have the same fields with the same values; order within lists does not count. */
 export function samePeftFields(a: PeftFields, b: PeftFields): boolean {
   const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])]
   return keys.every((key) => key === ignoredKey || canonical(a[key]) === canonical(b[key]))
 }
 
-/** Equal text for equal values: lists as sorted sets, objects by sorted keys, absent as null. */
+/** Returns equal text for equal values: lists as sorted sets, objects by sorted keys, absent as null. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${[...new Set(value.map(canonical))].sort().join()}]`
   if (!isJsonObject(value)) return JSON.stringify(value ?? null)
@@ -37,7 +37,7 @@ export interface MergedFields {
   readonly changed: readonly string[]
 }
 
-/** Without a current config, the adapter's. */
+/** Merges the fields of both; without a current config, takes the adapter's. */
 export function mergePeftFields(current: PeftFields | null, adapter: PeftFields): MergedFields {
   if (current === null) return { merged: adapter, changed: [] }
   const keys = [...new Set([...Object.keys(current), ...Object.keys(adapter)])]
@@ -61,7 +61,7 @@ const asNames = (value: unknown): readonly unknown[] => (Array.isArray(value) ? 
 
 export interface MergedLora {
   readonly lora: LoraConfig
-  /** What differs from the adapter's own config, in sentences. */
+  /** Differences from the adapter's own config, one sentence each. */
   readonly warnings: readonly string[]
 }
 
@@ -99,7 +99,10 @@ function* mergeWarnings(
   yield `With alpha ${lora.alpha} and rank ${lora.rank} the initial adapter acts ${Number(change.toPrecision(3))} times as strongly as before; choose adapter.alpha so that the scale stays ${Number(loraScale(adapter).toPrecision(3))} to avoid that.`
 }
 
-/** Each matrix of `adapter` in the top left corner of the fresh one of its name; fresh ones without a partner stay. */
+/**
+ * Puts each matrix of `adapter` into the top left corner of the fresh one of its name; fresh ones without a partner
+ * stay.
+ */
 export function padAdapter(fresh: readonly NamedTensor[], adapter: readonly NamedTensor[]): NamedTensor[] {
   const given = new Map(adapter.map((tensor) => [tensor.name, tensor]))
   return fresh.map((tensor) => {
@@ -108,7 +111,10 @@ export function padAdapter(fresh: readonly NamedTensor[], adapter: readonly Name
   })
 }
 
-/** One that is larger in any direction is passed through: whoever loads it says that it does not fit. */
+/**
+ * Pads a matrix with the fresh one; one that is larger in any direction is returned as it is, and loading it reports
+ * that it does not fit.
+ */
 export function padMatrix(fresh: NamedTensor, smaller: NamedTensor): NamedTensor {
   const [rows = 0, columns = 0] = smaller.shape
   const [freshRows = 0, freshColumns = 0] = fresh.shape

@@ -17,9 +17,9 @@ import { padMatrix } from './peftMerge.ts'
 export type Invalid = (problem: string, hint?: string) => AppError
 
 export interface ModulePatterns {
-  /** Whether a module's tensors may have another rank than `r`: their shapes say which. */
+  /** True if a module's tensors may have another rank than `r`: their shapes say which. */
   readonly ranksDiffer: boolean
-  /** In their order: the first whose path is the end of a module's gives its alpha. */
+  /** Alphas, in order of precedence: the first whose path is the end of a module's path gives its alpha. */
   readonly alphas: readonly (readonly [path: string, alpha: number])[]
 }
 
@@ -112,16 +112,16 @@ export function unionOf([first, ...others]: readonly [LoraConfig, ...LoraConfig[
   return { rank, alpha: alphaFor(first, rank), rsLora: first.rsLora, targets }
 }
 
-/** What keeps the scale at another rank. */
+/** Returns the alpha that keeps the scale at another rank. */
 const alphaFor = (config: LoraConfig, rank: number): number =>
   rank === config.rank ? config.alpha : loraScale(config) * (config.rsLora ? Math.sqrt(rank) : rank)
 
-/** Whether an adapter of one config has a place in another. */
+/** Returns true if an adapter of one config has a place in another. */
 export const fitsIn = (inner: LoraConfig, outer: LoraConfig, model: ModelConfig): boolean =>
   inner.rank <= outer.rank &&
   adaptedLinears(model, inner).every((name) => adaptedLinears(model, outer).includes(name))
 
-/** The adapter's tensors as those of `outer`, in the model's order; `fitsIn` must hold. */
+/** Returns the adapter's tensors as those of `outer`, in the model's order; `fitsIn` must hold. */
 export function underConfig(
   { config, tensors }: { readonly config: LoraConfig; readonly tensors: readonly NamedTensor[] },
   outer: LoraConfig,

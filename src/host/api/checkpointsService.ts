@@ -98,7 +98,9 @@ async function* exporting(
   }
 }
 
-/** Which formats there are, and why one cannot be had: an adapter alone needs nothing of its base. */
+/**
+ * Lists the formats, each with the reason if it cannot be had; exporting the adapter alone needs nothing of its base.
+ */
 function formatsOf(checkpoint: string): OutputOf<Api, 'checkpoints.formats'> {
   try {
     const base = openBase(baseOfCheckpoint(checkpoint, null))

@@ -45,7 +45,7 @@ import {
 import { teach, type Teaching } from '#host/jobs/taught.ts'
 import { measureDifficulty, knownDifficulties, knownDifficulty } from '#host/jobs/difficulty.ts'
 
-/** Judged by so many rows. */
+/** Number of rows that shapes are judged by. */
 const shapeRows = 200
 const watchEveryMs = 3000
 
@@ -176,7 +176,7 @@ const prompts = (host: Host) =>
 
 const rowsAtOnce = 256
 
-/** So small that other questions about the model are answered in between. */
+/** Yields batches small enough that other questions about the model are answered in between. */
 async function* smallBatches(
   version: DataSetVersion,
   signal: AbortSignal,
@@ -291,7 +291,7 @@ function placedOverlap(
   }
 }
 
-/** All of them, as a run would read them. */
+/** Reads all rows as a run would. */
 const rowsOf = (host: Host, versionId: string) => readDataSet(findVersion(host, versionId).directory)
 
 const pick = (row: DataRow, columns: readonly string[]): DataRow =>
@@ -326,7 +326,7 @@ function parseMapping(given: unknown): Mapping {
 
 type Progress = z.output<typeof progress>
 
-/** What work tells by a callback as items of a stream, the latest only; returns what the work returns. */
+/** Turns progress callbacks into items of a stream, keeping only the latest; returns what the work returns. */
 async function* progressOf<Result>(
   work: (onProgress: (progress: Progress) => void) => Promise<Result>,
 ): AsyncGenerator<{ progress: Progress }, Result> {

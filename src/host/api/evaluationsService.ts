@@ -7,7 +7,7 @@ import type { Host } from '#host/host.ts'
 import { compareEvaluations, type Compared } from '#host/evaluations/compareEvaluations.ts'
 import { columnsOf, groupsBy, summarize } from '#host/evaluations/summary.ts'
 
-/** Other processes compute evaluations too. */
+/** Interval of looking for changes, since other processes compute evaluations too. */
 const watchEveryMs = 1000
 
 export const evaluationsService = (host: Host): Handlers<typeof evaluationsApi> => {

@@ -1,4 +1,4 @@
-/** Finding models: the known ones, and those of a hub. */
+/** Finds models: the known ones, and those of a hub. */
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
 import type { hubApi } from '#shared/api/hub.ts'
@@ -27,7 +27,7 @@ export const hubService = (host: Host): Handlers<typeof hubApi> => ({
   look: (wanted, { signal }) => lookAt(wanted, hubAccess(host, signal), host.dataDirectory),
 })
 
-/** With what each would need and do here. */
+/** Lists the known models with what each would need and do here. */
 export function knownModels(dataDirectory: string): OutputOf<Api, 'hub.known'> {
   const { cache } = dataFolders(dataDirectory)
   const names = new Map(modelNames(dataDirectory).map(({ name, directory }) => [hubIdOf(directory), name]))

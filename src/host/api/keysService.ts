@@ -10,7 +10,7 @@ import { readOwnConfig } from '#host/workFolder/runFolder.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
 import { allowKeys, missingKeys, withdrawKeys } from '#host/consents/keys.ts'
 
-/** Normalises an origin. Errors: AppError 'usage/invalid' for a text that is none. */
+/** Normalises an origin. Errors: AppError 'usage/invalid' for a text that is not an origin. */
 function asOrigin({ variable, origin }: KeyUse): KeyUse {
   const use = keyUse(variable, origin)
   if (use !== null && URL.parse(origin)?.href === `${use.origin}/`) return use

@@ -20,7 +20,10 @@ import type { SpeedNews } from '#host/checks/deviceSpeed.ts'
 
 type Keeper = Pick<Host, 'dataDirectory' | 'store'>
 
-/** `given`: an address for this time; the settings count where there is none. Errors: AppError 'usage/invalid'. */
+/**
+ * Returns the package index. `given`: an address for this time; without one the settings count. Errors: AppError
+ * 'usage/invalid'.
+ */
 export function packageIndex(
   { dataDirectory, store }: Keeper,
   signal: AbortSignal,
@@ -35,7 +38,10 @@ export function packageIndex(
   }
 }
 
-/** Yields how far it is. Errors: those of `installCuda`; AppError 'device/unavailable' where there is no CUDA. */
+/**
+ * Installs the library and yields its progress. Errors: those of `installCuda`; AppError 'device/unavailable' where
+ * there is no CUDA.
+ */
 export const installFrom = ({ dataDirectory }: Keeper, access: IndexAccess): AsyncGenerator<CudaProgress> =>
   installCuda({ dataDirectory, manifest: requireCudaManifest(), access })
 
@@ -72,7 +78,6 @@ export const librariesService = (host: Host): Handlers<typeof librariesApi> => {
 
 // Devices: whether they compute rightly, and how fast.
 
-/** What is being measured. */
 type Measuring = Extract<SpeedNews, { readonly on: unknown }>
 
 export const devicesHandlers = (host: Host) =>

@@ -41,8 +41,8 @@ export const lossesService = ({ store }: Pick<Host, 'store'>): Handlers<typeof l
 type AlgorithmEntry = OutputOf<Api, 'settings.algorithms'>[number]
 
 /**
- * The newest versions of the user's losses, offered by New run as algorithms; those that do not load are left out. Code
- * is loaded once in the life of a host.
+ * Lists the newest versions of the user's losses, which New run offers as algorithms; those that do not load are left
+ * out. Code is loaded once in the life of a host.
  */
 export function ownAlgorithms({ store, dataDirectory }: Pick<Host, 'store' | 'dataDirectory'>) {
   const described = new Map<string, Promise<Omit<AlgorithmEntry, 'id' | 'title'> | null>>()

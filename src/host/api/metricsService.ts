@@ -51,7 +51,7 @@ function parseCursor(text: string | null): MetricCursor | null {
   }
 }
 
-/** Values side by side: a tenth of what rows would take. */
+/** Returns values by column, which takes a tenth of the space of rows. */
 function columnsOf(rows: readonly MetricRow[]) {
   const columns = new Map<
     string,

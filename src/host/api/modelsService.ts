@@ -77,7 +77,7 @@ export const modelsService = (host: Host): Handlers<typeof modelsApi> => {
   }
 }
 
-/** What a model's tokenizer and template make of texts. */
+/** Procedures that run a model's tokenizer and chat template on texts. */
 const texts = ({ askText }: Host, find: (model: string) => string) =>
   ({
     tokenize: ({ model, text }) => askText({ type: 'tokenize', directory: find(model), text }),
@@ -145,7 +145,9 @@ async function describeModel({ askText }: Host, directory: string): Promise<Outp
   }
 }
 
-/** Errors: AppError 'model/invalid' where there is none to delete, 'api/refused' while a run needs it. */
+/**
+ * Deletes a model. Errors: AppError 'model/invalid' where there is none to delete, 'api/refused' while a run needs it.
+ */
 function removeModel({ store, dataDirectory }: Host, name: string): void {
   const { models } = dataFolders(dataDirectory)
   if (!namesIn(models).includes(name))

@@ -1,4 +1,4 @@
-/** What a model needs and does on this machine, from its shape alone. */
+/** Predicts what a model needs and does on this machine, from its shape alone. */
 import type { OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
@@ -19,7 +19,10 @@ export function outlookOf(config: ModelConfig, cacheDirectory: string): Outlook 
   }
 }
 
-/** On the device that a run with `auto` takes; null where that was not measured with matrices held so. */
+/**
+ * Returns the speed on the device that a run with `auto` takes; null where it was not measured with matrices held in
+ * this form.
+ */
 function speedOf(model: ModelConfig, base: FittingPrecision, cacheDirectory: string): Outlook['speed'] {
   const { kind } = autoDevice({ model, base, deviceId: 0, cacheDirectory })
   const measured = readThroughput({ kind, deviceId: 0 }, cacheDirectory)

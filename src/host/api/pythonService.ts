@@ -1,4 +1,4 @@
-/** What the owner of this machine is shown of Python code, and allows: the only procedures that give consent. */
+/** Shows Python code to the owner of this machine and records consent: the only procedures that give consent. */
 import path from 'node:path'
 import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
@@ -91,7 +91,7 @@ export function summary(reviews: readonly PythonReview[]): Review {
   return [...programs].map(([interpreter, files]) => ({ interpreter, files: [...files.values()] }))
 }
 
-/** All that was shown, whatever of it had been allowed before. */
+/** Identifies everything that was shown, whatever of it had been allowed before. */
 const known = (reviews: Review): string =>
   JSON.stringify(
     reviews.map(({ interpreter, files }) => [
@@ -100,7 +100,10 @@ const known = (reviews: Review): string =>
     ]),
   )
 
-/** What a run would execute, of which it has copies. Errors: those of `reviewPython`, AppError 'config/invalid'. */
+/**
+ * Lists the code that a run would execute and has copies of. Errors: those of `reviewPython`, AppError
+ * 'config/invalid'.
+ */
 export function reviewRun(runDirectory: string, dataDirectory: string): PythonReview[] {
   const config = parseRunConfig(readOwnConfig(runDirectory))
   return [...reviewConfig(config, runDirectory, dataDirectory), ...reviewEngine(config, dataDirectory)]

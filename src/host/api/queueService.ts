@@ -67,7 +67,7 @@ export const queueService = (host: Host): Handlers<typeof queueApi> => {
   }
 }
 
-/** Takes a run out of the queue: it is again what its folder says. Whether it was in there. */
+/** Takes a run out of the queue: its status is again what its folder says. Returns true if it was queued. */
 export function leaveQueue({ store, dataDirectory }: Host, runId: string): boolean {
   if (!store.queue.remove(runId)) return false
   const { status, directory } = store.runs.get(runId)
@@ -128,7 +128,7 @@ const summarizedConfig = z.object({
   algorithm: z.object({ id: z.string() }).default({ id: '' }),
 })
 
-/** All but samples, which are most of a log. */
+/** Types of events that the summary reads: all but samples, which are most of a log. */
 const summarizedTypes = ['resumed', 'status', 'step', 'evaluation', 'error']
 
 export function summarizeRun({ id, directory, createdAt }: RunFolder): RunSummary {
@@ -164,7 +164,7 @@ function rewardsOf(
   }
 }
 
-/** Every event of one kind; one that does not fit its schema is passed over. */
+/** Returns the events of one kind, without those that do not fit its schema. */
 function pick<T>(events: readonly LoggedEvent[], schema: z.ZodType<T>): T[] {
   return events.flatMap((event) => schema.safeParse(event).data ?? [])
 }

@@ -236,7 +236,7 @@ const exampleSchema = z.strictObject({
   file: z.string(),
 })
 
-/** Built-in algorithms as people write losses, and ways to play as they write workflows. */
+/** Reads the examples: built-in algorithms as people write losses, and ways to play as they write workflows. */
 export const readExamples = <Kind extends 'loss' | 'workflow'>(folder: 'losses' | 'workflows', kind: Kind) =>
   z
     .array(exampleSchema)

@@ -135,7 +135,7 @@ const training = (host: Host) =>
     },
   }) satisfies Partial<Handlers<typeof runsApi>>
 
-/** A run, or its checkpoint of a step. */
+/** Finds a run, or its checkpoint of a step. */
 function targetOf({ store }: Host, runId: string, step: number | undefined): string {
   const run = store.runs.get(runId)
   return step === undefined ? run.directory : checkpointDirectory(run, step)
@@ -231,7 +231,7 @@ function unreadableRuns({ unreadable, problem }: RunHistory) {
 
 const eventsPerItem = 2000
 
-/** Without its folder, which the run's entry has. */
+/** Returns the status without the folder, which the run's entry has. */
 const workerOf = ({ directory: _directory, ...worker }: WorkerStatus) => worker
 
 function begin(
@@ -240,7 +240,7 @@ function begin(
   resumeFrom: string | null,
   changes?: readonly SettingChange[],
 ): void {
-  // How it ends is written down by the host; whoever watches sees it there.
+  // The host writes down how it ends; observers see it there.
   void supervisor.start(run, { resumeFrom, changes })
   notifier.notify()
 }
@@ -259,7 +259,10 @@ const failureOf = ({ code, message, hint }: AppError): RunFailure => ({
   hint: hint ?? null,
 })
 
-/** The last bytes of a text file, from the start of a whole character on; empty where there is none. Errors: AppError 'file/unreadable'. */
+/**
+ * Returns the last bytes of a text file, from the start of a whole character on; empty where there is no file. Errors:
+ * AppError 'file/unreadable'.
+ */
 function readTextTail(file: string, maxBytes: number): string {
   let handle: number
   try {
@@ -281,9 +284,9 @@ function readTextTail(file: string, maxBytes: number): string {
   }
 }
 
-// What the history of a run says is wrong with it.
+// Findings: what the history of a run says is wrong with it.
 
-/** The newest so many show what a run does now. */
+/** Number of newest samples that show what a run does now. */
 const sampleLimit = 200
 const heldOutLimit = 48
 
@@ -301,7 +304,7 @@ export function diagnoseRun(store: Store, runId: string): Diagnosis {
   })
 }
 
-/** Not as a table, in which a value that was no number looks like one that is missing. */
+/** Returns points by metric. Not as a table, where a value that was not a number would look like a missing one. */
 function metricsOf(store: Store, runId: string): ReadonlyMap<string, readonly Point[]> {
   const { rows } = store.metrics.rowsAfter([runId], {}, Number.MAX_SAFE_INTEGER)
   return Map.groupBy(rows, ({ metric }) => metric)

@@ -96,7 +96,7 @@ async function arraysOf(
   }
 }
 
-/** So many samples are scored by one sandbox. */
+/** Number of samples scored by one sandbox. */
 const scoredAtOnce = 128
 
 type RescoreRequest = Parameters<Handlers<typeof samplesApi>['rescore']>[0]
@@ -158,20 +158,20 @@ async function scoreText(
 interface StoredSample {
   readonly prompt: string
   readonly completion: string
-  /** Every column of the data set row it came from. */
+  /** Columns of the data set row it came from. */
   readonly row: Readonly<Record<string, unknown>>
   readonly step: number
-  /** What it earned then, from this reward alone. */
+  /** Score from this reward alone when the sample was generated. */
   readonly reward: number | null
 }
 
 interface Rescore {
-  /** In the order of the samples. */
+  /** Rewards in the order of the samples. */
   readonly rewards: readonly Reward[]
   /** Samples that now earn something else, or nothing. */
   readonly changed: number
   readonly failed: number
-  /** Over samples that had and have a reward; null without any. */
+  /** Mean over samples that had and have a reward; null without any. */
   readonly meanBefore: number | null
   readonly meanAfter: number | null
 }

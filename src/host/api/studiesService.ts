@@ -8,7 +8,7 @@ import type { Host } from '#host/host.ts'
 import { sharingOf } from '#host/studies/sharing.ts'
 import { chosenTrial, configOfTrial, promoteTrial } from '#host/studies/winner.ts'
 
-/** Other processes run studies too. */
+/** Interval of looking for changes, since other processes run studies too. */
 const watchEveryMs = 1000
 
 export const studiesService = (host: Host): Handlers<typeof studiesApi> => {

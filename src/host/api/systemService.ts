@@ -1,4 +1,4 @@
-/** This machine and this installation. */
+/** Describes this machine and this installation. */
 import { defaultHub, storedMark } from '#shared/hub.ts'
 import { readdirSync, statSync } from 'node:fs'
 import { availableParallelism, cpus, homedir } from 'node:os'
@@ -113,7 +113,7 @@ function browse(folder: string): OutputOf<Api, 'system.browse'> {
   return { path: folder, parent: parent === folder ? null : parent, entries }
 }
 
-/** Reads the origin of a hub's address; '' for what is none. */
+/** Reads the origin of a hub's address; '' for anything that is not an address. */
 const originOf = (endpoint: unknown): string => {
   const address = typeof endpoint === 'string' && endpoint !== '' ? endpoint : defaultHub
   return URL.parse(address)?.origin ?? ''
@@ -124,7 +124,7 @@ const originOf = (endpoint: unknown): string => {
 /** The setting whose value is never sent to clients; see #shared/hub.ts. */
 const hubToken = 'hub.token'
 
-/** What stands for the token does not take its place. */
+/** Stores the token; the placeholder shown in its place is not stored over it. */
 function setToken({ settings }: Host['store'], value: unknown): void {
   if (value === storedMark) return
   settings.forget(hubToken)
@@ -182,10 +182,10 @@ export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
   }
 }
 
-/** What a host notes for the next one. */
+/** True for settings that a host keeps for the next host. */
 const isPrivate = (key: string): boolean => key.startsWith('host.')
 
-/** What the reader knows of each setting; nothing where the cursor is not one of ours. */
+/** Decodes the reader's state of each setting; empty where the cursor is not one of ours. */
 function readStamps(cursor: string | null): Readonly<Record<string, string>> {
   try {
     return z.record(z.string(), z.string()).parse(JSON.parse(cursor ?? '{}'))

@@ -58,7 +58,7 @@ export interface EpisodeTrial {
   readonly isEvaluation: boolean
   /** Sections of a run config. */
   readonly sections: Readonly<Record<string, unknown>>
-  /** What relative paths in them are meant from. */
+  /** Folder that relative paths in them start from. */
   readonly base: string
   /** Allows its Python; absent: it is asked about. */
   readonly trust?: (reviews: readonly PythonReview[]) => void

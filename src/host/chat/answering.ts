@@ -1,4 +1,4 @@
-/** One column's answer to a turn: what is sent to the model, and what is made of the pieces that come back. */
+/** Writes one column's answer to a turn: sends it to the model, and collects the pieces that come back. */
 import { randomInt, randomUUID } from 'node:crypto'
 import { keptAlternatives, type ChatAnswer, type Conversation } from '#shared/api/chat.ts'
 import type { ChatMessage } from '#shared/messages.ts'
@@ -49,7 +49,10 @@ interface AskedColumn {
   readonly onNews: (news: ColumnNews) => void
 }
 
-/** Never rejects: what fails is a part of the answer. An answer without tokens was stopped before it began. */
+/**
+ * Writes an answer. Never rejects: a failure becomes a part of the answer. An answer without tokens was stopped before
+ * it began.
+ */
 export async function writeAnswer(
   asked: AskedColumn,
 ): Promise<{ readonly answer: ChatAnswer; readonly tokens: readonly AnswerToken[] }> {

@@ -22,7 +22,10 @@ import { sizeWords } from '#host/jobs/calibration.ts'
 type ChatBase = Pick<Conversation, 'model' | 'base' | 'columns'>
 type Column = z.output<typeof adapter> | null
 
-/** As the server for other programs opens it, so that the two share a process. Errors: those of the model and the adapters. */
+/**
+ * Returns the setup with which the server for other programs opens the same base, so that the two share a process.
+ * Errors: those of the model and the adapters.
+ */
 export function setupOf(sources: DataStorage, conversation: ChatBase): ServingSetup {
   const directory = findModel(conversation.model, sources.dataDirectory)
   return {
@@ -46,7 +49,10 @@ export function adapterOf(sources: DataStorage, model: string, column: Column): 
   return adapter
 }
 
-/** What the adapters were trained on; null: an exact base. One that only some GPUs compute with is nearly the same in f32. */
+/**
+ * Returns the form of the base that the adapters were trained on; null: an exact base. A base in a form that only some
+ * GPUs compute with is nearly the same in f32.
+ */
 function trainedBase(sources: DataStorage, { model, columns }: ChatBase): HeldPrecision | null {
   const bases = columns.flatMap((column) => {
     const folder = adapterOf(sources, model, column)
@@ -71,11 +77,11 @@ export interface BaseNeeds {
   /** Keys and values of one sequence that fills the context. */
   readonly contextBytes: number
   readonly contextLength: number
-  /** Why it does not fit; null: it does. */
+  /** Reason why it does not fit; null: it does. */
   readonly problem: string | null
 }
 
-/** Of an opened base, from the headers of its files. Errors: those of the model. */
+/** Returns the needs of a base from the headers of its files. Errors: those of the model. */
 export function needsOf({ directory, base: given }: ServingSetup): BaseNeeds {
   const folder = openModelFolder(directory)
   const { name, parameters } = summarizeModel(path.basename(directory), folder)

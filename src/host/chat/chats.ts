@@ -32,7 +32,7 @@ const longestTitle = 60
 export class Chats implements AsyncDisposable {
   readonly #options: ChatsOptions
   readonly files: ConversationFiles
-  /** By conversation. */
+  /** Answers being written, by conversation. */
   readonly #answering = new Map<string, Work>()
   /** Cursors of another host say nothing here. */
   readonly #host = randomUUID()
@@ -44,7 +44,7 @@ export class Chats implements AsyncDisposable {
     this.files = new ConversationFiles(dataFolders(options.dataDirectory).conversations)
   }
 
-  /** Another one whenever a conversation or the state of a model changed. */
+  /** Stamp that differs after every change of a conversation or of a model's state. */
   get stamp(): string {
     return `${this.#host} ${this.#changes} ${this.#options.models.changes}`
   }
@@ -79,7 +79,10 @@ export class Chats implements AsyncDisposable {
     return this.#save(withAnswer(conversation, turn, column, { ...before, ...edited, text, error: null }))
   }
 
-  /** With its answers; those being written are stopped. Errors: AppError 'file/unreadable', 'file/unwritable'. */
+  /**
+   * Deletes a conversation with its answers; those being written are stopped. Errors: AppError 'file/unreadable',
+   * 'file/unwritable'.
+   */
   delete(id: string): void {
     this.#answering.get(id)?.stopping.abort()
     this.files.delete(id)
@@ -103,9 +106,10 @@ export class Chats implements AsyncDisposable {
   }
 
   /**
-   * Answers as they are written, all columns at once; leaving the loop or aborting stops them, and what there is of them is
-   * kept. Errors: those of the model; AppError 'run/busy' where the conversation is being answered, 'data/invalid' for a
-   * turn or column that it has not, 'file/unwritable'. What fails in one column alone is told in its answer.
+   * Yields answers as they are written, all columns at once; leaving the loop or aborting stops them, and what is
+   * written of them is kept. Errors: those of the model; AppError 'run/busy' where the conversation is being answered,
+   * 'data/invalid' for a turn or column that it does not have, 'file/unwritable'. A failure in one column alone is
+   * reported in its answer.
    */
   async *answer(input: Input<'answer'>, signal: AbortSignal): AsyncGenerator<Item> {
     this.#requireIdle(input.id)
@@ -118,7 +122,7 @@ export class Chats implements AsyncDisposable {
       using lease = await this.#lease(asked.conversation, ended)
       if (lease !== null) yield* this.#write(lease.model, asked, work, ended)
     } finally {
-      // Whoever left without a signal stops it too; what is kept of it is kept before the next may begin.
+      // A caller that left without a signal stops it too; what is kept of it is kept before the next may begin.
       work.stopping.abort()
       await work.written
       this.#answering.delete(input.id)
@@ -126,7 +130,7 @@ export class Chats implements AsyncDisposable {
     }
   }
 
-  /** null: nobody waits any more. */
+  /** Opens the model; null if nobody waits for it any more. */
   async #lease(conversation: Conversation, signal: AbortSignal): Promise<Lease | null> {
     const { models } = this.#options
     const setup = setupOf(this.#options, conversation)
@@ -167,7 +171,7 @@ export class Chats implements AsyncDisposable {
       onNews: (news) => say({ ...news, column }),
     })
     if (answer.stopReason === 'stopped' && answer.tokens === 0) return
-    // It may have been renamed meanwhile, or deleted.
+    // The conversation may have been renamed meanwhile, or deleted.
     const now = this.#present(id)
     if (now?.turns[turn] === undefined) return
     if (tokens.length > 0) this.files.writeTokens(id, answer.id, tokens)
@@ -251,7 +255,7 @@ function askedColumns({ columns }: Conversation, { columns: given }: Input<'answ
 const rankOf = ({ conversation }: AskedTurn, column: number): number =>
   conversation.columns[column] === null ? 1 : 0
 
-/** Its turn is there. */
+/** Puts an answer into the conversation; the turn must exist. */
 function withAnswer(
   conversation: Conversation,
   turn: number,

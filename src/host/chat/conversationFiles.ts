@@ -31,7 +31,7 @@ export class ConversationFiles {
     this.#folder = folder
   }
 
-  /** The one that was changed last first, then those that cannot be read. Errors: AppError 'file/unreadable'. */
+  /** Lists conversations, latest change first, then those that cannot be read. Errors: AppError 'file/unreadable'. */
   list(): ListedConversation[] {
     const all = this.#ids().map((id) => this.#attempt(id))
     const stamp = (one: ListedConversation) => ('problem' in one ? -1 : one.updatedAt)
@@ -42,7 +42,7 @@ export class ConversationFiles {
     return existsSync(path.join(this.#folder, id))
   }
 
-  /** Errors: AppError 'file/unreadable' where there is none or it is not one of ours. */
+  /** Reads a conversation. Errors: AppError 'file/unreadable' where it does not exist or is not one of ours. */
   get(id: string): Conversation {
     const file = path.join(this.#folder, id, fileName)
     if (!this.has(id)) {
@@ -70,7 +70,10 @@ export class ConversationFiles {
     return added
   }
 
-  /** Also removes the tokens of answers that are in it no more. Errors: AppError 'file/unwritable'. */
+  /**
+   * Replaces a conversation, and removes the tokens of answers that are no longer in it. Errors: AppError
+   * 'file/unwritable'.
+   */
   replace(conversation: Conversation): void {
     const folder = path.join(this.#folder, conversation.id)
     writeFileAtomic(path.join(folder, fileName), this.#formatted(conversation))
@@ -95,12 +98,15 @@ export class ConversationFiles {
     }
   }
 
-  /** To be kept before the conversation has the answer. Errors: AppError 'file/unwritable'. */
+  /**
+   * Stores the tokens of an answer; to be called before the conversation has the answer. Errors: AppError
+   * 'file/unwritable'.
+   */
   writeTokens(id: string, answerId: string, tokens: readonly AnswerToken[]): void {
     writeFileAtomic(this.#tokensFile(id, answerId), JSON.stringify({ tokens }))
   }
 
-  /** None where none were kept. Errors: AppError 'file/unreadable'. */
+  /** Reads the tokens of an answer; empty where none were kept. Errors: AppError 'file/unreadable'. */
   readTokens(id: string, answerId: string): readonly AnswerToken[] {
     const file = this.#tokensFile(id, answerId)
     if (!existsSync(file)) return []

@@ -31,7 +31,7 @@ const GROUP = 8
 const DECODE = { promptTokens: 64, newTokens: 64 }
 
 export interface BenchOptions {
-  /** Told what is being measured. */
+  /** Called with a description of what is being measured. */
   readonly onProgress?: (text: string) => void
 }
 
@@ -200,7 +200,7 @@ async function prefillPart(bench: Bench): Promise<NonNullable<BenchReport['prefi
 async function decodePart(bench: Bench): Promise<NonNullable<BenchReport['decode']>> {
   const results: NonNullable<BenchReport['decode']>[number][] = []
   const { base, precisions, batches } = bench.request
-  // Where weights are on the device once, rollouts read what learning reads.
+  // If weights are on the device once, rollouts read the same ones as learning.
   const own = base === 'f32' && !holdsTensors(bench.device)
   for (const rollout of own ? precisions : (['f32'] as const)) {
     const precision = base === 'f32' ? rollout : base
@@ -233,7 +233,9 @@ async function decodeSpeed(policy: OrtPolicy, batch: number, rounds: number): Pr
 
 const [PROMPTS, PROMPT_TOKENS, NEW_TOKENS] = [4, 16, 32]
 const ROWS = [64, 40]
-/** Of the adapter: with B = 0, as it begins, half of the gradient would be 0. */
+/**
+ * Standard deviation of the random values in the adapter: with B = 0, as it begins, half of the gradient would be 0.
+ */
 const DEVIATION = 0.02
 
 interface Answer {
@@ -275,7 +277,7 @@ async function greedyCompletions(policy: OrtPolicy): Promise<Completion[]> {
   return completions.toSorted((a, b) => a.request - b.request)
 }
 
-/** Of a loss with random coefficients for log-probabilities and entropies. */
+/** Computes the gradient of a loss with random coefficients for log-probabilities and entropies. */
 async function gradientOf(policy: OrtPolicy): Promise<Float64Array> {
   const random = new SequentialRandom(randomStream(SEED, 7))
   const sequences = ROWS.map((length): TokenSequence => ({
@@ -292,7 +294,9 @@ async function gradientOf(policy: OrtPolicy): Promise<Float64Array> {
   return Float64Array.from((await policy.gradientTensors()).flatMap(({ data }) => [...data]))
 }
 
-/** How long two completions are alike, and how far apart their log-probabilities are as long as they are. */
+/**
+ * Returns the length up to which two completions agree, and the largest difference of their log-probabilities there.
+ */
 function same(actual: Completion | undefined, expected: Completion): { length: number; logprobs: number } {
   const first = expected.ids.findIndex((id, at) => id !== actual?.ids[at])
   const length = first < 0 ? expected.ids.length : first

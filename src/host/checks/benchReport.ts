@@ -23,9 +23,9 @@ export interface BenchRequest {
   /** Rows decoded together. */
   readonly batches: readonly number[]
   readonly precisions: readonly RolloutPrecision[]
-  /** What the base is held in; a rounded one is what decoding reads too, whatever `precisions` say. */
+  /** Precision in which the base is held; decoding reads a rounded base too, whatever `precisions` say. */
   readonly base: HeldPrecision
-  /** Measured steps of each part, after one that is not counted. */
+  /** Number of measured steps of each part, after one that is not counted. */
   readonly steps: number
   readonly lengths: BenchLengths
   readonly activations: 'auto' | 'recompute' | 'save'
@@ -34,7 +34,7 @@ export interface BenchRequest {
   readonly cacheDirectory: string
 }
 
-/** Parts that were not asked for are absent. */
+/** Report of a benchmark; parts that were not requested are absent. */
 export interface BenchReport {
   readonly shape: string
   readonly device: DeviceKind
@@ -54,8 +54,8 @@ export interface BenchReport {
   readonly train?: {
     readonly tokensPerSecond: number
     /**
-     * Work, recompute counted, as a fraction of the peak just before and after each step, in the median step: as it is usually
-     * counted (`conventionalFlops`), and only what is really computed (`learningFlops`).
+     * Work, recompute counted, as a fraction of the peak just before and after each step, in the median step: as it is
+     * usually counted (`conventionalFlops`), and only what is really computed (`learningFlops`).
      */
     readonly peakFraction: number
     readonly computedPeakFraction: number

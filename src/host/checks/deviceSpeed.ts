@@ -1,7 +1,7 @@
 /**
- * How fast a device trains compared with the CPU: both generate and learn from the same few completions, with random
- * models of two sizes. A device has a fixed cost per kernel launch, so on a small model it may be slower than the CPU,
- * and its advantage grows with the model.
+ * Measures how fast a device trains compared with the CPU: both generate and learn from the same few completions, with
+ * random models of two sizes. A device has a fixed cost per kernel launch, so on a small model it may be slower than
+ * the CPU, and its advantage grows with the model.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,11 +21,11 @@ import { parameterCount } from '#host/devices/deviceChoice.ts'
 import type { Throughput } from '#host/devices/deviceRecords.ts'
 
 export type SpeedNews =
-  /** What is being measured now. */
+  /** The measurement under way. */
   | { readonly on: 'cpu' | 'device'; readonly parameters: number }
   | { readonly speed: DeviceSpeed & { readonly ratio: number } }
 
-/** What is being measured, and at last all of it. */
+/** News of the measurement under way, and at last of the complete result. */
 export type ThroughputNews = { readonly on: FittingPrecision } | { readonly measured: Throughput }
 
 const seed = 11
@@ -49,11 +49,11 @@ const shapes: readonly [ModelShape, ModelShape] = [
     ...{ intermediateSize: 1408, vocabSize: 4096 },
   },
 ]
-/** Of one round: groups, completions of each, and their tokens. */
+/** Size of one round: groups, completions of each, and their tokens. */
 const [groups, samples, promptTokens] = [4, 4, 24]
 const newTokens = measuredTokens - promptTokens
 
-/** Yields what it does, and each speed as it is known. Errors: those of the device; AppError 'file/…'. */
+/** Yields the current step, and each speed as soon as it is known. Errors: those of the device; AppError 'file/…'. */
 export async function* measureSpeed(device: Device): AsyncGenerator<SpeedNews> {
   for (const shape of shapes) {
     const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-speed-'))

@@ -51,7 +51,7 @@ const LENGTHS = { text: 128, prompt: 12, completion: 32 }
 const SEED = 42
 
 /**
- * Measures it; takes a few passes over a thousand tokens. What was measured on the usual texts is kept beside the rounded
+ * Measures it; takes a few passes over a thousand tokens. The result on the usual texts is kept beside the rounded
  * weights. Errors: as opening a model; AppError 'data/invalid' where no text has two tokens.
  */
 export async function checkPrecision(check: PrecisionCheck): Promise<PrecisionEffect> {
@@ -125,7 +125,7 @@ async function measure(check: PrecisionCheck, rounded: ModelSource): Promise<Pre
 
 const scoring = { role: 'base', temperature: 1 } as const
 
-/** Everything that the rounded model says; its sessions are gone afterwards. */
+/** Collects all answers of the rounded model; its sessions are closed afterwards. */
 async function ownSide(source: ModelSource, device: Device, texts: readonly TokenSequence[]) {
   using policy = await open(source, device)
   const completions = await completionsOf(policy, texts)
@@ -189,7 +189,7 @@ interface Scored {
   readonly logprobs: Float64Array
 }
 
-/** exact − rounded of every prediction. */
+/** Returns exact − rounded of every prediction. */
 const differences = (exact: readonly Scored[], rounded: readonly Scored[]): number[] =>
   exact.flatMap(({ logprobs }, row) =>
     Array.from(logprobs, (value, at) => value - (rounded[row]?.logprobs[at] ?? NaN)),

@@ -29,7 +29,7 @@ export interface ProbeReport extends ProbeResult {
   readonly probe: string
   readonly algorithm: string
   readonly seed: number
-  /** From making the model to the last answer. */
+  /** Time from making the model to the last answer. */
   readonly seconds: number
 }
 
@@ -86,7 +86,10 @@ export interface ProbeMatrix {
   readonly device: Device
 }
 
-/** Every probe with every algorithm it fits and every seed; reports as they are made. Errors: as `probeAlgorithm`. */
+/**
+ * Runs every probe with every algorithm it fits and every seed; yields reports as they are made. Errors: as
+ * `probeAlgorithm`.
+ */
 export async function* probeMatrix(matrix: ProbeMatrix): AsyncGenerator<ProbeReport> {
   const pairs = matrix.probes.flatMap((probe) => matrix.algorithms.map((algorithm) => ({ probe, algorithm })))
   for (const pair of pairs.filter(isFitting)) {
@@ -94,7 +97,7 @@ export async function* probeMatrix(matrix: ProbeMatrix): AsyncGenerator<ProbeRep
   }
 }
 
-/** What a critic has to foresee is nothing for algorithms that have none. */
+/** Returns false for a probe that measures the critic with an algorithm that has none. */
 const isFitting = ({ probe, algorithm }: Pick<ProbeRun, 'probe' | 'algorithm'>): boolean =>
   probeByName(probe).measure !== 'value' || algorithmById(algorithm).configure({}).needs.values
 

@@ -21,7 +21,7 @@ interface ProductCase {
 const hidden = 2048
 const vocabulary = 32_000
 const tokens = 512
-/** Fewer, with the vocabulary: the seconds of a software GPU. */
+/** Number of rows in products with the vocabulary: fewer, since these take seconds on a software GPU. */
 const headTokens = 32
 
 export const productCases: readonly ProductCase[] = [

@@ -26,9 +26,12 @@ import { probeAlgorithms, probeMatrix } from './probe.ts'
 
 export interface SelftestRequest {
   readonly device: Device
-  /** Every architecture, many more directions and a probe of every algorithm, instead of one architecture and direction each. */
+  /**
+   * True to check every architecture, many more directions and a probe of every algorithm, instead of one architecture
+   * and direction each.
+   */
   readonly full: boolean
-  /** What is checked; if absent everything, but probes only where all is checked. */
+  /** Parts to check; if absent all, but probes only where everything is checked. */
   readonly parts?: readonly SelftestPart[]
   /** Random directions along which each adapted linear is moved; if absent 4 where all is checked, else 1. */
   readonly directions?: number
@@ -37,17 +40,17 @@ export interface SelftestRequest {
 const seed = 7
 const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames }
 const quickShape: ModelShapeName = 'tiny-qwen3'
-/** One of each family. */
+/** Shapes of tiny models, one of each family. */
 const allShapes = (Object.keys(modelShapes) as ModelShapeName[]).filter((name) => name.startsWith('tiny-'))
 
 interface Limits {
-  /** Relative; rounding of the forward passes gives about a tenth of it. */
+  /** Largest relative error; rounding of the forward passes gives about a tenth of it. */
   readonly gradient: number
   /** Distance that parameters are moved: rounding makes slopes over short distances wrong. */
   readonly distance: number
   /** Nats; both sides compute in the same precision, in different orders. */
   readonly gap: number
-  /** Relative: `productError`. */
+  /** Largest `productError`, relative. */
   readonly product: number
 }
 
@@ -100,8 +103,8 @@ async function* shapeFindings(
 }
 
 /**
- * A base that is rounded, where learning multiplies with what it stands for in f32: then slopes are as exact as with one in f32.
- * On a device that holds tensors rollouts do the same; on the CPU they round what they multiply it with.
+ * Checks a rounded base. Learning multiplies with its values in f32, so slopes are as exact as with a base in f32. On a
+ * device that holds tensors rollouts do the same; on the CPU they round what they multiply it with.
  */
 async function* precisionFindings(device: Device): AsyncGenerator<SelftestFinding> {
   const isHeld = holdsTensors(device)
@@ -131,7 +134,7 @@ async function wholeSlopeFinding(policy: OrtPolicy, name: string): Promise<Selft
   return finding(`${name}/gradient`, error, gradient, slopeWords)
 }
 
-/** Every algorithm that learns by trying learns the simplest thing there is. */
+/** Checks that every algorithm that learns by trying can learn the simplest task. */
 async function* probeFindings(device: Device): AsyncGenerator<SelftestFinding> {
   for await (const report of probeMatrix({
     probes: ['constant'],
@@ -173,7 +176,10 @@ async function* productFindings(device: Device): AsyncGenerator<SelftestFinding>
   }
 }
 
-/** With an adapter whose both factors matter: a fresh one has B = 0, and with it half of the gradient. */
+/**
+ * Opens a policy with an adapter whose two factors are both non-zero: a fresh one has B = 0, and then half of the
+ * gradient is 0.
+ */
 export async function openSelftestPolicy(
   directory: string,
   device: Device,
@@ -281,7 +287,7 @@ const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
 
 interface Probe {
   readonly gradients: readonly NamedTensor[]
-  /** Which tensors of the adapter are. */
+  /** Selects the tensors of the adapter that are moved. */
   readonly isMoved: (tensor: NamedTensor) => boolean
   readonly random: SequentialRandom
   readonly h: number

@@ -39,7 +39,10 @@ const ending = (text: string): string => {
   return end.length > longestEnding ? `…${end.slice(-longestEnding)}` : end
 }
 
-/** Where the text marks its result, that decides; elsewhere it is enough that the answer is anywhere in it. */
+/**
+ * Returns true if a text contradicts the wanted answer. If the text marks its result, the mark decides; otherwise it is
+ * enough that the answer is anywhere in the text.
+ */
 function contradicts(wanted: string, text: string): boolean {
   const expected = expectedMath(wanted)
   if (expected === null || saysMath(expected, text, 0)) return false
@@ -47,7 +50,7 @@ function contradicts(wanted: string, text: string): boolean {
   return isNumber(expected, text) && !holds(text, expected.text)
 }
 
-/** Words can be put in another way; of two numbers one is wrong. */
+/** Returns true for numbers. Words can be put in another way; of two numbers one is wrong. */
 const isNumber = ({ literal }: MathAnswer, text: string): boolean =>
   literal !== null && statedLiteral(text, literal) !== null
 

@@ -8,7 +8,7 @@ const answerNames = [
   ...['answer_key', 'reference_answer', 'correct_answer', 'answers', 'a'],
 ]
 
-/** Beside possible answers, these name the right one. */
+/** Names of columns that, beside possible answers, name the right one. */
 const rightNames = [
   ...['correct_answer', 'correct_option', 'correct_choice', 'correct', 'cop', 'right_answer', 'gold'],
   ...['answer_idx', 'answer_index', 'correct_idx', 'correct_index', 'correct_answer_index'],
@@ -24,7 +24,7 @@ export interface ShownChoices {
   readonly used: readonly string[]
 }
 
-/** The possible answers beside a question; null where there are none that can be written as lines with letters. */
+/** Returns the possible answers to a question; null where there are none that can be written as lines with letters. */
 export function shownChoices(columns: Columns): ShownChoices | null {
   const column = columns.find(listNames)
   if (column !== undefined) {
@@ -42,7 +42,9 @@ export function shownChoices(columns: Columns): ShownChoices | null {
 export const hasChoices = (columns: Columns): boolean =>
   columns.find(listNames) !== undefined || choiceColumns(columns).length > 0
 
-/** The column with the answer to a question, also where it has choices; a column of one choice is none. */
+/**
+ * Returns the column with the answer to a question, also where it has choices; a column of one choice does not count.
+ */
 export function rightAnswer(columns: Columns): string | undefined {
   const from = choiceColumns(columns)
   const names = hasChoices(columns) ? [...answerNames, ...rightNames] : answerNames
@@ -51,7 +53,7 @@ export function rightAnswer(columns: Columns): string | undefined {
   return modelsAnswer(columns)?.answer === answer ? modelsAnswer(columns)?.truth : answer
 }
 
-/** Beside one of these an “answer” that differs is a model’s, as in RAGAS’ files. */
+/** Names of columns beside which a differing “answer” is a model’s, as in RAGAS’ files. */
 const truthNames = ['ground_truth', 'ground_truths', 'reference', 'reference_answer', 'gold', 'expected']
 
 /** An answer that another column corrects; null where none does, or where the question has choices. */
@@ -62,13 +64,19 @@ export function modelsAnswer(columns: Columns): { readonly answer: string; reado
   return differs ? { answer, truth } : null
 }
 
-/** option_a, Choice 1, answer0, opa, sol1, ending3, A: what they have in common, and the mark of each. */
+/**
+ * Names of choice columns: option_a, Choice 1, answer0, opa, sol1, ending3, A. Captures what they have in common, and
+ * the mark of each.
+ */
 const choiceName =
   /^(?:(?<base>(?:option|choice|answer|opt?|sol|ending|alternative|candidate)_?)(?<mark>[a-h\d])|(?<base>)(?<mark>[a-h]))$/
-/** With two of these, one may be better than the other without being right. */
+/** Names that need more than two columns: with two of these, one may be better than the other without being right. */
 const needsMore = /^(?:(?:answer|candidate)_?|)$/
 
-/** Texts that are the possible answers of one question, in the order of their marks; none where there are no such columns. */
+/**
+ * Lists the columns with the possible answers of one question, in the order of their marks; none where there are no
+ * such columns.
+ */
 export function choiceColumns(columns: Columns): readonly string[] {
   const groups = new Map<string, Map<string, string>>()
   for (const column of columns.kinds.keys()) {
@@ -100,7 +108,10 @@ interface Asked {
   readonly from?: readonly string[]
 }
 
-/** Numbers say which choice is right by its place; an answer whose places cannot be told stays as it is. */
+/**
+ * Builds the step. Numbers say which choice is right by its place; an answer whose places cannot be told stays as it
+ * is.
+ */
 function choicesStep(columns: Columns, { column, right: answer, from }: Asked): Mapping[number] {
   const common = { kind: 'choices', column, ...(from === undefined ? {} : { from: [...from] }) } as const
   const open = { ...common, answer: null, first: 0 } as const
@@ -139,7 +150,7 @@ function firstOf(places: readonly Given[], from: readonly string[] | undefined):
 /** The columns answer0 to answer3 are counted as their names are. */
 const isNamedFromZero = (from: readonly string[] = []): boolean => from[0]?.trim().endsWith('0') ?? false
 
-/** Tells whether digits are the text of one choice and the place of another. */
+/** Returns true if digits are the text of one choice and the place of another. */
 function isEither({ right, choices }: Given): boolean {
   const place = placeIn(right)
   if (place === null || place > choices.length) return false
@@ -154,7 +165,7 @@ export function choiceDoubts(mapping: Mapping, columns: Columns): string[] {
 
 const indexNames = ['answer_idx', 'answer_index', 'correct_idx', 'correct_index', 'correct_answer_index']
 
-/** Where a position beside the answer points at another choice, counted from 0 and from 1. */
+/** Lists rows where a position beside the answer points at another choice, counted from 0 and from 1. */
 function conflictDoubts(
   { column, from }: Extract<Mapping[number], { kind: 'choices' }>,
   columns: Columns,

@@ -1,4 +1,4 @@
-/** The columns of a data set by what they hold and by their names, whatever their spelling. */
+/** Describes the columns of a data set by what they hold and by their names, whatever their spelling. */
 import { commonKind, isChatKind, kindOf, type ColumnKind } from '#shared/columnKind.ts'
 import type { DataRow } from './dataFile.ts'
 
@@ -57,7 +57,7 @@ export class Columns {
   }
 }
 
-/** Whether a column holds nothing in any row: null, an empty list or white space. */
+/** Returns true if a column is empty in every row: null, an empty list or white space. */
 export const isEmpty = (columns: Columns, column: string): boolean =>
   columns.kind(column) === 'empty' ||
   columns.values(column).every((value) => typeof value === 'string' && value.trim() === '')

@@ -20,7 +20,7 @@ export const columnStatisticsSchema = z.strictObject({
   unique: count.nullable(),
   /** Characters of texts, entries of lists; null where there are none of either. */
   length: range.nullable(),
-  /** Of the numbers; null where there are none. */
+  /** Range of the numbers; null where there are none. */
   value: range.nullable(),
   /** Values that say nothing by their form (`oddValues.ts`); absent: none, or not counted. */
   odd: z.record(z.string(), count).optional(),
@@ -117,7 +117,7 @@ export class TableStatistics {
     return column
   }
 
-  /** In the order in which the columns first appeared. */
+  /** Statistics in the order in which the columns first appeared. */
   summary(): ColumnStatistics[] {
     return [...this.#columns].map(([name, column]) => column.summary(name, this.#rows))
   }

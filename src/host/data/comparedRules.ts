@@ -20,7 +20,10 @@ export interface TwoAnswers {
   readonly marks: readonly [string, string]
 }
 
-/** Two columns of answers whose names differ in a mark alone; null where there are none, or more than two of a kind. */
+/**
+ * Finds two columns of answers whose names differ in a mark alone; null where there are none, or more than two of a
+ * kind.
+ */
 export function twoAnswers(columns: Columns): TwoAnswers | null {
   const groups = new Map<string, Map<string, string>>()
   for (const column of columns.kinds.keys()) {
@@ -43,14 +46,14 @@ function twoOf(group: ReadonlyMap<string, string>): TwoAnswers | null {
 }
 
 const names = {
-  /** Hold the mark of the better answer. */
+  /** Columns that hold the mark of the better answer. */
   better:
     /^(?:winner|winning_model|better|best|preferred|chosen|choice|preference|label|(?:better|best|preferred|chosen|safer)_(?:response|answer|completion|output|model)(?:_id|_index)?)$/,
-  /** In these a bare number may as well mean something else, */
+  /** Names under which a bare number may as well mean something else, */
   vague: /^(?:preference|label)$/,
   /** but not where both marks of the columns stand there, and at most what says that neither is better. */
   marked: /^preference$/,
-  /** Hold how much better the second is, negative where the first is. */
+  /** Columns that hold how much better the second answer is, negative where the first is. */
   sign: /^(?:preference_strength|overall_preference)$/,
   higher: /^(?:winner|winner_model|(?:\w+_)?(?:score|rating|reward))$/,
   lower: /^(?:\w+_)?rank$/,
@@ -62,7 +65,7 @@ interface Judged {
   readonly columns: readonly string[]
 }
 
-/** Every way in which other columns say which answer is better; a value that is not understood is none. */
+/** Lists all ways in which other columns say which answer is better; a value that is not understood counts as none. */
 function judgesOf(columns: Columns, answers: TwoAnswers): Judged[] {
   const found = [...columns.kinds.keys()].flatMap((column): Judged[] => {
     const by = answers.columns.includes(column) ? null : judgeIn(columns, column, answers)
@@ -73,7 +76,7 @@ function judgesOf(columns: Columns, answers: TwoAnswers): Judged[] {
   return found.toSorted((a, b) => standing(a) - standing(b))
 }
 
-/** A named answer counts before numbers about both, what is better before what is safer. */
+/** Ranks a judge: a named answer counts before numbers about both, what is better before what is safer. */
 function standing({ by, columns: [name = ''] }: Judged): number {
   if (plainName(name).startsWith('safer')) return 2
   return 'column' in by ? 0 : 1
@@ -99,7 +102,10 @@ function numberJudge(columns: Columns, column: string, [first, second]: TwoAnswe
   return names.higher.test(base) ? { higher: [column, other] } : null
 }
 
-/** Values such as model_a and model_b, or 0 and 1 where the columns are called so; others must say that neither is better. */
+/**
+ * Builds a judge from values such as model_a and model_b, or 0 and 1 where the columns are called so; others must say
+ * that neither is better.
+ */
 function namingJudge(columns: Columns, column: string, { marks: [first, second] }: TwoAnswers): Judge | null {
   const said = [...new Set(columns.values(column).map(String))]
   const markIn = (value: string) => /(?:^|[_\s-])([ab\d])$/i.exec(value.trim())?.[1]?.toLowerCase()
@@ -115,7 +121,7 @@ function namingJudge(columns: Columns, column: string, { marks: [first, second] 
   return naming.length > 2 ? null : { column, first: written(first), second: written(second) }
 }
 
-/** Tells whether bare numbers in a column of this name may mean something else than the mark of the better answer. */
+/** Returns true if bare numbers in a column of this name may mean something else than the mark of the better answer. */
 function isVague(plain: string, naming: readonly string[], both: TwoAnswers['marks']): boolean {
   const isBare = naming.some((value) => /^-?\d+$/.test(value))
   if (!isBare || !names.vague.test(plain)) return false
@@ -234,7 +240,10 @@ const orders = [
 ] as const
 const listsOfMarks = ['ratings', 'scores', 'rewards', 'ranks', 'rank']
 
-/** Nectar's ranked answers, UltraFeedback's with scores, generations with a list of ratings beside them. */
+/**
+ * Proposes to read Nectar's ranked answers, UltraFeedback's with scores, or generations with a list of ratings beside
+ * them.
+ */
 export function rankedAnswers(columns: Columns): Proposal | null {
   const prompt = columns.find(promptNames, isPromptKind)
   const column = columns.find(listNames, (kind) => kind === 'list' || kind === 'texts' || kind === 'text')

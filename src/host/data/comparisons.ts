@@ -17,7 +17,7 @@ const judge = z.union([
 
 export type Judge = z.output<typeof judge>
 
-/** Two columns with an answer each become `chosen` and `rejected`. */
+/** Turns two columns with an answer each into `chosen` and `rejected`. */
 export const compareStep = z.strictObject({ kind: z.literal('compare'), answers: two, by: judge })
 
 /** The best and the worst answer of a list become `chosen` and `rejected`. */
@@ -33,7 +33,7 @@ export const rankedStep = z.strictObject({
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Why a row makes no pair, as the end of a sentence about it. */
+/** Reason why a row makes no pair, as the end of a sentence about it. */
 interface NoPair {
   readonly fault: string
 }
@@ -103,7 +103,7 @@ export function rankedPair(row: Row, { column, text, by, best }: z.output<typeof
   return { chosen: chosen.text, rejected: rejected.text }
 }
 
-/** Entries without a mark are passed over; null where there is no such list. */
+/** Returns the ranked entries, without those that have no mark; null where there is no such list. */
 export function rankedEntries(
   row: Row,
   { column, text, by }: { readonly column: string; readonly text: string | null; readonly by: string },
@@ -120,7 +120,7 @@ export function rankedEntries(
   })
 }
 
-/** A list, also as text. */
+/** Reads a list, also from text. */
 export function listIn(value: unknown): readonly unknown[] | null {
   const read = typeof value === 'string' && value.trimStart().startsWith('[') ? parsedLiteral(value) : value
   return Array.isArray(read) ? read : null

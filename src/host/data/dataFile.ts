@@ -1,5 +1,5 @@
 /**
- * A file somebody hands over as data, read in pieces. Reading guide of this folder: `jsonLines`, `jsonList`,
+ * Reads a file that a person hands over as data, in pieces. Reading guide of this folder: `jsonLines`, `jsonList`,
  * `table` and `parquet` turn a file's bytes into rows (`parquetGuard` checks what Parquet files say
  * of themselves); `mapping` and `shapes` say what the columns mean; `importDataSet` writes rows and their problems as a version that never changes, `dataSetVersion`
  * reads it; `split`, `overlap` and `preview` answer questions about rows; `readDataSet` is what a training run calls.
@@ -14,11 +14,11 @@ export type DataRow = JsonObject
 /** A row of a file and where it stood. */
 export interface ReadRow {
   readonly row: DataRow
-  /** Counts the rows of the file from 1, those with problems too. */
+  /** Number of the row in the file, from 1; rows with problems count too. */
   readonly number: number
-  /** Where it begins in a text file, from 1; null where the format has no lines. */
+  /** Line on which the row begins in a text file, from 1; null where the format has no lines. */
   readonly line: number | null
-  /** The row's own JSON in UTF-8 where the file has it on one line: it need not be written anew. */
+  /** JSON of the row in UTF-8 if the file has it on one line: it need not be written again. */
   readonly source?: Buffer
 }
 
@@ -26,7 +26,7 @@ export interface ReadRow {
 export interface RowProblem {
   readonly number: number
   readonly line: number | null
-  /** What is wrong, without the place. */
+  /** Describes the problem, without the place. */
   readonly sentence: string
 }
 

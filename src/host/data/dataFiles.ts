@@ -23,10 +23,10 @@ export const listOf = (files: DataFiles): readonly [string, ...string[]] =>
   typeof files === 'string' ? [files] : files
 
 export interface DataFilesFacts {
-  /** Of the first. */
+  /** Format of the first file. */
   readonly format: DataFormat
   readonly sizeBytes: number
-  /** What they are called: the path of a file, or the folder of several. */
+  /** Path of a file, or the folder of several. */
   readonly path: string
 }
 
@@ -39,7 +39,7 @@ export function describeFiles(files: DataFiles): DataFilesFacts {
   return { format, sizeBytes, path: path.resolve(list.length === 1 ? first : path.dirname(first)) }
 }
 
-/** Rows in order, some at a time. Errors: as of reading one file. */
+/** Yields rows in order, some at a time. Errors: as of reading one file. */
 export async function* readDataFiles(
   files: DataFiles,
   { onProgress, signal, onNote, split }: ReadOptions = {},
@@ -76,12 +76,12 @@ const countedOn = (item: ReadItem, before: number, file: string): ReadItem => ({
 export interface DataFileInspection {
   readonly format: Pick<DataFormat, 'id' | 'title'>
   readonly sizeBytes: number
-  /** Sentences on what the file was taken for. */
+  /** Sentences on how the file was interpreted. */
   readonly notes: readonly string[]
-  /** Of the file as it is. */
+  /** Shape of the file before mapping. */
   readonly shape: DetectedShape
   readonly columns: readonly ColumnStatistics[]
-  /** Sentences on values among the first rows that say nothing. */
+  /** Sentences on values among the first rows that carry no information. */
   readonly oddValues: readonly string[]
   /** The first rows, mapped. */
   readonly rows: readonly DataRow[]

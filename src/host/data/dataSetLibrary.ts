@@ -10,7 +10,10 @@ export type ListedDataSet =
   | { readonly directory: string; readonly info: DataSetInfo }
   | { readonly directory: string; readonly id: string; readonly problem: string }
 
-/** Newest first; a folder that cannot be read is listed with what is wrong. Errors: AppError 'file/unreadable'. */
+/**
+ * Lists data sets, newest first; a folder that cannot be read is listed with the reason. Errors: AppError
+ * 'file/unreadable'.
+ */
 export function listDataSets(dataDirectory: string): ListedDataSet[] {
   const { datasets } = dataFolders(dataDirectory)
   if (!existsSync(datasets)) return []
@@ -46,7 +49,7 @@ function namedAt(listed: ListedDataSet, name: string): number | null {
   return at
 }
 
-/** Folder of the newest version of that name; null where there is none. */
+/** Returns the folder of the newest version of that name; null where there is none. */
 export function namedDataSet(name: string, dataDirectory: string): string | null {
   const named = listDataSets(dataDirectory).flatMap((listed) => {
     const at = namedAt(listed, name)
@@ -57,7 +60,7 @@ export function namedDataSet(name: string, dataDirectory: string): string | null
 
 const shortestId = 4
 
-/** By name (the newest that has it) or by the beginning of the id. Errors: AppError 'data/invalid'. */
+/** Finds a data set by name (the newest that has it) or by the beginning of its id. Errors: AppError 'data/invalid'. */
 export function findDataSet(wanted: string, dataDirectory: string): DataSetVersion {
   const byId = listDataSets(dataDirectory).filter(({ directory }) =>
     path.basename(directory).startsWith(wanted),

@@ -1,7 +1,7 @@
 /**
- * A version of a data set on disk: `rows.jsonl` (one row per line), `rows.index` (where every 256th row begins) and
- * `version.json` (what it is). Its id is the hash of rows.jsonl, so a version never changes. Lines of a JSON Lines file
- * are kept as they are; rows of other formats are written as JSON, so the same rows have the same id there.
+ * Version of a data set on disk: `rows.jsonl` (one row per line), `rows.index` (offset of every 256th row) and
+ * `version.json` (description). Its id is the hash of rows.jsonl, so a version never changes. Lines of a JSON Lines
+ * file are kept as they are; rows of other formats are written as JSON, so the same rows have the same id there.
  */
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
@@ -44,9 +44,12 @@ export type DataSetInfo = z.output<typeof versionSchema>
 export interface DataSetVersion {
   readonly directory: string
   readonly info: DataSetInfo
-  /** At most `count` rows from number `from` (0 is the first); fewer at the end. */
+  /** Returns at most `count` rows from number `from` (0 is the first); fewer at the end. */
   rows(from: number, count: number): readonly DataRow[]
-  /** Every row in order, some at a time. Errors: 'data/invalid' at the end where the bytes are not those of the id. */
+  /**
+   * Yields all rows in order, some at a time. Errors: 'data/invalid' at the end where the bytes are not those of the
+   * id.
+   */
   batches(options?: ReadOptions): AsyncGenerator<readonly DataRow[]>
 }
 
@@ -133,7 +136,7 @@ function readBytes(file: string, start: number, end: number): Buffer {
   return bytes
 }
 
-/** Without a prototype: a column may be called `constructor`. */
+/** Parses a row into an object without a prototype: a column may be called `constructor`. */
 function asRow(line: string, file: string): DataRow {
   try {
     const row: unknown = JSON.parse(line)

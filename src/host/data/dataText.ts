@@ -118,7 +118,7 @@ export async function* linesWithFeeds(pieces: Pieces): AsyncGenerator<Buffer> {
   }
 }
 
-/** What is said of bytes of a file that are not UTF-8, as a sentence's end: which encoding they are likeliest in, and how to convert them. */
+/** Ends a sentence on a file whose bytes are not UTF-8: names the likeliest encoding and how to convert them. */
 export function notUtf8(bytes: Buffer, file: string): string {
   const high = bytes.filter((byte) => byte >= 0x80).length
   // Western text has an accented letter here and there; other scripts have little else.

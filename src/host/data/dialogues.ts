@@ -4,10 +4,10 @@ import type { ChatMessage } from '#shared/messages.ts'
 const turnMark = /\n\n(Human|Assistant):/g
 const answerMark = '\n\nAssistant:'
 
-/** Whether a text begins with a human's turn and has an answer. */
+/** Returns true if a text begins with a human's turn and has an answer. */
 export const isDialogue = (text: string): boolean => /^\s*Human:/.test(text) && text.includes(answerMark)
 
-/** Tells whether a text is nothing but a dialogue that waits for its answer, as Nectar has them. */
+/** Returns true if a text is nothing but a dialogue that waits for its answer, as in Nectar. */
 export const isDialoguePrompt = (text: string): boolean =>
   isDialogue(text) && text.trimEnd().endsWith('Assistant:')
 

@@ -13,7 +13,7 @@ interface Foreign {
 const begins = (signature: string) => (bytes: Buffer) =>
   bytes.subarray(0, signature.length).toString('latin1') === signature
 
-/** By the first bytes, whatever the name. */
+/** Foreign files recognized by their first bytes, whatever the name. */
 const byContent: readonly Foreign[] = [
   {
     looksSo: (_, text) => text.startsWith('version https://git-lfs.github.com/spec'),

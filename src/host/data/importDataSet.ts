@@ -34,7 +34,7 @@ export interface ImportOptions extends ReadOptions {
   readonly folder: string
   /** The first file's name by default. */
   readonly name?: string
-  /** Where the rows come from, in words; the path by default. */
+  /** Origin of the rows, in words; the path by default. */
   readonly origin?: string
   readonly mapping?: Mapping
 }
@@ -43,7 +43,7 @@ export interface ImportedDataSet {
   readonly version: DataSetVersion
   /** False where the same rows had been imported before; they keep the names they had. */
   readonly isNew: boolean
-  /** Of this import; another than the version's own where its rows were imported before. */
+  /** Name of this import; differs from the version's own where the same rows were imported before. */
   readonly name: string
 }
 
@@ -92,7 +92,7 @@ function temporaryFolder(folder: string): string {
   }
 }
 
-/** Puts the written rows in their place, unless the same rows are there whole: these get the name, too. */
+/** Moves the written rows into place; if the same rows are there complete, only adds the name to them. */
 function settle(temporary: string, directory: string, info: DataSetInfo): ImportedDataSet {
   const before = wholeVersion(directory)
   if (before !== null)
@@ -111,7 +111,10 @@ function settle(temporary: string, directory: string, info: DataSetInfo): Import
 
 const aboutText = (info: DataSetInfo): string => `${JSON.stringify(info, null, 2)}\n`
 
-/** Source and mapping are those of the last import; each name keeps its own time, since the newest of a name is the one meant. */
+/**
+ * Renames a version. Source and mapping are those of the last import; each name keeps its own time, since the newest of
+ * a name is the one meant.
+ */
 const renamed = ({ name, createdAt, otherNames }: DataSetInfo, info: DataSetInfo): DataSetInfo =>
   name === info.name
     ? { ...info, ...(otherNames === undefined ? {} : { otherNames }) }

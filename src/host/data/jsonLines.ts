@@ -6,7 +6,7 @@ import { parseKeepingDigits } from './jsonNumbers.ts'
 import { notUtf8 } from './dataText.ts'
 import { lineBlocks } from './lines.ts'
 
-/** Rows in the order of the file, a block of lines at a time. */
+/** Yields rows in the order of the file, a block of lines at a time. */
 export async function* readJsonLines(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
   let [number, line] = [0, 0]
   for await (const block of lineBlocks(file)) {
@@ -69,7 +69,7 @@ export function parseRow(text: string, { number, line }: Place, source?: Buffer)
   return { number, line, row, ...(isChanged || source === undefined ? {} : { source }) }
 }
 
-/** Keys in a text of JSON, those that appear twice counted twice. */
+/** Counts the keys in a text of JSON; a key that appears twice counts twice. */
 function keysWritten(text: string): number {
   let count = 0
   for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at)) {
@@ -97,7 +97,10 @@ function keysOf(value: object): number {
   return count
 }
 
-/** The strict parser has words for what is wrong; its own demands beyond JSON are not asked here. */
+/**
+ * Finds the reason why a text is not JSON, in the words of the strict parser; its demands beyond JSON do not count
+ * here.
+ */
 function reasonOf(text: string): string {
   if (/(?<![\w"])(?:NaN|-?Infinity)(?![\w"])/.test(text)) return 'NaN and Infinity are not JSON numbers'
   try {

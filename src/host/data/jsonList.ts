@@ -33,7 +33,7 @@ export async function* readJsonList(file: DataFile): AsyncGenerator<readonly Rea
 
 const sniffedBytes = 16 << 20
 
-/** Whether the first line is an object of its own and not the whole file. */
+/** Returns true if the first line is an object of its own and not the whole file. */
 async function holdsLines(file: DataFile): Promise<boolean> {
   let text = ''
   for await (const piece of textPieces(file)) {
@@ -48,7 +48,7 @@ async function holdsLines(file: DataFile): Promise<boolean> {
 }
 
 interface Entry {
-  /** null: longer than what is read. */
+  /** Bytes of the entry; null: longer than what is read. */
   readonly bytes: Buffer | null
   readonly line: number
 }
@@ -94,7 +94,7 @@ class EntryScanner {
   #escaped = false
   #held: Buffer[] = []
   #heldBytes = 0
-  /** Of the entry being read; null before its first character. */
+  /** Line of the entry being read; null before its first character. */
   #entryLine: number | null = null
   #foundList = false
   #hasTextBehind = false
@@ -109,7 +109,7 @@ class EntryScanner {
     return !this.#foundList
   }
 
-  /** What is wrong with the end of the document; null where nothing is. */
+  /** Describes the problem with the end of the document; null where there is none. */
   fault(): string | null {
     if (this.#state !== 'behind') return 'the file ends in the middle of the list'
     return this.#hasTextBehind ? 'there is more text after the end of the list' : null
@@ -149,7 +149,7 @@ class EntryScanner {
     return true
   }
 
-  /** Goes to the next quotation mark, which ends the text unless it is escaped; answers its place. */
+  /** Skips to the next quotation mark, which ends the text unless it is escaped; returns its place. */
   #skipText(piece: Buffer, at: number): number {
     if (this.#escaped) {
       this.#escaped = false

@@ -20,8 +20,9 @@ interface TopLevelValue {
 }
 
 /**
- * How many lists of objects stand before the one to read: 0 where the document is a list, or holds just one. Says which one
- * was taken. Errors: AppError 'data/invalid' where nothing tells which, or where rows are written by columns.
+ * Returns the number of lists of objects before the one to read: 0 where the document is a list, or holds just one.
+ * Notes which one was taken. Errors: AppError 'data/invalid' where nothing tells which, or where rows are written by
+ * columns.
  */
 export async function chooseList(file: DataFile): Promise<number> {
   const values = await topLevel(file)
@@ -86,7 +87,7 @@ function withoutRows(file: DataFile, values: readonly TopLevelValue[]): AppError
       )
 }
 
-/** What pandas writes with orient="split". */
+/** Returns true for what pandas writes with orient="split". */
 const isSplit = (values: readonly TopLevelValue[]): boolean =>
   ['columns', 'data'].every((name) => values.some(({ key, opening }) => key === name && opening === '['))
 
@@ -95,7 +96,7 @@ const rowOfNames = '[$names, .] | transpose | map({(.[0]): .[1]}) | add'
 
 const unpacking: Readonly<Record<string, string>> = { '.gz': 'gzip -dc', '.zst': 'zstd -dc' }
 
-/** A command that writes what a program of jq makes of a file. */
+/** Command that writes the result of a jq program on a file. */
 function jq(file: string, program: string, { options = '-c', output = 'rows.jsonl' } = {}): string {
   const [unpack, name] = [unpacking[path.extname(file).toLowerCase()], shellWord(path.basename(file))]
   return unpack === undefined
@@ -126,7 +127,10 @@ function holdsListPerLine(text: string): boolean {
   return second.trimStart().startsWith('[') && Array.isArray(parsedJson(first))
 }
 
-/** Tells whether a text begins with an object that goes on in the next line, as programs write JSON to be read by people. */
+/**
+ * Returns true if a text begins with an object that goes on in the next line, as programs write JSON to be read by
+ * people.
+ */
 export function isOverSeveralLines(text: string): boolean {
   const [first = '', second = ''] = text.split('\n', 20).filter((line) => line.trim() !== '')
   const isBegun = /^\{\s*(?:"[^"]*"\s*:.*)?$/.test(first.trim()) && !first.trim().endsWith('}')
@@ -135,7 +139,7 @@ export function isOverSeveralLines(text: string): boolean {
   )
 }
 
-/** For objects that are written over several lines in a file that should hold one a line. */
+/** Error for objects written over several lines in a file that should hold one per line. */
 export const overSeveralLines = (file: string): AppError =>
   new AppError(
     'data/invalid',
@@ -212,7 +216,6 @@ class TopLevelScanner {
     if (sign === ':') current.firstKey ??= Buffer.from(this.#text).toString('utf8')
   }
 
-  /** Counts the entries. */
   #inList(current: TopLevelValue, sign: string): void {
     if (current.count === 0 && sign === '{') current.opening = '[{'
     if (current.count === 0 || sign === ',') current.count++

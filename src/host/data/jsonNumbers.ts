@@ -6,13 +6,13 @@ const suspicious = /\d{16}|\d[eE]\+?\d{3}/
 
 export interface KeptJson {
   readonly value: unknown
-  /** Whether a number became a text, so that the value is not what the text says letter by letter. */
+  /** True if a number became a text, so that the value is not what the text says letter by letter. */
   readonly isChanged: boolean
 }
 
 /**
- * As JSON.parse, but integers beyond 2^53 and numbers beyond 1.8e308 become texts of their digits, as they are in
- * Parquet, since a double would round them. Errors: as JSON.parse.
+ * Parses like JSON.parse, but integers beyond 2^53 and numbers beyond 1.8e308 become texts of their digits, as they are
+ * in Parquet, since a double would round them. Errors: as JSON.parse.
  */
 export function parseKeepingDigits(text: string): KeptJson {
   if (!suspicious.test(text)) return { value: JSON.parse(text), isChanged: false }

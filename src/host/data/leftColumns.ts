@@ -1,4 +1,4 @@
-/** Columns that change what a row means: whoever does not use one says so. */
+/** Finds columns that change what a row means, so that leaving them unused is reported. */
 import type { ColumnKind } from '#shared/columnKind.ts'
 import { choiceColumns } from './choices.ts'
 import { type Columns, isEmpty, plainName } from './columnKinds.ts'
@@ -13,7 +13,10 @@ export interface LeftColumn {
   readonly text: string
 }
 
-/** Says why nothing reads a column that holds such a part of a row; null where its meaning says it already. */
+/**
+ * Returns the reason why nothing reads a column that holds such a part of a row; null where its meaning says it
+ * already.
+ */
 export type ReasonOf = (column: string, part: Part) => string | null
 
 /** The sentence on a column, with what it holds and why it is left aside, as far as either is known. */
@@ -50,7 +53,7 @@ const parts: Readonly<Record<string, Part>> = {
 /** Say in which language a row is; where it is the same in all, it tells nothing. */
 const languages = /^(?:(?:source|target|src|tgt)_)?(?:lang(?:uage)?|locale)(?:_code)?$/
 
-/** Hold marks of good and bad answers, or something else that is written alike. */
+/** Names of columns that hold marks of good and bad answers, or something else that is written alike. */
 const correct: readonly string[] = ['is_correct', 'correct', 'is_safe', 'safe']
 
 /** Numbers of these kinds say something about an answer, but not that a higher one is better. */
@@ -123,7 +126,7 @@ function ratingPart(plain: string): Part {
   return otherNumbers.test(plain) ? 'number' : 'rating'
 }
 
-/** Names of what identifies a row or says where it is from. */
+/** Names of columns that identify a row or say where it is from. */
 const idName =
   /^(?:column_\d+|index|idx|ind|split|url|uri|link|hash|sha\d*|uuid|guid|date|time|timestamp|(?:\w+_)?(?:id|ids|uid|url|at))$/
 
@@ -144,7 +147,9 @@ function unnamedPart(plain: string): Part {
   return [...promptNames, 'text'].includes(plain) ? 'question' : 'text'
 }
 
-/** Whether a column only identifies its row, says the same word in every row, or holds neither texts nor flags. */
+/**
+ * Returns true if a column only identifies its row, says the same word in every row, or holds neither texts nor flags.
+ */
 function isPlain(columns: Columns, column: string, kind: ColumnKind): boolean {
   const values = columns.values(column)
   const isConstant =
@@ -152,7 +157,7 @@ function isPlain(columns: Columns, column: string, kind: ColumnKind): boolean {
   return isConstant || !['text', 'texts', 'boolean'].includes(kind) || idName.test(plainName(column))
 }
 
-/** Whether most rows have what stands in the column in a column that is used, such as a prompt made of it. */
+/** Returns true if, in most rows, a used column contains this column's content, as a prompt made of it does. */
 function isHeld({ rows }: Columns, column: string, used: readonly string[]): boolean {
   const filled = rows.filter((row) => (row[column] ?? '') !== '')
   const held = filled.filter((row) => {

@@ -1,4 +1,4 @@
-/** What columns hold that no proposal reads, in the words that name it. */
+/** Names what the columns hold that no proposal reads, in the words used for it. */
 import { answerColumns } from '#shared/api/datasets.ts'
 
 /** Part → the words; null where the column's name says it. */
@@ -36,7 +36,7 @@ export const partWords = {
 
 export type Part = keyof typeof partWords
 
-/** What a prompt may be made of beside its question. */
+/** Parts that a prompt may be made of besides its question. */
 export const promptParts: readonly Part[] = [
   'system',
   'turns',

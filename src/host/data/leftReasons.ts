@@ -1,4 +1,4 @@
-/** Says why a proposal leaves a column aside. */
+/** Explains why a proposal leaves a column aside. */
 import { isChatKind } from '#shared/columnKind.ts'
 import { type Columns, isEmpty, isPromptKind } from './columnKinds.ts'
 import type { ReasonOf } from './leftColumns.ts'
@@ -6,7 +6,7 @@ import { type Part, promptParts } from './leftParts.ts'
 import { contextNames, hasSystem, systemNames } from './promptParts.ts'
 import type { Proposal } from './proposal.ts'
 
-/** Reasons of what stands neither in a prompt nor in an answer. */
+/** Reasons for parts that are neither in a prompt nor in an answer. */
 const reasons: Partial<Readonly<Record<Part, string>>> = {
   weight: 'every row counts alike',
   margin: 'every pair counts alike',
@@ -48,7 +48,7 @@ function promptReason(columns: Columns, left: Left, proposal: Proposal | null): 
 
 const noPrompt = 'no column is recognised as the prompt'
 
-/** Whether nothing is put beside the prompt whatever its form: to a conversation only its system message is added. */
+/** Returns true if nothing is put beside the prompt whatever its form: a conversation only gets its system message. */
 function isWhole(columns: Columns, { mapping, used }: Proposal, part: Part): boolean {
   if (part === 'system') return false
   const made = mapping.some(({ kind }) => kind === 'messages')
@@ -56,7 +56,7 @@ function isWhole(columns: Columns, { mapping, used }: Proposal, part: Part): boo
   return !made && (chat || (part !== 'turns' && used.includes('prompt')))
 }
 
-/** Where the column would be read if it were written in another way, or if another were not. */
+/** Explains a column that would be read if it were written in another way, or if another column were not. */
 function formReason(columns: Columns, { column, part }: Left, { used }: Proposal): string | null {
   const kind = columns.kind(column)
   if (part === 'system' && kind === 'text') return systemReason(columns, column, used)
@@ -73,7 +73,7 @@ function systemReason(columns: Columns, column: string, used: readonly string[])
     : `“${chat}” begins with a system message of its own`
 }
 
-/** Where another column of the same meaning is read. */
+/** Explains a column that is left because another one of the same meaning is read. */
 function otherReason(
   columns: Columns,
   column: string,

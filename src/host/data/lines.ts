@@ -1,4 +1,4 @@
-/** The lines of a text file, many at a time. */
+/** Reads the lines of a text file, many at a time. */
 import type { DataFile } from './dataFile.ts'
 import { linesWithFeeds, textPieces } from './dataText.ts'
 
@@ -12,7 +12,7 @@ export async function* lineBlocks(file: DataFile): AsyncGenerator<Buffer | null>
   yield* cutter.end()
 }
 
-/** Holds back what is behind the last line end until the rest of that line arrives. */
+/** Cuts lines: holds back the text after the last line end until the rest of that line arrives. */
 class LineCutter {
   #held: Buffer[] = []
   #heldBytes = 0

@@ -16,9 +16,12 @@ export const mappingSchema = z.array(
     z.strictObject({ kind: z.literal('column'), from: name, to: name }),
     /** A conversation in any spelling becomes a list of {role, content}. */
     z.strictObject({ kind: z.literal('chat'), column: name }),
-    /** Takes the assistant's last message off a chat: `prompt` is what is before it, `completion` its text, or the message where it calls tools. */
+    /**
+     * Takes the assistant's last message off a chat: `prompt` is the chat before it, `completion` its text, or the
+     * message itself where it calls tools.
+     */
     z.strictObject({ kind: z.literal('last-message'), column: name }),
-    /** `chosen` and `rejected` lose what they begin with alike, which becomes `prompt`. */
+    /** Moves the common beginning of `chosen` and `rejected` into `prompt`. */
     z.strictObject({ kind: z.literal('shared-prompt') }),
     /** Puts the text of a column in front of the chat `prompt` as its system message. */
     z.strictObject({ kind: z.literal('system'), column: name }),
@@ -56,7 +59,7 @@ export type Mapping = z.output<typeof mappingSchema>
 type MappingStep = Mapping[number]
 type Columns = Record<string, unknown>
 
-/** A row that does not fit a step: what is wrong, without the row's place. */
+/** Error of a row that does not fit a step; its message lacks the row's place. */
 class MappingError extends Error {}
 
 /** The row with every step done; a problem where it does not fit. */
@@ -135,7 +138,7 @@ function missingAt(columns: DataRow, path: string): string {
     : `its column “${column}” holds nothing at “${path.slice(column.length + 1)}”`
 }
 
-/** A column's value, or what a dotted path leads to; undefined where there is none. */
+/** Returns a column's value, or the value at a dotted path; undefined where there is none. */
 function valueAt(columns: DataRow, path: string): unknown {
   if (Object.hasOwn(columns, path)) return columns[path]
   let value: unknown = columns
@@ -153,7 +156,10 @@ export function textsIn(value: unknown): readonly string[] | null {
   return list !== null && list.length > 0 && list.every((text) => typeof text === 'string') ? list : null
 }
 
-/** Values that are no such list stay. Errors: MappingError where a list holds several texts. */
+/**
+ * Unwraps a list that holds one text; values of other kinds stay. Errors: MappingError where a list holds several
+ * texts.
+ */
 function onlyText(value: unknown, column: string): unknown {
   const texts = textsIn(value)
   if (texts === null) return value
@@ -176,7 +182,7 @@ function chatOf(value: unknown, column: string): readonly ChatMessage[] {
   throw new MappingError(`its column “${column}” is not a conversation: ${read.fault}`)
 }
 
-/** Whether a chat in any spelling ends with a message of the assistant. */
+/** Returns true if a chat in any spelling ends with a message of the assistant. */
 export const isAnswered = (chat: unknown): boolean => chatIn(chat)?.at(-1)?.role === 'assistant'
 
 function takeLastMessage(columns: Columns, column: string): void {
@@ -257,7 +263,7 @@ function makePrompt(columns: Columns, { system, history, parts, begun }: Message
   ]
 }
 
-/** A conversation, or pairs of what was asked and what was answered. */
+/** Reads earlier turns: a conversation, or pairs of question and answer. */
 function earlierTurns(value: unknown, column: string): readonly ChatMessage[] {
   if (value === null || value === undefined || value === '') return []
   const turns = listIn(value)
@@ -335,7 +341,7 @@ export function choicesOf(row: DataRow, from: readonly string[]): readonly Choic
   return choices.length < 2 ? null : choices
 }
 
-/** Tells whether a choice is meant by its letter or its text. */
+/** Returns true if a choice is meant by its letter or its text. */
 export const isNamed =
   (given: unknown) =>
   ({ letter, text }: Choice): boolean =>

@@ -1,7 +1,7 @@
 /** Marks that say whether a row's answer is good: which values are marks, and which columns hold them. */
 import { type Columns, plainName } from './columnKinds.ts'
 
-/** Words that are about an answer's worth whatever their column is called. */
+/** Words that judge an answer whatever their column is called. */
 const verdicts = {
   good: /^(?:good|accept(?:ed)?|approved?|liked?|upvoted?|thumbs[_ -]?up|desirable|desired|👍)$/i,
   bad: /^(?:bad|reject(?:ed)?|disapproved?|disliked?|downvoted?|thumbs[_ -]?down|undesirable|undesired|👎)$/i,
@@ -18,19 +18,19 @@ export function markOf(value: unknown): boolean | null {
 const isVerdict = (value: unknown): boolean =>
   typeof value === 'string' && Object.values(verdicts).some((words) => words.test(value.trim()))
 
-/** KTO's own names and those that can mean nothing but a mark. */
+/** KTO's own column names and those that can mean nothing but a mark. */
 const names: readonly string[] = [
   ...['label', 'kto_tag', 'labels', 'liked', 'is_liked', 'desirable', 'is_desirable', 'is_good', 'thumbs_up'],
   ...['thumb_up', 'upvoted', 'accepted', 'is_accepted', 'approved', 'is_approved', 'good'],
 ]
 
-/** Tells whether a column is called as one of marks is. */
+/** Returns true if a column is named like a column of marks. */
 export const isKtoName = (column: string): boolean => names.includes(plainName(column))
 
-/** In these a number may as well be a class or a place. */
+/** Names under which a number may as well be a class or a place. */
 const vague: readonly string[] = ['label', 'labels']
 
-/** Tells whether values are marks of which each side is written in one way: with 1, 0 and -1, nothing says what 0 is. */
+/** Returns true if values are marks and each side is written in one way: with 1, 0 and -1, nothing says what 0 is. */
 function areMarks(values: readonly unknown[]): boolean {
   const said = values.map((value) => String(value).trim())
   return (
@@ -40,14 +40,14 @@ function areMarks(values: readonly unknown[]): boolean {
   )
 }
 
-/** Tells whether a column holds marks beyond doubt: by its name, or by the words in it. */
+/** Returns true if a column holds marks beyond doubt: by its name, or by the words in it. */
 function isMarks(columns: Columns, column: string): boolean {
   const values = columns.values(column)
   if (!areMarks(values)) return false
   return names.includes(plainName(column)) || values.every(isVerdict)
 }
 
-/** Tells whether nothing but a mark can be meant, whatever column the answer is in. */
+/** Returns true if nothing but a mark can be meant, whatever column the answer is in. */
 export const isSureMarks = (columns: Columns, column: string): boolean =>
   isMarks(columns, column) &&
   (columns.kind(column) === 'boolean' ||

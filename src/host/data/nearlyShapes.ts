@@ -1,4 +1,4 @@
-/** Sentences on what columns that no proposal uses are nearly. */
+/** Writes sentences on columns that no proposal uses but that nearly have a known form. */
 import { isChatKind } from '#shared/columnKind.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
 import { chatIn, isNoChat, readChat } from '#shared/messages.ts'
@@ -16,7 +16,7 @@ export const nearlyAny = (columns: Columns, used: readonly string[]): string[] =
   ...nearlyPairs(columns, used),
 ]
 
-/** Texts inside objects, of which no prompt can be made. */
+/** Lists texts inside objects, from which no prompt can be made. */
 export const innerTexts = (columns: Columns, used: readonly string[]): string[] =>
   [...columns.kinds.keys()].flatMap((name) => {
     const [first] = columns.values(name)
@@ -29,7 +29,7 @@ export const innerTexts = (columns: Columns, used: readonly string[]): string[] 
         ]
   })
 
-/** Two answers, or a list of several, without anything that clearly says which is better. */
+/** Describes two answers, or a list of several, without anything that clearly says which is better. */
 function nearlyPairs(columns: Columns, used: readonly string[]): string[] {
   const [first, second] = twoAnswers(columns)?.columns ?? []
   if (first !== undefined && second !== undefined && !used.includes(first))
@@ -46,7 +46,6 @@ function nearlyPairs(columns: Columns, used: readonly string[]): string[] {
 
 interface Column {
   readonly name: string
-  /** The first value. */
   readonly first: unknown
   readonly columns: Columns
 }

@@ -1,6 +1,6 @@
 /** Values that stand for nothing, or that cannot be written as text. */
 
-/** Words that programs and people write where there is no value. */
+/** Words that programs and people write for a missing value. */
 const placeholder = /^(?:nan|none|null|n\/a|#n\/a|<na>|<noinput>|<no input>|\[deleted\]|\[removed\])$/i
 export const brokenCharacter = '\uFFFD'
 const longestPlaceholder = 12

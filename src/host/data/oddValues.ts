@@ -1,4 +1,4 @@
-/** Says what values that stand for nothing mean to a run. */
+/** Explains what placeholder values mean to a run. */
 import { plural } from '#shared/plural.ts'
 import type { ColumnStatistics } from './columnStatistics.ts'
 import { brokenCharacter } from './oddForm.ts'

@@ -1,4 +1,4 @@
-/** Sentences on pairs that teach little, or the opposite of what is meant. */
+/** Writes sentences on pairs that teach little, or the opposite of what is meant. */
 import { plainName, type Columns } from './columnKinds.ts'
 import { numberIn } from './comparisons.ts'
 import { chatStep } from './promptParts.ts'
@@ -12,7 +12,10 @@ export function sameAnswers({ rows }: Columns, chosen: string, rejected: string)
       ]
 }
 
-/** Where the numbers beside a pair, such as chosen_rating and rejected_rating, say that the rejected answer is better or as good. */
+/**
+ * Lists rows where the numbers beside a pair, such as chosen_rating and rejected_rating, say that the rejected answer
+ * is better or as good.
+ */
 export function againstRatings(columns: Columns): string[] {
   return [...negativeMargins(columns), ...lowerRatings(columns)]
 }
@@ -55,7 +58,7 @@ function lowerRatings(columns: Columns): string[] {
   })
 }
 
-/** Cells that hold a list as text, of which only lists of one text can be read. */
+/** Lists cells that hold a list as text, of which only lists of one text can be read. */
 export const listDoubts = (columns: Columns, ...names: readonly string[]): string[] =>
   names
     .filter((name) => chatStep(columns, name)[0]?.kind === 'only-text')

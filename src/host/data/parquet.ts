@@ -7,9 +7,12 @@ import type { DataFile, DataRow, ReadItem } from './dataFile.ts'
 import { maxOutputBytes } from './parquetCodecs.ts'
 import { guardTable, readFooter, type GuardedTable, type Source } from './parquetGuard.ts'
 
-/** So much of a row group, uncompressed, is decoded at once where the file has an index of its pages. */
+/** Uncompressed bytes of a row group that are decoded at once where the file has an index of its pages. */
 const windowBytes = 64 << 20
-/** Without such an index a whole row group is decoded; strings of a larger one would not fit the process. */
+/**
+ * Largest row group without such an index, which is decoded as a whole; strings of a larger one would not fit the
+ * process.
+ */
 const maxGroupBytes = 1 << 30
 const batchRows = 1_024
 
@@ -89,7 +92,10 @@ function windowsOf(group: RowGroup, first: number, end: number): RowRange[] {
   return ranges
 }
 
-/** A size that lies would make many windows, each of which decodes the same pages. */
+/**
+ * Upper bound of the bytes of a row group: sizes in the file may be wrong, and would make many windows, each of which
+ * decodes the same pages.
+ */
 const largestGroupBytes = ({ columns }: RowGroup): number =>
   columns.reduce(
     (sum, { meta_data }) => sum + maxOutputBytes('ZSTD', Number(meta_data?.total_compressed_size ?? 0)),
@@ -100,7 +106,7 @@ interface Table {
   readonly scan: ParquetScan
   readonly guarded: GuardedTable
   readonly decimals: ReadonlyMap<string, number>
-  /** Says of a column that it holds bytes which are no text. */
+  /** Notes that a column holds bytes which are not text. */
   readonly noteBytes: (name: string) => void
 }
 
@@ -122,7 +128,9 @@ async function* readWindow(table: Table, range: RowRange): AsyncGenerator<readon
   }
 }
 
-/** One column after another, as they lie in the file; or the sentence about what is wrong with them. */
+/**
+ * Decodes one column after another, in the order of the file; or returns the sentence about what is wrong with them.
+ */
 async function decodeColumns(table: Table, range: RowRange): Promise<DecodedColumn[] | string> {
   const { scan, decimals } = table
   const columns: DecodedColumn[] = []

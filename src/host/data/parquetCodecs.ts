@@ -3,7 +3,7 @@ import { brotliDecompressSync, gunzipSync, inflateRawSync, zstdDecompressSync } 
 import { compressors } from 'hyparquet-compressors'
 
 interface Codec {
-  /** Most bytes that the format makes of one byte, and what it may make of next to nothing. */
+  /** Most bytes that the format makes of one byte; `free` bytes may come out of next to nothing. */
   readonly maxRatio: number
   readonly free: number
   /** Must not make more than `length` bytes. */
@@ -27,7 +27,7 @@ const bounded =
     }
   }
 
-/** Small buffers share memory with others, which a length that lies could make visible. */
+/** Copies bytes out of shared memory: small buffers share it with others, which a wrong length could make visible. */
 const standingAlone = (bytes: Uint8Array): Uint8Array =>
   bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 
@@ -64,7 +64,7 @@ function codecOf(name: string): Codec {
   return codec
 }
 
-/** Most bytes that can lie in `length` compressed ones. */
+/** Returns the most bytes that `length` compressed ones can hold. */
 export function maxOutputBytes(codec: string, length: number): number {
   const { maxRatio, free } = codecOf(codec)
   return maxRatio * length + free

@@ -9,7 +9,7 @@ import {
 
 /** A column's part of a row group: bytes [start, end) of the file. */
 export interface ColumnChunk {
-  /** With dots between the levels: `messages.list.element.role`. */
+  /** Path of the column, with dots between the levels: `messages.list.element.role`. */
   readonly name: string
   readonly codec: string
   readonly type: ParquetType
@@ -26,7 +26,7 @@ export interface ColumnChunk {
   readonly groupRows: number
   /** Most values that a page may have. */
   readonly maxValues: number
-  /** Where the index of its pages lies. */
+  /** Byte range of the page index. */
   readonly index: { readonly start: number; readonly end: number } | null
 }
 
@@ -36,7 +36,10 @@ export interface PlacedChunk {
   readonly meta: ColumnMetaData
 }
 
-/** Runs of equal values take next to nothing, so rows are not bounded by bytes; but nobody learns from such a file. */
+/**
+ * Rows allowed without regard to size: runs of equal values take hardly any bytes, so bytes do not bound the rows; but
+ * nobody learns from such a file.
+ */
 const freeRows = 2 ** 20
 const maxRowsPerByte = 128
 const maxColumns = 4_096
@@ -46,8 +49,8 @@ type RowGroup = FileMetaData['row_groups'][number]
 type Chunk = RowGroup['columns'][number]
 
 /**
- * The columns of every row group in the order of the file. The library relies on all that is checked here. Errors: what
- * is wrong, as a clause.
+ * Lists the columns of every row group in the order of the file. The library relies on everything that is checked here.
+ * Errors: the problem, as a clause.
  */
 export function columnChunks(metadata: FileMetaData, sizeBytes: number): PlacedChunk[] {
   const leaves = leavesOf(metadata)
@@ -164,7 +167,7 @@ interface Range {
   readonly end: number
 }
 
-/** As the library computes it. */
+/** Returns the byte range of a column chunk, computed as the library does. */
 function rangeOf({ meta_data: meta }: Chunk): Range {
   const offset = meta?.dictionary_page_offset || meta?.data_page_offset
   const length = meta?.total_compressed_size

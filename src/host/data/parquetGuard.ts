@@ -1,8 +1,8 @@
 /**
- * Stands between a Parquet file and the library that reads it, which trusts what the file says about itself: bytes reach
- * the library only when everything that decides how much memory and time they take has been checked. Reading guide: `parquetThrift` walks the structures,
- * `parquetColumns` checks the footer, `parquetPages` the pages' headers and `parquetValues` their encodings;
- * `parquetCodecs` decompresses.
+ * Guards the library that reads Parquet files, which trusts what a file says about itself: bytes reach the library only
+ * when everything that decides how much memory and time they take has been checked. Reading guide: `parquetThrift`
+ * walks the structures, `parquetColumns` checks the footer, `parquetPages` the pages' headers and `parquetValues` their
+ * encodings; `parquetCodecs` decompresses.
  */
 import type { CompressionCodec, Compressors, FileMetaData } from 'hyparquet'
 import { AppError } from '#shared/errors.ts'
@@ -19,17 +19,17 @@ export interface Source {
 export interface GuardedTable {
   readonly source: Source
   readonly compressors: Compressors
-  /** From here on what is decoded counts anew: what was decoded before is no longer needed. */
+  /** Resets the count of decoded bytes: what was decoded before is no longer needed. */
   readonly startWindow: () => void
 }
 
-/** What the values of a window may take. */
+/** Limit on the decoded values of a window, in bytes. */
 const maxWindowBytes = 3 * 2 ** 29
 const maxFooterBytes = 1 << 28
 const maxSchemaElements = 1 << 16
 const magic = 0x31524150 // PAR1
 
-/** The file's footer, whose structure is sound. Errors: what is wrong, as a clause. */
+/** Reads the file's footer and checks its structure. Errors: the problem, as a clause. */
 export async function readFooter(source: Source): Promise<ArrayBuffer> {
   const { byteLength } = source
   const tail = new DataView(await source.slice(Math.max(0, byteLength - 8), byteLength))
@@ -46,7 +46,10 @@ export async function readFooter(source: Source): Promise<ArrayBuffer> {
   return footer
 }
 
-/** The file as `metadata` describes it, which is changed so that the library asks here. Errors: what is wrong, as a clause. */
+/**
+ * Returns the file as `metadata` describes it, which is changed so that the library asks here. Errors: the problem, as
+ * a clause.
+ */
 export function guardTable(source: Source, metadata: FileMetaData): GuardedTable {
   const places = columnChunks(metadata, source.byteLength)
   const budget = new WindowBudget()
@@ -120,7 +123,7 @@ function nameCodecs(places: readonly PlacedChunk[], budget: Budget): Compressors
   )
 }
 
-/** Says which page these compressed bytes are of; they lie in a buffer that begins with a page. */
+/** Returns a function that finds the page of compressed bytes; they lie in a buffer that begins with a page. */
 function pageFinder(chunk: ColumnChunk): (input: Uint8Array) => Page {
   const latest = new WeakMap<ArrayBufferLike, Page>()
   return ({ buffer, byteOffset }) => {

@@ -11,7 +11,7 @@ export interface Page {
   readonly start: number
   readonly end: number
   readonly uncompressedBytes: number
-  /** Only in pages of the second kind, whose levels are never compressed. */
+  /** Levels, only in version-2 data pages, where they are never compressed. */
   readonly levels: {
     readonly nulls: number
     readonly repetitionBytes: number
@@ -20,16 +20,16 @@ export interface Page {
   readonly isCompressed: boolean
 }
 
-/** What decoded values may take; spending more throws. */
+/** Limit on the decoded values; spending more throws. */
 export interface Budget {
   spend(bytes: number): void
 }
 
 const maxPageBytes = 1 << 28
-/** Longer arrays are slow maps in the library's hands. */
+/** Most values of a page: longer arrays become slow maps in the library. */
 const maxPageValues = 2 ** 24
 
-/** By the numbers of the format: 0 data, 2 dictionary, 3 data of the second kind. */
+/** Page kinds by the numbers of the format: 0 data, 2 dictionary, 3 data of version 2. */
 const kinds: Readonly<Record<number, Page['kind']>> = { 0: 'data', 2: 'dictionary', 3: 'data2' }
 const encodings = {
   plain: 0,
@@ -42,7 +42,7 @@ const encodings = {
   split: 9,
 }
 
-/** The page whose header is at `at`. Errors: what is wrong, as a clause. */
+/** Reads the page whose header is at `at`. Errors: the problem, as a clause. */
 export function pageAt(bytes: Uint8Array, at: number, chunk: ColumnChunk): Page {
   const facts = new Map<number, number>()
   const start = walkStruct(bytes, at, { onInteger: (path, value) => facts.set(path, value) })
@@ -94,7 +94,7 @@ function requirePlausible(page: Page, chunk: ColumnChunk, size: number): void {
   }
 }
 
-/** Every page in these bytes, as far as the library reads them. Errors: what is wrong, as a clause. */
+/** Yields every page in these bytes, as far as the library reads them. Errors: the problem, as a clause. */
 export function* pagesOf(bytes: Uint8Array, chunk: ColumnChunk): Generator<Page> {
   let values = 0
   for (let at = 0; at < bytes.length - 1;) {
@@ -110,7 +110,7 @@ export function* pagesOf(bytes: Uint8Array, chunk: ColumnChunk): Generator<Page>
 const flatValueBytes = 16
 const nestedValueBytes = 32
 
-/** What can be checked before anything is decompressed. `bytes` is what the page's places refer to. */
+/** Checks everything that can be checked before anything is decompressed. The page's offsets refer to `bytes`. */
 export function requirePage(
   bytes: Uint8Array,
   page: Page,
@@ -126,7 +126,7 @@ export function requirePage(
   if (!page.isCompressed) requireContent(content.subarray(levels), page, { chunk, budget })
 }
 
-/** A page's decompressed bytes: of the second kind without its levels. Errors: what is wrong, as a clause. */
+/** Checks a page's decompressed bytes; those of version 2 lack the levels. Errors: the problem, as a clause. */
 export function requireContent(
   content: Uint8Array,
   page: Page,
@@ -141,7 +141,7 @@ export function requireContent(
 
 const bitsOf = (level: number): number => 32 - Math.clz32(level)
 
-/** How many of the levels are the highest. */
+/** Counts the levels that equal the highest one. */
 const walkLevels = (reader: ByteReader, highest: number, count: number): number =>
   highest === 0 ? count : walkRuns(reader, { width: bitsOf(highest), count, wanted: highest })
 
@@ -197,13 +197,16 @@ function requireIndexes(reader: ByteReader, page: Page, { chunk, count }: Values
 interface Runs {
   /** Bits of each value. */
   readonly width: number
-  /** Values there must be. */
+  /** Number of values that there must be. */
   readonly count: number
   /** Value whose occurrences are counted. */
   readonly wanted?: number
 }
 
-/** Runs of equal values and of packed ones; says how often `wanted` occurs. Errors: what is wrong, as a clause. */
+/**
+ * Walks runs of equal values and of packed ones, and counts how often `wanted` occurs. Errors: the problem, as a
+ * clause.
+ */
 function walkRuns(reader: ByteReader, { width, count, wanted = -1 }: Runs): number {
   if (width > 32) throw new Error('it has values wider than 32 bits')
   let seen = 0
@@ -253,7 +256,7 @@ function countPacked(bytes: Uint8Array, { width, count, wanted = -1 }: Runs): nu
   return found
 }
 
-/** Blocks of packed differences between `count` numbers; each number in turn is told to `tell`. */
+/** Walks blocks of packed differences between `count` numbers; passes each number to `tell` in turn. */
 function walkDifferences(reader: ByteReader, count: number, tell?: (value: number) => void): void {
   const { parts, size } = readBlockShape(reader)
   let value = lowBits(reader.zigZag64())
@@ -275,7 +278,7 @@ function walkDifferences(reader: ByteReader, count: number, tell?: (value: numbe
   }
 }
 
-/** Parts of a block, and values of a part. */
+/** Reads the number of parts of a block, and of values in a part. */
 function readBlockShape(reader: ByteReader): { readonly parts: number; readonly size: number } {
   const blockSize = reader.varint32()
   const parts = reader.varint32()
@@ -290,7 +293,7 @@ const lowBits = (value: bigint): number => Number(BigInt.asIntN(32, value))
 interface Differences {
   readonly width: number
   readonly length: number
-  /** What all of them have in common. */
+  /** Least difference, which was subtracted from all of them. */
   readonly least: number
   /** The number before them. */
   readonly value: number

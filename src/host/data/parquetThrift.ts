@@ -6,7 +6,7 @@
 /** Reads a binary structure from front to back; what would lie behind its end is an error with a plain sentence. */
 export class ByteReader {
   readonly bytes: Uint8Array
-  /** Where the next byte is read. */
+  /** Offset of the next byte to read. */
   at: number
 
   constructor(bytes: Uint8Array, at = 0) {
@@ -35,7 +35,7 @@ export class ByteReader {
     return this.byte() + this.byte() * 2 ** 8 + this.byte() * 2 ** 16 + this.byte() * 2 ** 24
   }
 
-  /** Seven bits a byte, the lowest first; what is above 32 bits is lost. */
+  /** Reads seven bits a byte, the lowest first; bits above 32 are lost. */
   varint32(): number {
     let value = 0
     for (let shift = 0; shift < 35; shift += 7) {
@@ -87,7 +87,7 @@ const types = {
 }
 
 /**
- * What a walk tells. A path is made of field numbers, two digits each: 501 is field 1 of the structure in field 5.
+ * Callbacks of a walk. A path is made of field numbers, two digits each: 501 is field 1 of the structure in field 5.
  * Elements of a list have the list's path.
  */
 export interface StructVisitor {
@@ -97,7 +97,7 @@ export interface StructVisitor {
   readonly onList?: (path: number, size: number) => void
 }
 
-/** Walks the structure at `start` and says where it ends. Errors: what is wrong with it, as a clause. */
+/** Walks the structure at `start` and returns its end. Errors: the problem, as a clause. */
 export function walkStruct(bytes: Uint8Array, start: number, visitor: StructVisitor = {}): number {
   const walker = new StructWalker(new ByteReader(bytes, start), visitor)
   return walker.struct(0, 0)

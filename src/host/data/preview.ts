@@ -73,7 +73,7 @@ const tokensOf = (ids: Int32Array, { tokenizer }: PreviewModel): PreviewToken[] 
   })
 
 export interface LengthHistogram {
-  /** Rows measured. */
+  /** Number of rows measured. */
   readonly rows: number
   /** Rows that make no prompt. */
   readonly problems: number
@@ -82,7 +82,7 @@ export interface LengthHistogram {
   readonly median: number
   readonly p95: number
   readonly max: number
-  /** Every length there is with its rows, the shortest first: what a limit leaves out can be told exactly. */
+  /** Lengths that occur, with their number of rows, the shortest first: shows exactly what a limit leaves out. */
   readonly lengths: Counts
   /** Equally wide; `to` is not part of a bin. */
   readonly bins: readonly { readonly from: number; readonly to: number; readonly count: number }[]
@@ -99,7 +99,7 @@ export class LengthCounter {
     else this.#counts.set(length, (this.#counts.get(length) ?? 0) + 1)
   }
 
-  /** At most `binCount` bins, of whole width. null where no row was measured. */
+  /** Returns at most `binCount` bins, of whole width. null where no row was measured. */
   histogram(binCount = 20): LengthHistogram | null {
     const counts = [...this.#counts].sort(([a], [b]) => a - b)
     const [min, max] = [counts[0]?.[0], counts.at(-1)?.[0]]
@@ -151,7 +151,7 @@ interface Measure {
   readonly model: PreviewModel | null
 }
 
-/** In tokens with a model, in characters without; null for a row that makes no prompt. */
+/** Length in tokens with a model, in characters without; null for a row that makes no prompt. */
 export function promptLength(columns: DataRow, row: number, { form, model }: Measure): number | null {
   try {
     if (model === null) return plainText(columns, row, form).length

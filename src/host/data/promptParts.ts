@@ -33,7 +33,10 @@ export function chatStep(columns: Columns, column: string): Mapping {
   return isAll((text) => textsIn(text) !== null) ? [{ kind: 'only-text', column }] : []
 }
 
-/** A column of prompts, as text or chat, under the name `prompt`, with the system message and the turns beside it. */
+/**
+ * Proposes a column of prompts, as text or chat, under the name `prompt`, with the system message and the turns beside
+ * it.
+ */
 export function asPrompt(columns: Columns, column: string): Asked {
   const spelled = chatStep(columns, column)
   if (isChatKind(columns.kind(column)) || spelled[0]?.kind === 'chat') {
@@ -50,14 +53,14 @@ export function asPrompt(columns: Columns, column: string): Asked {
   return { ...beside, mapping: [...spelled, ...beside.mapping], isConversational: true }
 }
 
-/** The system message in a column beside conversations; none where each begins with its own. */
+/** Finds the system message in a column beside conversations; none where each begins with its own. */
 export function systemBeside(columns: Columns, chat: string): Pick<Asked, 'mapping' | 'used'> {
   const system = columns.find(systemNames, (kind) => kind === 'text')
   if (system === undefined || hasSystem(columns, chat)) return { mapping: [], used: [] }
   return { mapping: [{ kind: 'system', column: system }], used: [system] }
 }
 
-/** Whether all conversations begin with a system message of their own. */
+/** Returns true if all conversations begin with a system message of their own. */
 export function hasSystem(columns: Columns, column: string): boolean {
   const chats = chatsIn(columns, column)
   return chats.length > 0 && chats.every((chat) => chat[0]?.role === 'system')
@@ -82,7 +85,7 @@ export function questionParts(columns: Columns, question: string): Omit<Asked, '
   }
 }
 
-/** What a question is about, where the question does not say it itself. */
+/** Finds the column with the subject of a question that the question itself does not state. */
 function aboutOf(columns: Columns, question: string): string | undefined {
   const about = columns.find(contextNames, (kind) => kind === 'text')
   return about === undefined || repeats(columns, question, about) ? undefined : about
@@ -115,7 +118,7 @@ function readableHistory(columns: Columns): string | undefined {
   return history !== undefined && columns.values(history).every(isRead) ? history : undefined
 }
 
-/** A `prompt` needs nothing beside it. */
+/** Returns true for `prompt`, which needs no other column. */
 const isWhole = (column: string): boolean => plainName(column) === 'prompt'
 
 /** Tests whether most texts of a column already contain the text of another. */
@@ -131,7 +134,7 @@ export const chatsIn = (columns: Columns, column: string): (readonly ChatMessage
     .map(chatIn)
     .filter((chat) => chat !== null)
 
-/** Whether most conversations end with somebody who waits for an answer, or with one that is only begun. */
+/** Returns true if most conversations end with a message that waits for an answer, or with one that is only begun. */
 export function waits(columns: Columns, column: string): boolean {
   const chats = chatsIn(columns, column)
   const isOpen = (role: string) => waitsForAnswer(role) || role === 'assistant'

@@ -53,7 +53,7 @@ function emptyAnswers(rows: readonly DataRow[], answers: readonly string[]): Pro
       ]
 }
 
-/** Of a column that a run leaves aside. */
+/** Reason given for a column that a run leaves aside. */
 const unread = 'neither `data.prompt` nor a reward names it'
 
 /** Errors: AppError 'data/invalid' naming the first row that has none. */
@@ -72,7 +72,7 @@ function promptColumns(prompt: RunConfig['data']['prompt']): string[] {
 const settingTexts = (rewards: RunConfig['rewards']): string[] =>
   rewards.flatMap(({ settings }) => Object.values(settings).filter((value) => typeof value === 'string'))
 
-/** KTO's marks: to imitate an answer that is marked as bad is what nobody means. */
+/** Refuses KTO data for imitation: nobody means to imitate an answer that is marked as bad. */
 function requireGoodAnswers(
   columns: Columns,
   answers: readonly string[],
@@ -91,7 +91,9 @@ function requireGoodAnswers(
   )
 }
 
-/** The file to import, as the command line takes it; of an imported version the one it was made of, where it is still there. */
+/**
+ * Returns the file to import, as the command line takes it; of an imported version its source, if that still exists.
+ */
 function importable(train: RunConfig['data']['train']): string {
   if (typeof train !== 'string') return 'FILE'
   const file = isDataSetVersion(train) ? openDataSetVersion(train).info.source.path : train

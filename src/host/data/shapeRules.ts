@@ -1,4 +1,4 @@
-/** The kinds of data sets there are: each rule says by what it recognises one, and proposes how a run reads it. */
+/** Rules for the kinds of data sets: each recognises one, and proposes how a run reads it. */
 import { isChatKind } from '#shared/columnKind.ts'
 import { chatIn, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
 import { answerConflicts } from './answerConflicts.ts'
@@ -90,7 +90,10 @@ function verl(columns: Columns): Proposal | null {
   }
 }
 
-/** A number beside a response may be a class: there only what can be nothing but a mark counts. */
+/**
+ * Proposes marked completions. A number beside a response may be a class: there only what can be nothing but a mark
+ * counts.
+ */
 function markedCompletion(columns: Columns): { readonly label?: string; readonly completion?: string } {
   const completion = columns.find(['completion'], isPromptKind)
   const label = marksIn(columns)
@@ -210,7 +213,7 @@ function promptRead(columns: Columns, hasAnswer: boolean): Proposal | null {
   }
 }
 
-/** Whether a prompt is the first message of a conversation in another column, as in no_robots and UltraChat. */
+/** Returns true if a prompt is the first message of a conversation in another column, as in no_robots and UltraChat. */
 function repeatsItsChat(columns: Columns, prompt: string): boolean {
   const chat = columns.find(chatNames, isChatKind)
   if (chat === undefined) return false
@@ -221,7 +224,9 @@ function repeatsItsChat(columns: Columns, prompt: string): boolean {
   return 2 * repeated.length >= columns.rows.length
 }
 
-/** Most end with an answer, which is taken off; or most wait for one and are prompts as they are. */
+/**
+ * Reads conversations: most end with an answer, which is taken off; or most wait for one and are prompts as they are.
+ */
 function conversation(columns: Columns): Proposal | null {
   const column = columns.find(chatNames, isChatKind)
   if (column === undefined) return null
@@ -244,7 +249,7 @@ function conversation(columns: Columns): Proposal | null {
   }
 }
 
-/** Where the last message says something else than the column with the expected answer. */
+/** Lists rows where the last message differs from the column with the expected answer. */
 function lastConflicts(columns: Columns, full: string): string[] {
   const answer = rightAnswer(columns)
   if (answer === undefined) return []
@@ -256,7 +261,7 @@ function lastConflicts(columns: Columns, full: string): string[] {
   return answerConflicts(columns, { expected: answer, full, textOf, words })
 }
 
-/** Where a text with the whole answer says something else than the column with the expected one. */
+/** Lists rows where a text with the whole answer differs from the column with the expected one. */
 function textConflicts(columns: Columns, full: string | undefined, answer = rightAnswer(columns)): string[] {
   if (full === undefined || answer === undefined || full === answer) return []
   const textOf = (value: unknown) => (typeof value === 'string' ? value : null)
@@ -343,7 +348,7 @@ function expected(columns: Columns): string | undefined {
   return isMark ? undefined : answer
 }
 
-/** Sentences on answers that are somebody else’s, or that rewards can hardly compare with. */
+/** Writes sentences on answers that are somebody else’s, or that rewards can hardly compare with. */
 function answerDoubts(columns: Columns, answer: string | null): string[] {
   if (answer === null) return []
   const replaced = modelsAnswer(columns)

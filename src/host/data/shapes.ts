@@ -14,7 +14,7 @@ import { templateDoubts } from './templateMarks.ts'
 
 export interface DetectedShape {
   readonly id: ShapeId
-  /** For people: `question and answer`. */
+  /** Title for people: `question and answer`. */
   readonly title: string
   /** Evidence for this kind: `the columns “Question” and “Answer”`. */
   readonly evidence: string
@@ -25,20 +25,23 @@ export interface DetectedShape {
   readonly prompt: RunConfig['data']['prompt'] | null
   /** Column, after the mapping, that rewards would compare with; null where there is none. */
   readonly answer: string | null
-  /** Where no prompt is proposed: a template of one of the columns, to be chosen or changed; null: no column can stand in one. */
+  /**
+   * Template of one of the columns, to be chosen or changed where no prompt is proposed; null: no column can stand in
+   * one.
+   */
   readonly template: string | null
   /** Columns of the file that the proposal reads. */
   readonly used: readonly string[]
   /** Columns that change what a row means and that the proposal does not use. */
   readonly leftAside: readonly LeftColumn[]
-  /** Sentences on what is doubtful, or what it was nearly. */
+  /** Sentences on doubts, or on the kind that the data nearly was. */
   readonly doubts: readonly string[]
 }
 
 /** Kinds that nearly every other data set could be read as, too. */
 const aside: readonly ShapeId[] = ['text', 'prompt-answer', 'prompt-only']
 
-/** Judged by the rows given: the first hundred or so are enough. */
+/** Detects the shape from the rows given: the first hundred or so are enough. */
 export function detectShape(rows: readonly DataRow[]): DetectedShape {
   const columns = new Columns(rows)
   const found = rules.flatMap(({ id, title, detect }) => {
@@ -81,10 +84,10 @@ export function detectShape(rows: readonly DataRow[]): DetectedShape {
   }
 }
 
-/** Names of what is not asked: answers, marks, classes, and what identifies a row. */
+/** Names of columns that are not questions: answers, marks, classes, and identifiers of a row. */
 const noQuestion =
   /(?:^|_)(?:id|ids|uid|idx|index|url|label|labels|answer|answers|response|completion|output|reply|chosen|rejected|good|bad|winner|worker|role|author|user|code|solution|lang|category|target|summary|date)(?:_|\d|$)/
-/** Shorter names are those of languages and codes: they come last. */
+/** Length below which names are those of languages and codes, and come last. */
 const shortestName = 3
 
 /**

@@ -4,7 +4,7 @@ import { plural } from '#shared/plural.ts'
 import { AppError } from '#shared/errors.ts'
 import type { DataRow } from './dataFile.ts'
 
-/** How much is held out: a share (rows added later move none), or a number of rows. */
+/** Size of the held-out part: a share (rows added later move none), or a number of rows. */
 export type SplitRule =
   { readonly share: number; readonly seed: number } | { readonly rows: number; readonly seed: number }
 
@@ -14,7 +14,7 @@ export interface SplitResult {
   readonly places: RowPlaces
 }
 
-/** Where each row of a part stands in its data set, from 0. */
+/** Place of each row of a part in its data set, from 0. */
 export interface RowPlaces {
   readonly train: readonly number[]
   readonly heldOut: readonly number[]
@@ -29,7 +29,10 @@ function drawOf(row: DataRow, seed: number): number {
   return (digest.readUInt32BE(0) * 0x200000 + (digest.readUInt32BE(4) >>> 11)) / 0x20000000000000
 }
 
-/** Both parts in the order of the rows. Errors: AppError 'data/invalid' where one of them would be empty. */
+/**
+ * Splits rows into two parts, both in the order of the rows. Errors: AppError 'data/invalid' where one of them would be
+ * empty.
+ */
 export function splitRows(rows: readonly DataRow[], rule: SplitRule): SplitResult {
   const draws = rows.map((row) => drawOf(row, rule.seed))
   const limit = 'share' in rule ? rule.share : countLimit(draws, rule.rows)
@@ -69,7 +72,7 @@ interface RowPair {
   /** Row numbers from 0. Duplicates: the first row like it, and the row. Leaks: training row, held-out row. */
   readonly first: number
   readonly second: number
-  /** What both say, from the second row. */
+  /** Common text of the two rows, as in the second one. */
   readonly text: string
 }
 
@@ -92,8 +95,8 @@ const maxPairs = 1_000
 const shownLength = 200
 
 /**
- * Compares what `textOf` says of each row (a prompt, or the whole row) after normalising white space and case. Of
- * every row only a hash is kept, so both sources may be streams.
+ * Compares the `textOf` of each row (a prompt, or the whole row) after normalising white space and case. Of every row
+ * only a hash is kept, so both sources may be streams.
  */
 export async function findOverlap(
   train: RowSource,
@@ -120,7 +123,7 @@ export async function findOverlap(
   }
 }
 
-/** All columns, whatever their order; texts normalised. */
+/** Returns all columns as text, whatever their order; texts normalised. */
 export function wholeRow(row: DataRow): string {
   const columns = Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify(

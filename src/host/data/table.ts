@@ -16,15 +16,15 @@ const maxRecordLength = 8 << 20
 const maxRunaways = 64
 
 const readCommaTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, ',')
-/** Its packages are loaded where a file needs them. */
+/** Reads Parquet; its packages are loaded only when a file needs them. */
 async function* readParquet(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
   const parquet = await import('./parquet.ts')
   yield* parquet.readParquet(file)
 }
 
 /**
- * A JSON list under the name of lines is read as what it is. Errors: AppError 'data/invalid' where objects are written over
- * several lines.
+ * Reads JSON lines; a JSON list under their file name is read as a list. Errors: AppError 'data/invalid' where objects
+ * are written over several lines.
  */
 async function* readLines(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
   const text = await beginningOf(file)
@@ -39,7 +39,10 @@ async function* readLines(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
 
 const readTabTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, '\t')
 
-/** Rows of a table whose columns are separated by `usual`, or by what its first line shows. Errors: 'data/invalid'. */
+/**
+ * Reads rows of a table whose columns are separated by `defaultDelimiter`, or by what its first line shows. Errors:
+ * 'data/invalid'.
+ */
 async function* readTable(file: DataFile, defaultDelimiter: string): AsyncGenerator<readonly ReadItem[]> {
   const parser = new TableParser(file, defaultDelimiter)
   for await (const block of lineBlocks(file)) {
@@ -54,7 +57,7 @@ async function* readTable(file: DataFile, defaultDelimiter: string): AsyncGenera
 
 interface PushOptions {
   readonly isLast: boolean
-  /** What is said of values that are not UTF-8; null where the bytes are all UTF-8. */
+  /** Message on values that are not UTF-8; null where the bytes are all UTF-8. */
   readonly fault: string | null
 }
 
@@ -70,7 +73,7 @@ class TableParser {
   readonly #defaultDelimiter: string
   #layout: { readonly delimiter: string; readonly newline: '\n' | '\r' } | null = null
   #names: readonly string[] | null = null
-  /** From the beginning of the first record not yet taken. */
+  /** Text not yet taken, from the beginning of the first unfinished record. */
   #text = ''
   #fault: string | null = null
   #line = 1
@@ -184,7 +187,7 @@ class TableParser {
     )
   }
 
-  /** Where semicolons stand between columns, commas may stand in numbers. */
+  /** Notes decimal commas, which are possible where semicolons separate columns. */
   #noteDecimalComma(values: readonly string[]): void {
     if (this.#hasDecimalComma || !values.some((value) => /^-?\d+,\d+$/.test(value))) return
     this.#hasDecimalComma = true
@@ -215,7 +218,10 @@ const delimiterNames: Readonly<Record<string, string>> = {
   ...{ ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars (|)' },
 }
 
-/** Spreadsheets of some countries write semicolons into files called .csv; databases write vertical bars. */
+/**
+ * Finds the layout of a table: spreadsheets of some countries write semicolons into files called .csv; databases write
+ * vertical bars.
+ */
 function layoutOf(text: string, defaultDelimiter: string): { delimiter: string; newline: '\n' | '\r' } {
   const newline = text.includes('\n') || !text.includes('\r') ? '\n' : '\r'
   const header = (text.trimStart().split(newline, 1)[0] ?? '').replaceAll(/"[^"]*"/g, '')
@@ -266,7 +272,7 @@ function columnNames(
 export interface DataFormat {
   readonly id: 'jsonl' | 'json' | 'csv' | 'tsv' | 'parquet'
   readonly title: string
-  /** With the dot, in small letters. */
+  /** File extensions, with the dot, in lower case. */
   readonly extensions: readonly string[]
   /** Rows in the order of the file, some at a time; problems stand where the row would. */
   readonly read: (file: DataFile) => AsyncGenerator<readonly ReadItem[]>
@@ -294,14 +300,17 @@ export function formatNamed(file: string): DataFormat | undefined {
   return format?.id === 'parquet' && name !== file ? undefined : format
 }
 
-/** By the file's name. Errors: AppError 'data/invalid', which names the kinds there are. */
+/** Returns the format by the file's name. Errors: AppError 'data/invalid', which names the kinds there are. */
 export function formatOf(file: string): DataFormat {
   const format = formatNamed(file)
   if (format !== undefined) return format
   return requireNamedData(file, dataExtensions)
 }
 
-/** Rows of a file in order, some at a time. Errors: AppError 'data/invalid' where it holds something else; 'file/unreadable'. */
+/**
+ * Yields rows of a file in order, some at a time. Errors: AppError 'data/invalid' where it holds something else;
+ * 'file/unreadable'.
+ */
 export async function* readRows(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
   const format = formatOf(file.path)
   await requireData(file)

@@ -4,7 +4,7 @@ import type { Columns } from './columnKinds.ts'
 const marks =
   /<\|im_start\|>|<\|start_header_id\|>|<start_of_turn>|<\|(?:user|assistant|system|end_of_turn)\|>|\[INST\]|<\|begin▁of▁sentence\|>|<｜(?:User|Assistant)｜>/
 
-/** Sentences on the columns that a proposal reads and of which most rows have such marks. */
+/** Writes sentences on the columns that a proposal reads and of which most rows have such marks. */
 export const templateDoubts = (columns: Columns, used: readonly string[]): string[] =>
   used.flatMap((column) => {
     if (columns.kind(column) !== 'text') return []

@@ -13,13 +13,13 @@ const size = z.int().min(1)
 
 /** A file in a wheel, found without the wheel's own directory: a part of it can be fetched alone. */
 const packedFile = z.strictObject({
-  /** What it is called where it is installed; all lie in one folder, where they find each other. */
+  /** Name under which it is installed; all files are in one folder, where they find each other. */
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]*$/),
-  /** Of its deflated bytes in the wheel. */
+  /** Offset of its deflated bytes in the wheel. */
   offset: size,
   packedBytes: size,
   sizeBytes: size,
-  /** Of the file itself. */
+  /** Digest of the file itself. */
   sha256: digest,
 })
 
@@ -34,9 +34,9 @@ const wheel = z.strictObject({
 
 const cudaManifest = z.strictObject({
   format: z.literal(1),
-  /** Of onnxruntime-node: the library is a part of that very build. */
+  /** Version of onnxruntime-node: the library is a part of that very build. */
   runtime: z.string(),
-  /** Such as linux-x64. */
+  /** Platform such as linux-x64. */
   platform: z.string(),
   wheels: z.tuple([wheel], wheel),
 })
@@ -48,10 +48,12 @@ export type CudaManifest = z.output<typeof cudaManifest>
 export const cudaManifestFile = (platform: string): string =>
   path.join(resourcesDirectory, 'libraries', `cuda-${platform}.json`)
 
-/** For whoever keeps builds of their own: another list than the committed one. */
+/** Environment variable that names another list than the committed one, for people who keep builds of their own. */
 const otherManifest = 'TURNWISE_CUDA_MANIFEST'
 
-/** null where ONNX Runtime has no CUDA for Node on this system. Errors: a list that is none. */
+/**
+ * Reads the list; null where ONNX Runtime has no CUDA for Node on this system. Errors: a file that is not such a list.
+ */
 export function readCudaManifest(): CudaManifest | null {
   const file = process.env[otherManifest] || cudaManifestFile(`${process.platform}-${process.arch}`)
   return existsSync(file) ? parseCudaManifest(readFileSync(file, 'utf8')) : null
@@ -60,7 +62,7 @@ export function readCudaManifest(): CudaManifest | null {
 /** Errors: whatever is wrong with a list that this program or its owner made. */
 export const parseCudaManifest = (text: string): CudaManifest => cudaManifest.parse(JSON.parse(text))
 
-/** Two lists have the same id only where they install the same. */
+/** Id of a list: two lists have the same one only where they install the same. */
 export const manifestId = (manifest: CudaManifest): string =>
   createHash('sha256').update(JSON.stringify(manifest)).digest('hex').slice(0, 16)
 

@@ -18,19 +18,22 @@ import { readCheck } from './deviceRecords.ts'
 
 export interface DeviceChoice {
   readonly kind: DeviceKind
-  /** Why this one, in a sentence. */
+  /** Reason for the choice, in a sentence. */
   readonly reason: string
 }
 
 export interface AutoRequest {
   readonly model: ModelConfig
-  /** What the base is held in. */
+  /** Precision in which the base is held. */
   readonly base: BasePrecision
   readonly deviceId: number
   readonly cacheDirectory: string
 }
 
-/** Where a run that begins with this config will compute, if nothing is amiss with the device then. */
+/**
+ * Returns the device on which a run that begins with this config will compute, if nothing is wrong with the device
+ * then.
+ */
 export function plannedDevice(
   { device: { kind, deviceId }, base }: Pick<RunConfig, 'device' | 'base'>,
   model: ModelConfig,
@@ -73,7 +76,7 @@ export function hasCard(cacheDirectory: string): boolean {
 
 interface Candidate {
   readonly kind: DeviceKind
-  /** How many times as fast as the CPU. */
+  /** Speed relative to the CPU. */
   readonly ratio: number
   readonly fits: boolean
 }
@@ -104,8 +107,8 @@ function fitsOn(
 }
 
 /**
- * Measured with the largest model that is no larger than this one: what a device is ahead only grows with the model. The
- * smallest there is where all are larger.
+ * Returns the speed measured with the largest model that is no larger than this one, since a device's lead only grows
+ * with the model; with the smallest one where all are larger.
  */
 function speedFor(parameters: number, speeds: readonly DeviceSpeed[]): DeviceSpeed | null {
   const ascending = speeds.toSorted((a, b) => a.parameters - b.parameters)

@@ -12,11 +12,11 @@ import type { Device, DeviceCheck } from '#shared/device.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { fittingPrecisions } from './memoryFit.ts'
 
-/** Which device: threads do not count. */
+/** Identity of a device: threads do not count. */
 export type DevicePlace = Pick<Device, 'kind' | 'deviceId' | 'tf32'>
 
 const proofSchema = z.object({
-  /** What the test ran on, as a digest and in words. */
+  /** Digest of what the test ran on; `with` says the same in words. */
   on: z.string(),
   with: z.string(),
   /** Epoch milliseconds. */
@@ -24,7 +24,7 @@ const proofSchema = z.object({
   checks: z.number(),
   seconds: z.number(),
   failures: z.array(z.object({ name: z.string(), measured: z.number().nullable(), limit: z.number() })),
-  /** Why it ended early, in a sentence. */
+  /** Reason why it ended early, in a sentence. */
   problem: z.string().nullable(),
 })
 export type DeviceProof = z.output<typeof proofSchema>
@@ -40,11 +40,11 @@ const throughputSchema = z.object({
   on: z.string(),
   /** Epoch milliseconds. */
   at: z.int(),
-  /** Of the model that it was measured with. */
+  /** Parameters of the model that it was measured with. */
   parameters: z.int(),
   rates: z.array(
     z.object({
-      /** What the base was held in. */
+      /** Precision in which the base was held. */
       precision: z.enum(fittingPrecisions),
       /** Work per second, in the units of models/tokenWork.ts. */
       generating: z.number().positive(),
@@ -52,17 +52,17 @@ const throughputSchema = z.object({
     }),
   ),
 })
-/** How much a device computes in a second. */
+/** Amount that a device computes in a second. */
 export type Throughput = Omit<z.output<typeof throughputSchema>, 'on'>
 
 export interface ProvedFindings {
   readonly findings: readonly SelftestFinding[]
   readonly seconds: number
-  /** Why there are no more of them. */
+  /** Reason why there are no more of them. */
   readonly problem?: string | null
 }
 
-/** What the self-test found on this very device; null where nobody has looked, or something changed since. */
+/** Returns the self-test's finding on this very device; null where it was never run, or something changed since. */
 export const readProof = (place: DevicePlace, cacheDirectory: string): DeviceProof | null =>
   read(proofSchema, proofFile(place, cacheDirectory), identityOf(place))
 
@@ -87,7 +87,7 @@ export function rememberProof(
 }
 
 export interface Measured extends Pick<DeviceCheck, 'speeds' | 'memoryBytes'> {
-  /** Why nothing more was measured, in a sentence. */
+  /** Reason why nothing more was measured, in a sentence. */
   readonly problem: string | null
 }
 
@@ -102,7 +102,7 @@ export function rememberThroughput(place: DevicePlace, cacheDirectory: string, m
   write(throughputFile(place, cacheDirectory), { on: besideCpu(place), ...measured })
 }
 
-/** Everything that is known of a device; null where it was never checked as it is now. */
+/** Returns everything known of a device; null where it was never checked in its present state. */
 export function readCheck(place: DevicePlace, cacheDirectory: string): DeviceCheck | null {
   const proof = readProof(place, cacheDirectory)
   if (proof === null) return null
@@ -138,7 +138,10 @@ const speedFile = ({ kind, deviceId }: DevicePlace, cacheDirectory: string): str
 const throughputFile = ({ kind, deviceId }: DevicePlace, cacheDirectory: string): string =>
   path.join(cacheDirectory, 'devices', `${kind}-${String(deviceId)}-throughput.json`)
 
-/** What is tested, the runtime, the adapters and the driver, as far as the system tells without asking the device. */
+/**
+ * Digests what is tested: the runtime, the adapters and the driver, as far as the system tells without asking the
+ * device.
+ */
 function identityOf({ kind, deviceId }: DevicePlace): string {
   const parts = [kind, String(deviceId), ...selftestParts, runtimeVersion(), release(), ...linuxGraphics()]
   return `${kind} ${digestOf(parts)}`
@@ -156,7 +159,7 @@ function runtimeVersion(): string {
   return z.object({ version: z.string() }).parse(manifest).version
 }
 
-/** What a person knows of it. */
+/** Describes the same in words for people. */
 function withWords(): string {
   const driver = /(?:Kernel Module|for \S+)\s+([\d.]+)/.exec(contents('/proc/driver/nvidia/version'))?.[1]
   return `ONNX Runtime ${runtimeVersion()}${driver === undefined ? '' : `, NVIDIA driver ${driver}`}`
@@ -202,6 +205,6 @@ export interface SelftestFinding {
   readonly measured: number
   /** The largest value that passes. */
   readonly limit: number
-  /** What was compared, and in words what is wrong if it failed. */
+  /** Names what was compared and, if it failed, what is wrong. */
   readonly sentence: string
 }

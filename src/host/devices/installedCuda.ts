@@ -1,7 +1,7 @@
 /**
- * the CUDA library in the data directory. Reading guide of this folder: `cudaManifest` is the committed list of what makes
- * it; `packageIndex` where that comes from; `installCuda` brings it here; `installedCuda` (here) whether it is here, and
- * how it goes again. No process but workers ever loads it (engine/runtime/onnxRuntime.ts).
+ * Finds and removes the CUDA library in the data directory. Reading guide of this folder: `cudaManifest` is the
+ * committed list of its files; `packageIndex` finds their source; `installCuda` installs it; `installedCuda` (here)
+ * tells if it is installed, and removes it. No process but workers ever loads it (engine/runtime/onnxRuntime.ts).
  */
 import { readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -22,10 +22,10 @@ export const cudaPaths = (dataDirectory: string) => {
     libraries,
     /** Appears when it is whole. */
     folder: inside('cuda'),
-    /** What was fetched of it so far; stays where installing is broken off. */
+    /** Folder of what was fetched so far; stays where installing is interrupted. */
     unfinished: inside('cuda-unfinished'),
     lock: inside('.cuda.lock'),
-    /** Says what the folder holds. */
+    /** File that describes the content of the folder. */
     record: path.join(inside('cuda'), recordName),
   }
 }
@@ -33,13 +33,13 @@ export const cudaPaths = (dataDirectory: string) => {
 export const recordName = 'installed.json'
 
 const record = z.object({
-  /** Of the list it was made from. */
+  /** Id of the list it was made from. */
   id: z.string(),
   files: z.array(z.object({ name: z.string(), sizeBytes: z.number() })),
 })
 export type InstalledRecord = z.output<typeof record>
 
-/** The folder of the library that this version needs, with every file in it; null where there is none. */
+/** Returns the folder of the library that this version needs, with every file in it; null where there is none. */
 export function installedCuda(dataDirectory: string, needed?: CudaManifest): string | null {
   const { folder, record: file } = cudaPaths(dataDirectory)
   const found = readRecord(file)
@@ -62,12 +62,15 @@ function readRecord(file: string): InstalledRecord | null {
 
 const sizeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size
 
-/** For the environment of processes that load ONNX Runtime; empty where there is nothing for them. */
+/** Environment variables for processes that load ONNX Runtime; empty where there is nothing to set. */
 export const cudaEnvironment = (dataDirectory: string): Readonly<Record<string, string>> => ({
   [cudaFolderVariable]: installedCuda(dataDirectory) ?? '',
 })
 
-/** Gives back the disk space, of what was fetched for it too. Errors: AppError 'file/unwritable', 'store/busy'. */
+/**
+ * Removes the library and everything fetched for it; returns the disk space that is freed. Errors: AppError
+ * 'file/unwritable', 'store/busy'.
+ */
 export function removeCuda(dataDirectory: string): { readonly freedBytes: number } {
   const { libraries, folder, unfinished } = cudaPaths(dataDirectory)
   makeFolder(libraries)
@@ -78,7 +81,7 @@ export function removeCuda(dataDirectory: string): { readonly freedBytes: number
   return { freedBytes }
 }
 
-/** At once for whoever looks for it, whatever happens while it goes. */
+/** Removes a folder so that readers see it gone at once, whatever happens during the removal. */
 export function discard(folder: string): void {
   const leaving = path.join(path.dirname(folder), `.${path.basename(folder)}.${process.pid}.removed`)
   try {
@@ -90,7 +93,10 @@ export function discard(folder: string): void {
   }
 }
 
-/** One process at a time installs or removes; void when its process is gone. Errors: AppError 'store/busy', 'file/unwritable'. */
+/**
+ * Locks the library: one process at a time installs or removes it; the lock is void when its process has ended. Errors:
+ * AppError 'store/busy', 'file/unwritable'.
+ */
 export function lockCuda(dataDirectory: string): Disposable {
   const { lock } = cudaPaths(dataDirectory)
   const taken = takeLock(lock)
@@ -105,7 +111,7 @@ const busy = (owner: number | null): AppError =>
     'Wait until it ends. If that process was killed, the same command continues where it stopped.',
   )
 
-/** Where there can be none. */
+/** Error for systems where there can be no CUDA. */
 const noCudaHere = (): AppError =>
   new AppError(
     'device/unavailable',

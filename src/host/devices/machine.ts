@@ -71,7 +71,10 @@ export class LoadMeter {
     }
   }
 
-  /** Of the time since it was last measured; the last one where that is too short to tell. null: not known yet. */
+  /**
+   * Returns the CPU share since the last measurement; the previous value where that is too short to tell. null: not
+   * known yet.
+   */
   #readShare(): number | null {
     const [before, now] = [this.#ticks, this.#now()]
     const elapsed = now.total - before.total
@@ -81,7 +84,7 @@ export class LoadMeter {
     return this.#cpuShare
   }
 
-  /** Every file has to be looked at: not each time. */
+  /** Counts the bytes; not called every time, since every file has to be looked at. */
   #turnwiseBytes(): number {
     const now = Date.now()
     if (this.#measured === null || now - this.#measured.at > measureEveryMs)
@@ -97,7 +100,7 @@ function cpuTicks(): { readonly busy: number; readonly total: number } {
 }
 
 /** null where the system does not tell. */
-/** Nothing where the system does not tell, or the process has just ended. */
+/** Returns the memory of a training process; nothing where the system does not tell, or the process has just ended. */
 function memoryOf(runId: string, pid: number | null): Load['memory']['training'] {
   if (process.platform !== 'linux' || pid === null) return []
   try {
@@ -155,7 +158,7 @@ export function storedFolders({ dataDirectory, store }: DataStorage): StoredFold
   ]
 }
 
-/** Nothing where there is none. */
+/** Lists the unfinished folders; empty where there are none. */
 function unfinished(dataDirectory: string): StoredFolder[] {
   const places = findLeftovers(dataDirectory)
   if (places.length === 0) return []
@@ -184,7 +187,7 @@ export function clearFolder(folder: string): number {
 
 type RunLoad = OutputOf<Api, 'system.load'>['runs'][number]
 
-/** Of a second, in /proc; the same on every Linux that Node runs on. */
+/** Clock ticks per second in /proc; the same on every Linux that Node runs on. */
 const ticksPerSecond = 100
 /** A share is that of at least so long. */
 const leastRunMs = 500
@@ -195,7 +198,7 @@ interface Seen {
   readonly share: number | null
 }
 
-/** One for all who ask: shares are those of the time between. */
+/** Loads of runs, measured once for all callers: shares are those of the time between. */
 class RunLoads {
   readonly #host: Pick<MeteredHost, 'supervisor' | 'store'>
   readonly #cards = new CardMeter()

@@ -5,18 +5,18 @@ import { blockForm, blocksPerRow, linearWeights } from '#engine/models/blocks.ts
 import type { ModelConfig } from '#engine/models/config.ts'
 import { elementCount } from '#host/files/safetensors.ts'
 
-/** What the matrices can be held in, most exact first. */
+/** Precisions that the matrices can be held in, most exact first. */
 export const fittingPrecisions = ['f32', ...blockPrecisions] as const
 export type FittingPrecision = (typeof fittingPrecisions)[number]
 
 export interface MemoryFit {
   /** The most exact form of its matrices that this machine's memory holds for training; null: not even in 4 bits. */
   readonly fits: FittingPrecision | null
-  /** Of training in that form; in 4 bits where none fits. */
+  /** Bytes for training in that form; in 4 bits where none fits. */
   readonly trainingBytes: number
 }
 
-/** Of the weights' size, what the rest of training needs beside them at least. */
+/** Memory that training needs at least, as a multiple of the weights' size. */
 const besideWeights = 1.25
 
 /** Mapped weights that do not stay in memory would be read again with every step. */
@@ -29,7 +29,7 @@ export function memoryFit(config: ModelConfig, parameters: number, memoryBytes =
   return found ?? { fits: null, trainingBytes: needs.at(-1)?.trainingBytes ?? 0 }
 }
 
-/** Of a model whose linears are held so; everything else is in f32. */
+/** Bytes of a model whose linears are held in this precision; everything else is in f32. */
 export function weightBytes(config: ModelConfig, parameters: number, precision: HeldPrecision): number {
   const linears = linearWeights(config)
   const inLinears = linears.reduce((sum, { shape }) => sum + elementCount(shape), 0)

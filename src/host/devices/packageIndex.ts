@@ -6,7 +6,7 @@ import { webAddress } from '#host/outboundRequests.ts'
 import type { Wheel } from './cudaManifest.ts'
 
 export interface IndexAccess {
-  /** Such as https://pypi.org/simple. */
+  /** Address such as https://pypi.org/simple. */
   readonly index: string
   /** Called before a request, with its address. */
   readonly onRequest: (address: string) => void
@@ -39,12 +39,12 @@ const page = z.object({
 
 interface Listed {
   readonly url: string
-  /** null: it is not stated. */
+  /** Digest; null: it is not stated. */
   readonly sha256: string | null
 }
 
 /**
- * Where the index has a wheel. Errors: AppError 'server/unreachable', 'server/failed' where it does not answer,
+ * Finds a wheel in the index. Errors: AppError 'server/unreachable', 'server/failed' where it does not answer,
  * 'server/unsuitable' where it has no such file or another one of that name, 'api/cancelled'.
  */
 export async function findWheel(wheel: Wheel, access: IndexAccess): Promise<string> {

@@ -1,4 +1,4 @@
-/** Whether accelerate can do on this machine what a config file of its own asks for: accelerate itself is asked. */
+/** Checks with accelerate itself if it can do on this machine what a config file of its own asks for. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -18,7 +18,7 @@ import {
 } from './launch.ts'
 import { lastWords } from './trainerProcess.ts'
 
-/** Makes the accelerator that a trainer would make, and writes down what it is. */
+/** Script that makes the accelerator a trainer would make, and writes down what it is. */
 const probe = `
 import json, sys
 from accelerate import Accelerator
@@ -68,7 +68,7 @@ async function run(
   words: Parameters<typeof startProgram>[1],
   folder: string,
 ) {
-  // What it prints is of interest only where it fails, and then in the refusal.
+  // The output is of interest only on failure, and then in the refusal.
   const program = startProgram(interpreter, words, {
     folder,
     environment: pythonEnvironment(null),
@@ -83,7 +83,7 @@ async function run(
   }
 }
 
-/** Where there is no GPU, accelerate makes one plain process of what FSDP was asked for. */
+/** Refuses a config that accelerate would change in silence: without a GPU, it replaces FSDP by one plain process. */
 function requireSame(name: string, asked: AccelerateFile, made: z.output<typeof answer>): void {
   if (!splittingTypes.includes(asked.distributed_type) || made.type === asked.distributed_type) return
   const processes = made.processes === 1 ? 'one process' : `${made.processes} processes`

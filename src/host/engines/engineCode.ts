@@ -1,6 +1,6 @@
 /**
- * The Python of a trainer, which a person allows on this machine as any other: how it is started with the content of what says so, and
- * each of Turnwise's own files that run there.
+ * Collects the Python of a trainer, which a person allows on this machine like any other: how it is started, with the
+ * content of the settings behind that, and each of Turnwise's own files that run there.
  */
 import { z } from 'zod'
 import { readSmallFile } from '#host/files/strictJson.ts'
@@ -32,7 +32,7 @@ type Start = z.output<typeof startSchema>
 
 interface EngineSource extends PythonSource {
   readonly parts: Readonly<Record<string, string>>
-  /** Content of the file of settings that the trainer is started with; null: there is none. */
+  /** Content of the file of settings that the trainer is started with; null: there is no such file. */
   readonly settings: string | null
 }
 
@@ -65,7 +65,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The names of the parts are those of no files: nothing that is allowed here is allowed as code of the person's own. */
+/**
+ * Builds the source to allow. Its parts have names that no file has, so that nothing allowed here is allowed as code of
+ * the person's own.
+ */
 function sourceOf(kind: OtherEngine, start: Start | null): EngineSource {
   const { code, rayCode } = engines[kind]
   const names = start !== null && 'address' in start ? [...code, ...rayCode] : code
@@ -84,7 +87,7 @@ function settingsOf(start: Start): string | null {
   return file === undefined ? null : Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8')
 }
 
-/** Empty where Turnwise trains. Errors: those of `reviewPython`. */
+/** Lists the code of the trainer; empty where Turnwise trains. Errors: those of `reviewPython`. */
 export function reviewEngine(config: EnginedConfig, dataDirectory: string): PythonReview[] {
   const source = engineSource(config.engine)
   return source === null ? [] : [reviewPython(source, engineInterpreter(config), consentsFile(dataDirectory))]
@@ -95,11 +98,14 @@ export interface AllowedEngine {
   readonly interpreter: AllowedInterpreter
   /** Texts of Turnwise's own files by their names in a project. */
   readonly code: Readonly<Record<string, string>>
-  /** Content of the file of settings that the trainer is started with; null: there is none. */
+  /** Content of the file of settings that the trainer is started with; null: there is no such file. */
   readonly settings: string | null
 }
 
-/** null where Turnwise trains. Errors: AppError 'python/not-allowed' and those of `engineSource` and `reviewPython`. */
+/**
+ * Returns the allowed code; null where Turnwise trains. Errors: AppError 'python/not-allowed' and those of
+ * `engineSource` and `reviewPython`.
+ */
 export function requireAllowedEngine(config: EnginedConfig, consents: string | null): AllowedEngine | null {
   const source = engineSource(config.engine)
   if (source === null) return null

@@ -1,4 +1,4 @@
-/** Whether an interpreter has what a trainer needs. */
+/** Checks if an interpreter has what a trainer needs. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -22,7 +22,7 @@ import {
 
 export interface EnginePackage {
   readonly name: string
-  /** null: not installed. */
+  /** Installed version; null: not installed. */
   readonly version: string | null
   /** The version that was tried; null: any. */
   readonly tried: string | null
@@ -33,16 +33,16 @@ export interface EngineEnvironment {
   readonly interpreter: string
   /** The cluster that `python`, `packages` and `gpus` are of; null: this machine. */
   readonly cluster: string | null
-  /** Such as 3.12.4. */
+  /** Version such as 3.12.4. */
   readonly python: string
   readonly packages: readonly EnginePackage[]
-  /** That torch sees, or the cluster has; 0: CPUs alone, and where torch is missing. */
+  /** Number of GPUs that torch sees, or that the cluster has; 0: CPUs alone, or torch is missing. */
   readonly gpus: number
-  /** What installs the missing ones; null where there are all. */
+  /** Command that installs the missing packages; null where none is missing. */
   readonly install: string | null
 }
 
-/** One that may be started. */
+/** Environment that may be started. */
 export interface AllowedEnvironment extends EngineEnvironment {
   readonly interpreter: AllowedInterpreter
 }
@@ -75,15 +75,18 @@ elif versions.get("torch"):
 print(json.dumps({"python": platform.python_version(), "versions": versions, "gpus": gpus}))
 `
 
-/** Where packages are looked up. */
+/** Place where packages are looked up. */
 interface Looked {
   readonly packages: readonly string[]
   readonly cluster: string | null
-  /** What runs the question there. */
+  /** Runs the question there. */
   readonly ask: (code: string) => Promise<string>
 }
 
-/** Errors: AppError 'sandbox/failed' for an interpreter that does not run; those of `askCluster`. */
+/**
+ * Asks the interpreter for its environment. Errors: AppError 'sandbox/failed' for an interpreter that does not run;
+ * those of `askCluster`.
+ */
 async function readEnvironment(
   { kind, ...engine }: EngineConfig & { readonly kind: OtherEngine },
   { interpreter, settings }: AllowedEngine,
@@ -101,7 +104,7 @@ async function readEnvironment(
   })
 }
 
-/** Gives what needs a path a file with this content for as long. */
+/** Runs a function that needs a path with a temporary file of this content. */
 async function withCopy<Answer>(
   text: string | null,
   use: (copy: string | null) => Promise<Answer>,
@@ -158,7 +161,10 @@ const triedRay = '2.60.0'
 const installWord = (name: string, tried: string | null): string =>
   name === 'ray' ? `"ray[default]==${tried}"` : tried === null ? name : `${name}==${tried}`
 
-/** That of a config whose code was allowed; null where Turnwise trains. Errors: as `requireAllowedEngine`, and 'sandbox/failed'. */
+/**
+ * Returns the environment of a config whose code was allowed; null where Turnwise trains. Errors: as
+ * `requireAllowedEngine`, and 'sandbox/failed'.
+ */
 export async function allowedEnvironment(
   config: EnginedConfig,
   consents: string | null,
@@ -170,7 +176,10 @@ export async function allowedEnvironment(
   return { ...(await readEnvironment({ ...engine, kind }, allowed)), interpreter: allowed.interpreter }
 }
 
-/** The same, with all that the trainer needs. Errors: AppError 'engine/unsuitable' naming what is missing; those of `requireAccelerate`. */
+/**
+ * Returns the environment after checking that it has everything the trainer needs. Errors: AppError 'engine/unsuitable'
+ * naming what is missing; those of `requireAccelerate`.
+ */
 export async function readyEnvironment(
   config: EnginedConfig,
   consents: string | null,
@@ -193,7 +202,7 @@ function requireWhole({ kind, interpreter, cluster, packages, install }: EngineE
   )
 }
 
-/** What may differ with these versions; null where they are those the project was written for. */
+/** Notice of what may differ with these versions; null where they are those the project was written for. */
 export function versionNotice({ kind, packages }: EngineEnvironment): string | null {
   const { tool } = engines[kind]
   const own = packages.find(({ name }) => name === tool)

@@ -1,4 +1,4 @@
-/** Whether another trainer can train a run. */
+/** Checks if another trainer can train a run. */
 import path from 'node:path'
 import { launcherKinds } from '#shared/config/engine.ts'
 import { blaming, conflict, refuse } from '#shared/config/problems.ts'
@@ -36,7 +36,7 @@ export function requireFittingEngine(config: RunConfig): void {
   ])
 }
 
-/** What of a config of accelerate a trainer would pass over in silence. */
+/** Lists settings of an accelerate config that a trainer would ignore in silence. */
 function splittingConflicts(
   { launcher, accelerateConfig }: EngineConfig,
   { usesAccelerate, tool }: Engine,
@@ -62,7 +62,7 @@ const sharingConflicts = (
       ]
     : []
 
-/** Its loop for given answers cannot be watched, and what it has for them is the export. */
+/** Refuses training on given answers in a trainer whose loop for them cannot be watched; an export exists for that. */
 const answerConflicts = ({ algorithm: { id } }: RunConfig, kind: OtherEngine): Problem[] =>
   engines[kind].learnsAnswers || algorithmById(id).experience === 'rollout'
     ? []

@@ -22,7 +22,7 @@ import { parseYaml, YamlFault } from '#host/files/yaml.ts'
 import { importsNothingHere } from '#host/python/program.ts'
 
 export type EngineConfig = RunConfig['engine']
-/** What of a config says which trainer, and which interpreter. */
+/** The part of a config that selects the trainer and the interpreter. */
 export interface EnginedConfig {
   readonly engine: EngineConfig
   readonly python: Pick<RunConfig['python'], 'interpreter'>
@@ -31,38 +31,38 @@ export interface EnginedConfig {
 export type OtherEngine = Exclude<EngineKind, 'local'>
 
 export interface Engine {
-  /** Whose project is written, into the folder of that name. */
+  /** Project to write, into the folder of that name. */
   readonly tool: ProjectTool
   readonly script: string
-  /** Words for the script. */
+  /** Arguments of the script. */
   readonly words: (run: TrainerRun) => readonly string[]
-  /** Where in a checkpoint of its own the adapter is; empty: at the top. */
+  /** Folder of the adapter in one of its own checkpoints; empty: at the top. */
   readonly adapter: string
   /** Files of resources/projects that run as Python. */
   readonly code: readonly string[]
   /** The same, where the launcher is ray. */
   readonly rayCode: readonly string[]
-  /** Why it cannot be started that way. */
+  /** Reasons why it cannot be started by a launcher. */
   readonly refused: Readonly<Partial<Record<LauncherKind, string>>>
-  /** Whether it learns from given answers, as it does from completions. */
+  /** True if it learns from given answers as well as from completions. */
   readonly learnsAnswers: boolean
-  /** Whether the processes share the prompts of a step, so that their number must divide it. */
+  /** True if the processes share the prompts of a step, so that their number must divide it. */
   readonly sharesPrompts: boolean
-  /** Whether it does what a config of accelerate asks for, and not only starts as many processes. */
+  /** True if it does what a config of accelerate asks for, beyond starting that number of processes. */
   readonly usesAccelerate: boolean
   /** Distributions that must be installed; requirements.txt of the project has the versions that were tried. */
   readonly packages: readonly string[]
 }
 
-/** What the command line of a trainer's script depends on. */
+/** Facts that the command line of a trainer's script depends on. */
 interface TrainerRun {
   readonly isRollout: boolean
   readonly isOnCpu: boolean
-  /** null: that of the config. */
+  /** Model; null: that of the config. */
   readonly model: string | null
 }
 
-/** What says to Turnwise what a trainer does, and the bridge to the rewards. */
+/** Code that reports to Turnwise what a trainer does, and the bridge to the rewards. */
 const sharedCode = ['watching/listed.py', 'watching/recording.py', 'watching/watch.py', 'rewards/bridge.py']
 
 export const engines: Readonly<Record<OtherEngine, Engine>> = {
@@ -70,7 +70,7 @@ export const engines: Readonly<Record<OtherEngine, Engine>> = {
     tool: 'trl',
     script: 'train.py',
     words: ({ isRollout, isOnCpu, model }) => [
-      // When to save is decided by callback.py, and what may be removed by Turnwise.
+      // The time to save is decided by callback.py, and what may be removed by Turnwise.
       ...['--save_strategy', 'no', '--save_total_limit', '1000000', '--eval_strategy', 'no'],
       ...['--logging_strategy', 'steps', '--logging_steps', '1', '--report_to', 'none'],
       ...['--disable_tqdm', 'true'],
@@ -109,18 +109,21 @@ export const engines: Readonly<Record<OtherEngine, Engine>> = {
   },
 }
 
-/** What is started: the interpreter with arguments, or a line for the shell. */
+/** Command to start: the interpreter with arguments, or a line for the shell. */
 export type LaunchWords =
   { readonly args: readonly string[] } | { readonly shell: (interpreter: string) => string }
 
 interface Start {
   readonly script: string
   readonly engine: EngineConfig
-  /** Copy of `engine.accelerateConfig` or `engine.runtimeEnv`, whose content was allowed; null: there is none. */
+  /**
+   * Copy of `engine.accelerateConfig` or `engine.runtimeEnv`, whose content was allowed; null: there is no such
+   * setting.
+   */
   readonly settings: string | null
 }
 
-/** Words that run a module as -m does, which would import from the working folder before anything else. */
+/** Arguments that run a module as -m does, which would import from the working folder before anything else. */
 const asModule = (name: string): readonly string[] => [
   '-c',
   `${importsNothingHere}; import runpy; runpy.run_module("${name}", run_name="__main__", alter_sys=True)`,
@@ -162,28 +165,28 @@ export const launchers: Readonly<Record<LauncherKind, (start: Start) => LaunchWo
   }),
 }
 
-/** Where the dashboard of Ray is, unless the config says otherwise. */
+/** Address of Ray's dashboard, unless the config says otherwise. */
 const usualRayAddress = 'http://127.0.0.1:8265'
 export const rayAddress = ({ address }: EngineConfig): string => address ?? usualRayAddress
 
-/** Words for ray_submit.py that say which cluster; `settings`: a copy of `engine.runtimeEnv`. */
+/** Arguments of ray_submit.py that select the cluster; `settings`: a copy of `engine.runtimeEnv`. */
 export const rayWords = (engine: EngineConfig, settings: string | null): readonly string[] => [
   ...['--address', rayAddress(engine), '--patience', `${engine.patienceSeconds}`],
   ...(settings === null ? [] : ['--runtime-env', settings]),
 ]
 
-/** How what the trainer says comes back. */
+/** Returns the way in which the trainer's messages come back. */
 export const resultsOf = ({ results, launcher }: EngineConfig): ResultWay =>
   results ?? (launcher === 'ray' ? 'output' : 'folder')
 
 const shellWord = (word: string): string =>
   process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`
 
-/** Which interpreter; null: the usual one. */
+/** Returns the interpreter of the trainer; null: the usual one. */
 export const engineInterpreter = ({ engine, python }: EnginedConfig): string | null =>
   engine.python ?? python.interpreter
 
-/** How many processes are asked for; null: a command knows. Errors: as `processesOfFile`. */
+/** Returns the number of processes asked for; null: only the command knows. Errors: as `processesOfFile`. */
 export function askedProcesses({ launcher, processes, accelerateConfig }: EngineConfig): number | null {
   if (launcher === 'command') return processes
   if (launcher !== 'accelerate' || accelerateConfig === null) return processes ?? 1
@@ -202,11 +205,11 @@ export type AccelerateFile = z.output<typeof accelerateFile>
 /** Types of training that split a model among processes. */
 export const splittingTypes: readonly string[] = ['DEEPSPEED', 'FSDP', 'MEGATRON_LM']
 
-/** null for a file that is no config of accelerate. Errors: AppError 'file/unreadable'. */
+/** Reads a config of accelerate; null for any other file. Errors: AppError 'file/unreadable'. */
 export const readAccelerateFile = (file: string): AccelerateFile | null =>
   accelerateFileOf(Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8'))
 
-/** The same of its text. */
+/** Parses the text of such a file; null where it is not one. */
 export function accelerateFileOf(text: string): AccelerateFile | null {
   try {
     return accelerateFile.safeParse(parseYaml(text, { maxAliasCount: 100 })).data ?? null
@@ -216,7 +219,10 @@ export function accelerateFileOf(text: string): AccelerateFile | null {
   }
 }
 
-/** Errors: AppError 'file/unreadable'; ConfigError for a file that is none of accelerate's, or that starts fewer than it says. */
+/**
+ * Reads the number of processes from a file of accelerate. Errors: AppError 'file/unreadable'; ConfigError for a file
+ * that is not one of accelerate's, or that starts fewer than it says.
+ */
 function processesOfFile(file: string, processes: number | null): number {
   const refused = (problem: string, hint: string) =>
     new ConfigError([conflict('engine.accelerateConfig', `${path.basename(file)} ${problem}`)], hint)

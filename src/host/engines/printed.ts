@@ -1,6 +1,6 @@
 /**
- * What a trainer says that does not see the run's folder: events in numbered pieces among all else that it prints, as watch.py
- * writes them, and the files of its checkpoints with them.
+ * Reads the output of a trainer that does not see the run's folder: events in numbered pieces among all else that it
+ * prints, as watch.py writes them, and the files of its checkpoints with them.
  */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import path from 'node:path'
@@ -37,7 +37,7 @@ class Printed implements PrintedEvents {
   readonly #folder: string
   /** A line that has not ended yet. */
   #rest = ''
-  /** Of the event that is put together. */
+  /** Pieces of the event being put together. */
   #parts: string[] = []
   #number = 0
   #ready: LoggedEvent[] = []
@@ -100,7 +100,7 @@ class Printed implements PrintedEvents {
   }
 }
 
-/** null for a line that is none: what several processes print may run together. */
+/** Reads a warning from a line; null for any other line: what several processes print may run together. */
 function warningIn(line: string): string | null {
   try {
     return String(JSON.parse(warning.exec(line)?.groups?.['message'] ?? ''))
@@ -109,7 +109,7 @@ function warningIn(line: string): string | null {
   }
 }
 
-/** What went wrong; null: nothing. */
+/** Writes a piece of a file; returns the error, or null if there is none. */
 function writePart(place: string, { offset, data }: z.output<typeof file>): AppError | null {
   const bytes = Buffer.from(data, 'base64')
   try {

@@ -1,4 +1,4 @@
-/** The processes of a trainer: what they find in their environment, and why they ended. */
+/** Describes the processes of a trainer: their environment, and the reasons why they ended. */
 import { tf32Override } from '#shared/runtimeEnvironment.ts'
 import { pythonEnvironment } from '#host/python/pythonEnvironment.ts'
 import type { EngineConfig } from './launch.ts'
@@ -8,7 +8,7 @@ export const trainerEnvironment = (threads: number | null, { model }: EngineConf
   ...(model === null ? { HF_HUB_OFFLINE: '1' } : {}),
   HF_HUB_DISABLE_TELEMETRY: '1',
   ...pythonEnvironment(null),
-  // Whether PyTorch uses TF32 is the trainer's business.
+  // PyTorch's use of TF32 is the trainer's business.
   [tf32Override]: undefined,
   // The folder of a script is no place to import from.
   PYTHONSAFEPATH: '1',
@@ -18,7 +18,7 @@ export const trainerEnvironment = (threads: number | null, { model }: EngineConf
   ...(threads === null ? {} : { OMP_NUM_THREADS: `${threads}` }),
 })
 
-/** What went wrong, of what was written last: a launcher adds lines of its own around it. */
+/** Finds the error in the last output: a launcher adds lines of its own around it. */
 export function lastWords(tail: string): string | null {
   const sentence = /^turnwise: (.+)$/m.exec(tail)?.[1]
   if (sentence !== undefined) return sentence

@@ -26,19 +26,19 @@ export interface WatchedProject {
   readonly hear: (text: string) => string
   /** Asks the trainer to stop after its current step, with a checkpoint. */
   askToStop(): void
-  /** What it said since the last call. Lines that are not as they should be are left out. Errors: those of `readPrinted`. */
+  /** Returns the news since the last call. Malformed lines are left out. Errors: those of `readPrinted`. */
   read(): TrainerNews[]
 }
 
-/** What a trainer is told; recording.py reads it. */
+/** Options handed to a trainer; recording.py reads them. */
 export interface WatchOptions {
-  /** Words behind those of the project's settings. */
+  /** Arguments after those of the project's settings. */
   readonly arguments: readonly string[]
   /** The trainer's checkpoint to go on from; null: the beginning. */
   readonly resumeFrom: string | null
   readonly steps: number
   readonly updatesPerStep: number
-  /** An adapter is wanted after every so many steps; 0: none by that. */
+  /** Intervals, in steps, at which an adapter is saved; 0: none by that. */
   readonly saveEvery: readonly number[]
   readonly until?: number | undefined
   readonly shown: number
@@ -47,7 +47,7 @@ export interface WatchOptions {
 /** Log-probabilities of completions under the adapter that was saved. */
 interface Probe {
   readonly sequence: TokenSequence
-  /** Of the completion's tokens. */
+  /** Log-probabilities of the completion's tokens. */
   readonly logprobs: Float32Array
 }
 
@@ -63,7 +63,7 @@ export interface SavedNews {
   readonly probes: readonly Probe[]
 }
 
-/** Of what ties us to the trainer. */
+/** Warning about the connection to the trainer. */
 export interface WarningNews {
   readonly type: 'warning'
   readonly message: string
@@ -73,8 +73,8 @@ export type TrainerNews =
   SavedNews | WarningNews | Extract<RunEvent, { readonly type: 'step' | 'samples' }> | EngineEvent
 
 /**
- * The project of a run, written from scratch for one start: nothing that was put into its folder, or changed there, is left. Its
- * Python comes last, by `writeCode`. Errors: those of `writeProject`.
+ * Writes the project of a run from scratch for one start: nothing that was put into its folder, or changed there, is
+ * left. Its Python comes last, by `writeCode`. Errors: those of `writeProject`.
  */
 export async function prepareProject(
   config: RunConfig,
@@ -112,7 +112,7 @@ export async function prepareProject(
 /** Names a job of a Ray cluster that may still run after this machine lost its power; ray_submit.py ends it. */
 const jobFile = 'ray_job'
 
-/** null where there is none. */
+/** Reads the job of a folder; null where there is none. */
 function jobOf(folder: string): string | null {
   const file = path.join(folder, jobFile)
   if (!existsSync(file)) return null
@@ -120,9 +120,9 @@ function jobOf(folder: string): string | null {
 }
 
 /**
- * Writes what of the project runs as Python, as it was allowed, and the file of settings; where the latter lies, null: there is none.
- * A script that Python starts with has the texts of the others in it, and imports those alone from the project. Errors: AppError
- * 'file/unwritable'.
+ * Writes the Python of the project, as it was allowed, and the file of settings; returns the path of the latter, null
+ * if there is none. The script that Python starts with contains the texts of the others, and imports those alone from
+ * the project. Errors: AppError 'file/unwritable'.
  */
 export function writeCode({ folder }: WatchedProject, { code, settings }: AllowedEngine): string | null {
   const { [listed]: opening = '', ...files } = code
@@ -203,7 +203,7 @@ const said = z.discriminatedUnion('type', [
     tokens: count,
     folder: z.string().regex(/^[\w-]+\/checkpoint-\d+$/),
     probe: z.array(probe),
-    /** Of those that were printed, sizes by name. */
+    /** Files that were printed, sizes by name. */
     files: z.record(z.string(), count).nullish(),
   }),
   z.object({ type: z.literal('warning'), message: z.string() }),
@@ -214,7 +214,7 @@ function understand(line: LoggedEvent, folder: string, kind: OtherEngine): Train
   if (data === undefined) return []
   if (data.type === 'engine') return [{ ...data, notes: [] }]
   if (data.type === 'step') return [{ ...data, metrics: known(data.metrics) }]
-  // Whoever reads samples checks them, as those of any log.
+  // Readers of samples check them, as those of any log.
   if (data.type === 'samples') return [data as unknown as Extract<RunEvent, { readonly type: 'samples' }>]
   if (data.type === 'warning') return [data]
   const { folder: own, probe: probes, files, ...saved } = data

@@ -1,4 +1,7 @@
-/** What was answered and earned, a row a line in the order in which they were done: `answers.jsonl` of an evaluation. */
+/**
+ * Reads and writes `answers.jsonl` of an evaluation: answers and rewards, one row a line in the order in which they
+ * were done.
+ */
 import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs'
 import path from 'node:path'
 import type { z } from 'zod'
@@ -9,7 +12,7 @@ import { readError, writeError } from '#host/files/fileErrors.ts'
 export type RowProblem = z.output<typeof rowProblem>
 
 export interface Answers {
-  /** In the order of the rows. */
+  /** Prompts in the order of the rows. */
   readonly prompts: readonly EvaluatedPrompt[]
   readonly problems: readonly RowProblem[]
 }
@@ -37,7 +40,10 @@ export function dropTornLine(directory: string): void {
   }
 }
 
-/** Each row once. Errors: AppError 'file/unreadable', 'data/invalid' for a line that is not one of ours. */
+/**
+ * Reads the answers, each row once. Errors: AppError 'file/unreadable', 'data/invalid' for a line that is not one of
+ * ours.
+ */
 export function readAnswers(directory: string): Answers {
   const file = answersFile(directory)
   const prompts = new Map<number, EvaluatedPrompt>()
@@ -52,7 +58,7 @@ export function readAnswers(directory: string): Answers {
   return { prompts: inOrder(prompts), problems: inOrder(problems) }
 }
 
-/** Whole ones. */
+/** Reads the complete lines. */
 function linesOf(file: string): string[] {
   if (!existsSync(file)) return []
   try {

@@ -1,4 +1,4 @@
-/** Two evaluations beside each other: whether B is better than A, or what keeps that from being told. */
+/** Compares two evaluations: says if B is better than A, or what keeps that from being told. */
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Comparison, EvaluatedPrompt, EvaluationEntry } from '#shared/api/evaluations.ts'
@@ -13,7 +13,9 @@ export interface Compared {
   readonly prompts: readonly EvaluatedPrompt[]
 }
 
-/** Of mean rewards, B − A: paired over the prompts of both where there are such, else by two independent means. */
+/**
+ * Compares mean rewards, B − A: paired over the prompts of both where there are such, else by two independent means.
+ */
 export function compareEvaluations(a: Compared, b: Compared): Comparison {
   if (a.entry.judge !== b.entry.judge) {
     return refused(
@@ -92,7 +94,7 @@ const refused = (sentence: string): Comparison => ({
   ...{ difference: null, interval: null, pValue: null, prompts: 0 },
 })
 
-/** Mean reward of each prompt, by what makes it the same prompt in another evaluation. */
+/** Mean reward of each prompt, by a key that identifies the same prompt in another evaluation. */
 function rewardsByKey({ entry, prompts }: Compared): ReadonlyMap<string, number> {
   const seen = new Map<string, number>()
   const rewards = new Map<string, number>()
@@ -107,7 +109,10 @@ function rewardsByKey({ entry, prompts }: Compared): ReadonlyMap<string, number>
   return rewards
 }
 
-/** Its columns and how they become a prompt; models of other families mark it up otherwise. An episode also has its chance. */
+/**
+ * Identifies a prompt by its columns and the way they become a prompt, since models of other families mark it up
+ * otherwise. An episode also counts its chance.
+ */
 function contentKey({ columns, row }: EvaluatedPrompt, { config }: Facts): string {
   const sorted = Object.entries(columns).sort(([a], [b]) => (a < b ? -1 : 1))
   const asked = config.environment === null ? config.data.prompt : [config.seed, row]

@@ -60,7 +60,7 @@ export class Evaluations implements AsyncDisposable {
     return this.get(made.id)
   }
 
-  /** Goes on with what is not done. Errors: AppError 'run/not-found', 'run/busy' where it goes on already. */
+  /** Continues with the remaining prompts. Errors: AppError 'run/not-found', 'run/busy' where it is running already. */
   resume(id: string): void {
     const record = this.#record(id)
     if (this.#isAtWork(record)) throw new AppError('run/busy', 'This evaluation is already running.')
@@ -69,7 +69,10 @@ export class Evaluations implements AsyncDisposable {
     this.#enqueue(id)
   }
 
-  /** Keeps what is done. Errors: AppError 'run/not-found', 'run/busy' where another process computes it. */
+  /**
+   * Stops it; finished prompts are kept. Errors: AppError 'run/not-found', 'run/busy' where another process computes
+   * it.
+   */
   stop(id: string): void {
     const job = this.#jobs.find((each) => each.id === id)
     if (job !== undefined) {
@@ -83,7 +86,7 @@ export class Evaluations implements AsyncDisposable {
     if (record.status === 'waiting') this.#end(id, 'stopped')
   }
 
-  /** With its samples. Errors: AppError 'run/not-found', 'run/busy', 'file/unwritable'. */
+  /** Deletes an evaluation with its samples. Errors: AppError 'run/not-found', 'run/busy', 'file/unwritable'. */
   remove(id: string): void {
     if (this.#isAtWork(this.#record(id))) {
       throw new AppError(
@@ -112,12 +115,15 @@ export class Evaluations implements AsyncDisposable {
     return entryOf(this.#record(id))
   }
 
-  /** What the evaluations of a run's checkpoints begin with. Errors: AppError 'run/not-found', 'file/unreadable'. */
+  /**
+   * Returns the config that the evaluations of a run's checkpoints begin with. Errors: AppError 'run/not-found',
+   * 'file/unreadable'.
+   */
   sectionsOf(runId: string): EvaluationConfig {
     return runSections(this.#options.store.runs.get(runId), null)
   }
 
-  /** As far as they are there. Errors: AppError 'run/not-found', 'file/unreadable', 'data/invalid'. */
+  /** Returns the answers so far. Errors: AppError 'run/not-found', 'file/unreadable', 'data/invalid'. */
   answers(id: string): Answers {
     return readAnswers(this.folder(this.#record(id).id))
   }
@@ -126,7 +132,7 @@ export class Evaluations implements AsyncDisposable {
     return evaluationFolder(this.#options.dataDirectory, id)
   }
 
-  /** Whether this host computes it, or will. */
+  /** Returns true if this host computes the evaluation, or will. */
   isHere(id: string): boolean {
     return this.#jobs.some((job) => job.id === id)
   }
@@ -141,7 +147,7 @@ export class Evaluations implements AsyncDisposable {
     }
   }
 
-  /** What goes on waits for the next host; what is done is kept. */
+  /** Stops; unfinished evaluations wait for the next host, and what is done is kept. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true
     for (const { id, stopping } of this.#jobs) {
@@ -206,7 +212,7 @@ export class Evaluations implements AsyncDisposable {
     for await (const news of ask(evaluationJob, input, signal)) keeper.take(news)
   }
 
-  /** Some process computes it, or will: one that waits for a host to come does not. */
+  /** Returns true if some process computes it, or will; one that waits for the next host does not count. */
   #isAtWork({ id, status, owner }: EvaluationRecord): boolean {
     if (status !== 'waiting' && status !== 'running') return false
     return this.isHere(id) || (owner !== null && livingProcess(owner) !== null)
@@ -250,7 +256,7 @@ export class Evaluations implements AsyncDisposable {
   }
 }
 
-/** What goes on must go on with the rows it began with. Errors: AppError 'data/invalid'. */
+/** Refuses to continue with other rows than the evaluation began with. Errors: AppError 'data/invalid'. */
 function requireSameRows({ rows, places }: EvaluatedRows, { prompts }: Answers): void {
   const now = new Map(rows.map(({ row, columns }) => [places[row] ?? row, JSON.stringify(columns)]))
   if (prompts.every(({ row, columns }) => now.get(row) === JSON.stringify(columns))) return
@@ -264,7 +270,7 @@ function requireSameRows({ rows, places }: EvaluatedRows, { prompts }: Answers):
 const elsewhere = (): AppError =>
   new AppError('run/busy', 'Another process is running this evaluation.', 'Stop it there.')
 
-/** So often at most the history is told how many are done. */
+/** Shortest interval between updates of the number done in the history. */
 const tellEveryMs = 500
 
 /** Writes down what comes, each with the columns of its row. */

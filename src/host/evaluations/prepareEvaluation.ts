@@ -1,5 +1,5 @@
 /**
- * What is to be evaluated, from a request: checked before anything is computed. Reading guide of this folder:
+ * Prepares an evaluation from a request; everything is checked before anything is computed. Reading guide of this folder:
  *
  *   prepareEvaluation.ts  (here) model, adapter, rows, rewards and workflow of a request
  *   evaluations.ts        one after the other is computed, in a process of its own; what is done is kept
@@ -44,9 +44,9 @@ import { requireGroups } from './summary.ts'
 
 export type EvaluationConfig = EvaluationRecord['config']
 
-/** What a process must know besides the record. */
+/** Rows and facts that a process needs beside the record. */
 export interface EvaluatedRows {
-  /** Their number among all that may be evaluated, which random numbers depend on, and the columns. */
+  /** Rows with their columns and their number among all that may be evaluated, which random numbers depend on. */
   readonly rows: readonly { readonly row: number; readonly columns: Readonly<Record<string, unknown>> }[]
   /** Number of each of all those rows in the data set. */
   readonly places: readonly number[]
@@ -65,7 +65,7 @@ export const evaluationFolder = (dataDirectory: string, id: string): string =>
   path.join(dataFolders(dataDirectory).evaluations, id)
 
 export interface EvaluationPlace {
-  /** What relative paths are meant from. */
+  /** Folder that relative paths start from. */
   readonly base: string
   /** A column that the rows must have; null: none. */
   readonly by: string | null
@@ -115,7 +115,7 @@ export async function prepareEvaluation(
   }
 }
 
-/** Where nobody said how long completions may be, half of a short context is left to the prompts. */
+/** Leaves half of a short context to the prompts, where nobody set a length for completions. */
 function withRoom(
   config: RunConfig,
   { subject, config: given }: EvaluationRequest,
@@ -131,7 +131,7 @@ function withRoom(
 interface Subject {
   readonly subject: Identified
   readonly config: RunConfig
-  /** Whose settings it begins with. */
+  /** Run whose settings it begins with. */
   readonly run: RunEntry | null
 }
 
@@ -155,13 +155,16 @@ function subjectOf({ store, dataDirectory }: Parts, request: EvaluationRequest, 
   return { subject: { title, model, adapter, runId, step }, config: parsed(model, sections), run }
 }
 
-/** Those of the stage that a checkpoint is of; null: of the last one. Errors: AppError 'file/unreadable', 'config/invalid'. */
+/**
+ * Returns the sections of the stage that a checkpoint is of; null: of the last one. Errors: AppError 'file/unreadable',
+ * 'config/invalid'.
+ */
 export function runSections(
   { directory }: Pick<RunEntry, 'directory'>,
   checkpoint: string | null,
 ): EvaluationConfig {
   const trainer = checkpoint === null ? null : readState(checkpoint).trainer
-  // As the run evaluated it: what was changed at that step came after.
+  // The settings are those with which the run evaluated it: changes at that step came after.
   const stages = stagesOf(configOfRun(directory, trainer === null ? Infinity : trainer.step - 1))
   const stage = trainer === null ? undefined : stages[trainer.stage]
   return sectionsOf(stage ?? stages.at(-1) ?? stages[0])
@@ -242,7 +245,7 @@ async function judgeOf(config: RunConfig, directory: string, dataDirectory: stri
   await using _world = await resolveEnvironment(config, directory, place)
   await using _workflows = await resolveWorkflows(config, directory)
   const { function: _, ...play } = config.environment ?? { function: null }
-  // What rewards are called changes nothing.
+  // Names of rewards change nothing.
   const digests = judgeDigests(config, directory)
   const weighted = config.rewards.map((entry) => [digests[rewardName(entry)], entry.weight])
   const world = config.environment === null ? null : [digests['environment'], play]

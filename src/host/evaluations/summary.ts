@@ -1,4 +1,4 @@
-/** What the answers of an evaluation come to. Prompts are the unit: samples of one prompt are not independent. */
+/** Summarizes the answers of an evaluation. Prompts are the unit: samples of one prompt are not independent. */
 import type { EvaluatedPrompt, EvaluationGroup, EvaluationSummary } from '#shared/api/evaluations.ts'
 import { AppError } from '#shared/errors.ts'
 import { meanOf } from '#shared/mean.ts'
@@ -9,7 +9,9 @@ type Sample = EvaluatedPrompt['samples'][number]
 type PassRule = EvaluationSummary['passRule']
 
 interface Asked {
-  /** Of each prompt. A workflow may return several trajectories for one, each of which is a sample of its own. */
+  /**
+   * Samples of each prompt. A workflow may return several trajectories for one, each of which is a sample of its own.
+   */
   readonly samples: number
   /** The least reward that passes; null: as the metric `correct` says where every sample has it, else 1. */
   readonly passAt: number | null
@@ -51,7 +53,7 @@ const promptRewards = (prompts: readonly EvaluatedPrompt[]): number[] =>
 const rewardsOf = (prompts: readonly EvaluatedPrompt[]): number[] =>
   prompts.flatMap(({ samples }) => samples.flatMap(({ reward }) => reward ?? []))
 
-/** Every reward is 0 or 1, so that means are shares. */
+/** Returns true if every reward is 0 or 1, so that means are shares. */
 export const areShares = (prompts: readonly EvaluatedPrompt[]): boolean =>
   rewardsOf(prompts).every((reward) => reward === 0 || reward === 1)
 
@@ -84,7 +86,7 @@ function passesOf(
   const powers = Array.from({ length: 10 }, (_, i) => 2 ** i).filter((k) => k < most)
   return [...powers, ...(most === 0 ? [] : [most])].flatMap((k) => {
     const chances = prompts.flatMap((prompt) => passOf(prompt, rule, k))
-    // As many times as k of the samples can be drawn without drawing one twice.
+    // Number of times that k of the samples can be drawn without drawing one twice.
     const estimate = shareEstimate(chances, (chances.length * asked) / k)
     return estimate === null ? [] : [{ k, ...estimate }]
   })
@@ -96,7 +98,7 @@ function passOf({ samples }: EvaluatedPrompt, rule: PassRule, k: number): number
   return scored.length < k ? [] : [passAtK(scored.length, passes, k)]
 }
 
-/** By name, over the samples that have it. */
+/** Means by name, over the samples that have the name. */
 function meansOf(
   samples: readonly Readonly<Record<string, number | null>>[],
 ): Readonly<Record<string, number | null>> {
@@ -113,12 +115,15 @@ interface WithColumns {
   readonly columns: Readonly<Record<string, unknown>>
 }
 
-/** Columns that the rows have, in their order. */
+/** Columns that occur in the rows, in their order. */
 export const columnsOf = (rows: readonly WithColumns[]): string[] => [
   ...new Set(rows.flatMap(({ columns }) => Object.keys(columns))),
 ]
 
-/** By the values of a column, the largest first. Errors: AppError 'data/invalid' for a column that tells no groups. */
+/**
+ * Groups by the values of a column, the largest first. Errors: AppError 'data/invalid' for a column that tells no
+ * groups.
+ */
 export function groupsBy(
   prompts: readonly EvaluatedPrompt[],
   column: string,

@@ -1,6 +1,7 @@
 /**
- * The population that AgileRL's files describe: `INIT_HP` with `MUTATION_PARAMS`, manifests (`mutation`, `selection_strategy`), and
- * Python with `HyperparameterConfig`, `TournamentSelection` and `Mutations`. Names and defaults are those of 2.58.0.
+ * Reads the population that AgileRL's files describe: `INIT_HP` with `MUTATION_PARAMS`, manifests (`mutation`,
+ * `selection_strategy`), and Python with `HyperparameterConfig`, `TournamentSelection` and `Mutations`. Names and
+ * defaults are those of 2.58.0.
  */
 import type { JsonObject } from '#shared/config/paths.ts'
 import { asNumber, asText, entryOf, tidy } from './links.ts'
@@ -11,11 +12,11 @@ import type { FoundParameter } from './wandbSweep.ts'
 
 export interface FoundPopulation {
   readonly from: 'agilerl'
-  /** What is no part of the population. */
+  /** Settings outside the population. */
   readonly fixed: FlatSettings
   /** `RLParameter` in our names. */
   readonly parameters: readonly FoundParameter<JsonObject>[]
-  /** The rest of the section; those of the mutation are `probability` and `elite`. */
+  /** Remaining keys of the section; those of the mutation are `probability` and `elite`. */
   readonly section: JsonObject
   readonly mutation: JsonObject
   readonly notes: readonly ImportNote[]
@@ -58,7 +59,7 @@ export function foundPopulation(source: SettingsSource): FoundPopulation | null 
   }
 }
 
-/** As in its tutorial for LLMs. */
+/** Default of AgileRL's tutorial for LLMs. */
 const defaultEvery = 10
 
 type Value = (...keys: readonly string[]) => unknown
@@ -124,7 +125,10 @@ const lostSettings = (settings: FlatSettings): ImportNote[] =>
     return [{ kind: 'left-out', name, text: `${name} (${asText(value)}) was skipped: ${because}.` }]
   })
 
-/** From `HyperparameterConfig`, else the manifest, else `MIN_LR` and `MAX_LR` of `MUTATION_PARAMS`. */
+/**
+ * Reads the ranges from `HyperparameterConfig`, else from the manifest, else from `MIN_LR` and `MAX_LR` of
+ * `MUTATION_PARAMS`.
+ */
 function rangesOf(settings: FlatSettings, calls: readonly PythonCall[]): FoundParameter<JsonObject>[] {
   const config = calls.find(({ method }) => method === 'HyperparameterConfig')
   if (config !== undefined)

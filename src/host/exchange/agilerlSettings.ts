@@ -1,4 +1,4 @@
-/** AgileRL’s names of the settings here, its defaults, and what is a setting there and none here. */
+/** AgileRL’s names of the settings here, its defaults, and its settings that do not exist here. */
 import { agilerlMinibatch } from './batches.ts'
 import { agilerlPrompt, agilerlSplit, contextOf, filesOf } from './dataLinks.ts'
 import {

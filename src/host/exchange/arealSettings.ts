@@ -1,4 +1,4 @@
-/** AReaL’s names of the settings here, its defaults, and what is a setting there and none here. */
+/** AReaL’s names of the settings here, its defaults, and its settings that do not exist here. */
 import { arealMinibatch } from './batches.ts'
 import { contextOf, filesOf } from './dataLinks.ts'
 import { always, clipOffsets, off, offBeyond, one, targetModules, unnamed, unset, words } from './links.ts'

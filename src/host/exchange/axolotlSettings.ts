@@ -1,4 +1,4 @@
-/** axolotl’s names of the settings here, its defaults, and what is a setting there and none here. */
+/** axolotl’s names of the settings here, its defaults, and its settings that do not exist here. */
 import { rowsPerUpdate, trlLength, warmupOf } from './batches.ts'
 import { axolotlCompletion, axolotlFiles, axolotlPrompt, heldOutOf, rowLength } from './dataLinks.ts'
 import { off, one, orElse, tf32, unnamed, unset } from './links.ts'

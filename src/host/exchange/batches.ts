@@ -1,4 +1,6 @@
-/** How the tools cut a step into updates: sequences per device, prompts per update, or a number of pieces. */
+/**
+ * Translates how the tools cut a step into updates: sequences per device, prompts per update, or a number of pieces.
+ */
 import { AppError } from '#shared/errors.ts'
 import { noun, plural } from '#shared/plural.ts'
 import { asNumber, tidy, type Given, type Link, type Quantities, type Remark } from './links.ts'
@@ -13,13 +15,13 @@ interface Sizes {
   readonly epochs: number
 }
 
-/** Whole prompts, the nearest number where the sizes of one process hold none. */
+/** Number of whole prompts, the nearest one where the sizes of one process hold none. */
 const promptsOf = ({ perStep, groupSize }: Sizes): number =>
   groupSize > 0 ? Math.max(1, Math.round(perStep / groupSize)) : 1
 
 const wholePrompts = (count: number): string => `${noun(count, 'is', 'are')} ${plural(count, 'whole prompt')}`
 
-/** More processes than anyone starts. */
+/** Limit on processes: more than anyone starts. */
 const mostProcesses = 64
 
 function remarkRounding(sizes: Sizes, remark: Remark): void {
@@ -47,7 +49,7 @@ function processesOf(given: Given, remark: Remark): number {
   return known ?? 1
 }
 
-/** null: all of the step. */
+/** Size of an update; null: all of the step. */
 const minibatchOf = ({ perStep, perUpdate }: Sizes): number | null => {
   if (perUpdate === perStep) return null
   if (perUpdate > 0 && perStep % perUpdate === 0) return perUpdate
@@ -130,7 +132,7 @@ export const rowsPerUpdate = (perDevice: string, initial: number): Link => ({
   write: (_, quantities) => perDeviceSizes(quantities),
 })
 
-/** A number of updates there, of steps here; −1 or null is none. */
+/** Converts a number of updates of the tool to steps of a run; −1 or null counts as none. */
 const inSteps = (updates: unknown, perStep: number): number | null => {
   const count = asNumber(updates)
   return count === null || count <= 0 ? null : Math.max(1, Math.round(count / perStep))
@@ -230,7 +232,7 @@ export const arealMinibatch: Link = {
   },
 }
 
-/** AgileRL's mini-batch counts rows of given answers, of which ours has `unit` trajectories each. */
+/** AgileRL's mini-batch, which counts rows of given answers, of which ours has `unit` trajectories each. */
 export const agilerlMinibatch = (groupSize: number, unit = 1): Link => ({
   keys: { mini_batch_size: null, batch_size: 16, group_size: groupSize },
   read(given) {

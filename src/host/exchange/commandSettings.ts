@@ -18,8 +18,8 @@ export interface CommandSettings {
 }
 
 /**
- * null where the text is no command, or has neither flags nor words of settings. `wanted`: the trainer whose command counts where
- * a script starts several.
+ * Reads a command; null where the text is not a command, or has neither flags nor words of settings. `wanted`: the
+ * trainer whose command counts where a script starts several.
  */
 export function commandSettings(text: string, home: string, wanted: string | null): CommandSettings | null {
   if (!isScript(text)) return null
@@ -36,7 +36,7 @@ export function isScript(text: string): boolean {
 
 const pairPattern = /^\+{0,2}[A-Za-z_][\w.]*=/
 
-/** Words of OmegaConf of the meant program, and of lines that start none. */
+/** Reads the OmegaConf words of the wanted program, and of lines that start none. */
 function fromWords(commands: readonly ShellCommand[], wanted: string | null): CommandSettings | null {
   const having = commands.filter((words) => words.some(({ text }) => pairPattern.test(text)))
   const started = having.flatMap((words) => {
@@ -82,7 +82,7 @@ function fromFlags(commands: readonly ShellCommand[], wanted: string | null): Co
   )
 }
 
-/** What LLaMA-Factory's commands train is said by a flag. */
+/** Returns the stage that a LLaMA-Factory command trains, which a flag says. */
 const stageOf = (flags: readonly Flag[]): string | null =>
   flags.find(({ name }) => name === 'stage')?.values[0]?.text ?? null
 
@@ -217,7 +217,7 @@ interface Program {
   readonly at: number
 }
 
-/** Programs whose second word says what they do. */
+/** Programs whose second word is their command. */
 const twoWords = ['trl', 'llamafactory-cli', 'lmf', 'axolotl', 'swift', 'tune', 'llama-factory']
 
 /** null where nothing that trains is started. */
@@ -236,7 +236,7 @@ function programOf(command: ShellCommand): Program | null {
 
 interface Named {
   readonly program: { readonly name: string }
-  /** What it says it trains with besides its name, such as a `stage`; null: nothing. */
+  /** Stage or similar that the program states besides its name; null: none. */
   readonly stage: string | null
 }
 

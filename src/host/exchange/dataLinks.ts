@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '#shared/config/paths.ts'
 import { asNumber, asText, one, tidy, type Given, type Link, type Remark, type Unit } from './links.ts'
 
-/** A path, or a list of which the first is taken. */
+/** Reads a path, or the first one of a list. */
 export const filesOf = (name: string): Link => one(name, null, firstOf(name))
 
 const firstOf = (name: string): Unit => ({
@@ -68,7 +68,7 @@ export const axolotlFiles = (name: string): Link => ({
   },
 })
 
-/** Keys of a data set that are read, and those that only say how its files are opened. */
+/** Keys of a data set that are read, and those that only concern opening its files. */
 const axolotlKeys: readonly string[] = ['path', 'name', 'split', 'type', 'ds_type', 'data_files', 'revision']
 
 const firstOfList = (list: unknown): JsonObject | null => {
@@ -85,7 +85,7 @@ function axolotlForm(given: Given): JsonObject | null {
 const textIn = (form: JsonObject, key: string, initial: string): string =>
   typeof form[key] === 'string' ? form[key] : initial
 
-/** Its first data set alone, as the rows are. */
+/** Prompt of Axolotl's first data set alone, with its rows as they are. */
 export const axolotlPrompt: Link = {
   keys: { datasets: null },
   read(given, remark) {
@@ -156,7 +156,7 @@ export function hubPart(given: Given): HubPart {
   }
 }
 
-/** A share below 1 or a number of rows, drawn from the training rows; 0 is none. */
+/** Reads a share below 1 or a number of rows, drawn from the training rows; 0 counts as none. */
 function splitOf(size: unknown): object | undefined {
   const value = asNumber(size)
   if (value === null || value <= 0) return undefined

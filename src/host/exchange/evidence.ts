@@ -5,9 +5,9 @@ import { asText, type Given } from './links.ts'
 
 export interface Evidence {
   readonly given: Given
-  /** Whether a name stands in the file with a value, or is searched there. */
+  /** Returns true if the name is in the file with a value, or is searched there. */
   readonly has: (name: string) => boolean
-  /** Whether it stands there with a value that is not known. */
+  /** Returns true if the name is there with a value that is not known. */
   readonly isUnknown: (name: string) => boolean
   /** The program that a command starts; null: no command. */
   readonly program: string | null
@@ -17,7 +17,7 @@ export interface AlgorithmFinding {
   readonly id: string
   /** Names that decided. */
   readonly names: readonly string[]
-  /** To follow a colon in a sentence. */
+  /** Text that follows a colon in a sentence. */
   readonly because: string
 }
 

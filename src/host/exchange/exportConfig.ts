@@ -1,4 +1,4 @@
-/** A run config as the settings of a tool: every value written out, and a list of what has no name there. */
+/** Writes a run config as the settings of a tool: every value written out, and a list of what has no name there. */
 import path from 'node:path'
 import { judgeFunction } from '#shared/config/judge.ts'
 import { rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'
@@ -18,14 +18,14 @@ import { projectAlgorithm, projectAlgorithms, type ProjectTool } from './tools.t
 export interface ExportedConfig {
   /** Names and values for the tool, in the order of the table. */
   readonly values: Readonly<Record<string, unknown>>
-  /** What the tool does otherwise than this run, a sentence each. */
+  /** Sentences on what the tool does differently from this run. */
   readonly unmapped: readonly string[]
   readonly quantities: Quantities
 }
 
-/** What must be known of model and data. */
+/** Facts about model and data that an export needs. */
 export interface RunSize {
-  /** Rows that are trained on. */
+  /** Number of rows that are trained on. */
   readonly rows: number
   /** Tokens the model reads. */
   readonly contextLength: number
@@ -51,7 +51,7 @@ export function exportedRun(config: RunConfig, tool: ProjectTool): RunConfig {
   return { ...run, algorithm: { id: run.algorithm.id, settings: { ...defaults, ...run.algorithm.settings } } }
 }
 
-/** What decides what is learned, and that no project has. Errors: AppError 'config/invalid'. */
+/** Refuses settings that decide what is learned and that no project has. Errors: AppError 'config/invalid'. */
 function requireExportable(
   { algorithm: { id }, environment, rewards, rollout: { workflow } }: RunConfig,
   tool: ProjectTool,
@@ -131,7 +131,7 @@ function lost(row: SettingRow, value: unknown, config: RunConfig, tool: ProjectT
 
 const isOff = (value: unknown): boolean => value === 0 || value === false || value === null
 
-/** Larger numbers of sequences at once would seldom fit beside a model worth handing over. */
+/** Largest number of sequences at once that is tried: larger ones would seldom fit beside a model worth exporting. */
 const maxPerDevice = 16
 
 function quantitiesOf(run: RunConfig, { rows, contextLength, modules }: RunSize): Quantities {
@@ -164,7 +164,7 @@ function largestDivisor(count: number, limit: number): number {
 
 /* What a tool does otherwise than a run, where no single setting tells. */
 
-/** What no single setting tells: whether it is so, and the sentence. */
+/** A difference that no single setting tells: its condition and its sentence. */
 interface Loss {
   readonly isSo: boolean
   readonly sentence: string

@@ -1,12 +1,15 @@
-/** Files that are no settings of a training that can be imported, by what only they hold: each is refused by its name. */
+/**
+ * Recognises files that are not training settings which can be imported, by names that only they have: each kind is
+ * refused by its name.
+ */
 import { AppError } from '#shared/errors.ts'
 
 interface Foreign {
-  /** To follow “The file is”. */
+  /** Continuation of “The file is”. */
   readonly what: string
-  /** Each of them stands for a name of the file, whole or its beginning. */
+  /** Patterns, each of which matches a name of the file, whole or its beginning. */
   readonly signs: readonly RegExp[]
-  /** A name with which it is none after all. */
+  /** Name with which it is not of this kind after all. */
   readonly unless?: RegExp
   readonly hint: string
 }
@@ -164,7 +167,9 @@ const foreign: readonly Foreign[] = [
   },
 ]
 
-/** Errors: AppError 'config/invalid' where the names are those of another kind of file. */
+/**
+ * Refuses files of another kind. Errors: AppError 'config/invalid' where the names are those of another kind of file.
+ */
 export function requireOwnKind(names: readonly string[]): void {
   const stands = (sign: RegExp) => names.some((name) => sign.test(name))
   const found = foreign.find(

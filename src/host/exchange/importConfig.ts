@@ -38,10 +38,10 @@ import { algorithmIds, algorithmOf } from './toolAlgorithms.ts'
 export interface ImportedConfig {
   /** A sentence on what the file was taken for and by which names. */
   readonly reading: string
-  /** Whose names the settings have; null: Turnwise's own, in the file of a search. */
+  /** Tool whose names the settings have; null: Turnwise's own, in the file of a search. */
   readonly tool: ToolId | null
   readonly config: RunConfig
-  /** What else the file of a study has: `{ population }` or `{ sweep }`; null: the file describes a single run. */
+  /** Rest of the file of a study: `{ population }` or `{ sweep }`; null: the file describes a single run. */
   readonly study: JsonObject | null
   readonly taken: readonly TakenSetting[]
   readonly notes: readonly ImportNote[]
@@ -121,7 +121,10 @@ interface Searched {
   readonly tool: ToolId | null
 }
 
-/** null where the names of a sweep are settings of ours. Errors: AppError 'config/invalid' where nothing tells. */
+/**
+ * Recognises the tool; null where the names of a sweep are settings of ours. Errors: AppError 'config/invalid' where
+ * nothing tells.
+ */
 function recognise(
   source: SettingsSource,
   { search, settings, searched, tool }: Searched,
@@ -163,7 +166,7 @@ function takenRun(
   return taking
 }
 
-/** Leaves TF32 aside, with which no run would start here. */
+/** Removes TF32, with which no run would start here. */
 function withoutCard(run: TakenRun): TakenRun {
   if (valueAt(run.draft, precision) !== 'tf32') return run
   const text =
@@ -177,7 +180,7 @@ function withoutCard(run: TakenRun): TakenRun {
 
 const precision = 'base.precision'
 
-/** Settings of ours that a sweep sets for every trial. */
+/** Returns the settings of ours that a sweep sets for every trial. */
 function ownRun(settings: FlatSettings): TakenRun {
   const all = [...settings]
   return {
@@ -198,7 +201,7 @@ function withStudy(
   { config, space }: StudyPlace,
 ): Omit<ImportedConfig, 'reading'> {
   const study = importStudy(search, config, space)
-  // What is searched has no default.
+  // Searched settings have no default.
   const others = notes.filter(
     ({ kind, name }) => kind !== 'filled-in' || !study.taken.some(({ ours }) => ours === name),
   )
@@ -212,7 +215,7 @@ function withStudy(
 const named = (config: RunConfig, name: string | null): RunConfig =>
   name === null ? config : { ...config, name }
 
-/** What mutates begins with a number, also where the algorithm would choose it. */
+/** Gives mutated settings a number to begin with, also where the algorithm would choose it. */
 const withStarts = (config: RunConfig, mutated: readonly TakenSetting[]): RunConfig =>
   mutated.reduce((next: RunConfig, { ours }) => {
     const start = valueAt(next, ours) ?? valueAt(initialConfig(config.algorithm.id), ours)
@@ -232,7 +235,7 @@ function scriptNotes({ program }: SettingsSource, tool: ToolId | null): ImportNo
   return [{ kind: 'left-out', name: program, text }]
 }
 
-/** What our settings are where nothing is said. */
+/** Our settings where the file says nothing. */
 export function initialConfig(algorithm: string): RunConfig {
   const { settings, groupSize } = algorithmById(algorithm)
   const config = parseRunConfig({
@@ -251,7 +254,7 @@ const naming: readonly (readonly [ours: string, unnamed: string | undefined])[] 
   ['name', undefined],
 ]
 
-/** Whether a file says one of ours in words that only running it would fill. */
+/** Returns true if a file sets one of our settings by an expression that can only be evaluated by running it. */
 const isLeftOpen =
   (tool: ToolId | null, { unknown }: FileNames) =>
   (ours: string): boolean =>

@@ -8,7 +8,7 @@ export type ImportNote = {
   readonly text: string
 }
 
-/** A setting of ours and the names in the file that it was made of. */
+/** A setting of ours and the names in the file that gave its value. */
 export interface TakenSetting {
   readonly ours: string
   readonly value: unknown

@@ -1,4 +1,4 @@
-/** Names and values of a search that a file of another tool describes, as those of a study here. */
+/** Translates the names and values of a search in a file of another tool into those of a study here. */
 import { isObject, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { findDeclaration } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -16,9 +16,9 @@ export type FoundSearch = FoundPopulation | FoundSweep
 export const foundSearch = (source: SettingsSource): FoundSearch | null =>
   wandbSweep(source) ?? foundPopulation(source)
 
-/** Where names are looked up. */
+/** Scope in which names are looked up. */
 export interface NameSpace {
-  /** null: names are those of Turnwise. */
+  /** Tool whose names are used; null: names are those of Turnwise. */
   readonly tool: ToolId | null
   readonly algorithm: string
   /** A name as the tool's table has it. */
@@ -98,7 +98,7 @@ interface Converter {
   readonly read: (value: unknown, remark: (sentence: string) => void) => unknown
 }
 
-/** A name of ours stands for itself. */
+/** Returns the converter of a name; one of our own names stands for itself. */
 function converterOf(written: string, { tool, algorithm, commonName, given }: NameSpace): Converter | null {
   if (tool === null) return { ours: written, read: (value) => value }
   const name = commonName(written)
@@ -164,7 +164,7 @@ function defaultFitness(name: string | null, { goal, config, notes }: Unnamed): 
   return { metric, goal: isLoss ? 'min' : 'max' }
 }
 
-/** Whether all of these are settings of ours. */
+/** Returns true if all of these are settings of Turnwise. */
 export const areOurs = (names: readonly string[], config: RunConfig): boolean =>
   names.length > 0 &&
   names.every((name) => {

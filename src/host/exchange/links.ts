@@ -5,10 +5,10 @@
 /** A value of the file under its name there, or the tool's default. */
 export type Given = (name: string) => unknown
 
-/** Says why what was read is not quite the same. */
+/** Notes why the value read is not quite the same. */
 export type Remark = (sentence: string) => void
 
-/** What a run comes to in the units of other tools. */
+/** Quantities of a run in the units of other tools. */
 export interface Quantities {
   readonly algorithm: string
   /** Completions per prompt, or answers per row. */
@@ -18,7 +18,6 @@ export interface Quantities {
   /** Trajectories (rows) of an update. */
   readonly perUpdate: number
   readonly updatesPerStep: number
-  /** Of the whole run. */
   readonly steps: number
   /** Trajectories (rows) of one backward pass on one device. */
   readonly perDevice: number
@@ -28,14 +27,14 @@ export interface Quantities {
   readonly modules: readonly string[]
   /** Share of all updates over which the learning rate rises. */
   readonly warmup: number
-  /** Of pairs; empty where nothing is preferred. */
+  /** Loss for preference pairs; empty where there are no pairs. */
   readonly preferenceLoss: string
 }
 
 export interface Link {
   /** Names in the tool → what each is where the file does not say it. */
   readonly keys: Readonly<Record<string, unknown>>
-  /** Our value; undefined: as if nothing had been said. Absent: the tool's side is only written. */
+  /** Returns our value; undefined: as if nothing had been said. Absent: the tool's side is only written. */
   readonly read?: (given: Given, remark: Remark) => unknown
   /** Names and values for the tool. Absent: another row writes them, or the tool is only read. */
   readonly write?: (value: unknown, quantities: Quantities) => Readonly<Record<string, unknown>>
@@ -56,32 +55,32 @@ export const one = (name: string, initial: unknown, unit: Unit = same): Link => 
   write: (value, quantities) => ({ [name]: unit.write(value, quantities) }),
 })
 
-/** There is but one way in the tool. */
+/** Constant value: the tool has only one way. */
 export const always = (value: unknown): Link => ({ keys: {}, read: () => value })
 
-/** Only read: the tool has it, but a run handed over there has nothing to say about it. */
+/** Makes a link read-only: the tool has the setting, but an exported run has nothing to set there. */
 export const onlyRead = ({ keys, read }: Link): Link => (read === undefined ? { keys } : { keys, read })
 
-/** Without the noise of binary fractions: 1 − 0.8 is 0.2. */
+/** Rounds away the noise of binary fractions: 1 − 0.8 is 0.2. */
 export const tidy = (value: number): number => Number(value.toPrecision(12))
 
-/** What a table has for a name that a file says, which may be any. */
+/** Looks up a name from a file in a table; the name may be any, including one of Object.prototype. */
 export const entryOf = <Entry>(table: Readonly<Record<string, Entry>>, name: string): Entry | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined
 
-/** Of a text itself, of anything else its JSON. */
+/** Returns a text as it is, anything else as JSON. */
 export const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 export const asNumber = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null
 
-/** Off is `ours` here and any of `theirs` there; the first of them is written. */
+/** Unit whose “off” is `ours` here and any of `theirs` there; the first of them is written. */
 export const off = (ours: unknown, ...theirs: readonly unknown[]): Unit => ({
   read: (value) => (theirs.includes(value) ? ours : value),
   write: (value) => (value === ours ? theirs[0] : value),
 })
 
-/** Off there from a number on, or below 1. */
+/** Unit that is off in the tool from a number on, or below 1. */
 export const offBeyond = (limit: number): Unit => ({
   read: (value) => {
     const count = asNumber(value)
@@ -90,7 +89,7 @@ export const offBeyond = (limit: number): Unit => ({
   write: (value) => (value === 0 ? limit : value),
 })
 
-/** Other words for the same choices: ours → theirs; the first with a value is what reading it gives. */
+/** Unit with other words for the same choices: ours → theirs; reading a value gives the first word that has it. */
 export const words = (
   table: Readonly<Record<string, unknown>>,
   others: Readonly<Record<string, string>> = {},
@@ -115,7 +114,7 @@ export const flagWords = (yes: string, no: string): Unit => ({
   write: (value) => (value === true ? yes : no),
 })
 
-/** Our name of a projection → those of the families. */
+/** Name of a projection here → those of the families. */
 const moduleWords: Readonly<Record<string, readonly string[]>> = {
   q: ['q_proj'],
   k: ['k_proj'],
@@ -128,7 +127,7 @@ const moduleWords: Readonly<Record<string, readonly string[]>> = {
   down: ['down_proj', 'mlp.c_proj'],
 }
 
-/** Adapted projections; PEFT's own choice where nothing is said are queries and values. */
+/** Adapted projections; without a setting PEFT adapts queries and values. */
 export const targetModules: Unit = {
   read(value, remark) {
     if (value === null) return ['q', 'v']
@@ -231,7 +230,10 @@ export const clipCap = (name: string): Link => ({
   write: (value) => ({ [name]: tidy(boundsOf(value)[1]), epsilon: 1 }),
 })
 
-/** Read as a distance or as the bounds themselves; written as a distance, the wider of both, where the tool takes it. */
+/**
+ * Clip range, read as a distance or as the bounds themselves; written as a distance, the wider of both, where the tool
+ * takes it.
+ */
 export const ratioBounds: Unit = {
   read: (value) => (Array.isArray(value) ? shortest(boundsOf(value)) : value),
   write(value) {
@@ -254,7 +256,7 @@ export const atMost = (limit: number): Unit => ({
 
 const upTo = (limit: number, value: number): number | undefined => (value > limit ? undefined : value)
 
-/** A flag beside the precision of the weights, which stay in 32 bits. */
+/** Flag for TF32; the weights themselves stay in 32 bits. */
 export const tf32: Link = {
   keys: { tf32: null },
   read(given, remark) {

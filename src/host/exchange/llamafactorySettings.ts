@@ -1,4 +1,4 @@
-/** LLaMA-Factory’s names of the settings here, its defaults, and what is a setting there and none here. */
+/** LLaMA-Factory’s names of the settings here, its defaults, and its settings that do not exist here. */
 import { evaluations, rowsPerUpdate, saves, trlInterval, trlLength, warmupOf } from './batches.ts'
 import { heldOutOf, llamafactoryFiles, rowLength } from './dataLinks.ts'
 import { off, one, tf32, unnamed, unset } from './links.ts'

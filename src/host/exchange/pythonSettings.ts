@@ -218,7 +218,7 @@ class Found {
     this.addAll('', pick(keywords, ['max_seq_length', 'load_in_4bit', 'load_in_8bit']))
   }
 
-  /** PEFT's names as those of TRL's command line. */
+  /** Adds PEFT's names as those of TRL's command line. */
   #addAdapter({ r, target_modules: modules, ...others }: JsonObject, defaults: JsonObject): void {
     this.#add('use_peft', true)
     if (r !== undefined) this.#add('lora_r', r)
@@ -290,7 +290,7 @@ interface NotebookCell {
   readonly source?: unknown
 }
 
-/** The code cells of a notebook, without commands for its shell; null where the text is no notebook. */
+/** Returns the code cells of a notebook, without commands for its shell; null where the text is not a notebook. */
 export function notebookCode(text: string): string | null {
   if (!/^\s*\{/.test(text) || !/"cells"\s*:/.test(text)) return null
   let notebook: unknown

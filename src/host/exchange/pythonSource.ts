@@ -16,11 +16,11 @@ import {
 import { arithmetic, itemOf, joined, literalCalls, PythonCall, spreadOf, withUnread } from './pythonValues.ts'
 
 export interface PythonSource {
-  /** What names of the file stand for; dicts are objects, tuples and lists arrays, classes their names. */
+  /** Values of names in the file; dicts are objects, tuples and lists arrays, classes their names. */
   readonly names: ReadonlyMap<string, unknown>
-  /** In the order of the file; those inside others come after them. */
+  /** Calls in the order of the file; nested ones come after those around them. */
   readonly calls: readonly PythonCall[]
-  /** What functions of the file return. */
+  /** Values returned by functions of the file. */
   readonly returned: readonly unknown[]
 }
 
@@ -29,7 +29,7 @@ export const isPython = (text: string): boolean =>
   /^(from\s+[\w.]+\s+import\s|import\s+\w|def\s+\w+\s*\(|class\s+\w)/m.test(text) ||
   /^\s*[A-Za-z_]\w*\s+=\s+[\w.]*[[({]/m.test(text)
 
-/** What is not worked out until it is asked for. */
+/** Value that is computed only when asked for. */
 type Expression = () => unknown
 
 const constants: ReadonlyMap<string, unknown> = new Map<string, unknown>([
@@ -51,7 +51,7 @@ class Reader {
   /** Names of the parameters of functions. */
   readonly #functions = new Map<string, readonly string[]>()
   readonly #known = new Map<string, unknown>()
-  /** By the places of their brackets. */
+  /** Calls by the place of their bracket. */
   readonly #calls = new Map<number, PythonCall>()
   /** `name.attribute = …`: name → attributes. */
   readonly #attributes = new Map<string, Map<string, Expression>>()
@@ -124,7 +124,7 @@ class Reader {
     all.set(this.#text(at), own)
   }
 
-  /** An object with what is assigned to it later. */
+  /** Adds what is assigned to an object later. */
   #withAssigned(call: PythonCall): PythonCall {
     const { name, args, target, unread } = call
     if (target === null) return call
@@ -137,7 +137,7 @@ class Reader {
     })
   }
 
-  /** Parameters of a function, and what they are where they are not given. */
+  /** Defines the parameters of a function, with their defaults. */
   #define(at: number): void {
     const parameters: string[] = []
     let depth = 0
@@ -203,7 +203,10 @@ class Reader {
     return true
   }
 
-  /** Up to a comma, a closing bracket or the end of a line; `computed` where it is more than literals, names and + − × ÷. */
+  /**
+   * Reads up to a comma, a closing bracket or the end of a line; `computed` where there is more than literals, names
+   * and + − × ÷.
+   */
   #expression(): unknown {
     this.#count()
     if (++this.#depth > maxDepth) {
@@ -222,7 +225,7 @@ class Reader {
     if (++this.#work > maxWork) throw tooLong()
   }
 
-  /** To the end of what is being read. */
+  /** Skips to the end of what is being read. */
   #skip(): void {
     for (let depth = 0; this.#at < this.#tokens.length; this.#at++) {
       this.#count()
@@ -293,7 +296,7 @@ class Reader {
     return isTuple ? items : items[0]
   }
 
-  /** Texts beside each other are one. */
+  /** Reads a literal; texts beside each other are one. */
   #literal(): unknown {
     let value: unknown
     for (let token = this.#tokens[this.#at]; token?.kind === 'value'; token = this.#tokens[++this.#at])
@@ -310,7 +313,7 @@ class Reader {
     return items
   }
 
-  /** Over a sign that no literal has (a slice, another bracket), of which the rest is unknown. */
+  /** Steps over a sign that no literal has (a slice, another bracket), after which the rest is unknown. */
   #step(items: unknown[]): void {
     this.#at++
     items[items.length - 1] = computed
@@ -331,7 +334,7 @@ class Reader {
     return withUnread(entries, unread)
   }
 
-  /** Behind `**`. */
+  /** Reads the expression behind `**`. */
   #spread(entries: (readonly [key: string, value: unknown])[], unread: string[]): void {
     const from = this.#at
     const value = this.#expression()
@@ -377,7 +380,7 @@ class Reader {
   }
 }
 
-/** Where an expression is over. */
+/** Returns true at the end of an expression. */
 const isEnd = (text: string): boolean => [',', ')', ']', '}', ':', ';', '=', newLine].includes(text)
 
 /** Errors: AppError 'config/invalid' for a file that is too long. */

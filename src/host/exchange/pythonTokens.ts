@@ -46,7 +46,7 @@ function wordOf(groups: Readonly<Record<string, string | undefined>>): Word | nu
   return found === undefined ? null : { kind: 'sign', text: found }
 }
 
-/** How much deeper it is behind a sign. */
+/** Change of nesting depth after a sign. */
 export function nesting(sign: string): -1 | 0 | 1 {
   if (sign === '') return 0
   if ('([{'.includes(sign)) return 1
@@ -78,9 +78,8 @@ interface Block {
 }
 
 /**
- * Finds what a file runs under a condition only: in `if`, `elif`, `else` and `except`, by the indentation of its lines. Gives places of
- * tokens. `if __name__ == "__main__"` is no condition, since the file is what is
- * started.
+ * Finds what a file runs under a condition only: in `if`, `elif`, `else` and `except`, by the indentation of its lines.
+ * Returns places of tokens. `if __name__ == "__main__"` does not count, since the file itself is started.
  */
 export function conditionalPlaces(tokens: readonly Token[]): ReadonlySet<number> {
   const places = new Set<number>()

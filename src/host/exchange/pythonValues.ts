@@ -9,7 +9,7 @@ export class PythonCall {
   /** Dotted, as written. */
   readonly name: string
   readonly args: readonly unknown[]
-  /** Keyword arguments, with those of a spread dict (`**options`) whose literals can be read. */
+  /** Keyword arguments, including those of a spread dict (`**options`) whose literals can be read. */
   readonly keywords: Readonly<Record<string, unknown>>
   /** The keyword, key or name that its result is given to. */
   readonly target: string | null
@@ -38,7 +38,7 @@ export class PythonCall {
   }
 }
 
-/** Names of what is spread into a dict and cannot be read, beside its keys. */
+/** Key, beside those of a dict, for the names that are spread into it and cannot be read. */
 const unreadKey = Symbol('unread')
 
 export const withUnread = (
@@ -51,7 +51,7 @@ export interface Spread {
   readonly unread: readonly string[]
 }
 
-/** What `**value` brings. `written`: the expression. */
+/** Returns the entries that `**value` brings. `written`: the expression. */
 export function spreadOf(value: unknown, written: string): Spread {
   if (!isObject(value) || value instanceof PythonCall) return { entries: [], unread: [written] }
   const { [unreadKey]: unread = [] } = value as { readonly [unreadKey]?: readonly string[] }

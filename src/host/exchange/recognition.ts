@@ -72,13 +72,16 @@ export function recognisedTool({ program }: SettingsSource, names: readonly stri
   )
 }
 
-/** Fewer names may be a person’s own. */
+/** Least number of names: fewer may be a person’s own. */
 const fewest = 4
 
-/** Errors: AppError 'config/invalid' where most names are none of TRL's: those it has are those of every trainer then. */
+/**
+ * Refuses files that are hardly TRL's. Errors: AppError 'config/invalid' where most names are not TRL's: those it has
+ * are then shared by every trainer.
+ */
 function requireMostly(names: readonly string[], known: ReadonlySet<string>): void {
   if (names.includes('trainer') || names.includes('model_name_or_path')) return
-  // What lies inside of a value is as known as the value.
+  // Names inside a value are as known as the value.
   const others = names.filter((name) => !known.has(name) && !known.has(name.replace(/\..*$/, '')))
   if (others.length < fewest || 2 * others.length <= names.length) return
   throw new AppError(

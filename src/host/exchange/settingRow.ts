@@ -1,4 +1,4 @@
-/** What the tables of settings are made of. */
+/** Rows of the tables of settings. */
 import { algorithms } from '#rl/algorithms/registry.ts'
 import type { Algorithm } from '#rl/algorithms/define.ts'
 import type { ToolId } from '#shared/tools.ts'
@@ -11,7 +11,7 @@ export interface OurSetting {
   readonly for?: readonly string[]
   /** Value with which nothing is lost in a tool that has no such setting; absent: our default. */
   readonly off?: unknown
-  /** A setting of ours without which (0, false, null) this one does nothing, so that nothing is lost either. */
+  /** Setting of ours without which (0, false, null) this one does nothing, so that nothing is lost either. */
   readonly needs?: string
   /** Already in the data, the rewards or the files of a project, or a matter of memory and speed alone. */
   readonly isCarried?: true
@@ -27,7 +27,7 @@ export interface ToolSetting {
 /** A setting for an algorithm, with its name in each tool that has it. */
 export type SettingRow = OurSetting & Partial<Readonly<Record<ToolId, Link>>>
 
-/** Our name, what it is there, and the algorithms; without them all. */
+/** Name here, name there, and the algorithms that have it; without a list, all of them. */
 type Row = readonly [ours: string, link: Link, when?: readonly string[]]
 
 export const ofAlgorithm = (name: string): string => `algorithm.settings.${name}`
@@ -42,15 +42,15 @@ export const rowsOf = (common: readonly Row[], own: readonly Row[]): readonly To
   })),
 ]
 
-/** A setting of a tool that is none here. */
+/** Setting of a tool that does not exist here. */
 export interface FixedSetting {
   readonly name: string
   /** The equivalent of a run here; absent: the setting is read and never taken over. */
   readonly value?: unknown
   readonly for?: readonly string[]
-  /** Why another value is not taken over. */
+  /** Reason why another value is not taken over. */
   readonly because: string
-  /** Another setting that is true where this one does nothing. */
+  /** Setting that is true where this one does nothing. */
   readonly unless?: string
   /** The tool's default, where it differs from Turnwise's. */
   readonly initial?: unknown
@@ -62,11 +62,11 @@ const idsOf = (belongs: (algorithm: Algorithm) => boolean): readonly string[] =>
 /** Algorithms with GRPO's settings of groups. */
 export const groups = idsOf(({ settings }) => Object.hasOwn(settings, 'advantageNorm'))
 export const generating = idsOf(({ experience }) => experience === 'rollout')
-/** The others that generate. */
+/** Algorithms that generate without GRPO's settings of groups. */
 export const others = generating.filter((id) => !groups.includes(id))
 export const answering = idsOf(({ experience }) => experience !== 'rollout')
 
-/** All that generate but PPO. */
+/** Algorithms that generate, except PPO. */
 export const withoutPpo = generating.filter((id) => id !== 'ppo')
 export const ungrouped = others.filter((id) => id !== 'ppo')
 
@@ -87,7 +87,7 @@ export const unread =
       .split(/\s+/)
       .map((name) => ({ name, because }))
 
-/** Why several tools’ settings are none here. */
+/** Reasons why settings of several tools do not exist here. */
 export const reasons = {
   machine: 'it affects only memory and speed, which Turnwise chooses for the machine',
   engine: 'the run generates itself unless `rollout.server` names a server',

@@ -21,7 +21,7 @@ export interface SettingsSource {
   readonly settings: FlatSettings
   /** The whole of a document; of a Python file the dicts that describe a search. */
   readonly documents: readonly JsonObject[]
-  /** Of a Python file. */
+  /** Calls in a Python file. */
   readonly calls: readonly PythonCall[]
   /** Settings of a Python file whose values only running it would tell. */
   readonly computed: readonly string[]
@@ -113,7 +113,7 @@ const silentScript = (): AppError =>
     'Import the settings file or the command that it starts the training with.',
   )
 
-/** W&B keeps the settings of a run as `{ name: { value } }`; null: the document is none. */
+/** Reads the settings of a run as W&B stores them, `{ name: { value } }`; null for any other document. */
 function recordOf(document: unknown): JsonObject | null {
   if (!isObject(document)) return null
   const entries = Object.entries(document).filter(([name]) => !['_wandb', 'wandb_version'].includes(name))

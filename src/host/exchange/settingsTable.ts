@@ -91,7 +91,7 @@ const common: readonly OurSetting[] = [
   { ours: 'reference.refreshPasses', off: null },
 ]
 
-/** By the last part of their names. */
+/** Our settings by the last part of their names. */
 const own: readonly OurSetting[] = [
   { ours: 'klCoefficient', for: generating },
   { ours: 'klEstimator', for: [...groups, 'ppo'], off: 'k3', needs: ofAlgorithm('klCoefficient') },
@@ -170,7 +170,7 @@ export const fixedFor = (tool: ToolId, algorithm: string): readonly FixedSetting
 export const namesIn = (tool: ToolId): ReadonlySet<string> =>
   new Set(settingsOf[tool].flatMap(({ link }) => Object.keys(link.keys)))
 
-/** Those of one algorithm; no tool has a setting of its own that the table does not name. */
+/** Returns the rows of one algorithm; no tool has a setting of its own that the table does not name. */
 export function rowsFor(algorithm: string): SettingRow[] {
   const rows = ourSettings.filter((row) => row.for === undefined || row.for.includes(algorithm))
   const named = new Set(rows.map(({ ours }) => ours))

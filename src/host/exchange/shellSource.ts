@@ -46,7 +46,7 @@ const prepared = (text: string): string =>
     .join('\n')
     .replaceAll(/\\[ \t]*\n/g, ' ')
 
-/** Leaves out what stands between `<<END` and `END`, but not where a script never ends it. */
+/** Leaves out the text between `<<END` and `END`, but not where a script never ends it. */
 function outsideInputs(): (line: string, at: number, lines: readonly string[]) => boolean {
   let last: ReadonlyMap<string, number> | null = null
   let until: string | null = null
@@ -68,7 +68,7 @@ const fillers = ['then', 'else', 'elif', 'do', 'time', '!', 'exec', 'nohup']
 const declarations = ['export', 'declare', 'local', 'readonly', 'typeset']
 const keywords = [...openers, ...closers, ...fillers, ...declarations]
 
-/** Several words, a single value, or what stands in double quotes. */
+/** Context of a word: several words, a single value, or the inside of double quotes. */
 type Place = 'words' | 'value' | 'quotes'
 
 class Script {
@@ -107,7 +107,7 @@ class Script {
     this.#at = end === -1 ? this.#text.length : end
   }
 
-  /** Files that are read and written are no words of a command. */
+  /** Skips redirections: files that are read and written are not words of a command. */
   #redirect(): void {
     const rest = /^\d*[<>&|]+[0-9-]*[ \t]*/.exec(this.#text.slice(this.#at, this.#at + 40))?.[0] ?? ' '
     this.#at += rest.length
@@ -134,7 +134,7 @@ class Script {
     if (!isKeyword) this.#words.push(...found)
   }
 
-  /** Words of the shell itself, at the beginning of a command. */
+  /** Returns true for a keyword of the shell itself at the beginning of a command. */
   #isKeyword(text: string): boolean {
     if (openers.includes(text)) this.#inside++
     if (closers.includes(text)) this.#inside = Math.max(0, this.#inside - 1)
@@ -174,7 +174,7 @@ class Script {
     return this.#text.slice(from, this.#at)
   }
 
-  /** What a written word stands for: several words for a list, none for the script's own arguments. */
+  /** Expands a written word: several words for a list, none for the script's own arguments. */
   #expanded(written: string, place: Place, depth = 0): ShellWord[] {
     if (/^"?\$\{?[@*]\}?"?$/.test(written)) return []
     const words: ShellWord[] = []
@@ -197,7 +197,7 @@ class Script {
     return words
   }
 
-  /** Of one sign, quotation or reference. */
+  /** Returns the value of one sign, quotation or reference. */
   #valueOf(piece: string, place: Place, depth: number): readonly ShellWord[] {
     const sign = piece.charAt(0)
     if (sign === '`') return [unknown(piece)]
@@ -210,7 +210,7 @@ class Script {
     return [plain(sign === "'" ? piece.replaceAll(/^'|'$/g, '') : piece.replace(/^\\/, ''))]
   }
 
-  /** Nothing in double quotes is split, but a list stays one. */
+  /** Expands text in double quotes: nothing is split, but a list stays one. */
   #quoted(text: string, place: Place, depth: number): readonly ShellWord[] {
     if (place === 'words' && /^\$\{\w+\[@\]\}$/.test(text)) return this.#reference(text, depth)
     return this.#expanded(text, 'quotes', deeper(depth))
@@ -307,7 +307,7 @@ interface Enclosed {
 
 /** Place behind the sign that closes the one at `at`. */
 function afterClosing(text: string, at: number, { opener, closer, depth }: Enclosed): number {
-  // In double quotes a single one means nothing; in brackets only quotes hide what closes them.
+  // Inside double quotes a single one means nothing; in brackets only quotes hide what closes them.
   const special = opener === null ? /[\\`$]/ : /[\\'"]/
   let open = 1
   for (let next = at + 1; next < text.length;) {

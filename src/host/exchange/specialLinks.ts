@@ -12,7 +12,7 @@ export const minimumTokens: Link = {
 
 const stops = ['stop', 'stop_strings'].map((name) => `generation_kwargs.${name}`)
 
-/** Those of vLLM and of transformers; a project has no way to say them. */
+/** Stop strings of vLLM and of transformers; a project has no way to say them. */
 export const stopTexts: Link = {
   keys: Object.fromEntries(stops.map((name) => [name, null])),
   read(given, remark) {
@@ -26,7 +26,6 @@ export const stopTexts: Link = {
   },
 }
 
-/** Switches of the chat template. */
 export const templateSwitches: Link = {
   keys: { chat_template_kwargs: null },
   read(given, remark) {
@@ -81,7 +80,7 @@ export const rewardRange: Link = one('reward_clip_range', null, {
   write: (value) => (value === null ? null : [-Number(value), Number(value)]),
 })
 
-/** On given answers TRL takes one update per step. */
+/** Gradient accumulation for given answers: TRL takes one update per step. */
 export const trlAccumulated: Link = { keys: {} }
 
 const usesCosine = 'cosine_lr_schedule_config.num_steps'
@@ -112,7 +111,7 @@ export const agilerlWarmup: Link = {
   write: () => ({}),
 }
 
-/** Its steps are trajectories (rows of given answers). */
+/** Length of an AgileRL run, whose steps are trajectories (rows of given answers). */
 export const agilerlLength = (groupSize: number): Link => ({
   keys: { max_steps: null, batch_size: 16, group_size: groupSize },
   read(given) {
@@ -131,7 +130,7 @@ export const agilerlPasses: Link = {
 /** The manifest takes up to 1. */
 export const agilerlKl = (initial: number): Link => one('beta', initial, atMost(1))
 
-/** Its mask takes the KL term along. */
+/** Off-policy mask of AgileRL, which also drops the KL term. */
 export const agilerlOffPolicy: Link = one('off_policy_sequence_mask_threshold', 0.03, {
   read(value, remark) {
     if (value !== null)
@@ -171,7 +170,7 @@ export const arealAdvantageNorm: Link = {
 
 const rejection = (name: string) => `actor.rejection_sampling.${name}`
 
-/** The weight of who wrote counts there only where both are said. */
+/** Decoupled loss: the weight of the behaviour policy counts there only where both are set. */
 export const decoupled: Link = {
   keys: {
     'actor.use_decoupled_loss': false,
@@ -218,7 +217,9 @@ const names: Readonly<Partial<Record<PreferenceLossName, string>>> = {
 const ours = (theirs: unknown): PreferenceLossName | undefined =>
   (Object.keys(names) as PreferenceLossName[]).find((name) => names[name] === theirs)
 
-/** Losses of pairs that a file names; toolAlgorithms refuses those that do not exist here, and several at once. */
+/**
+ * Returns the pair losses that a file names; toolAlgorithms refuses those that do not exist here, and several at once.
+ */
 export const pairLosses = (given: Given): readonly unknown[] =>
   listOf(given('loss_type') ?? 'sigmoid').filter((type) => type !== 'sft')
 

@@ -1,4 +1,4 @@
-/** Takes over what a file says, setting by setting, and notes what is not quite the same. */
+/** Takes over the settings of a file, one by one, and notes what is not quite the same. */
 import { isEqual, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
@@ -66,7 +66,7 @@ export class Taking {
     const told = names.filter((name) => this.#settings.has(name))
     const remark = (sentence: string) => {
       const name = this.#written(told[0] ?? names[0] ?? ours)
-      // What one setting alone says begins with its name.
+      // Notes on a single setting begin with its name.
       const isNamed = names.length > 1 || told.some((each) => sentence.includes(each))
       const text = isNamed ? sentence : `${name}: ${sentence}`
       this.notes.push({ kind: 'changed', name, text })
@@ -113,7 +113,7 @@ export class Taking {
 
   readonly #written = (name: string): string => this.#settings.get(name)?.written ?? name
 
-  /** Notes settings that nothing was made of. `decided`: those that chose the algorithm. */
+  /** Notes settings that were not used. `decided`: those that chose the algorithm. */
   noteRest(decided: readonly string[]): void {
     const fixed = new Map(fixedFor(this.#tool, this.#algorithm).map((row) => [row.name, row]))
     for (const [name, setting] of this.#settings) {
@@ -128,7 +128,7 @@ export class Taking {
     }
   }
 
-  /** Also a section of which a part was. */
+  /** Returns true if the name was taken; also a section if a part of it was. */
   #isTaken(name: string): boolean {
     const isPart = (other: string) => other.startsWith(`${name}.`) || name.startsWith(`${other}.`)
     return this.#taken.has(name) || [...this.#taken].some(isPart)

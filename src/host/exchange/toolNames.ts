@@ -20,7 +20,7 @@ export class FileNames implements Evidence {
   /** Names whose values the file does not tell. */
   readonly unknown: ReadonlySet<string>
   readonly hasUnread: boolean
-  /** On names that mean a setting which another name of the file sets differently. */
+  /** Notes on names for a setting that another name of the file sets differently. */
   readonly notes: readonly ImportNote[]
   readonly program: string | null
   readonly #tool: ToolId | null
@@ -45,7 +45,7 @@ export class FileNames implements Evidence {
     return new Set([...this.unknown, ...this.#searched])
   }
 
-  /** A name as the table has it. */
+  /** Returns a name as the table has it. */
   readonly common = (written: string): string => {
     if (this.#tool === null) return written
     return commonName(this.#tool, written)
@@ -58,7 +58,7 @@ export class FileNames implements Evidence {
   readonly isUnknown = (name: string): boolean => this.unknown.has(name)
 }
 
-/** Of several names for a setting: that which the tool lets stand over the others, else the last. */
+/** Chooses among several names for a setting the one that the tool gives precedence, else the last. */
 const meant = (named: readonly NamedValue[]): NamedValue =>
   named.reduce((taken, each) =>
     /^(algorithm\.|vllm_importance_sampling_cap$)/.test(taken.written) ? taken : each,

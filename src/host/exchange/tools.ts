@@ -17,7 +17,7 @@ export const toolVersions: Readonly<Record<ToolId, string>> = {
   axolotl: 'main of July 2026',
 }
 
-/** Our algorithm → what the tool calls the same one. */
+/** Algorithm here → the tool's name of the same one. */
 export const projectAlgorithms: Readonly<Record<ProjectTool, Readonly<Record<string, string>>>> = {
   trl: { grpo: 'GRPO', gspo: 'GRPO', cispo: 'GRPO', sapo: 'GRPO', rloo: 'RLOO', dpo: 'DPO', sft: 'SFT' },
   agilerl: {
@@ -31,7 +31,7 @@ export const projectAlgorithms: Readonly<Record<ProjectTool, Readonly<Record<str
   },
 }
 
-/** What comes closest to an algorithm the tool does not have. */
+/** Closest equivalent of an algorithm that the tool does not have. */
 const nearest: Readonly<Record<ProjectTool, Readonly<Record<string, string>>>> = {
   trl: {
     ppo: 'rloo, which needs no critic',

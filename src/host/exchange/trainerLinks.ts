@@ -86,7 +86,7 @@ export const axolotlLoss: Link = {
   },
 }
 
-/** Only the sigmoid is smoothed. */
+/** Reads label smoothing, which applies to the sigmoid loss alone. */
 const smoothingOf = (link: Link): Link => ({
   keys: { [smoothing]: 0, ...link.keys },
   read(given, remark) {

@@ -9,7 +9,10 @@ import { trlSettings } from './trlSettings.ts'
 import { isKnownPairLoss, pairLosses, trlPreferenceLosses } from './specialLinks.ts'
 import { missing, noEquivalent, saidAs, stands, type AlgorithmFinding, type Evidence } from './evidence.ts'
 
-/** Trainers without a counterpart, as classes, commands and scripts call them, and what is nearest; longer names stand first. */
+/**
+ * Trainers without a counterpart, by the names of classes, commands and scripts, with the nearest algorithm; longer
+ * names come first.
+ */
 const refusedTrainers: Readonly<Record<string, readonly [title: string, nearest: string]>> = {
   online_dpo: ['OnlineDPO', 'dpo on pairs that were judged before'],
   onlinedpo: ['OnlineDPO', 'dpo on pairs that were judged before'],
@@ -81,7 +84,7 @@ type Trainer = keyof typeof signs
 const namesOf = (isMeant: (algorithms: readonly string[]) => boolean): string[] =>
   trlSettings.filter(({ when }) => isMeant(when ?? [])).flatMap(({ link }) => Object.keys(link.keys))
 
-/** Those of the table of settings that no other trainer than GRPO’s has, too. */
+/** Names in the table of settings that GRPO's trainer alone has. */
 function grpoNames(): readonly string[] {
   const own = namesOf((ids) => ids.length > 0 && ids.every((id) => groups.includes(id)))
   const others = new Set(namesOf((ids) => ids.length === 0 || ids.some((id) => !groups.includes(id))))
@@ -122,7 +125,10 @@ const earlierPpo = ['ppo_epochs', 'init_kl_coef', 'adap_kl_ctrl', 'kl_penalty']
 /** Names of RLOOConfig while it was a trainer of another kind; PPOConfig has the last ones still. */
 const earlierRloo = ['rloo_k', 'kl_coef', 'response_length', 'total_episodes']
 
-/** Errors: AppError 'config/invalid' where the settings are those of a version that is not read. */
+/**
+ * Refuses settings of another version. Errors: AppError 'config/invalid' where the settings are those of a version that
+ * is not read.
+ */
 export function requireReadVersion({ has, given }: Evidence): void {
   const isRloo = has('rloo_k') || given('trainer') === 'rloo'
   const rloo = isRloo ? earlierRloo.filter(has) : []
@@ -183,7 +189,9 @@ function requireTrainer(words: string, because?: string): void {
     throw noEquivalent('trl', because === undefined ? title : `${title} (${because})`, nearest ?? '')
 }
 
-/** Trainers share names, so what the results are called counts too. */
+/**
+ * Refuses a file whose label is that of another trainer: trainers share names, so the name of the results counts too.
+ */
 function requireOwnLabel({ given }: Evidence, title: string): void {
   for (const name of labelNames) {
     const [refused, nearest] = refusedIn(wordsOf(asText(given(name) ?? ''))) ?? []
@@ -216,7 +224,7 @@ interface Signs {
   readonly own: readonly string[]
 }
 
-/** Trainers of which names stand in the file. */
+/** Lists the trainers whose names are in the file. */
 function signsFound({ has }: Evidence): readonly Signs[] {
   const found = (Object.keys(signs) as Trainer[]).flatMap((id): Signs[] => {
     const own = (id === 'grpo' ? grpoSigns : signs[id]).filter(has)

@@ -1,4 +1,4 @@
-/** What is a setting in TRL and none here, with the reason or the value that a run here has. */
+/** Settings of TRL that are none here, with the reason or the value that a run here has. */
 import { fixed, unread, type FixedSetting, groups, reasons } from './settingRow.ts'
 
 /** Algorithms of its trainers that generate. */
@@ -14,7 +14,7 @@ const constants = (values: Readonly<Record<string, unknown>>, only?: readonly st
     ...(only === undefined ? {} : { for: only }),
   }))
 
-/** Said whatever its value is, also that with which a project writes it. */
+/** Setting that is noted whatever its value, also with the value that a project writes. */
 const plainText: FixedSetting = {
   ...{ name: 'dataset_text_field', unless: 'completion_only_loss' },
   because:
@@ -98,7 +98,7 @@ export const trlFixed: readonly FixedSetting[] = [
   )`trainer project_model train_file eval_file starting_adapter
     prompts_are_marked_up trajectories_per_update reward_names reward_settings`,
   // The remaining settings at their defaults, which a project writes out so that those of other versions do not matter.
-  // Of transformers, for every trainer.
+  // Settings of transformers, for every trainer.
   ...fixed(null, none)`optim_args optim_target_modules torch_compile_backend
     torch_compile_mode liger_kernel_config torch_empty_cache_steps disable_tqdm trackio_space_id
     trackio_bucket_id trackio_static_space_id eval_accumulation_steps hub_token hub_private_repo
@@ -125,7 +125,7 @@ export const trlFixed: readonly FixedSetting[] = [
     ddp_timeout: 1800,
     bnb_4bit_quant_type: 'nf4',
   }),
-  // Of the trainers that generate.
+  // Settings of the trainers that generate.
   ...fixed(false, none, generating)`disable_dropout vllm_enable_sleep_mode`,
   ...fixed(null, none, generating)`vllm_structured_outputs_regex vllm_server_base_url
     vllm_max_model_length transformers_continuous_batching_config`,
@@ -144,7 +144,7 @@ export const trlFixed: readonly FixedSetting[] = [
     },
     generating,
   ),
-  // Of GRPOConfig alone.
+  // Settings of GRPOConfig alone.
   ...fixed(false, none, groups)`cast_lm_head_to_fp32`,
   ...fixed(null, none, groups)`max_tool_calling_iterations log_completions_hub_repo`,
   ...constants(
@@ -162,12 +162,12 @@ export const trlFixed: readonly FixedSetting[] = [
     },
     groups,
   ),
-  // Of DPOConfig.
+  // Settings of DPOConfig.
   ...fixed(true, none, ['dpo'])`remove_unused_columns`,
   ...fixed(false, none, ['dpo'])`disable_dropout`,
   ...fixed(null, none, ['dpo'])`dataset_num_proc precompute_ref_batch_size pad_token`,
   ...constants({ f_alpha_divergence_coef: 0.5, discopop_tau: 0.05 }, ['dpo']),
-  // Of SFTConfig.
+  // Settings of SFTConfig.
   ...fixed(true, none, ['sft'])`remove_unused_columns`,
   ...fixed(null, none, ['sft'])`chat_template_path dataset_kwargs dataset_num_proc eos_token
     eval_packing pad_token`,

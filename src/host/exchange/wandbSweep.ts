@@ -1,6 +1,6 @@
 /**
- * A sweep of Weights & Biases: YAML, JSON or a dict in Python with `method` and `parameters`. Its distributions and their defaults
- * are those of the package sweeps 0.3.0.
+ * Reads and writes a sweep of Weights & Biases: YAML, JSON or a dict in Python with `method` and `parameters`. Its
+ * distributions and their defaults are those of the package sweeps 0.3.0.
  */
 import { isObject, type JsonObject } from '#shared/config/paths.ts'
 import { AppError } from '#shared/errors.ts'
@@ -18,10 +18,10 @@ export interface FoundParameter<Range = Parameter> {
 export interface FoundSweep {
   readonly from: 'wandb'
   readonly name: string | null
-  /** What the file sets for every trial. */
+  /** Settings that the file fixes for every trial. */
   readonly fixed: ReadonlyMap<string, unknown>
   readonly parameters: readonly FoundParameter[]
-  /** The rest of the section. */
+  /** Remaining keys of the section. */
   readonly section: JsonObject
   /** Name and direction of the metric; null: the file does not say. */
   readonly metric: { readonly name: string | null; readonly goal: 'max' | 'min' }
@@ -89,7 +89,9 @@ function wandbMetric(metric: unknown, notes: ImportNote[]): FoundSweep['metric']
   return { name: typeof name === 'string' ? name : null, goal: goal === 'maximize' ? 'max' : 'min' }
 }
 
-/** Runs are stopped there one by one, as they come to a bracket; here all of a rung are compared. */
+/**
+ * Reads early stopping. There, runs are stopped one by one as they come to a bracket; here all of a rung are compared.
+ */
 function earlyOf(early: JsonObject, notes: ImportNote[]): JsonObject | null {
   const { min_iter: least, max_iter: most, s, eta } = early
   const keep = asNumber(eta) ?? 3
@@ -135,7 +137,7 @@ function wandbParameters(parameters: unknown, notes: ImportNote[], prefix = ''):
 
 const linear = { scale: 'linear', whole: null } as const
 const log = { scale: 'log', whole: null } as const
-/** Of a normal distribution, what 95 of 100 values lie between. */
+/** Half-width, in standard deviations, of the interval that holds 95 of 100 values of a normal distribution. */
 const normalSpread = 1.96
 
 function wandbRange(name: string, given: JsonObject, notes: ImportNote[]): Parameter | null {
@@ -152,7 +154,7 @@ function wandbRange(name: string, given: JsonObject, notes: ImportNote[]): Param
   return stepped(name, range, { step: asNumber(given['q']) ?? 1, notes })
 }
 
-/** What 95 of 100 values lie between. */
+/** Interval that holds 95 of 100 values. */
 function normalRange(
   name: string,
   kind: string,
@@ -207,7 +209,7 @@ function wandbLimits(kind: string, min: number, max: number): NumericRange | nul
   }
 }
 
-/** More values than this are a range. */
+/** Most values that are listed; more of them are a range. */
 const mostSteps = 64
 
 /** Multiples of `step` within the limits. */
@@ -233,11 +235,14 @@ function stepped(
 
 export interface WandbFile {
   readonly document: JsonObject
-  /** What the file cannot say, in sentences. */
+  /** Sentences on what the file cannot say. */
   readonly lost: readonly string[]
 }
 
-/** Names of settings stay those of Turnwise. Errors: AppError 'config/invalid' for a study that is no sweep. */
+/**
+ * Writes a study as a W&B sweep; names of settings stay those of Turnwise. Errors: AppError 'config/invalid' for a
+ * study that is not a sweep.
+ */
 export function wandbFile({ name, search }: Pick<StudyConfig, 'name' | 'search'>): WandbFile {
   if (search.kind !== 'sweep')
     throw new AppError('config/invalid', 'W&B has sweeps only: this study cannot be written as one.')

@@ -30,15 +30,15 @@ export const placeOf = ({ file, offset }: Pick<TensorLocation, 'file' | 'offset'
   `${file}:${offset}`
 
 /**
- * Every tensor of a model's weight files, once each, in their order; of a GGUF model those that it is computed with. Errors:
- * AppError 'file/unreadable', 'model/invalid'.
+ * Yields every tensor of a model's weight files, once each, in their order; of a GGUF model those that it is computed
+ * with. Errors: AppError 'file/unreadable', 'model/invalid'.
  */
 export function rawTensors({ directory, weightFiles, tensors }: ModelFolder): RawTensor[] {
   if (ggufFileOf(directory) !== null) return [...tensors].map(([name, location]) => ({ name, ...location }))
   const used = new Set([...tensors.values()].map(placeOf))
   const found = new Map<string, RawTensor>()
   for (const tensor of weightFiles.flatMap(tensorsOf)) {
-    // Of two with one name, the one that the model is computed with.
+    // Takes, of two tensors with one name, the one that the model is computed with.
     if (!found.has(tensor.name) || used.has(placeOf(tensor))) found.set(tensor.name, tensor)
   }
   return [...found.values()]
@@ -77,7 +77,7 @@ function readBytes(handle: number, length: number, position: number): Buffer {
   return bytes
 }
 
-/** Names of what belongs to a model beside its weights. */
+/** Names of the files that belong to a model beside its weights. */
 const companions =
   /^((config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|chat_template)\.json|tokenizer\.model|merges\.txt|vocab\.txt|chat_template\.jinja)$/
 
@@ -92,8 +92,8 @@ export async function copyLicences(directory: string, folder: string): Promise<v
 }
 
 /**
- * Copies configs, tokenizer and templates, byte by byte, or writes those that a GGUF file stands for; returns their names.
- * Errors: AppError 'file/unreadable', 'file/unwritable'.
+ * Copies configs, tokenizer and templates, byte by byte, or writes those that a GGUF file replaces; returns their
+ * names. Errors: AppError 'file/unreadable', 'file/unwritable'.
  */
 export async function copyCompanions(directory: string, folder: string): Promise<readonly string[]> {
   const gguf = ggufFileOf(directory)

@@ -1,6 +1,6 @@
 /**
- * A folder that has its name only when it is whole and was compared: it is filled as `NAME-unchecked`, then becomes
- * `NAME`, or `NAME-failed` where what was read back is not what was trained.
+ * Folder of an export, which has its name only when it is complete and was compared: it is filled as `NAME-unchecked`,
+ * then becomes `NAME`, or `NAME-failed` where what was read back is not what was trained.
  */
 import { existsSync, readdirSync, renameSync, rmdirSync, rmSync, statfsSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -9,7 +9,7 @@ import { makeFolder } from '#host/files/atomic.ts'
 import { readError, systemCode, writeError } from '#host/files/fileErrors.ts'
 import { share } from '#host/files/permissions.ts'
 
-/** Where the files are while nothing is proved. */
+/** Folder of the files until they are verified. */
 const uncheckedFolder = (out: string): string => `${path.resolve(out)}-unchecked`
 
 const failedFolder = (out: string): string => `${path.resolve(out)}-failed`
@@ -42,7 +42,7 @@ export function beginFolder(out: string): string {
   return folder
 }
 
-/** Nothing stays of an export that did not come to its end. */
+/** Removes an export that did not come to its end. */
 export function removeUnchecked(out: string): void {
   try {
     rmSync(uncheckedFolder(out), { recursive: true, force: true })

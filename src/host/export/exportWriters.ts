@@ -1,4 +1,4 @@
-/** Each format: its files written, read back by its own reader, and what came of comparing them. */
+/** Writes each format: its files, read back by its own reader, and the comparison. */
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
@@ -53,19 +53,17 @@ import { compareForWriting, encodeSafetensorsHeader } from '#host/files/safetens
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { addRows, storedDeltas, type WeightDelta } from './loraDelta.ts'
 
-/** What a format's writer works with. */
 export interface ExportWork {
   readonly request: ExportRequest
-  /** Where its files go; it may use `scratch` below it for what is not kept. */
+  /** Folder for its files; `scratch` below it may be used for what is not kept. */
   readonly folder: string
   readonly scratch: string
   readonly base: ModelFolder
   /** The base in f32. */
   readonly source: ModelSource
-  /** As it was trained. */
   readonly adapter: Adapter
   readonly origin: Provenance
-  /** Of the base; null: not stated. */
+  /** License of the base; null: not stated. */
   readonly license: string | null
   readonly prompts: ParityPrompts
   readonly live: LiveAnswers
@@ -145,13 +143,13 @@ async function writeMerged(work: ExportWork): Promise<readonly ParityLine[]> {
   return [...lines, ...(await compareModel(work, merged, { largest: limit, mean: null }))]
 }
 
-/** Of the types of a model's tensors that are no blocks, the one that rounds most. */
+/** Returns the type that rounds most, among those of a model's tensors that are not block types. */
 function loosestType({ tensors }: ModelFolder): FloatType {
   const types = new Set([...tensors.values()].map(({ dtype }) => dtype))
   return (['BF16', 'F16'] as const).find((type) => types.has(type)) ?? 'F32'
 }
 
-/** What the model that was written answers, opened as any base. */
+/** Compares the answers of the written model, opened like any base. */
 async function compareModel(
   { scratch, live, onProgress }: ExportWork,
   written: ModelFolder,
@@ -283,7 +281,7 @@ interface MergeOptions {
   readonly shardBytes: number
 }
 
-/** Which tensor goes where, before anything is written. */
+/** Plans the place of each tensor before anything is written. */
 function planMerge(base: ModelFolder, adapter: Adapter, options: MergeOptions): MergedPlan {
   const deltas = storedDeltas(base.config, adapter.config, adapter.tensors)
   const deltaAt = new Map(
@@ -308,7 +306,7 @@ function locationOf({ tensors }: ModelSource, name: string): TensorLocation {
   return location
 }
 
-/** In order; a file holds at most `shardBytes`, or one tensor that is larger. */
+/** Cuts the tensors into files, in order; a file holds at most `shardBytes`, or one tensor that is larger. */
 function cutIntoShards(tensors: readonly MergedTensor[], shardBytes: number): MergedTensor[][] {
   const shards: MergedTensor[][] = []
   let [shard, size]: [MergedTensor[], number] = [[], 0]
@@ -329,7 +327,7 @@ const shardName = (index: number, count: number): string => {
 }
 
 interface MergeWriting {
-  /** Kept in the files' metadata. */
+  /** Provenance kept in the files' metadata. */
   readonly provenance: Readonly<Record<string, string>>
   readonly onProgress: (writtenBytes: number) => void
 }
@@ -366,7 +364,7 @@ const sortedByKey = (map: Readonly<Record<string, string>>): Record<string, stri
 
 const pieceBytes = 1 << 22
 
-/** The bytes of a tensor, a few megabytes at a time. */
+/** Yields the bytes of a tensor, a few megabytes at a time. */
 function* mergedPieces({ source, dtype, delta }: MergedTensor): Generator<Uint8Array> {
   if (delta === null && dtype === source.dtype) {
     yield* readPieces({ ...source, dtype: 'U8' }, pieceBytes)
@@ -383,7 +381,7 @@ function* mergedPieces({ source, dtype, delta }: MergedTensor): Generator<Uint8A
   }
 }
 
-/** Says in config.json what type the numbers have; as text, since other readers tell 5.0 from 5. */
+/** Writes the type of the numbers into config.json; edited as text, since other readers tell 5.0 from 5. */
 function nameDtype(folder: string, torchName: string): void {
   const given = /("(?:torch_)?dtype"\s*:\s*)(?:"[^"]*"|null)/g
   changeConfig(folder, (text) =>

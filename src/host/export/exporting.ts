@@ -35,9 +35,9 @@ import { modelCard } from './modelCard.ts'
 import { openIn } from './openIn.ts'
 
 /**
- * Exports whole or not at all. Where what was read back differs from what was trained the folder is called `NAME-failed`,
- * and the report has lines that did not pass. Errors: AppError 'checkpoint/invalid', 'model/…', 'adapter/invalid',
- * 'api/refused' for a format or option that cannot be had, 'file/…'.
+ * Exports completely or not at all. If the files read back differ from what was trained, the folder is called
+ * `NAME-failed`, and the report has lines that did not pass. Errors: AppError 'checkpoint/invalid', 'model/…',
+ * 'adapter/invalid', 'api/refused' for a format or option that cannot be had, 'file/…'.
  */
 export async function exportCheckpoint(
   request: ExportRequest,
@@ -66,7 +66,9 @@ export async function exportCheckpoint(
   }
 }
 
-/** null: there is none, and the format can do without. Errors: AppError 'model/…', 'file/unreadable'. */
+/**
+ * Finds the base; null: there is none, and the format can do without. Errors: AppError 'model/…', 'file/unreadable'.
+ */
 function findBase(request: ExportRequest): ModelFolder | null {
   try {
     return openBase(request)
@@ -132,7 +134,10 @@ function finishedReport(exported: Parameters<typeof openIn>[0], parity: readonly
   return { format, directory, sizeBytes, files, parity: [...parity], openIn: openIn(exported) }
 }
 
-/** The exact base with the adapter beside it: what every other tool will have, also where the run learned on a rounded one. */
+/**
+ * Opens the exact base with the adapter beside it, which is what every other tool will have, also where the run learned
+ * on a rounded one.
+ */
 const openLive = (source: ModelSource, { config, tensors }: Adapter): Promise<OrtPolicy> =>
   createOrtPolicy({
     source,

@@ -33,7 +33,7 @@ type Item = OutputOf<Api, 'checkpoints.export'>
 export type ExportReport = Extract<Item, { readonly result: unknown }>['result']
 export type ExportProgress = Extract<Item, { readonly progress: unknown }>['progress']
 export type ExportFormat = ExportReport['format']
-/** A comparison: passed where what was measured is not above the limit. */
+/** Line of a comparison: passed where the measured value is not above the limit. */
 export type ParityLine = ExportReport['parity'][number]
 
 export const exportFormats = [
@@ -51,7 +51,7 @@ export interface ExportOptions {
   readonly format: ExportFormat
   /** Folder; new or empty. */
   readonly out: string
-  /** Of the tensors; null: the base's for a merged model, f16 for one in a GGUF file, f32 for the rest. */
+  /** Type of the tensors; null: the base's for a merged model, f16 for one in a GGUF file, f32 for the rest. */
   readonly dtype: ExportDtype | null
   /** Largest weight file of a merged model. */
   readonly shardBytes: number
@@ -62,11 +62,11 @@ export interface ExportOptions {
 export interface ExportRequest extends ExportOptions {
   /** Folder of the checkpoint. */
   readonly checkpoint: string
-  /** Folder of the base model; null: nobody knows. */
+  /** Folder of the base model; null: unknown. */
   readonly model: string | null
   /** Longest sequence it was opened for; null: as its own positions reach. */
   readonly contextLength: number | null
-  /** What the base is called on a hub; null: as it says itself. */
+  /** Hub id of the base; null: as the base itself says. */
   readonly hubId: string | null
   readonly cacheDirectory: string
 }
@@ -84,13 +84,13 @@ const dtypes: Readonly<Record<ExportFormat, readonly ExportDtype[]>> = {
   onnx: ['f32'],
 }
 
-/** Why a model's adapter cannot be had in a format, as a sentence; null where it can. */
+/** Reason why a model's adapter cannot be exported in a format, as a sentence; null where it can. */
 export function formatProblem(format: ExportFormat, base: ModelFolder): string | null {
   if (format === 'gguf') return ggufProblem(base.config)
   return format === 'gguf-model' ? (ggufProblem(base.config) ?? unsaidProblem(base)) : null
 }
 
-/** What of a model a GGUF file cannot say; null for one that comes from such a file. */
+/** Describes what a GGUF file cannot say of a model; null for one that comes from such a file. */
 function unsaidProblem({ directory, configFile }: ModelFolder): string | null {
   if (ggufFileOf(directory) !== null) return null
   try {
@@ -129,10 +129,10 @@ const mixes: Readonly<Record<ExportDtype, GgufMix>> = {
   q4_k_m: 'Q4_K_M',
 }
 
-/** As llama.cpp calls it; null: the usual one of a merged model. */
+/** Returns llama.cpp's name of the type; null: the usual one of a merged model. */
 export const ggufMix = (dtype: ExportDtype | null): GgufMix => mixes[dtype ?? 'f16']
 
-/** Why these options do not go with the format; null where they do. */
+/** Reason why these options do not go with the format; null where they do. */
 export function optionProblem({ format, dtype, adapterInputs }: ExportOptions): string | null {
   if (adapterInputs && format !== 'onnx') return 'Only an ONNX export can keep the adapter as inputs.'
   if (dtype === null || dtypes[format].includes(dtype)) return null
@@ -158,7 +158,7 @@ export function baseOfCheckpoint(
   return { model: given ?? own ?? model, contextLength }
 }
 
-/** What its run's config says of a checkpoint, or where it came from if it was promoted. */
+/** Returns what its run's config says of a checkpoint, or where it came from if it was promoted. */
 function trainedOnBy(checkpoint: string): Pick<ExportRequest, 'model' | 'contextLength'> {
   const origin = originOf(checkpoint)
   if (origin !== null) return { model: origin.model, contextLength: origin.contextLength }

@@ -1,4 +1,4 @@
-/** A merged model as one GGUF file: its tensors, each made a few rows at a time, and its metadata. */
+/** Writes a merged model as one GGUF file: its tensors, each made a few rows at a time, and its metadata. */
 import { defaultHub } from '#shared/hub.ts'
 import { type ModelConfig } from '#engine/models/config.ts'
 import { expectedTensors, type TensorLocation } from '#engine/models/source.ts'
@@ -39,7 +39,7 @@ export function ggufModelBytes(model: ModelConfig, mix: GgufMix): number {
   }, 0)
 }
 
-/** What an adapter adds to each weight as it is computed with, by the weight's name. */
+/** Returns what an adapter adds to each weight in the form used in computation, by the weight's name. */
 export const computedDeltas = (model: ModelConfig, adapter: Adapter): ReadonlyMap<string, WeightDelta> =>
   new Map(
     adaptedWeights(model, adapter.config, adapter.tensors).map(({ name, factors }) => [
@@ -81,7 +81,9 @@ interface Merging {
   readonly dtype: WrittenType
 }
 
-/** Whole rows of about as many numbers; of rows that change places, those of a head. */
+/**
+ * Number of elements in a piece: whole rows of about that many numbers; of rows that change places, those of a head.
+ */
 export function rowElements({ shape }: Pick<TensorLocation, 'shape'>, { arrangement }: GgufPlace): number {
   const [rows = 1, columns = 1] = shape
   if (arrangement?.kind === 'interleaved') return (rows / arrangement.heads) * columns
@@ -112,8 +114,9 @@ function arrange(
 }
 
 /**
- * Everything that a merged model's file says beside its weights: of a GGUF base what that file says, of a folder what
- * its configs say. Errors: AppError 'model/unsupported' for what GGUF cannot say, 'tokenizer/invalid', 'file/unreadable'.
+ * Returns everything that a merged model's file says beside its weights: of a GGUF base what that file says, of a
+ * folder what its configs say. Errors: AppError 'model/unsupported' for what GGUF cannot say, 'tokenizer/invalid',
+ * 'file/unreadable'.
  */
 function mergedWords(base: ModelFolder): ModelWords {
   const gguf = ggufFileOf(base.directory)
@@ -130,7 +133,7 @@ function wordsOfGguf(gguf: string): ModelWords {
   }
 }
 
-/** What is about the numbers of a file, not its model. */
+/** Metadata on the numbers of a file, rather than on its model. */
 const ofFile: ReadonlySet<string> = new Set([
   alignmentKey,
   'general.file_type',
@@ -153,7 +156,7 @@ interface MergedGguf {
   readonly base: ModelFolder
   readonly adapter: Adapter
   readonly mix: GgufMix
-  /** Shown by tools. */
+  /** Name shown by tools. */
   readonly name: string
   readonly license: string | null
   readonly origin: Provenance

@@ -72,7 +72,7 @@ function relativeError([ours, theirs]: readonly [Pieces, Pieces], delta: WeightD
   return error === 0 ? 0 : Math.sqrt(error / size)
 }
 
-/** Two rows of pieces in pieces of the same lengths. */
+/** Yields two rows of pieces in pieces of the same lengths. */
 function* inStep(ours: Pieces, theirs: Pieces): Generator<readonly [Float32Array, Float32Array]> {
   let [left, right] = [next(ours), next(theirs)]
   while (left.length > 0 && right.length > 0) {
@@ -92,7 +92,7 @@ function next(pieces: Pieces): Float32Array {
 /** The largest of some hundreds of independent errors, in standard deviations. */
 const largestOfMany = 3
 
-/** What errors of so many matrices, relative and independent of each other, may do to log-probabilities of such sizes. */
+/** Limits on the error of log-probabilities that independent relative errors of so many matrices may cause. */
 export function noiseLimits(
   { noise, matrices }: Pick<WeightErrors, 'noise' | 'matrices'>,
   { logprobs }: LiveAnswers,
@@ -104,7 +104,10 @@ export function noiseLimits(
   return { largest: largestOfMany * share * largest, mean: share * Math.max(1, mean) }
 }
 
-/** How many texts become other tokens in the file than in the base, and whether a conversation becomes another prompt. */
+/**
+ * Counts the texts that the file tokenizes differently from the base, and says if a conversation becomes another
+ * prompt.
+ */
 export function tokenLine(
   base: Pick<ModelFolder, 'directory' | 'tokenizerFile'>,
   file: string,
@@ -119,7 +122,7 @@ export function tokenLine(
   return [parityLine(sentence, differing.length + (isSame ? 0 : 1), 0)]
 }
 
-/** As text; what a small vocabulary cannot spell is the same as nothing. */
+/** Returns the ids as text; what a small vocabulary cannot spell counts as nothing. */
 function idsOf({ tokenizer }: LoadedTokenizer, text: string): string {
   try {
     return tokenizer.encode(text, { addSpecialTokens: true }).join()

@@ -1,4 +1,4 @@
-/** What an adapter adds to one weight: s·B·A, computed in f64 row by row, as the weight's file lays its rows out. */
+/** Computes what an adapter adds to one weight: s·B·A, in f64 row by row, as the weight's file lays its rows out. */
 import {
   adaptedLinears,
   type LinearName,
@@ -73,14 +73,14 @@ const transposedDelta = ({ a, b, rank, scale }: Factors): WeightDelta =>
   weightDelta({ a: transposed(b, b.length / rank), b: transposed(a, rank), rank, scale })
 
 export interface AdaptedWeight {
-  /** Of the base's weight: `model.layers.0.self_attn.q_proj.weight`. */
+  /** Name of the base's weight: `model.layers.0.self_attn.q_proj.weight`. */
   readonly name: string
   readonly layer: number
   readonly linear: LinearName
   readonly factors: Factors
 }
 
-/** Every weight that an adapter changes. The tensors are those of the model's adapter, all of them. */
+/** Lists every weight that an adapter changes. The tensors are those of the model's adapter, all of them. */
 export function adaptedWeights(
   model: ModelConfig,
   lora: LoraConfig,
@@ -103,7 +103,7 @@ export function adaptedWeights(
   ).flat()
 }
 
-/** What an adapter adds to each weight as its file lays it out, by the weight's name. */
+/** Returns what an adapter adds to each weight as its file lays it out, by the weight's name. */
 export const storedDeltas = (
   model: ModelConfig,
   lora: LoraConfig,

@@ -1,4 +1,7 @@
-/** README.md of an export: what it is, how it is used, what it was made from, and what came of reading it back. */
+/**
+ * Writes the README.md of an export: what it is, how to use it, what it was made from, and the result of reading it
+ * back.
+ */
 import type { ModelConfig } from '#engine/models/config.ts'
 import { peftSnippet } from '#host/adapters/peft.ts'
 import { isHubId } from '#host/adapters/peftConfig.ts'
@@ -11,7 +14,7 @@ interface CardContent {
   readonly format: ExportFormat
   readonly model: ModelConfig
   readonly origin: Provenance
-  /** Of the base; null: not stated. */
+  /** License of the base; null: not stated. */
   readonly license: string | null
   readonly adapterInputs: boolean
   readonly parity: readonly ParityLine[]
@@ -34,7 +37,7 @@ ${parityTable(content.parity)}
 `
 }
 
-/** Other tools have the exact base, and so has the comparison. */
+/** Explains rounding: other tools have the exact base, and so has the comparison. */
 const roundingWords = ({ learnedOn }: Provenance): string =>
   learnedOn === 'f32'
     ? ''

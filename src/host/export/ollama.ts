@@ -1,4 +1,4 @@
-/** The Modelfile beside a merged model, from which Ollama makes a model of its own. */
+/** Writes the Modelfile beside a merged model, from which Ollama makes a model of its own. */
 import { AppError } from '#shared/errors.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
@@ -36,7 +36,7 @@ function stopTexts({ eosIds }: ModelConfig, { tokenizer }: LoadedTokenizer): str
   return eosIds.flatMap((id) => tokenizer.idToToken(id) ?? []).filter((stop) => stop !== '')
 }
 
-/** What stands before and behind the content of a message. */
+/** Text before and behind the content of a message. */
 interface Frame {
   readonly before: string
   readonly behind: string
@@ -45,9 +45,9 @@ interface Frame {
 /** A chat template that frames each message by its role and does nothing else. */
 interface PlainTemplate {
   readonly frames: Readonly<Partial<Record<'system' | 'user' | 'assistant', Frame>>>
-  /** Before the first message, whichever it is. */
+  /** Text before the first message, whichever it is. */
   readonly opening: string
-  /** What opens the answer. */
+  /** Text that opens the answer. */
   readonly prompt: string
   /** The system message of conversations without one; empty: none. */
   readonly system: string
@@ -106,7 +106,7 @@ function framesOf(text: LoadedTokenizer): PlainTemplate | null {
   return usual === null ? null : { opening: '', prompt, system: usual, frames }
 }
 
-/** What stands before the first message, and around those of user and assistant. null: they are not framed alike. */
+/** Finds the text before the first message, and around those of user and assistant. null: they are not framed alike. */
 function turnFrames(render: Render): { opening: string; user: Frame; assistant: Frame } | null {
   const [start = '', turn = '', again = '', userEnd = ''] = between(render(['user', 'assistant', 'user']), 3)
   const answerEnd = render(['user', 'assistant']).split(mark(1))[1] ?? ''
@@ -117,13 +117,13 @@ function turnFrames(render: Render): { opening: string; user: Frame; assistant: 
   return { opening, user, assistant: { before: turn.slice(userEnd.length), behind: answerEnd } }
 }
 
-/** What asks for an answer. null: it changes what stands before. */
+/** Finds the text that asks for an answer. null: it changes what stands before. */
 function promptOf(render: Render): string | null {
   const [whole, asked] = [render(['user']), render(['user'], true)]
   return asked.startsWith(whole) ? asked.slice(whole.length) : null
 }
 
-/** What a frame stands around; null where it does not. */
+/** Returns the text inside a frame; null where the frame does not match. */
 function within(text: string, { before, behind }: Frame): string | null {
   if (!text.startsWith(before) || !text.endsWith(behind)) return null
   return text.slice(before.length, text.length - behind.length)
@@ -141,7 +141,7 @@ function systemFrame(render: Render, user: Frame): Frame | null {
   }
 }
 
-/** What stands around so many messages. */
+/** Returns the texts around that number of messages. */
 function between(rendered: string, count: number): string[] {
   let rest = rendered
   const parts = Array.from({ length: count }, (_, index) => {
@@ -152,7 +152,7 @@ function between(rendered: string, count: number): string[] {
   return [...parts, rest]
 }
 
-/** Whether the frames give what the template gives, for conversations of other shapes. */
+/** Returns true if the frames give what the template gives, for conversations of other shapes. */
 function isRight({ frames, opening, prompt, system }: PlainTemplate, text: LoadedTokenizer): boolean {
   const render = renderer(text)
   const shapes = [
@@ -172,7 +172,7 @@ function isRight({ frames, opening, prompt, system }: PlainTemplate, text: Loade
   })
 }
 
-/** Nothing in it that Ollama's template language or its quotes would read. */
+/** Returns true if nothing in it means something to Ollama's template language or its quotes. */
 function isPlain({ frames, opening, prompt, system }: PlainTemplate): boolean {
   const texts = Object.values(frames).flatMap(({ before, behind }) => [before, behind])
   return [...texts, opening, prompt, system].every((text) => !/\{\{|\}\}|"""/.test(text))

@@ -1,6 +1,7 @@
 /**
- * The generation graph with inputs and outputs that other programs know: token ids in, logits of every position out, keys
- * and values of the past in, of past and present out. Names and shapes are those of Optimum's `text-generation-with-past`.
+ * Builds the generation graph with inputs and outputs that other programs know: token ids in, logits of every position
+ * out, keys and values of the past in, of past and present out. Names and shapes are those of Optimum's
+ * `text-generation-with-past`.
  */
 import { type Program } from '#engine/graph/onnx.ts'
 import type { Dim, Shape } from '#engine/graph/shape.ts'
@@ -38,7 +39,7 @@ export interface OnnxGraphOptions {
   readonly config: ModelConfig
   /** null: no adapter, or one that is in the weights already. */
   readonly lora: LoraConfig | null
-  /** Where each weight lies, by name: those of the model, and `rotaryWeightNames`. */
+  /** Place of each weight, by name: those of the model, and `rotaryWeightNames`. */
   readonly places: ReadonlyMap<string, WeightLocation>
 }
 
@@ -62,7 +63,7 @@ const [batch, length, past, total] = [
   'total_sequence_length',
 ]
 
-/** Added to the scores of what may not be seen; finite, so that a row of nothing else stays a number. */
+/** Value added to the scores of hidden positions; finite, so that a row of nothing else stays a number. */
 const hidden = -1e9
 
 /** Inputs, in this order: input_ids, attention_mask, position_ids, the past, and with `lora` the adapter's matrices. */
@@ -132,7 +133,7 @@ function weightsOf({ places }: OnnxGraphOptions): GenerationWeights {
   }
 }
 
-/** The generation program, which scores the positions that are asked for, without their choice. */
+/** Builds the generation program that scores the requested positions, without the choice of ids. */
 function scoringEveryPosition(options: OnnxGraphOptions): Program {
   const program = generationProgram(options.config, options.lora, weightsOf(options))
   const caches = Object.entries(program).filter(([name]) => name.startsWith('new '))
@@ -166,7 +167,7 @@ function replaceInputs(program: Program, values: Readonly<Record<string, Value>>
   return Object.fromEntries(names.map((name, index) => [name, replaced[index] as Value]))
 }
 
-/** What the first layer reads of ids and, where they are learned, positions. */
+/** Returns the input of the first layer for ids and, where they are learned, positions. */
 function embedded(options: OnnxGraphOptions, ids: Value, positions: Value): Value {
   const weights = weightsOf(options)
   const value = embeddingValue(options.config, (name, rows) => gather(weights.vector(name), rows))
@@ -199,8 +200,9 @@ const adapterInputs = ({ config, lora }: OnnxGraphOptions): Record<string, Value
       )
 
 /**
- * What each new position sees: slots that the attention mask shows, up to its own and, through a window, not too far back.
- * [B, 1, g·T, P+T] of each window: the graph's queries are the g heads of a group one after the other.
+ * Builds the mask of each window: a new position sees the slots that the attention mask shows, up to its own and,
+ * through a window, not too far back. [B, 1, g·T, P+T]: the graph's queries are the g heads of a group one after the
+ * other.
  */
 function masks(config: ModelConfig, mask: Value, { key }: Cache): Record<string, Value> {
   const shown = cast(mask, 'float32')

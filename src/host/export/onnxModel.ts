@@ -1,4 +1,7 @@
-/** An ONNX folder: the graph, its weights in one file beside it, and an adapter of its own where that stays apart. */
+/**
+ * Writes an ONNX folder: the graph, its weights in one file beside it, and an adapter of its own where that stays
+ * apart.
+ */
 import path from 'node:path'
 import { type OnnxModel, writeOnnx } from '#engine/graph/onnx.ts'
 import { topologicalOrder, type WeightLocation } from '#engine/graph/value.ts'
@@ -23,7 +26,7 @@ export const adapterName = 'adapter.safetensors'
 
 /** Rows of the rotary tables, where the model's own context is longer. */
 const maxTableRows = 32_768
-/** Where a runtime may map a tensor: on a page of memory. */
+/** Alignment at which a runtime may map a tensor: a page of memory. */
 const pageBytes = 4096
 
 /** Longest sequence that an exported graph of this model takes. */
@@ -49,7 +52,7 @@ export interface OnnxPlan extends OnnxModelToWrite {
   readonly totalBytes: number
 }
 
-/** What goes where in the file of weights. */
+/** Plans the layout of the file of weights. */
 export function planOnnx(given: OnnxModelToWrite): OnnxPlan {
   const tensors = [...modelTensors(given), ...tableTensors(given.base.config)]
   const places = new Map<string, Omit<WeightLocation, 'file'>>()
@@ -207,7 +210,7 @@ what runs it.
 `
 }
 
-/** A program that runs the graph beside it; it needs onnxruntime-node alone. */
+/** Program that runs the graph beside it; it needs onnxruntime-node alone. */
 export function onnxExample({ model, adapterInputs }: OnnxCardContent): string {
   const { layers, kvHeads, headDim } = model
   return `// node ${exampleName} "IDS" [COUNT]: goes on with token ids, greedily, with a cache of keys and values.

@@ -1,4 +1,4 @@
-/** How other programs open what was exported: commands to copy, shown in the window and in the folder's README. */
+/** Shows how to open an export in other programs: commands to copy, in the window and in the folder's README. */
 import path from 'node:path'
 import { slugOf } from '#shared/plural.ts'
 import { commandWord } from '#shared/shownText.ts'
@@ -10,7 +10,7 @@ type Opening = ExportReport['openIn'][number]
 
 interface Exported {
   readonly format: ExportFormat
-  /** Its folder. */
+  /** Folder of the export. */
   readonly directory: string
   /** Id of the base on a hub; null: unknown. */
   readonly baseModel: string | null

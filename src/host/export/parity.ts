@@ -1,4 +1,4 @@
-/** What was read back, against what was trained: numbers, limits and the sentences that go with them. */
+/** Compares what was read back with what was trained: numbers, limits and the sentences that go with them. */
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { AppError } from '#shared/errors.ts'
 import { type LoraConfig, adaptedLinears, type ModelConfig } from '#engine/models/config.ts'
@@ -14,7 +14,7 @@ export interface ParityReader {
   proceed(prompts: readonly Int32Array[], count: number): Promise<readonly Int32Array[]>
 }
 
-/** What the live policy, base and adapter, says. */
+/** Answers of the live policy, base and adapter. */
 export interface LiveAnswers {
   readonly prompts: readonly Int32Array[]
   /** The prompts with the policy's own greedy continuations. */
@@ -79,7 +79,7 @@ export const parityLine = (sentence: string, measured: number, limit: number): P
 /** Allowed differences of log-probabilities, in nats. */
 export interface AnswerLimits {
   readonly largest: number
-  /** null: as the largest. */
+  /** Limit of the mean; null: that of `largest`. */
   readonly mean: number | null
 }
 
@@ -105,7 +105,10 @@ export async function compareAnswers(
   return [logprobs, ...means, await greedyLine(live, theirs, reader, limit)]
 }
 
-/** Where the continuations part, by how much what was read back prefers its own token: a tie may fall either way. */
+/**
+ * Measures, where the continuations part, how much the model read back prefers its own token: a tie may fall either
+ * way.
+ */
 async function greedyLine(
   live: LiveAnswers,
   theirs: readonly Int32Array[],
@@ -128,7 +131,7 @@ async function greedyLine(
   return parityLine(sentence, Number.isNaN(largest) ? Infinity : largest, 2 * limit)
 }
 
-/** What every export is asked to go on with: prose, numbers, code, other scripts. */
+/** Texts that every export is asked to continue: prose, numbers, code, other scripts. */
 const texts = [
   'The capital of France is',
   'Sort these numbers: 8 0 5 7',
@@ -146,7 +149,7 @@ const [longestPrompt, longestContinuation] = [24, 16]
 export interface ParityPrompts {
   /** null: the model has no tokenizer, so the ids are random ones of a fixed seed. */
   readonly texts: readonly string[] | null
-  /** Two ids at least each. */
+  /** Sequences of ids, at least two each. */
   readonly ids: readonly Int32Array[]
   /** Tokens to generate after each. */
   readonly continuation: number

@@ -1,4 +1,4 @@
-/** Those who answer when an export is compared: a policy, and the session of an exported graph. */
+/** Readers that answer when an export is compared: a policy, and the session of an exported graph. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { randomStream } from '#shared/random.ts'
@@ -39,7 +39,7 @@ export const policyReader = (policy: OrtPolicy, role: PolicyRole): ParityReader 
   },
 })
 
-/** What the policy says of the prompts and of its own continuations. */
+/** Asks the policy about the prompts and its own continuations. */
 export async function askLive(
   actor: ParityReader,
   base: ParityReader,
@@ -79,7 +79,7 @@ async function inTurn<From, To>(items: readonly From[], work: (item: From) => Pr
 
 type Past = Readonly<Record<string, Feed>>
 
-/** One row at a time. */
+/** Session of an exported graph, run for one row at a time. */
 class Graph {
   readonly #session: Session
   readonly #config: ModelConfig
@@ -129,7 +129,7 @@ class Graph {
     return { results, logits: results['logits'] ?? new Float32Array() }
   }
 
-  /** What the last step called present, as the past of the next; empty before the first. */
+  /** Feeds the `present` outputs of the last step as the past of the next; empty before the first. */
   #past(results: Readonly<Record<string, Float32Array>>, length: number): Past {
     const { layers, kvHeads, headDim } = this.#config
     const feed = (name: string) => floats(results[name] ?? new Float32Array(), [1, kvHeads, length, headDim])

@@ -1,4 +1,4 @@
-/** What an export was made from, as digests and numbers. */
+/** Describes what an export was made from, as digests and numbers. */
 import { createHash } from 'node:crypto'
 import path from 'node:path'
 import type { HeldPrecision } from '#shared/precision.ts'
@@ -13,13 +13,13 @@ import { appVersion } from '#host/dataDirectory.ts'
 
 export interface Provenance {
   readonly turnwise: string
-  /** Of the checkpoint. */
+  /** Step of the checkpoint. */
   readonly step: number
   readonly baseModel: string | null
-  /** As it was accepted, or as the model says; null: nothing says. */
+  /** License as it was accepted, or as the model says; null: nothing says. */
   readonly baseLicense: ModelLicense | null
   readonly architecture: string
-  /** How exact the base was while the adapter learned. */
+  /** Precision of the base while the adapter learned. */
   readonly learnedOn: HeldPrecision
   /** Weight files of the base by name. */
   readonly baseSha256: Readonly<Record<string, string>>
@@ -74,7 +74,7 @@ function textDigests(base: ModelFolder): Pick<Provenance, 'tokenizerSha256' | 'c
   }
 }
 
-/** Of the template's own file, or of the text in the tokenizer's config. */
+/** Digests the template's own file, or the text in the tokenizer's config. */
 function templateDigest({ chatTemplateFile, tokenizerConfigFile }: ModelFolder): string | null {
   if (chatTemplateFile !== null) return sha256(readSmallFile(chatTemplateFile, maxBytes))
   if (tokenizerConfigFile === null) return null
@@ -86,7 +86,7 @@ function templateDigest({ chatTemplateFile, tokenizerConfigFile }: ModelFolder):
   return sha256(typeof template === 'string' ? template : JSON.stringify(template))
 }
 
-/** As the texts that file formats keep beside their tensors. */
+/** Returns the provenance as the texts that file formats keep beside their tensors. */
 export function provenanceTexts({ turnwise, step, baseSha256, ...rest }: Provenance): Record<string, string> {
   return {
     turnwise_version: turnwise,

@@ -113,7 +113,7 @@ const nameAt = (tensors: readonly RawTensor[], place: string): string =>
 
 const asLocation = (tensor: RawTensor): TensorLocation => ({ ...tensor, dtype: tensor.dtype as FloatType })
 
-/** Rows of a matrix, whichever are asked for. */
+/** Returns any row of a matrix. */
 function rowOf(tensor: RawTensor, row: number, columns: number): Float32Array {
   const width = tensor.byteLength / (columns * (tensor.shape[0] ?? 1))
   const place = {
@@ -126,7 +126,7 @@ function rowOf(tensor: RawTensor, row: number, columns: number): Float32Array {
   return new Float32Array()
 }
 
-/** How far the written numbers are from base + delta, in units of the last place of their type. */
+/** Returns how far the written numbers are from base + delta, in units of the last place of their type. */
 function roundingError(base: RawTensor, merged: RawTensor, delta: WeightDelta): number {
   const exact = new Float64Array(delta.columns)
   let worst = 0

@@ -1,6 +1,6 @@
 /**
- * Whole or not at all: a file or folder is written under a temporary name beside its place, flushed to the disk, then
- * renamed. Whoever reads it sees the old content or the new one, also when the process is killed in between.
+ * Writes completely or not at all: a file or folder is written under a temporary name beside its place, flushed to the
+ * disk, then renamed. A reader sees the old content or the new one, also when the process is killed in between.
  */
 import {
   closeSync,
@@ -92,7 +92,7 @@ export class AtomicFile {
   }
 }
 
-/** Writes a small file whole or not at all. Errors: AppError 'file/unwritable'. */
+/** Writes a small file completely or not at all. Errors: AppError 'file/unwritable'. */
 export function writeFileAtomic(path: string, content: string | Uint8Array): void {
   using file = new AtomicFile(path)
   file.write(typeof content === 'string' ? Buffer.from(content, 'utf8') : content)
@@ -123,7 +123,7 @@ export function createFolder(directory: string, fill: (temporary: string) => voi
   }
 }
 
-/** Where the former content waits while a folder is replaced. */
+/** Path of the former content while a folder is replaced. */
 const previousPath = (directory: string): string =>
   join(dirname(directory), `.${basename(directory)}.previous`)
 
@@ -176,13 +176,13 @@ function swapIn(temporary: string, directory: string): void {
 // Files whose place a person chose.
 
 export interface UserFileOptions {
-  /** A file that is there already is replaced. */
+  /** True to replace an existing file. */
   readonly overwrite: boolean
 }
 
 /**
- * Writes a file whole or not at all. Errors: AppError 'file/exists' where one is there that may not be replaced;
- * 'file/unwritable', also for what is no ordinary file.
+ * Writes a file completely or not at all. Errors: AppError 'file/exists' where one exists that may not be replaced;
+ * 'file/unwritable', also for what is not an ordinary file.
  */
 export function writeUserFile(file: string, content: string | Uint8Array, options: UserFileOptions): void {
   requireFree(file, options)
@@ -194,7 +194,7 @@ export function writeUserFile(file: string, content: string | Uint8Array, option
 export function requireFree(file: string, { overwrite }: UserFileOptions): void {
   const status = lstatSync(file, { throwIfNoEntry: false })
   if (status === undefined) return
-  // By renaming, a link, a pipe or a device would be replaced by the file itself.
+  // Renaming would replace a link, a pipe or a device by the file itself.
   if (!status.isFile()) {
     throw new AppError(
       'file/unwritable',

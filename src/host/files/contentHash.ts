@@ -75,7 +75,7 @@ async function hashFile(file: string, onProgress: (readBytes: number) => void): 
   return hash.digest('hex')
 }
 
-/** What was remembered; a broken file is forgotten, since everything in it can be computed again. */
+/** Reads the remembered hashes; a broken file is forgotten, since everything in it can be computed again. */
 function recall(cacheDirectory: string): Map<string, RememberedHash> {
   const path = join(cacheDirectory, fileName)
   if (!existsSync(path)) return new Map()

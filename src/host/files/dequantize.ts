@@ -148,7 +148,7 @@ export const blockLayouts: Readonly<Record<QuantizedDtype, BlockLayout>> = {
   IQ4_NL: { elements: 32, bytes: 18, read: readIQ4_NL },
 }
 
-/** Whole blocks, [n · bytes] → [n · elements]. */
+/** Dequantizes whole blocks, [n · bytes] → [n · elements]. */
 export function dequantize(dtype: QuantizedDtype, bytes: Uint8Array, output: Float32Array): void {
   const { elements, bytes: size, read } = blockLayouts[dtype]
   for (let at = 0, to = 0; at < bytes.length; at += size, to += elements) read(bytes, at, output, to)

@@ -4,17 +4,20 @@ import { AppError } from '#shared/errors.ts'
 import { writeError } from './fileErrors.ts'
 
 export interface Download {
-  /** Where it lies until it is whole. */
+  /** Path of the file until it is complete. */
   readonly part: string
   readonly sizeBytes: number
-  /** What comes behind so many bytes of it. */
+  /** Returns its bytes from this offset on. */
   readonly from: (start: number) => AsyncIterable<Uint8Array>
-  /** Checks what came and puts it in its place; false where it is not what was meant. */
+  /** Checks the downloaded file and moves it into place; returns false if it is not the file that was meant. */
   readonly accept: (part: string) => Promise<boolean>
   readonly refusal: () => AppError
 }
 
-/** Yields how many bytes are there. Errors: those of `from` and `accept`; `refusal`, after which nothing of it is left; AppError 'file/unwritable'. */
+/**
+ * Downloads a file and yields the number of bytes so far. Errors: those of `from` and `accept`; `refusal`, after which
+ * nothing of it is left; AppError 'file/unwritable'.
+ */
 export async function* download({
   part,
   sizeBytes,
@@ -48,14 +51,14 @@ export async function* download({
 
 export const sizeAt = async (file: string): Promise<number> => (await stat(file).catch(() => null))?.size ?? 0
 
-/** Left free on the disk for everything else. */
+/** Bytes left free on the disk for everything else. */
 const reservedBytes = 1024 ** 3
 
 export interface SpaceRequest {
   readonly bytes: number
-  /** Begins the sentence: “The model”. */
+  /** Beginning of the sentence: “The model”. */
   readonly what: string
-  /** What else can be done than to free some space. */
+  /** Alternative to freeing some space. */
   readonly advice: string
 }
 

@@ -1,23 +1,29 @@
-/** Which processes live, and whose a file is. */
+/** Finds out which processes live, and which of them owns a file. */
 import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
 import { AppError } from '#shared/errors.ts'
 import { systemCode, writeError } from './fileErrors.ts'
 import { readSmallFile } from './strictJson.ts'
 
-/** What a file names its owner by: the process and when that began, for its number may go to another. */
+/** Owner mark in a file: the process and when it began, for its number may go to another. */
 export const ownerMark = (): string => `${process.pid} ${birthOf(process.pid) ?? ''}\n`
 
-/** The living process that wrote its mark into a file; null where there is none. Errors: AppError 'file/unreadable'. */
+/**
+ * Returns the living process that wrote its mark into a file; null where there is none. Errors: AppError
+ * 'file/unreadable'.
+ */
 export const livingOwner = (file: string): number | null => livingProcess(markIn(file))
 
-/** The living process of a mark. */
+/** Returns the living process of a mark. */
 export function livingProcess(mark: string): number | null {
   const [, pid, birth = ''] = /^(\d+) ?(\d*)$/.exec(mark.trim()) ?? []
   return pid !== undefined && isAlive(Number(pid), birth) ? Number(pid) : null
 }
 
-/** Writes this process's mark into a lock that nobody living holds; disposing removes it. Errors: AppError 'file/unwritable'. */
+/**
+ * Writes this process's mark into a lock that no living process holds; disposing removes it. Errors: AppError
+ * 'file/unwritable'.
+ */
 export function holdLock(lock: string): Disposable {
   rmSync(lock, { force: true })
   try {
@@ -99,7 +105,7 @@ function markIn(file: string): string {
   }
 }
 
-/** Whether that very process lives: its id may have gone to another since, which only `birth` can tell. */
+/** Returns true if that very process lives: its id may have gone to another since, which only `birth` can tell. */
 export function isAlive(pid: number, birth = ''): boolean {
   try {
     process.kill(pid, 0)
@@ -109,7 +115,10 @@ export function isAlive(pid: number, birth = ''): boolean {
   return process.platform !== 'linux' || birth === '' || birthOf(pid) === birth
 }
 
-/** When a process began, in ticks since the machine did; null where it is gone (dead but unburied too) or the system does not tell. */
+/**
+ * Returns when a process began, in ticks since the machine did; null where it is gone (dead but unburied too) or the
+ * system does not tell.
+ */
 function birthOf(pid: number): string | null {
   let stat: string
   try {

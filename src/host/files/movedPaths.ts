@@ -43,7 +43,7 @@ export function asItLies(
 
 const areas = Object.keys(dataFolders(''))
 
-/** The data directory that has a folder in one of its own, such as `runs/ID`; null: it lies elsewhere. */
+/** Returns the data directory that contains a folder in one of its own, such as `runs/ID`; null: it is elsewhere. */
 export function dataDirectoryAround(folder: string): string | null {
   const area = path.dirname(path.resolve(folder))
   return areas.includes(path.basename(area)) ? path.dirname(area) : null

@@ -1,17 +1,17 @@
 /**
- * Who may read what is written. Everything in the data directory is for its owner alone: from the start of a process on,
- * new files are 0600 and new folders 0700. What a person wants written elsewhere gets the permissions that the person's
- * files usually have.
+ * Sets the permissions of written files. Everything in the data directory is for its owner alone: from the start of a
+ * process on, new files are 0600 and new folders 0700. What a person wants written elsewhere gets the permissions that
+ * the person's files usually have.
  */
 import { chmodSync, existsSync, lstatSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { dataFolders } from '#host/dataDirectory.ts'
 
-/** Tells the processes we start what the person's own mask was, octal. */
+/** Environment variable that tells our processes the person's own umask, octal. */
 const variable = 'TURNWISE_UMASK'
 
-/** To be called first in every process of ours. */
+/** Sets the umask so that files are private; to be called first in every process of ours. */
 export function keepPrivate(): void {
   if (process.platform === 'win32' || !isMainThread) return
   const umask = process.umask(0o077)
@@ -38,7 +38,7 @@ function closeFolder(folder: string): void {
   try {
     chmodSync(folder, 0o700)
   } catch {
-    // On a disk that knows no permissions.
+    // The disk knows no permissions.
   }
 }
 
@@ -54,7 +54,10 @@ const ownName = new RegExp(
   `^(?:${ownFolders.join('|')}|window|history\\.db.*|(?:home|python-consents|hub-ids)\\.json|python-consents\\.json\\.lock.*|outbound-requests|open-.*\\.html)$`,
 )
 
-/** Not a folder that is meant for more than this program: one that holds something else, or where everybody may write. */
+/**
+ * Returns false for a folder that is meant for more than this program: one that holds something else, or where
+ * everybody may write.
+ */
 const isOwnPlace = (directory: string): boolean =>
   (lstatSync(directory).mode & 0o1002) === 0 && readdirSync(directory).every((name) => ownName.test(name))
 

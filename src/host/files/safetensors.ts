@@ -110,8 +110,8 @@ export function* readPieces(location: TensorLocation, pieceBytes: number): Gener
 }
 
 /**
- * The values of a float tensor in pieces of at most `pieceElements`, whole blocks of a quantised one; each piece is valid
- * until the next is asked for.
+ * Yields the values of a float tensor in pieces of at most `pieceElements`, whole blocks of a quantised one; each piece
+ * is valid until the next is requested.
  */
 export function* readFloatPieces(location: TensorLocation, pieceElements: number): Generator<Float32Array> {
   const { dtype, shape } = location
@@ -158,7 +158,7 @@ export function firstNonFinite(values: Float32Array): number {
   return sum === 0 ? -1 : values.findIndex((value) => !Number.isFinite(value))
 }
 
-/** Its bytes come in pieces, so that a tensor larger than memory can be written. */
+/** Tensor whose bytes come in pieces, so that one larger than memory can be written. */
 export interface TensorToWrite {
   readonly name: string
   readonly dtype: TensorDtype
@@ -188,8 +188,8 @@ export interface WriteSafetensorsOptions {
 const bytesBetweenPauses = 1 << 26
 
 /**
- * Writes a file whole or not at all, in the reference writer's order. Errors: AppError 'file/unwritable'; the signal's
- * reason when aborted.
+ * Writes a file completely or not at all, in the reference writer's order. Errors: AppError 'file/unwritable'; the
+ * signal's reason when aborted.
  */
 export async function writeSafetensors(
   path: string,

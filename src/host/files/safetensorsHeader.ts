@@ -2,7 +2,7 @@
 import { shorten } from '#shared/plural.ts'
 import { isJsonObject, JsonSyntaxError, type JsonObject, parseStrictJson } from './strictJson.ts'
 
-/** In the order of the reference implementation's enumeration, which its writer sorts by; bits per element. */
+/** Bits per element, in the order of the reference implementation's enumeration, which its writer sorts by. */
 const dtypeBits: ReadonlyMap<string, number> = new Map([
   ['BOOL', 8],
   ['F4', 4],
@@ -35,7 +35,7 @@ const maxNameLength = 1_024
 const maxRank = 32
 const metadataKey = '__metadata__'
 
-/** Thrown by the parser with a reason; the reader adds the file's name. */
+/** Error of the parser with a reason; the reader adds the file's name. */
 export class SafetensorsFormatError extends Error {}
 
 /** `begin` and `end` in bytes from the start of the data, which follows the header. */
@@ -48,7 +48,7 @@ export interface HeaderEntry {
 }
 
 export interface SafetensorsHeader {
-  /** In the order of the data. */
+  /** Entries in the order of the data. */
   readonly entries: readonly HeaderEntry[]
   readonly metadata: ReadonlyMap<string, string>
 }
@@ -131,7 +131,7 @@ function readDtype(dtype: unknown, label: string): string {
   throw new SafetensorsFormatError(`${label} has ${found}`)
 }
 
-/** In BigInt, since a product of sizes can exceed what a number holds exactly. */
+/** Size in bits; a BigInt, since a product of sizes can exceed what a number holds exactly. */
 const bitCount = (dtype: string, shape: readonly number[]): bigint =>
   shape.reduce((product, size) => product * BigInt(size), BigInt(dtypeBits.get(dtype) ?? 0))
 

@@ -1,4 +1,4 @@
-/** Folders for what is needed only while something is made. */
+/** Provides temporary folders. */
 import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { dataFolders } from '#host/dataDirectory.ts'

@@ -1,6 +1,6 @@
 /**
- * JSON as RFC 8259 has it, and stricter where leniency hides an attack or a mistake: duplicate keys and deep nesting
- * are errors, and objects have no prototype, so a key called `__proto__` is a key like any other.
+ * Parses JSON as RFC 8259 has it, and stricter where leniency hides an attack or a mistake: duplicate keys and deep
+ * nesting are errors, and objects have no prototype, so a key called `__proto__` is a key like any other.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { printParseErrorCode, visit, type ParseErrorCode } from 'jsonc-parser'
@@ -12,7 +12,7 @@ export type JsonObject = { readonly [key: string]: unknown }
 
 const maxDepth = 64
 
-/** Thrown by the parser, caught by the readers, who know the file's name. */
+/** Error of the parser, caught by the readers, who know the file's name. */
 export class JsonSyntaxError extends Error {}
 
 interface Opened {

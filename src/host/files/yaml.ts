@@ -5,7 +5,7 @@
 import { parseAllDocuments, type DocumentOptions, type ParseOptions, type SchemaOptions } from 'yaml'
 
 export interface YamlOptions extends ParseOptions, DocumentOptions, SchemaOptions {
-  /** How often what an anchor names may be repeated. */
+  /** Most repetitions of what an anchor names. */
   readonly maxAliasCount: number
 }
 
@@ -43,7 +43,9 @@ function faultOf(error: unknown): YamlFault {
   return new YamlFault(isDeep ? 'it is nested too deeply' : problem.replace(/:$/, ''))
 }
 
-/** `around`: what the value is in; `ended`: what was found to have an end. */
+/**
+ * Returns true if a value contains itself. `around`: the values it is in; `ended`: values already found to be finite.
+ */
 function holdsItself(value: unknown, around: Set<unknown>, ended: Set<unknown>): boolean {
   if (typeof value !== 'object' || value === null || ended.has(value)) return false
   if (around.has(value)) return true

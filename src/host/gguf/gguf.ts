@@ -61,7 +61,7 @@ export type GgufArray =
   | List<'bool', ArrayLike<number>>
   | List<'string', readonly string[]>
 
-/** Bytes of one value; of a string, those that say how long it is. */
+/** Bytes of one value; of a string, those of its length. */
 export const valueBytes: Readonly<Record<Exclude<GgufType, 'array'>, number>> = {
   uint8: 1,
   int8: 1,
@@ -84,7 +84,7 @@ interface TensorType {
   readonly block: readonly [elements: number, bytes: number]
 }
 
-/** ggml's types of tensors: those that are read, then those that are only known by name. */
+/** Types of ggml's tensors: those that are read, then those that are only known by name. */
 export const tensorTypes: readonly TensorType[] = [
   { number: 0, name: 'F32', block: [1, 4] },
   { number: 1, name: 'F16', block: [1, 2] },
@@ -135,9 +135,9 @@ export const alignedSize = (size: number, alignment: number): number =>
   Math.ceil(size / alignment) * alignment
 
 export interface GgufToWrite {
-  /** In this order. */
+  /** Metadata, written in this order. */
   readonly metadata: ReadonlyMap<string, GgufValue>
-  /** In this order; shapes are row-major, as everywhere. */
+  /** Tensors, written in this order; shapes are row-major, as everywhere. */
   readonly tensors: readonly GgufTensor[]
 }
 
@@ -176,7 +176,7 @@ class Bytes {
   }
 }
 
-/** Writes a small file whole or not at all. Errors: AppError 'file/unwritable'. */
+/** Writes a small file completely or not at all. Errors: AppError 'file/unwritable'. */
 export function writeGguf(path: string, content: GgufToWrite): void {
   using file = new AtomicFile(path)
   for (const piece of filePieces(content)) file.write(piece)

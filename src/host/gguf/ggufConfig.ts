@@ -16,10 +16,10 @@ import { endOfGeneration } from './ggufTokenizer.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What a file says beside its weights. */
+/** Description of a model in a file, without its weights. */
 interface ModelDescription extends Pick<GgufFile, 'file' | 'metadata'> {
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>
-  /** The numbers of a small tensor, such as those of the rotary embedding; null: there is none of that name. */
+  /** Returns the numbers of a small tensor, such as those of the rotary embedding; null: there is none of that name. */
   readonly numbers: (name: string) => readonly number[] | null
 }
 
@@ -40,7 +40,10 @@ interface Reading {
   readonly prefix: string
 }
 
-/** Errors: AppError 'model/unsupported' naming the family or what is not supported, 'model/invalid' naming a key. */
+/**
+ * Returns the config. Errors: AppError 'model/unsupported' naming the family or what is not supported, 'model/invalid'
+ * naming a key.
+ */
 export function ggufConfig(file: ModelDescription): Json {
   const fields = scalarFields(file)
   const architecture = architectureOf(fields)
@@ -106,7 +109,7 @@ const value = (reading: Reading, key: FamilyKey): unknown => reading.fields.valu
 const sizes = { min: 1, max: 1 << 24 }
 const factors = { min: 1e-9, max: 1e9 }
 
-/** What most families have, in Llama's words. */
+/** Reads what most families have, under Llama's names. */
 function commonConfig(reading: Reading) {
   const { file, fields } = reading
   const heads = integer(reading, 'heads', sizes)
@@ -142,11 +145,11 @@ function commonConfig(reading: Reading) {
 type CommonConfig = ReturnType<typeof commonConfig>
 type FamilyConfig = (reading: Reading, common: CommonConfig) => Json
 
-/** 0 is none. */
+/** Reads the window; 0 means none. */
 const windowOf = (reading: Reading): number | null =>
   integer(reading, 'window', { min: 0, max: 1 << 30, fallback: 0 }) || null
 
-/** For families that attend to everything in llama.cpp. */
+/** Reads families that attend to everything in llama.cpp, and refuses windows. */
 const refusingWindows: FamilyConfig = (reading, common) => {
   if (windowOf(reading) !== null) throw unsupported(reading.fields, 'sliding-window attention')
   return common
@@ -229,7 +232,7 @@ const readGpt2: FamilyConfig = (reading, common) => ({
   tie_word_embeddings: common.tie_word_embeddings,
 })
 
-/** Those that are not read as `refusingWindows` does. */
+/** Readers of the families that need another than `refusingWindows`. */
 const familyConfigs: Readonly<Partial<Record<ModelType, FamilyConfig>>> = {
   llama: readLlama,
   smollm3: (reading, common) => ({ ...readLlama(reading, common), no_rope_layer_interval: 4 }),
@@ -287,12 +290,13 @@ function yarnRope(reading: Reading, factor: number): Json {
   }
 }
 
-/** What Llama 3.1 and later have, beside the factor. */
+/** RoPE settings of Llama 3.1 and later, beside the factor. */
 const llama3 = { low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8_192 }
 
 /**
- * Each pair's frequency divided by a number of its own, into which the converter turns the scaling of Llama 3: those of
- * the released models are known again; others are kept as they are, as LongRoPE with one list for all lengths.
+ * Returns the RoPE settings for pair frequencies that are each divided by a number of their own, into which the
+ * converter turns the scaling of Llama 3: those of the released models are known again; others are kept as they are, as
+ * LongRoPE with one list for all lengths.
  */
 function dividedRope(divisors: readonly number[], { rotated, theta, context }: Rotation): Json {
   const factor = Math.max(...divisors)

@@ -1,6 +1,6 @@
-/** Names under which GGUF files keep what they say of a model: written and read by the same words. */
+/** Names under which GGUF files keep their description of a model, for both writing and reading. */
 
-/** After the name of the family: `llama.block_count`. */
+/** Keys after the name of the family: `llama.block_count`. */
 export const familyKeys = {
   layers: 'block_count',
   positions: 'context_length',
@@ -47,7 +47,7 @@ export const ropeTensors = {
 export const wordPieces = 'gpt2'
 export const sentencePieces = 'llama'
 
-/** After `tokenizer.ggml.`. */
+/** Keys after `tokenizer.ggml.`. */
 export const tokenizerKeys = {
   model: 'model',
   pre: 'pre',

@@ -1,5 +1,5 @@
 /**
- * What a GGUF file says of a model in a Hugging Face folder, under the keys that llama.cpp's converter
+ * Writes the GGUF metadata of a model in a Hugging Face folder, under the keys that llama.cpp's converter
  * (`convert_hf_to_gguf.py`) writes: `ggufConfig.ts` backwards.
  */
 import { AppError } from '#shared/errors.ts'
@@ -71,7 +71,7 @@ const capWords = ({ attentionSoftcap, finalSoftcap }: ModelConfig): Words => [
 
 const gemmaWindow = 4_096
 
-/** What families have beside the sizes of all. */
+/** Metadata that families have beside the sizes of all. */
 const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fields: Fields) => Words>>> = {
   gemma2: (config, fields) => [['window', whole(windowOf(fields, gemmaWindow))], ...capWords(config)],
   gemma3_text: (config, fields) => [
@@ -93,7 +93,7 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
   stablelm: () => [['parallelResidual', { type: 'bool', value: false }]],
 }
 
-/** Of Gemma 3: which layers slide. They rotate by frequencies of their own, the first ones always. */
+/** Layers of Gemma 3 that slide. They rotate by frequencies of their own, the first ones always. */
 const localLayers = ({ attention }: ModelConfig): boolean[] =>
   attention.map(({ rope }) => rope === attention[0]?.rope)
 
@@ -186,13 +186,16 @@ const betaWords = (rope: Fields): Words =>
       : [],
   )
 
-/** By how much slower each pair turns than its base says. */
+/** Factor by which each pair turns slower than its base says. */
 function divisorsOf({ theta, inverseFrequencies }: RopeConfig): Float32Array {
   const pairs = inverseFrequencies.length
   return Float32Array.from(inverseFrequencies, (frequency, pair) => theta ** (-pair / pairs) / frequency)
 }
 
-/** What a model has beyond what its words say, such as attention scaled by another number than its family's. */
+/**
+ * Refuses a model with something that its metadata cannot say, such as attention scaled by another number than its
+ * family's.
+ */
 function requireSaid(config: ModelConfig, { metadata, tensors }: ModelWords, where: string): void {
   const places = ggufPlaces(config)
   const shapes = expectedTensors(config).map(
@@ -219,7 +222,7 @@ function requireSaid(config: ModelConfig, { metadata, tensors }: ModelWords, whe
   )
 }
 
-/** Each field as text; numbers to five digits, since those of a file are f32. */
+/** Returns each field as text; numbers to five digits, since those of a file are f32. */
 function comparable(config: ModelConfig): Readonly<Record<string, string>> {
   const { architecture: _, bosId: _bos, eosIds: _eos, padId: _pad, ...rest } = config
   const rounded = (_key: string, value: unknown): unknown =>

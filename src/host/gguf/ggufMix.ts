@@ -1,4 +1,7 @@
-/** Which type each tensor of a GGUF file gets, by the name of the whole: as llama.cpp's converter and `llama-quant.cpp` choose. */
+/**
+ * Chooses the type of each tensor of a GGUF file, by the name of the whole: as llama.cpp's converter and
+ * `llama-quant.cpp` do.
+ */
 import type { ModelConfig } from '#engine/models/config.ts'
 import { blockLayouts } from '#host/files/dequantize.ts'
 import type { WrittenBlocks } from './quantize.ts'
@@ -14,7 +17,7 @@ export type WrittenType = Exclude<GgufMix, 'Q4_K_M'> | WrittenBlocks
 export const isBlocks = (type: string): type is WrittenBlocks => Object.hasOwn(blockLayouts, type)
 
 interface Matrix {
-  /** In the file: `blk.3.ffn_down.weight`. */
+  /** Name in the file: `blk.3.ffn_down.weight`. */
   readonly name: string
   /** [rows, columns], or [n] of a vector. */
   readonly shape: readonly number[]
@@ -41,7 +44,7 @@ function getsMoreBits(layer: number, layers: number): boolean {
   return layer < eighth || layer >= Math.floor((7 * layers) / 8) || (layer - eighth) % 3 === 2
 }
 
-/** What takes the place of a type whose blocks are longer than a row divides into; f16 goes with any. */
+/** Substitutes for types whose blocks are longer than a row divides into; f16 goes with any. */
 const fallbacks = { Q4_K: 'Q5_0', Q6_K: 'Q8_0', Q5_0: 'F16', Q8_0: 'F16' } as const
 
 function fitting(type: WrittenBlocks, columns: number): WrittenType {

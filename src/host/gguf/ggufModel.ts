@@ -1,4 +1,4 @@
-/** A base model in one GGUF file of llama.cpp, used where it lies. */
+/** Opens a base model in one GGUF file of llama.cpp, used in its place. */
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
@@ -15,7 +15,7 @@ import { ggufTokenizer, tokenizerKind } from './ggufTokenizer.ts'
 
 export interface GgufModel {
   readonly config: ModelConfig
-  /** By their Hugging Face names. */
+  /** Tensors by their Hugging Face names. */
   readonly tensors: ReadonlyMap<string, TensorLocation>
   readonly hasTokenizer: boolean
 }
@@ -47,7 +47,7 @@ function isFolder(place: string): boolean {
   }
 }
 
-/** By its name, or by its first bytes: Ollama calls its files by their digests. */
+/** Recognizes a file by its name, or by its first bytes: Ollama names its files by their digests. */
 function isGguf(file: string): boolean {
   if (/[.]gguf$/i.test(file)) return true
   const handle = openSync(file, 'r')
@@ -59,7 +59,7 @@ function isGguf(file: string): boolean {
   }
 }
 
-/** For frequencies, which are a part of the config. */
+/** Tensors of frequencies, which are a part of the config. */
 const partsOfConfig: ReadonlySet<string> = new Set(Object.values(ropeTensors))
 
 /**
@@ -98,8 +98,8 @@ export function openGgufModel(file: string, contextLength: number | null): GgufM
 }
 
 /**
- * The text files of the Hugging Face folder that a file was made from, by their names, as far as its metadata says what was
- * in them: configs, tokenizer and chat template. Errors: as `openGguf` and `ggufTokenizer`.
+ * Rebuilds the text files of the Hugging Face folder that a file was made from, by name, as far as its metadata has
+ * their content: configs, tokenizer and chat template. Errors: as `openGguf` and `ggufTokenizer`.
  */
 export function ggufTexts(file: string): ReadonlyMap<string, string> {
   const gguf = openGguf(file, 'model/invalid')

@@ -1,4 +1,4 @@
-/** What llama.cpp calls the tensors of a model, and how its converter changes them. */
+/** Names the tensors of a model in llama.cpp, and how its converter changes them. */
 import { AppError } from '#shared/errors.ts'
 import type { GgufNaming } from '#engine/models/common.ts'
 import { linearPath, type LinearName, type ModelConfig } from '#engine/models/config.ts'
@@ -24,7 +24,7 @@ const linearNames: Readonly<Record<LinearName, string>> = {
   'mlp.c_proj': 'ffn_down',
 }
 
-/** Why llama.cpp cannot have an adapter of this family, as a sentence; null where it can. */
+/** Reason why llama.cpp cannot have an adapter of this family, as a sentence; null where it can. */
 export const ggufProblem = (model: Pick<ModelConfig, 'architecture'>): string | null =>
   namingOf(model) === null
     ? `How llama.cpp names and orders the tensors of ${model.architecture} models is not known here.`
@@ -47,8 +47,8 @@ export interface GgufPlace {
 }
 
 /**
- * Where a file of llama.cpp's converter has each of the model's tensors, by their Hugging Face names; its shapes are those
- * that the model computes with.
+ * Returns the place of each of the model's tensors in a file of llama.cpp's converter, by their Hugging Face names;
+ * shapes are those that the model computes with.
  */
 export function ggufPlaces(config: ModelConfig): ReadonlyMap<string, GgufPlace> {
   const byPath = pathsInGguf(config)
@@ -107,7 +107,7 @@ export function interleavedHeads(linear: LinearName, model: ModelConfig): number
 }
 
 /**
- * The order in which llama.cpp's converter puts the rows of q and k: row h·d + 2i + s is what was row h·d + s·d/2 + i. data
+ * Puts the rows of q and k in the order of llama.cpp's converter: row h·d + 2i + s was row h·d + s·d/2 + i. data
  * [heads·d, columns] → the same shape; `back` undoes it.
  */
 export function permuteRows(

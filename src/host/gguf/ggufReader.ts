@@ -28,7 +28,7 @@ export interface GgufFile {
   /** Absolute, links resolved. */
   readonly file: string
   readonly metadata: ReadonlyMap<string, GgufValue>
-  /** In the file's order; shapes are row-major. */
+  /** Tensors in the file's order; shapes are row-major. */
   readonly tensors: ReadonlyMap<string, TensorLocation>
   /** Tensors of types that are not read here: name → type. */
   readonly unreadable: ReadonlyMap<string, string>
@@ -205,7 +205,7 @@ interface Place {
   readonly shape: readonly number[]
   readonly type: string
   readonly byteLength: number
-  /** From the start of the data. */
+  /** Offset from the start of the data. */
   readonly offset: number
 }
 
@@ -229,7 +229,7 @@ function readPlace(cursor: FileCursor): Place {
   }
 }
 
-/** In BigInt, since a product of dimensions can exceed what a number holds exactly. */
+/** Number of elements; a BigInt, since a product of dimensions can exceed what a number holds exactly. */
 function sizeOf(
   dims: readonly number[],
   [elements, bytes]: readonly [number, number],
@@ -246,7 +246,10 @@ function sizeOf(
   return Number(size)
 }
 
-/** Each tensor must begin where the one before it ends, padded; the file may end with or without the last padding. */
+/**
+ * Places the tensors: each must begin where the one before it ends, padded; the file may end with or without the last
+ * padding.
+ */
 function locate(
   file: string,
   cursor: FileCursor,
@@ -280,7 +283,7 @@ function locate(
 const isRead = (type: string): type is 'F32' | 'F16' | 'BF16' | QuantizedDtype =>
   type === 'F32' || type === 'F16' || type === 'BF16' || isQuantized(type)
 
-/** Thrown with a reason; `openGguf` adds the file's name. */
+/** Error with a reason; `openGguf` adds the file's name. */
 class GgufFormatError extends Error {}
 
 const windowBytes = 1 << 16

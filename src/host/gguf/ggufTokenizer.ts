@@ -1,7 +1,8 @@
 /**
- * The tokenizer of a GGUF file as the files it was converted from, tokenizer.json and tokenizer_config.json. A file has the
- * vocabulary but only the name of what cuts texts into words; the names are those of llama.cpp's `src/llama-vocab.cpp`, the
- * rules those of the models' own tokenizer.json files. What is not known here is refused by name.
+ * Returns the tokenizer of a GGUF file as the files it was converted from, tokenizer.json and tokenizer_config.json. A
+ * file has the vocabulary, but only the name of the rule that cuts texts into words; the names are those of llama.cpp's
+ * `src/llama-vocab.cpp`, the rules those of the models' own tokenizer.json files. What is not known here is refused by
+ * name.
  */
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
@@ -17,24 +18,24 @@ import {
 } from './ggufKeys.ts'
 import type { GgufFile } from './ggufReader.ts'
 
-/** What of a file says how its texts are cut. */
+/** The part of a file that describes its tokenizer. */
 type TokenizerSource = Pick<GgufFile, 'file' | 'metadata'>
 
 type Json = Readonly<Record<string, unknown>>
 
 export interface GgufTokenizer {
   readonly tokenizerJson: Json
-  /** With the chat template, if the file has one. */
+  /** Tokenizer config, with the chat template if the file has one. */
   readonly tokenizerConfig: Json
 }
 
-/** How texts become words before tokens are merged. */
+/** Rule that cuts texts into words before tokens are merged. */
 interface Pretokenizer {
   readonly normalizer: Json | null
   readonly steps: readonly Json[]
   /** A word that is a token as a whole is not merged from parts. */
   readonly ignoresMerges?: boolean
-  /** Whether texts begin with bos if the file does not say. */
+  /** True if texts begin with bos when the file does not say. */
   readonly addsBos?: boolean
 }
 
@@ -56,7 +57,7 @@ const upper = '[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]'
 const lower = '[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]'
 const rest = '\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+'
 
-/** The pattern of cl100k and those like it, with so many digits to a word. */
+/** Pattern of cl100k and those like it, with this many digits to a word. */
 const words = (number: string): readonly Json[] => [
   split(`${contractions}|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|${number}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|${rest}`),
   bytes(false),
@@ -81,7 +82,7 @@ const llama3Words: Pretokenizer = {
 const cl100kWords: Pretokenizer = { normalizer: null, steps: words('\\p{N}{1,3}') }
 const qwen2Words: Pretokenizer = { normalizer: { type: 'NFC' }, steps: words('\\p{N}') }
 
-/** By `tokenizer.ggml.pre`. */
+/** Pretokenizers by `tokenizer.ggml.pre`. */
 export const pretokenizers: ReadonlyMap<string, Pretokenizer> = new Map([
   ['gpt-2', gpt2Words],
   ['olmo', gpt2Words],
@@ -100,7 +101,7 @@ export const pretokenizers: ReadonlyMap<string, Pretokenizer> = new Map([
   ['tekken', { normalizer: null, steps: casedWords('\\p{N}', ''), ignoresMerges: true }],
 ])
 
-/** What llama.cpp takes for the end of an answer, whichever id the file names. */
+/** Tokens that llama.cpp takes for the end of an answer, whichever id the file names. */
 const endNames: ReadonlySet<string> = new Set([
   '<|eot_id|>',
   '<|im_end|>',
@@ -132,7 +133,10 @@ export function ggufTokenizer(file: TokenizerSource): GgufTokenizer | null {
   }
 }
 
-/** How the file's tokenizer works; null: it has none. Errors: AppError 'model/unsupported' naming what is not known. */
+/**
+ * Returns the kind of the file's tokenizer; null: it has none. Errors: AppError 'model/unsupported' naming what is not
+ * known.
+ */
 export function tokenizerKind(file: TokenizerSource): Pretokenizer | 'sentences' | null {
   const [model, pre] = [textOf(file, tokenizerKeys.model), textOf(file, tokenizerKeys.pre)]
   if (model === null || model === 'none' || model === 'no_vocab') return null
@@ -156,7 +160,7 @@ export function tokenizerKind(file: TokenizerSource): Pretokenizer | 'sentences'
 
 interface Vocabulary {
   readonly tokens: readonly string[]
-  /** Of normal tokens and those that other parts of the file name, by id. */
+  /** Token type by id, for normal tokens and those that other parts of the file name. */
   readonly typeOf: (id: number) => number | undefined
 }
 
@@ -277,7 +281,7 @@ function surround(file: TokenizerSource, { tokens }: Vocabulary, addsBos: boolea
 
 const mark = '▁'
 
-/** SentencePiece's byte-pair encoding, which merges across words by the score of what comes of it. */
+/** Returns SentencePiece's byte-pair encoding, which merges across words by the score of the result. */
 function sentenceModel(file: TokenizerSource, vocabulary: Vocabulary): Json {
   const { tokens, typeOf } = vocabulary
   const hasSpace = flagOf(file, tokenizerKeys.addsSpace) ?? true
@@ -317,7 +321,7 @@ function takesSpaceOf(file: TokenizerSource): (token: string) => boolean {
   return (token) => isPhi3 && (token === '</s>' || (token.startsWith('<|') && token !== '<|endoftext|>'))
 }
 
-/** Every way in which two tokens make a third, the highest score of the third first, as transformers lists them. */
+/** Lists every way in which two tokens make a third, the highest score of the third first, as transformers does. */
 function mergesByScore(file: TokenizerSource, { tokens, typeOf }: Vocabulary): [string, string][] {
   const scores = file.metadata.get(tokenizerKey(tokenizerKeys.scores))
   if (scores?.type !== 'array' || scores.of !== 'float32' || scores.items.length !== tokens.length) {

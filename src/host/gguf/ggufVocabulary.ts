@@ -29,8 +29,8 @@ const text = (value: string): GgufValue => ({ type: 'string', value })
 const list = (key: string, value: GgufArray): Entry => [tokenizerKey(key), value]
 
 /**
- * What a file says of a tokenizer, behind what it says of the model. Errors: AppError 'tokenizer/invalid', 'model/unsupported'
- * for texts cut in a way that llama.cpp has no name for.
+ * Writes the tokenizer's metadata, which follows that of the model. Errors: AppError 'tokenizer/invalid',
+ * 'model/unsupported' for texts cut in a way that llama.cpp has no name for.
  */
 export function describeTokenizer(
   files: TextFiles,
@@ -133,7 +133,7 @@ function tokenEntries({ tokens, types, merges, isSentences }: Parts): Entry[] {
   ]
 }
 
-/** What is merged first has the highest score; tokens that nothing is merged to have the lowest. */
+/** Returns the scores: what is merged first has the highest; tokens that nothing is merged to have the lowest. */
 function scoresOf(tokens: readonly string[], merges: readonly string[]): Float32Array {
   const ranks = new Map<string, number>()
   for (const [rank, merge] of merges.entries()) {
@@ -207,7 +207,7 @@ function waysOf({ tokenizerJson }: TextFiles, { isSentences }: Parts): readonly 
   ])
 }
 
-/** What of a tokenizer.json tells the ways of cutting apart. */
+/** Returns the part of a tokenizer.json that tells the pretokenizers apart. */
 function signatureOf(tokenizerJson: unknown): string {
   const partOf = (whole: unknown, key: string): Readonly<Record<string, unknown>> =>
     isRecord(whole) && isRecord(whole[key]) ? whole[key] : {}
@@ -229,7 +229,7 @@ function tokenizerIn(metadata: ReadonlyMap<string, GgufValue>, where: string): T
   return found === null ? null : createTokenizer({ ...found, where })
 }
 
-/** What a small vocabulary cannot spell is nothing. */
+/** Encodes a text; what a small vocabulary cannot spell becomes nothing. */
 function encoded(tokenizer: Tokenizer, probe: string, addSpecialTokens: boolean): Int32Array {
   try {
     return tokenizer.encode(probe, { addSpecialTokens })
@@ -239,7 +239,7 @@ function encoded(tokenizer: Tokenizer, probe: string, addSpecialTokens: boolean)
   }
 }
 
-/** As text, to be compared. */
+/** Ids as text, for comparison. */
 const idsOf = (tokenizer: Tokenizer, probe: string): string => encoded(tokenizer, probe, true).join()
 
 const texts = [

@@ -34,7 +34,7 @@ function putF16(bytes: Uint8Array, at: number, value: number): number {
   return f16At(bytes, at)
 }
 
-/** Half away from zero, as C's `roundf`. */
+/** Rounds half away from zero, as C's `roundf`. */
 const roundAway = (value: number): number => Math.sign(value) * Math.floor(Math.abs(value) + 0.5)
 
 const writeQ8_0: BlockWriter = (values, from, bytes, at) => {
@@ -133,7 +133,10 @@ function chooseLevels(
   }
 }
 
-/** Least squares of x ≈ scale·level + offset with offset ≤ 0 for the levels of `tried`; null: they do not say. */
+/**
+ * Fits x ≈ scale·level + offset with offset ≤ 0 by least squares for the levels of `tried`; null where they do not
+ * determine it.
+ */
 function fitOf(
   values: Float32Array,
   from: number,
@@ -177,7 +180,7 @@ function fitSubBlock(values: Float32Array, from: number, place: number): Fit {
   let least = errorOf(values, from, { chosen: best, scale, offset })
   for (let trial = 0; trial < trials; trial++) {
     const steps = f(f(-1 + f(f(0.1) * trial)) + 15)
-    // From the offset of the best fit so far, as there.
+    // Starts from the offset of the best fit so far, as llama.cpp does.
     chooseLevels(values, from, { inverse: f(steps / f(highest - offset)), offset, output: tried })
     const fit = fitOf(values, from, sums)
     if (fit === null) continue
@@ -190,7 +193,9 @@ function fitSubBlock(values: Float32Array, from: number, place: number): Fit {
   return { scale, minimum: -offset }
 }
 
-/** Whole numbers from 0 to 63 for scales or minima, and the f32 number that all of them are multiples of. */
+/**
+ * Rounds scales or minima to whole numbers from 0 to 63, and returns the f32 number that all of them are multiples of.
+ */
 function sixBits(numbers: Float32Array): { readonly units: readonly number[]; readonly unit: number } {
   const largest = numbers.reduce((most, number) => Math.max(most, number), 0)
   const inverse = largest > 0 ? f(63 / largest) : 0
@@ -237,7 +242,7 @@ const writeQ4_K: BlockWriter = (values, from, bytes, at) => {
   }
 }
 
-/** Below this a group of numbers is zero. */
+/** Limit below which a group of numbers is zero. */
 const smallestGroup = f(1e-15)
 
 /** Σ x²·x·level and Σ x²·level² of 16 numbers with 64 levels about zero, 1 / `inverse` apart. */
@@ -319,7 +324,7 @@ const writers: Readonly<Record<WrittenBlocks, BlockWriter>> = {
   Q6_K: writeQ6_K,
 }
 
-/** Whole blocks, [n · elements] → [n · bytes]. */
+/** Quantizes whole blocks, [n · elements] → [n · bytes]. */
 export function quantize(dtype: WrittenBlocks, values: Float32Array): Uint8Array {
   const { elements, bytes: size } = blockLayouts[dtype]
   const bytes = new Uint8Array((values.length / elements) * size)

@@ -25,7 +25,7 @@ import { requireGates } from '#host/code/rewardVersions.ts'
 type Item = OutputOf<Api, 'runs.calibrate'>
 type Calibration = Extract<Item, { readonly result: unknown }>['result']
 
-/** What a host calibrates with. */
+/** Parts of a host that calibration needs. */
 export interface Calibrating {
   readonly dataDirectory: string
   readonly store: Store
@@ -34,14 +34,13 @@ export interface Calibrating {
   readonly supervisor: Supervisor
 }
 
-/** What one config took. */
 export interface Calibrated {
   readonly config: RunConfig
   readonly report: CalibrationReport
   readonly room: Room
-  /** Until the process could begin. */
+  /** Time until the process could begin. */
   readonly startSeconds: number
-  /** Of the graphics card; null on the CPU, or where the driver does not tell. */
+  /** Memory of the graphics card; null on the CPU, or where the driver does not tell. */
   readonly card: { readonly bytes: number; readonly freeBytes: number } | null
 }
 
@@ -58,7 +57,7 @@ export async function* calibrateRun(
   }
 }
 
-/** Of a resolved config; the last item is what it took. Errors: AppError 'reward/failed', and as training. */
+/** Calibrates a resolved config; the last item is the result. Errors: AppError 'reward/failed', and as training. */
 export async function* calibrated(
   host: Calibrating,
   config: RunConfig,
@@ -108,7 +107,7 @@ const phaseWords = {
 export interface Room {
   /** Memory that could be had before it began. */
   readonly availableBytes: number
-  /** Of the disk of the data directory. */
+  /** Free bytes on the disk of the data directory. */
   readonly freeBytes: number
   /** Being trained meanwhile. */
   readonly runs: number
@@ -162,7 +161,7 @@ export function summarizeCalibration({
   }
 }
 
-/** Every so many steps, and at the end. */
+/** Number of checkpoints: one every so many steps, and one at the end. */
 const checkpointsOf = ({ checkpoints: { every } }: RunConfig, steps: number): number =>
   1 + (every > 0 ? Math.floor((steps - 1) / every) : 0)
 

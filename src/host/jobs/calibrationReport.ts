@@ -14,7 +14,6 @@ export type CalibrationNews =
 export interface CalibrationInput {
   /** Paths are absolute. */
   readonly config: RunConfig
-  /** Where weights are prepared. */
   readonly cacheDirectory: string
   /** File of this machine's consents to Python. */
   readonly consents: string
@@ -23,38 +22,38 @@ export interface CalibrationInput {
 export const calibrationJob: Job<'check', CalibrationInput, CalibrationNews> = { name: 'check' }
 
 export interface CalibrationReport {
-  /** Where it was tried, and why there. */
+  /** Device on which it was tried, and the reason. */
   readonly device: { readonly kind: DeviceKind; readonly reason: string }
   /** Threads that it used, and physical cores there are for all. */
   readonly processor: { readonly threads: number; readonly cores: number }
   /** Largest of the process, from its first moment on. */
   readonly memory: {
-    /** Allocated: what no other program can have meanwhile. */
+    /** Allocated bytes, which no other program can have at the same time. */
     readonly anonymousBytes: number
-    /** With the mapped pages of weight files. */
+    /** Total including the mapped pages of weight files. */
     readonly totalBytes: number
-    /** Allocated by a whole step, in which more and longer rows are generated together. */
+    /** Bytes that a whole step allocates, in which more and longer rows are generated together. */
     readonly expectedBytes: number
   }
-  /** In the order of the run; one where it has none. */
+  /** Stages in the order of the run; a single one where the run has none. */
   readonly stages: readonly CalibratedStage[]
 }
 
 export interface CalibratedStage {
   readonly steps: number
-  /** Where the longest one stands in its data set, from 0. */
+  /** Place of the longest row in its data set, from 0. */
   readonly row: number
   readonly promptTokens: number
   /** Rows that are left out because they are too long. */
   readonly tooLong: number
-  /** What it took for the one group, not for a step. */
+  /** Time that the one group took, not a whole step. */
   readonly seconds: {
     readonly loading: number
     readonly generating: number
     readonly scoring: number
     readonly learning: number
   }
-  /** For the programs that a process prepares in its first step. */
+  /** Time for the programs that a process prepares in its first step. */
   readonly warmUpSeconds: number
   readonly secondsPerStep: Estimate
   readonly tokensPerStep: number
@@ -62,7 +61,7 @@ export interface CalibratedStage {
   readonly secondsPerEvaluation: number
   readonly checkpointBytes: number
   readonly secondsPerCheckpoint: number
-  /** What a step adds to log and history. */
+  /** Bytes that a step adds to log and history. */
   readonly logBytesPerStep: number
   readonly samples: readonly Omit<TrajectorySample, 'arrays' | 'advantage'>[]
 }

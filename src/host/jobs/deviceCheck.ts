@@ -30,7 +30,7 @@ export const deviceTestJob: Job<
   SelftestFinding
 > = { name: 'device test' }
 
-/** Its speed beside the CPU. */
+/** Compares its speed with the CPU's. */
 export const deviceSpeedJob: Job<'device speed', { readonly place: DevicePlace }, SpeedNews> = {
   name: 'device speed',
 }
@@ -52,8 +52,8 @@ const testSilenceMs = 180_000
 const speedSilenceMs = 60_000
 
 /**
- * Yields what it does and returns what is kept of it; null where it was cancelled. Errors: AppError
- * 'device/unavailable' where the device cannot be started; 'file/unwritable'.
+ * Checks a device: yields the current step and returns the result that is kept; null where it was cancelled. Errors:
+ * AppError 'device/unavailable' where the device cannot be started; 'file/unwritable'.
  */
 export async function* checkDevice(request: CheckRequest): AsyncGenerator<CheckNews, DeviceCheck | null> {
   const { place, cacheDirectory, signal } = request
@@ -102,16 +102,15 @@ export async function* measureDevice(request: CheckRequest): AsyncGenerator<Chec
   rememberSpeeds(place, cacheDirectory, { speeds, memoryBytes: await memoryOf(place), problem })
 }
 
-/** Of the card; null where the system does not tell. */
+/** Memory of the card; null where the system does not tell. */
 async function memoryOf({ kind }: DevicePlace): Promise<number | null> {
   const meter = new CardMeter()
   await meter.refresh()
   return meter.read(kind)?.totalBytes ?? null
 }
 
-/** How a process came to its end. */
 interface Ending {
-  /** What went wrong, in sentences. */
+  /** Problem, in sentences. */
   problem: string | null
   isSilent: boolean
 }

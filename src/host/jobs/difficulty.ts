@@ -75,7 +75,7 @@ export async function* measureDifficulty(
   yield { result: difficulty }
 }
 
-/** What a run of these settings would answer and be judged by. Errors: AppError 'config/invalid'. */
+/** Builds the run config that answers and scores with these settings. Errors: AppError 'config/invalid'. */
 function configOf(
   { prompt, rewards, interpreter = null, sampling: { temperature, seed, ...filters } }: Request,
   { directory }: DataSetVersion,
@@ -150,12 +150,12 @@ interface DifficultySubject {
     readonly settings: object
     readonly weight: number
   }[]
-  /** All else that the result depends on. */
+  /** Everything else that the result depends on. */
   readonly request: unknown
   readonly cacheDirectory: string
 }
 
-/** Of weights and code their content counts, not where they lie. */
+/** Identifies a measurement: weights and code count by content, not by place. */
 async function difficultyId(subject: DifficultySubject): Promise<string> {
   const { candidate, rewards, request, cacheDirectory } = subject
   const { weightFiles, configFile } = openModelFolder(candidate.directory)
@@ -196,7 +196,9 @@ export function knownDifficulty(versionDirectory: string, id: string): Difficult
   return difficultySchema.safeParse(readJsonObject(file, 'data/invalid', maxBytes)).data ?? null
 }
 
-/** As `knownDifficulty`; also null where its file cannot be read: it is measured again and replaced. */
+/**
+ * Returns the same as `knownDifficulty`; also null where its file cannot be read: it is measured again and replaced.
+ */
 function usableDifficulty(versionDirectory: string, id: string): Difficulty | null {
   try {
     return knownDifficulty(versionDirectory, id)

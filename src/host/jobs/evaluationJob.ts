@@ -15,7 +15,7 @@ export interface EvaluationInput {
   readonly rows: readonly PromptRow[]
   /** Number of each row in answers and problems. */
   readonly places: readonly number[]
-  /** Samples of each row. */
+  /** Number of samples of each row. */
   readonly samples: number
   readonly greedy: boolean
   readonly cacheDirectory: string

@@ -1,4 +1,4 @@
-/** What a judge says of completions before anything is trained: asked in a process of its own, which opens it once. */
+/** Asks a judge about completions before anything is trained, in a process of its own, which opens it once. */
 import { judgeKeys } from '#shared/config/keyUses.ts'
 import { parseJudge, judgeFunction, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import { consentsFile } from '#host/consents/consents.ts'
@@ -34,7 +34,7 @@ export interface JudgedRows {
   readonly rows: readonly DryRunRow[]
 }
 
-/** Some samples at a time, in order. Errors: ConfigError; those of asking the judge. */
+/** Judges some samples at a time, in order. Errors: ConfigError; those of asking the judge. */
 export async function* judged(
   { host, signal }: { readonly host: DataStorage & Asking; readonly signal: AbortSignal },
   given: GivenJudgeSettings,
@@ -64,7 +64,7 @@ export async function* judged(
   }
 }
 
-/** Everything that an iteration yields. */
+/** Collects everything that an iteration yields. */
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = []
   for await (const item of items) found.push(item)

@@ -31,10 +31,10 @@ type FreshRows = Rows & {
 }
 type DryRunItem = OutputOf<Api, 'rewards.dryRun'>
 
-/** What a row came to: something to score, or why not. */
+/** Result of preparing a row: something to score, or the reason why not. */
 type Prepared = { readonly index: number } & ({ readonly input: DrySample } | { readonly problem: string })
 
-/** So many samples are scored together. */
+/** Number of samples scored together. */
 const scoredAtOnce = 16
 
 export async function* dryRunOf(trial: Trial, request: DryRunRequest): AsyncGenerator<DryRunItem> {
@@ -62,7 +62,7 @@ export async function* dryRunOf(trial: Trial, request: DryRunRequest): AsyncGene
   }
 }
 
-/** A judge is opened once for all samples, so that all are there before it is asked. */
+/** Runs the samples with a judge, which is opened once for all of them, so that all are ready before it is asked. */
 async function* judgedDryRun(
   trial: Trial,
   { settings, on }: Pick<DryRunRequest, 'settings' | 'on'>,
@@ -168,7 +168,7 @@ const unfiltered = {
 
 type PromptOrProblem = { readonly text: string } | { readonly problem: string }
 
-/** As the policy would read them; without a model's chat template, messages as plain text. */
+/** Returns the prompts as the policy would read them; without a model's chat template, messages as plain text. */
 async function promptsOf(
   { host }: Trial,
   { model, prompt }: Pick<Rows, 'model' | 'prompt'>,
@@ -205,7 +205,6 @@ export async function tryBattery(
   }
 }
 
-/** Scores samples in order. */
 type Scorer = (samples: readonly DrySample[]) => Promise<readonly DryRunRow[]>
 
 function scorerOf(trial: Trial, { code, settings, on }: BatteryRequest): Scorer {
@@ -233,16 +232,16 @@ interface CheatResult {
   readonly cheat: CheatId
   /** Mean reward over the rows it applied to; null where it applied to none. */
   readonly mean: number | null
-  /** It earns at least half of what honest work earns. */
+  /** True if it earns at least half of what honest work earns. */
   readonly isPaid: boolean
   /** One sentence. */
   readonly message: string
-  /** Its completion for the first row. */
+  /** Completion for the first row. */
   readonly example: string
 }
 
 interface CheatReport {
-  /** What honest completions earn on average; 1 where none are given. */
+  /** Mean reward of honest completions; 1 where none are given. */
   readonly honestMean: number
   readonly cheats: readonly CheatResult[]
 }

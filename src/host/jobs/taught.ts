@@ -25,7 +25,7 @@ export interface TeachingInput {
   /** Model or address, and how it samples; paths are absolute. */
   readonly teacher: GivenJudgeSettings
   readonly rows: readonly DataRow[]
-  /** Answers to each row. */
+  /** Number of answers to each row. */
   readonly samples: number
   readonly seed: number
   /** Makes prompts of rows and scores the answers; without rewards nothing is scored. */
@@ -62,22 +62,21 @@ export interface Teaching {
   readonly rows: readonly DataRow[]
   /** `data.prompt` of a run config. */
   readonly prompt: unknown
-  /** Which model, where, its temperature and longest answer; paths absolute. */
+  /** Model of the teacher, its place, temperature and longest answer; paths absolute. */
   readonly teacher: GivenJudgeSettings
-  /** Answers to each row. */
+  /** Number of answers to each row. */
   readonly samples: number
   readonly seed: number
-  /** As `rewards` of a run config; they score the answers. None: nothing does. */
+  /** Rewards that score the answers, as in `rewards` of a run config; none: answers are not scored. */
   readonly rewards: readonly unknown[]
-  /** As `python.interpreter` of a run config. */
+  /** Interpreter, as in `python.interpreter` of a run config. */
   readonly interpreter?: string | null
-  /** Answers that earn less, or nothing, are left out; null: none is. */
+  /** Reward below which answers, and those without one, are left out; null: none is. */
   readonly minReward: number | null
-  /** Of the new data set. */
   readonly name: string
-  /** Where its rows come from, in words. */
+  /** Origin of its rows, in words. */
   readonly origin: string
-  /** Where relative paths begin. */
+  /** Folder that relative paths start from. */
   readonly base: string
 }
 
@@ -91,8 +90,9 @@ export interface Taught {
 }
 
 /**
- * Rows as they are answered, and at last what was added; nothing is where the signal aborts it. Answers are kept as they come:
- * none is asked for twice. Errors: ConfigError; AppError 'data/invalid', 'model/…', 'sandbox/failed', 'python/not-allowed', 'file/…'.
+ * Yields rows as they are answered, and at last what was added; aborting adds nothing. Answers are kept as they come,
+ * so none is asked for twice. Errors: ConfigError; AppError 'data/invalid', 'model/…', 'sandbox/failed',
+ * 'python/not-allowed', 'file/…'.
  */
 export async function* teach(
   host: DataStorage & Asking,
@@ -164,7 +164,7 @@ async function scoringOf(
   return { rewards, rewardLimits, python, data: { prompt: data.prompt } }
 }
 
-/** Whether an answer is one to learn from. */
+/** Returns true if an answer goes into the data set: complete, and scored high enough. */
 const isTaught = ({ isTruncated, reward }: TaughtAnswer, minReward: number | null): boolean =>
   !isTruncated && (minReward === null || (reward !== null && reward >= minReward))
 

@@ -1,4 +1,7 @@
-/** The job of scoring one completion with the rewards of a run: a pattern among their settings may never come to an end. */
+/**
+ * Defines the job of scoring one completion with the rewards of a run: a pattern among their settings may never come to
+ * an end.
+ */
 import { AppError } from '#shared/errors.ts'
 import type { RewardInput } from '#rl/rewards.ts'
 import type { Reward } from '#rl/rollout/trajectory.ts'

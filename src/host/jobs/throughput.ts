@@ -25,12 +25,15 @@ export interface Measuring {
   readonly signal: AbortSignal
 }
 
-/** What is measured next, or what a device reached. */
+/** News of what is measured next, or of a device's result. */
 export type MachineNews =
   | { readonly device: DeviceKind; readonly on: FittingPrecision }
   | { readonly device: DeviceKind; readonly measured: Throughput }
 
-/** Yields what it does; what was measured is kept. Errors: those of the devices; AppError 'file/unwritable'. */
+/**
+ * Measures the machine and yields what it does; the results are kept. Errors: those of the devices; AppError
+ * 'file/unwritable'.
+ */
 export async function* measureMachine({
   ask,
   cacheDirectory,
@@ -46,7 +49,7 @@ export async function* measureMachine({
   }
 }
 
-/** How many items `measureMachine` yields before the results, one for each form of the base on each device. */
+/** Number of items that `measureMachine` yields before the results, one for each form of the base on each device. */
 export const measurements = (cacheDirectory: string): number =>
   measurable(cacheDirectory).reduce(
     (sum, device) => sum + fittingPrecisions.filter((precision) => keepsBase(device, precision)).length,

@@ -1,4 +1,4 @@
-/** The job of playing one episode of a workflow, told as it happens. */
+/** Defines the job of playing one episode of a workflow, reported as it happens. */
 import type { TrialNews } from '#shared/api/workflows.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { PromptRow } from '#rl/rollout/prompts.ts'
@@ -12,7 +12,7 @@ export interface WorkflowTrialInput {
   readonly config: RunConfig
   readonly code: CodeSource
   readonly settings: Readonly<Record<string, string | number | boolean>>
-  /** Random numbers depend on its number, as those of a run do. */
+  /** Row of the prompt; random numbers depend on its number, as those of a run do. */
   readonly row: PromptRow
   readonly isEvaluation: boolean
   /** Folder for copies of code, as the folder of a run has them; the asker removes it. */

@@ -28,7 +28,7 @@ type ChatCompletion = z.infer<typeof completionSchema>
 
 const modelsSchema = z.object({ data: z.array(z.object({ id: z.string() })).min(1) })
 
-/** As many as OpenAI's API gives. */
+/** Number of log-probabilities per token; the most that OpenAI's API gives. */
 const topLogprobs = 20
 /** A completion that the judge cannot read, not a judge that cannot be asked. */
 const faultsOfOne: readonly number[] = [400, 413, 422]
@@ -38,7 +38,7 @@ export interface AddressJudgeOptions {
   readonly keys: KeyPlace
   /** Called before every request that leaves this machine. */
   readonly onRequest: () => void
-  /** What errors call it; the judge if absent. */
+  /** Name of the model in errors; “the judge” if absent. */
   readonly who?: string
 }
 
@@ -46,7 +46,7 @@ export class AddressJudge implements AskedModel {
   readonly #settings: JudgeSettings
   readonly #connection: Connection
   readonly #server: string
-  /** What the limit of new tokens is called: newer models of OpenAI's know one name alone, other servers the other. */
+  /** Name of the limit on new tokens: newer models of OpenAI's know one name alone, other servers the other. */
   #limitName: 'max_tokens' | 'max_completion_tokens' = 'max_tokens'
   #model: Promise<string> | null = null
   #hasAnswered = false
@@ -89,7 +89,7 @@ export class AddressJudge implements AskedModel {
       }
     } catch (error) {
       stop.abort()
-      // What was answered meanwhile is paid for, so it is kept.
+      // Answers that arrived meanwhile are paid for, so they are kept.
       const settled = await Promise.allSettled(running.values())
       yield settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
       throw error
@@ -194,7 +194,7 @@ const tokensOf = (content: Logprobs['content']): AnswerToken[] | null =>
 
 const notOpenAi = 'Check that the address is that of a server that speaks OpenAI’s API.'
 
-/** As OpenAI's own clients take it: with /v1; a bare address gets it. */
+/** Returns the base address as OpenAI's own clients take it: with /v1, which is added to a bare address. */
 function baseOf(address: string): string {
   const trimmed = address.replace(/\/+$/, '')
   return new URL(trimmed).pathname === '/' ? `${trimmed}/v1` : trimmed

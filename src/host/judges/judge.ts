@@ -17,7 +17,7 @@ import { questionText, readScore, type JudgeAnswer } from './question.ts'
 
 /** An answer, or why there can be none. */
 export interface Asked {
-  /** Of the question. */
+  /** Index of the question. */
   readonly index: number
   readonly answer: JudgeAnswer | { readonly problem: string }
   readonly usage: Usage
@@ -25,7 +25,7 @@ export interface Asked {
 
 export interface ModelQuestion {
   readonly messages: readonly ChatMessage[]
-  /** Of a sampled answer, which depends on it and the messages alone. */
+  /** Seed of a sampled answer, which depends on it and the messages alone. */
   readonly seed: number
 }
 
@@ -38,10 +38,10 @@ export interface AskedModel extends AsyncDisposable {
   ask(questions: readonly ModelQuestion[]): AsyncGenerator<readonly Asked[]>
 }
 
-/** What judging came to; sums since it was asked for last. */
+/** Counts of judging since they were last asked for. */
 export interface JudgeCounts {
   readonly answers: number
-  /** Those of the answers that nobody had to be asked for. */
+  /** Answers that came from the log, without asking anybody. */
   readonly cached: number
   readonly unscored: number
   readonly tokens: number
@@ -51,12 +51,12 @@ export interface JudgeCounts {
 const noCounts: JudgeCounts = { answers: 0, cached: 0, unscored: 0, tokens: 0, seconds: 0 }
 
 export interface JudgeParts {
-  /** Of the reward on charts. */
+  /** Name of the reward on charts. */
   readonly name: string
   readonly settings: JudgeSettings
   readonly model: AskedModel
   readonly log: JudgeLog
-  /** Told once, when all of the budget is spent. */
+  /** Called once, when all of the budget is spent. */
   readonly onSpent: (sentence: string) => void
 }
 
@@ -81,7 +81,7 @@ export class Judge implements RewardFunction, AsyncDisposable {
     )
   }
 
-  /** So far, by every process of the run; 0 without prices. */
+  /** Cost so far, by every process of the run; 0 without prices. */
   get cost(): number {
     const { promptPrice, answerPrice } = this.#parts.settings
     const { promptTokens, answerTokens } = this.#parts.log.used(this.#digest)
@@ -99,7 +99,7 @@ export class Judge implements RewardFunction, AsyncDisposable {
     return counts
   }
 
-  /** Completions whose question has been asked before are scored as they were then. Errors: those of asking. */
+  /** Scores completions; a question that has been asked before gets its earlier score. Errors: those of asking. */
   async score(inputs: readonly RewardInput[]): Promise<readonly RewardAnswer[]> {
     const began = performance.now()
     const questions = inputs.map((input) => questionText(this.#parts.settings, input))
@@ -187,7 +187,7 @@ const unanswered: RewardAnswer = { failure: { message: 'The judge did not answer
 
 const shown = (cost: number): string => String(Number(cost.toPrecision(3)))
 
-/** Of everything that an answer depends on, and nothing else. */
+/** Digest of everything that an answer depends on, and nothing else. */
 function digestOf(settings: JudgeSettings): string {
   const { model, adapter, precision, device, address, servedModel } = settings
   const { read, scoreAfter, min, max, temperature, maxNewTokens } = settings
@@ -198,7 +198,7 @@ function digestOf(settings: JudgeSettings): string {
 export const digestText = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 32)
 
-/** Of what was asked, that with the number of an answer. */
+/** Returns the question with the number of an answer. */
 export function askedAt<Item>(asked: readonly Item[], index: number): Item {
   const item = asked[index]
   if (item === undefined)

@@ -1,6 +1,7 @@
 /**
- * What the judges of a run said: one line of JSON per answer, or per batch of answers that depend on each other. It is the
- * memory that keeps a judge from being asked the same twice, also after the process was killed, and the account of what it cost.
+ * Records what the judges of a run said: one line of JSON per answer, or per batch of answers that depend on each
+ * other. The log keeps a judge from being asked the same twice, also after the process was killed, and accounts for
+ * what it cost.
  */
 import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
@@ -9,9 +10,9 @@ import { writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, writeError } from '#host/files/fileErrors.ts'
 import { JsonSyntaxError, parseStrictJson } from '#host/files/strictJson.ts'
 
-/** What a judge said of one completion. */
+/** Verdict of a judge on one completion. */
 export interface Judgement {
-  /** On its own scale; null: it gave none. */
+  /** Score on its own scale; null: it gave none. */
   readonly score: number | null
   readonly text: string
 }
@@ -39,7 +40,7 @@ const lineSchema = z.object({
 
 type Line = z.infer<typeof lineSchema>
 
-/** Answers that are remembered; the oldest are forgotten first. */
+/** Number of answers remembered; the oldest are forgotten first. */
 const remembered = 32_768
 
 export const judgeLogName = 'judge-answers.jsonl'
@@ -70,7 +71,7 @@ export class JudgeLog implements Disposable {
     return this.#answers.get(keyOf(judge, question)) ?? null
   }
 
-  /** What the judge was asked and answered so far, by every process that wrote this log. */
+  /** Returns what the judge was asked and answered so far, by every process that wrote this log. */
   used(judge: string): Usage {
     return this.#used.get(judge) ?? noUsage
   }
@@ -99,7 +100,7 @@ export class JudgeLog implements Disposable {
     }
   }
 
-  /** Without what is forgotten. */
+  /** Writes the log again without the answers that are forgotten. */
   #rewrite(file: string): void {
     const answers = [...this.#answers]
     const lines = [...this.#used].map(([judge, usage]): Line => ({
@@ -119,7 +120,7 @@ export class JudgeLog implements Disposable {
 
 const keyOf = (judge: string, question: string): string => `${judge} ${question}`
 
-/** Whole lines; one that is damaged costs its answers, which are asked for again. */
+/** Reads whole lines; one that is damaged costs its answers, which are asked for again. */
 function readLines(file: string | null): readonly Line[] {
   if (file === null || !existsSync(file)) return []
   const bytes = bytesOf(file)
@@ -150,7 +151,7 @@ function jsonOf(line: Uint8Array): unknown {
   }
 }
 
-/** For appending; a line cut short is removed. */
+/** Opens the file for appending; a line cut short is removed. */
 function open(file: string): number {
   try {
     const handle = openSync(file, 'a')

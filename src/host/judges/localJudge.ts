@@ -13,9 +13,9 @@ import { contextTokens, tokenText } from '#host/models/completionText.ts'
 import { askedAt, type Asked, type AskedModel, type ModelQuestion } from './judge.ts'
 import type { AnswerToken } from './question.ts'
 
-/** More rows at once cost memory and bring a CPU nothing. */
+/** Most rows at once; more would cost memory and bring a CPU nothing. */
 const maxRows = 64
-/** All scores of a scale are among so many tokens. */
+/** Number of likeliest tokens, which include all scores of a scale. */
 const topLogprobs = 20
 
 interface Opened {

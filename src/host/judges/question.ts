@@ -1,11 +1,11 @@
-/** What a judge is asked about a completion, and the score in its answer. */
+/** Builds the question to a judge about a completion, and reads the score in its answer. */
 import { rubricText, type JudgeSettings } from '#shared/config/judge.ts'
 import { expectedText } from '#rl/environments/common.ts'
 import type { RewardInput } from '#rl/rewards.ts'
 
 type Judged = Pick<RewardInput, 'prompt' | 'completion' | 'row'>
 
-/** Every placeholder is replaced once: one inside a completion stays text. */
+/** Fills the question; every placeholder is replaced once, and one inside a completion stays text. */
 export function questionText(
   settings: Pick<JudgeSettings, 'question' | 'rubric' | 'referenceColumn' | 'min' | 'max'>,
   { prompt, completion, row }: Judged,
@@ -26,10 +26,9 @@ export function questionText(
   return question.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
 }
 
-/** What is graded cannot close the tag around it and go on as the grader’s own question. */
+/** Escapes the closing tag, so that graded text cannot end the tag around it and go on as the grader’s own question. */
 const enclosed = (text: string, tag: string): string => text.replaceAll(`</${tag}`, `<\\/${tag}`)
 
-/** A token of an answer. */
 export interface AnswerToken {
   readonly text: string
   /** The most probable tokens at its place, itself among them; asked for at one place only. */
@@ -42,18 +41,17 @@ export interface Candidate {
   readonly logprob: number
 }
 
-/** What a judge said. */
 export interface JudgeAnswer {
   readonly text: string
-  /** null where they are not needed. */
+  /** Tokens; null where they are not needed. */
   readonly tokens: readonly AnswerToken[] | null
-  /** It was not at its end when it had as many tokens as it may have. */
+  /** True if the answer was cut off at its limit of tokens. */
   readonly isTruncated?: boolean
 }
 
 type Scale = Pick<JudgeSettings, 'min' | 'max' | 'read' | 'scoreAfter'>
 
-/** On the scale of the settings; null: the answer has no score. */
+/** Returns the score on the scale of the settings; null: the answer has none. */
 export function readScore({ text, tokens }: JudgeAnswer, settings: Scale): number | null {
   // Tokens may be more than the text, such as what a server strips from the front.
   const whole = tokens === null ? text : tokens.map((token) => token.text).join('')
@@ -66,12 +64,12 @@ export function readScore({ text, tokens }: JudgeAnswer, settings: Scale): numbe
 interface FoundScore {
   readonly value: number
   readonly digits: string
-  /** Where its digits begin. */
+  /** Offset of its digits. */
   readonly at: number
 }
 
 const number = /-?\d+(?:\.\d+)?/g
-/** What may stand between the words and the number: spaces, quotes and marks of emphasis. */
+/** Score after its introducing words: spaces, quotes and marks of emphasis may stand between. */
 const scoreBehind = /^[\s*_:="'“(\[<>]{0,12}(-?\d+(?:\.\d+)?)/
 
 function scoreIn(text: string, scoreAfter: string): FoundScore | null {

@@ -1,4 +1,4 @@
-/** The judges of a run, an evaluation or a trial: opened for the rewards that name them, and what they come to together. */
+/** Opens the judges of a run, an evaluation or a trial for the rewards that name them, and adds up their counts. */
 import { judgeDescription, judgeFunction, parseJudge, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import { eachSample, type RewardFunction } from '#rl/rewards.ts'
@@ -10,15 +10,15 @@ import { JudgeLog } from './judgeLog.ts'
 import { LocalJudge } from './localJudge.ts'
 
 export interface JudgesPlace {
-  /** Where their answers are kept; null: nowhere. */
+  /** Folder of their answers; null: they are not kept. */
   readonly folder: string | null
-  /** Answers are read, but another process may be writing there. */
+  /** True if answers are read, but another process may be writing there. */
   readonly isReadOnly?: boolean
   /** False: judges behind an address are not asked, and say nothing of any completion. */
   readonly asksAddresses?: boolean
   /** Consents of this machine; null or absent: no key is sent to an address. */
   readonly consents?: string | null | undefined
-  /** Where weights are prepared; requests are counted beside it. */
+  /** Folder of prepared weights; requests are counted beside it. */
   readonly cacheDirectory: string
 }
 
@@ -38,7 +38,10 @@ export class RunJudges implements AsyncDisposable {
     this.#place = place
   }
 
-  /** What opens the judge of an entry of `rewards`. Errors: ConfigError; AppError 'file/…', 'reward/failed' where its budget is spent. */
+  /**
+   * Opens the judge of an entry of `rewards`. Errors: ConfigError; AppError 'file/…', 'reward/failed' where its budget
+   * is spent.
+   */
   readonly open: OpenJudge = (name: string, given: GivenJudgeSettings): RewardFunction => {
     const { folder, isReadOnly = false, asksAddresses = true, cacheDirectory, consents = null } = this.#place
     const settings = parseJudge(given, name)
@@ -68,12 +71,12 @@ export class RunJudges implements AsyncDisposable {
     return this.#spent.signal
   }
 
-  /** For the run's log, since the last call. */
+  /** Returns the notes for the run's log since the last call. */
   takeNotes(): readonly string[] {
     return this.#notes.splice(0)
   }
 
-  /** Since the last call; none where nobody judges. */
+  /** Returns the metrics since the last call; empty where nobody judges. */
   takeMetrics(): Metrics {
     if (this.#judges.length === 0) return {}
     const counts = this.#judges.map((judge) => judge.takeCounts())

@@ -121,7 +121,7 @@ export async function importAdapter(
   return summarizeAdapter(name, directory)
 }
 
-/** Errors: AppError 'adapter/invalid' where there is none, 'file/unwritable'. */
+/** Deletes an adapter. Errors: AppError 'adapter/invalid' where there is none, 'file/unwritable'. */
 function removeAdapter(name: string, dataDirectory: string): void {
   const found = listAdapters(dataDirectory).find((adapter) => adapter.name === name)
   if (found === undefined) throw new AppError('adapter/invalid', `There is no adapter “${name}”.`)

@@ -47,16 +47,19 @@ import {
   weightsFolder,
 } from './weightCache.ts'
 
-/** In 8 bits the same numbers lie in two forms; files of earlier versions have other numbers under other names, or less, and are written anew. */
+/**
+ * File name of a rounded base. In 8 bits the same numbers lie in two forms; files of earlier versions have other
+ * numbers under other names, or less, and are written again.
+ */
 const baseName = (precision: RoundedPrecision, form: Int8Form): string =>
   precision === 'int8' ? `base-int8-with-head-${form}.safetensors` : `base-${precision}.safetensors`
 
-/** What the linears are held in: for everything, and what rollouts read where that is f32. */
+/** Precisions of the linears: of the base, and of what rollouts read where the base is f32. */
 export interface WeightPrecisions {
   readonly base: HeldPrecision
   readonly rollout: RolloutPrecision
   readonly int8Form: Int8Form
-  /** Most rows that decode together, where it is known. */
+  /** Most rows that decode together, where that is known. */
   readonly maxRows?: number
 }
 
@@ -69,7 +72,7 @@ export async function asPolicySource<Source extends ModelSource>(
   const { base, rollout, int8Form } = precisions
   if (base !== 'f32') {
     const rounded = await asRoundedBase(source, base, cacheDirectory, { int8Form })
-    // In 8 bits, learning and rollouts read the same rows.
+    // Learning and rollouts read the same rows in 8 bits.
     if (base !== 'int4' || int8Form === 'blocks') return rounded
     return withRows(rounded, source, weightsInRows(source, precisions))
   }
@@ -77,12 +80,13 @@ export async function asPolicySource<Source extends ModelSource>(
   return asInt8Source(source, cacheDirectory, int8Form)
 }
 
-/** Of the machine's memory, what the rows may take: the base was rounded because there is little. */
+/** Share of the machine's memory that the row form may take: the base was rounded because there is little. */
 const ROWS_SHARE = 1 / 4
 
 /**
- * The weights of a base in 4 bits that rollouts read in rows of 8 bits. Products of rows are faster, except those of a single
- * row with a matrix in 4 bits, which is read in half the time. They are larger too: where memory is short, none.
+ * Selects the weights of a 4-bit base that rollouts read in rows of 8 bits. Products of rows are faster, except those
+ * of a single row with a 4-bit matrix, which is read in half the time. They are also larger: where memory is short,
+ * none is selected.
  */
 export function weightsInRows(
   source: ModelSource,
@@ -95,8 +99,9 @@ export function weightsInRows(
 }
 
 /**
- * The base in 4 bits with some of its weights once more in rows of 8 bits, for rollouts. Rounding what was rounded to blocks
- * again changes the result less than products of blocks do, which round what they are multiplied with to 8 bits.
+ * Returns the base in 4 bits with some of its weights once more in rows of 8 bits, for rollouts. Rounding the
+ * block-rounded weights again changes the result less than products of blocks do, which round what they are multiplied
+ * with to 8 bits.
  */
 async function withRows<Source extends ModelSource>(
   rounded: Source,
@@ -116,7 +121,7 @@ async function withRows<Source extends ModelSource>(
   return { ...rounded, tensors: new Map([...rounded.tensors, ...written]) }
 }
 
-/** The rows of what the 4-bit blocks of a matrix stand for. */
+/** Returns the rows that the 4-bit blocks of a matrix stand for. */
 function throughBlocks({ shape: [, columns = 1] }: TensorLocation): RowRounding {
   const form = blockForm('int4', columns)
   return {
@@ -129,14 +134,14 @@ function throughBlocks({ shape: [, columns = 1] }: TensorLocation): RowRounding 
 }
 
 interface BaseOptions {
-  /** How 8 bits lie; in blocks, which every device reads, if absent. */
+  /** Form of 8-bit weights; blocks, which every device reads, if absent. */
   readonly int8Form?: Int8Form
   readonly onProgress?: CacheProgress
 }
 
 /**
- * The source without its linears, which are there rounded instead. Made once. Errors: as `asFloat32Source`; AppError
- * 'model/invalid' where a weight is beyond the range of the type.
+ * Returns the source with rounded linears in place of its own. The rounded file is made once. Errors: as
+ * `asFloat32Source`; AppError 'model/invalid' where a weight is beyond the range of the type.
  */
 export async function asRoundedBase<Source extends ModelSource>(
   source: Source,
@@ -194,7 +199,7 @@ function halfTensor(name: string, location: TensorLocation, precision: HalfPreci
   })
 }
 
-/** As many as the matrix with the most blocks needs. */
+/** Zero points, as many as the matrix with the most blocks needs. */
 function zeroPoints({ config, tensors }: ModelSource, precision: BlockPrecision): TensorToWrite {
   const head = precision === 'int8' ? tensors.get(headWeightName(config)) : undefined
   const sizes = [...linearWeights(config), ...(head ? [head] : [])].map(
@@ -212,7 +217,7 @@ function zeroPoints({ config, tensors }: ModelSource, precision: BlockPrecision)
   }
 }
 
-/** Whether graphs can read all of it from its own files. */
+/** Returns true if graphs can read all of it from its own files. */
 const isReadAsStored = ({ tensors }: ModelSource): boolean =>
   [...tensors.values()].every(
     ({ dtype, arrangement }) =>
@@ -220,9 +225,9 @@ const isReadAsStored = ({ tensors }: ModelSource): boolean =>
   )
 
 /**
- * The model with exact linears, read from its own files as they are (in f32 where graphs cannot read those), beside what a rounded base keeps exact: for learning
- * and scoring only. Its files are brought into the base's folder as hard links where the disk allows. Errors: as
- * `asRoundedBase`.
+ * Returns the model with exact linears, read from its own files as they are (in f32 where graphs cannot read those),
+ * together with what a rounded base keeps exact: for learning and scoring only. Its files are brought into the base's
+ * folder as hard links where the disk allows. Errors: as `asRoundedBase`.
  */
 export async function exactBeside<Source extends ModelSource>(
   source: Source,

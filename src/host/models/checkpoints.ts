@@ -50,7 +50,7 @@ export interface ValueHead {
 
 export interface CriticState {
   readonly adapter: readonly NamedTensor[]
-  /** null: fresh. */
+  /** Value head; null: fresh. */
   readonly valueHead: ValueHead | null
 }
 
@@ -60,19 +60,19 @@ export interface Checkpoint {
   readonly events: number
   /** Eval reward measured at this step; null where it was not. */
   readonly reward: number | null
-  /** What the run had measured when it was saved, for choosing among checkpoints. */
+  /** Metrics of the run when it was saved, for choosing among checkpoints. */
   readonly metrics: Readonly<Record<string, number>>
   readonly lora: LoraConfig
   /** Hub id of the base model, if known. */
   readonly baseModel: string | null
-  /** What the base was rounded to; absent where it was exact. */
+  /** Rounding of the base; absent where it was exact. */
   readonly base?: RoundedPrecision
   readonly actor: readonly NamedTensor[]
   /** null: the run has none of its own. */
   readonly reference: readonly NamedTensor[] | null
   /** null: the algorithm has none. */
   readonly critic: CriticState | null
-  /** null: not kept. */
+  /** State of the optimizer; null: not kept. */
   readonly optimizer: OptimizerState | null
   /** Folder of the base model: when saving, the one to copy; when loading, the copy. null: the adapters alone. */
   readonly model: string | null
@@ -108,13 +108,13 @@ const folderPattern = /^step-(\d{6,})$/
 const checkpointDirectory = (runDirectory: string, step: number): string =>
   path.join(runPaths(runDirectory).checkpoints, `step-${String(step).padStart(6, '0')}`)
 
-/** Where another trainer goes on from, in the checkpoint of a step. */
+/** State that another trainer resumes from, in the checkpoint of a step. */
 export const trainerCheckpoint = (runDirectory: string, step: number): string =>
   path.join(checkpointDirectory(runDirectory, step), engineName)
 
 /**
- * Writes a checkpoint whole or not at all; one of the same step is replaced. Errors: AppError 'file/unwritable'; then
- * every checkpoint that was there still is.
+ * Writes a checkpoint completely or not at all; one of the same step is replaced. Errors: AppError 'file/unwritable';
+ * then every earlier checkpoint is still there.
  */
 export async function saveCheckpoint(runDirectory: string, checkpoint: Checkpoint): Promise<CheckpointEntry> {
   const { trainer, events, reward, optimizer } = checkpoint
@@ -227,7 +227,10 @@ export function loadCheckpoint(directory: string): Checkpoint {
   }
 }
 
-/** The critic in a folder made like a checkpoint, of which nothing else need be there; null: none. Errors: as loadCheckpoint, 'adapter/invalid'. */
+/**
+ * Reads the critic in a folder made like a checkpoint, of which nothing else need exist; null: none. Errors: as
+ * loadCheckpoint, 'adapter/invalid'.
+ */
 export function readCritic(
   directory: string,
 ): { readonly adapter: Adapter; readonly valueHead: ValueHead | null } | null {
@@ -239,7 +242,7 @@ export function readCritic(
 
 type PartReader = <T>(name: string, read: (place: string) => T) => T | null
 
-/** Reads what was saved as part of the checkpoint: a file or folder that came into it later has no digest. */
+/** Reads what was saved as part of the checkpoint: a file or folder added later has no digest. */
 function partReader(directory: string, { files }: CheckpointState): PartReader {
   const names = Object.keys(files)
   return (name, read) =>
@@ -265,8 +268,8 @@ function readArrays(file: string): Record<string, Float32Array> {
 }
 
 /**
- * Every file as it was written, and every number of adapters, value head and moments finite: Turnwise writes no other, but
- * a checkpoint may come from elsewhere. Errors: AppError 'checkpoint/invalid'.
+ * Checks that every file is as it was written, and every number of adapters, value head and moments finite: Turnwise
+ * writes no other, but a checkpoint may come from elsewhere. Errors: AppError 'checkpoint/invalid'.
  */
 function requireSound(directory: string, state: CheckpointState): void {
   requireWhole(directory, state)
@@ -281,7 +284,7 @@ function requireSound(directory: string, state: CheckpointState): void {
   }
 }
 
-/** Why a checkpoint cannot be used, as a sentence; null when it is whole and sound. Every byte is read. */
+/** Reason why a checkpoint cannot be used, as a sentence; null when it is complete and sound. Every byte is read. */
 export function checkpointProblem(directory: string): string | null {
   try {
     requireSound(directory, readState(directory))
@@ -292,7 +295,10 @@ export function checkpointProblem(directory: string): string | null {
   }
 }
 
-/** What lies in a run's folder, oldest first. Tensors are not read: a listed one can still turn out to be damaged. */
+/**
+ * Lists the checkpoints in a run's folder, oldest first. Tensors are not read: a listed one can still turn out to be
+ * damaged.
+ */
 export function surveyCheckpoints(runDirectory: string): {
   readonly entries: readonly CheckpointEntry[]
   readonly damaged: readonly DamagedCheckpoint[]

@@ -23,24 +23,23 @@ export interface CompletionRequest {
   readonly sampling: Omit<SamplingOptions, 'stopIds'>
   /** Text of a sample as it becomes certain; whole characters only. */
   readonly onText?: (sample: number, text: string) => void
-  /** Once it aborts, completions that are not finished are dropped. */
+  /** Aborts the request: completions that are not finished are dropped. */
   readonly signal?: AbortSignal
 }
 
-/** One answer. */
 export interface AnsweredCompletion {
   /** Index of the sample, from 0. */
   readonly sample: number
-  /** Without special tokens, and without the stop text that ended it. */
+  /** Text without special tokens, and without the stop text that ended it. */
   readonly text: string
   /** Generated ids, a stop id included. */
   readonly ids: readonly number[]
-  /** Of each id under the unfiltered distribution at the sampling temperature; nats. */
+  /** Log-probability of each id under the unfiltered distribution at the sampling temperature; nats. */
   readonly logprobs: readonly number[]
   readonly stopReason: StopReason
 }
 
-/** What a model needs to be spoken with. Errors: AppError 'tokenizer/invalid', 'file/unreadable'. */
+/** Opens the tokenizer and chat template of a model. Errors: AppError 'tokenizer/invalid', 'file/unreadable'. */
 export const openText = (folder: ModelFolder): LoadedTokenizer => loadTokenizer(folder.directory)
 
 /** Completions in the order of samples, each as soon as it and all before it are done. */
@@ -155,7 +154,10 @@ export function encodeQuestion(
   return tokenizer.encode(prompt, { addSpecialTokens: false })
 }
 
-/** What the prompt leaves room for. Errors: AppError 'data/invalid' where it is empty or too long, or leaves less than the shortest completion. */
+/**
+ * Fits the sampling into what the prompt leaves of the context. Errors: AppError 'data/invalid' where the prompt is
+ * empty or too long, or leaves less than the shortest completion.
+ */
 export function samplingFor(
   { sampling }: Pick<CompletionRequest, 'sampling'>,
   promptTokens: number,

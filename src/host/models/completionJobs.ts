@@ -18,13 +18,13 @@ export interface Candidate {
 type Sampling = Omit<SamplingOptions, 'stopIds'>
 
 export interface CompletionInput {
-  /** Completed one after the other; those of one base share it. */
+  /** Candidates, completed one after the other; those of one base share it. */
   readonly candidates: readonly Candidate[]
   readonly prompt: { readonly text: string } | { readonly messages: readonly ChatMessage[] }
   readonly samples: number
   readonly seed: number
   readonly sampling: Sampling
-  /** null: the default device. */
+  /** Device; null: the default one. */
   readonly device: Device | null
   readonly cacheDirectory: string
 }
@@ -38,7 +38,7 @@ export interface CompletionPiece {
   /** Number of tokens so far. */
   readonly tokens: number
   readonly stopReason: StopReason | null
-  /** Over all samples of the candidate; null before the end. */
+  /** Speed over all samples of the candidate; null before the end. */
   readonly tokensPerSecond: number | null
 }
 
@@ -62,7 +62,7 @@ export type RowCompletion =
       readonly row: number
       readonly prompt: string
       readonly completion: string
-      /** null where nobody asked. */
+      /** Tokens; null where they were not requested. */
       readonly tokens: readonly GeneratedToken[] | null
     }
   | { readonly row: number; readonly problem: string }

@@ -6,7 +6,7 @@ import type { Tokenizer } from '#engine/text/tokenizer.ts'
 export class CompletionText {
   readonly #decoder
   readonly #stopStrings: readonly string[]
-  /** What may be the beginning of a stop string. */
+  /** Text held back because it may be the beginning of a stop string. */
   #held = ''
   #isOver = false
 
@@ -15,12 +15,12 @@ export class CompletionText {
     this.#stopStrings = stopStrings
   }
 
-  /** What became certain with this id. */
+  /** Adds an id and returns the text that became certain with it. */
   push(id: number): string {
     return this.#take(this.#decoder.push(id), false)
   }
 
-  /** What was held back. */
+  /** Returns the text held back. */
   finish(): string {
     return this.#take(this.#decoder.finish(), true)
   }
@@ -53,7 +53,7 @@ export class CompletionText {
 /** Tokens before that a token's text may depend on: a leading space, or the bytes of a character. */
 export const contextTokens = 4
 
-/** What a token adds to the text behind the ids before it; U+FFFD where it is a part of a character. */
+/** Returns what a token adds to the text behind the ids before it; U+FFFD where it is a part of a character. */
 export function tokenText(tokenizer: Tokenizer, before: readonly number[], id: number): string {
   const decode = (ids: readonly number[]) => tokenizer.decode(ids, { skipSpecialTokens: false })
   const context = before.slice(-contextTokens)

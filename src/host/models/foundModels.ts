@@ -12,12 +12,12 @@ import type { ModelOrigin } from '#shared/api/models.ts'
 import { readJsonObject, readSmallFile } from '#host/files/strictJson.ts'
 
 export interface FoundModel {
-  /** As its program calls it. */
+  /** Name in its own program. */
   readonly name: string
   /** A folder, or a GGUF file. */
   readonly directory: string
   readonly origin: ModelOrigin
-  /** Why it cannot be used as its program uses it, in a sentence; absent where it can. */
+  /** Reason why it cannot be used as its program uses it, in a sentence; absent where it can. */
   readonly problem?: string
   /** Sentences on additions of its program that are left out here. */
   readonly notes?: readonly string[]
@@ -25,7 +25,9 @@ export interface FoundModel {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Those there are, by program and name. Folders that cannot be read are empty: they are no concern of ours. */
+/**
+ * Lists the models found, by program and name. Folders that cannot be read count as empty: they are no concern of ours.
+ */
 export function foundModels(environment: Environment = process.env, home = homedir()): FoundModel[] {
   if (environment['TURNWISE_FOUND_MODELS'] === '0') return []
   return [
@@ -47,7 +49,7 @@ function hubCache(environment: Environment, home: string): string {
 /** The oldest models have no owner: `models--gpt2`. */
 const repoFolder = /^models--(?:([\w.-]+?)--)?([\w.-]+)$/
 
-/** Name of the model on the hub; null if the folder is no model's. */
+/** Name of the model on the hub; null if the folder is not that of a model. */
 function repoOf(folder: string): string | null {
   const [, owner, name] = repoFolder.exec(folder) ?? []
   return name === undefined ? null : owner === undefined ? name : `${owner}/${name}`
@@ -65,7 +67,7 @@ function inHubCache(cache: string): FoundModel[] {
   })
 }
 
-/** The one that `main` names first, then those that came last. */
+/** Lists the snapshots: the one that `main` names first, then the newest ones. */
 function snapshotsOf(repo: string): string[] {
   const snapshots = path.join(repo, 'snapshots')
   const byAge = entriesOf(snapshots)
@@ -91,7 +93,7 @@ function isModelFolder(folder: string): boolean {
   return names.includes('config.json') && names.some((name) => name.endsWith('.safetensors'))
 }
 
-/** What a model in Hugging Face's cache is called on the hub; null: it is not in one. */
+/** Returns the hub id of a model in Hugging Face's cache; null: it is not in one. */
 export function cachedHubId(directory: string): string | null {
   const [snapshots, repo] = [path.dirname(directory), path.dirname(path.dirname(directory))]
   return path.basename(snapshots) === 'snapshots' ? repoOf(path.basename(repo)) : null
@@ -99,7 +101,9 @@ export function cachedHubId(directory: string): string | null {
 
 /* LM Studio */
 
-/** Where it keeps them now, and where it did; the pointer and the settings are there where a person has moved them. */
+/**
+ * Lists LM Studio's present and former model folders; the pointer and the settings exist where a person has moved them.
+ */
 function lmStudioFolders(home: string): string[] {
   const studio = lineOf(path.join(home, '.lmstudio-home-pointer')) ?? path.join(home, '.lmstudio')
   const known = [path.join(studio, 'models'), path.join(home, '.cache', 'lm-studio', 'models')]
@@ -155,7 +159,7 @@ function inOllama(store: string): FoundModel[] {
 const unusedNote = (kinds: readonly string[]): string =>
   `Not used of its Modelfile: ${kinds.map((kind) => kind.toUpperCase()).join(' and ')}; the chat template is the GGUF file’s own.`
 
-/** As `ollama list` shows it: what its own registry and library hold is called by name and tag alone. */
+/** Name as `ollama list` shows it: models of its own registry and library have name and tag alone. */
 function ollamaName([host = '', namespace = '', name = '', tag = '']: readonly string[]): string {
   const place = [host, namespace].filter((part) => part !== 'registry.ollama.ai' && part !== 'library')
   return `${[...place, name].join('/')}:${tag}`
@@ -174,7 +178,7 @@ function below(folder: string, depth: number): string[][] {
 
 /* Reading what others keep */
 
-/** null where it is not there or not as expected. */
+/** Reads a document; null where it does not exist or is not as expected. */
 function documentIn<T>(file: string, schema: z.ZodType<T>): T | null {
   try {
     return schema.safeParse(readJsonObject(file, 'model/invalid')).data ?? null
@@ -183,7 +187,7 @@ function documentIn<T>(file: string, schema: z.ZodType<T>): T | null {
   }
 }
 
-/** null where it is not there. */
+/** Reads a line; null where the file does not exist. */
 function lineOf(file: string): string | null {
   try {
     return new TextDecoder().decode(readSmallFile(file, 4096)).trim()

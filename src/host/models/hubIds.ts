@@ -1,4 +1,4 @@
-/** What models that lie elsewhere are called on a hub, as a person said: kept in the data directory, not beside their files. */
+/** Stores the hub ids that a person gave to models elsewhere: kept in the data directory, not beside their files. */
 import { existsSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
@@ -12,7 +12,7 @@ const namesFile = (dataDirectory: string): string => path.join(dataDirectory, 'h
 
 const names = z.record(z.string(), z.string().refine(isHubId))
 
-/** null where nobody has said, or there is no such model. */
+/** Returns the hub id; null where nobody has given one, or there is no such model. */
 export function knownHubId(model: string | null, dataDirectory: string): string | null {
   if (model === null || !existsSync(model)) return null
   return hubIdOf(model) ?? readNames(dataDirectory)[realpathSync(model)] ?? null

@@ -43,8 +43,8 @@ export const quantizableWeights = ({ config }: ModelSource): string[] => [
 ]
 
 /**
- * The f32 source with 8-bit copies of its linears beside it, in a layout of engine/models/blocks.ts, for rollouts. All
- * files lie in one folder of the cache (the f32 ones as hard links where the disk allows). Made once. Errors as
+ * Returns the f32 source with 8-bit copies of its linears, in a layout of engine/models/blocks.ts, for rollouts. All
+ * files are in one folder of the cache (the f32 ones as hard links where the disk allows). Made once. Errors as
  * `asFloat32Source`.
  */
 export async function asInt8Source<Source extends ModelSource>(
@@ -68,7 +68,10 @@ export async function asInt8Source<Source extends ModelSource>(
   return { ...gathered, tensors: new Map([...gathered.tensors, ...written]) }
 }
 
-/** Those of a file of the cache, which is written if it is not there. Errors: AppError 'file/unwritable', those of reading. */
+/**
+ * Returns the tensors of a file of the cache, which is written if it is not there. Errors: AppError 'file/unwritable',
+ * those of reading.
+ */
 export async function keepTensors(
   path: string,
   tensors: readonly TensorToWrite[],
@@ -124,7 +127,7 @@ export function rowScaledTensors(name: string, location: TensorLocation, form: I
   return [...tensors, plain]
 }
 
-/** The same of the head, whose slices learning reads transposed as well, each by itself. */
+/** Returns the same for the head, whose slices learning also reads transposed, each by itself. */
 export const headTensors = (name: string, location: TensorLocation, form: Int8Form): TensorToWrite[] =>
   form === 'blocks'
     ? rowScaledTensors(name, location, form)
@@ -159,7 +162,7 @@ function slicedRows(name: string, location: TensorLocation): TensorToWrite {
   }
 }
 
-/** How a matrix gets into rows: what its stored rows stand for, and the scales of those, both [rows, columns]. */
+/** Rounding of a matrix by rows: what its stored rows stand for, and the scales of those, both [rows, columns]. */
 export interface RowRounding {
   readonly known: (weights: Float32Array) => Float32Array
   readonly scales: (weights: Float32Array) => Float32Array
@@ -234,7 +237,7 @@ function putColumns(
 
 const rowsPerPiece = (columns: number): number => Math.max(1, Math.floor(piecesOfRows / columns))
 
-/** Tensors that are computed from some rows of a matrix at a time. `location` may be of any float type. */
+/** Returns tensors that are computed from some rows of a matrix at a time. `location` may be of any float type. */
 export function convertedRows(name: string, location: TensorLocation) {
   const [, columns = 1] = location.shape
   return (
@@ -252,7 +255,10 @@ export function convertedRows(name: string, location: TensorLocation) {
   })
 }
 
-/** The tensors of a cached file if it holds all that is expected; null if there is none or it is another or broken. */
+/**
+ * Opens the tensors of a cached file if it holds everything expected; null if there is none, or it is another or
+ * broken.
+ */
 function reopen(
   path: string,
   expected: readonly TensorToWrite[],

@@ -21,7 +21,10 @@ import { differ } from './ownHead.ts'
 export interface ModelFolder extends ModelSource {
   /** Absolute path; the GGUF file itself, where it is one. */
   readonly configFile: string
-  /** Absolute paths, of a tokenizer in a GGUF file that of the file; null where there is none. Their content is not checked here. */
+  /**
+   * Absolute paths; of a tokenizer in a GGUF file that of the file; null where there is none. Their content is not
+   * checked here.
+   */
   readonly tokenizerFile: string | null
   readonly tokenizerConfigFile: string | null
   readonly chatTemplateFile: string | null
@@ -160,7 +163,7 @@ function listNames(root: string): string[] {
   }
 }
 
-/** Why weights in another format are not read. */
+/** Hint that explains why weights in another format are not read. */
 function foreignWeightsHint(root: string): string | undefined {
   const names = listNames(root)
   if (names.some((name) => /\.(bin|pt|pth|ckpt)$/.test(name))) {
@@ -218,7 +221,9 @@ function openShards(root: string, indexPath: string): Weights {
   return { files: [...shards.values()].map(({ content }) => content), shardOf }
 }
 
-/** A relative path that stays in the folder. Links are followed later: download caches are made of them. */
+/**
+ * Returns true for a relative path that stays in the folder. Links are followed later: download caches consist of them.
+ */
 function isPlainName(name: string): boolean {
   const path = normalize(name)
   const leaves = path.startsWith('..') || isAbsolute(path) || /^[a-zA-Z]:/.test(path)
@@ -233,7 +238,7 @@ function locate({ name, shape, isTransposed = false }: ExpectedTensor, shard: Sh
   return isTransposed ? { ...location, shape, arrangement: { kind: 'transposed' } } : location
 }
 
-/** Where the file has the tensor, be it under its short name. */
+/** Finds a tensor in a file, also under its short name. */
 function find(fullName: string, { path, content }: Shard): TensorLocation {
   const isThere = content.tensors.has(fullName) || content.unreadable.has(fullName)
   const name = isThere ? fullName : shortened(fullName)

@@ -19,23 +19,23 @@ import { isHubId } from '#host/adapters/peftConfig.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
-// What a model is called on a hub: noted beside its files when it is fetched or imported, and told to who gets its adapters.
+// Hub id of a model: noted beside its files when it is fetched or imported, and told to those who get its adapters.
 
-/** Begins with a dot, as no file that is fetched or sent does. */
+/** Name that begins with a dot, as that of no file that is fetched or sent does. */
 const hubNoteName = '.hub.json'
 
 const note = z.strictObject({
   id: z.string().refine(isHubId),
   /** The commit that was downloaded. */
   commit: z.string().max(64).optional(),
-  /** As its card stated it when it was downloaded, and when a person accepted it, in epoch milliseconds. */
+  /** License as its card stated it when it was downloaded, and when a person accepted it, in epoch milliseconds. */
   license: z
     .strictObject({ name: z.string().max(200), link: z.string().max(1000).nullable(), acceptedAt: z.int() })
     .optional(),
 })
 export type HubNote = z.output<typeof note>
 
-/** null where nothing is known, or the note is damaged: it is no more than a name. */
+/** Reads the note; null where there is none, or it is damaged: it only holds a name. */
 export function hubNoteOf(folder: string): HubNote | null {
   const file = path.join(folder, hubNoteName)
   if (!existsSync(file)) return null
@@ -58,7 +58,7 @@ export function writeHubNote(folder: string, content: HubNote): void {
   writeFileAtomic(path.join(folder, hubNoteName), `${JSON.stringify(content)}\n`)
 }
 
-/** What else is noted stays. Errors: as `writeHubNote`. */
+/** Notes the hub id and keeps all other notes. Errors: as `writeHubNote`. */
 export const writeHubId = (folder: string, id: string): void =>
   writeHubNote(folder, { ...hubNoteOf(folder), id })
 
@@ -84,7 +84,7 @@ export function findModel(nameOrPath: string, dataDirectory: string): string {
   throw new AppError('model/invalid', `There is no model “${nameOrPath}”.`, missingHint(nameOrPath))
 }
 
-/** A name with one slash is that of a hub where there is no such folder. */
+/** Hint for a name with one slash: it is that of a hub where there is no such folder. */
 const missingHint = (nameOrPath: string) =>
   isHubId(nameOrPath) && nameOrPath.includes('/')
     ? {
@@ -107,7 +107,7 @@ export interface ModelSummary {
   readonly fits: MemoryFit['fits']
 }
 
-/** What can be said of a model without reading its weights. */
+/** Summarizes a model without reading its weights. */
 export function summarizeModel(name: string, model: ModelFolder): ModelSummary {
   const locations = [...model.tensors.values()]
   const parameters = locations.reduce((sum, { shape }) => sum + elementCount(shape), 0)
@@ -127,7 +127,7 @@ export type ListedModel = (
   ModelSummary | { readonly name: string; readonly directory: string; readonly problem: string }
 ) & { readonly origin: ModelOrigin | null; readonly notes?: readonly string[] }
 
-/** The starter model, the imported ones, and those that other programs keep on this machine. */
+/** Lists the starter model, the imported ones, and those that other programs keep on this machine. */
 export function listModels(dataDirectory: string): ListedModel[] {
   return namedModels(dataDirectory).map(({ name, directory, origin, problem, notes }) => {
     if (problem !== undefined) return { name, directory, problem, origin }
@@ -144,7 +144,7 @@ export function listModels(dataDirectory: string): ListedModel[] {
   })
 }
 
-/** What the list has, without looking into it. */
+/** Lists the names in the library without opening the models. */
 export const modelNames = (dataDirectory: string): readonly { name: string; directory: string }[] =>
   namedModels(dataDirectory)
 
@@ -152,7 +152,9 @@ export const modelNames = (dataDirectory: string): readonly { name: string; dire
 export const modelPlaces = (dataDirectory: string): string[] =>
   namedModels(dataDirectory).map(({ directory }) => directory)
 
-/** A model of another program that is called as one of ours is found by its path alone. */
+/**
+ * Lists the models by name. A model of another program with the same name as one of ours is found by its path alone.
+ */
 function namedModels(dataDirectory: string): Named[] {
   const byName = new Map<string, Named>()
   for (const model of [...ownModels(dataDirectory), ...foundModels()])
@@ -191,7 +193,7 @@ const companions = [
 /** A model's licence, as repositories call the file. */
 export const isLicenseFile = (name: string): boolean => /^LICEN[CS]E(?:[.]\w+)?$/.test(name)
 
-/** What a model is called if nobody says: its folder, or its file without the ending. */
+/** Default name of an imported model: its folder, or its file without the ending. */
 export const importedName = (source: string): string =>
   path.basename(path.resolve(source)).replace(/\.gguf$/i, '')
 
@@ -264,7 +266,7 @@ const namesIn = (directory: string): string[] => attemptRead(directory, () => re
 export async function copyIfThere(from: string, to: string): Promise<void> {
   if (!existsSync(from) || !statSync(from).isFile()) return
   try {
-    // Where the file system can share the bytes, nothing is copied.
+    // If the file system can share the bytes, nothing is copied.
     await copyFile(from, to, constants.COPYFILE_FICLONE)
     await using file = await open(to, 'r+')
     // Copying copies the permissions too, and the copy is no file of the person's.

@@ -11,11 +11,11 @@ export interface ModelShape extends ModelSizes {
   readonly tiedHead: boolean
   /** Standard deviation of the weights. Tiny models take a large one, or all their logits would be alike. */
   readonly deviation: number
-  /** Fields of config.json beside those of its family. */
+  /** Fields of config.json in addition to those of its family. */
   readonly config?: Readonly<Record<string, unknown>>
 }
 
-/** What tiny models have where their family does not say otherwise. */
+/** Config of tiny models where their family does not say otherwise. */
 const tiny = {
   layers: 2,
   hiddenSize: 32,
@@ -40,7 +40,7 @@ const tinyShapes = Object.fromEntries(
   ]),
 ) as Record<TinyName<ModelType>, ModelShape>
 
-/** By the names that the command line takes. */
+/** Shapes by the names that the command line takes. */
 export const modelShapes = {
   'qwen2.5-0.5b': {
     modelType: 'qwen2',
@@ -87,7 +87,7 @@ export const modelShapes = {
     tiedHead: false,
     deviation: 0.02,
   },
-  // Its weights are spread wide enough for the frozen head to tell seven tokens clearly apart.
+  // The weights are spread wide enough for the frozen head to tell seven tokens clearly apart.
   probe: {
     modelType: 'llama',
     layers: 2,

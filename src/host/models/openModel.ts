@@ -18,9 +18,9 @@ export interface OpenModelRequest {
   /** Longest prompt plus completion; null: as the model's own positions reach. */
   readonly contextLength?: number | null
   readonly device: Omit<DeviceRequest, 'kind'> & { readonly kind: DeviceOption | null }
-  /** What generating reads of a base in f32. */
+  /** Precision in which generation reads a base in f32. */
   readonly precision: RolloutPrecision
-  /** What the base is held in; null: as the adapter was trained on it. */
+  /** Precision of the base; null: the one the adapter was trained on. */
   readonly base: HeldPrecision | null
   /** Rows generated together. */
   readonly maxRows: number
@@ -32,7 +32,7 @@ export interface OpenModelRequest {
 export interface OpenedModel extends Disposable {
   readonly folder: ModelFolder
   readonly policy: OrtPolicy
-  /** Whose adapter answers; `base` without one. */
+  /** Role whose adapter answers; `base` without an adapter. */
   readonly role: AnsweringRole
 }
 
@@ -67,7 +67,10 @@ export async function openModel(request: OpenModelRequest): Promise<OpenedModel>
   }
 }
 
-/** What was trained in 16 bits is nearly the same in f32, and so can be asked on every device. */
+/**
+ * Returns the precision of the base on a device: what was trained in 16 bits is nearly the same in f32, which every
+ * device computes.
+ */
 const baseOn = ({ kind }: Device, trainedOn: HeldPrecision): HeldPrecision =>
   computesIn(kind, trainedOn) ? trainedOn : 'f32'
 
@@ -90,7 +93,7 @@ export interface DeviceRequest {
   readonly kind: DeviceKind | null
   readonly threads: number | null
   readonly deviceId?: number
-  /** As of `Device`. */
+  /** TF32 setting, as in `Device`. */
   readonly tf32?: boolean
 }
 

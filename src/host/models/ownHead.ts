@@ -1,4 +1,4 @@
-/** A head that lies in the files although config.json says that the model has none of its own. */
+/** Finds a head in the files although config.json says that the model has none of its own. */
 import { statSync } from 'node:fs'
 import type { TensorLocation } from '#engine/models/source.ts'
 import { readFloatPieces, readPieces } from '#host/files/safetensors.ts'
@@ -9,8 +9,8 @@ const maxKnown = 64
 const known = new Map<string, boolean>()
 
 /**
- * Whether two tensors hold other numbers, told from all of them; what was compared once is not read again while its files
- * stay as they are. Errors: AppError 'file/unreadable'.
+ * Compares all numbers of two tensors and returns true if any differ; a pair compared once is not read again while its
+ * files stay as they are. Errors: AppError 'file/unreadable'.
  */
 export function differ(one: TensorLocation, other: TensorLocation): boolean {
   if (one.shape.join() !== other.shape.join()) return true
@@ -41,7 +41,7 @@ const numbersDiffer = (one: TensorLocation, other: TensorLocation): boolean =>
     piece.some((number, index) => number !== theirs[index]),
   )
 
-/** Both have as many pieces, each valid until the next is asked for. */
+/** Compares pieces; both sides have as many, each valid until the next is requested. */
 function piecesDiffer<Piece>(
   ones: Iterable<Piece>,
   others: Iterator<Piece, void>,

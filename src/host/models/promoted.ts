@@ -20,7 +20,7 @@ export type AdapterOrigin = z.output<typeof adapterOrigin>
 
 const originName = 'origin.json'
 
-/** Begins the names of files that are not copied. */
+/** Beginnings of the names of files that are not copied. */
 const leftBehind = ['optimizer.safetensors', 'reference/']
 
 /**
@@ -56,7 +56,10 @@ export function originOf(directory: string): AdapterOrigin | null {
   return adapterOrigin.safeParse(asItLies(readJsonObject(file, 'adapter/invalid'), directory)).data ?? null
 }
 
-/** Errors: AppError 'adapter/invalid' where there is none of that name, or it was imported and is no checkpoint. */
+/**
+ * Returns the folder of a promoted checkpoint. Errors: AppError 'adapter/invalid' where there is none of that name, or
+ * it was imported and is not a checkpoint.
+ */
 export function promotedFolder(name: string, dataDirectory: string): string {
   const directory = path.join(dataFolders(dataDirectory).adapters, name)
   if (path.basename(name) === name && isCheckpoint(directory)) return directory

@@ -1,6 +1,6 @@
 import { blocksPerRow, type BlockForm } from '#engine/models/blocks.ts'
 
-/** Below it f32 has too few digits for a scale. */
+/** Smallest scale: below it f32 has too few digits. */
 const smallestNormal = 2 ** -126
 
 /**
@@ -34,12 +34,16 @@ export function rowScales(weights: Float32Array, columns: number, form: BlockFor
   )
 }
 
-/** How many scales are tried for a row, and how far the largest is above the smallest, of which 127 reach the largest value. */
+/**
+ * Number of scales tried for a row, and how far the largest is above the smallest; with the smallest, 127 reaches the
+ * largest value.
+ */
 const TRIED = { scales: 16, extent: 0.06 }
 
 /**
- * For each row of 8 bits the scale, of a few slightly larger than the smallest, that brings all values closest in squares.
- * Where rows were rounded before they hold few different values, and some scales meet many of them. [rows, columns] → [rows]
+ * Finds for each row of 8 bits the scale, of a few slightly larger than the smallest, that brings all values closest in
+ * squares. Where rows were rounded before they hold few different values, and some scales meet many of them. [rows,
+ * columns] → [rows]
  */
 export function closestRowScales(weights: Float32Array, columns: number): Float32Array {
   const scales = blockScales(weights, columns, { bits: 8, blockSize: columns, zero: 128 })
@@ -108,7 +112,7 @@ export function quantizeRows(
   return values
 }
 
-/** (value − zero) · scale of what `quantizeRows` gave: [rows, columns], without the padding. */
+/** Dequantizes (value − zero) · scale of what `quantizeRows` gave: [rows, columns], without the padding. */
 export function dequantizeRows(
   values: Uint8Array,
   scales: Float32Array,

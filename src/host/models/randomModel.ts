@@ -27,7 +27,7 @@ export type RandomModelDtype = 'F32' | 'BF16'
 interface RandomModelTokenizer {
   readonly json: () => object
   readonly configJson: (maxPositions: number) => object
-  /** What ends an answer; the first is the config's. */
+  /** Tokens that end an answer; the first is the config's. */
   readonly endIds: readonly number[]
   readonly padId: number
 }

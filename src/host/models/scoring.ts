@@ -13,9 +13,9 @@ import { tokenBatches, type OpenedModel } from './openModel.ts'
 
 /** [L−1] per sequence; entry t is the prediction of token t+1; nats. */
 export interface Scores {
-  /** Of the token that follows. */
+  /** Log-probability of the token that follows. */
   readonly logprobs: number[][]
-  /** Of the distribution over the vocabulary. */
+  /** Entropy of the distribution over the vocabulary. */
   readonly entropy: number[][]
 }
 
@@ -32,7 +32,7 @@ export async function scoreSequences({ policy, role }: OpenedModel, input: Seque
   }
 }
 
-/** A weight that is no number makes every score one. */
+/** Refuses scores that are not numbers: a weight that is not a number makes every score one. */
 function requireScores(heads: readonly Pick<Heads, 'logprobs'>[]): void {
   const sequence = heads.findIndex(({ logprobs }) => logprobs.some((value) => !Number.isFinite(value)))
   if (sequence === -1) return
@@ -66,7 +66,7 @@ export async function adapterGradients(
   return await policy.gradientTensors()
 }
 
-/** Every prediction counts. */
+/** Sequence in which every prediction counts. */
 const wholeSequence = (ids: Int32Array): TokenSequence => ({
   ids,
   actionMask: new Uint8Array(ids.length - 1).fill(1),
@@ -86,14 +86,13 @@ export async function writeGradients(directory: string, gradients: readonly Name
 /* The input file of score and grad: token sequences, a temperature and, for grad, one loss coefficient per prediction. */
 
 interface SequenceInput {
-  /** [L] each. */
+  /** Sequences of ids, [L] each. */
   readonly sequences: readonly Int32Array[]
   readonly temperature: number
   /** ∂loss/∂log-probability of token t+1 at entry t, [L−1] each; null for score. */
   readonly coefficients: readonly Float64Array[] | null
 }
 
-/** What the model can take. */
 interface SequenceLimits {
   readonly vocabSize: number
   readonly contextLength: number
@@ -136,7 +135,10 @@ function readInput(file: string, known: readonly string[]): JsonObject {
 const sequencesOf = (document: JsonObject, limits: SequenceLimits, file: string): Int32Array[] =>
   tokenSequences(rowsOf(document, 'sequences', file), limits, file)
 
-/** Ids that the model knows, as many as it reads. Errors: AppError 'data/invalid'; `file`: what they are from. */
+/**
+ * Reads sequences of ids that the model knows, no longer than it reads. Errors: AppError 'data/invalid'; `file`: where
+ * they are from.
+ */
 export function tokenSequences(
   rows: readonly (readonly unknown[])[],
   limits: SequenceLimits,

@@ -24,7 +24,10 @@ const specials = [
   { id: turnEndId, content: '<|im_end|>' },
 ] as const
 
-/** How byte-level tokenizers print bytes: the printable Latin-1 characters stand for themselves, the others follow from U+0100. */
+/**
+ * Characters in which byte-level tokenizers print bytes: the printable Latin-1 characters stand for themselves, the
+ * others follow from U+0100.
+ */
 function byteCharacters(): string[] {
   const isPrintable = (byte: number): boolean =>
     (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae

@@ -1,4 +1,4 @@
-/** Answers to questions about texts (textQuestion.ts), in a process that may be ended at any time. */
+/** Answers questions about texts (textQuestion.ts), in a process that may be ended at any time. */
 import type { Tools } from '#host/processes/job.ts'
 import { packError } from '#host/processes/messages.ts'
 import type { FromText, TextQuestion, TemplateInput, TextAnswers } from './textQuestion.ts'
@@ -75,7 +75,9 @@ function tokenize({ tokenizer }: LoadedTokenizer, { text }: Asked<'tokenize'>): 
   return Array.from(ids, (id, at) => ({ id, text: parts[at] ?? '' }))
 }
 
-/** What each token adds to the text; joined they are the text. Empty for all but the last token of a character. */
+/**
+ * Returns what each token adds to the text; joined they are the text. Empty for all but the last token of a character.
+ */
 function tokenTexts(tokenizer: Tokenizer, ids: Iterable<number>): string[] {
   const decoder = createStreamingDecoder(tokenizer, { skipSpecialTokens: false })
   const texts = Array.from(ids, (id) => decoder.push(id))

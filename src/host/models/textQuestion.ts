@@ -1,7 +1,7 @@
 /**
- * What a model's tokenizer and chat template make of texts, asked by a process that must not run them: both came with
- * the model, and a pattern of theirs may take for ever. Answered in processes of their own (textAnswers.ts), which stay, so that an answer takes a millisecond, and are ended when one takes too long or too much
- * memory.
+ * Asks what a model's tokenizer and chat template make of texts, for a process that must not run them: both came with
+ * the model, and a pattern of theirs may take for ever. Answered in processes of their own (textAnswers.ts), which
+ * stay, so that an answer takes a millisecond, and are ended when one takes too long or too much memory.
  */
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -16,7 +16,7 @@ import { Inbox, unpackError, type ErrorEnvelope } from '#host/processes/messages
 import { processMeter } from '#host/processes/processorTime.ts'
 import { Overrun, withinLimit, type WorkLimit } from '#host/processes/workLimit.ts'
 
-/** What the chat template is given beside the messages, as `data` of a run config has it. */
+/** Data given to the chat template beside the messages, as in `data` of a run config. */
 export interface TemplateInput {
   readonly tools?: string | undefined
   readonly templateVariables?: RunConfig['data']['templateVariables'] | undefined
@@ -34,13 +34,13 @@ interface RowsAsPrompts {
 export type TextQuestion = { readonly directory: string } & (
   | { readonly type: 'describe' }
   | { readonly type: 'tokenize'; readonly text: string }
-  /** What each token adds to the text. */
+  /** Text that each token adds. */
   | { readonly type: 'token-texts'; readonly ids: Int32Array }
   | { readonly type: 'render-chat'; readonly messages: readonly ChatMessage[] }
   /** The ids that a model reads of each prompt. */
   | { readonly type: 'encode'; readonly prompts: readonly Question[] }
   | ({ readonly type: 'preview' } & RowsAsPrompts)
-  /** In tokens; null for a row that makes no prompt. */
+  /** Lengths in tokens; null for a row that makes no prompt. */
   | ({ readonly type: 'lengths' } & RowsAsPrompts)
 )
 
@@ -68,19 +68,22 @@ export const tokenizerJob: Job<'tokenizer', null, FromText, TextQuestion> = {
   maxBytes: maxTextBytes,
 }
 
-/** Errors: those of reading and using a tokenizer; AppError 'tokenizer/invalid' when it took too long or its process died. */
+/**
+ * Asks a question. Errors: those of reading and using a tokenizer; AppError 'tokenizer/invalid' when it took too long
+ * or its process died.
+ */
 export type AskText = <Asked extends TextQuestion>(question: Asked) => Promise<TextAnswers[Asked['type']]>
 
 export interface TextLimits {
   /** Limit of one answer, including reading the tokenizer. */
   readonly answer: WorkLimit
-  /** A process that nobody has asked for so long is ended. */
+  /** Time without a question after which a process is ended. */
   readonly idleMs: number
 }
 
 const defaultLimits: TextLimits = { answer: textLimit, idleMs: 300_000 }
 
-/** So many models are ready at a time. */
+/** Number of models ready at a time. */
 const maxDesks = 3
 
 /** The processes that answer; disposing ends them. */
@@ -108,7 +111,10 @@ export class TextProcesses implements Disposable {
     return desk
   }
 
-  /** A question that still waits when all is over starts no process: its channel would keep the host from ending. */
+  /**
+   * Starts a process. A question that still waits when everything is closed starts none: its channel would keep the
+   * host from ending.
+   */
   #begin(): TextProcess {
     if (this.#isClosed) throw new AppError('api/disconnected', 'Turnwise is closing.')
     const process = this.#start(tokenizerJob)
@@ -122,7 +128,7 @@ export class TextProcesses implements Disposable {
   }
 }
 
-/** A place where one question after the other is answered, by a process that is there while it is needed. */
+/** Queue in which one question after the other is answered, by a process that exists while it is needed. */
 class Desk {
   readonly #start: () => TextProcess
   readonly #limits: TextLimits
@@ -170,7 +176,7 @@ class Desk {
     this.#process.send(question)
     const answer = await this.#process.next(this.#limits.answer)
     if (answer instanceof Overrun) throw this.#failed(question, answer)
-    // Which answers belong to which question is the contract of textAnswers.ts.
+    // The contract of textAnswers.ts says which answers belong to which question.
     if (answer.type === 'answer') return answer.answer as never
     if (answer.type === 'refused') throw unpackError(answer.error)
     throw this.#failed(question, answer)
@@ -193,7 +199,7 @@ class Desk {
 
 type TextProcess = JobProcess<null, FromText, TextQuestion>
 
-/** A process that ends by itself has gone, whatever it says. */
+/** Reads the word of a process; one that ends by itself counts as gone, whatever it says. */
 const wordOf = (message: FromJob<FromText>): FromText | Gone =>
   message.type === 'item' ? message.item : { type: 'gone', how: message.type }
 

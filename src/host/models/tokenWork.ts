@@ -1,4 +1,4 @@
-/** How much work a token of a model is: what speeds are scaled by from one model to another. */
+/** Counts the work per token of a model, by which speeds are scaled from one model to another. */
 import { linearNames, linearShape, type ModelConfig } from '#engine/models/config.ts'
 import { learningFlops } from '#engine/models/work.ts'
 
@@ -14,7 +14,7 @@ export function generationWork(config: ModelConfig): number {
   return config.layers * perLayer + config.vocabSize * config.hiddenSize
 }
 
-/** Of the sequences that speed is measured with. */
+/** Length, in tokens, of the sequences that speed is measured with. */
 export const measuredTokens = 48
 export const measuredLora = { rank: 8, alpha: 16, rsLora: false, targets: linearNames } as const
 

@@ -69,7 +69,7 @@ function withRows(tokenizer: Tokenizer, rows: number, where: string): Omit<Loade
 
 const maxNamed = 5
 
-/** Sentences on the tokenizer of an imported model. Errors: as `loadTokenizer`. */
+/** Returns sentences on the tokenizer of an imported model. Errors: as `loadTokenizer`. */
 export const modelNotes = ({ notes, directory, tokenizerFile }: ModelFolder): readonly string[] => [
   ...notes,
   ...(tokenizerFile === null ? [noTextNote(directory)] : (loadTokenizer(directory).notes ?? [])),
@@ -122,7 +122,7 @@ const extension = '.jinja'
 /** Far more than any model has. */
 const maxTemplates = 32
 
-/** Texts of the templates beside the usual one, such as tool_use.jinja, by their names. */
+/** Reads the templates besides the usual one, such as tool_use.jinja, by name. */
 function readAdditional(directory: string): ReadonlyMap<string, string> {
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return new Map()
   const files = readdirSync(directory, { withFileTypes: true })
@@ -138,7 +138,10 @@ function readAdditional(directory: string): ReadonlyMap<string, string> {
   return new Map(texts)
 }
 
-/** The runtime's own parser: these files are tens of megabytes, and what is in them is checked where it is used. */
+/**
+ * Parses with the runtime's own parser: these files are tens of megabytes, and their content is checked where it is
+ * used.
+ */
 function readJson(path: string, limit: number): unknown {
   const text = readText(path, limit)
   try {

@@ -82,7 +82,7 @@ export async function asFloat32Source<Source extends ModelSource>(
   return { ...source, tensors: written }
 }
 
-/** Whether all of it can be mapped as it is. */
+/** Returns true if all of it can be mapped as it is. */
 export const isPlainFloat32 = ({ tensors }: ModelSource): boolean =>
   [...tensors.values()].every(
     ({ dtype, offset, arrangement }) => dtype === 'F32' && offset % 4 === 0 && arrangement === undefined,
@@ -122,7 +122,10 @@ function arrangementKey(arrangement: Arrangement | undefined): readonly (string 
   return arrangement.kind === 'interleaved' ? [arrangement.kind, arrangement.heads] : [arrangement.kind]
 }
 
-/** The tensors of a cached file if it holds all of the source's; null if there is none or it is another or broken. */
+/**
+ * Opens the tensors of a cached file if it holds all of the source's; null if there is none, or it is another or
+ * broken.
+ */
 function reopen(path: string, source: ModelSource): Map<string, TensorLocation> | null {
   if (!existsSync(path)) return null
   let cached: ReadonlyMap<string, TensorLocation>
@@ -151,9 +154,9 @@ export const convertedTensor = (name: string, location: TensorLocation): TensorT
 })
 
 /**
- * The values of a tensor as it is computed with, in pieces of about so many, whole rows if that is whole rows; a transposed
- * one in one piece. Each is valid until the next is asked for. Errors: AppError 'model/invalid' for a value that is not a
- * number, 'file/unreadable'.
+ * Yields the values of a tensor as it is computed with, in pieces of about the given size, in whole rows if that is
+ * whole rows; a transposed one in one piece. Each piece is valid until the next is requested. Errors: AppError
+ * 'model/invalid' for a value that is not a number, 'file/unreadable'.
  */
 export function* exactPieces(
   name: string,
@@ -197,8 +200,8 @@ function requireFinite(values: Float32Array, name: string, file: string): void {
 }
 
 /**
- * Reads all weights for values that are no numbers; not those in blocks, which are checked when they are converted. Errors:
- * AppError 'model/invalid' naming file and tensor, 'file/unreadable'.
+ * Checks all weights for values that are not numbers, except those in blocks, which are checked when they are
+ * converted. Errors: AppError 'model/invalid' naming file and tensor, 'file/unreadable'.
  */
 export async function requireNumbers({ tensors }: ModelSource): Promise<void> {
   for (const [name, location] of tensors) {

@@ -1,7 +1,7 @@
 /**
- * How busy the graphics card is, where the system tells it without a library of ours: NVIDIA's driver brings nvidia-smi,
- * AMD's has files. Where there is more than one card nobody can say here which of them a run computes on, and nothing is
- * said.
+ * Measures how busy the graphics card is, where the system tells without a library of ours: NVIDIA's driver brings
+ * nvidia-smi, AMD's has files. Where there is more than one card nobody can say here which of them a run computes on,
+ * and nothing is said.
  */
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -12,16 +12,18 @@ import type { DeviceKind } from '#shared/device.ts'
 export interface CardLoad {
   readonly usedBytes: number
   readonly totalBytes: number
-  /** Of the time; null where the driver does not tell. */
+  /** Share of the time; null where the driver does not tell. */
   readonly share: number | null
 }
 
 interface CardWatch extends Disposable {
-  /** How much more of the only card was in use at most, and what was free before; null where nobody tells. */
+  /**
+   * Returns the largest increase of used memory on the only card, and what was free before; null where nobody tells.
+   */
   readonly used: () => { readonly bytes: number; readonly freeBytes: number } | null
 }
 
-/** From now on, until it is disposed of. */
+/** Watches the card from now on, until it is disposed of. */
 export async function watchCard(kind: DeviceKind): Promise<CardWatch> {
   const meter = new CardMeter()
   await meter.refresh()
@@ -44,7 +46,7 @@ const watchEveryMs = 200
 const query = ['--query-gpu=memory.used,memory.total,utilization.gpu', '--format=csv,noheader,nounits']
 const limitMs = 5000
 
-/** One for all who ask. It answers with what it saw last: nobody waits for a driver. */
+/** Meter shared by all callers. It answers with the last value: nobody waits for a driver. */
 export class CardMeter {
   readonly #root: string
   #nvidia: readonly CardLoad[] = []
@@ -56,7 +58,7 @@ export class CardMeter {
     this.#root = root
   }
 
-  /** null: not told, or not known whose it is. */
+  /** Returns the load; null: the driver does not tell, or it is not known which card is used. */
   read(kind: DeviceKind): CardLoad | null {
     if (kind === 'cpu') return null
     void this.refresh()
@@ -64,7 +66,7 @@ export class CardMeter {
     return cards.length === 1 ? (cards[0] ?? null) : null
   }
 
-  /** Those that a run may have got; null for one that tells nothing. */
+  /** Lists the cards that a run may have got; null for one that tells nothing. */
   #all(): readonly (CardLoad | null)[] {
     // A driver that was chosen by hand, such as a software GPU, may be of no card; other systems list none.
     const isChosen = ['VK_ICD_FILENAMES', 'VK_DRIVER_FILES'].some((name) => process.env[name] !== undefined)
@@ -106,7 +108,7 @@ export function nvidiaCards(text: string): CardLoad[] {
 
 const nvidiaVendor = '0x10de'
 
-/** All but NVIDIA's; of AMD's what their driver amdgpu tells, in bytes and percent. */
+/** Reads all cards but NVIDIA's; of AMD's what their driver amdgpu tells, in bytes and percent. */
 function otherCards(root: string): (CardLoad | null)[] {
   return namesIn(root).flatMap((name) => {
     const file = (of: string) => path.join(root, name, 'device', of)

@@ -1,4 +1,4 @@
-/** Processes of ours as child processes of Node. */
+/** Starts processes of ours as child processes of Node. */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import type { WorkerEnvironment, WorkerExit, WorkerProcess } from './messages.ts'
 
-/** Finds the script of jobs in its folder of the sources, or beside this file in what is built of them. */
+/** Finds the script of jobs: in its folder of the sources, or beside this file in the built program. */
 export function jobScript(): string {
   const extension = path.extname(import.meta.filename)
   const folder = extension === '.ts' ? '../jobs/process' : '.'

@@ -3,23 +3,26 @@ import { Worker } from 'node:worker_threads'
 
 export interface HostChannel<Heard, Said> {
   listen(handler: (message: Heard) => void): void
-  /** Resolves when the message is on its way, the last one when it has arrived; a host that is gone is no fault. */
+  /**
+   * Sends a message; resolves when it is on its way, the last one when it has arrived. A host that is gone is not an
+   * error.
+   */
   report(message: Said): Promise<void>
-  /** Nobody listens any more. */
+  /** Calls the handler when nobody listens any more. */
   onLost(handler: () => void): void
 }
 
-/** What a process of Electron's utilityProcess finds as `process.parentPort`. */
+/** `process.parentPort` in a process of Electron's utilityProcess. */
 interface ParentPort {
   on(event: 'message', listener: (event: { readonly data: unknown }) => void): unknown
   on(event: 'close', listener: () => void): unknown
   postMessage(message: unknown): void
 }
 
-/** Answers a last word. */
+/** Answer to a last word. */
 export const heard = { type: 'heard' } as const
 
-/** Whether a process ends after saying this. */
+/** Returns true if a process ends after this message. */
 export const isLastWord = (message: unknown): boolean => ['done', 'failed'].includes(String(typeOf(message)))
 
 const typeOf = (message: unknown): unknown =>
@@ -44,7 +47,10 @@ const ipcChannel = <Heard, Said>(): HostChannel<Heard, Said> => ({
 /** A host that does not answer any more is not waited for longer. */
 const answerMs = 5000
 
-/** Electron's port does not say when a message has left, and what was posted just before the end may be lost with it. */
+/**
+ * Channel over Electron's port, which does not say when a message has left; what was posted just before the end may be
+ * lost with it.
+ */
 function parentPortChannel<Heard, Said>(port: ParentPort): HostChannel<Heard, Said> {
   const answered = Promise.withResolvers<undefined>()
   port.on('message', ({ data }) => {

@@ -17,14 +17,14 @@ import {
 import { processMeter } from './processorTime.ts'
 import { Overrun, withinLimit, type WorkLimit } from './workLimit.ts'
 
-/** Name of a job, and the types of what goes in and comes out of its process. */
+/** Name of a job, and the types of its input and of the items it yields. */
 export interface Job<Name extends string, Input, Item, Order = never> {
   readonly name: Name
-  /** Goes on when its host is gone, until it ends by itself. */
+  /** True if the job goes on when its host is gone, until it ends by itself. */
   readonly outlivesHost?: true
   /** Resident bytes above which the process is killed. */
   readonly maxBytes?: number
-  /** Never set: carries the types. */
+  /** Carrier of the types; never set. */
   readonly types?: readonly [input: Input, item: Item, order: Order]
 }
 
@@ -38,11 +38,11 @@ export type FromJob<Item> =
 
 export type JobProcess<Input, Item, Order = never> = WorkerProcess<ToJob<Input, Order>, FromJob<Item>>
 
-/** What the code of a job can do in its process. */
+/** Functions available to the code of a job in its process. */
 export interface Tools<Item, Order = never> {
   /** Resolves when the item is on its way to the host. */
   readonly say: (item: Item) => Promise<void>
-  /** Handles orders of the host, those that came before included. */
+  /** Handles orders of the host, including those that came before. */
   readonly onOrder: (handler: (order: Order) => void) => void
   /** Runs when the host is gone; where nothing is set, the process ends. */
   readonly onLost: (handler: () => void) => void
@@ -52,9 +52,9 @@ export interface Tools<Item, Order = never> {
 export type Perform<Input, Item, Order> = (input: Input, tools: Tools<Item, Order>) => Promise<void>
 
 export interface JobOptions {
-  /** Added to the variables of this process. */
+  /** Variables added to those of this process. */
   readonly environment?: WorkerEnvironment
-  /** File that stdout and stderr are appended to, by the process itself; absent: those of this process. */
+  /** File that the process itself appends stdout and stderr to; absent: those of this process. */
   readonly logFile?: string
 }
 
@@ -77,7 +77,7 @@ export const jobStarter =
     forkProcess(script, { arguments: jobArguments(job), logFile, environment })
 
 /**
- * Yields the items of a job as they come; leaving the loop or aborting ends the process. Errors: what the job failed with;
+ * Yields the items of a job as they come; leaving the loop or aborting ends the process. Errors: the error of the job;
  * those of `deathOf` when the process died; an Overrun when an item took it more than `limit`.
  */
 export type Ask = <Input, Item>(

@@ -7,7 +7,7 @@ import type { WorkLimit } from './workLimit.ts'
 /** A process that waits for nothing but its processor gets it within this time on any machine. */
 const idleMs = 60_000
 
-/** Until a process of ours says its first word. */
+/** Limits the time until a process of ours sends its first message. */
 export const startLimit: WorkLimit = { workMs: 20_000, idleMs }
 
 /** Processor time that a sandbox gets beyond a call's own limit: for reporting, and for code that it cannot interrupt. */
@@ -31,7 +31,7 @@ export const lossLimits = { callMs: 20_000, batchMs: 60_000, memoryMb: 512, answ
 /** Limits one answer about texts, including reading the tokenizer: the largest take some seconds. */
 export const textLimit: WorkLimit = { workMs: 15_000, idleMs }
 
-/** From Python's start to its first word; a slow disk is no fault. */
+/** Limits the time from Python's start to its first message; a slow disk is no fault. */
 export const pythonStartLimit: WorkLimit = { workMs: 60_000, idleMs: 300_000 }
 
 /** Loading imports what the code imports: torch takes its time. */
@@ -55,5 +55,5 @@ export const scoreLimit = (isJudged: boolean): WorkLimit => ({
   idleMs: 3_600_000,
 })
 
-/** Until a server is reached; how long it may be silent then is a setting (`timeoutSeconds`). */
+/** Time limit for reaching a server; how long it may then be silent is a setting (`timeoutSeconds`). */
 export const connectSeconds = 30

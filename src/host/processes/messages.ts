@@ -1,7 +1,7 @@
-/** What processes of ours have in common: how one is held from outside, what travels and how errors do. */
+/** Defines what the program's own processes have in common: control from outside, messages and errors. */
 import { AppError, errorFields, errorOf, type ErrorCode, type KeyUse, type Problem } from '#shared/errors.ts'
 
-/** An error on its way between processes; `code` is null for a fault of ours. */
+/** Error on its way between processes; `code` is null for an internal error. */
 export interface ErrorEnvelope {
   readonly code: ErrorCode | null
   readonly message: string
@@ -27,27 +27,27 @@ export function unpackError({ code, stack, ...fields }: ErrorEnvelope): Error {
 export interface WorkerExit {
   readonly exitCode: number | null
   readonly signal: string | null
-  /** Why the process could not even be started; null when it could. */
+  /** Reason why the process could not even be started; null when it could. */
   readonly failure: string | null
 }
 
 /**
- * A process of ours as its host sees it: `childProcess.ts` starts one under Node, a desktop shell implements this by other
- * means.
+ * One of our processes as its host sees it: `childProcess.ts` starts one under Node, a desktop shell implements this by
+ * other means.
  */
 export interface WorkerProcess<Sent, Heard> {
   /** null: not started, or the system does not tell. */
   readonly pid: number | null
-  /** A process that is gone is no fault. */
+  /** Sends a message; a process that is gone is not an error. */
   send(message: Sent): void
-  /** At once, without a chance to tidy up. */
+  /** Ends it at once, without a chance to clean up. */
   kill(): void
   onMessage(listener: (message: Heard) => void): void
   /** Resolves when the process is gone and its last message was heard. */
   readonly ended: Promise<WorkerExit>
 }
 
-/** Variables of the process, on top of those of whoever starts it. */
+/** Variables of the process, in addition to those of its parent. */
 export type WorkerEnvironment = Readonly<Record<string, string>>
 
 /** Messages that came and were not taken yet. */

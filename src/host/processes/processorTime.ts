@@ -1,6 +1,6 @@
 /**
- * How much processor time processes have used, as the system tells. It reads `/proc` on Linux and starts `ps` or, on Windows,
- * PowerShell elsewhere, so callers look seldom.
+ * Reads how much processor time processes have used. Uses `/proc` on Linux and starts `ps` or, on Windows, PowerShell
+ * elsewhere, so callers look seldom.
  */
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -45,7 +45,7 @@ interface ProcessTime {
   readonly pid: number
   readonly parent: number
   readonly group: number
-  /** Its own, and that of children that have ended. */
+  /** Time of the process itself, and of children that have ended. */
   readonly usedMs: number
 }
 
@@ -86,7 +86,7 @@ function linuxProcesses(): readonly ProcessTime[] {
     try {
       return /^\d+$/.test(name) ? [linuxProcess(Number(name))] : []
     } catch {
-      // It ended meanwhile.
+      // The process ended meanwhile.
       return []
     }
   })
@@ -104,7 +104,7 @@ function linuxProcess(pid: number): ProcessTime {
   return { pid, parent, group, usedMs: ticks * tickMs }
 }
 
-/** Times are [[days-]hours:]minutes:seconds, with hundredths on macOS. */
+/** Reads the output of ps. Times are [[days-]hours:]minutes:seconds, with hundredths on macOS. */
 export function readPs(text: string): readonly ProcessTime[] {
   return text.split('\n').flatMap((line) => {
     const [, pid, parent, group, time = ''] = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+([\d:.-]+)\s*$/.exec(line) ?? []
@@ -119,7 +119,7 @@ export function readPs(text: string): readonly ProcessTime[] {
 const windowsTimes =
   'Get-CimInstance Win32_Process | ForEach-Object { "$($_.ProcessId) $($_.ParentProcessId) $($_.KernelModeTime + $_.UserModeTime)" }'
 
-/** Times are in units of 100 ns; there are no groups. */
+/** Reads the times on Windows, in units of 100 ns; there are no groups. */
 export function readWindowsTimes(text: string): readonly ProcessTime[] {
   return text.split(/\r?\n/).flatMap((line) => {
     const [, pid, parent, time] = /^(\d+) (\d+) (\d+)$/.exec(line.trim()) ?? []

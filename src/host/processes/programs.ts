@@ -1,13 +1,13 @@
-/** Other programs on the way to a window: the desktop shell, the browser. */
+/** Starts the programs that show the window: the desktop shell, the browser. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 export interface Program {
   readonly file: string
   readonly args: readonly string[]
-  /** On top of this process's environment; undefined takes a variable away. */
+  /** Variables on top of this process's environment; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Its working folder; by default this process's. */
+  /** Working folder; by default this process's. */
   readonly cwd?: string
 }
 
@@ -20,7 +20,8 @@ export interface ProgramExit {
 const passedOn = ['SIGTERM', 'SIGHUP'] as const
 
 /**
- * Runs it in this terminal to its end. A Ctrl-C reaches it by itself and is its business. null: it could not be started.
+ * Runs it in this terminal to its end. A Ctrl-C reaches the program itself and is its business. null: it could not be
+ * started.
  */
 export async function runProgram({ file, args, env, cwd }: Program): Promise<ProgramExit | null> {
   const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, ...env }, cwd })
@@ -39,7 +40,7 @@ export async function runProgram({ file, args, env, cwd }: Program): Promise<Pro
   }
 }
 
-/** Starts it and leaves it alone; whether it could be started. */
+/** Starts it and leaves it alone; returns true if it could be started. */
 export async function launchProgram({ file, args, env }: Program): Promise<boolean> {
   const child = spawn(file, args, { stdio: 'ignore', detached: true, env: { ...process.env, ...env } })
   child.unref()

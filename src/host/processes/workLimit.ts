@@ -11,7 +11,7 @@ export interface WorkLimit {
   readonly idleMs: number
 }
 
-/** Which limit a process passed before it said anything. */
+/** Error that says which limit a process passed before it said anything. */
 export class Overrun extends Error {
   readonly kind: 'work' | 'idle'
   /** Work that was done, ms. */
@@ -49,7 +49,7 @@ export class Work {
     this.#limit = limit
   }
 
-  /** When looking again makes sense, ms: nothing can be over before. */
+  /** Time until looking again makes sense, ms: no limit can be passed before. */
   get pauseMs(): number {
     if (this.#last === null || this.#looksOver > 0) return firstLookMs
     const { workMs, idleMs } = this.#limit
@@ -57,8 +57,8 @@ export class Work {
   }
 
   /**
-   * What is over; null: nothing yet. What is over has to be so twice, since a message may have come while this process was busy
-   * itself.
+   * Returns the limit that is passed; null: none yet. A limit must be passed twice, since a message may have come while
+   * this process was busy itself.
    */
   look(usedMs: number, atMs: number, pausedMs: number): Overrun | null {
     const last = this.#last

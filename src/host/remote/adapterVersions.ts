@@ -31,14 +31,13 @@ interface Version {
   readonly folder: string
   /** Rollouts that use it now. */
   users: number
-  /** By server, while it is being loaded again. */
   readonly reloading: Map<RolloutServer, Promise<void>>
 }
 
 /** A version in use; it is not unloaded before this is disposed. */
 export interface Lease extends Disposable {
   readonly name: string
-  /** Where a server has forgotten it, or was not there when it was loaded. */
+  /** Loads the version again on a server that has forgotten it, or that was not there when it was loaded. */
   reload(server: RolloutServer): Promise<void>
 }
 
@@ -71,7 +70,7 @@ export class AdapterVersions {
     return seconds
   }
 
-  /** The parameters are others than those of the newest version. */
+  /** Notes that the parameters differ from those of the newest version. */
   changed(...roles: readonly AdapterRole[]): void {
     for (const role of roles) this.#stale.add(role)
   }
@@ -123,7 +122,7 @@ export class AdapterVersions {
     return version
   }
 
-  /** How the server names a folder that this machine has written. */
+  /** Returns the server's path of a folder that this machine has written. */
   #serverFolder(name: string): string {
     const { adapterFolder, serverAdapterFolder } = this.#options.settings
     const folder = serverAdapterFolder ?? adapterFolder
@@ -137,7 +136,7 @@ export class AdapterVersions {
     await loading.finally(() => reloading.delete(server))
   }
 
-  /** What cannot be unloaded now is tried again with the next version. */
+  /** Unloads old versions; what cannot be unloaded now is tried again with the next version. */
   async #unloadOld(): Promise<void> {
     const { keepVersions } = this.#options.settings
     const byRole = Map.groupBy(this.#versions, ({ role }) => role)
@@ -157,7 +156,10 @@ export class AdapterVersions {
     return done.every((isDone) => isDone)
   }
 
-  /** What an earlier process of the same name has left on a server and in the folder, or this one while the server was away. */
+  /**
+   * Removes what an earlier process of the same name has left on a server and in the folder, or this one while the
+   * server was away.
+   */
   async clearLeftovers(server: RolloutServer): Promise<void> {
     const { settings, name } = this.#options
     const pattern = new RegExp(`^${cleanName(name)}-[0-9a-f]{6}-(?:reference-|critic-)?v\\d+$`)

@@ -12,7 +12,7 @@ import { shorten } from '#shared/plural.ts'
 
 export interface Call {
   readonly method: 'GET' | 'POST'
-  /** Below the server's address, such as /v1/models. */
+  /** Path below the server's address, such as /v1/models. */
   readonly path: string
   readonly body?: object
 }
@@ -46,19 +46,19 @@ export interface ConnectionOptions {
   readonly words: ServerWords
 }
 
-/** How errors speak of the server, and what to do about them. */
+/** Words for the server in errors, and advice on what to do. */
 export interface ServerWords {
-  /** Such as “The rollout server at ADDRESS”. */
+  /** Name such as “The rollout server at ADDRESS”. */
   readonly server: string
-  /** Where it refuses the key. */
+  /** Advice when it refuses the key. */
   readonly keyHint: string
-  /** Where it does not answer. */
+  /** Advice when it does not answer. */
   readonly addressHint: string
-  /** Where it answers what no such server does. */
+  /** Advice when its answer is not one of such a server. */
   readonly kindHint: string
 }
 
-/** An answer is some numbers per token; more than this is no answer. */
+/** Limit of an answer's size: an answer is some numbers per token, and nothing larger is one. */
 const maxAnswerBytes = 256 * 1024 * 1024
 const firstWaitMs = 250
 const longestWaitMs = 30_000
@@ -74,7 +74,7 @@ export class Connection implements Disposable {
   readonly #options: ConnectionOptions
   readonly #agent: HttpAgent
   readonly #hide: (text: string) => string
-  /** When the server last said anything, to whichever request. */
+  /** Time of the server's last message, to whichever request. */
   #heardAt = 0
 
   constructor(options: ConnectionOptions) {
@@ -166,8 +166,8 @@ export class Connection implements Disposable {
 }
 
 /**
- * How long a request is waited for: first to reach the server, then while the server is silent. One that still answers other requests is
- * alive, and late only.
+ * Waiting time of a request: first to reach the server, then while the server is silent. A server that still answers
+ * other requests is alive, and only late.
  */
 class Patience implements Disposable {
   readonly #seconds: number
@@ -187,7 +187,7 @@ class Patience implements Disposable {
     return this.#over.signal
   }
 
-  /** Why it is over. */
+  /** Reason for giving up. */
   get words(): string {
     return `no ${this.#isConnected ? 'answer' : 'connection'} within ${this.#limitSeconds} seconds`
   }
@@ -207,7 +207,7 @@ class Patience implements Disposable {
     return since + 1000 * this.#limitSeconds - performance.now()
   }
 
-  /** What came while this process was busy is read before it is said that nothing came. */
+  /** Waits. What came while this process was busy is read before the request is given up. */
   #wait(): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => setImmediate(() => this.#look()), Math.ceil(this.#leftMs()))
@@ -276,7 +276,7 @@ const reasonOf = (error: unknown): string => {
   return first instanceof Error ? first.message : error.message
 }
 
-/** What an answer that is no success says, in a few words. */
+/** Summarizes an answer that is no success, in a few words. */
 export function problemOf({ status, text, json }: Answer): string {
   const words = messageIn(json) || text.trim()
   return words === '' ? `status ${status}` : `status ${status}, “${shorten(words)}”`

@@ -1,4 +1,4 @@
-/** Whether the log-probabilities of rollout servers are those that this machine computes, rollout by rollout. */
+/** Checks, rollout by rollout, that the log-probabilities of rollout servers are those that this machine computes. */
 import type { GenerateOptions } from '#engine/policy.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RolloutServer } from './rolloutServer.ts'
@@ -29,14 +29,17 @@ export class GapCheck {
     this.#options = options
   }
 
-  /** Since the last call, over all servers. */
+  /** Returns the gap since the last call, over all servers. */
   take(): Gap {
     const gap = this.#gap
     this.#gap = noGap
     return gap
   }
 
-  /** Errors: AppError 'server/unsuitable' where those of one server are too far from our own, or missing. */
+  /**
+   * Checks the completions. Errors: AppError 'server/unsuitable' where the log-probabilities of one server are too far
+   * from our own, or missing.
+   */
   async require(compared: readonly Compared[]): Promise<void> {
     for (const [server, some] of Map.groupBy(compared, (each) => each.server)) {
       let gap = noGap

@@ -1,4 +1,4 @@
-/** Opens a policy that acts on rollout servers, from what a run says of them. */
+/** Opens a policy that acts on rollout servers, from the settings of a run. */
 import { serverUrls } from '#shared/config/addresses.ts'
 import type { AdapterRole } from '#engine/policy.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
@@ -17,7 +17,7 @@ export interface RemotePolicyOptions {
   readonly lora: LoraConfig
   /** Hub id of the base model, if known. */
   readonly baseModel: string | null
-  /** Of the base model, named in the command that starts a server. */
+  /** Folder of the base model, named in the command that starts a server. */
   readonly modelFolder: string
   /** Names of adapters begin with it; no other living process uses it. */
   readonly name: string

@@ -25,12 +25,13 @@ export interface RemoteCompletion {
 
 type Options = Pick<GenerateOptions, 'sampling' | 'decode'>
 
-/** Answers without a token, or adapters forgotten, one after the other, before that counts as a fault. */
+/** Number of consecutive answers without a token, or with adapters forgotten, that counts as a fault. */
 const patience = 5
 
 /**
- * A server may break off: because it was told to pause, or at a token that ends nothing here. Then it goes on from what
- * is there, with random numbers of its own. Errors: AppError 'server/…'; the signal's reason when it says so.
+ * Completes a request on a server. A server may break off: because it was told to pause, or at a token that ends
+ * nothing here. Then it goes on from there, with random numbers of its own. Errors: AppError 'server/…'; the signal's
+ * reason when it aborts.
  */
 export async function completeRemotely(
   server: RolloutServer,
@@ -84,7 +85,7 @@ function tokenRequest(
     maxNewTokens: left,
     stopIds,
     stopStrings,
-    // Where the first token of this request would have been drawn.
+    // Place where the first token of this request would have been drawn.
     seed: Math.floor(stream.uniformAt(ids.length) * 0x80000000),
   }
 }

@@ -44,7 +44,7 @@ import type { RolloutServer } from './rolloutServer.ts'
 import type { Job, ServerPool } from './serverPool.ts'
 import type { ServerSettings } from './settings.ts'
 
-/** What learns: a policy whose adapters can be read. */
+/** Policy that learns and whose adapters can be read. */
 export interface LearningPolicy extends Policy {
   adapterTensors(role: AdapterRole): Promise<readonly NamedTensor[]>
 }
@@ -61,7 +61,7 @@ export interface RemoteParts {
   readonly contextLength: () => number | null
 }
 
-/** A completion asked for: its place, and what was asked. */
+/** A requested completion: its place, and the request. */
 interface Place {
   readonly request: number
   readonly sample: number
@@ -74,7 +74,7 @@ interface Place {
 
 interface CompletionJob extends Job<RemoteCompletion> {
   readonly place: Place
-  /** Among the completions of its round. */
+  /** Index among the completions of its round. */
   readonly index: number
 }
 
@@ -147,7 +147,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     }
   }
 
-  /** What the learner's own log-probabilities complete and confirm. */
+  /** Generates a round whose log-probabilities are completed and checked by the learner's own. */
   async *#comparedRound(
     requests: readonly GenerationRequest[],
     first: number,
@@ -206,14 +206,17 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     }
   }
 
-  /** NaN where there is none, or none that counts: an id that may not end yet is left out of what the server tells. */
+  /**
+   * Returns the log-probabilities; NaN where there is none, or none that counts: while a completion may not end yet,
+   * the server computes them without the ids that would end it.
+   */
   #knownLogprobs({ logprobs }: RemoteCompletion, { sampling }: GenerateOptions): readonly number[] {
     const counting = logprobs.map((value, i) => (i < sampling.minNewTokens ? NaN : value))
     this.#missing += logprobs.slice(sampling.minNewTokens).filter((value) => !Number.isFinite(value)).length
     return counting
   }
 
-  /** Most tokens of a completion. Errors: AppError 'data/invalid', 'server/unsuitable'. */
+  /** Returns the most tokens of a completion. Errors: AppError 'data/invalid', 'server/unsuitable'. */
   #limitOf({ promptIds }: GenerationRequest, sampling: SamplingOptions): number {
     const { servers, contextLength } = this.#parts
     const limit = Math.min(sampling.maxNewTokens, this.contextLength - promptIds.length)
@@ -245,7 +248,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     }
   }
 
-  /** What there is to report since the last time. */
+  /** Returns the metrics since the last call. */
   takeMetrics(): Metrics {
     const { servers, versions, gaps } = this.#parts
     const [gap, missing, retried] = [gaps.take(), this.#missing, servers.retried - this.#retriedBefore]
@@ -301,12 +304,12 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     return this.#parts.local.refreshReference(mix)
   }
 
-  /** Lets the connections go; adapters stay loaded and the local policy open. */
+  /** Closes the connections; adapters stay loaded and the local policy open. */
   [Symbol.dispose](): void {
     this.#parts.servers[Symbol.dispose]()
   }
 
-  /** Also unloads and deletes its adapters. */
+  /** Ends the policy; also unloads and deletes its adapters. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#parts.versions.clear()
     this[Symbol.dispose]()
@@ -319,7 +322,9 @@ const told = ({ request, sample }: Place, { ids, logprobs, stopReason }: RemoteC
   logprobs: Float64Array.from(logprobs),
 })
 
-/** Round by round, each with the number of its first request: those that come later are asked for when all before are done. */
+/**
+ * Yields rounds, each with the number of its first request: requests that come later are sent when all before are done.
+ */
 async function* roundsOf(
   requests: readonly GenerationRequest[],
   { later }: GenerateOptions,
@@ -342,7 +347,7 @@ function requireUnfiltered({ topK, topP, minP, repetitionPenalty }: SamplingOpti
   )
 }
 
-/** Whether a place is among `count` evenly spaced ones of all; all are where there are fewer. */
+/** Returns a test for the places among `count` evenly spaced ones of all; all pass where there are fewer. */
 function spread(all: number, count: number): (place: number) => boolean {
   const every = Math.max(1, all / count)
   return (place) => place === 0 || Math.floor(place / every) > Math.floor((place - 1) / every)

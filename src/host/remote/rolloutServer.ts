@@ -32,7 +32,7 @@ export interface RolloutServerOptions {
   readonly launch: Omit<LaunchFacts, 'host' | 'port'>
 }
 
-/** What a server lists: the base model and adapters. */
+/** A model that a server lists: the base or an adapter. */
 export interface ServedModel {
   readonly id: string
   /** The model an adapter is for; null of a base model. */
@@ -57,7 +57,7 @@ export class RolloutServer implements Disposable {
   readonly #connection: Connection
   readonly #launch: LaunchFacts
   readonly #retries: number
-  /** What the base model is called there; asked from the server where the settings do not say. */
+  /** Name of the base model there; asked from the server where the settings do not say. */
   #model: string
 
   constructor({ url, settings, apiKey, onRequest, launch }: RolloutServerOptions) {
@@ -78,7 +78,7 @@ export class RolloutServer implements Disposable {
     return this.#connection.retried
   }
 
-  /** Says what is wrong with how the server was started, and how to start it. */
+  /** Error that says what is wrong with how the server was started, and how to start it. */
   unsuitable(sentence: string): AppError {
     return new AppError('server/unsuitable', sentence, this.launchHint)
   }
@@ -218,9 +218,9 @@ export class RolloutServer implements Disposable {
   }
 }
 
-/** A wrong address is to be told at once. */
+/** Number of retries of the first request: a wrong address should be reported at once. */
 const firstRetries = 4
-/** Nothing waits for it to succeed. */
+/** Time limit for unloading; nothing waits for it to succeed. */
 const unloadSeconds = 30
 
 const isUnknown = ({ status, json }: Answer): boolean =>

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { AppError } from '#shared/errors.ts'
 import type { RolloutServer } from './rolloutServer.ts'
 
-/** Something that one of the servers is asked for. */
+/** Job that one of the servers is asked to do. */
 export interface Job<T> {
   /** Jobs of a group go to the same server. */
   readonly group: number
@@ -40,7 +40,7 @@ interface Member {
   openJobs: number
   /** Aborted when it is left out. */
   gone: AbortController
-  /** While it is asked whether it is there. */
+  /** Check under way that it is reachable; null otherwise. */
   asking: Promise<boolean> | null
 }
 
@@ -59,7 +59,7 @@ interface Done<T, J> extends Placed<J> {
 
 interface Failed<J> extends Placed<J> {
   readonly error: unknown
-  /** Its server was left out meanwhile. */
+  /** True if its server was left out meanwhile. */
   readonly isLetGo: boolean
 }
 
@@ -67,7 +67,7 @@ type Settled<T, J> = Done<T, J> | Failed<J>
 
 const firstWaitMs = 250
 const longestWaitMs = 30_000
-/** How long a server that may have come back has to answer, and how long that keeps a rollout waiting. */
+/** Time that a server which may have come back has to answer, and for which a rollout waits. */
 const tryingSeconds = 10
 const momentMs = 1000
 
@@ -87,12 +87,12 @@ export class ServerPool implements Disposable {
     }))
   }
 
-  /** All of them, whether they take part or not. */
+  /** Number of servers, including those that take no part. */
   get size(): number {
     return this.#members.length
   }
 
-  /** Those that take part now. */
+  /** Servers that take part now. */
   get servers(): readonly RolloutServer[] {
     return this.#in().map(({ server }) => server)
   }
@@ -102,7 +102,7 @@ export class ServerPool implements Disposable {
     return this.#members.reduce((sum, { server }) => sum + server.retried, 0)
   }
 
-  /** What happened to servers since the last call, in sentences. */
+  /** Returns what happened to servers since the last call, in sentences. */
   takeNotes(): readonly string[] {
     const notes = this.#notes
     this.#notes = []
@@ -136,8 +136,8 @@ export class ServerPool implements Disposable {
   }
 
   /**
-   * Asks those that are left out whether they are there again; who takes longer than a moment may join later. `check`: for a
-   * server that has never been checked; without it, such a server stays out.
+   * Asks the servers that are left out if they are back; one that takes longer than a moment may join later. `check`:
+   * for a server that has never been checked; without it, such a server stays out.
    */
   async tryAgain(check: Check | null): Promise<void> {
     const answering: Member[] = []
@@ -148,7 +148,7 @@ export class ServerPool implements Disposable {
     if (check !== null) for (const member of [...answering]) await this.#admit(member, check)
   }
 
-  /** Of a server that takes no part, though it may; one that was checked before takes part from then on. */
+  /** Asks a server that takes no part, though it may; one that was checked before takes part from then on. */
   async #answers(member: Member): Promise<boolean> {
     if (member.state !== 'out' && member.state !== 'unchecked') return false
     member.asking ??= this.#ask(member).finally(() => (member.asking = null))
@@ -218,7 +218,7 @@ export class ServerPool implements Disposable {
     this.#notes.push(leftOutNote(error))
   }
 
-  /** Waits until any of the servers is there again. Errors: `error` after all attempts. */
+  /** Waits until any of the servers is back. Errors: `error` after all attempts. */
   #recover(error: AppError, signal?: AbortSignal): Promise<void> {
     this.#recovery ??= this.#waitForAny(error, signal).finally(() => (this.#recovery = null))
     return this.#recovery
@@ -260,7 +260,7 @@ export class ServerPool implements Disposable {
     }
   }
 
-  /** The next job that a server has room for, taken from those that wait. */
+  /** Takes the next job that a server has room for from those that wait. */
   #next<J extends Job<unknown>>(round: Round<J>): Placed<J> | null {
     const free = this.#in().filter(({ openJobs }) => openJobs < this.#options.maxConcurrent)
     const [first] = free
@@ -284,7 +284,7 @@ export class ServerPool implements Disposable {
     }
   }
 
-  /** A job whose server is gone waits for another one. */
+  /** Sends a job again: if its server is gone, it waits for another one. */
   async #again<J extends Job<unknown>>(
     round: Round<J>,
     { job, member, error, isLetGo }: Failed<J>,
@@ -311,7 +311,7 @@ class Round<J extends Job<unknown>> {
     this.#waiting = jobs
   }
 
-  /** No job waits. */
+  /** True if no job waits. */
   get isEmpty(): boolean {
     return this.#waiting.length === 0
   }
@@ -333,7 +333,7 @@ class Round<J extends Job<unknown>> {
     return owner?.state === 'in' ? owner : null
   }
 
-  /** All that the group still has to ask for counts from now on. */
+  /** Assigns a group to a server, where its open tokens count from now on. */
   #assign(group: number, member: Member): Member {
     this.#release(group)
     this.#owners.set(group, member)
@@ -341,7 +341,7 @@ class Round<J extends Job<unknown>> {
     return member
   }
 
-  /** What has not been asked for no longer counts where it was to be asked for. */
+  /** Stops counting requests that were not sent yet towards the server they were meant for. */
   #release(group: number): void {
     const before = this.#owners.get(group)
     if (before !== undefined) before.openTokens -= this.#tokensOf(group)
@@ -353,7 +353,7 @@ class Round<J extends Job<unknown>> {
     return own.reduce((sum, { tokens }) => sum + tokens, 0)
   }
 
-  /** `member`: where it was asked for. */
+  /** Puts a job back. `member`: server that was asked. */
   putBack(job: J, member: Member): void {
     this.#waiting = [job, ...this.#waiting]
     if (this.#owners.get(job.group) === member) member.openTokens += job.tokens

@@ -1,5 +1,5 @@
 /**
- * Checks of a server before rollouts: the same vocabulary, ids and log-probabilities in its responses, those of the
+ * Checks a server before rollouts: the same vocabulary, ids and log-probabilities in its responses, those of the
  * tempered distribution, the same model, adapters at run time. An error names what is missing, with the command that
  * starts the server correctly.
  */
@@ -22,7 +22,7 @@ const sampleText = 'The 3 quick foxes jumped over 17 lazy dögs, said 他.\nNow 
 const probeTemperature = 0.5
 const probeTokens = 16
 const probeSeed = 20_240_607
-/** Gaps below it are rounding. */
+/** Gap below which a difference is rounding. */
 const roundingGap = 2e-3
 
 /** The longest prompt plus completion that the server takes; null where it does not say. Errors: AppError 'server/…'. */
@@ -71,7 +71,7 @@ async function requireSameTokens({ server, tokenizer }: StartUpOptions): Promise
   )
 }
 
-/** Some tokens from the server, compared with our own numbers of them. */
+/** Requests some tokens from the server and compares them with our own numbers. */
 async function probe(options: StartUpOptions, role: PolicyRole, adapter: string | null): Promise<Gap> {
   const { server, policy, tokenizer } = options
   const maxNewTokens = Math.min(probeTokens, policy.contextLength - 1)
@@ -122,19 +122,19 @@ export function requireKnownIds(ids: readonly number[], vocabSize: number): void
   )
 }
 
-// How far the log-probabilities of a server are from our own.
+// Difference between the log-probabilities of a server and our own.
 
 export interface Gap {
   /** Nats, absolute. */
   readonly mean: number
   readonly max: number
-  /** Tokens compared. */
+  /** Number of tokens compared. */
   readonly tokens: number
 }
 
 export const noGap: Gap = { mean: 0, max: 0, tokens: 0 }
 
-/** Entries of which either is no number are left out. */
+/** Measures the gap between two lists; entries of which either is not a number are left out. */
 export function gapBetween(theirs: Iterable<number>, ours: ArrayLike<number>): Gap {
   const gaps = [...theirs].map((value, i) => Math.abs(value - (ours[i] ?? NaN))).filter(Number.isFinite)
   return gaps.reduce((gap, value) => bothGaps(gap, { mean: value, max: value, tokens: 1 }), noGap)
@@ -158,7 +158,7 @@ interface Scored {
   readonly ids: ArrayLike<number>
 }
 
-/** Our own log-probabilities of each completion's ids. */
+/** Returns our own log-probabilities of each completion's ids. */
 export async function ownLogprobs(
   policy: Pick<Policy, 'score'>,
   completions: readonly Scored[],

@@ -60,7 +60,7 @@ async function rowsLeftOut(id: string, settings: Settings, rows: readonly DataRo
 
 type Settings = RunConfig['rewards'][number]['settings']
 
-/** Whether advice helps most of the rows; what is no built-in always may. */
+/** Returns true if advice helps most of the rows; advice that is no built-in always may. */
 const isBetter = async (id: string, settings: Settings, rows: readonly DataRow[]): Promise<boolean> =>
   id !== 'math-equality' || 2 * (await rowsLeftOut(id, settings, rows)).length < rows.length
 

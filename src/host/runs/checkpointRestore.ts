@@ -1,4 +1,4 @@
-/** What a run restores from a checkpoint, by role. */
+/** Restores a run's state from a checkpoint, by role. */
 import type { NamedTensor } from '#engine/models/source.ts'
 import type { OptimizerState } from '#engine/optimizers/optimizer.ts'
 import type { Checkpoint, CriticState } from '#host/models/checkpoints.ts'
@@ -12,7 +12,7 @@ export interface RestoreOptions {
   readonly overwriteCritic: boolean
 }
 
-/** All of it: the run goes on as if it had never stopped. */
+/** Restores everything: the run goes on as if it had never stopped. */
 export const exactResume: RestoreOptions = {
   loadOptimizer: true,
   overwriteReference: false,
@@ -27,7 +27,7 @@ export interface RestoredState {
   readonly critic: CriticState | null
   /** null: begins anew. */
   readonly optimizer: OptimizerState | null
-  /** What could not be taken over, in sentences. */
+  /** Sentences on what could not be taken over. */
   readonly warnings: readonly string[]
 }
 

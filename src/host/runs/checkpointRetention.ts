@@ -19,7 +19,7 @@ export interface Retention extends Pick<
 > {
   /** Folder of a checkpoint whose files this process still reads, links resolved; other folders mean nothing. */
   readonly inUse?: string | null
-  /** Of a run that broke down after a step: the newest checkpoint up to it stays, for those after it are of no use. */
+  /** Step after which the run broke down: the newest checkpoint up to it stays, for those after it are of no use. */
   readonly soundUntil?: number | null
   /** Checkpoints from the newest one up to this step on stay until they have proved sound. */
   readonly provedUntil?: number | null
@@ -28,7 +28,7 @@ export interface Retention extends Pick<
 /** Eval reward with greedy decoding. */
 export const defaultRanking = 'eval_reward'
 
-/** Those with a value of the metric, best first; of equal ones the newest first. */
+/** Lists those with a value of the metric, best first; of equal ones the newest first. */
 export function rankCheckpoints(
   entries: readonly CheckpointEntry[],
   metric: string = defaultRanking,
@@ -51,13 +51,13 @@ export interface PruneReport {
   readonly removed: readonly string[]
   /** Bytes of the checkpoints that stayed. */
   readonly sizeBytes: number
-  /** They take more than the budget, and none of them may go. */
+  /** True if they take more than the budget, and none of them may go. */
   readonly isOverBudget: boolean
 }
 
 /**
- * Removes what the rules do not keep, then, oldest first, what exceeds the disk budget; never the newest whole checkpoint
- * nor the best one. Only for whoever holds the run's lock. Errors: AppError 'file/unwritable'.
+ * Removes what the rules do not keep, then, oldest first, what exceeds the disk budget; never the newest whole
+ * checkpoint nor the best one. Only the holder of the run's lock may call it. Errors: AppError 'file/unwritable'.
  */
 export function pruneCheckpoints(runDirectory: string, retention: Retention): PruneReport {
   repairCheckpoints(runDirectory)
@@ -75,7 +75,7 @@ export function pruneCheckpoints(runDirectory: string, retention: Retention): Pr
   return { removed, sizeBytes, isOverBudget: sizeBytes > budgetOf(retention) }
 }
 
-/** To go back to, where a run breaks down or may have done so without having shown it yet. */
+/** Lists the checkpoints to go back to if a run breaks down, or may have done so without having shown it yet. */
 function needed(
   entries: readonly CheckpointEntry[],
   { soundUntil = null, provedUntil = null }: Retention,
@@ -130,8 +130,8 @@ export function removeCheckpoint(directory: string): void {
 }
 
 /**
- * Puts back what was being replaced and clears away what was being written or removed when a process was killed. Only
- * while no other process trains the run. Errors: AppError 'file/unwritable'.
+ * Restores what was being replaced and removes what was being written or deleted when a process was killed. Only while
+ * no other process trains the run. Errors: AppError 'file/unwritable'.
  */
 export function repairCheckpoints(runDirectory: string): void {
   const { checkpoints } = runPaths(runDirectory)
@@ -152,13 +152,13 @@ export function repairCheckpoints(runDirectory: string): void {
 export interface LaterCheckpoints {
   /** Folders that are gone, oldest first. */
   readonly removed: readonly string[]
-  /** Those that were not whole; each now lies under its name with `.damaged` behind it. */
+  /** Incomplete checkpoints; each is now named with `.damaged` at the end. */
   readonly damaged: readonly DamagedCheckpoint[]
 }
 
 /**
  * Makes room for a run that goes on from `step`: what lies after it belongs to a history that is given up, and a later
- * resume must not pick it. Damaged ones are kept under another name. Only for whoever holds the run's lock.
+ * resume must not pick it. Damaged ones are kept under another name. Only the holder of the run's lock may call it.
  */
 export function clearLaterCheckpoints(runDirectory: string, step: number): LaterCheckpoints {
   repairCheckpoints(runDirectory)

@@ -7,12 +7,15 @@ import type { Store } from '#host/store/store.ts'
 
 /** Setting: true = go on by itself. */
 const resumeKey = 'runs.resumeLeft'
-/** Kept as they start and end: what it names when a host opens was left by one that died. */
+/**
+ * Setting with the runs in training, kept as they start and end: a run that it names when a host opens was left by a
+ * host that died.
+ */
 const trainedKey = 'host.training'
 
 export class LeftRuns {
   readonly #store: Store
-  /** Whether those that were left go on by themselves. */
+  /** True if runs that were left go on by themselves. */
   readonly areResumed: boolean
   /** Ids not yet looked after: their processes may still be finishing a step. */
   #waiting: readonly string[]
@@ -23,7 +26,7 @@ export class LeftRuns {
     this.#waiting = this.areResumed ? idsOf(store.settings.get(trainedKey)) : []
   }
 
-  /** To be told whenever that changes. */
+  /** Stores the runs being trained; to be called whenever they change. */
   remember(trained: readonly string[]): void {
     const ids = [...new Set([...this.#waiting, ...trained])]
     if (ids.join() !== idsOf(this.#store.settings.get(trainedKey)).join()) {
@@ -31,7 +34,7 @@ export class LeftRuns {
     }
   }
 
-  /** Puts those whose processes have ended into the queue; whether there were any. */
+  /** Puts runs whose processes have ended into the queue; returns true if there were any. */
   queueEnded(): boolean {
     const ended = this.#waiting.filter((id) => {
       const run = this.#store.runs.find(id)
@@ -44,7 +47,7 @@ export class LeftRuns {
 
   #queue(id: string): void {
     const run = this.#store.runs.find(id)
-    // Its study knows how far it goes.
+    // The study of a trial knows how far it goes.
     if (run === null || run.studyId !== null) return
     const { status } = run
     // One that failed or was finished in between has nothing to go on with by itself.

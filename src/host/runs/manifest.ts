@@ -63,7 +63,7 @@ export async function modelDigest(model: ModelFolder, cacheDirectory: string): P
 
 const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex')
 
-/** Everything of the model folder that a run reads. */
+/** Lists the files of the model folder that a run reads. */
 function modelFiles(model: ModelFolder): string[] {
   const texts = [
     model.configFile,
@@ -86,7 +86,7 @@ function dataFiles(config: RunConfig): { readonly name: string; readonly file: s
   })
 }
 
-/** Of rewards and environment, with the code in the run's folder, by name. Errors: AppError 'file/…'. */
+/** Digests of rewards and environment, with the code in the run's folder, by name. Errors: AppError 'file/…'. */
 export const judgeDigests = (config: RunConfig, runDirectory: string): Record<string, string> => ({
   ...rewardDigests(config, runDirectory),
   ...environmentDigest(config, runDirectory),
@@ -109,14 +109,14 @@ const lossDigests = (config: RunConfig, runDirectory: string): Record<string, st
       .map(({ id, settings }) => [id, codeDigest(runAlgorithmCode(id, runDirectory).code, settings)]),
   )
 
-/** Under the name its reward is charted by. */
+/** Digest of the environment, under the name of its reward on charts. */
 function environmentDigest({ environment }: RunConfig, runDirectory: string): Record<string, string> {
   if (environment === null) return {}
   const code = runEnvironmentCode(environment, runDirectory)?.code ?? environment.function
   return { environment: rewardDigest(code, environment) }
 }
 
-/** Under a name of its own; a later stage may have another one. */
+/** Digests of workflows, each under a name of its own; a later stage may have another one. */
 export const workflowDigests = (config: RunConfig, runDirectory: string): Record<string, string> =>
   Object.fromEntries(
     stagesOf(config).flatMap(({ rollout: { workflow } }, stage) =>
@@ -131,7 +131,7 @@ export const workflowDigests = (config: RunConfig, runDirectory: string): Record
     ),
   )
 
-/** Of user code its text; of a built-in its id. Settings count in both. */
+/** Digest of the text of user code, or of the id of a built-in; settings count in both. */
 const rewardDigest = (code: string, { settings }: Pick<RunConfig['rewards'][number], 'settings'>): string =>
   codeDigest(code, settings)
 
@@ -141,7 +141,7 @@ const codeDigest = (code: string, settings: Readonly<Record<string, unknown>>): 
 /** A manifest from a log; null where it is not one that this version can read. */
 export const readManifest = (value: unknown): RunManifest | null => schema.safeParse(value).data ?? null
 
-/** What is not as it was when the run began, in sentences. */
+/** Describes what differs from when the run began, in sentences. */
 export function manifestDifferences(before: RunManifest | null, now: RunManifest): string[] {
   if (before === null) return []
   const changed = (what: string) => `${what} changed since this run began: the result will differ.`

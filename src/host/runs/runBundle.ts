@@ -23,7 +23,7 @@ import { discardUpload, findUpload } from '#host/transports/uploads.ts'
 
 const format = 'turnwise-run-1'
 
-/** Config, manifest, every number and every event of a run, samples left out. Errors: those of writeUserFile. */
+/** Exports config, manifest, every number and every event of a run, without samples. Errors: those of writeUserFile. */
 export function exportBundle(
   store: Store,
   runId: string,
@@ -52,7 +52,7 @@ export function exportBundle(
 
 const leftOut: ReadonlySet<string> = new Set(['samples', 'resumed', 'damaged-line'])
 
-/** Before, there was no Turnwise; a clock that is as far ahead is wrong. */
+/** Plausible time: before, there was no Turnwise; a clock that is as far ahead is wrong. */
 const plausibleInstant = z.int().min(Date.UTC(2020)).max(Date.UTC(2100))
 
 const bundleSchema = z.object({
@@ -107,7 +107,7 @@ export async function importBundle(host: RunKeeper, source: BundleSource): Promi
   return { runId: id }
 }
 
-/** What could not be taken in whole is not there at all. */
+/** Removes a run that could not be imported completely. */
 function takeBack({ store, history }: RunKeeper, id: string, directory: string): void {
   rmSync(directory, { recursive: true, force: true })
   if (store.runs.find(id) !== null) history.forget(id)
@@ -145,7 +145,7 @@ function withoutCheckpoints({ step }: Bundle['run'], events: Bundle['events']): 
   return directories.length === 0 ? [] : [{ at: Date.now(), type: 'checkpoints-removed', step, directories }]
 }
 
-/** There is nothing here to go on with, however it ended. */
+/** Returns the end of an imported run; it cannot go on here, however it ended. */
 function closing({ step, steps, status, settingChanges }: Bundle['run']): object[] {
   const at = Date.now()
   const how = status === 'finished' ? '' : ` There it was ${status}.`

@@ -64,7 +64,10 @@ export async function requireWorkingCode(config: RunConfig, dataDirectory: strin
   return algorithms.byId
 }
 
-/** Errors: AppError 'data/invalid' for what is no file here: a data set of a hub, or a path with a variable of the shell. */
+/**
+ * Refuses data that is not a local file. Errors: AppError 'data/invalid' for a data set of a hub, or a path with a
+ * variable of the shell.
+ */
 function requireOwnFile(given: string): void {
   if (/\$\w|\$\{/.test(given))
     throw new AppError(
@@ -79,7 +82,10 @@ function requireOwnFile(given: string): void {
     })
 }
 
-/** Relative paths are meant from `base`; names of models and data sets become paths too. Errors: AppError 'config/invalid'. */
+/**
+ * Resolves relative paths against `base`; names of models and data sets become paths too. Errors: AppError
+ * 'config/invalid'.
+ */
 export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory: string): RunConfig {
   const absolute = (given: string) => path.resolve(base, given)
   const rowsAt = (given: string) => {
@@ -163,7 +169,10 @@ const withAdapterAt = (reference: Readonly<Record<string, unknown>>, absolute: (
     ? { ...reference, adapter: absolute(reference['adapter']) }
     : reference
 
-/** Algorithm, rewards and environment are there and take their settings: better told now than after a model was prepared. */
+/**
+ * Checks that algorithm, rewards and environment exist and take their settings: better reported now than after a model
+ * was prepared.
+ */
 export function requireKnownParts(config: RunConfig): void {
   const { rewards, environment } = config
   requireFittingAlgorithms(config, algorithmById, (id) => codeReference(id) === null)

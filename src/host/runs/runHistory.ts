@@ -34,10 +34,10 @@ const settled: ReadonlySet<RunStatus> = new Set(['finished', 'stopped', 'failed'
 export interface RunHistoryOptions {
   readonly dataDirectory: string
   readonly store: Store
-  /** Whether a process of this host trains the run. */
+  /** Returns true if a process of this host trains the run. */
   readonly isTrainedHere: (runId: string) => boolean
   readonly onFault: OnFault
-  /** So long at most runs are taken in at a time; the others follow with the next looks around. */
+  /** Longest time for taking in runs at once; the others follow with the next looks around. */
   readonly sliceMs: number
 }
 
@@ -48,7 +48,7 @@ export interface UnreadableRun {
 }
 
 interface Unread extends UnreadableRun {
-  /** Of the files that were read: they are tried again when one of them has changed, or after a while. */
+  /** Stamp of the files that were read: they are tried again when one of them has changed, or after a while. */
   readonly stamp: string
   readonly triedAt: number
 }
@@ -60,9 +60,9 @@ export class RunHistory {
   readonly #options: RunHistoryOptions
   /** Runs known to the store. */
   readonly #known: Set<string>
-  /** Why the history is behind, as long as it is. */
+  /** Reason why the history is behind; null when it is not. */
   #problem: AppError | null = null
-  /** By folder. */
+  /** Unread runs by folder. */
   readonly #unread = new Map<string, Unread>()
   #unreadChanges = 0
   #pending = 0
@@ -75,7 +75,7 @@ export class RunHistory {
     for (const run of options.store.runs.list()) if (!settled.has(run.status)) this.refresh(run)
   }
 
-  /** Why the last attempt to read a log into the history failed; null when the history is complete. */
+  /** Reason why the last attempt to read a log into the history failed; null when the history is complete. */
   get problem(): AppError | null {
     return this.#problem
   }
@@ -85,12 +85,12 @@ export class RunHistory {
     return [...this.#unread.values()]
   }
 
-  /** How many runs are still to be taken in. */
+  /** Number of runs still to be taken in. */
   get pending(): number {
     return this.#pending
   }
 
-  /** Takes in runs whose folder is new, as long as there is time. Returns their ids. Errors: those of the store. */
+  /** Takes in runs with new folders, as long as there is time. Returns their ids. Errors: those of the store. */
   adopt(): string[] {
     const { runs } = dataFolders(this.#options.dataDirectory)
     for (const directory of this.#unread.keys()) if (!existsSync(directory)) this.#readable(directory)
@@ -106,7 +106,7 @@ export class RunHistory {
     return adopted
   }
 
-  /** Takes in the run of this id, whose folder is new; whether it could be read. Errors: those of the store. */
+  /** Takes in the run of this id, whose folder is new; returns true if it could be read. Errors: those of the store. */
   adoptRun(runId: string): boolean {
     const directory = path.join(dataFolders(this.#options.dataDirectory).runs, runId)
     const run = this.#ofRun(directory, () => this.add(this.#openNamed(directory, runId)))
@@ -135,8 +135,8 @@ export class RunHistory {
   }
 
   /**
-   * Reads what is new in the run's log; whether there was anything. A failure is kept and no reason to stop training: the
-   * log holds everything and is read again next time.
+   * Reads what is new in the run's log; returns true if there was anything. A failure is noted but does not stop
+   * training: the log holds everything and is read again next time.
    */
   ingest({ id, directory }: Pick<RunEntry, 'id' | 'directory'>): boolean {
     return this.attempt(() => this.#ofRun(directory, () => this.#read(id, directory))) ?? false
@@ -146,7 +146,10 @@ export class RunHistory {
     return this.#options.store.ingest(id, runPaths(directory).events).length > 0
   }
 
-  /** Reads the log and finds out whether anybody still trains the run; whether anything changed. Errors: those of the store. */
+  /**
+   * Reads the log and finds out if a process still trains the run; returns true if anything changed. Errors: those of
+   * the store.
+   */
   refresh(run: RunEntry): boolean {
     return this.#ofRun(run.directory, () => this.#refresh(run)) ?? false
   }
@@ -162,7 +165,7 @@ export class RunHistory {
     return hasGrown || isLeft
   }
 
-  /** Looks for runs that other processes made, trained or left; whether there was news. */
+  /** Looks for runs that other processes made, trained or left; returns true if there was news. */
   lookAround(): boolean {
     const changes = this.#unreadChanges
     const look = () => {
@@ -172,7 +175,10 @@ export class RunHistory {
     return this.attempt(look) === true || this.#unreadChanges > changes
   }
 
-  /** What concerns one run alone is kept as that; what concerns the history is thrown. */
+  /**
+   * Runs an action on one run. An error that concerns this run alone is recorded for it; one that concerns the history
+   * is thrown.
+   */
   #ofRun<Result>(directory: string, action: () => Result): Result | undefined {
     const stamp = stampOf(directory)
     const known = this.#unread.get(directory)
@@ -199,14 +205,16 @@ export class RunHistory {
     if (this.#unread.delete(directory)) this.#unreadChanges++
   }
 
-  /** Runs that other processes train, or that nobody has begun. */
+  /** Lists runs that other processes train, or that nobody has begun. */
   #openElsewhere(): RunEntry[] {
     const { store, isTrainedHere } = this.#options
     const open = (['running', 'paused', 'new'] as const).flatMap((status) => store.runs.list({ status }))
     return open.filter(({ id }) => !isTrainedHere(id))
   }
 
-  /** What an action on the history gives; undefined where that failed, with the reason in `problem`. */
+  /**
+   * Runs an action on the history and returns its result; undefined where that failed, with the reason in `problem`.
+   */
   attempt<Result>(action: () => Result): Result | undefined {
     try {
       const answer = action()

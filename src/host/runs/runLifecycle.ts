@@ -39,11 +39,15 @@ export interface ResumePoint {
   readonly resumeFrom: string | null
   /** Step of that checkpoint, 0 from the start. */
   readonly step: number
-  /** That a newer checkpoint cannot be used, in words; null where the newest one can. */
+  /** Sentence saying that a newer checkpoint cannot be used; null where the newest one can. */
   readonly fallBack: string | null
 }
 
-/** Where a run goes on. `target`: a run, or the folder of one of its checkpoints. Errors: AppError 'run/not-found'; 'usage/invalid' for one of another data directory; 'api/refused' for a trial of a study that is not over. */
+/**
+ * Returns the point from which a run resumes. `target`: a run, or the folder of one of its checkpoints. Errors:
+ * AppError 'run/not-found'; 'usage/invalid' for one of another data directory; 'api/refused' for a trial of a study
+ * that is not over.
+ */
 export function resumePoint(dataDirectory: string, target: string): ResumePoint & { readonly runId: string } {
   const found = resolveResume(dataDirectory, target)
   requireOwn(dataDirectory, found.run)
@@ -90,9 +94,9 @@ export function createRun(
 export interface ForkRequest {
   /** Folder of a checkpoint in the folder of its run. */
   readonly checkpoint: string
-  /** By dotted key. */
+  /** Changed settings by dotted key. */
   readonly changes: JsonObject
-  /** Relative paths among the changes are resolved against this folder. */
+  /** Folder that relative paths among the changes start from. */
   readonly baseDirectory: string
 }
 
@@ -106,7 +110,7 @@ export function createFork(host: RunKeeper, request: ForkRequest): RunEntry {
   return run
 }
 
-/** After its parent and what it does otherwise, and unlike every other run. */
+/** Names a fork after its parent and its changes, unlike every other run. */
 function nameOfFork({ store }: DataStorage, { checkpoint, changes }: ForkRequest): string {
   const [step, , runId = ''] = path.resolve(checkpoint).split(path.sep).toReversed()
   const parent = store.runs.find(runId)
@@ -118,9 +122,9 @@ function nameOfFork({ store }: DataStorage, { checkpoint, changes }: ForkRequest
 export interface StopSignals {
   /** Stop after the current step and keep a checkpoint. */
   readonly gently: AbortSignal
-  /** Kill the process; what was not yet in a checkpoint is done again on resume. */
+  /** Kills the process; what was not yet in a checkpoint is done again on resume. */
   readonly now: AbortSignal
-  /** Told what the process is at, a few times a second at most. */
+  /** Called with what the process is doing, a few times a second at most. */
   readonly onWorker?: (worker: WorkerStatus) => void
 }
 
@@ -170,16 +174,16 @@ export async function* trainAndFollow(
 const runEvents = (events: readonly LoggedEvent[]): TimedEvent[] =>
   events.flatMap((event: { readonly type: string }) => (isRunEvent(event) ? [event] : []))
 
-/** All but what only those need who keep histories. */
+/** Returns true for all events but those that only histories need. */
 const isRunEvent = (event: { readonly type: string }): event is TimedEvent =>
   event.type !== 'resumed' && event.type !== 'damaged-line'
 
 /* What a fork is called: «arith-grpo · learning rate 0.001». */
 
 interface Naming {
-  /** What its parent is called. */
+  /** Name of its parent. */
   readonly base: string
-  /** Of the checkpoint. */
+  /** Step of the checkpoint. */
   readonly step: number
   readonly changes: JsonObject
   /** Names of other runs. */
@@ -245,7 +249,7 @@ export function forkRun({
   const directory = path.resolve(checkpoint)
   const parent = parentOf(dataDirectory, directory)
   const { step } = loadCheckpoint(directory).trainer
-  // As the parent goes on from there: with what was changed up to then.
+  // Starts as the parent goes on from there: with the changes up to then.
   const before = settingsOfRun(parent.directory, step)
   const changed = parseRunConfig(withChanges(before, changes))
   requireKnownParts(changed)
@@ -265,7 +269,7 @@ export function forkRun({
   })
 }
 
-/** What may be code of the user. */
+/** Settings that may name code of the user. */
 const codeOf = (config: RunConfig) => {
   const losses = stagesOf(config).map(({ algorithm }) => algorithm.id)
   return { rewards: config.rewards, environment: config.environment, losses }
@@ -300,7 +304,10 @@ function requireSameAdapter(before: RunConfig, after: RunConfig, checkpoint: str
   adapterForModel(readAdapter(path.join(checkpoint, actorName)), config, checkpoint)
 }
 
-/** Another trainer begins with an adapter alone: not with the optimizer and the place in the data that a fork takes over. */
+/**
+ * Refuses to fork into another trainer, which begins with an adapter alone: without the optimizer and the place in the
+ * data that a fork takes over.
+ */
 function requireOwnEngine({ engine }: RunConfig): void {
   if (engine.kind === 'local') return
   throw new ConfigError(

@@ -16,7 +16,7 @@ export interface RunQueueOptions {
   readonly supervisor: Supervisor
   /** Removes the next run from the list and returns it; null when none waits. */
   readonly takeNext: () => QueuedRun | null
-  /** Processes at the same time, those that were started by hand or are paused included. */
+  /** Most processes at the same time, including those that were started by hand or are paused. */
   readonly limit?: number
   /** The run whose failure the others wait behind from the beginning; null or absent: none. */
   readonly haltedBy?: string | null
@@ -24,7 +24,7 @@ export interface RunQueueOptions {
   readonly onHalted?: (runId: string | null) => void
   /** A run of the list could not be started at all; `onHalted` follows where it applies. */
   readonly onNotStarted?: (ending: WorkerEnding) => void
-  /** Told of what goes wrong in starting the next run when one has ended. */
+  /** Called with errors in starting the next run when one has ended. */
   readonly onFault?: OnFault
 }
 
@@ -53,7 +53,7 @@ export class RunQueue {
     }
   }
 
-  /** Goes on after a halt. */
+  /** Continues after a halt. */
   proceed(): void {
     this.#halt(null)
     this.advance()
@@ -80,7 +80,7 @@ export class RunQueue {
     }
   }
 
-  /** A run that was ended on purpose is no failure. */
+  /** Takes in the end of a run; one that was ended on purpose is not a failure. */
   #settle({ continueOnError }: QueuedRun, ending: WorkerEnding): void {
     const hasFailed = ending.kind === 'failed' || ending.kind === 'crashed'
     if (!hasFailed || continueOnError) return

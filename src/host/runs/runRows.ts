@@ -20,7 +20,7 @@ import type { Store } from '#host/store/store.ts'
 
 export type RowOf = (sample: Pick<SampleRecord, 'row' | 'source'>) => DataRow
 
-/** Where a sample's row stands in its data set, from 0; null where that cannot be told any more. */
+/** Returns the place of a sample's row in its data set, from 0; null where that can no longer be told. */
 export type PlaceOf = (sample: Pick<SampleRecord, 'row' | 'source'>) => number | null
 
 export interface SamplePlaces {
@@ -30,8 +30,8 @@ export interface SamplePlaces {
 }
 
 /**
- * Samples know their row among those that were trained on, or held out. A split of the same rows is always the same, so
- * that what was found is kept for the last few runs.
+ * Returns a function that finds the places of rows. Samples know their row among those that were trained on, or held
+ * out. A split of the same rows is always the same, so the result is kept for the last few runs.
  */
 export function rowPlaces(host: DataStorage): (run: RunRecord) => Promise<SamplePlaces> {
   const found = new Map<string, Promise<SamplePlaces>>()
@@ -95,7 +95,7 @@ export function versionOf(
   return version?.directory === rows ? version.id : null
 }
 
-/** With what was changed up to the step that the run is at. */
+/** Returns the config with the changes up to the run's current step. */
 export const configOf = ({
   config,
   settingChanges,
@@ -139,15 +139,18 @@ async function requireSameData({ data }: RunManifest, cacheDirectory: string): P
   )
 }
 
-// How long the runs that train still take, from what the history has of them.
+// Remaining time of the runs in training, from what the history has of them.
 
 export interface RunRemaining extends Remaining {
   readonly runId: string
-  /** From when on, epoch ms: the end of the last step, evaluation or checkpoint, or when the run went on after it. */
+  /**
+   * Time it counts from, epoch ms: the end of the last step, evaluation or checkpoint, or when the run went on after
+   * it.
+   */
   readonly since: number
 }
 
-/** So many of each tell how long the next ones take. */
+/** Number of recent items of each kind that predict how long the next ones take. */
 const recent = 20
 
 /** null: nothing is known yet, or it does not train now. */

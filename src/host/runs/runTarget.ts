@@ -77,7 +77,7 @@ function lastToResume(run: RunFolder): Omit<ResumeTarget, 'run'> {
 const noneWhole = (count: number): string =>
   count === 1 ? 'its only checkpoint cannot be used' : `none of its ${count} checkpoints can be used`
 
-/** The newest checkpoint whose every file is as it was written, and the newer ones of which that is not so. */
+/** Returns the newest intact checkpoint, whose every file is as it was written, and the newer ones that are damaged. */
 function lastWhole(runDirectory: string): Omit<ResumeTarget, 'run'> {
   const { entries, damaged } = surveyCheckpoints(runDirectory)
   const passedOver: DamagedCheckpoint[] = []
@@ -95,7 +95,7 @@ function lastWhole(runDirectory: string): Omit<ResumeTarget, 'run'> {
 const inOrder = (damaged: readonly DamagedCheckpoint[]): DamagedCheckpoint[] =>
   damaged.toSorted((a, b) => a.step - b.step)
 
-/** Where the run goes on instead, in a sentence or two; null when nothing was passed over. */
+/** Says where the run resumes instead, in a sentence or two; null when nothing was passed over. */
 export function fallBackSentence({ checkpoint, passedOver }: Omit<ResumeTarget, 'run'>): string | null {
   const [newest] = passedOver.toReversed()
   if (newest === undefined || checkpoint === null) return null
@@ -107,7 +107,7 @@ export type CheckpointChoice = (typeof checkpointChoices)[number]
 
 export interface ChosenCheckpoint {
   readonly directory: string
-  /** That a newer one could not be used, in a sentence; null when it is what was asked for. */
+  /** Sentence saying that a newer one could not be used; null when it is what was asked for. */
   readonly fallBack: string | null
 }
 
@@ -129,7 +129,7 @@ export function resolveCheckpoint(
 }
 
 /**
- * Step of a run's checkpoint by what a person calls it: a number, `best`, `last`; null for `base`, the model without it.
+ * Returns the step of a run's checkpoint by its name: a number, `best`, `last`; null for `base`, the model without it.
  * Errors: AppError 'run/not-found', 'usage/invalid'.
  */
 export function checkpointStep(dataDirectory: string, target: string, wanted: string): number | null {

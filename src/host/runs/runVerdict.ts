@@ -21,14 +21,14 @@ import { resolveWithAlgorithms } from './runConfigFile.ts'
 export interface RunVerdict {
   /** Rows whose prompt turns out to be too long make it shorter. */
   readonly steps: number
-  /** To train on. */
+  /** Rows to train on. */
   readonly rows: number
   readonly device: DeviceChoice
-  /** What can be done but is hardly meant. */
+  /** Settings that work but are probably not meant. */
   readonly warnings: readonly Problem[]
 }
 
-/** Of a config given as data. Errors: as `resolveRunConfig` and `verdictOf`. */
+/** Checks a config given as data. Errors: as `resolveRunConfig` and `verdictOf`. */
 export async function checkRunConfig(
   given: unknown,
   dataDirectory: string,
@@ -38,7 +38,10 @@ export async function checkRunConfig(
   return { config, ...(await verdictOf(config, algorithmById, dataDirectory, askText)) }
 }
 
-/** Of a checked config, its model and data looked at. Errors: AppError 'config/…', 'model/…', 'data/…', 'file/…'. */
+/**
+ * Judges a checked config after looking at its model and data. Errors: AppError 'config/…', 'model/…', 'data/…',
+ * 'file/…'.
+ */
 export async function verdictOf(
   config: RunConfig,
   byId: AlgorithmById,
@@ -84,7 +87,9 @@ async function verdictOfStage(
   }
 }
 
-/** Every row has the columns that its prompt is made of. Errors: AppError 'data/invalid' naming the first that has not. */
+/**
+ * Checks that every row has the columns of its prompt. Errors: AppError 'data/invalid' naming the first that has not.
+ */
 function requirePrompts(rows: SplitResult, { prompt }: RunConfig['data']): void {
   for (const part of ['train', 'heldOut'] as const)
     for (const [i, row] of rows[part].entries()) promptContent(row, rows.places[part][i] ?? i, prompt)
@@ -125,7 +130,9 @@ export function settingWarnings(
   })
 }
 
-/** Of a config whose model, rows and rewards are still to be chosen: what does not fit, and what is hardly meant. */
+/**
+ * Checks a config whose model, rows and rewards are still to be chosen: what conflicts, and what is probably not meant.
+ */
 export function unfinishedWarnings(config: RunConfig): Problem[] {
   const algorithm = configured(config, algorithmById)
   const conflicts = configConflicts(config, algorithm).filter(({ code }) => code !== 'missing')
@@ -139,7 +146,10 @@ type Experience = ConfiguredAlgorithm['experience']
 
 /* Whether the prompts of a run leave room for its completions, found out on the longest and the shortest rows alone. */
 
-/** Text and tokens do not grow quite alike: of so many rows with the most text one has the most tokens. */
+/**
+ * Number of rows looked at, those with the most text: text and tokens do not grow quite alike, but one of these has the
+ * most tokens.
+ */
 const looked = 3
 
 interface PromptModel {
@@ -149,8 +159,8 @@ interface PromptModel {
 }
 
 /**
- * A warning where rows will be left out that nobody asked to leave out. Errors: ConfigError where hardly
- * a row can stay; as `lengthsOf`.
+ * Warns where rows will be left out that nobody asked to leave out. Errors: ConfigError where hardly a row can stay; as
+ * `lengthsOf`.
  */
 export async function promptRoomWarnings(
   { data, rollout }: RunConfig,

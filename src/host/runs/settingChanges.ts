@@ -1,5 +1,5 @@
 /**
- * Changes of a run's settings while it waits: what they are at each step, and whether new ones can be made. They are in
+ * Changes a run's settings while it waits: the settings at each step, and the conditions for new changes. They are in
  * the run's log, written by the process that takes the run up.
  */
 import {
@@ -25,7 +25,7 @@ import { readOwnConfig, runPaths, type RunFolder } from '#host/workFolder/runFol
 import { resolveResume } from './runTarget.ts'
 import { verdictOf } from './runVerdict.ts'
 
-/** Of the settings in the run's folder, in the order of their steps. Errors: AppError 'file/unreadable'. */
+/** Reads the settings changes in the run's folder, in the order of their steps. Errors: AppError 'file/unreadable'. */
 export const changesOfRun = (directory: string): readonly SettingChange[] =>
   readChanges(lastEvent(runPaths(directory).events, 'settings-changed'))
 
@@ -41,13 +41,13 @@ export const configOfRun = (directory: string, step: number): RunConfig =>
 export interface PlannedChanges {
   /** Steps completed; they apply from the next one on. */
   readonly step: number
-  /** Without those that change nothing. */
+  /** Changes without those that have no effect. */
   readonly made: readonly SettingChange[]
-  /** Every change of the run, those among them. */
+  /** Changes of the run, including the new ones. */
   readonly changes: readonly SettingChange[]
   /** Length of the run with them. */
   readonly steps: number
-  /** What can be done but is hardly meant, and was not so before. */
+  /** Settings that work but are probably not meant, and were not so before. */
   readonly warnings: readonly Problem[]
 }
 
@@ -68,7 +68,7 @@ export async function planChanges(
   requireChangeable(own, wanted)
   const { step, stage } = placeOf(run, checkpoint?.directory ?? null)
   const known = changesOfRun(run.directory)
-  // What was changed here before and is changed again was never trained with.
+  // Settings changed here before and changed again were never trained with.
   const others = known.filter((change) => change.step < step || !(change.key in wanted))
   const before = settingsAfter(own, others, step)
   const current = parseRunConfig(before)
@@ -88,7 +88,7 @@ export async function planChanges(
   const { warnings: former } = await verdictFor(current)
   const { steps, warnings } = await verdictFor(next)
   requireFurther(next, steps, step)
-  // What was changed later on still comes.
+  // Changes made for later steps still apply.
   for (const later of changes.filter((change) => change.step > step))
     await verdictFor(parseRunConfig(settingsAfter(own, changes, later.step)))
   return {
@@ -109,7 +109,7 @@ function requireOwnSettings({ id, study }: RunFolder): void {
   })
 }
 
-/** Another trainer goes on with the settings of its project. */
+/** Refuses changes to a run of another trainer, which goes on with the settings of its project. */
 function requireTrainedHere(own: JsonObject): void {
   if ((valueAt(own, 'engine.kind') ?? 'local') === 'local') return
   throw new AppError(
@@ -128,7 +128,10 @@ function requireChangeable(own: JsonObject, wanted: JsonObject): void {
   )
 }
 
-/** Where the run goes on: after the checkpoint, or, for a fork that has none yet, after the one it began with. */
+/**
+ * Returns the place where the run goes on: after the checkpoint, or, for a fork that has none yet, after the one it
+ * began with.
+ */
 function placeOf(
   run: RunFolder,
   resumeFrom: string | null,

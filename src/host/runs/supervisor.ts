@@ -21,28 +21,28 @@ const alive: TrainingNews = { type: 'alive' }
 
 export interface SupervisorOptions {
   readonly cacheDirectory: string
-  /** Those of this machine to Python; absent: no Python runs. */
+  /** Folder of this machine's consents to Python; absent: no Python runs. */
   readonly consents?: string
-  /** How processes are started; child processes of Node where it is not said. */
+  /** Starts processes; child processes of Node if absent. */
   readonly startJob?: StartJob
-  /** Asked for each process, as it may change. */
+  /** Called for each process, as the environment may change. */
   readonly environment?: () => WorkerEnvironment
   /** A process says nothing for so long: it is marked as silent. */
   readonly silentAfterMs?: number
-  /** What a trial of the run's settings expected of each stage. */
+  /** Returns what a trial of the run's settings expected of each stage. */
   readonly expectedOf?: (runId: string) => TrainingRequest['expected']
   /** The run's log holds more than before. */
   readonly onGrown?: (runId: string) => void
   readonly onChanged?: (worker: WorkerStatus) => void
   /** A process went over to another part of its step. */
   readonly onPhase?: (worker: WorkerStatus) => void
-  /** After the last `onGrown` of that process. */
+  /** Called after the last `onGrown` of that process. */
   readonly onEnded?: (ending: WorkerEnding) => void
-  /** Told of what the functions above throw: nobody else is there to catch it. */
+  /** Called with errors that the functions above throw: nobody else is there to catch them. */
   readonly onFault?: OnFault
 }
 
-/** What a process is doing; `pausing` and `stopping` wait for the end of a step. */
+/** Activity of a process; `pausing` and `stopping` wait for the end of a step. */
 export type WorkerActivity = 'starting' | 'running' | 'pausing' | 'paused' | 'stopping'
 
 export interface WorkerStatus {
@@ -50,13 +50,16 @@ export interface WorkerStatus {
   readonly directory: string
   readonly pid: number | null
   readonly activity: WorkerActivity
-  /** What its step is at; null until it has told. */
+  /** Phase of its step; null until the process has reported one. */
   readonly stepPhase: StepPhase | null
   readonly phaseProgress: PhaseProgress | null
   /** Epoch milliseconds, as `lastHeardAt`. */
   readonly startedAt: number
   readonly lastHeardAt: number
-  /** Nothing was heard for a while: it may hang, be stopped by the system, or just be slow. It is left alone. */
+  /**
+   * True if nothing was heard for a while: the process may hang, be stopped by the system, or just be slow. It is left
+   * alone.
+   */
   readonly isSilent: boolean
 }
 
@@ -67,16 +70,16 @@ export interface WorkerEnding {
   readonly runId: string
   readonly directory: string
   readonly kind: EndingKind
-  /** Set where it failed, was killed or crashed. */
+  /** Error; set where it failed, was killed or crashed. */
   readonly error: ErrorEnvelope | null
-  /** The end of what it wrote to stdout and stderr; null when it was silent. */
+  /** End of its output on stdout and stderr; null when there was none. */
   readonly stderrTail: string | null
 }
 
 export interface StartOptions {
   /** Folder of the checkpoint to go on from; null = from the start. */
   readonly resumeFrom: string | null
-  /** All changes of the run's settings, some of them made for this start; absent: those of its log. */
+  /** Changes of the run's settings, some of them made for this start; absent: those of its log. */
   readonly changes?: readonly SettingChange[] | undefined
   /** Evaluate and stop after this step; absent: train to the end. */
   readonly until?: number
@@ -158,7 +161,7 @@ export class Supervisor {
     return worker.ended
   }
 
-  /** Every living process of this supervisor. */
+  /** Lists every living process of this supervisor. */
   list(): WorkerStatus[] {
     return [...this.#workers.values()].map(({ status }) => status)
   }
@@ -168,7 +171,7 @@ export class Supervisor {
     return this.#workers.get(runId)?.status ?? null
   }
 
-  /** Lets the run wait after its current step, with a checkpoint. Errors, as of those below: AppError 'run/not-found'. */
+  /** Pauses the run after its current step, with a checkpoint. Errors, as of those below: AppError 'run/not-found'. */
   pause(runId: string): void {
     const worker = this.#find(runId)
     if (worker.status.activity === 'stopping' || worker.status.activity === 'paused') return
@@ -176,7 +179,7 @@ export class Supervisor {
     this.#change(worker, { activity: 'pausing' })
   }
 
-  /** Lets a paused run go on; `changes`: all of its settings, some of them made during this pause. */
+  /** Continues a paused run; `changes`: all of its settings changes, some of them made during this pause. */
   unpause(runId: string, changes?: readonly SettingChange[]): void {
     const worker = this.#find(runId)
     if (worker.status.activity === 'stopping') return
@@ -294,7 +297,7 @@ const busy = (runId: string, holder: number | null): AppError =>
 
 /* What a training process wrote to stdout and stderr before it died: `worker.log` in the run's folder. */
 
-/** A file that grew longer over many starts begins anew. */
+/** Size of the log at which it begins again, after growing over many starts. */
 const maxLogBytes = 1 << 20
 const maxWords = 4096
 
@@ -313,7 +316,7 @@ export function readStderrTail(file: string, from = 0): string | null {
   try {
     return wordsAt(file, from)
   } catch {
-    // How the process ended is told without them.
+    // The end of the process is reported without them.
     return null
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The job of training one run. It outlives a host that dies: it then ends after its step, with a checkpoint. Events do not
- * travel between the processes: they are in the run's log, and the host is told that it grew.
+ * Defines the job of training one run. It outlives a host that dies: it then ends after its step, with a checkpoint.
+ * Events do not travel between the processes: they are in the run's log, and the host is notified when it grows.
  */
 import type { SettingChange } from '#shared/config/changes.ts'
 import type { PhaseProgress, RunPhase, ScheduledStage, StepPhase } from '#shared/events.ts'
@@ -10,13 +10,13 @@ export interface TrainingRequest {
   /** Holds config.json. */
   readonly runDirectory: string
   readonly cacheDirectory: string
-  /** Those of this machine to Python; absent: no Python runs. */
+  /** Folder of this machine's consents to Python; absent: no Python runs. */
   readonly consents?: string
   /** Folder of the checkpoint to go on from; null = from the start. */
   readonly resumeFrom: string | null
-  /** All changes of the run's settings, some of them made for this start; absent: those of its log. */
+  /** Changes of the run's settings, some of them made for this start; absent: those of its log. */
   readonly changes?: readonly SettingChange[] | undefined
-  /** What a trial of the same settings expected, stage by stage; null or absent where none was made. */
+  /** Expectation of a trial with the same settings, by stage; null or absent where none was made. */
   readonly expected?: readonly ScheduledStage['expected'][] | null
   /** Evaluate and stop after this step, to be continued; absent: train to the end. */
   readonly until?: number
@@ -27,7 +27,7 @@ export type TrainingNews =
   | { readonly type: 'grown'; readonly phase: RunPhase | null }
   /** Part of a step that has begun or moved on, a few times a second at most. */
   | { readonly type: 'phase'; readonly phase: StepPhase; readonly progress: PhaseProgress | null }
-  /** Said every few seconds, whatever goes on. */
+  /** Sign of life, sent every few seconds whatever goes on. */
   | { readonly type: 'alive' }
 
 export type TrainingOrder =

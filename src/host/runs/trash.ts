@@ -18,10 +18,10 @@ import type { PlacedScore } from '#host/store/samples.ts'
 
 export const keptInTrashMs = 7 * 24 * 60 * 60 * 1000
 
-/** What tells a step of another process that is under way from one that was left. */
+/** Age from which a step left by another process counts as abandoned rather than under way. */
 const leftAfterMs = 60_000
 
-/** What no file of the run's own folder says. */
+/** Facts that no file in the run's own folder has. */
 type Described = Pick<RunRecord, 'name' | 'tags' | 'notes' | 'status' | 'error' | 'stderrTail'> & {
   readonly scores: readonly PlacedScore[]
 }
@@ -31,7 +31,7 @@ export interface TrashedRun {
   readonly name: string | null
   /** Epoch milliseconds. */
   readonly deletedAt: number
-  /** When it is removed for good. */
+  /** Time of its final removal. */
   readonly until: number
   readonly sizeBytes: number
 }
@@ -77,7 +77,7 @@ export function trashedRuns(dataDirectory: string): TrashedRun[] {
     .sort((a, b) => b.deletedAt - a.deletedAt)
 }
 
-/** Puts a run back where it was, with all that was known of it. Errors: AppError 'run/not-found', 'file/unwritable'. */
+/** Puts a run back in its place, with everything known of it. Errors: AppError 'run/not-found', 'file/unwritable'. */
 export function restoreRun(parts: Parts, runId: string): void {
   const { runs, trash } = dataFolders(parts.dataDirectory)
   if (!isRunFolder(path.join(trash, runId))) {
@@ -112,7 +112,10 @@ function removeFromTrash(trash: string, runId: string): void {
   remove(aboutFile(trash, runId))
 }
 
-/** Finishes what a killed process left, and removes what has been here for a week. Errors: AppError 'file/unwritable'. */
+/**
+ * Finishes what a killed process left, and removes what has been in the trash for a week. Errors: AppError
+ * 'file/unwritable'.
+ */
 export function tidyTrash(parts: Parts): void {
   const { dataDirectory, store, history } = parts
   const { trash } = dataFolders(dataDirectory)
@@ -137,7 +140,7 @@ export function tidyTrash(parts: Parts): void {
 const isLeft = (trash: string, runId: string): boolean =>
   !existsSync(path.join(trash, runId)) && statSync(aboutFile(trash, runId)).mtimeMs < Date.now() - leftAfterMs
 
-/** Gives a restored run back what only the history knew; one that is not taken in yet, at a later start. */
+/** Gives a restored run back what only the history knew; for a run that is not taken in yet, at a later start. */
 function describe({ dataDirectory, store }: Parts, runId: string): void {
   const { trash, runs } = dataFolders(dataDirectory)
   const run = store.runs.find(runId)
@@ -151,7 +154,7 @@ function giveBack({ runs, samples }: Parts['store'], { id, status }: RunRecord, 
   if (about.tags !== undefined) runs.setTags(id, about.tags)
   if (about.notes !== undefined) runs.setNotes(id, about.notes)
   samples.addPlacedScores(id, about.scores ?? [])
-  // Its log ends without a word where its process died: only the host that saw it knows why.
+  // The log ends without a word where its process died: only the host that saw it knows why.
   const isKnownBetter = about.status === 'failed' || about.status === 'interrupted'
   if (status === 'interrupted' && isKnownBetter)
     runs.setStatus(id, about.status, { error: about.error ?? null, stderrTail: about.stderrTail ?? null })
@@ -161,7 +164,7 @@ const aboutFile = (trash: string, runId: string): string => path.join(trash, `${
 
 type About = Partial<Described & { readonly deletedAt: number }>
 
-/** Our own file; a run without it, or with half of it, can be restored all the same. */
+/** Reads our own file; a run without it, or with half of it, can be restored all the same. */
 function readAbout(trash: string, runId: string): About {
   try {
     return JSON.parse(readFileSync(aboutFile(trash, runId), 'utf8')) as About
@@ -202,7 +205,7 @@ function remove(target: string): void {
 
 // The files of a run, and removing them.
 
-/** None where the folder is gone. */
+/** Lists the files of a run; empty where the folder is gone. */
 export function runFiles(directory: string): { path: string; sizeBytes: number }[] {
   if (!existsSync(directory)) return []
   try {

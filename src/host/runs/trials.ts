@@ -19,7 +19,9 @@ export class Trials {
     if (this.#byConfig.size > kept && oldest !== undefined) this.#byConfig.delete(oldest)
   }
 
-  /** Of a run by the text of its config; null where these settings were not tried. */
+  /**
+   * Returns what the trial of these settings expected, by the text of a run's config; null where they were not tried.
+   */
   of(configText: string): Expected | null {
     return this.#byConfig.get(keyOf(JSON.parse(configText) as RunConfig)) ?? null
   }

@@ -10,7 +10,7 @@ import type {
   SamplingOptions,
 } from '#engine/policy.ts'
 
-/** What batches need of a policy. */
+/** The part of a policy that batches need. */
 export interface Generates<Role> {
   generate(requests: readonly GenerationRequest[], options: GenerateOptions<Role>): AsyncGenerator<Completion>
 }
@@ -26,7 +26,7 @@ interface Member extends Listener {
   readonly done: PromiseWithResolvers<undefined>
 }
 
-/** A batch remembers what it has served until it ends, so one that never idles is ended after so many requests. */
+/** Number of requests after which a batch that never idles is ended: it remembers what it has served until then. */
 const requestsPerBatch = 4096
 
 export class Batches<Role> {
@@ -56,7 +56,7 @@ export class Batches<Role> {
     return batch.add(request, listener)
   }
 
-  /** When nothing is being generated any more. */
+  /** Resolves when nothing is being generated any more. */
   async drained(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running)
   }
@@ -76,7 +76,7 @@ export class Batches<Role> {
 /** The requests for one adapter, from the first until none is left. */
 class Batch<Role> {
   readonly #turns: Turns
-  /** By their number in the generation. */
+  /** Members by their number in the generation. */
   readonly #members = new Map<number, Member>()
   #arriving: GenerationRequest[] = []
   #count = 0
@@ -86,7 +86,7 @@ class Batch<Role> {
     this.#turns = turns
   }
 
-  /** Whether requests may still join. */
+  /** True while requests may still join. */
   get isOpen(): boolean {
     return !this.#isOver && this.#count < requestsPerBatch
   }
@@ -102,7 +102,7 @@ class Batch<Role> {
     await done.promise.finally(() => request.signal?.removeEventListener('abort', leave))
   }
 
-  /** Its errors are those of its members. */
+  /** Runs the batch; its errors are handed to its members. */
   async run(
     policy: Generates<Role>,
     options: Pick<GenerateOptions<Role>, 'role' | 'sampling' | 'decode'>,
@@ -140,7 +140,7 @@ class Batch<Role> {
   }
 }
 
-/** One at a time, in the order in which they asked. */
+/** Queue that serves one at a time, in the order of requests. */
 class Turns {
   #last: Promise<unknown> = Promise.resolve()
 

@@ -1,6 +1,6 @@
 /**
- * Models that are kept open, a process each: whoever asks for one that is open already shares it, and one that nobody has
- * used for a while is ended.
+ * Keeps models open, a process each: a request for one that is open already shares it, and one that has not been used
+ * for a while is ended.
  */
 import type { WorkerEnvironment } from '#host/processes/messages.ts'
 import { jobStarter, type StartJob } from '#host/processes/job.ts'
@@ -8,12 +8,12 @@ import { ServedModel, servingJob, type ServingSetup } from './servedProcess.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
 
 export interface OpenModelsOptions {
-  /** Absent: starts child processes of Node. */
+  /** Starts processes; child processes of Node if absent. */
   readonly startJob?: StartJob | undefined
   readonly environment: () => WorkerEnvironment
   /** Encodes long prompts. */
   readonly askText: AskText
-  /** Told whenever one is opened or ended. */
+  /** Called whenever a model is opened or ended. */
   readonly onChanged: () => void
 }
 
@@ -23,9 +23,9 @@ export interface Lease extends Disposable {
 }
 
 export interface LeaseOptions {
-  /** How long the model stays open once nobody uses it. */
+  /** Time that the model stays open without users, ms. */
   readonly idleMs: number
-  /** Whoever asks has gone away; if nobody else waits, opening is given up. */
+  /** Aborted when the requester goes away; if nobody else waits, opening is given up. */
   readonly signal?: AbortSignal
 }
 
@@ -72,7 +72,7 @@ export class OpenModels implements Disposable {
     }
   }
 
-  /** How often one was opened or ended. */
+  /** Number of times a model was opened or ended. */
   get changes(): number {
     return this.#changes
   }
@@ -83,7 +83,7 @@ export class OpenModels implements Disposable {
     return entry.isOpen ? 'open' : 'opening'
   }
 
-  /** Ends those that nobody uses, but for one. */
+  /** Ends models that nobody uses, but for one. */
   endIdle(but: ServingSetup | null = null): void {
     const kept = but === null ? null : keyOf(but)
     for (const entry of [...this.#entries.values()])
@@ -101,7 +101,7 @@ export class OpenModels implements Disposable {
         return model
       }),
     }
-    // Whoever waits for it hears why it could not be opened.
+    // Callers that wait for it receive the error.
     entry.opening.catch(() => undefined)
     void process.ended.then(() => this.#forget(entry))
     this.#entries.set(entry.key, entry)
@@ -137,7 +137,7 @@ export class OpenModels implements Disposable {
     this.#options.onChanged()
   }
 
-  /** Nobody is told: whoever would look at what changed is being closed too. */
+  /** Ends everything without notifying anybody: the observers are being closed too. */
   [Symbol.dispose](): void {
     const entries = [...this.#entries.values()]
     this.#entries.clear()

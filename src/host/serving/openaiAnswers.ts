@@ -5,7 +5,7 @@ import type { OpenAiRequest } from './openaiRequests.ts'
 
 type Piece = Extract<CompletionNews, { readonly type: 'piece' }>
 
-/** What every part of an answer repeats. */
+/** Fields that every part of an answer repeats. */
 export interface AnswerHead {
   readonly id: string
   /** Seconds since 1970. */
@@ -16,7 +16,7 @@ export interface AnswerHead {
 interface Choice {
   text: string
   readonly tokens: ServedToken[]
-  /** Of the tokens so far, which the text may not have yet. */
+  /** Length of the tokens so far, which the text may not have yet. */
   tokensLength: number
   end: Piece['end']
 }
@@ -73,7 +73,7 @@ export class OpenAiAnswer {
     return [event]
   }
 
-  /** What a stream ends with beside its end. */
+  /** Last parts of a stream, before its end mark. */
   closing(): object[] {
     return this.#request.includesUsage ? [this.#chunk([], this.#usage())] : []
   }
@@ -101,7 +101,7 @@ export class OpenAiAnswer {
     return this.#request.endpoint === 'chat'
   }
 
-  /** Whose turn it is, the prompt's text where it is echoed, and its ids where they are wanted. */
+  /** First parts of a stream: the role, the prompt's text where it is echoed, and its ids where they are wanted. */
   #opening(): object[] {
     const { isStreamed, echo, withTokenIds } = this.#request
     if (!isStreamed || !(this.#isChat || echo || withTokenIds)) return []
@@ -134,7 +134,7 @@ export class OpenAiAnswer {
     return { ...this.#head, object, choices, ...(counted === undefined ? {} : { usage: counted }) }
   }
 
-  /** As vLLM names them. */
+  /** Returns the token ids under vLLM's names. */
   #ids(index: number, tokens: readonly ServedToken[], withPrompt: boolean): object {
     if (!this.#request.withTokenIds) return {}
     const prompt = this.#promptIds[Math.floor(index / this.#request.samples)] ?? []

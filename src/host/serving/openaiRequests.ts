@@ -1,6 +1,6 @@
 /**
- * What clients of OpenAI's API may ask for. A parameter that would change the answer and is not supported is refused by
- * name; those that cannot change it are ignored.
+ * Parses requests of clients of OpenAI's API. A parameter that would change the answer and is not supported is refused
+ * by name; those that cannot change it are ignored.
  */
 import { z } from 'zod'
 import { schemaProblems } from '#shared/config/problems.ts'
@@ -17,7 +17,7 @@ export type Endpoint = (typeof endpoints)[number]
 
 export interface OpenAiRequest {
   readonly endpoint: Endpoint
-  /** Whose completions are wanted, by its name. */
+  /** Name of the model whose completions are wanted. */
   readonly model: string
   readonly prompts: readonly ServedPrompt[]
   /** Completions of each prompt. */
@@ -25,12 +25,12 @@ export interface OpenAiRequest {
   readonly seed: number | null
   readonly sampling: ServedRequest['sampling']
   readonly isStreamed: boolean
-  /** Whether a stream ends with the number of tokens. */
+  /** True if a stream ends with the number of tokens. */
   readonly includesUsage: boolean
-  /** Whether the log-probabilities of its tokens are wanted. */
+  /** True if the log-probabilities of its tokens are wanted. */
   readonly withLogprobs: boolean
   readonly withTokenIds: boolean
-  /** Whether completions begin with their prompt's text. */
+  /** True if completions begin with their prompt's text. */
   readonly echo: boolean
 }
 
@@ -44,11 +44,11 @@ export class InvalidRequest extends AppError {
   }
 }
 
-/** Completions of one request. */
+/** Most completions of one request. */
 const maxCompletions = 128
 const maxTopLogprobs = 20
 const maxStops = 16
-/** As the default of OpenAI's API says for completions of a text; a chat may go on to the end of the context. */
+/** Default limit of OpenAI's API for completions of a text; a chat may go on to the end of the context. */
 const textTokens = 16
 
 const common = {
@@ -63,7 +63,7 @@ const common = {
   stream_options: z
     .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
     .nullish(),
-  // Those of vLLM's API.
+  // Parameters of vLLM's API.
   top_k: z.int().min(-1).nullish(),
   min_p: z.number().min(0).max(1).nullish(),
   repetition_penalty: z.number().min(1e-3).max(1e3).nullish(),
@@ -71,7 +71,9 @@ const common = {
   return_token_ids: z.boolean().nullish(),
 }
 
-/** Parts of an answer's message that clients send back as they got them, or as their own types fill them in. */
+/**
+ * Schema of parts of an answer's message that clients send back as they got them, or as their own types fill them in.
+ */
 const nothing = z.union([z.null(), z.tuple([])]).optional()
 const part = z.strictObject({ type: z.literal('text'), text: z.string() })
 const message = z.strictObject({
@@ -93,7 +95,7 @@ const chatBody = z.strictObject({
   max_completion_tokens: z.int().min(1).nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(maxTopLogprobs).nullish(),
-  // Of vLLM's and SGLang's API.
+  // Parameters of vLLM's and SGLang's API.
   chat_template_kwargs: templateSwitches.nullish(),
 })
 
@@ -110,7 +112,7 @@ const completionsBody = z.strictObject({
   echo: z.boolean().nullish(),
 })
 
-/** No answer depends on them. */
+/** Parameters that no answer depends on. */
 const ignored: readonly string[] = [
   'user',
   'metadata',
@@ -122,7 +124,7 @@ const ignored: readonly string[] = [
   'parallel_tool_calls',
 ]
 
-/** Not supported, but for the values that ask for nothing. */
+/** Parameters that are not supported, with the values that ask for nothing. */
 const neutral: ReadonlyMap<string, readonly unknown[]> = new Map<string, readonly unknown[]>([
   ['presence_penalty', [0]],
   ['frequency_penalty', [0]],
@@ -159,7 +161,7 @@ function parseObject(body: Uint8Array): JsonObject {
   throw new InvalidRequest('The body must be a JSON object.', null)
 }
 
-/** Without what is ignored. */
+/** Returns the body without ignored parameters. */
 function supported(body: JsonObject): JsonObject {
   const kept = Object.entries(body).filter(([name, value]) => {
     if (ignored.includes(name)) return false

@@ -47,7 +47,7 @@ interface Exchange {
   readonly response: ServerResponse
 }
 
-/** Why a request is not answered. */
+/** Reason why a request is not answered. */
 interface Refusal {
   readonly status: number
   readonly message: string
@@ -75,7 +75,7 @@ class Front {
     try {
       await this.#route(exchange)
     } catch (error) {
-      // It left before it had said what it wants.
+      // The client left before it had sent its request.
       if (request.destroyed && !request.complete) return
       this.#fail(exchange, error)
     }

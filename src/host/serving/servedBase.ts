@@ -22,7 +22,7 @@ import type { CompletionNews, ServedRequest, ServedToken, ServingSetup } from '.
 import { Batches } from './batches.ts'
 import { CompletionText, contextTokens, tokenText } from '#host/models/completionText.ts'
 
-/** So many adapters stay open; the one that nobody has asked for longest makes room. */
+/** Number of adapters that stay open; the one whose last request is oldest makes room. */
 const maxAdapters = 16
 
 interface OpenAdapter {
@@ -36,7 +36,7 @@ export class ServedBase {
   readonly #setup: ServingSetup
   readonly #folder: ModelFolder
   readonly #text: LoadedTokenizer
-  /** By their folders; the one asked for last is the last. */
+  /** Adapters by folder, ordered by the time of their last request. */
   readonly #adapters = new Map<string, OpenAdapter>()
   #lora: LoraConfig
   #policy: OrtPolicy
@@ -64,7 +64,10 @@ export class ServedBase {
     return this.#policy.contextLength
   }
 
-  /** Resolves when all completions are reported, or the signal aborts. Errors: those of the request, of its adapter and of generating. */
+  /**
+   * Completes a request; resolves when all completions are reported, or the signal aborts. Errors: those of the
+   * request, of its adapter and of generating.
+   */
   async complete(
     request: ServedRequest,
     signal: AbortSignal,
@@ -184,7 +187,10 @@ export class ServedBase {
     )
   }
 
-  /** For an adapter of a higher rank, or of other matrices, the base is opened again when nothing is being generated. */
+  /**
+   * Makes room for an adapter of a higher rank, or of other matrices: opens the base again once nothing is being
+   * generated.
+   */
   async #makeRoom(config: LoraConfig): Promise<void> {
     if (fitsIn(config, this.#lora, this.#folder.config)) return
     await this.#batches.drained()

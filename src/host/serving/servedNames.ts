@@ -1,4 +1,7 @@
-/** What a client may call a model: the base, an imported adapter, a run (its latest checkpoint) or one checkpoint of it. */
+/**
+ * Resolves the names that a client may use for a model: the base, an imported adapter, a run (its latest checkpoint) or
+ * one checkpoint of it.
+ */
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
@@ -9,13 +12,12 @@ export interface ServedName {
   readonly name: string
   /** Folder of its adapter; null: the base. */
   readonly adapter: string | null
-  /** Milliseconds since 1970; 0 where nobody knows. */
+  /** Milliseconds since 1970; 0 where unknown. */
   readonly createdAt: number
 }
 
 export interface NameSources {
   readonly store: Pick<Store, 'runs' | 'checkpoints'>
-  /** Imported adapters. */
   readonly adapters: () => readonly { readonly name: string; readonly directory: string }[]
 }
 
@@ -23,7 +25,7 @@ export class ServedNames {
   readonly #sources: NameSources
   readonly #folder: ModelFolder
   readonly base: string
-  /** Whether an imported adapter is one for this base, by its folder: they never change. */
+  /** True for imported adapters that fit this base, by folder: they never change. */
   readonly #fitting = new Map<string, boolean>()
 
   /** Errors: AppError 'model/…' where the folder is no model. */

@@ -1,5 +1,5 @@
 /**
- * A model that is kept open and answers many requests at a time, in a process of its own (servedRequests.ts), since a host
+ * Model that stays open and answers many requests at a time, in a process of its own (servedRequests.ts), since a host
  * must not load ONNX Runtime. The process dies with its host.
  */
 import type { DeviceOption } from '#shared/device.ts'
@@ -13,9 +13,9 @@ import { Inbox, unpackError, type ErrorEnvelope } from '#host/processes/messages
 export interface ServingSetup {
   /** The base model's folder. */
   readonly directory: string
-  /** What the base is held in; null: f32, and adapters trained on another base are refused. */
+  /** Precision of the base; null: f32, and adapters trained on another base are refused. */
   readonly base: HeldPrecision | null
-  /** What is read of a base in f32. */
+  /** Precision in which rollouts read a base in f32. */
   readonly precision: RolloutPrecision
   readonly device: { readonly kind: DeviceOption | null; readonly threads: number | null }
   /** Longest prompt plus completion; null: the model's own. */
@@ -38,12 +38,12 @@ export interface ServedRequest {
   readonly sampling: Omit<SamplingOptions, 'stopIds'>
   /** False: each completion comes in one piece. */
   readonly isStreamed: boolean
-  /** Whether its tokens are told too. */
+  /** True if its tokens are sent too. */
   readonly withTokens: boolean
 }
 
 export interface ServedToken extends TokenLogprob {
-  /** What it adds to the text; U+FFFD where it is a part of a character. */
+  /** Text that it adds; U+FFFD where it is a part of a character. */
   readonly text: string
   readonly top: readonly (TokenLogprob & { readonly text: string })[]
 }
@@ -57,13 +57,13 @@ export type CompletionNews =
       readonly sample: number
       readonly text: string
       readonly tokens: readonly ServedToken[]
-      /** Of the last piece: why it ended, and how many tokens it has. */
+      /** Reason why it ended and its number of tokens; only in the last piece. */
       readonly end: { readonly stopReason: StopReason; readonly tokens: number } | null
     }
 
 export type ServingOrder =
   | { readonly type: 'complete'; readonly id: number; readonly request: ServedRequest }
-  /** Nobody waits for it any more. */
+  /** Cancels a request that nobody waits for any more. */
   | { readonly type: 'cancel'; readonly id: number }
 
 export type ServingNews =
@@ -134,8 +134,8 @@ export class ServedModel implements Disposable {
   }
 
   /**
-   * Leaving the loop or aborting cancels the request. Errors: those of the request, and of encoding it; AppError 'runtime/failed'
-   * when the process died.
+   * Completes a request; leaving the loop or aborting cancels it. Errors: those of the request, and of encoding it;
+   * AppError 'runtime/failed' when the process died.
    */
   async *complete(given: ServedRequest, signal: AbortSignal): AsyncGenerator<CompletionNews> {
     const request = { ...given, prompts: await this.#withoutLongTexts(given.prompts) }

@@ -4,7 +4,7 @@ import { packError } from '#host/processes/messages.ts'
 import { ServedBase } from './servedBase.ts'
 import type { ServedRequest, ServingNews, ServingOrder, ServingSetup } from './servedProcess.ts'
 
-/** Never resolves. Errors: those of opening the model. */
+/** Serves the model; never resolves. Errors: those of opening the model. */
 export async function serveModel(
   setup: ServingSetup,
   { say, onOrder }: Tools<ServingNews, ServingOrder>,

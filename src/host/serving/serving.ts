@@ -1,4 +1,4 @@
-/** A model kept open for other programs: started and stopped, and what is known of it meanwhile. */
+/** Keeps a model open for other programs: starts and stops it, and reports its state. */
 import { AppError } from '#shared/errors.ts'
 import type { ServingStatus } from '#shared/api/serving.ts'
 import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
@@ -34,7 +34,7 @@ interface Served {
   readonly name: string
 }
 
-/** Kept, so that other programs need not be told a new key whenever a server starts. */
+/** Setting of the key, kept so that other programs need not be told a new key whenever a server starts. */
 const keySetting = 'host.openAiKey'
 
 export class Serving implements AsyncDisposable {
@@ -61,7 +61,10 @@ export class Serving implements AsyncDisposable {
     return { state: 'failed', model: this.#failure.model, error: { code, message, hint } }
   }
 
-  /** Resolves when it answers. Errors: those of the model and of the port; AppError 'api/refused' where one is on. */
+  /**
+   * Starts the server; resolves when it answers. Errors: those of the model and of the port; AppError 'api/refused'
+   * where one is on.
+   */
   async start(request: ServingRequest): Promise<void> {
     if (this.#starting !== null || this.#served !== null) {
       throw new AppError('api/refused', 'The server is already on.', 'Stop it first.')
@@ -142,7 +145,6 @@ export class Serving implements AsyncDisposable {
     })
   }
 
-  /** Its process died. */
   #lost(served: Served, error: Error): void {
     if (this.#served !== served) return
     this.#change(() => {

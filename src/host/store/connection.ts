@@ -12,7 +12,7 @@ export interface Query<Row> {
   each(...parameters: Parameters): Generator<Row>
 }
 
-/** How long a statement waits for another process. */
+/** Time that a statement waits for another process. */
 const busyTimeoutMs = 10_000
 
 export class Connection implements Disposable {
@@ -53,7 +53,7 @@ export class Connection implements Disposable {
     return { changes, key: Number(lastInsertRowid) }
   }
 
-  /** Several statements, without parameters. */
+  /** Executes several statements, without parameters. */
   execute(sql: string): void {
     this.#attempt(() => this.#database.exec(sql))
   }
@@ -63,12 +63,12 @@ export class Connection implements Disposable {
     return this.#attempt(() => this.#database.pragma(text, { simple: true }))
   }
 
-  /** All or nothing; no other process writes meanwhile. May stand within another. */
+  /** Runs all of it or nothing; no other process writes meanwhile. May be nested. */
   write<T>(action: () => T): T {
     return this.#attempt(() => this.#database.transaction(action).immediate())
   }
 
-  /** Everything read within is of one moment. */
+  /** Runs reads that all see the same state. */
   read<T>(action: () => T): T {
     return this.#attempt(() => this.#database.transaction(action).deferred())
   }
@@ -128,7 +128,9 @@ export class Connection implements Disposable {
   }
 }
 
-/** For `fold(…) LIKE ? ESCAPE '\'`: anything that holds the text, whatever its case. undefined stays undefined. */
+/**
+ * Pattern for `fold(…) LIKE ? ESCAPE '\'`: anything that holds the text, whatever its case. undefined stays undefined.
+ */
 export const likePattern = <Text extends string | undefined>(text: Text): Text =>
   (text === undefined ? undefined : `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`) as Text
 

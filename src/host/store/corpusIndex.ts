@@ -3,7 +3,7 @@ import { renameSync, rmSync } from 'node:fs'
 import { Connection } from './connection.ts'
 
 export interface CorpusDocument {
-  /** Empty where it has none. */
+  /** Title; empty where it has none. */
   readonly title: string
   readonly text: string
 }
@@ -11,13 +11,16 @@ export interface CorpusDocument {
 /** Documents written in one transaction. */
 const batchSize = 1000
 
-/** A word of the title says more of what a document is about than one of its text. */
+/** Weight of a word in the title, which says more about a document than one in its text. */
 const titleWeight = 2
 
-/** Longer queries are cut: every further word makes the search slower and hardly better. */
+/** Most words of a query: every further word makes the search slower and hardly better. */
 const maxWords = 32
 
-/** Writes the index of all documents to `file`, which appears when it is whole. Returns how many there are. Errors: those of `documents`; AppError 'store/…'. */
+/**
+ * Writes the index of all documents to `file`, which appears when it is complete. Returns their number. Errors: those
+ * of `documents`; AppError 'store/…'.
+ */
 export async function writeCorpusIndex(
   file: string,
   documents: AsyncIterable<CorpusDocument>,
@@ -85,7 +88,7 @@ export class CorpusIndex implements Disposable {
   }
 }
 
-/** Any of the words; nothing in a query is an operator. null without a word. */
+/** Matches any of the words; nothing in a query is an operator. null without a word. */
 function matchExpression(query: string): string | null {
   const words = query.normalize('NFC').match(/[\p{L}\p{N}\p{M}]+/gu) ?? []
   const distinct = [...new Set(words.map((word) => word.toLowerCase()))].slice(0, maxWords)

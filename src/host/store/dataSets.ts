@@ -16,13 +16,12 @@ export interface DataSetVersionRecord {
   readonly id: string
   readonly dataSetId: string
   readonly directory: string
-  /** How many rows. */
   readonly rows: number
-  /** What is known of the columns, JSON. */
+  /** Facts on the columns, JSON. */
   readonly columns: unknown
   /** The file it was made from; null where it came otherwise. */
   readonly source: string | null
-  /** How columns were renamed, JSON; null where they were not. */
+  /** Renaming of columns, JSON; null where there was none. */
   readonly mapping: unknown
   /** Rows left out. */
   readonly problems: number
@@ -72,12 +71,12 @@ export class DataSetsTable {
     )
   }
 
-  /** Whether it was there. */
+  /** Renames it; returns false where it was not there. */
   rename(id: string, name: string): boolean {
     return this.#db.run('UPDATE data_sets SET name = ? WHERE id = ?', name, id).changes > 0
   }
 
-  /** Forgets the data set and its versions; the files stay. Whether it was there. */
+  /** Removes the data set and its versions; the files stay. Returns false where it was not there. */
   remove(id: string): boolean {
     return this.#db.run('DELETE FROM data_sets WHERE id = ?', id).changes > 0
   }

@@ -8,7 +8,7 @@ import { readError } from '#host/files/fileErrors.ts'
 import { Connection, tooNew, unreadable } from './connection.ts'
 import { migrations } from './migrations.ts'
 
-/** Says in the file's header that it is a history of Turnwise: “Turn”. */
+/** Mark in the file's header of a history of Turnwise: “Turn”. */
 const applicationId = 0x5475726e
 
 export const latestVersion = migrations.length
@@ -66,7 +66,7 @@ function prepared(connection: Connection, check?: (connection: Connection) => vo
   }
 }
 
-/** Reads the file and what processes have committed beside it: SQLite can put that into its place only where it may write. */
+/** Reads the file and what processes have committed beside it: SQLite can merge that only where it may write. */
 function contentOf(file: string): Buffer {
   const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-history-'))
   const copy = path.join(folder, 'history.db')
@@ -88,7 +88,10 @@ function refuseOldNode(): void {
   throw new AppError('usage/invalid', `The history needs Node 22.14 or newer, this is ${process.version}.`)
 }
 
-/** Every commit is on the disk before it counts: tags, notes and code exist nowhere else. */
+/**
+ * Configures a connection so that every commit is on the disk before it counts: tags, notes and code exist nowhere
+ * else.
+ */
 function configure(connection: Connection): void {
   patiently(() => connection.pragma('journal_mode = WAL'))
   for (const setting of ['synchronous = FULL', 'foreign_keys = ON', 'trusted_schema = OFF']) {
@@ -110,7 +113,7 @@ function patiently(action: () => unknown): void {
   }
 }
 
-/** Brings a database to a version, all or nothing. */
+/** Migrates a database to a version, completely or not at all. */
 export function migrate(connection: Connection, target: number): void {
   if (versionOf(connection) === target) return
   connection.write(() => {

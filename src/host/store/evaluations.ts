@@ -1,4 +1,4 @@
-/** Evaluations: what is evaluated, how far it is and what it came to. What was answered lies in files. */
+/** Stores evaluations: their subject, progress and result. The answers are in files. */
 import type { EvaluationEntry } from '#shared/api/evaluations.ts'
 import { moved } from '#host/files/movedPaths.ts'
 import type { Connection } from './connection.ts'
@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts'
 export type EvaluationRecord = Omit<EvaluationEntry, 'secondsLeft'> & {
   /** Mark of the process; null where none is at it. */
   readonly owner: string | null
-  /** When that process began, epoch milliseconds, and with how many prompts done. */
+  /** Start of that process, epoch milliseconds, and the number of prompts done by then. */
   readonly begunAt: number | null
   readonly begunDone: number | null
 }
@@ -50,7 +50,7 @@ export class EvaluationsTable {
     )
   }
 
-  /** Of one that is gone nothing happens. */
+  /** Changes an evaluation; does nothing if it is gone. */
   set(id: string, changes: Partial<EvaluationRecord>): void {
     const given = names.filter(([, key]) => changes[key] !== undefined)
     this.#db.run(

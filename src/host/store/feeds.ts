@@ -8,11 +8,11 @@ const leastPauseMs = 200
 export interface Watching {
   readonly notifier: ChangeNotifier
   readonly signal: AbortSignal
-  /** Also checks this often, for changes that nobody notifies of. */
+  /** Interval of additional checks, ms, for changes that nobody notifies of. */
   readonly everyMs?: number
 }
 
-/** Asks `look` now, after every item and after every ring until the signal aborts; null: nothing new. */
+/** Calls `look` now, after every item and after every ring until the signal aborts; null: nothing new. */
 export async function* newsOf<Item>(
   { notifier, signal, everyMs }: Watching,
   look: () => Item | null | Promise<Item | null>,
@@ -28,7 +28,7 @@ export async function* newsOf<Item>(
   }
 }
 
-/** Tells only that something is not as it was; the stamp says how it is, and is the cursor. */
+/** Reports only that something changed; the stamp describes the state, and is the cursor. */
 export const changesOf = (
   watching: Watching,
   from: string | null,

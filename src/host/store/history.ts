@@ -17,7 +17,7 @@ type Measured =
       readonly metrics: { readonly checkpoint_time: number }
     })
 
-/** Where the history stands; a row of log_cursors without the position in the file. */
+/** State of the history; a row of log_cursors without the position in the file. */
 export interface HistoryState {
   /** Number of the next event. */
   readonly seq: number
@@ -34,7 +34,7 @@ const statusOfPhase: Readonly<Record<string, RunStatus>> = {
   stopped: 'stopped',
 }
 
-/** All calls within one transaction; `finish` ends them. */
+/** Writes events to the history; all calls are within one transaction, and `finish` ends them. */
 export class HistoryWriter {
   readonly #db: Connection
   readonly #run: number
@@ -94,7 +94,7 @@ export class HistoryWriter {
     this.#setChanges([])
   }
 
-  /** Brings what is derived from the rows up to date. Returns where the history stands and the events added. */
+  /** Updates what is derived from the rows. Returns the state of the history and the events added. */
   finish(): { readonly state: HistoryState; readonly events: readonly StoredEvent[] } {
     this.#metrics.flush()
     this.#db.run(summary, { run: this.#run, now: Date.now() })
@@ -135,7 +135,7 @@ export class HistoryWriter {
     }
   }
 
-  /** What an event changes besides being told. */
+  /** Applies what an event changes besides being recorded. */
   #apply(
     known: Exclude<KnownEvent, Of<'step' | 'evaluation' | 'samples' | 'settings-changed'>>,
     at: number,

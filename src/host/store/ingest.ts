@@ -11,7 +11,7 @@ import type { Connection } from './connection.ts'
 import type { StoredEvent, NamesTable } from './names.ts'
 import { emptyHistory, HistoryWriter, type HistoryState } from './history.ts'
 
-/** So much of a log is recorded at once; others may write between. */
+/** Bytes of a log that are recorded at once; other processes may write between. */
 const pieceBytes = 4 << 20
 
 type Cursor = LogPosition & HistoryState
@@ -78,7 +78,7 @@ export class Ingestion {
 
 /* Reads a growing log piece by piece: whole lines only. */
 
-/** How far a log has been read. */
+/** Position up to which a log has been read. */
 interface LogPosition {
   /** Bytes. */
   readonly offset: number
@@ -93,12 +93,15 @@ interface LogPiece {
 
 const logStart: LogPosition = { offset: 0, tail: '' }
 
-/** Enough that another log does not end so by chance: every line has its own time. */
+/**
+ * Bytes at the end of a log that identify it: enough that another log does not end so by chance, since every line has
+ * its own time.
+ */
 const tailBytes = 512
 
 /**
- * The lines after a position, about `maxBytes` of them and at least one; null where there is none yet or no file.
- * 'replaced' where the file does not hold what was read before. Errors: AppError 'file/unreadable'.
+ * Reads the lines after a position, about `maxBytes` of them and at least one; null where there is none yet or no file.
+ * 'replaced' where the file no longer holds what was read before. Errors: AppError 'file/unreadable'.
  */
 function readPiece(file: string, from: LogPosition, maxBytes: number): LogPiece | 'replaced' | null {
   const handle = open(file)
@@ -130,7 +133,7 @@ function open(file: string): number | null {
   }
 }
 
-/** Up to the last line end within `maxBytes`; farther where a single line is longer. */
+/** Reads up to the last line end within `maxBytes`; farther where a single line is longer. */
 function wholeLines(handle: number, offset: number, size: number, maxBytes: number): Buffer {
   for (let length = Math.min(maxBytes, size - offset); ; length = Math.min(length * 2, size - offset)) {
     const bytes = readBytes(handle, offset, length)

@@ -11,7 +11,7 @@ export interface Measurement {
   readonly step: number
   readonly steps: number | null
   readonly rows: number | null
-  /** null: it was no number. */
+  /** Metrics; null: the value was not a number. */
   readonly metrics: Readonly<Record<string, number | null>>
 }
 
@@ -27,7 +27,7 @@ type BucketTuple = [
   gapStep: number | null,
 ]
 
-/** All calls within one transaction; `flush` before it ends. */
+/** Writes metrics; all calls are within one transaction, and `flush` comes before its end. */
 export class MetricWriter {
   readonly #db: Connection
   readonly #names: NamesTable
@@ -57,7 +57,7 @@ export class MetricWriter {
     }
   }
 
-  /** Brings the pyramid up to what was written. */
+  /** Updates the pyramid from what was written. */
   flush(): void {
     for (const [metric, [from, to]] of this.#touched) this.#rebuild(metric, from, to)
     this.#touched.clear()

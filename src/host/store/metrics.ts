@@ -7,7 +7,7 @@ import { fold, levelFor, single, widthOf, type Bucket } from './pyramid.ts'
 export interface SeriesRequest {
   readonly runIds: readonly string[]
   readonly metric: string
-  /** Inclusive; all there is by default. */
+  /** First step, inclusive; the first there is by default. */
   readonly fromStep?: number | undefined
   readonly toStep?: number | undefined
   /** Points per run, at most. */
@@ -24,7 +24,7 @@ export interface SeriesPoint {
   readonly mean: number
   /** The number at the last step. */
   readonly last: number
-  /** How many numbers. */
+  /** Number of values. */
   readonly count: number
 }
 
@@ -35,14 +35,14 @@ export interface RunSeries {
   readonly gaps: readonly number[]
 }
 
-/** How far a follower has read each run; plain JSON. */
+/** Position up to which a follower has read each run; plain JSON. */
 export type MetricCursor = Readonly<Record<string, { readonly rewinds: number; readonly seq: number }>>
 
 export interface MetricRow {
   readonly runId: string
   readonly metric: string
   readonly step: number
-  /** null: it was no number. */
+  /** Value; null: it was not a number. */
   readonly value: number | null
 }
 
@@ -51,7 +51,7 @@ export interface NewMetricRows {
   readonly rewound: readonly { readonly runId: string; readonly rewoundTo: number }[]
   readonly rows: readonly MetricRow[]
   readonly cursor: MetricCursor
-  /** Whether to ask again at once. */
+  /** True if the caller should ask again at once. */
   readonly more: boolean
 }
 
@@ -111,7 +111,7 @@ export class MetricsTable {
     return query.all(runId, metric, limit).reverse()
   }
 
-  /** When the last step or evaluation ended, epoch ms; null before the first. */
+  /** Returns when the last step or evaluation ended, epoch ms; null before the first. */
   measuredAt(runId: string): number | null {
     const query = this.#db.query<{ readonly at: number }>(
       `SELECT at FROM measurements WHERE run = (SELECT key FROM runs WHERE id = ?) ORDER BY seq DESC LIMIT 1`,
@@ -119,7 +119,7 @@ export class MetricsTable {
     return query.get(runId)?.at ?? null
   }
 
-  /** Where a follower that has all there is now goes on. */
+  /** Returns the cursor of a follower that has everything so far. */
   cursor(runIds: readonly string[]): MetricCursor {
     return Object.fromEntries(
       runIds.flatMap((runId) => {
@@ -129,7 +129,7 @@ export class MetricsTable {
     )
   }
 
-  /** What is new since the cursor; a run it does not name is read from its start. `limit`: events per run. */
+  /** Returns what is new since the cursor; a run it does not name is read from its start. `limit`: events per run. */
   rowsAfter(runIds: readonly string[], cursor: MetricCursor, limit = 2000): NewMetricRows {
     return this.#db.read(() => {
       const parts = runIds.flatMap((runId) => this.#runRowsAfter(runId, cursor[runId], limit) ?? [])
@@ -142,7 +142,9 @@ export class MetricsTable {
     })
   }
 
-  /** Every number of a run: one row per step, its values in the order of `metrics`; null where there is none. */
+  /**
+   * Returns every number of a run: one row per step, its values in the order of `metrics`; null where there is none.
+   */
   table(runId: string): {
     readonly metrics: readonly string[]
     readonly rows: readonly { readonly step: number; readonly values: readonly (number | null)[] }[]
@@ -173,7 +175,7 @@ export class MetricsTable {
     return { runId, ...drawn(this.#reduced(lane, from, to, Math.max(1, maxPoints ?? defaultMaxPoints))) }
   }
 
-  /** At most `maxPoints` buckets over the range. */
+  /** Returns at most `maxPoints` buckets over the range. */
   #reduced(
     { run, metric, isCut }: { readonly run: number; readonly metric: number; readonly isCut: boolean },
     from: number,

@@ -6,7 +6,7 @@ export interface Migration {
   readonly sql: string
 }
 
-/** Runs, what is said of them, and how far their logs have been read. */
+/** Adds runs, their descriptions, and how far their logs have been read. */
 const runs: Migration = {
   version: 1,
   name: 'runs',
@@ -93,7 +93,7 @@ const runs: Migration = {
   `,
 }
 
-/** Every number of every step, and the bucket pyramid that charts read. */
+/** Adds every number of every step, and the bucket pyramid that charts read. */
 const metrics: Migration = {
   version: 2,
   name: 'metrics',
@@ -254,7 +254,7 @@ const library: Migration = {
   `,
 }
 
-/** What a run's numbers say is wrong with it. */
+/** Adds findings: what a run's numbers say is wrong with it. */
 const diagnosis: Migration = {
   version: 5,
   name: 'diagnosis',
@@ -263,7 +263,7 @@ const diagnosis: Migration = {
   `,
 }
 
-/** Checkpoints and models on rows of data; what was answered lies in a folder of each. */
+/** Adds evaluations of checkpoints and models on rows of data; the answers are in a folder of each. */
 const evaluations: Migration = {
   version: 6,
   name: 'evaluations',
@@ -296,7 +296,7 @@ const evaluations: Migration = {
   `,
 }
 
-/** What single tokens and turns earned. */
+/** Adds the rewards of single tokens and turns. */
 const placedRewards: Migration = {
   version: 7,
   name: 'placed rewards',
@@ -325,7 +325,7 @@ const settingChanges: Migration = {
   `,
 }
 
-/** Which policy generated a sample, where rollouts run ahead of learning. */
+/** Adds the policy version of a sample, for rollouts that run ahead of learning. */
 const sampleVersions: Migration = {
   version: 10,
   name: 'sample versions',
@@ -335,8 +335,8 @@ const sampleVersions: Migration = {
 }
 
 /**
- * Folders in the data directory follow from where that lies. Documents say where it lay when they were written (`home`), since paths
- * in them begin with it; NULL: nobody knows.
+ * Adds the data directory of each document. Folders in it follow from its place. Documents store the place at the time
+ * they were written (`home`), since their paths begin with it; NULL: unknown.
  */
 const homes: Migration = {
   version: 11,

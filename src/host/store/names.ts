@@ -21,7 +21,7 @@ export class NamesTable {
     return key
   }
 
-  /** The number of a name, or null where nothing has it. */
+  /** Returns the number of a name, or null where nothing has it. */
   find(name: string): number | null {
     const known = this.#keys.get(name)
     if (known !== undefined) return known
@@ -37,7 +37,7 @@ export class NamesTable {
   }
 }
 
-// What a run said, besides steps, evaluations and samples, which have tables of their own.
+// Events of a run besides steps, evaluations and samples, which have tables of their own.
 
 /** A log line that could not be read is an event of type `damaged-line`. */
 export interface StoredEvent {
@@ -61,7 +61,7 @@ export class EventsTable {
     this.#db = db
   }
 
-  /** In the order in which they were stored. */
+  /** Lists events in the order in which they were stored. */
   list(runId: string, { after, limit }: EventsRequest = {}): StoredEvent[] {
     const query = this.#db.query<{ readonly id: number; readonly seq: number; readonly body: string }>(
       `SELECT id, seq, body FROM events WHERE run = (SELECT key FROM runs WHERE id = ?) AND id > ?
@@ -72,7 +72,7 @@ export class EventsTable {
       .map(({ id, seq, body }) => ({ id, seq, event: this.#db.parse(body) as LoggedEvent }))
   }
 
-  /** The last one of a type. */
+  /** Returns the last event of a type. */
   last(runId: string, type: string): LoggedEvent | null {
     const query = this.#db.query<{ readonly body: string }>(
       `SELECT body FROM events WHERE run = (SELECT key FROM runs WHERE id = ?) AND type = ?
@@ -82,7 +82,7 @@ export class EventsTable {
     return found === undefined ? null : (this.#db.parse(found.body) as LoggedEvent)
   }
 
-  /** How many lines of a run's log could not be read. */
+  /** Counts the lines of a run's log that could not be read. */
   damagedLines(runId: string): number {
     const query = this.#db.query<{ readonly damaged: number }>(
       'SELECT damaged FROM log_cursors WHERE run = (SELECT key FROM runs WHERE id = ?)',

@@ -19,7 +19,7 @@ export interface Bucket {
   total: number
   /** The number at the last step. */
   last: number | null
-  /** How many numbers. */
+  /** Number of values. */
   count: number
   /** First step whose value was no number. */
   gapStep: number | null

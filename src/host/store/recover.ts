@@ -25,11 +25,11 @@ export interface Recovery {
   readonly recoveredFile: string
   /** Table → rows saved. */
   readonly rowsByTable: Readonly<Record<string, number>>
-  /** What could not be saved, a sentence each; empty when everything was. */
+  /** Sentences on what could not be saved; empty when everything was. */
   readonly lost: readonly string[]
 }
 
-/** What a run's log says again: where any of it is lost, all logs are read anew. */
+/** Tables that can be filled again from the logs of runs: where any of them is lost, all logs are read anew. */
 const tablesOfLogs = new Set([
   ...['events', 'checkpoints', 'measurements', 'metric_rows', 'metric_buckets', 'log_cursors', 'rewinds'],
   ...['samples', 'sample_parts', 'sample_arrays'],
@@ -126,7 +126,7 @@ function readLogsAgain(db: Connection): void {
     UPDATE log_cursors SET tail = '', offset = max(offset, 1)`)
 }
 
-/** The tables of our own, those that others refer to first. */
+/** Lists our own tables, those that others refer to first. */
 function tablesOf(db: Connection): Table[] {
   const query = db.query<{ readonly name: string; readonly wr: number }>(
     `SELECT t.name, t.wr FROM pragma_table_list AS t JOIN sqlite_schema AS s ON s.name = t.name AND s.type = 'table'
@@ -147,7 +147,7 @@ function tablesOf(db: Connection): Table[] {
   })
 }
 
-/** With the changes that are not in the main file yet, and a header as every history has it. */
+/** Copies a database with the changes that are not in the main file yet, and a header as every history has it. */
 function copyDatabase(file: string, copy: string): void {
   copyFileSync(file, copy)
   if (existsSync(`${file}-wal`)) copyFileSync(`${file}-wal`, `${copy}-wal`)
@@ -221,7 +221,10 @@ interface Range {
   readonly before: Key | null
 }
 
-/** Whether every row was copied; `table` is the target's, the source may lack columns. */
+/**
+ * Copies the rows of a table and returns true if every row was copied; `table` is the target's, the source may lack
+ * columns.
+ */
 function copyRows(source: Connection, target: Connection, table: Table): boolean {
   try {
     const known = new Set(
@@ -251,7 +254,7 @@ class RowCopy {
     this.#insert = `INSERT OR IGNORE INTO ${table.name} (${names}) VALUES (${places})`
   }
 
-  /** Whether every row of a range was copied. */
+  /** Copies a range and returns true if every row was copied. */
   range(range: Range): boolean {
     const first = this.#pass(range, 'ASC')
     if (first.isWhole) return true
@@ -298,13 +301,13 @@ class RowCopy {
     }
   }
 
-  /** Whether the row was as the table wants it. */
+  /** Inserts a row; returns false if the table does not accept it. */
   #put(values: readonly SqlValue[]): boolean {
     try {
       this.#target.run(this.#insert, ...values)
       return true
     } catch (error) {
-      // What a damaged page says need not fit its column.
+      // Values on a damaged page need not fit their column.
       if (
         error instanceof Error &&
         'code' in error &&
@@ -317,7 +320,10 @@ class RowCopy {
   }
 }
 
-/** Also where SQLite cannot make sense of a statement that is right: then the list of tables is damaged. */
+/**
+ * Returns true if the file is damaged; also where SQLite cannot make sense of a correct statement, since then the list
+ * of tables is damaged.
+ */
 const isDamage = (error: unknown): boolean =>
   (error instanceof AppError && error.code === 'store/unreadable') ||
   (error instanceof Error && 'code' in error && error.code === 'SQLITE_ERROR')

@@ -20,7 +20,7 @@ export interface RewardVersionRecord {
   readonly language: CodeLanguage
   readonly code: string
   readonly note: string
-  /** Whether no run may start with it until its test cases pass. */
+  /** True if no run may start with it until its test cases pass. */
   readonly gatesStart: boolean
   readonly createdAt: number
 }
@@ -68,12 +68,12 @@ export class RewardsTable {
     )
   }
 
-  /** Whether it was there. */
+  /** Renames it; returns false where it was not there. */
   rename(id: string, name: string): boolean {
     return this.#db.run('UPDATE rewards SET name = ? WHERE id = ?', name, id).changes > 0
   }
 
-  /** Removes every version and test case too. Whether it was there. */
+  /** Removes every version and test case too. Returns false where it was not there. */
   remove(id: string): boolean {
     return this.#db.run('DELETE FROM rewards WHERE id = ?', id).changes > 0
   }

@@ -13,10 +13,10 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { moved, movedText } from '#host/files/movedPaths.ts'
 import { type Connection, type SqlValue, likePattern } from './connection.ts'
 
-/** What a run's folder tells when it is made. */
+/** Facts from a run's folder when the run is created. */
 export interface NewRun {
   readonly id: string
-  /** The data directory that it was made in, which paths in its config begin with; null: nobody knows. */
+  /** Data directory in which it was made, which paths in its config begin with; null: unknown. */
   readonly home: string | null
   /** Epoch milliseconds. */
   readonly createdAt: number
@@ -30,14 +30,14 @@ export interface RunFilter {
   readonly status?: RunStatus | undefined
   readonly tag?: string | undefined
   readonly studyId?: string | undefined
-  /** Found in name, notes, tags, model, algorithm or id, whatever its case. */
+  /** Text to find in name, notes, tags, model, algorithm or id, whatever its case. */
   readonly text?: string | undefined
   readonly limit?: number | undefined
   /** The id of the last run of the page before. */
   readonly before?: string | undefined
 }
 
-/** What goes with a status: why it failed, or the end of what a dead process wrote. */
+/** Details of a status: why the run failed, or the end of what a dead process wrote. */
 export interface StatusDetails {
   readonly error?: RunFailure | null
   readonly stderrTail?: string | null
@@ -52,13 +52,13 @@ type RunRow = Omit<RunEntry, 'directory' | 'tags' | 'settingChanges' | 'finding'
   readonly error: string | null
 }
 
-/** As far as a Date reaches; earlier versions let others in. */
+/** Largest time of a Date; earlier versions let larger ones in. */
 const lastInstant = 8.64e15
 
 /** Tables that removing a run does not empty by itself. */
 const tablesOfRuns = ['samples', 'metric_buckets', 'metric_rows', 'measurements', 'events', 'checkpoints']
 
-/** Where a column is not called as its key. */
+/** Columns whose names differ from their keys. */
 const special: Partial<Record<string, string>> = {
   id: 'runs.id',
   parentCheckpointStep: 'parent_step',
@@ -78,7 +78,7 @@ export class RunsTable {
   readonly #db: Connection
   /** The data directory. */
   readonly #home: string
-  /** By run, as long as no more of its settings are changed. */
+  /** Cached settings and digests by run, valid until further settings are changed. */
   readonly #settingsButSeed = new Map<string, { readonly changes: string; readonly digest: string }>()
 
   constructor(db: Connection, home: string) {
@@ -246,7 +246,7 @@ export class RunsTable {
     return row.key
   }
 
-  /** The data directory that the newest run was made in; null: there is none, or nobody knows. */
+  /** Returns the data directory in which the newest run was made; null: there is none, or it is unknown. */
   lastHome(): string | null {
     const query = this.#db.query<{ readonly home: string | null }>(
       'SELECT home FROM runs WHERE home IS NOT NULL ORDER BY created_at DESC, id DESC LIMIT 1',
@@ -260,7 +260,7 @@ export class RunsTable {
     if (this.#db.run(sql, now, value, id).changes === 0) throw notFound(id)
   }
 
-  /** Its paths as they are now. */
+  /** Parses JSON, with paths adapted to the present data directory. */
   #parse(json: string, home: string | null): unknown {
     return this.#db.parse(movedText(json, home, this.#home))
   }
@@ -312,7 +312,7 @@ interface RunFacts {
   readonly algorithm: string
 }
 
-/** Of the text of a config.json; what is missing or of another type is empty. */
+/** Reads the facts in the text of a config.json; what is missing or of another type is empty. */
 function factsOf(config: string): RunFacts {
   const parsed = facts.safeParse(parse(config)).data
   if (!parsed) return { name: null, model: '', seed: 0, steps: null, algorithm: '' }

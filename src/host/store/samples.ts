@@ -1,4 +1,4 @@
-/** Trajectories kept to look at, their token arrays, and what other versions of a reward say of them. */
+/** Stores trajectories kept to look at, their token arrays, and their scores by other versions of a reward. */
 import type { SamplesEvent, TrajectorySample } from '#shared/events.ts'
 import { type Connection, type SqlValue, likePattern } from './connection.ts'
 
@@ -9,7 +9,7 @@ export interface SampleRecord {
   readonly source: SamplesEvent['source']
   /** Row of the data set. */
   readonly row: number
-  /** Among the samples told of together. */
+  /** Position among the samples logged together. */
   readonly position: number
   readonly prompt: string
   readonly completion: string
@@ -28,12 +28,12 @@ export interface SampleRecord {
 export interface SampleFilter {
   readonly runId: string
   readonly step?: number | undefined
-  /** Inclusive. */
+  /** First step, inclusive. */
   readonly fromStep?: number | undefined
   readonly toStep?: number | undefined
   readonly source?: SamplesEvent['source'] | undefined
   readonly row?: number | undefined
-  /** Found in prompt or completion, whatever its case. */
+  /** Text to find in prompt or completion, whatever its case. */
   readonly text?: string | undefined
   readonly minReward?: number | undefined
   readonly maxReward?: number | undefined
@@ -43,7 +43,7 @@ export interface SampleFilter {
   readonly before?: number | undefined
 }
 
-/** As TokenArrays of #shared/events.ts, decoded: [T] ids, the others [T−1]. */
+/** Decoded TokenArrays of #shared/events.ts: [T] ids, the others [T−1]. */
 export interface SampleArrays {
   readonly ids: Int32Array
   readonly actionMask: Float32Array
@@ -63,7 +63,7 @@ export interface SampleScore {
   readonly error: string | null
 }
 
-/** A score by the place of its sample in the run's log, which stays when the history is made anew. */
+/** A score by the place of its sample in the run's log, which stays when the history is made again. */
 export interface PlacedScore extends Omit<SampleScore, 'sampleId'> {
   /** Number of the event, and the sample's in it. */
   readonly seq: number
@@ -111,7 +111,7 @@ export class SamplesTable {
     this.#db = db
   }
 
-  /** The newest event first, in it as they were told. Reads no token arrays. */
+  /** Lists samples, the newest event first, in it in the order of the log. Reads no token arrays. */
   list({ runId, limit, before, ...filter }: SampleFilter): SampleRecord[] {
     const conditions: readonly (readonly [string, SqlValue | undefined])[] = [
       ['step = ?', filter.step],
@@ -138,7 +138,7 @@ export class SamplesTable {
       .map((row) => this.#record(runId, row))
   }
 
-  /** The sample, or null where it was forgotten. */
+  /** Returns the sample, or null where it was forgotten. */
   find(sampleId: number): SampleRecord | null {
     const row = this.#db
       .query<SampleRow & { readonly run_id: string }>(
@@ -169,7 +169,7 @@ export class SamplesTable {
     }
   }
 
-  /** The steps that have samples. */
+  /** Lists the steps that have samples. */
   steps(
     runId: string,
   ): { readonly step: number; readonly source: SamplesEvent['source']; readonly count: number }[] {
@@ -192,7 +192,7 @@ export class SamplesTable {
     return { steps: rows.map(({ step }) => step), last: Math.max(after, ...rows.map(({ last }) => last)) }
   }
 
-  /** Records what a version of a reward says; samples forgotten meanwhile are passed over. */
+  /** Records the scores by a version of a reward; samples forgotten meanwhile are skipped. */
   addScores(scores: readonly SampleScore[]): void {
     this.#db.write(() => {
       for (const { sampleId, version, parts, error } of scores) {
@@ -205,7 +205,7 @@ export class SamplesTable {
     })
   }
 
-  /** What other versions of a reward said of a sample, the oldest first. */
+  /** Lists the scores of a sample by other versions of a reward, the oldest first. */
   scores(sampleId: number): SampleScore[] {
     return this.#db
       .query<{ readonly version: string; readonly parts: string; readonly error: string | null }>(
@@ -220,7 +220,7 @@ export class SamplesTable {
       }))
   }
 
-  /** What versions of a reward, or one of them, said of the samples of a run. */
+  /** Lists the scores of the samples of a run by versions of a reward, or by one of them. */
   scoresOf(runId: string, version?: string): SampleScore[] {
     return this.#db
       .query<{ sample: number; version: string; parts: string; error: string | null }>(
@@ -236,7 +236,7 @@ export class SamplesTable {
       }))
   }
 
-  /** All that versions of rewards said of the samples of a run. */
+  /** Returns the scores by all versions of rewards of the samples of a run. */
   placedScores(runId: string): PlacedScore[] {
     return this.#db
       .query<Omit<PlacedScore, 'parts'> & { readonly parts: string }>(
@@ -248,7 +248,7 @@ export class SamplesTable {
       .map(({ parts, ...score }) => ({ ...score, parts: this.#db.parse(parts) as SampleScore['parts'] }))
   }
 
-  /** Records them again; those of samples that are gone are passed over. */
+  /** Records scores again; those of samples that are gone are skipped. */
   addPlacedScores(runId: string, scores: readonly PlacedScore[]): void {
     this.#db.write(() => {
       for (const { seq, position, version, parts, error, scoredAt } of scores) {

@@ -23,7 +23,10 @@ import { RewardsTable } from './rewards.ts'
 import { RunsTable } from './runs.ts'
 import { SamplesTable } from './samples.ts'
 
-/** Every call may throw AppError 'store/unreadable', 'store/busy' or 'file/unwritable'; then nothing was changed. */
+/**
+ * History of all runs. Every call may throw AppError 'store/unreadable', 'store/busy' or 'file/unwritable'; then
+ * nothing was changed.
+ */
 export interface Store extends Disposable {
   readonly file: string
   readonly runs: RunsTable
@@ -42,9 +45,9 @@ export interface Store extends Disposable {
    * that was replaced is taken from its start. Errors: AppError 'run/not-found', 'file/unreadable' too.
    */
   ingest(runId: string, file: string): StoredEvent[]
-  /** What is wrong with the file, in SQLite's words; empty when it is whole. Reads all of it. */
+  /** Describes what is wrong with the file, in SQLite's words; empty when it is whole. Reads all of it. */
   check(): string[]
-  /** From now on every call that would change something throws 'file/unwritable'. */
+  /** Makes every call that would change something throw 'file/unwritable' from now on. */
   refuseChanges(): void
 }
 
@@ -114,7 +117,7 @@ class CheckpointsTable {
     this.#dataDirectory = dataDirectory
   }
 
-  /** In the order of their steps. */
+  /** Lists checkpoints in the order of their steps. */
   list(runId: string): CheckpointRecord[] {
     const folder = runPaths(path.join(dataFolders(this.#dataDirectory).runs, runId)).checkpoints
     return this.#db
@@ -128,7 +131,7 @@ class CheckpointsTable {
       }))
   }
 
-  /** The directory is gone though no event of the run says so. */
+  /** Removes a checkpoint whose directory is gone though no event of the run says so. */
   remove(runId: string, directory: string): void {
     this.#db.run(
       'DELETE FROM checkpoints WHERE run = (SELECT key FROM runs WHERE id = ?) AND directory = ?',
@@ -193,7 +196,7 @@ class SettingsTable {
 
 interface QueuedRun {
   readonly runId: string
-  /** Whether the next run starts though this one failed. */
+  /** True if the next run starts even if this one failed. */
   readonly continueOnError: boolean
 }
 
@@ -239,7 +242,7 @@ class QueueTable {
     })
   }
 
-  /** Whether it was there. */
+  /** Removes a run; returns false where it was not in the queue. */
   remove(runId: string): boolean {
     return this.#db.run('DELETE FROM queue WHERE run_id = ?', runId).changes > 0
   }

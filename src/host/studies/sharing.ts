@@ -1,18 +1,21 @@
-/** How many trials of a study train at the same time: as many as cores and memory allow. The result does not depend on it. */
+/**
+ * Chooses how many trials of a study train at the same time: as many as cores and memory allow. The result does not
+ * depend on it.
+ */
 import { noun, plural } from '#shared/plural.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { StudyKind } from '#shared/studies.ts'
 import type { Wave } from '#rl/studies/trials.ts'
 import { sizeWords } from '#host/jobs/calibration.ts'
 
-/** What a trial takes, as a calibration measured it. */
+/** Memory and time of a trial, as a calibration measured them. */
 export interface TrialNeeds {
-  /** Allocated by its process. */
+  /** Bytes allocated by its process. */
   readonly ownBytes: number
   /** Mapped from the files of weights and programs: once, for all processes. */
   readonly baseBytes: number
   readonly availableBytes: number
-  /** Of a graphics card; null on the CPU, or where the driver does not tell. */
+  /** Memory of a graphics card; null on the CPU, or where the driver does not tell. */
   readonly card: { readonly bytes: number; readonly freeBytes: number } | null
 }
 
@@ -24,7 +27,7 @@ export interface SharingRequest {
   /** `parallel` of the file. */
   readonly given: number | null
   readonly cores: number
-  /** Of one trial. */
+  /** Threads of one trial. */
   readonly threads: number
   /** null: not measured yet. */
   readonly needs: TrialNeeds | null
@@ -32,7 +35,7 @@ export interface SharingRequest {
 
 export interface Sharing {
   readonly parallel: number
-  /** The calculation, in words. */
+  /** Calculation, in words. */
   readonly words: string
   readonly warnings: readonly string[]
 }

@@ -63,7 +63,7 @@ export class Studies implements AsyncDisposable {
   readonly #parts: StudyParts
   readonly #driven = new Map<string, Driven>()
   readonly #known = new Map<string, Known>()
-  /** By file: how many of its trials train together, as was measured. */
+  /** Number of trials that train together, by file, as was measured. */
   readonly #shared = new Map<string, number>()
   readonly #closing = new AbortController()
 
@@ -102,7 +102,7 @@ export class Studies implements AsyncDisposable {
     return this.get(study.id)
   }
 
-  /** Goes on where it stopped. Errors: AppError 'run/not-found', 'run/busy', 'api/refused' where it is finished. */
+  /** Continues where it stopped. Errors: AppError 'run/not-found', 'run/busy', 'api/refused' where it is finished. */
   resume(id: string): void {
     const study = this.#open(id)
     if (this.#driven.has(id)) throw new AppError('run/busy', 'This study is already running.')
@@ -127,7 +127,10 @@ export class Studies implements AsyncDisposable {
       this.#set(directory, { status: 'stopped', error: null })
   }
 
-  /** Its runs stay, as runs of their own; a damaged one can go too. Errors: AppError 'run/not-found', 'run/busy', 'file/unwritable'. */
+  /**
+   * Deletes a study. Its runs stay, as runs of their own; a damaged one can go too. Errors: AppError 'run/not-found',
+   * 'run/busy', 'file/unwritable'.
+   */
   remove(id: string): void {
     const directory = this.#directoryOf(id)
     if (studyHolder(directory) !== null)
@@ -193,7 +196,7 @@ export class Studies implements AsyncDisposable {
       guarded('a study', onFault, () => takeUp(directory))()
   }
 
-  /** What is not done waits for the next host. */
+  /** Stops; what is not done waits for the next host. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort()
     for (const { stopping } of this.#driven.values()) stopping.abort()

@@ -29,21 +29,20 @@ import type { SharingRequest } from './sharing.ts'
 import type { NewStudy, StudyFolder } from '#host/workFolder/studyFolder.ts'
 
 export interface StudyVerdict extends Omit<NewStudy, 'parallel'> {
-  /** With what the settings themselves say filled in. */
+  /** Config with defaults from the settings filled in. */
   readonly config: StudyConfig
   readonly firstTrial: Trial | undefined
-  /** Of the first trial. */
   readonly first: RunVerdict & { readonly config: RunConfig }
   /** Trials that begin anew and steps of all, as far as the file tells: a budget of tokens or hours may end it before. */
   readonly trials: number
   readonly totalSteps: number
-  /** What decides how many trials train together; memory is not measured yet. */
+  /** Facts that decide how many trials train together; memory is not measured yet. */
   readonly sharing: SharingRequest
 }
 
 interface Places {
   readonly dataDirectory: string
-  /** Relative paths are meant from here. */
+  /** Folder that relative paths start from. */
   readonly base: string
   readonly askText: AskText
 }
@@ -61,7 +60,7 @@ export async function checkStudy(given: unknown, places: Places): Promise<StudyV
   const search = withWholeNumbers(config, start, algorithms.byId)
   const planned = { ...config, search }
   refuse(problemsOf(planned, start))
-  // Its length depends on the rows; that of trials with other batches is the same.
+  // The first trial's length depends on the rows; trials with other batches have the same.
   const draft: StudySubject = { search, seed: bare.seed, steps: Number.MAX_SAFE_INTEGER, start }
   const [firstTrial, ...others] = planStudy(draft, []).trials
   const first = await checkRunConfig(trialConfig(planned, firstTrial), dataDirectory, askText)
@@ -82,13 +81,13 @@ export async function checkStudy(given: unknown, places: Places): Promise<StudyV
   }
 }
 
-/** Trials that begin anew, and steps of all. */
+/** Returns the number of trials that begin from scratch, and the steps of all. */
 export const extentOf = (waves: readonly Wave[]) => ({
   trials: waves.reduce((sum, { size, from }) => sum + (from === 0 ? size : 0), 0),
   totalSteps: stepsOf(waves),
 })
 
-/** The config of a trial's run. */
+/** Returns the config of a trial's run. */
 export function trialConfig({ run, name, search }: StudyConfig, trial: Trial | undefined): JsonObject {
   const settings = trial?.settings ?? {}
   const title = `${name ?? kindTitles[search.kind]} · ${search.kind === 'population' ? 'member' : 'trial'} ${(trial?.member ?? 0) + 1}`
@@ -101,7 +100,7 @@ const kindTitles: Readonly<Record<Search['kind'], string>> = {
   seeds: 'Seeds',
 }
 
-/** As a file that `parseStudyConfig` takes. */
+/** Returns the config as a file that `parseStudyConfig` takes. */
 const fileOf = ({ run, name, parallel, search: { kind, ...search } }: StudyConfig): JsonObject => ({
   ...(name === null ? {} : { name }),
   parallel,
@@ -163,7 +162,7 @@ function problemsOf({ search, run }: StudyConfig, start: JsonObject): Problem[] 
     const value = valueAt(run, key)
     const isNumber = value === undefined || value === null || typeof value === 'number'
     if (!isNumber) return [conflict(at, `${JSON.stringify(value)} in the config is not a number.`)]
-    // What is no setting at all is said of the trials' configs.
+    // Names that are no settings are reported with the trials' configs.
     const hasStart = initial === 'spread' || start[key] !== null
     return hasStart
       ? []
@@ -184,7 +183,7 @@ function lengthProblems(search: Search, steps: number): Problem[] {
   return []
 }
 
-/** Both ends of every range: what the settings allow there, they allow in between. */
+/** Returns trials with both ends of every range: what the settings allow there, they allow in between. */
 function extremes(search: Search): Trial[] {
   return Object.entries(searchedParameters(search)).flatMap(([key, each]) => {
     const values = 'values' in each ? each.values : [each.min, each.max]
@@ -194,7 +193,7 @@ function extremes(search: Search): Trial[] {
   })
 }
 
-/** Without held-out rows there would be nothing to compare by. */
+/** Refuses a study without held-out rows, which would have nothing to compare by. */
 async function requireEvaluation({ fitness: { metric } }: Search, config: RunConfig): Promise<void> {
   if (!metric.startsWith('eval_')) return
   for (const { data } of stagesOf(config)) {
@@ -207,7 +206,7 @@ async function requireEvaluation({ fitness: { metric } }: Search, config: RunCon
   }
 }
 
-/** What the plan is made of. */
+/** Returns the inputs of the plan. */
 export const subjectOf = ({
   config,
   steps,

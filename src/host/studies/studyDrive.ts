@@ -1,4 +1,4 @@
-/** One study while this process runs it. What is to be done next is worked out anew from the log after every result. */
+/** Drives one study while this process runs it. The next trials are computed again from the log after every result. */
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { AppError } from '#shared/errors.ts'
@@ -65,7 +65,10 @@ export class StudyDrive {
     this.#results = [...results]
   }
 
-  /** Whether it is over; else it was stopped. Errors: what ended a trial and is no fault of its settings. */
+  /**
+   * Runs the study; returns true if it is over, false if it was stopped. Errors: what ended a trial and is no fault of
+   * its settings.
+   */
   async run(): Promise<boolean> {
     const stopAll = () => this.#stopTrials()
     this.#stopping.addEventListener('abort', stopAll)
@@ -95,7 +98,10 @@ export class StudyDrive {
     }
   }
 
-  /** All trials have their runs before any of them trains: clones of a member that trains on begin at its checkpoint of now. */
+  /**
+   * Begins trials: all have their runs before any of them trains, since clones of a member that trains on begin at its
+   * present checkpoint.
+   */
   #begin({ pending, trials }: StudyPlan): void {
     for (const { trial } of pending) this.#ensureRun(trials, trial)
     for (const { trial, until } of pending) {
@@ -168,7 +174,7 @@ export class StudyDrive {
     return this.#parts.store.runs.get(this.#runs.get(trial) ?? '')
   }
 
-  /** Whether nothing more is to be done now. */
+  /** Handles the end of a trial; returns true if nothing more is to be done now. */
   #takeEnding(
     { kind, error, runId }: WorkerEnding,
     { trial, until, isLast }: { readonly trial: number; readonly until: number; readonly isLast: boolean },

@@ -1,6 +1,7 @@
 /**
- * What a study will take, before it starts: hours, memory and disk. One group of one real step is tried of a trial, or of the lightest and
- * the heaviest trial where searched settings decide how much a step computes; the rest follows from the waves of the plan.
+ * Estimates what a study will take, before it starts: hours, memory and disk. One group of one real step is tried of a
+ * trial, or of the lightest and the heaviest trial where searched settings decide how much a step computes; the rest
+ * follows from the waves of the plan.
  */
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
@@ -26,7 +27,7 @@ import { extentOf, subjectOf, trialConfig, type StudyVerdict } from './studyConf
 export type CalibrationItem = OutputOf<Api, 'studies.calibrate'>
 export type StudyEstimate = Extract<CalibrationItem, { readonly result: unknown }>['result']
 
-/** Of a file that was checked. Errors: as training. */
+/** Estimates a study from a checked file. Errors: as training. */
 export async function* estimateStudy(
   host: Calibrating,
   verdict: StudyVerdict,
@@ -50,7 +51,7 @@ export async function* estimateStudy(
 }
 
 interface Place {
-  /** Of `count` configs, from 0. */
+  /** Number among the `count` configs, from 0. */
   readonly place: number
   readonly count: number
   readonly signal: AbortSignal
@@ -206,6 +207,6 @@ function secondsOf(
   return seconds
 }
 
-/** How many steps after `begin` and before `end`. */
+/** Counts the multiples of `every` after `begin` and before `end`. */
 const multiplesBetween = (every: number, begin: number, end: number): number =>
   every === 0 ? 0 : Math.floor((end - 1) / every) - Math.floor(begin / every)

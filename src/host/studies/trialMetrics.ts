@@ -1,10 +1,13 @@
-/** What the history says of a trial. */
+/** Reads the metrics of a trial from the history. */
 import { AppError } from '#shared/errors.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import type { Fitness } from '#shared/studies.ts'
 import type { Store } from '#host/store/store.ts'
 
-/** At a step, or the mean over the last steps before it; null where there is no number. Errors: AppError 'config/invalid' where no run could have one. */
+/**
+ * Returns the fitness at a step, or the mean over the last steps before it; null where there is no number. Errors:
+ * AppError 'config/invalid' where no run could have one.
+ */
 export function fitnessOf(
   { metrics }: Store,
   runId: string,

@@ -11,9 +11,9 @@ import { checkpointDirectory } from '#host/runs/runTarget.ts'
 import { trialConfig } from './studyConfig.ts'
 
 export interface ChosenTrial {
-  /** From 0. */
+  /** Number of the trial, from 0. */
   readonly trial: number
-  /** Where it was compared last. */
+  /** Step at which it was compared last. */
   readonly step: number
   readonly fitness: number
 }
@@ -45,21 +45,21 @@ export function chosenTrial({ best, trials }: StudyEntry, index: number | null):
   )
 }
 
-/** The config of a trial as that of an ordinary run. */
+/** Returns the config of a trial as that of an ordinary run. */
 export function configOfTrial({ file, trials }: StudyEntry, index: number): RunConfig {
   return parseRunConfig(trialConfig(parseStudyConfig(file), trials[index]))
 }
 
 interface Promotion {
-  /** From 0; null: the best. */
+  /** Number of the trial, from 0; null: the best. */
   readonly trial: number | null
   /** null: after study, trial and step. */
   readonly name: string | null
 }
 
 /**
- * Makes the checkpoint of a trial an adapter with a name. Errors: those of `chosenTrial`; AppError 'run/not-found' where its run
- * or its checkpoint is gone; 'checkpoint/invalid', 'usage/invalid', 'file/unwritable'.
+ * Turns the checkpoint of a trial into a named adapter. Errors: those of `chosenTrial`; AppError 'run/not-found' where
+ * its run or its checkpoint is gone; 'checkpoint/invalid', 'usage/invalid', 'file/unwritable'.
  */
 export async function promoteTrial(
   { store, dataDirectory, notifier }: ObservedStorage,

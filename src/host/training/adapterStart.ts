@@ -1,6 +1,6 @@
 /**
- * The adapters a run starts with: the policy's (fresh, a given one, or a given one under the run's own LoRA config), the
- * critic's beside it, and the reference's, if different.
+ * Loads the adapters a run starts with: the policy's (fresh, a given one, or a given one under the run's own LoRA
+ * config), the critic's, and the reference's, if different.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { conflict } from '#shared/config/problems.ts'
@@ -23,17 +23,17 @@ export interface AdapterStart {
   readonly lora: LoraConfig
   /** Hub id of the base model, if known. */
   readonly baseModel: string | null
-  /** null: fresh. */
+  /** Tensors; null: fresh. */
   readonly tensors: readonly NamedTensor[] | null
-  /** Under the same LoRA config; null: fresh. */
+  /** Critic under the same LoRA config; null: fresh. */
   readonly critic: CriticState | null
-  /** What a person should know about it, in sentences. */
+  /** Notes for people, one sentence each. */
   readonly warnings: readonly string[]
 }
 
 /**
- * `hasCritic`: whether the run learns with one. Errors: AppError 'adapter/invalid', 'config/invalid' where it is not what the
- * settings ask for, 'file/unreadable'.
+ * Loads the first adapter. `hasCritic`: true if the run learns with a critic. Errors: AppError 'adapter/invalid',
+ * 'config/invalid' where it is not what the settings ask for, 'file/unreadable'.
  */
 export function firstAdapter(
   { adapter, seed }: RunConfig,
@@ -78,7 +78,7 @@ const otherCritic = (problem: string): ConfigError =>
     'Set adapter.initialCritic to false to start with a fresh critic.',
   )
 
-/** With matrices of a larger LoRA config, which compute the same. */
+/** Returns the start with matrices of a larger LoRA config, which compute the same. */
 const grown = (start: AdapterStart, lora: LoraConfig, from: FreshFrom): AdapterStart => ({
   ...start,
   lora,
@@ -91,7 +91,10 @@ interface FreshFrom {
   readonly seed: number
 }
 
-/** In the corner of fresh ones: a fresh B is zero, so the product stays what it was, and what was added can learn. */
+/**
+ * Puts tensors into the corner of fresh ones: a fresh B is zero, so the product stays what it was, and what was added
+ * can learn.
+ */
 const padded = (
   lora: LoraConfig,
   { folder, seed }: FreshFrom,
@@ -106,7 +109,7 @@ const changed = (settings: RunConfig['adapter']) =>
 
 export interface StartWithReference {
   readonly start: AdapterStart
-  /** Under the same LoRA config; null: what the policy begins as. */
+  /** Reference under the same LoRA config; null: the policy's own start. */
   readonly reference: readonly NamedTensor[] | null
 }
 
@@ -154,7 +157,7 @@ const grownWords = (lora: LoraConfig): string =>
 
 type TargetName = Exclude<RunConfig['adapter']['targets'], string>[number]
 
-/** What the run config calls a linear, whatever its family calls it. */
+/** Name of a linear in the run config, whatever its family calls it. */
 const targetOf: Readonly<Record<LinearName, TargetName>> = {
   q_proj: 'q',
   k_proj: 'k',

@@ -1,6 +1,7 @@
 /**
- * A run that another trainer trains: this process starts it, writes down what it says, takes its adapters over as checkpoints
- * and evaluates them as it would its own. The trainer's own checkpoint, from which it goes on, lies in ours.
+ * Runs a training by another trainer: this process starts it, records its messages, takes its adapters over as
+ * checkpoints and evaluates them as it would its own. The trainer's own checkpoint, from which it resumes, is inside
+ * ours.
  */
 import { rmSync } from 'node:fs'
 import path from 'node:path'
@@ -43,18 +44,18 @@ export interface EngineRun {
   /** The run's only one. */
   readonly stage: Stage
   readonly model: ModelFolder
-  /** null: from the beginning. */
+  /** Start; null: from the beginning. */
   readonly start: TrainingStart | null
   readonly control: Pick<Schedule, 'onPhase'> & {
     readonly signal: AbortSignal
     readonly pause: PauseRequest
   }
   readonly until: number | undefined
-  /** What evaluates the adapters; null: nothing does, as the model does not fit into this machine's memory. */
+  /** Model that evaluates the adapters; null: nothing does, as the model does not fit into this machine's memory. */
   readonly training: Training | null
 }
 
-/** What the run has for a training here; of the stages there is one. */
+/** Settings of the run for training here; it has a single stage. */
 interface EngineStages
   extends
     Omit<EngineRun, 'stage' | 'start' | 'training'>,
@@ -101,7 +102,7 @@ async function openIfItFits(setup: TrainingSetup): Promise<Training | null> {
   }
 }
 
-/** How often the trainer's words and the wish to stop are looked at. */
+/** Interval at which the trainer's messages and the wish to stop are looked at. */
 const everyMs = 200
 
 class EngineTraining {
@@ -111,7 +112,7 @@ class EngineTraining {
   /** The trainer's checkpoint to go on from. */
   #resumeFrom: string | null = null
   #saved: TrainedState | null = null
-  /** That the trainer told of, which may be after the last one it saved. */
+  /** Last step that the trainer reported, which may be after the last one it saved. */
   #lastStep: number
 
   /** Errors: AppError 'checkpoint/invalid' for one that the trainer cannot go on from. */
@@ -127,7 +128,7 @@ class EngineTraining {
     return toolTitles[engines[this.#run.kind].tool]
   }
 
-  /** What the checkpoint that is due consists of. */
+  /** State for the checkpoint that is due. */
   state(): TrainedState {
     if (this.#saved === null) throw new Error('Expected an adapter of the trainer.')
     return this.#saved
@@ -166,20 +167,20 @@ class EngineTraining {
     return this.#state.step >= Math.min(stage.lastStep, until)
   }
 
-  /** Somebody wants it to end or to wait. */
+  /** True if somebody wants it to end or to wait. */
   get #isHeld(): boolean {
     const { signal, pause } = this.#run.control
     return signal.aborted || pause.isWanted
   }
 
-  /** One life of the trainer. */
+  /** Runs the trainer once, until it ends. */
   async *#trainUntilEnd(environment: AllowedEnvironment): AsyncGenerator<RunEvent> {
     const { kind, runDirectory, stage } = this.#run
     const { engine, device } = stage.parts.config
     const directory = runPaths(runDirectory).engine
     const place = { kind, directory, runDirectory }
     const project = await prepareProject(stage.parts.config, place, this.#options(environment))
-    // Asked each time, and last: the person may have taken it back, and files may have changed.
+    // Checked each time, and last: the person may have withdrawn consent, and files may have changed.
     const allowed = requireAllowedEngine(stage.parts.config, this.#run.consents ?? null)
     if (allowed === null) throw new Error('Expected another trainer.')
     const settings = writeCode(project, allowed)
@@ -191,7 +192,7 @@ class EngineTraining {
     })
     try {
       const end = yield* this.#follow(project, program)
-      // It ends early only where it was asked to.
+      // The trainer ends early only where it was asked to.
       if (end.exitCode !== 0 || !(this.#isOver() || end.wasAsked)) throw this.#died(end)
     } finally {
       program.kill()
@@ -218,7 +219,7 @@ class EngineTraining {
     }
   }
 
-  /** Until the trainer has ended and all that it said is told. */
+  /** Follows the trainer until it has ended and all its messages are passed on. */
   async *#follow(
     project: WatchedProject & { readonly notes: readonly string[] },
     program: Program,
@@ -328,7 +329,7 @@ function requireTrainerCheckpoint({ checkpoint }: TrainingStart, title: string):
 
 const isDue = (every: number, step: number): boolean => every > 0 && step % every === 0
 
-/** Between the trainer's log-probabilities and ours, with the same adapter, nats per token. */
+/** Difference between the trainer's log-probabilities and ours, with the same adapter, nats per token. */
 interface Difference {
   readonly mean: number
   readonly max: number
@@ -367,7 +368,7 @@ async function* withMetrics(
     yield event.type === 'evaluation' ? { ...event, metrics: { ...event.metrics, ...added } } : event
 }
 
-/** Above this, in nats per token, the two do not compute the same model. */
+/** Difference, in nats per token, above which the two do not compute the same model. */
 const mismatchLimit = 0.1
 
 const mismatchWords = (difference: Difference | null, title: string): string | null =>

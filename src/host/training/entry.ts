@@ -80,15 +80,15 @@ interface ControlledRun {
   readonly own: JsonObject
 }
 
-/** Where a run goes on, and with which settings. */
+/** Point and settings from which a run goes on. */
 interface TakeUp {
   /** Folder of the checkpoint; null = from the start. */
   readonly resumeFrom: string | null
-  /** All of the run, some of them new; null: those of its log. */
+  /** Changes of the run, some of them new; null: those of its log. */
   readonly changes: readonly SettingChange[] | null
 }
 
-/** Trains until settings change, and returns how the run is taken up then; null where it is over or was stopped. */
+/** Trains until settings change, and returns how the run is then taken up; null where it is over or was stopped. */
 async function* trainUntilChange(
   { request, control, ownScript, recorder, own }: ControlledRun,
   { resumeFrom, changes: made }: TakeUp,
@@ -132,7 +132,7 @@ async function* trainUntilChange(
   return goesOn ? { resumeFrom: recorder.savedCheckpoint(), changes: control.takeChanges() } : null
 }
 
-/** What was changed during a pause comes first. */
+/** Requests settings changes; those made during a pause come first. */
 const changeRequest = (control: RunControl, after: number | null): ChangeRequest => ({
   get after() {
     return control.hasChanges() ? 0 : after
@@ -175,7 +175,7 @@ async function* placeRun(
   return device
 }
 
-/** What lies ahead of a process that begins here. A fork is evaluated where it leaves its parent. */
+/** Schedule of a process that begins here. A fork is evaluated where it leaves its parent. */
 function scheduleOf(
   stages: readonly Stage[],
   start: TrainingStart | null,
@@ -193,7 +193,7 @@ function scheduleOf(
   return { type: 'schedule', step, stages: scheduled }
 }
 
-/** What rounding the base does to it, said once when a run begins. */
+/** Notice of what rounding the base does to it, given once when a run begins. */
 async function roundingNotice({ stages, model, device, cacheDirectory }: Stages): Promise<RunEvent[]> {
   const [first] = stages
   if (first === undefined) return []
@@ -207,9 +207,9 @@ async function roundingNotice({ stages, model, device, cacheDirectory }: Stages)
   return [{ type: 'warning', step: 0, message: effectWords(effect) }]
 }
 
-/** What the stages of a run have in common. */
+/** Data that the stages of a run have in common. */
 interface Stages {
-  /** Of the run's folder. */
+  /** Name of the run's folder. */
   readonly name: string
   readonly stages: readonly Stage[]
   readonly model: ModelFolder
@@ -283,7 +283,7 @@ async function* remembering(
   ended.state = yield* events
 }
 
-/** What judges have to say follows the event in which they said it. */
+/** Adds the judges' notes behind the event in which they arose. */
 async function* withNotes(events: AsyncIterable<RunEvent>, judges: RunJudges): AsyncGenerator<RunEvent> {
   for await (const event of events) {
     yield event
@@ -315,9 +315,9 @@ interface TrainingControl {
   /** Aborted: end after the current step. */
   readonly signal: AbortSignal
   readonly pause: PauseRequest
-  /** Whether settings were changed during the pause. */
+  /** Returns true if settings were changed during the pause. */
   hasChanges(): boolean
-  /** All changes of the run, and no longer here; null: none were made. */
+  /** Returns all changes of the run and removes them here; null: none were made. */
   takeChanges(): readonly SettingChange[] | null
   stop(): void
   requestPause(): void

@@ -22,10 +22,10 @@ import type { Stage, StageBeginning, TrainingStart } from './stages.ts'
 /** Rows generated together at most: more cost memory and bring a CPU nothing. */
 export const maxRows = 64
 
-/** Everything a run holds while it trains. */
+/** Resources that a run holds while it trains. */
 export interface Training extends AsyncDisposable {
   readonly dependencies: TrainDependencies
-  /** What could not be taken over from a checkpoint, in sentences. */
+  /** Sentences on what could not be taken over from a checkpoint. */
   readonly warnings: readonly string[]
   readonly state: () => Promise<TrainedState>
   /** The policy's adapter becomes these, of the same LoRA config. Errors: AppError 'adapter/invalid'. */
@@ -33,7 +33,7 @@ export interface Training extends AsyncDisposable {
 }
 
 export interface TrainingSetup {
-  /** What a rollout server knows the run's adapters by; no other living process uses it. */
+  /** Name of the run's adapters on a rollout server; no other living process uses it. */
   readonly name: string
   readonly stage: Stage
   readonly model: ModelFolder
@@ -83,7 +83,7 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
   }
 }
 
-/** What a checkpoint says of its base. */
+/** Returns the rounding of the base, for the checkpoint. */
 function roundingOf({ base }: RunConfig): Pick<TrainedState, 'base'> {
   const rounded = roundedTo(base.precision)
   return rounded === null ? {} : { base: rounded }

@@ -35,7 +35,7 @@ export type TrainedState = Omit<Checkpoint, 'trainer' | 'events' | 'reward' | 'm
 export class Recorder {
   readonly #runDirectory: string
   readonly #log: EventLog
-  /** What was measured last, and the held-out rows' part of it with its step. */
+  /** Latest metrics; `#heldOut` is the held-out rows' part of them with its step. */
   #metrics: Metrics = {}
   #heldOut: { readonly step: number; readonly reward: number | null } | null = null
   /** Step of the newest checkpoint of this history. */
@@ -65,7 +65,7 @@ export class Recorder {
     }
   }
 
-  /** From here on events are watched; those of the history count as seen. */
+  /** Watches events from here on; those of the history count as seen. */
   watch(watch: RunWatch): void {
     for (const event of readEvents(runPaths(this.#runDirectory).events, watchedTypes)) {
       watch.remember(event as unknown as RunEvent)
@@ -79,7 +79,7 @@ export class Recorder {
     const { damaged } = clearLaterCheckpoints(this.#runDirectory, step)
     if (this.#log.length > 0) this.#log.rewind(checkpoint?.events ?? 0)
     const entry = listCheckpoints(this.#runDirectory).find((candidate) => candidate.step === step)
-    // Its own announcement came after it was made, so that it is not in the history up to there.
+    // The checkpoint was announced after it was made, so the history up to it lacks the announcement.
     if (entry !== undefined) yield* this.say(saved(entry))
     yield* this.#sayWhatIsGone(step)
     for (const { step: damagedStep, problem } of damaged) {
@@ -139,7 +139,10 @@ export class Recorder {
     }
   }
 
-  /** Where the run computed so far; null where it has not begun, or an earlier version that did not say so began it. */
+  /**
+   * Returns the device on which the run computed so far; null where it has not begun, or an earlier version that did
+   * not say so began it.
+   */
   deviceBefore(): DeviceKind | null {
     const last = readEvents(runPaths(this.#runDirectory).events, ['device']).at(-1)
     return loggedDevice.safeParse(last).data?.device.kind ?? null
@@ -200,7 +203,7 @@ export class Recorder {
     }
   }
 
-  /** The last thing a run says. Where the log cannot be written, what is thrown still says what happened first. */
+  /** Records the last event of a run. If the log cannot be written, the error thrown still says what happened first. */
   fail(error: RunEvent): void {
     try {
       this.#log.append(error)

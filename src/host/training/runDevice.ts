@@ -18,7 +18,7 @@ import { runSelftest } from '#host/checks/selftest.ts'
 
 export interface RunDevice {
   readonly device: Device
-  /** Why there, in a sentence. */
+  /** Reason for the device, in a sentence. */
   readonly reason: string
 }
 
@@ -26,7 +26,7 @@ export interface RunDeviceRequest {
   readonly config: Pick<RunConfig, 'device' | 'base'>
   readonly model: ModelFolder
   readonly cacheDirectory: string
-  /** Where the run computed so far; null where it begins. */
+  /** Device on which the run computed so far; null where it begins. */
   readonly before: DeviceKind | null
 }
 
@@ -52,7 +52,9 @@ async function sound({ config, cacheDirectory }: RunDeviceRequest, kind: DeviceK
   return device
 }
 
-/** On another device the rest of the run would not be what it would have been. */
+/**
+ * Returns the device the run used before. On another device the rest of the run would not be what it would have been.
+ */
 async function goOn(request: RunDeviceRequest, kind: DeviceKind): Promise<Device> {
   try {
     return await sound(request, kind)

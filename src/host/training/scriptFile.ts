@@ -38,7 +38,10 @@ export async function loadScript(file: string): Promise<LoadedScript> {
   return { reference, config, train: train as TrainingScript }
 }
 
-/** The script of a run, and whether it has changed since the run began; null for runs without one. Errors: as loadScript. */
+/**
+ * Returns the script of a run, and if it has changed since the run began; null for runs without one. Errors: as
+ * loadScript.
+ */
 export async function scriptOfRun(
   runDirectory: string,
 ): Promise<{ readonly train: TrainingScript; readonly hasChanged: boolean } | null> {
@@ -65,7 +68,7 @@ function readText(file: string): string {
 
 let isKnown = false
 
-/** A script may import `turnwise` from wherever it lies. */
+/** Lets a script import `turnwise` wherever the script is. */
 function knowOurselves(): void {
   if (isKnown) return
   isKnown = true

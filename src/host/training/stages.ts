@@ -19,7 +19,6 @@ import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import type { AdapterStart } from './adapterStart.ts'
 import { stopIdsOf } from '#host/models/completing.ts'
 
-/** Where training begins when not from nothing. */
 export interface TrainingStart {
   readonly checkpoint: Checkpoint
   /** The checkpoint is another run's. */
@@ -30,7 +29,7 @@ export interface Stage {
   readonly place: StagePlace
   /** Steps of the run completed when the stage ends. */
   readonly lastStep: number
-  /** All but the policy. */
+  /** Parts without the policy. */
   readonly parts: StageParts
 }
 
@@ -39,7 +38,7 @@ interface StageParts extends Pick<TrainDependencies, 'config' | 'data' | 'code'>
   readonly schedule: Pick<Schedule, 'learningRatesAt'>
 }
 
-/** What a stage begins with; null: as its config says. */
+/** State that a stage begins with; null: as its config says. */
 export type StageBeginning = {
   readonly state: TrainerState
   /** The state of the run inside the stage. */
@@ -114,7 +113,7 @@ export function beginStage(stages: readonly Stage[], start: TrainingStart | null
   return atIndex(stages, trainer.stage, { state: trainer, start, adapter: null })
 }
 
-/** What follows when the stage of `state` is over; null after the last one. */
+/** Returns the stage after that of `state`; null after the last one. */
 export function nextStage(
   stages: readonly Stage[],
   state: TrainerState,

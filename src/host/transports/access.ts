@@ -20,12 +20,14 @@ export const bearerToken = (authorization: string | undefined): string | undefin
 const loopbackHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i
 
 /**
- * Whether a Host header names this machine's loopback. Another name means that a foreign page had its own name pointed
- * here (DNS rebinding). Any port will do: a tunnel may end at another one.
+ * Returns true if a Host header names this machine's loopback. Another name means that a foreign page had its own name
+ * pointed here (DNS rebinding). Any port will do: a tunnel may end at another one.
  */
 export const isLoopbackHost = (host: string | undefined): host is string => loopbackHost.test(host ?? '')
 
-/** Whether a request comes from a page of this very host. Programs send no Origin; browsers cannot leave it out. */
+/**
+ * Returns true if a request comes from a page of this very host. Programs send no Origin; browsers cannot leave it out.
+ */
 export const isOwnOrigin = (origin: string | undefined, host: string): boolean =>
   origin === undefined || origin.toLowerCase() === `http://${host.toLowerCase()}`
 
@@ -34,7 +36,7 @@ export const isOwnOrigin = (origin: string | undefined, host: string): boolean =
 const maxPendingClients = 128
 
 export class PendingClients {
-  /** In the order in which they came. */
+  /** Sockets in the order in which they came. */
   readonly #sockets = new Set<Socket>()
 
   /** Ends the one that has been there longest where there are too many: who means it has said what it wants by then. */
@@ -47,7 +49,7 @@ export class PendingClients {
     oldest.destroy()
   }
 
-  /** It has shown the token. */
+  /** Marks a client as trusted after it has shown the token. */
   trust(socket: Socket): void {
     this.#sockets.delete(socket)
   }

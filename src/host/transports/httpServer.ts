@@ -42,11 +42,11 @@ export interface HttpServerOptions {
   readonly uploadsDirectory: string
   /** Serves a new connection. */
   readonly connect: (port: Port) => void
-  /** Told of errors that are no AppError; the client's connection just ends. */
+  /** Called with errors that are no AppError; the client's connection just ends. */
   readonly onFault?: (name: string, error: unknown) => void
   /** Largest upload; by default whatever the disk holds. */
   readonly uploadLimitBytes?: number
-  /** Between signs of life that are asked of a client. */
+  /** Interval between pings to a client. */
   readonly pingIntervalMs?: number
 }
 
@@ -55,7 +55,7 @@ export interface HttpServer extends AsyncDisposable, HostAddress {
   readonly url: string
 }
 
-/** What only the holder of the token gets, with the methods that are understood. */
+/** Routes for holders of the token alone, with the methods that are understood. */
 const tokenRoutes: ReadonlyMap<string, readonly string[]> = new Map([
   [sessionPath, ['GET']],
   [uploadsPath, ['PUT']],
@@ -134,7 +134,7 @@ class Front {
     return (methods ?? ['GET', 'HEAD']).includes(request.method ?? '') ? null : 405
   }
 
-  /** What would keep a WebSocket with a valid token out. */
+  /** Returns the status with which a WebSocket with a valid token is refused; null where it is accepted. */
   #noRoom(query: URLSearchParams): number | null {
     if ((query.get('protocol') ?? webSocketProtocol) !== webSocketProtocol) return 400
     return this.#sockets.clients.size >= maxWebSockets ? 503 : null
@@ -215,7 +215,7 @@ interface Exchange {
   readonly response: ServerResponse
 }
 
-/** By hand: a parser would tidy up the very paths that are to be refused. */
+/** Splits the target by hand: a parser would tidy up the very paths that are to be refused. */
 function splitTarget(target = ''): { path: string; query: URLSearchParams } {
   const [path = '', ...query] = target.split('?')
   return { path, query: new URLSearchParams(query.join('?')) }
@@ -256,7 +256,7 @@ const uploadStatus: Readonly<Partial<Record<ErrorCode, number>>> = {
   'api/refused': 413,
 }
 
-/** What a person can read of a refusal: what happened, and what to do. */
+/** Texts for people about a refusal: what happened, and what to do. */
 const reasons: Readonly<Record<number, { readonly message: string; readonly hint?: string }>> = {
   400: {
     message: 'This window and the host have different versions.',

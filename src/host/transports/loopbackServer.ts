@@ -12,11 +12,11 @@ export interface LoopbackServerOptions {
   readonly pendingClients: PendingClients
   /** A rejection ends the connection. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>
-  /** Without it an upgrade is a request like any other. */
+  /** Handles an upgrade; without it an upgrade is a request like any other. */
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** Time until a client must have sent its headers, ms; by default a minute. */
   readonly headersMs?: number
-  /** Told of errors of `answer`; the client's connection just ends. */
+  /** Called with errors of `answer`; the client's connection just ends. */
   readonly onFault?: (name: string, error: unknown) => void
 }
 
@@ -32,7 +32,7 @@ const loopback = '127.0.0.1'
 /** Number of looks at the open connections within that time. */
 const looks = 30
 
-/** How long a refused sender may go on before it is cut off: at once, it would not get to read why. */
+/** Time that a refused sender may go on before it is cut off; cut off at once, it could not read why. */
 export const lingerMs = 1000
 
 /** Errors: AppError 'usage/invalid' when the port is taken or may not be used. */
@@ -52,7 +52,7 @@ export async function startLoopbackServer(options: LoopbackServerOptions): Promi
     // One that was on its way when the server closed would keep it waiting for ever.
     if (!server.listening) socket.destroy()
   })
-  // Of silence; a large upload may take as long as it likes.
+  // Limits silence alone; a large upload may take as long as it likes.
   server.setTimeout(60_000)
   server.on('request', (request, response) => {
     options.answer(request, response).catch((error: unknown) => {

@@ -8,7 +8,7 @@ export interface StaticFile {
   readonly file: string
   readonly contentType: string
   readonly sizeBytes: number
-  /** Its name changes with its content. */
+  /** True if its name changes with its content. */
   readonly isImmutable: boolean
 }
 
@@ -28,7 +28,7 @@ const contentTypes: ReadonlyMap<string, string> = new Map([
   ['.wasm', 'application/wasm'],
 ])
 
-/** Only names that a build writes: no encoding, no `..`, no hidden files, no drives or streams. */
+/** Names that a build writes: no encoding, no `..`, no hidden files, no drives or streams. */
 const plainPath = /^(?:\/[A-Za-z0-9_@-][A-Za-z0-9_@.-]*)+$/
 
 /**
@@ -49,7 +49,7 @@ export function findStaticFile(root: string, urlPath: string): StaticFile | null
   }
 }
 
-/** Stands in a page wherever the nonce of the response goes, as `nonce="…"` of inline styles. */
+/** Placeholder in a page for the nonce of the response, as in `nonce="…"` of inline styles. */
 export const noncePlaceholder = '__TURNWISE_NONCE__'
 
 export const createNonce = (): string => randomBytes(16).toString('base64')
@@ -57,7 +57,10 @@ export const createNonce = (): string => randomBytes(16).toString('base64')
 export const readPage = ({ file }: StaticFile, nonce: string): string =>
   readFileSync(file, 'utf8').replaceAll(noncePlaceholder, nonce)
 
-/** Nothing from elsewhere, no frames, no inline code; inline styles only with the nonce. `sockets`: origins of WebSockets. */
+/**
+ * Policy that allows nothing from elsewhere, no frames, no inline code; inline styles only with the nonce. `sockets`:
+ * origins of WebSockets.
+ */
 export const contentSecurityPolicy = (nonce: string, sockets: readonly string[] = []): string =>
   [
     "default-src 'none'",
@@ -82,7 +85,7 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), microphone=(), geolocation=(), usb=(), payment=()',
 }
 
-/** Shown where the window was not built. */
+/** Page shown where the window was not built. */
 export const placeholderPage = `<!doctype html>
 <html lang="en">
   <head>

@@ -17,7 +17,7 @@ export interface Upload {
   readonly sizeBytes: number
 }
 
-/** Left free on the disk for everything else. */
+/** Bytes left free on the disk for everything else. */
 const reservedBytes = 1024 ** 3
 
 const idPattern = /^upl_[0-9a-f-]{36}$/
@@ -29,7 +29,7 @@ export interface UploadRequest {
   readonly into: string | null
   /** null where the sender did not say. */
   readonly sizeBytes: number | null
-  /** Below what the disk allows. */
+  /** Limit below what the disk allows. */
   readonly limitBytes: number
 }
 
@@ -87,7 +87,7 @@ export async function findUpload(directory: string, uploadId: string): Promise<s
   throw gone()
 }
 
-/** Where the files of an upload lie. Errors: AppError 'file/unreadable' when it is not there (any more). */
+/** Finds the folder of an upload's files. Errors: AppError 'file/unreadable' when it is not there (any more). */
 export function findUploadFolder(directory: string, uploadId: string): string {
   const folder = uploadFolder(directory, uploadId)
   if (existsSync(folder)) return folder
@@ -103,7 +103,7 @@ export async function findUploadedFolder(directory: string, uploadId: string): P
   return others.length === 0 && (await stat(only)).isDirectory() ? only : folder
 }
 
-/** None that are still coming. */
+/** Lists the files of an upload without those that are still coming. */
 const namesIn = async (folder: string): Promise<string[]> => {
   const names = await readdir(folder).catch(() => [])
   return names.filter((name) => !name.startsWith('.'))
@@ -116,7 +116,7 @@ export async function discardUpload(directory: string, uploadId: string): Promis
   await rm(uploadFolder(directory, uploadId), { recursive: true, force: true })
 }
 
-/** Removes what nobody came back for. */
+/** Removes uploads that were abandoned. */
 export async function discardOldUploads(directory: string, olderThanMs: number): Promise<void> {
   const names = await readdir(directory).catch(() => [])
   const before = Date.now() - olderThanMs

@@ -62,7 +62,7 @@ export function watchLiveness(socket: WebSocket, intervalMs: number): void {
   socket.once('close', () => clearInterval(timer))
 }
 
-/** What MessagePort of node:worker_threads and MessagePortMain of Electron have in common. */
+/** The common part of MessagePort in node:worker_threads and MessagePortMain in Electron. */
 interface MessageEndpoint {
   on(event: 'message', listener: (message: unknown) => void): unknown
   on(event: 'close', listener: () => void): unknown
@@ -95,6 +95,6 @@ export function messagePort(endpoint: MessageEndpoint): Port {
   }
 }
 
-/** Node passes what was posted; Electron an event that has it as `data`. */
+/** Returns the content of a message: Node passes what was posted; Electron an event that has it as `data`. */
 const contentOf = (message: unknown): unknown =>
   typeof message === 'object' && message !== null && 'data' in message ? message.data : message

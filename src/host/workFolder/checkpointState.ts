@@ -26,7 +26,7 @@ const oldestVersion = 2
 const stateName = 'state.json'
 const maxStateBytes = 4 * 1024 * 1024
 
-/** Inside the folder: a name must not lead out of it. */
+/** Name of a file inside the folder: it must not lead out of it. */
 const fileName = z.string().regex(/^(?!.*\.\.)\w[\w./-]*$/)
 const filesSchema = z.record(fileName, z.strictObject({ bytes: count, sha256: z.string() }))
 
@@ -120,7 +120,7 @@ function sealed(document: Readonly<Record<string, unknown>>): string {
 const sizeOf = ({ files }: Pick<CheckpointState, 'files'>): number =>
   Object.values(files).reduce((sum, { bytes }) => sum + bytes, 0)
 
-/** Relative path → size and SHA-256 of every file below a folder. */
+/** Returns size and SHA-256 of every file below a folder, by relative path. */
 function digestsOf(folder: string): CheckpointState['files'] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
@@ -147,7 +147,7 @@ export function requireWhole(directory: string, { files }: Pick<CheckpointState,
 
 const pieceBytes = 1 << 22
 
-/** In pieces: the copy of a model can be larger than what fits into one buffer. */
+/** Digests a file in pieces: the copy of a model can be larger than what fits into one buffer. */
 function sha256Of(file: string): string {
   const hash = createHash('sha256')
   const piece = Buffer.allocUnsafe(Math.max(1, Math.min(pieceBytes, regularFileSize(file))))

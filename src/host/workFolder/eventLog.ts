@@ -1,7 +1,7 @@
 /**
- * Everything a run said, one JSON document per line, append-only: the truth from which histories are made. After a
- * resume the log still holds the events of the steps that were lost with the process; a `resumed` line says how many of
- * the earlier events count. The position of an event in the history is its sequence number: every whole line takes one,
+ * Log of everything a run reported, one JSON document per line, append-only: histories are made from it. After a resume
+ * the log still holds the events of the steps that were lost with the process; a `resumed` line says how many of the
+ * earlier events count. The position of an event in the history is its sequence number: every whole line takes one,
  * damaged and `resumed` lines too.
  */
 import {
@@ -69,7 +69,7 @@ export function openEventLog(file: string): EventLog {
   }
 }
 
-/** What is written into a file that was removed is lost without a word. */
+/** Throws if the file was removed: what is written into it then would be lost without a word. */
 function requireThere(file: string, handle: number): void {
   if (fstatSync(handle).nlink === 0 && !existsSync(file)) throw runIsGone(path.dirname(file))
 }
@@ -94,7 +94,7 @@ function measure(file: string): { readonly events: number; readonly bytes: numbe
   return { events, bytes }
 }
 
-/** What a `resumed` line keeps; null for every other line. */
+/** Returns the number of events that a `resumed` line keeps; null for every other line. */
 function keptBy(line: Buffer): number | null {
   if (line.length > 100) return null
   const [, keep] = /^\{"at":\d+,"type":"resumed","keep":(\d+)\}$/.exec(line.toString('latin1')) ?? []
@@ -120,7 +120,9 @@ export function readEvents(file: string, types?: readonly string[]): LoggedEvent
   return found.map(({ event }) => event)
 }
 
-/** The last event of a type, whether it still counts or a resume gave it up; null where there is none. Errors: as `readEvents`. */
+/**
+ * Returns the last event of a type, also one that a resume gave up; null where there is none. Errors: as `readEvents`.
+ */
 export function lastEvent(file: string, type: string): LoggedEvent | null {
   let last: LoggedEvent | null = null
   for (const line of wholeLines(file, 0)) {
@@ -138,7 +140,7 @@ function typeAhead(line: Buffer): string | null {
 }
 
 export interface LogTail {
-  /** Whole lines that came since the last call, in the order of the file. */
+  /** Returns the whole lines that came since the last call, in the order of the file. */
   read(): LoggedEvent[]
 }
 
@@ -191,7 +193,7 @@ function splitLines(bytes: Buffer): { readonly whole: Buffer[]; readonly rest: B
 const parseEvent = (line: Buffer): LoggedEvent =>
   parseLogLine(line.toString('utf8')) ?? { at: 0, type: 'damaged-line' }
 
-/** A line of a log, or null where it is damaged. */
+/** Parses a line of a log; null where it is damaged. */
 export function parseLogLine(line: string): LoggedEvent | null {
   try {
     const value: unknown = JSON.parse(line)

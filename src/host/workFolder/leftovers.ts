@@ -1,6 +1,6 @@
 /**
- * What processes left behind that were killed while they copied, fetched or deleted: hidden names that nobody will ever
- * finish. They are cleared when a host starts, those of living processes never.
+ * Finds the leftovers of processes that were killed while they copied, fetched or deleted: hidden names that nobody
+ * will ever finish. They are cleared when a host starts, those of living processes never.
  */
 import { readdirSync, rmSync, statSync, type Dirent } from 'node:fs'
 import path from 'node:path'
@@ -14,10 +14,10 @@ const owned = [/^\..+\.(\d+)\.\d+\.partial$/, /^.+\.(\d+)\.partial$/, /^\.import
 const removed = /^\..+\.removed$/
 /** Holds the address of a host for the browser to open; the page of a host that lives is gone in a minute. */
 const redirect = /^open-[0-9a-f-]{36}\.html$/
-/** Earlier versions filled the folder of a run in its place: one that nobody has touched for so long is nobody's. */
+/** Time without changes after which the folder of a run is abandoned: earlier versions filled it in its place. */
 const abandonedMs = 10 * 60_000
 
-/** Everything of that kind in a data directory. */
+/** Lists all leftovers of that kind in a data directory. */
 export function findLeftovers(dataDirectory: string): string[] {
   const { runs, models, adapters, datasets, rewards, conversations, cache, libraries } =
     dataFolders(dataDirectory)
@@ -37,7 +37,7 @@ export interface Cleared {
   readonly bytes: number
 }
 
-/** What cannot be removed stays for the next start. */
+/** Clears leftovers; what cannot be removed stays for the next start. */
 export function clearLeftovers(dataDirectory: string): Cleared {
   const found = findLeftovers(dataDirectory).flatMap((place) => {
     const bytes = bytesOf(place)
@@ -51,7 +51,7 @@ export function clearLeftovers(dataDirectory: string): Cleared {
   return { count: found.length, bytes: found.reduce((sum, bytes) => sum + bytes, 0) }
 }
 
-/** Of a file, or of all in a folder, links passed over; 0 for what is not there, or is gone meanwhile. */
+/** Size of a file, or of all in a folder, not following links; 0 for what is not there, or is gone meanwhile. */
 export function bytesOf(place: string): number {
   const status = statSync(place, { throwIfNoEntry: false })
   if (status?.isDirectory() !== true) return status?.size ?? 0

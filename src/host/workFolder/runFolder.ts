@@ -1,8 +1,8 @@
 /**
- * A run on disk: `run.json` (what it is), `config.json` (its settings, paths absolute as they were then), `events.jsonl` (eventLog.ts),
- * `checkpoints/` (checkpoints.ts), `rewards/` (its copy of reward code), `origin/` (a fork's copy of the checkpoint it
- * began with), `engine/` (the project that another trainer runs), `adapter/` (the exported result), `worker.log` (what its processes wrote to stderr) and, while a process
- * trains it, `lock`.
+ * Run on disk: `run.json` (description), `config.json` (its settings, paths absolute as they were then), `events.jsonl`
+ * (eventLog.ts), `checkpoints/` (checkpoints.ts), `rewards/` (its copy of reward code), `origin/` (a fork's copy of the
+ * checkpoint it began with), `engine/` (the project that another trainer runs), `adapter/` (the exported result),
+ * `worker.log` (what its processes wrote to stderr) and, while a process trains it, `lock`.
  */
 import { randomUUIDv7 } from 'node:crypto'
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
@@ -22,21 +22,20 @@ export interface RunFolder {
   readonly directory: string
   /** Epoch milliseconds. */
   readonly createdAt: number
-  /** null: a run of its own. */
+  /** Parent; null: a run of its own. */
   readonly parent: RunParent | null
-  /** null: it is part of no study. */
+  /** Study; null: the run is not part of one. */
   readonly study: RunStudy | null
   /** The data directory that it was made in; null: it does not say. */
   readonly home: string | null
 }
 
-/** What a run is in a study. */
 export interface RunStudy {
   readonly studyId: string
   readonly trial: number
 }
 
-/** What a fork began with. */
+/** Checkpoint that a fork began with. */
 export interface RunParent {
   readonly runId: string
   /** Step of the checkpoint. */
@@ -66,12 +65,12 @@ export interface RunOrigin {
   readonly rewards: string | null
 }
 
-/** What a run begins with besides its config. */
+/** Facts that a run begins with besides its config. */
 export interface RunBeginnings {
   readonly origin?: RunOrigin | null
   /** The script that takes its steps. */
   readonly script?: ScriptReference | null
-  /** Its id and its place where it is part of a study, which wrote both down before. */
+  /** Id and place of a run that is part of a study, which wrote both down before. */
   readonly trial?: TrialRun | null
 }
 
@@ -83,8 +82,8 @@ export interface TrialRun {
 export const newRunId = (): string => `run_${randomUUIDv7()}`
 
 /**
- * A training script where it lies: it is not copied, since it may import what lies beside it. Both are null for a function of
- * the program that started the run.
+ * A training script in its own place: it is not copied, since it may import files beside it. Both are null for a
+ * function of the program that started the run.
  */
 export interface ScriptReference {
   readonly file: string | null
@@ -99,7 +98,10 @@ export function readScriptReference(runDirectory: string): ScriptReference | nul
 
 const scriptSchema = z.object({ file: z.string().nullable(), sha256: z.string().nullable() })
 
-/** Makes the folder of a new run and writes its config; it appears when all is there. Errors: AppError 'file/unwritable'. */
+/**
+ * Makes the folder of a new run and writes its config; the folder appears when it is complete. Errors: AppError
+ * 'file/unwritable'.
+ */
 export function createRunFolder(
   dataDirectory: string,
   config: unknown,
@@ -215,7 +217,10 @@ const runSchema = z.object({
 export const readOwnConfig = (directory: string): JsonObject =>
   asItLies(readJsonObject(runPaths(directory).config, 'config/invalid'), directory, homeOf(directory))
 
-/** A path as it was when the run was made: its copies of losses are called after that. Errors: AppError 'file/unreadable'. */
+/**
+ * Returns a path as it was when the run was made: its copies of losses are named after that. Errors: AppError
+ * 'file/unreadable'.
+ */
 export function asWritten(place: string, directory: string): string {
   const here = dataDirectoryAround(directory)
   return here === null ? place : moved(place, here, homeOf(directory) ?? formerHome(here) ?? here)
@@ -227,7 +232,10 @@ export function homeOf(directory: string): string | null {
   return existsSync(run) ? homeSchema.catch(null).parse(readJsonObject(run, 'file/unreadable')['home']) : null
 }
 
-/** Keeps a second process from training the same run; void when its process is gone. Errors: AppError 'run/busy'. */
+/**
+ * Locks a run so that no second process trains it; the lock is void when its process has ended. Errors: AppError
+ * 'run/busy'.
+ */
 export function lockRun(directory: string): Disposable {
   const { lock } = runPaths(directory)
   const holder = runHolder(directory)

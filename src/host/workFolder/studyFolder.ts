@@ -1,6 +1,7 @@
 /**
- * A study on disk, below `studies/` of the data directory: `study.json` (what it is; its file as it was given), `log.jsonl` (which run a
- * trial is, before the run exists, and what trials came to), `state.json` (whether it goes on) and, while a process drives it, `lock`.
+ * Study on disk, below `studies/` of the data directory: `study.json` (description; its file as it was given),
+ * `log.jsonl` (which run a trial is, before the run exists, and what trials came to), `state.json` (whether it goes on)
+ * and, while a process drives it, `lock`.
  */
 import { randomUUIDv7 } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, truncateSync } from 'node:fs'
@@ -36,7 +37,7 @@ const fileSchema = z.object({
   steps: count,
   /** Trials at the same time. */
   parallel: z.int().min(1),
-  /** What the searched settings are without a search, by dotted key. */
+  /** Values of the searched settings without a search, by dotted key. */
   start: z.record(z.string(), z.unknown()),
   /** The file of the study, its paths absolute. */
   file: z.record(z.string(), z.unknown()),
@@ -54,7 +55,6 @@ const line = z.discriminatedUnion('type', [
   trialResult.extend({ type: z.literal('result') }),
 ])
 
-/** What happened so far. */
 export interface StudyLog {
   /** Ids of runs, by trial. */
   readonly runs: ReadonlyMap<number, string>
@@ -97,7 +97,7 @@ export function openStudyFolder(directory: string): StudyFolder {
 export const studyDirectory = (dataDirectory: string, id: string): string =>
   path.join(dataFolders(dataDirectory).studies, id)
 
-/** Whether it is there and not over. Errors: AppError 'file/unreadable'. */
+/** Returns true if the study exists and is not over. Errors: AppError 'file/unreadable'. */
 export function isOpenStudy(dataDirectory: string, id: string): boolean {
   const directory = studyDirectory(dataDirectory, id)
   return existsSync(paths(directory).study) && studyState(directory).status !== 'finished'
@@ -118,7 +118,10 @@ export function studyDirectories(dataDirectory: string): string[] {
   }
 }
 
-/** As the last process left it: one that died cannot have said so. Errors: AppError 'file/unreadable'. */
+/**
+ * Returns the state as the last process left it; a process that died cannot have recorded its end. Errors: AppError
+ * 'file/unreadable'.
+ */
 export function studyState(directory: string): StudyState {
   const { state, lock } = paths(directory)
   const { data } = stateSchema.safeParse(readJsonObject(state, 'file/unreadable'))
@@ -143,7 +146,10 @@ export function lockStudy(directory: string): Disposable {
   return holdLock(lock)
 }
 
-/** Errors: AppError 'file/unreadable', 'data/invalid' for a line that is not one of ours. A line without an end is left out. */
+/**
+ * Reads the log of a study; a line without an end is left out. Errors: AppError 'file/unreadable', 'data/invalid' for a
+ * line that is not one of ours.
+ */
 export function readStudyLog(directory: string): StudyLog {
   const { log } = paths(directory)
   const runs = new Map<number, string>()

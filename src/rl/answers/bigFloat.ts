@@ -9,7 +9,7 @@ export interface Real {
 }
 
 const precision = 256
-/** Results this much smaller than what they are the difference of are 0. */
+/** Number of bits by which a difference must be smaller than its terms to count as 0. */
 const noise = 200
 /** A summand this much smaller than the other would hardly be seen. */
 const sight = 100
@@ -37,7 +37,7 @@ export const scaleOf = ({ mantissa, exponent }: Real): number =>
 
 export const realOf = ({ above, below }: Rational): Real => dividedBy(rounded(above, 0), rounded(below, 0))
 
-/** The difference or sum without looking at what is lost. */
+/** Adds or subtracts without checking for lost digits. */
 export function plainSum(a: Real, b: Real): Real {
   if (isZero(a)) return b
   if (isZero(b)) return a

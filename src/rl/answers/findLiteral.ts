@@ -30,7 +30,7 @@ export function statedLiteral(completion: string, expected: Literal): Literal | 
   return kind === 'marked' ? onlyNumber(withPoints(text, expected)) : literalIn(text, kind, expected)
 }
 
-/** Of several numbers in a box none is the answer. */
+/** Returns the only number of a box; of several numbers none is the answer. */
 const onlyNumber = (text: string): WrittenNumber | null =>
   numbersOf(plainMath(text)).length === 1 ? lastNumber(text) : null
 
@@ -75,7 +75,10 @@ function firstOf(text: string, kind: Kind): Literal | null {
   return first === undefined ? null : bareNumber(plain, first)
 }
 
-/** The text of the last number, or the first, with its unit; null where there is none, or it is part of something else. */
+/**
+ * Returns the text of the last number, or the first, with its unit; null where there is none, or it is part of
+ * something else.
+ */
 export function numberIn(text: string, which: 'first' | 'last'): string | null {
   const plain = plainMath(text)
   const found = numbersOf(plain).at(which === 'first' ? 0 : -1)
@@ -121,7 +124,7 @@ function bareNumber(text: string, found: RegExpExecArray): WrittenNumber | null 
   return number && { ...number, ...of, value: product(number.value, factor), unit }
 }
 
-/** 2x is no number, 2m is one. */
+/** Returns true if a letter behind the number multiplies it: 2x is not a number, 2m is one. */
 function isFactor(after: string): boolean {
   const letter = /^([\p{L}_])(?![\p{L}_])|^ ([\p{L}])(?=\s*(?:[-+*/^=]|$))/u.exec(after)
   return letter !== null && unitOf(letter[0]) === null

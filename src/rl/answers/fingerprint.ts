@@ -11,7 +11,7 @@ import { fraction, isWhole, negated, product, quotient, size, sum, whole, type R
 const prime = 31415926535897932384626433832795028841n
 const rootOfMinusOne = 6284416675421676223778832279132862108n
 
-/** Thrown for a value that cannot be computed, such as a division by 0, or would take too long. */
+/** Error for a value that cannot be computed, such as a division by 0, or would take too long. */
 export class Incomputable extends Error {}
 
 const reduced = (value: bigint): bigint => ((value % prime) + prime) % prime
@@ -52,7 +52,10 @@ const operations: Readonly<Record<string, Operation>> = {
 
 const numberAt = ({ above, below }: Rational): bigint => reduced(above * inverse(reduced(below)))
 
-/** Same values for same expressions, at the point of the field that belongs to the names. Errors: Incomputable. */
+/**
+ * Returns the same value for the same expression, at the point of the field that belongs to its names. Errors:
+ * Incomputable.
+ */
 export function fingerprint(tree: MathTree): bigint {
   if (tree.kind === 'number') return numberAt(tree.value)
   if (tree.kind === 'symbol') return tree.name === 'i' ? rootOfMinusOne : unknown(tree.name, [])

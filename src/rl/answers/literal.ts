@@ -1,4 +1,4 @@
-/** Answers that are written down rather than computed: numbers, lists of them, ratios, dates and times. */
+/** Written answers, which need no computation: numbers, lists of them, ratios, dates and times. */
 import type { Unit } from './unitTable.ts'
 import { conversion, isOtherThing, wordsOf } from './units.ts'
 import {
@@ -29,10 +29,10 @@ export interface WrittenNumber extends Written {
 
 export interface WrittenList {
   readonly kind: 'list'
-  /** Empty for values with commas between and nothing around them. */
+  /** Brackets around the values; empty for values with commas between and nothing around them. */
   readonly brackets: '' | '()' | '[]' | '{}'
   readonly items: readonly WrittenNumber[]
-  /** What 3,5 is where its comma is the decimal point; null where it cannot be. */
+  /** Value of 3,5 with its comma read as the decimal point; null where it cannot be one. */
   readonly decimal: WrittenNumber | null
 }
 
@@ -58,7 +58,7 @@ export interface WrittenTime {
 
 export type Literal = WrittenNumber | WrittenList | WrittenRatio | WrittenDate | WrittenTime
 
-/** Whether `found` says what `expected` says. Lists keep their order but in braces. */
+/** Returns true if `found` says what `expected` says. Lists keep their order, except in braces. */
 export function isSameLiteral(expected: Literal, found: Literal, tolerance: number): boolean {
   const [a, b] = withDecimals(expected, found)
   if (a.kind === 'number') return b.kind === 'number' && isSameNumber(a, b, tolerance)
@@ -68,7 +68,7 @@ export function isSameLiteral(expected: Literal, found: Literal, tolerance: numb
   return b.kind === 'date' && isSameDate(a, b)
 }
 
-/** 3,5 is 3.5 beside a number that is not whole, else a list. */
+/** Reads both sides alike: 3,5 is 3.5 beside a number that is not whole, else a list. */
 function withDecimals(a: Literal, b: Literal): readonly [Literal, Literal] {
   const own = a.kind === 'list' && b.kind === 'number' && isPart(b) ? (a.decimal ?? a) : a
   const other = b.kind === 'list' && a.kind === 'number' && isPart(a) ? (b.decimal ?? b) : b
@@ -92,7 +92,7 @@ function isSameNumber(a: WrittenNumber, b: WrittenNumber, tolerance: number): bo
   )
 }
 
-/** Tells whether two numbers are said of different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
+/** Returns true if two numbers describe different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
 function isOfOther(expected: WrittenNumber, found: WrittenNumber): boolean {
   const [own, other] = [expected.name ?? null, found.name ?? null]
   if (own !== null && other !== null && own !== other) return true
@@ -112,7 +112,7 @@ const areAlike = (a: string, b: string): boolean => a === b || a === '' || b ===
 
 function isSameList(a: WrittenList, b: WrittenList, tolerance: number): boolean {
   if (a.items.length !== b.items.length) return false
-  // As a list 3,05 would be 3,5, too.
+  // 3,05 as a list would be 3,5, too.
   if (a.decimal !== null && b.decimal !== null && !isSameNumber(a.decimal, b.decimal, tolerance)) return false
   if (!areAlike(a.brackets, b.brackets)) return false
   const isSame = (x: WrittenNumber, y: WrittenNumber | undefined) =>
@@ -135,8 +135,8 @@ function isSameInAnyOrder<T>(a: readonly T[], b: readonly T[], isSame: (x: T, y:
 }
 
 /**
- * What the numbers of a list count, where each has a name of its own, as in “5 red balls, 3 blue balls”: the words
- * that all of them share name none. Such a list says the same in any order.
+ * Returns the names of what the numbers of a list count, where each has a name of its own, as in “5 red balls, 3 blue
+ * balls”: words that all of them share name none. Such a list says the same in any order.
  */
 export function namesIn({ brackets, items }: WrittenList): readonly string[] | null {
   if (brackets === '()' || brackets === '[]') return null
@@ -162,7 +162,7 @@ const isSameTime = (a: WrittenTime, b: WrittenTime): boolean =>
 const isSameDate = (a: WrittenDate, b: WrittenDate): boolean =>
   a.month === b.month && a.day === b.day && a.year === b.year
 
-/** A number as its digits say. `place` is that of its last digit, of a decimal or beside an exponent. */
+/** Returns a number as its digits say. `place` is that of its last digit, of a decimal or with an exponent. */
 export function writtenNumber(value: Rational, place: Rational | null): WrittenNumber {
   return { kind: 'number', value, place, isPercentage: false, unit: null }
 }

@@ -19,7 +19,7 @@ export interface MathAnswer {
   readonly math: ParsedMath | null
   /** The same where letters behind numbers are variables: 12m is 12 times m, too. */
   readonly product: ParsedMath | null
-  /** Whether it only bounds or denies what it names. */
+  /** True if it only bounds or denies what it names. */
   readonly isHedged: boolean
   /** The answer as a number, where it is one: how that is written differs more than mathematics does. */
   readonly literal: Literal | null
@@ -50,11 +50,16 @@ const isOnlyWritten = (whole: string, text: string): boolean =>
   whole.length <= 60 &&
   whole.split(' ').length <= 4
 
-/** “3 hours 20 minutes” is no number, and its last one is not the answer. */
+/**
+ * Returns true for “3 hours 20 minutes” and the like: such a text is not a number, and its last one is not the answer.
+ */
 const isOfSeveralNumbers = (text: string): boolean =>
   spansOf(text).length === 0 && !isRead(text) && /\d[^\d]*\p{L}{2}[^\d]*\d/u.test(text) && !/[\\=]/.test(text)
 
-/** Words such as “odd” or “Tuesday” are compared as they are; a sentence could be put in another way. */
+/**
+ * Returns true for short phrases such as “odd” or “Tuesday”, which are compared as they are; a sentence could be put in
+ * another way.
+ */
 const isShortPhrase = (text: string): boolean =>
   /^[\p{L}\p{M}'’ ()-]{1,60}$/u.test(text) && text.split(' ').length <= 4
 
@@ -105,7 +110,7 @@ function saidMath(text: string): string {
   return isNumber && !isRead(text) ? (numberIn(text, 'first') ?? '') : lastMath(text)
 }
 
-/** Tells whether the whole text is one value, which no word behind it changes; “it is -5” subtracts nothing. */
+/** Returns true if the whole text is one value, which no word behind it changes; “it is -5” subtracts nothing. */
 const isRead = (text: string): boolean =>
   (!/\b(?:is|was) -/.test(text) && parseMath(text)?.words.some(isChanging) === false) ||
   readLiteral(text) !== null
@@ -135,7 +140,7 @@ function together(text: string, found: readonly Span[]): string {
 
 const withoutStop = (text: string): string => text.trim().replace(/(?<!\\)[.,;:]+$/, '')
 
-/** Dates and times of day are no quotients and differences. */
+/** Returns true for dates and times of day, which are not quotients and differences. */
 const isCalendar = (text: string): boolean =>
   ['date', 'time'].includes(readLiteral(text)?.kind ?? '') ||
   /^\s*(?:\d{1,2}\/\d{1,2}\/\d{4}|\d{4}-\d{1,2}(?:-\d{1,2})?)\s*$/.test(text)
@@ -171,7 +176,9 @@ const choice = (text: string): string => {
   return bare.length > 1 && /^[\p{L}\p{M}'’ -]+$/u.test(bare) ? bare.toLowerCase() : bare
 }
 
-/** Whether `completion` says what the answer does; `tolerance` as `isNear` has it, where one of them is a decimal. */
+/**
+ * Returns true if `completion` says what the answer does; `tolerance` as in `isNear`, where one of them is a decimal.
+ */
 export function saysMath(expected: MathAnswer, completion: string, tolerance: number): boolean {
   const found = readAnswer(completion)
   if (found.isHedged && !expected.isHedged) return false
@@ -193,21 +200,27 @@ function isSameMathematics(expected: MathAnswer, found: MathAnswer, tolerance: n
   return isUnsure ? null : false
 }
 
-/** Both answers where the expected one counts several things: mathematics does not tell which number is whose. */
+/**
+ * Returns both answers as lists where the expected one counts several things: mathematics does not tell which number is
+ * whose.
+ */
 function namedLists({ literal }: MathAnswer, found: MathAnswer): readonly [Literal, Literal] | null {
   if (literal?.kind !== 'list' || namesIn(literal) === null) return null
   const list = [found.text, found.whole].map(readLiteral).find((read) => read?.kind === 'list')
   return list === undefined ? null : [literal, list]
 }
 
-/** 1.5 million is told by its words, which mathematics takes for a unit. */
+/** Returns true for numbers such as 1.5 million, told by the word that mathematics takes for a unit. */
 const isScaled = ({ math }: MathAnswer): boolean =>
   math !== null && !isSame(multiplierOf(math.words[0] ?? '').factor, whole(1n))
 
 /** Mathematics ignores the sign of a currency before its number. */
 const hasUnit = ({ literal }: MathAnswer): boolean => literal?.kind === 'number' && literal.unit !== null
 
-/** As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals they are not. */
+/**
+ * Returns true if both are decimals with a comma and differ. As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals
+ * they are not.
+ */
 function isOtherDecimal({ literal }: MathAnswer, { text }: MathAnswer, tolerance: number): boolean {
   const found = literal?.kind === 'list' && literal.decimal !== null ? readLiteral(text) : null
   const isDecimal = found?.kind === 'number' || (found?.kind === 'list' && found.decimal !== null)
@@ -231,7 +244,7 @@ function isSameParsed(expected: ParsedMath | null, found: ParsedMath | null, tol
   return tree !== null && isSameMath(expected.tree, tree, tolerance)
 }
 
-/** How many units of the second answer one of the first is; null where they differ in more than that. */
+/** Returns how many units of the second answer one of the first is; null where they differ in more than that. */
 function factorBetween(found: readonly string[], expected: readonly string[]): Rational | null {
   const [own, other] = [found, expected].map((words) => words.map(unitOf).filter((unit) => unit !== null))
   const factor = conversion(own![0] ?? null, other![0] ?? null)

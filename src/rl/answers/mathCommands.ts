@@ -28,17 +28,17 @@ export const relations: Readonly<Record<string, string>> = {
   },
 }
 
-/** Tells whether a relation says the same read from right to left. */
+/** Returns true if a relation says the same read from right to left. */
 export const isMutual = (operator: string): boolean =>
   operator in mutual || ['=', '!=', 'about'].includes(operator)
 
-/** Operations on sets: those of the same name may be in any order. */
+/** Operations on sets; those of the same name may be in any order. */
 export const setOperations: Readonly<Record<string, string>> = {
   ...{ '\\cup': 'union', '\\union': 'union', '\\cap': 'intersection' },
   ...{ '\\setminus': 'without', '\\smallsetminus': 'without' },
 }
 
-/** Commands that are names; what is known by none of these lists makes a text no mathematics. */
+/** Commands that are names; a command in none of these lists means that the text is not mathematics. */
 export const names = new Set(
   [
     'alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi varpi rho varrho',
@@ -50,7 +50,7 @@ export const names = new Set(
     .split(' ')
     .map((name) => `\\${name}`),
 )
-/** They make one name of the letters behind them. */
+/** Commands that make one name of the letters behind them. */
 export const prefixes = new Set(['\\angle', '\\measuredangle', '\\triangle', '\\odot', '\\square', '\\arc'])
 
 export const functions = new Set(

@@ -3,13 +3,13 @@
 export interface MathToken {
   readonly type: 'number' | 'name' | 'command' | 'words' | 'sign'
   readonly text: string
-  /** Whether white space stands before it. */
+  /** True if white space stands before it. */
   readonly isApart: boolean
-  /** Whether a letter stands in \\text or the like, as units do and variables do not. */
+  /** True if a letter stands in \\text or the like, as units do and variables do not. */
   readonly isDeclared?: boolean
 }
 
-/** Beyond these a text is no answer. */
+/** Most characters of an answer; a longer text is none. */
 const longestText = 2000
 const mostTokens = 600
 
@@ -49,7 +49,7 @@ const signs: Readonly<Record<string, string>> = {
   ...{ '∞': '\\infty', π: '\\pi', '√': '\\sqrt', '±': '\\pm', '∪': '\\cup', '∈': '\\in', '°': '\\circ' },
 }
 
-/** null for what is too long to be an answer. */
+/** Splits a text into tokens; null where it is too long to be an answer. */
 export function mathTokens(text: string): MathToken[] | null {
   if (text.length > longestText) return null
   const tokens: MathToken[] = []

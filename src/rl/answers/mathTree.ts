@@ -13,7 +13,7 @@ export interface SymbolTree {
   readonly name: string
 }
 
-/** An operation or a function; what is not known by its name has no value, but equals itself. */
+/** An operation or a function; one with an unknown name has no value, but equals itself. */
 export interface ApplyTree {
   readonly kind: 'apply'
   readonly name: string
@@ -23,7 +23,7 @@ export interface ApplyTree {
 /** Values with commas between. */
 export interface GroupTree {
   readonly kind: 'group'
-  /** Empty where nothing stands around them. */
+  /** Opening bracket; empty where nothing stands around the values. */
   readonly open: '' | '(' | '[' | '{'
   readonly close: '' | ')' | ']' | '}'
   readonly items: readonly MathTree[]
@@ -31,7 +31,7 @@ export interface GroupTree {
 
 export interface MatrixTree {
   readonly kind: 'matrix'
-  /** Whether it is a determinant, which LaTeX writes as a vmatrix. */
+  /** True for a determinant, which LaTeX writes as a vmatrix. */
   readonly isDeterminant: boolean
   readonly rows: readonly (readonly MathTree[])[]
 }

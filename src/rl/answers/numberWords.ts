@@ -40,7 +40,10 @@ export function withDigits(text: string): string {
   return `${digits} ${reader.rest}`.trim()
 }
 
-/** What may stand behind: a unit, percent, or things that are counted. “One must know” counts nothing. */
+/**
+ * Returns true if a number can have this text behind it: a unit, percent, or things that are counted. “One must know”
+ * counts nothing.
+ */
 const isMeasure = (rest: string, { above, below }: Rational): boolean =>
   rest === '' ||
   /^(?:percent|per cent|dozen)$/i.test(rest) ||

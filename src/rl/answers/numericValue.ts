@@ -10,7 +10,7 @@ export interface Complex {
   readonly im: real.Real
 }
 
-/** A part this much smaller than the other comes of rounding. */
+/** Number of bits by which one part must be smaller than the other to count as rounding. */
 const noise = 200
 
 function complex(re: real.Real, im: real.Real = real.zero): Complex {
@@ -120,7 +120,7 @@ const constants: Readonly<Record<string, Complex>> = {
   ...{ '\\pi': complex(real.pi), e: exponential(one), i: imaginary },
 }
 
-/** The value at one of the sample points. Errors: Incomputable for what has none. */
+/** Returns the value at one of the sample points. Errors: Incomputable for a tree that has none. */
 export function numericValue(tree: MathTree, point: number): Complex {
   if (tree.kind === 'symbol') return constants[tree.name] ?? sampled(tree.name, point)
   const exact = rationalOf(tree)

@@ -31,7 +31,10 @@ export interface ParsedMath {
   readonly words: readonly string[]
 }
 
-/** null for what is no mathematics, or none that is known. Letters may be `units` behind a number, or always variables. */
+/**
+ * Parses a text; null where it is not mathematics, or not of a known kind. Letters may be `units` behind a number, or
+ * always variables.
+ */
 export function parseMath(text: string, letters: 'units' | 'variables' = 'units'): ParsedMath | null {
   const read = mathTokens(withExponents(text))
   if (read === null || read.length === 0) return null
@@ -46,7 +49,7 @@ export function parseMath(text: string, letters: 'units' | 'variables' = 'units'
 
 class Parser extends TokenReader {
   #depth = 0
-  /** Inside |…| a bar closes. */
+  /** Open bars: inside |…| the next bar closes. */
   #bars: string[] = []
   whole(): ParsedMath {
     const tree = this.#lists()
@@ -218,12 +221,12 @@ class Parser extends TokenReader {
     throw new Unreadable()
   }
 
-  /** 204_5 is written to the base 5, and is told apart from 204. */
+  /** Reads a number in another base: 204_5 is written to the base 5, and differs from 204. */
   #inBase(number: MathTree): MathTree {
     return this.take('_') ? apply('in-base', number, this.#argument()) : number
   }
 
-  /** Words before a value say what it is: \text{area} = 3; words alone are a name. */
+  /** Reads words before a value, which say what it is: \text{area} = 3; words alone are a name. */
   #declared(): MathTree {
     const words = this.tokens[this.at++]!.text
     return symbol(words.toLowerCase())
@@ -255,7 +258,7 @@ class Parser extends TokenReader {
     return apply(name, inside)
   }
 
-  /** A name with its index and primes; of a function, with what it is applied to. */
+  /** Reads a name with its index and primes; of a function, also its argument. */
   #named(name: string): MathTree {
     const own = this.take('_') ? indexed(name, this.#argument()) : symbol(name)
     let primes = ''

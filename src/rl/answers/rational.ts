@@ -32,7 +32,7 @@ export const product = (a: Rational, b: Rational): Rational => fraction(a.above 
 export const quotient = (a: Rational, b: Rational): Rational | null =>
   fraction(a.above * b.below, a.below * b.above)
 
-/** Below, at or above 0 as `a` is less than, equal to or more than `b`. */
+/** Returns a number below, at or above 0 as `a` is less than, equal to or more than `b`. */
 export function order(a: Rational, b: Rational): number {
   const difference = a.above * b.below - b.above * a.below
   return difference < 0n ? -1 : Number(difference > 0n)
@@ -56,7 +56,7 @@ export function decimal(text: string): Rational {
   return digits.startsWith('-') ? negated(unsigned) : unsigned
 }
 
-/** The digits that recur are a fraction of 9, 99, … behind those that do not. */
+/** Returns the value of recurring digits: a fraction of 9, 99, … behind the digits that do not recur. */
 function recurring(text: string): Rational {
   const start = text.search(/\d\u0305/)
   const [fixed, block] = [text.slice(0, start), text.slice(start).replaceAll('\u0305', '')]
@@ -76,9 +76,9 @@ export interface Written {
 const roundingOnly = 1e-6
 
 /**
- * Whether two written numbers mean the same. Whole numbers and fractions do where they are equal. A decimal may differ by
- * `tolerance`, relative to the larger of the two; up to 10⁻⁶ this forgives rounding only: the difference must also be
- * less than one unit in the last place of the decimal with fewer of them.
+ * Returns true if two written numbers mean the same. Whole numbers and fractions do where they are equal. A decimal may
+ * differ by `tolerance`, relative to the larger of the two; up to 10⁻⁶ this forgives rounding only: the difference must
+ * also be less than one unit in the last place of the decimal with fewer of them.
  */
 export function isNear(a: Written, b: Written, tolerance: number): boolean {
   if (isSame(a.value, b.value)) return true

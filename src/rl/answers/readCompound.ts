@@ -1,4 +1,4 @@
-/** Reads quantities in several units, as in “5 feet 6 inches”, as what they come to in the last of them. */
+/** Reads quantities in several units, as in “5 feet 6 inches”, as a number of the last of them. */
 import { placeOf, writtenNumber, type WrittenNumber } from './literal.ts'
 import { decimal, order, product, sum, whole, type Rational } from './rational.ts'
 import type { Unit } from './unitTable.ts'
@@ -11,7 +11,10 @@ interface Term {
 
 const term = /^\s*(?:(?:,|,?\s*and\s)\s*)?(\d+(?:\.\d+)?)\s*(?=\p{L}|°)(.*)$/su
 
-/** null for fewer than two parts, for units that are not each smaller than the one before, and for those of different things. */
+/**
+ * Reads the quantities; null for fewer than two parts, for units that are not each smaller than the one before, and for
+ * those of different things.
+ */
 export function readCompound(text: string): WrittenNumber | null {
   const terms = termsOf(text.replaceAll(/[{}]/g, ' '))
   const last = terms?.at(-1)

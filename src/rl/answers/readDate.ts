@@ -15,7 +15,7 @@ const european = new RegExp(
   'i',
 )
 
-/** null for what is none, or could be two. */
+/** Reads a date; null where there is none, or it could be two. */
 export function readDate(text: string): WrittenDate | null {
   const [, year, second, third] = numbered.exec(text) ?? []
   if (year !== undefined) return date(Number(second), Number(third), year)
@@ -27,7 +27,7 @@ export function readDate(text: string): WrittenDate | null {
   return called === undefined ? null : date(monthOf(called), Number(first), when)
 }
 
-/** Day and month cannot be told apart where both are at most 12 and differ. */
+/** Returns a date with slashes; null where day and month cannot be told apart: both are at most 12 and differ. */
 function slashedDate(first: number, second: number, year: string): WrittenDate | null {
   if (first > 12 || first === second) return date(second, first, year)
   return second > 12 ? date(first, second, year) : null

@@ -22,7 +22,7 @@ const appearance: readonly (readonly [RegExp, string])[] = [
   [/\\([{}])/g, '$1'],
 ]
 
-/** The exponent of a unit is no number of its own. */
+/** Exponent of a unit, which is not a number of its own. */
 const raised =
   /(?<=\d[\s{]{1,4}|\d(?=\p{L}{2}))((?:\p{L}{1,12}\/)?\p{L}{1,12})[\s}]*\^\s*(?:\{\s*)?([23])(?!\d)(?:\s*\})?/gu
 
@@ -93,7 +93,7 @@ const comma = /^([-+]?\s*[$€£]?\s*(?:0|\d+(?=,(?:\d{1,2}|\d{4,})(?!\d)))),(\d
 /** 1.234,56 has points between its groups. */
 const pointed = /^([-+]?\s*[$€£]?\s*[1-9]\d{0,2}(?:\.\d{3})+),(\d+)(?![\d.,])/
 
-/** A number with its unit; null where more than a unit stands beside it. A decimal comma must be certain. */
+/** Reads a number with its unit; null where more than a unit is beside it. A decimal comma must be certain. */
 function readNumber(text: string): WrittenNumber | null {
   const joined = text.replace(spaced, (number) => number.replaceAll(' ', ''))
   const plain = joined.replace(
@@ -124,13 +124,13 @@ function pointedNumber(text: string): WrittenNumber | null {
   }
 }
 
-/** Words that make another value of the number, or several. */
+/** Words that change the value of the number, or make several of it. */
 const changing =
   /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided|most|least|ago|later|earlier|before|after|hence|BCE?)(?!\p{L})/iu
 
 export const isChanging = (words: string): boolean => changing.test(words)
 
-/** Tells whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
+/** Returns true if a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit(rest: string): boolean {
   const words = rest
     .replaceAll(/[{}]/g, ' ')

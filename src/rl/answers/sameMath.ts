@@ -1,4 +1,4 @@
-/** Whether two mathematical answers say the same: values, lists and sets of them, intervals, matrices, equations. */
+/** Compares two mathematical answers: values, lists and sets of them, intervals, matrices, equations. */
 import { fingerprint, Incomputable } from './fingerprint.ts'
 import {
   apply,
@@ -25,7 +25,7 @@ export function isSameMath(expected: MathTree, found: MathTree, tolerance: numbe
   return isSameScalar(x, y, tolerance)
 }
 
-/** The answer in another unit, `factor` of which are one of its own; null for what is no value. */
+/** Returns the answer in another unit, `factor` of which are one of its own; null for anything without a value. */
 export function inUnit(tree: MathTree, factor: Rational): MathTree | null {
   if (tree.kind === 'number')
     return { ...tree, value: product(tree.value, factor), place: tree.place && product(tree.place, factor) }
@@ -84,12 +84,12 @@ function valueOf(equation: RelationTree, other: MathTree): MathTree {
   return isName(first) && equation.operators.includes('in') ? last : equation
 }
 
-/** Tells whether an equation computes a number, as 2 + 4 = 6 does; 6 = x says what x is. */
+/** Returns true if an equation computes a number, as 2 + 4 = 6 does; 6 = x says what x is. */
 const isComputed = ({ operators, sides }: RelationTree): boolean =>
   operators.every((operator) => operator === '=') &&
   sides.every((side, i) => !holds(side, isVariable) || (i === sides.length - 1 && isName(side)))
 
-/** Tells whether a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
+/** Returns true if a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
 const isName = (tree: MathTree): boolean => {
   const isSum = isApply(tree, 'add') || isApply(tree, 'negate')
   const isIndexed = isApply(tree, 'call') || isApply(tree, 'index')
@@ -131,7 +131,7 @@ const flipped = ({ operators, sides }: RelationTree): RelationTree => ({
   sides: [...sides].reverse(),
 })
 
-/** Both sides the same, the names included, or one equation a multiple of the other. */
+/** Returns true if both sides are the same, the names included, or one equation is a multiple of the other. */
 function isSameEquation(a: RelationTree, b: RelationTree, tolerance: number): boolean {
   const isSame = (x: MathTree, y: MathTree) => isSameMath(x, y, tolerance)
   if (a.sides.length !== b.sides.length) return false
@@ -142,7 +142,10 @@ function isSameEquation(a: RelationTree, b: RelationTree, tolerance: number): bo
 
 const isScalar = ({ kind }: MathTree): boolean => kind === 'number' || kind === 'symbol' || kind === 'apply'
 
-/** The quotient of the two differences is the same number everywhere: that of the names replaced by others as well. */
+/**
+ * Returns true if the quotient of the two differences is the same number everywhere, also when the names are replaced
+ * by others.
+ */
 function isMultiple(a: RelationTree, b: RelationTree): boolean {
   const [x, y] = [differenceOf(a), differenceOf(b)]
   try {
@@ -163,7 +166,10 @@ function elsewhere(tree: MathTree): MathTree {
 
 const infinity: MathTree = { kind: 'symbol', name: '\\infty' }
 
-/** −2 ≤ x < 7, x > 3 and what is an interval or a union of them already; null for others. */
+/**
+ * Returns the interval of −2 ≤ x < 7 or x > 3, or the tree itself if it is an interval or a union of them; null for
+ * others.
+ */
 function intervalOf(tree: MathTree): MathTree | null {
   if (tree.kind === 'group') return tree.items.length === 2 && isTuple(tree) ? tree : null
   if (tree.kind !== 'relation') return isApply(tree, 'union') ? tree : null
@@ -227,7 +233,7 @@ function isSameGroup(a: MathTree, b: MathTree, tolerance: number): boolean {
 
 const isTuple = ({ open }: GroupTree): boolean => open === '(' || open === '['
 
-/** Whether brackets match; a list without brackets may be a set or a tuple. */
+/** Returns true if brackets match; a list without brackets may be a set or a tuple. */
 const areAlike = (a: GroupTree, b: GroupTree): boolean =>
   a.open === '' || b.open === '' || (a.open === b.open && a.close === b.close)
 
@@ -237,7 +243,7 @@ const asGroup = (tree: MathTree): GroupTree | null => {
   return isScalar(tree) ? { kind: 'group', open: '{', close: '}', items: [tree] } : null
 }
 
-/** 2 where the values are those of different things, which a list without names must keep in order. */
+/** Returns 2 where the values are those of different things, which a list without names must keep in order, else 1. */
 function namesOf({ items }: GroupTree): number {
   const names = items.flatMap((item) =>
     isEquation(item) && isName(item.sides[0]!) ? [JSON.stringify(item.sides[0], replaced)] : [],

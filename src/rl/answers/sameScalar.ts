@@ -1,4 +1,4 @@
-/** Whether two expressions have the same value. */
+/** Compares the values of two expressions. */
 import { fingerprint, Incomputable, isRationalFunction, rationalOf } from './fingerprint.ts'
 import { holds, isApply, type MathTree } from './mathTree.ts'
 import { isSameValue, numericValue } from './numericValue.ts'
@@ -41,7 +41,7 @@ const points = [0, 1, 2, 3]
 /** A value at fewer points says too little. */
 const fewest = 2
 
-/** Same values at sample points, of constants at one. */
+/** Returns true if values agree at the sample points, of constants at one. */
 function agree(a: MathTree, b: MathTree): boolean {
   const isConstant = !holds(a, isVariable) && !holds(b, isVariable)
   let agreed = 0
@@ -59,7 +59,7 @@ function agree(a: MathTree, b: MathTree): boolean {
 export const isVariable = (tree: MathTree): boolean =>
   tree.kind === 'symbol' && !['\\pi', 'e', 'i'].includes(tree.name)
 
-/** A decimal and what it is rounded from. */
+/** Compares a decimal with the number that it is rounded from. */
 function isRounded(a: MathTree, b: MathTree, tolerance: number): boolean {
   const [first, second] = [writtenOf(a), writtenOf(b)]
   return first !== null && second !== null && isNear(first, second, tolerance)

@@ -12,7 +12,7 @@ export interface StatedAnswer {
   readonly kind: 'marked' | 'said' | 'unmarked'
 }
 
-/** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */
+/** Finds the stated answer. `isAnswer` decides if the rest of a line behind #### is one: it could also be a heading. */
 export function statedAnswer(text: string, isAnswer: (line: string) => boolean): StatedAnswer {
   const { text: stated, kind } = written(text, (line) => isAnswer(withDigits(line)))
   return { text: withDigits(stated), kind }
@@ -38,7 +38,7 @@ const rootInWords =
 const belowZero =
   /(?<![-\d.,])(\d+(?:\.\d+)?(?: ?°[CF]?| degrees?(?: celsius| fahrenheit)?)?) below (?:zero|0)\b/gi
 
-/** “minus 5” and “5 below zero” are −5, and what is called wrong is no answer. */
+/** Writes “minus 5” and “5 below zero” as −5; an answer that is called wrong is removed. */
 const withSigns = (text: string): string =>
   text
     .replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, ' ')
@@ -59,7 +59,7 @@ export function withoutLabels(text: string): string {
   return own.replace(labels, ' ')
 }
 
-/** Whether a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
+/** Returns true if a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
 export const isHedged = (text: string): boolean =>
   /^\W{0,3}(?:text\s*\{\s*)?(?:not|never|less|more|greater|fewer|smaller|larger|under|over|at (?:most|least)|between|either|neither)\b|^\s*\$?\s*(?:[<>≤≥≠]|\\(?:le|ge|leq|geq|ne|neq|lt|gt)(?![a-z]))/i.test(
     text,

@@ -47,16 +47,16 @@ const after: readonly RegExp[] = [
 const unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/
 const unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s
 
-/** What may hold a value and the words beside it apart: braces, and the marks around a formula. */
+/** Text that may separate a value from the words beside it: braces, and the marks around a formula. */
 const opening = /(?:[\s{}$~]|\\[([])+$/
 const closing = /^(?:[}$~]|\\[)\]])+/
 
-/** Tells whether words beside a value deny it, bound it or compute with it. */
+/** Returns true if words beside a value deny it, bound it or compute with it. */
 export const isChanged = (left: string, right: string): boolean =>
   changedBefore.some((pattern) => pattern.test(left.replace(opening, ''))) ||
   changedAfter.some((pattern) => pattern.test(right.replace(closing, '')))
 
-/** Tells whether a number stands for itself between `left` and `right`. */
+/** Returns true if a number stands for itself between `left` and `right`. */
 export const isBare = (left: string, right: string): boolean =>
   !isChanged(left, right) &&
   !before.some((pattern) => pattern.test(left)) &&
@@ -72,7 +72,9 @@ function isPart(left: string, right: string): boolean {
   return isTogether(own, next, other)
 }
 
-/** Tells whether two quantities side by side are one; with “and” or a comma between only those in different units. */
+/**
+ * Returns true if two quantities side by side are one; with “and” or a comma between, only those in different units.
+ */
 function isTogether(name: string, join: string | undefined, behind: string): boolean {
   const unit = unitOf(name)
   if (unit === null) return false

@@ -1,7 +1,7 @@
 /** Reads tokens one after the other, for a parser. */
 import type { MathToken } from './mathTokens.ts'
 
-/** Thrown for what is no mathematics, or none that is known. */
+/** Error for a text that is not mathematics, or not of a known kind. */
 export class Unreadable extends Error {}
 
 export class TokenReader {
@@ -40,7 +40,7 @@ export class TokenReader {
     if (skipped.length > 0) this.words.push(skipped.join(' '))
   }
 
-  /** The name in {…}. */
+  /** Reads the name in {…}. */
   protected braced(): string {
     this.expect('{')
     let name = ''

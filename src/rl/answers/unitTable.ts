@@ -7,7 +7,7 @@ export interface Unit {
   readonly dimensions: Readonly<Record<string, number>>
   /** Base units in one of this. */
   readonly factor: Rational
-  /** Another unit of the same name. */
+  /** Other unit of the same name. */
   readonly alsoMeans?: Unit
 }
 
@@ -81,7 +81,10 @@ const prefixes: readonly (readonly [symbol: string, word: string, exponent: numb
   ] as const),
 ]
 const prefixed = new Set(['m', 'g', 'l', 's', 'N', 'J', 'W', 'Pa', 'V', 'Ω', 'A', 'Hz', 'mol'])
-/** Of lengths and the like only what people write: ds would be two variables, Gg a typing error. */
+/**
+ * Prefixes accepted for lengths and the like, only those that people write: ds would be two variables, Gg a typing
+ * error.
+ */
 const smallOnly: Readonly<Record<string, RegExp>> = { m: /[kdcmμn]/, g: /[kcmμn]/, l: /[dcmμ]/, s: /[mμn]/ }
 
 const dimensionsOf = (text: string): Record<string, number> =>

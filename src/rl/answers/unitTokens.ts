@@ -11,7 +11,7 @@ const isEnd = (token: MathToken | undefined): boolean =>
 const inUnit = /^(?:[\^/*{}()-]|\\(?:[dt]?frac|cdot|times|circ|degrees?|mu|Omega|text)|[°μµΩ])$/u
 const longestUnit = 24
 
-/** The same tokens, those of a unit at the end of a value as one of words. */
+/** Returns the tokens with those of a unit at the end of a value joined to one token of words. */
 export function withUnits(read: readonly MathToken[]): MathToken[] {
   const tokens = withRemarks(read)
   const result: MathToken[] = []
@@ -30,7 +30,7 @@ export function withUnits(read: readonly MathToken[]): MathToken[] {
   return result
 }
 
-/** Words in brackets behind a value, as in 9 (apples), multiply nothing. */
+/** Marks words in brackets behind a value, as in 9 (apples), which multiply nothing. */
 function withRemarks(tokens: readonly MathToken[]): MathToken[] {
   const result: MathToken[] = []
   for (let at = 0; at < tokens.length; at++) {
@@ -91,7 +91,7 @@ const writtenText = (tokens: readonly MathToken[]): string =>
 /** Letters that are hardly variables side by side. */
 const clear = new Set(['mm', 'cm', 'dm', 'km', 'kg', 'in', 'ft', 'yd', 'lb', 'oz', 'ml', 'mL', 'Hz'])
 
-/** Tells whether plain letters are a unit and no variables: mg may be mass times gravity, 2πhr an area. */
+/** Returns true if plain letters are a unit and not variables: mg may be mass times gravity, 2πhr an area. */
 function isClear(value: readonly MathToken[], unit: readonly MathToken[]): boolean {
   const isPlain = (token: MathToken): boolean => token.type === 'name' && token.isDeclared !== true
   if (!unit.some(isPlain)) return true

@@ -1,4 +1,4 @@
-/** Reads units: what is measured in different ones is not compared by its number alone. */
+/** Reads units: values in different units are not compared by their number alone. */
 import { powerOfTen, product, quotient, whole, type Rational } from './rational.ts'
 import { namedUnit, ownUnit, type Unit } from './unitTable.ts'
 
@@ -24,7 +24,7 @@ const plainUnits: readonly (readonly [RegExp, string])[] = [
 
 export interface ReadUnit {
   readonly unit: Unit
-  /** How it is written, as plain text. */
+  /** Unit as plain text. */
   readonly text: string
   /** The words behind it. */
   readonly rest: string
@@ -48,7 +48,7 @@ export function readUnit(words: string): ReadUnit | null {
   return { unit: read.unit, text: plain.slice(0, plain.length - read.rest.length), rest: read.rest.trim() }
 }
 
-/** The unit with what it is multiplied with or divided by; null where nothing follows. */
+/** Reads a further factor of the unit; null where nothing follows. */
 function furtherFactor({ unit, rest }: Factor): Factor | null {
   const divisor = divides.exec(rest)?.[0]
   const joined = divisor ?? multiplies.exec(rest)?.[0]
@@ -122,7 +122,10 @@ export function conversion(from: Unit | null, to: Unit | null): Rational | null 
 export const wordsOf = (text: string): string[] =>
   [...text.toLowerCase().matchAll(/\p{L}{2,}/gu)].map(([word]) => word.replace(/s$/, ''))
 
-/** Tells whether the words behind two numbers name other things, as cups and teaspoons are, where one of them is no known unit. */
+/**
+ * Returns true if the words behind two numbers name different things, as cups and teaspoons are, where one of them is
+ * not a known unit.
+ */
 export function isOtherThing(a: string, b: string): boolean {
   const [own, other] = [wordsOf(a), wordsOf(b)]
   if (own.length === 0 || other.length === 0 || (unitOf(a) !== null && unitOf(b) !== null)) return false

@@ -1,12 +1,12 @@
-/** Whether and where a run's reward broke down, and what else changed there; shared by several rules. */
+/** Finds where a run's reward broke down, if it did, and what else changed there; shared by several rules. */
 import { errorBetween, levelOf, surely, rewardScaleOf, spanOf } from './rewardScale.ts'
 import { type DiagnosedRun, type Measured, seriesOf, averageOf, totalOf } from './diagnosedRun.ts'
 
 /** Steps that have to agree: a fall that lasts is no bad batch. */
 const lasting = 5
-/** Of what was gained above the worst reward: a policy that lost more than half of it is not merely noisy. */
+/** Share of what was gained above the worst reward: a policy that lost more than this is not merely noisy. */
 const lost = 0.5
-/** Of the reward scale: less than this is within what batches differ by. */
+/** Share of the reward scale: batches may differ by anything less. */
 const worthAFall = 0.1
 export interface Fall {
   /** The last step before it. */
@@ -15,7 +15,7 @@ export interface Fall {
   readonly after: readonly Measured[]
 }
 
-/** Where the reward broke down permanently; null if it did not. */
+/** Returns where the reward broke down permanently; null if it did not. */
 export const fallOf = (run: DiagnosedRun): Fall | null => deepFallOf(run) ?? breakOf(run)
 
 /** The greatest fall of the reward that lasted to the end; null where it kept at least half of its best level. */
@@ -24,7 +24,7 @@ function deepFallOf(run: DiagnosedRun): Fall | null {
   const scale = rewardScaleOf(run)
   const end = peakOf(rewards.slice(-lasting))?.value ?? 0
   let rest = totalOf(rewards.slice(-lasting))
-  /** From the end on, so that what follows is added up once. */
+  /** Depth of the fall after a step; called from the end on, so that what follows is added up once. */
   const depthAt = (i: number): number => {
     const behind = rewards.length - 1 - i
     const before = levelOf(run, rewards.slice(Math.max(0, i + 1 - lasting), i + 1))
@@ -124,10 +124,10 @@ const certain = 0.1
 export const hasTurned = (uncertainty: Uncertainty): boolean =>
   riseOf(uncertainty) > exploded || averageOf(uncertainty.end) < certain * averageOf(uncertainty.start)
 
-/** Of the last steps: single ones are estimated badly. */
+/** KL of the last steps: single ones are estimated badly. */
 export const lastKl = (run: DiagnosedRun): readonly Measured[] => seriesOf(run, 'kl').slice(-lasting)
 
-/** In every one of the last steps. */
+/** Returns true if the KL is above the bound in every one of the last steps. */
 function isKlAbove(run: DiagnosedRun, bound: number): boolean {
   const last = lastKl(run)
   return last.length === lasting && last.every(({ value }) => value > bound)

@@ -1,5 +1,5 @@
 /**
- * What is wrong with a run, in words. Pure functions over what the run has told so far. Reading guide:
+ * Says in words what is wrong with a run. Pure functions over what the run has logged so far. Reading guide:
  *
  *   diagnose.ts      (here) all rules on the training a run is in
  *   diagnosedRun.ts  what rules look at; facts.ts: what of the settings; stages.ts: which training that is
@@ -60,18 +60,18 @@ export function diagnose(
   }
 }
 
-/** No change is tried on what is left of a policy that broke down after `step`: it begins from before that. */
+/** Makes proposals start before a policy broke down after `step`: no change is tried on what is left of it. */
 function safely(run: DiagnosedRun, step: number, finding: Finding): Finding {
   const from = soundOriginOf(run, step)
   const proposals = finding.proposals.map((each) => (each.from === 'newest' ? { ...each, from } : each))
   return { ...finding, proposals }
 }
 
-// Of a run of several stages the one that it is in: numbers of another training mean something else.
+// Training that a run of several stages is in: numbers of another training mean something else.
 
 interface Training {
   readonly config: RunConfig
-  /** From 0; null where the run has no stages. */
+  /** Number of the stage, from 0; null where the run has no stages. */
   readonly stage: number | null
   readonly history: RunHistory
 }
@@ -88,7 +88,7 @@ interface Place {
   readonly firstStep: number
 }
 
-/** By the lengths of the stages; null where some are as long as their data. */
+/** Returns the place by the lengths of the stages; null where some are as long as their data. */
 function plannedPlace(stages: readonly RunConfig[], history: RunHistory): Place | null {
   const lengths = stages.flatMap(({ steps }) => steps ?? [])
   if (lengths.length < stages.length) return null
@@ -120,7 +120,10 @@ function since(history: RunHistory, step: number): RunHistory {
 
 // Every rule. A rule is a function in rules/ that finds what its name says, or nothing.
 
-/** Causes before what they bring about (`causes` says which is which): of findings equally grave the first comes first. */
+/**
+ * Rules, ordered so that causes come before their effects (`causes` lists these): of findings equally grave the first
+ * comes first.
+ */
 const rules: readonly Rule[] = [
   rewardFailures,
   rewardSize,
@@ -152,7 +155,7 @@ const rules: readonly Rule[] = [
   lossZeroAtStart,
 ]
 
-// Which findings are only what another one brings about: they are left out where that one is found.
+// Findings that are only consequences of another one: they are left out where that one is found.
 
 const ofGroups: readonly FindingId[] = [
   'groups-all-wrong',
@@ -169,7 +172,7 @@ const ofRewards: readonly FindingId[] = [
   'reward-is-one-word',
 ]
 
-/** What a policy that is no longer what it was shows as well. */
+/** Findings that a destroyed policy causes as well. */
 const ofDestruction: readonly FindingId[] = [
   ...ofGroups,
   ...ofRewards,
@@ -217,7 +220,7 @@ const consequences: Readonly<Partial<Record<FindingId, readonly FindingId[]>>> =
   'no-reward': [...ofGroups, 'constant-reward', 'format-mismatch'],
   'rewards-cancel': [...ofGroups, 'one-reward-dominates', 'groups-all-right'],
   'entropy-explosion': ['cap-hits', 'format-mismatch', 'kl-runaway', ...ofGroups],
-  // What is cut off before its end cannot have the form, nor be right.
+  // A completion that is cut off before its end cannot have the form, nor be right.
   'cap-hits': [...ofGroups, 'learns-nothing', 'format-mismatch', 'constant-reward', 'longer-not-better'],
   'format-mismatch': [...ofGroups, 'constant-reward'],
   'constant-reward': ofGroups,

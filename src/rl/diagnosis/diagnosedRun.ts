@@ -14,14 +14,14 @@ export const averageOf = (series: readonly Measured[]): number => mean(valuesOf(
 export const totalOf = (series: readonly Measured[]): number =>
   series.reduce((sum, { value }) => sum + value, 0)
 
-/** Half of the points lie below; NaN of nothing. */
+/** Returns the median; NaN for an empty series. */
 export function medianOf(series: readonly Measured[]): number {
   const sorted = valuesOf(series).sort((a, b) => a - b)
   const middle = sorted.length / 2
   return ((sorted[Math.ceil(middle) - 1] ?? NaN) + (sorted[Math.floor(middle)] ?? NaN)) / 2
 }
 
-/** By how much the second half lies above the first, and the standard error of that. */
+/** Returns by how much the second half lies above the first, and the standard error of that. */
 export function trendOf(series: readonly Measured[]): { readonly rise: number; readonly error: number } {
   const middle = Math.floor(series.length / 2)
   const [before, after] = [valuesOf(series.slice(0, middle)), valuesOf(series.slice(middle))]
@@ -46,7 +46,7 @@ export const evidence = (of: string, series: readonly Measured[], value = averag
 /** Sample standard deviation over the steps; 0 of fewer than two. */
 export const spreadOf = (series: readonly Measured[]): number => Math.sqrt(sampleVariance(valuesOf(series)))
 
-// What rules look at: series of numbers, samples, and a few facts of the settings.
+// Input of the rules: series of numbers, samples, and a few facts of the settings.
 
 /** A metric at a step; null: it was no number. */
 export interface Point {
@@ -65,22 +65,22 @@ export type DiagnosedSample = Pick<
   'row' | 'prompt' | 'completion' | 'reward' | 'parts' | 'logged' | 'failures'
 > & { readonly step: number }
 
-/** One training. */
+/** Data of one training, as rules see it. */
 export interface DiagnosedRun {
   readonly facts: RunFacts
-  /** By name, in the order of their steps. */
+  /** Metrics by name, in the order of their steps. */
   readonly metrics: ReadonlyMap<string, readonly Point[]>
-  /** Of rollouts, in any order; not all trajectories are kept. */
+  /** Samples of rollouts, in any order; not all trajectories are kept. */
   readonly samples: readonly DiagnosedSample[]
   /** Prompts of held-out rows, as far as trajectories of evaluations are kept. */
   readonly heldOutPrompts: readonly string[]
   /** Steps with a checkpoint, ascending. */
   readonly checkpoints: readonly number[]
-  /** Why it ended early, where it did. */
+  /** Reason why it ended early, where it did. */
   readonly failure: RunFailure | null
 }
 
-/** All that is known of a run, whatever its stages. */
+/** Everything known of a run, whatever its stages. */
 export type RunHistory = Omit<DiagnosedRun, 'facts'>
 
 export const pointsOf = ({ metrics }: DiagnosedRun, name: MetricName): readonly Point[] =>
@@ -99,12 +99,11 @@ export function stepsOf({ metrics }: Pick<DiagnosedRun, 'metrics'>): {
   return { first: steps[0] ?? 0, last: steps.at(-1) ?? 0 }
 }
 
-/** The samples of the steps from `step` on. */
 export const samplesSince = ({ samples }: DiagnosedRun, step: number): readonly DiagnosedSample[] =>
   samples.filter((sample) => sample.step >= step)
 
 const unread = /^(time|rollout|update\/t)|^(eval|step)_time$|^num_tokens$|^learning_rate$|_length$/
 const readAnyway = new Set(['step_time', 'completions/mean_length', 'eval_completions/mean_length'])
 
-/** Whether rules look at a metric at all: a long run would fill the memory with the others. */
+/** Returns true if rules look at a metric at all: a long run would fill the memory with the others. */
 export const isRead = (name: string): boolean => readAnyway.has(name) || !unread.test(name)

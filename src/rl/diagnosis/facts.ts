@@ -5,7 +5,7 @@ import { parseSettings, takesPair } from '#shared/config/settings.ts'
 import type { AlgorithmById } from '../algorithms/registry.ts'
 
 export interface RewardFact {
-  /** As on charts. */
+  /** Name on charts. */
   readonly name: string
   /** Id of a built-in, or path of code. */
   readonly function: string
@@ -15,13 +15,13 @@ export interface RewardFact {
 }
 
 export interface RunFacts {
-  /** Of the algorithm, defaults filled in. */
+  /** Settings of the algorithm, defaults filled in. */
   readonly settings: Readonly<Record<string, unknown>>
   /** `clipCoefficient` may be two bounds. */
   readonly hasClipPair: boolean
   readonly rewards: readonly RewardFact[]
   readonly hasEnvironment: boolean
-  /** Of an evaluation, at most; null: all there are. */
+  /** Most rows of an evaluation; null: all there are. */
   readonly heldOutRows: number | null
   /** Column or text that prompts are made from. */
   readonly promptForm: string
@@ -35,18 +35,18 @@ export interface RunFacts {
   readonly maxNewTokens: number
   readonly precision: RunConfig['rollout']['precision']
   readonly basePrecision: RunConfig['base']['precision']
-  /** What generates in place of this machine. */
+  /** Server that generates in place of this machine. */
   readonly server: Pick<NonNullable<RunConfig['rollout']['server']>, 'kind' | 'url'> | null
   /** Steps by which the policy that generates may be older. */
   readonly maxStaleness: number
-  /** That the run is to take; null: passes over the data decide. */
+  /** Steps that the run is to take; null: passes over the data decide. */
   readonly steps: number | null
   readonly learningRate: number
-  /** Steps until it is reached; where nobody knows how many steps there are to be, all of a warm-up. */
+  /** Steps until the learning rate is reached; where the number of steps is unknown, all of a warm-up. */
   readonly warmupSteps: number
   /** Null: gradients are as long as they are. */
   readonly maxGradNorm: number | null
-  /** What an adapter's product is multiplied by: α / rank, or α / √rank. */
+  /** Factor of an adapter's product: α / rank, or α / √rank. */
   readonly adapterScale: number
   readonly rank: number
   /** Divergence is measured from the same policy throughout. */

@@ -8,8 +8,8 @@ export interface RewardScale {
 }
 
 /**
- * What a run's reward can be, as far as one can know: functions are taken to say 0 to 1, as most do, unless they were
- * seen to say something else.
+ * Returns the range of a run's reward, as far as one can know: functions are taken to say 0 to 1, as most do, unless
+ * they were seen to say something else.
  */
 export function rewardScaleOf(run: DiagnosedRun): RewardScale {
   const { rewards, hasEnvironment } = run.facts
@@ -32,11 +32,11 @@ export const spanOf = ({ low, high }: RewardScale): number => (high > low ? high
 
 const penalties = /cost|length|limit|negative|penal|punish|repeat|repetition/i
 
-/** As far as weight and names tell: one that says 0 of everything is at its best. */
+/** Returns true if weight or names tell that it is a penalty: one that says 0 of everything is at its best. */
 export const isPenalty = ({ name, function: id, weight }: RewardFact): boolean =>
   weight < 0 || penalties.test(name) || penalties.test(id.replace(/^.*[\\/]/, ''))
 
-/** The most a function can say: 1 or what it was seen to say; 0 for those that only punish. */
+/** Returns the most a function can give: 1 or the largest value seen; 0 for those that only punish. */
 export function ceilingOf(run: DiagnosedRun, reward: RewardFact): number {
   const { name } = reward
   const seen = [
@@ -48,11 +48,11 @@ export function ceilingOf(run: DiagnosedRun, reward: RewardFact): number {
   return isPunishing ? 0 : extreme(Math.max, [1, ...seen])
 }
 
-/** Without spreading the values into arguments, of which there may be too many. */
+/** Returns the extreme without spreading the values into arguments, of which there may be too many. */
 const extreme = (pick: (a: number, b: number) => number, values: readonly number[]): number =>
   values.reduce((a, b) => pick(a, b))
 
-// What rewards differ by through nothing but which prompts were drawn, so that rules can tell a change from luck. Prompts
+// Differences of rewards through nothing but which prompts were drawn, so that rules can tell a change from luck. Prompts
 // are not equally hard, and completions of one prompt are alike: what counts is how many prompts there were.
 
 /** Standard errors that a difference has to exceed: chance does so once in 700 times, and it is looked for often. */
@@ -60,19 +60,19 @@ export const surely = 3
 /** The same where a setting far out of the ordinary makes it likely anyway. */
 export const perhaps = 2
 
-/** Mean reward of so many prompts. */
+/** Mean reward, and the number of prompts behind it. */
 interface Level {
   readonly mean: number
   readonly prompts: number
 }
 
-/** Of steps of training. */
+/** Level of the reward over training steps. */
 export const levelOf = ({ facts }: DiagnosedRun, rewards: readonly Measured[]): Level => ({
   mean: averageOf(rewards),
   prompts: facts.promptsPerStep * rewards.length,
 })
 
-/** Where all held-out rows count, how many these are is not known here. */
+/** Assumed number of held-out rows where all of them count: how many these are is not known here. */
 const rowsOfAll = 100
 
 export const heldOutLevel = ({ facts }: DiagnosedRun, { value }: Measured): Level => ({
@@ -81,8 +81,8 @@ export const heldOutLevel = ({ facts }: DiagnosedRun, { value }: Measured): Leve
 })
 
 /**
- * Standard error of a level, at most: no rewards within the scale with this mean spread farther than those that are all at
- * its ends (Bhatia and Davis 2000).
+ * Upper bound of the standard error of a level: no rewards within the scale with this mean spread farther than those
+ * that are all at its ends (Bhatia and Davis 2000).
  */
 export const errorOf = ({ low, high }: RewardScale, { mean, prompts }: Level): number =>
   Math.sqrt(Math.max(0, (high - mean) * (mean - low)) / prompts)
@@ -94,7 +94,7 @@ export function errorBetween(scale: RewardScale, a: Level, b: Level): number {
 }
 
 interface Rise {
-  /** By how much the second half of the run lies above the first. */
+  /** Difference by which the second half of the run lies above the first. */
   readonly rise: number
   /** Standard error of that. */
   readonly error: number

@@ -1,4 +1,4 @@
-/** What a rule is, and helpers for proposing changes. */
+/** Defines what a rule is, with helpers for proposing changes. */
 import type { Finding, LookAt, Proposal } from '#shared/diagnosis.ts'
 import type { Measured, DiagnosedRun } from './diagnosedRun.ts'
 
@@ -20,17 +20,23 @@ export const look = (words: string, lookAt: LookAt): Proposal => ({
 
 export const tryTheSelftest: Proposal = look('Run the self-test on this machine.', { kind: 'selftest' })
 
-/** The samples of a stretch. */
+/** Proposes to look at the samples of a stretch. */
 export const lookAtSamples = (words: string, series: readonly Measured[]): Proposal =>
   look(words, { kind: 'samples', fromStep: series[0]?.step ?? 0, toStep: series.at(-1)?.step ?? 0 })
 
 export const lowerLearningRate = ({ facts }: DiagnosedRun, divisor: number): Proposal =>
   learningRate('Lower', facts.learningRate / divisor)
 
-/** What adapters are usually trained with, whatever the model; AdamW moves every number by about as much in an update. */
+/**
+ * Learning rates that adapters are usually trained with, whatever the model; AdamW moves every number by about as much
+ * in an update.
+ */
 export const rateRange = { lowest: 1e-5, highest: 1e-3 } as const
 
-/** From a checkpoint that is sound yet, where numbers went astray after `step`. */
+/**
+ * Proposes a restart at a lower learning rate from a checkpoint that is still sound, where numbers went astray after
+ * `step`.
+ */
 export function restartSlower(run: DiagnosedRun, step: number, divisor = 10): Proposal {
   const rate = Number(Math.min(run.facts.learningRate / divisor, rateRange.highest).toPrecision(2))
   return restart(run, step, `a learning rate of ${rate}`, { 'optimization.learningRate': rate })
@@ -48,7 +54,7 @@ function learningRate(verb: string, wanted: number): Proposal {
 export const soundOriginOf = ({ checkpoints }: DiagnosedRun, step: number): Proposal['from'] =>
   checkpoints.findLast((checkpoint) => checkpoint <= step) ?? 'start'
 
-/** Begins again before something went wrong after `step`, with changes that `what` names. */
+/** Proposes to start again from before something went wrong after `step`, with changes that `what` names. */
 export function restart(
   run: DiagnosedRun,
   step: number,
@@ -69,7 +75,7 @@ export function numberSettingOf({ facts }: DiagnosedRun, name: string): number |
   return typeof value === 'number' ? value : null
 }
 
-/** A change of a setting of the algorithm. */
+/** Proposes to change a setting of the algorithm. */
 export const changeSetting = (words: string, name: string, value: unknown): Proposal =>
   change(words, { [`algorithm.settings.${name}`]: value })
 

@@ -10,7 +10,7 @@ import { type DiagnosedSample, isRead, type Point } from './diagnosedRun.ts'
 /** Samples of the last steps; rules ask for no older ones. */
 const maxSamples = 200
 const maxHeldOut = 48
-/** Of a longer series every second point goes, but for its beginning and its end. */
+/** Limits of a series: beyond the first, every second point is dropped, but for its beginning and its end. */
 const [maxPoints, firstPoints, lastPoints] = [4096, 64, 1024]
 /** Steps after which a checkpoint counts as sound: a fall shows by then. */
 const probation = 10
@@ -25,7 +25,6 @@ export class RunWatch {
   #heldOutPrompts: string[] = []
   #checkpoints: number[] = []
   #step = 0
-  /** How many there are to be. */
   #steps = Infinity
   #nextLook = 1
   #soundUntil: number | null = null
@@ -36,19 +35,22 @@ export class RunWatch {
     this.#algorithmById = byId
   }
 
-  /** Which checkpoints must stay, to go back to. */
+  /** Range of checkpoints that must stay, to go back to. */
   get kept(): { readonly soundUntil: number | null; readonly provedUntil: number | null } {
     const mayEnd = this.#config.diagnosis.stopOn !== 'never'
     return { soundUntil: this.#soundUntil, provedUntil: mayEnd ? this.#step - probation : null }
   }
 
-  /** What an event of the past was, after a resume. */
+  /** Takes in an event of the past, after a resume. */
   remember(event: RunEvent): void {
     if (event.type === 'diagnosis') this.#told = event.findings
     this.#keep(event)
   }
 
-  /** Errors: AppError 'run/destroyed' from `endOn`. Returns what is to be said after the event; null where nothing changed. */
+  /**
+   * Takes in an event and returns the diagnosis to report after it; null where nothing changed. Errors: AppError
+   * 'run/destroyed' from `endOn`.
+   */
   take(event: RunEvent): DiagnosisEvent | null {
     this.#keep(event)
     const isLook = event.type === 'evaluation' || (event.type === 'step' && event.step >= this.#nextLook)
@@ -68,7 +70,7 @@ export class RunWatch {
     return said
   }
 
-  /** Errors: AppError 'run/destroyed' where the config wants the run to end on what was found. */
+  /** Ends the run if its config asks for that after these findings. Errors: AppError 'run/destroyed'. */
   requireWorth({ findings, step }: DiagnosisEvent): void {
     const { stopOn } = this.#config.diagnosis
     const reason = findings.find(
@@ -132,7 +134,7 @@ export class RunWatch {
     for (const [name, value] of Object.entries(metrics)) {
       if (!isRead(name)) continue
       const points = this.#metrics.get(name) ?? []
-      // In the log a value that was no number is null.
+      // The log has null for a value that was not a number.
       points.push({ step, value: isNumber(value) ? value : null })
       this.#metrics.set(name, points.length > maxPoints ? thinned(points) : points)
     }
@@ -157,7 +159,10 @@ export class RunWatch {
 const isNumber = (value: number | undefined | null): value is number =>
   typeof value === 'number' && Number.isFinite(value)
 
-/** What is said again only when it changes: figures within the words do with every step, and count at the end alone. */
+/**
+ * Identifies findings that are repeated only when they change: figures within the words do with every step, and count
+ * at the end alone.
+ */
 const stampOf = (findings: DiagnosisEvent['findings']): string =>
   findings.map(({ id, severity }) => `${id} ${severity}`).join()
 

@@ -11,11 +11,11 @@ export interface BuiltInReward<Settings extends RewardSettings = RewardSettings>
   readonly description: string
   readonly settings: Settings
   readonly create: (settings: Settings) => SampleScore
-  /** What can be, but is hardly meant. */
+  /** Returns doubts about settings that work but are probably not meant. */
   readonly doubts?: (settings: Settings) => readonly Doubt[]
 }
 
-/** What is unusual about a value that a setting may have; the message goes on behind the setting’s name. */
+/** Doubt about a value that is allowed but unusual; the message goes on behind the setting’s name. */
 export interface Doubt {
   readonly setting: string
   readonly message: string
@@ -26,7 +26,10 @@ export const doubt = (setting: string, message: string): Doubt => ({ setting, me
 /** Keeps the settings' types while the file defines its function. */
 export const defineReward = <Settings extends RewardSettings>(reward: BuiltInReward<Settings>) => reward
 
-/** Only settings that `what` has, each of its default's type. Errors: AppError 'config/invalid'. */
+/**
+ * Refuses settings that `what` does not have, and values of another type than the default. Errors: AppError
+ * 'config/invalid'.
+ */
 export function requireSettings(what: string, defaults: RewardSettings, changed: RewardSettings): void {
   for (const [name, value] of Object.entries(changed)) {
     const expected = Object.hasOwn(defaults, name) ? typeof defaults[name] : null
@@ -49,7 +52,9 @@ export function expectedText(row: Readonly<Record<string, unknown>>, column: str
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
 }
 
-/** Equal spellings of a text: Unicode composed, runs of white space as one space, case folded if asked. */
+/**
+ * Returns the same text for equal spellings: Unicode composed, runs of white space as one space, case folded if asked.
+ */
 export function normalized(text: string, ignoreCase: boolean): string {
   const tidy = text.normalize('NFC').trim().replaceAll(/\s+/g, ' ')
   return ignoreCase ? tidy.toLowerCase() : tidy

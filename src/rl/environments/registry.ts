@@ -26,7 +26,7 @@ const listed = <Settings extends RewardSettings>({
   doubts: (changed: RewardSettings) => doubts?.({ ...settings, ...changed }) ?? [],
 })
 
-/** Everything a picker needs, in its order. */
+/** Built-in rewards, in the order of a picker. */
 export const builtInRewards = [
   listed(exactMatch),
   listed(contains),

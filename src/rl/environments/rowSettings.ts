@@ -6,9 +6,8 @@ import type { DataRow } from '../rollout/prompts.ts'
 type Settings = Readonly<Record<string, string | number | boolean>>
 
 export interface RowSettings {
-  /** What the environment has, with its defaults. */
+  /** Settings of the environment, with its defaults. */
   readonly known: Settings
-  /** What the run sets. */
   readonly settings: Settings
   /** Setting → column of the row. */
   readonly fromRow: Readonly<Record<string, string>>
@@ -48,7 +47,7 @@ export function withRowSettings(options: RowSettings): Environment {
   }
 }
 
-/** Each asks the world of its row, those of one world together. Answers in order. */
+/** Calls the world of each row, once for all rows of one world. Answers are in order. */
 async function inWorlds<Asked extends EpisodeStart>(
   all: readonly Asked[],
   worldOf: (row: DataRow) => Environment,

@@ -31,7 +31,7 @@ export const contains = defineReward({
 
 const wordCharacter = /[\p{L}\p{N}_]/u
 
-/** Whether a text has the words in it, whole: 4 is not contained in 42. */
+/** Returns true if a text has the words in it, whole: 4 is not contained in 42. */
 export function holdsWords(text: string, words: string): boolean {
   const breaksWord = (inside: string, outside: string) =>
     wordCharacter.test(inside) && wordCharacter.test(outside)

@@ -29,7 +29,7 @@ export interface BatchOptions {
 /** A request of an episode that the policy completes. */
 export interface Want {
   readonly episode: OpenEpisode
-  /** Its index among the episode's requests. */
+  /** Index among the episode's requests. */
   readonly number: number
   readonly promptIds: Int32Array
   /** null if the episode gave the ids itself. */
@@ -40,12 +40,12 @@ export interface Want {
   readonly completions: (Completion | undefined)[]
 }
 
-/** Where a greedy completion would draw. */
+/** Random stream of a greedy completion, which never draws. */
 const undrawn = randomStream(0)
 
 export class BatchRequests {
   readonly #options: BatchOptions
-  /** By index of the batch's request: which request each of its samples belongs to. */
+  /** Request that each sample belongs to, by index of the batch's request. */
   readonly #places: { readonly want: Want; readonly sample: number }[][] = []
   readonly #samplings = new Map<string, SamplingOptions>()
 
@@ -54,8 +54,9 @@ export class BatchRequests {
   }
 
   /**
-   * Answers at once, and returns null, if the prompt leaves no room. Errors: AppError if the prompt is empty, or the
-   * template does not accept such messages, or if completions would have to be longer than they may be.
+   * Takes up a request. If the prompt leaves no room, answers it at once and returns null. Errors: AppError if the
+   * prompt is empty, or the template does not accept such messages, or if completions would have to be longer than they
+   * may be.
    */
   want(episode: OpenEpisode, number: number, ask: GenerateAsk): Want | null {
     const { tools, policy } = this.#options
@@ -108,7 +109,10 @@ export class BatchRequests {
     )
   }
 
-  /** As requests of the batch; episodes of a row with the same request share the computation of the prompt. */
+  /**
+   * Turns wants into requests of the batch; episodes of a row with the same request share the computation of the
+   * prompt.
+   */
   place(wants: readonly Want[]): GenerationRequest[] {
     const samplings = [...this.#samplings.values()]
     const alike = Map.groupBy(wants, ({ episode, promptIds, sampling }) =>

@@ -1,5 +1,5 @@
 /**
- * Environments: worlds a policy acts in, turn by turn. What an episode has come to is a plain JSON value that goes in and
+ * Environments: worlds a policy acts in, turn by turn. The state of an episode is a plain JSON value that goes in and
  * comes out of every call, so an environment remembers nothing: built-in ones and those of a person's own code are one
  * thing, a crash loses no episode, and the members of a group can begin at the very same place.
  */
@@ -11,7 +11,7 @@ export interface ObservedMessage {
   readonly content: string
 }
 
-/** What the policy reads next: the text of a user message, or messages as they are. */
+/** Observation that the policy reads next: the text of a user message, or messages as they are. */
 export type Observation = string | readonly ObservedMessage[]
 
 /** `row` is the data set row of the episode. The same row and seed begin the same episode. */
@@ -27,25 +27,25 @@ export interface EpisodeAction extends EpisodeStart {
   readonly action: string
 }
 
-/** What an environment says after reset (no reward, not over) or step. */
+/** Answer of an environment after reset (no reward, not over) or step. */
 export interface EnvironmentTurn {
-  /** Any JSON. */
+  /** State of the episode, any JSON. */
   readonly state: unknown
   /** null where there is nothing more to read. */
   readonly observation: Observation | null
-  /** Put before a text observation. */
+  /** Text put before a text observation. */
   readonly prefix?: string
-  /** Put below a text observation. */
+  /** Text put below a text observation. */
   readonly suffix?: string
   /** Reward of the turn; null = this turn is worth nothing either way. */
   readonly reward: number | null
-  /** The task itself is over: nothing more can be earned. */
+  /** True when the task itself is over: nothing more can be earned. */
   readonly terminated: boolean
   /** The episode is broken off although more could be earned. Beside `terminated` it says nothing. */
   readonly truncated?: boolean
-  /** What it logged to look at. */
+  /** Logged values to look at. */
   readonly columns?: Readonly<Record<string, unknown>>
-  /** What it logged to chart; `correct` (0 or 1) says whether the task was solved. */
+  /** Logged numbers to chart; `correct` (0 or 1) says whether the task was solved. */
   readonly metrics?: Readonly<Record<string, number>>
 }
 
@@ -56,7 +56,7 @@ export const isOver = ({
   truncated,
 }: Pick<EnvironmentTurn, 'terminated' | 'truncated'>): boolean => terminated || truncated === true
 
-/** Answers many episodes together, in order. What goes wrong with one of them is its answer. */
+/** Answers many episodes together, in order. An error in one of them becomes its answer. */
 export interface Environment {
   readonly id: string
   readonly description: string

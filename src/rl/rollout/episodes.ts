@@ -43,7 +43,7 @@ export interface EpisodeLimits {
   readonly maxTurns: number
   /** Maximum tokens of a prompt; a longer one ends the episode, or drops turns from the window. */
   readonly maxPromptTokens: number
-  /** Whether the oldest turns leave the prompt when it is full. They stay in the trajectory. */
+  /** True if the oldest turns leave the prompt when it is full. They stay in the trajectory. */
   readonly slidingWindow: boolean
   /** Maximum tokens of a whole trajectory before its last turn: what fits into one learning sequence. */
   readonly maxTranscriptTokens: number
@@ -63,7 +63,6 @@ export interface EpisodeOptions {
   readonly limits: EpisodeLimits
 }
 
-/** An episode so far. */
 interface Episode {
   /** Maximum number of turns. */
   readonly maxTurns: number
@@ -125,7 +124,7 @@ export function chanceOf(
   return randomStream(seed, CHANCE_PURPOSE, sourceNumbers[source], when, row, earlier)
 }
 
-/** One reset per group: its members differ only in what the policy does. */
+/** Opens episodes with one reset per group: its members differ only in what the policy does. */
 async function openEpisodes(request: EpisodeRequest, options: EpisodeOptions): Promise<Episode[]> {
   const { rows, groupSize } = request
   const seen = new Map(request.earlier)
@@ -188,7 +187,7 @@ function unopened(row: PromptRow): Opened {
   }
 }
 
-/** The result of an environment, built-in or user-written, or a sentence that says why there is none. */
+/** Returns the result of an environment, built-in or user-written, or a sentence that says why there is none. */
 export function checkedAnswer(
   answer: EnvironmentAnswer | undefined,
 ): EnvironmentTurn | { readonly failure: string } {
@@ -201,7 +200,7 @@ export function checkedAnswer(
   return failure === null ? answer : { failure }
 }
 
-/** Values of later turns replace those of earlier ones. */
+/** Adds logged values; those of later turns replace those of earlier ones. */
 const loggedAfter = (episode: Pick<Episode, 'columns' | 'metrics'>, turn: EnvironmentTurn) => ({
   columns: { ...episode.columns, ...turn.columns },
   metrics: { ...episode.metrics, ...turn.metrics },

@@ -1,5 +1,5 @@
 /**
- * From rows of a data set to given answers: demonstrations (one per prompt) and preferences (a chosen and a rejected
+ * Turns rows of a data set into given answers: demonstrations (one per prompt) and preferences (a chosen and a rejected
  * one).
  */
 import { AppError } from '#shared/errors.ts'
@@ -21,16 +21,16 @@ export interface Example {
 }
 
 export interface GivenAnswer {
-  /** As the policy would write it, without markup. */
+  /** Answer as the policy would write it, without markup. */
   readonly text: string
-  /** What follows the prompt, including the id that ends a completion. */
+  /** Ids that follow the prompt, including the one that ends a completion. */
   readonly ids: Int32Array
 }
 
 export interface ExampleEncoder extends PromptEncoder {
   /** Ids that end generation. */
   readonly stopIds: readonly number[]
-  /** Columns of the answers. */
+  /** Columns that hold the answers. */
   readonly answers: readonly string[]
 }
 
@@ -42,7 +42,7 @@ export interface EncodedExamples {
 
 export interface ExampleLimits {
   readonly maxPromptTokens: number
-  /** Of prompt and answer together. */
+  /** Most tokens of prompt and answer together. */
   readonly maxTokens: number
 }
 
@@ -133,7 +133,7 @@ function answerText(prompt: Prompt, answer: string | ChatMessage, encoder: Examp
   )
 }
 
-/** Everything that the chat template writes after the prompt for this answer of the assistant. */
+/** Returns everything that the chat template writes after the prompt for this answer of the assistant. */
 function markedUpAnswer(
   prompt: Prompt,
   messages: readonly ChatMessage[],
@@ -151,8 +151,8 @@ function markedUpAnswer(
 }
 
 /**
- * What a rendering has from the answer on, for templates whose opening of the assistant's turn has more than they keep in a
- * finished one, such as an empty thought.
+ * Returns the rendering from the answer on, for templates whose opening of the assistant's turn has more than they keep
+ * in a finished one, such as an empty thought.
  */
 function fromAnswer(whole: string, { content, tool_calls: calls }: ChatMessage, row: number): string {
   const end = content === '' ? -1 : whole.lastIndexOf(content)

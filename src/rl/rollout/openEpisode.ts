@@ -1,4 +1,4 @@
-/** An episode of a workflow while it is open: what it asked for, and what it was told. */
+/** An episode of a workflow while it is open: its requests, and the answers it received. */
 import type { SamplingOptions } from '#engine/policy.ts'
 import { randomStream, type RandomStream } from '#shared/random.ts'
 import type { RewardFault } from '../rewards.ts'
@@ -28,12 +28,12 @@ export interface OpenEpisode {
   /** Continues to count if a row occurs twice in a step. */
   readonly sample: number
   readonly seed: number
-  /** Of the environment. */
+  /** Random stream of the environment. */
   readonly chance: RandomStream
   /** Texts of its requests, with their answers. */
   readonly asked: string[]
   readonly answers: unknown[]
-  /** Answers of the tokenizer, by the texts of the questions. */
+  /** Answers of the tokenizer, by question. */
   readonly textAnswers: Record<string, unknown>
   readonly generated: Generated[]
   /** Prompts whose text is known. */
@@ -52,16 +52,16 @@ export interface OpenEpisode {
   result: readonly UnscoredTrajectory[] | null
 }
 
-/** What happens in an episode, for whoever looks on. Requests are numbered from 0. */
+/** News of an episode, for observers. Requests are numbered from 0. */
 export type EpisodeNews =
   | {
       readonly type: 'request'
       readonly number: number
-      /** Those of one round are answered together; from 1. */
+      /** Number of the round, from 1; requests of one round are answered together. */
       readonly round: number
       readonly request: AskedRequest['request']
     }
-  /** What the policy reads and how it is sampled; not where the prompt leaves no room. */
+  /** Prompt that the policy reads and how it is sampled; absent where the prompt leaves no room. */
   | {
       readonly type: 'prompt'
       readonly number: number
@@ -73,10 +73,8 @@ export type EpisodeNews =
       readonly number: number
       readonly completions: readonly ToldCompletion[]
     }
-  /** Of a tool. */
   | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
   | { readonly type: 'printed'; readonly lines: readonly string[] }
-  /** Its code failed. */
   | ({ readonly type: 'failed' } & RewardFault['failure'])
 
 /** A completion as the workflow code receives it. */

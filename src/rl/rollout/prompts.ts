@@ -1,4 +1,4 @@
-/** From rows of a data set to prompts: the text and tokens that the policy reads, and which of them come next. */
+/** Turns rows of a data set into prompts: the text and tokens that the policy reads, and which of them come next. */
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError, type Hint } from '#shared/errors.ts'
@@ -13,19 +13,18 @@ export type PromptForm = RunConfig['data']['prompt']
 
 /** A row of the data set. */
 export interface PromptRow {
-  /** Its index in the data set. */
+  /** Index in the data set. */
   readonly row: number
   readonly columns: DataRow
 }
 
 /** A row with its prompt as text and token ids. */
 export interface Prompt extends PromptRow {
-  /** What the policy reads, including chat markup. */
+  /** Text that the policy reads, including chat markup. */
   readonly text: string
   readonly ids: Int32Array
 }
 
-/** What turns rows into prompts. */
 export interface PromptEncoder {
   readonly form: PromptForm
   /** Column with the descriptions of functions that the model may call; null or absent: none are offered. */
@@ -191,7 +190,7 @@ export function withSwitches(
   }
 }
 
-/** Keeps the random numbers of the order apart from those of trajectories. */
+/** Separates the random numbers of the order from those of trajectories. */
 const ORDER_PURPOSE = 0x0de5
 
 export interface PromptOrder {

@@ -1,5 +1,5 @@
 /**
- * Rollout: the act of producing trajectories. Reading guide:
+ * Rollout: produces trajectories. Reading guide:
  *
  *   prompts.ts     prompts out of the rows of a data set, and which of them come next
  *   rollout.ts     (here) one turn: the policy answers every prompt
@@ -22,7 +22,7 @@ export interface RolloutRequest {
   /** Row → how often it was already rolled out in this step. */
   readonly earlier?: ReadonlyMap<number, number>
   readonly onProgress?: (done: PhaseProgress) => void
-  /** Told of each group when its last trajectory is over. */
+  /** Called with each group when its last trajectory is over. */
   readonly onGroup?: (group: readonly UnscoredTrajectory[]) => void
 }
 

@@ -48,9 +48,9 @@ export interface RewardFailure {
 export interface PlacedReward {
   /** The sum of the functions that return one number, which counts for the last turn; null if there is none. */
   readonly last: number | null
-  /** One per turn of the policy. */
+  /** Rewards, one per turn of the policy. */
   readonly perTurn: readonly number[] | null
-  /** One per generated token. */
+  /** Rewards, one per generated token. */
   readonly perToken: readonly number[] | null
 }
 
@@ -65,7 +65,7 @@ export interface Reward {
   readonly logged?: Readonly<Record<string, unknown>>
   /** Numbers logged by the functions; absent if there are none. */
   readonly metrics?: Readonly<Record<string, number>>
-  /** Absent if the whole reward counts for the last turn. */
+  /** Rewards of single tokens and turns; absent if the whole reward counts for the last turn. */
   readonly placed?: PlacedReward
 }
 
@@ -87,14 +87,14 @@ export interface EpisodeOutcome {
   readonly turns: number
   /** [turns] reward of each turn, padded with 0 up to the maximum number of turns. */
   readonly turnRewards: readonly number[]
-  /** Their sum; null if the environment gave no reward at all. */
+  /** Sum of the rewards; null if the environment gave no reward at all. */
   readonly total: number | null
   /** The policy's last turn, which reward functions score. */
   readonly lastAction: string
   readonly overflow: ContextOverflow | null
   /** The environment's error. */
   readonly failure: string | null
-  /** What the environment logged, to show and to chart. */
+  /** Values that the environment logged, to show and to chart. */
   readonly columns: Readonly<Record<string, unknown>>
   readonly metrics: Readonly<Record<string, number>>
 }
@@ -106,7 +106,7 @@ export interface WorkflowOutcome {
   readonly failure: string | null
   /** The reward that the workflow returned; null: the reward functions are used. */
   readonly reward: Reward | null
-  /** Turns of the policy. */
+  /** Number of turns of the policy. */
   readonly turns: number
   /** Number of requests of the episode, and of rounds of answers. */
   readonly requests: number
@@ -115,7 +115,6 @@ export interface WorkflowOutcome {
   readonly metrics: Readonly<Record<string, number>>
 }
 
-/** What is known of a trajectory before it is scored. */
 export type UnscoredTrajectory = Omit<Trajectory, 'reward' | 'turnRewards' | 'tokenRewards'>
 
 /** The initial values: nothing has been computed or compared yet. */

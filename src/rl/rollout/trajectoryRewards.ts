@@ -30,14 +30,14 @@ import type {
   WorkflowOutcome,
 } from './trajectory.ts'
 
-/** What becomes of a part whose function failed: left out, counted as 0, or the run ends. */
+/** Treatment of a part whose function failed: left out, counted as 0, or the run ends. */
 export type RewardFailurePolicy = 'null' | 'zero' | 'fail'
 
 export interface RewardOptions {
   readonly rewards: readonly RewardSpec[]
   readonly onFailure: RewardFailurePolicy
   readonly step: number
-  /** For functions that want to see tokens. */
+  /** Tokenizer for functions that want to see tokens. */
   readonly tokenizer: Pick<Tokenizer, 'decode'>
 }
 
@@ -76,11 +76,11 @@ export async function rewardTrajectories(
 
 const unjudged: Reward = { parts: {}, total: null, failures: [] }
 
-/** Whether the reward functions are asked; a workflow may have said what its trajectory is worth. */
+/** Returns true if the reward functions are called; a workflow may have said what its trajectory is worth. */
 const isJudged = (workflow: WorkflowOutcome | undefined): boolean =>
   workflow === undefined || (workflow.end === 'returned' && workflow.reward === null)
 
-/** What a workflow says, or else the functions. Errors: `workflow/failed`. */
+/** Returns the reward that a workflow gave, or else that of the functions. Errors: `workflow/failed`. */
 function withWorkflow(
   { end, failure, reward: own, turns, columns, metrics }: WorkflowOutcome,
   judged: Reward,
@@ -104,7 +104,7 @@ const workflowFailed = (failure: string): AppError =>
     'Correct the workflow, or let rewardFailures leave such episodes out.',
   )
 
-/** Turns of the policy. */
+/** Number of turns of the policy. */
 const turnsOf = ({ episode, workflow }: Pick<UnscoredTrajectory, 'episode' | 'workflow'>): number =>
   episode?.turns ?? workflow?.turns ?? 1
 
@@ -115,7 +115,7 @@ function turnLengthsOf(trajectory: UnscoredTrajectory): number[] {
   return lengths
 }
 
-/** All that the policy generated, whatever stands between its turns. */
+/** Returns everything that the policy generated, without what stands between its turns. */
 function tokensOf(
   { ids, actionMask, turnIds, samplerLogprobs }: UnscoredTrajectory,
   tokenizer: Pick<Tokenizer, 'decode'>,
@@ -131,7 +131,7 @@ function tokensOf(
 interface Generated {
   readonly ids: ArrayLike<number>
   readonly logprobs: ArrayLike<number> | null
-  /** null: all of one turn. */
+  /** Turn of each token; null: all are of one turn. */
   readonly turns: ArrayLike<number> | null
 }
 
@@ -166,7 +166,7 @@ function withEnvironment(episode: EpisodeOutcome, judged: Reward, onFailure: Rew
   }
 }
 
-/** Why an episode never began, as a sentence: it is no fault of the environment's, but it must be told. */
+/** Reason why an episode never began, as a sentence: this is no fault of the environment's, but it must be reported. */
 function openingFault({ turns, overflow }: EpisodeOutcome): string | null {
   if (turns > 0 || overflow === null) return null
   const { fullPromptLength, maxPromptTokens, contextLength, maxNewTokens } = overflow
@@ -177,7 +177,10 @@ function openingFault({ turns, overflow }: EpisodeOutcome): string | null {
   return `The first observation has ${fullPromptLength} tokens, but at most ${maxPromptTokens} fit${reserved}.`
 }
 
-/** What each turn earned in all, and which part of it stands on single tokens. `judged`: the functions' share of `reward`. */
+/**
+ * Lays out what each turn earned in all, and which part of it stands on single tokens. `judged`: the functions' share
+ * of `reward`.
+ */
 function laidOut(
   trajectory: UnscoredTrajectory,
   { total }: Reward,
@@ -215,7 +218,7 @@ function environmentReward(
   return onFailure === 'zero' ? (total ?? 0) : null
 }
 
-/** null where nothing is there to add. */
+/** Returns the sum; null where there is nothing to add. */
 export function sumOf(values: readonly (number | null)[]): number | null {
   const given = values.filter((value) => value !== null)
   return given.length === 0 ? null : given.reduce((sum, value) => sum + value, 0)
@@ -291,7 +294,7 @@ export function combinedReward(
   }
 }
 
-/** A field with what there is to say; none where that is nothing. */
+/** Returns a field with the entries; no field where there are none. */
 const notEmpty = <Name extends string, Entries extends object>(
   name: Name,
   entries: Entries,
@@ -303,7 +306,7 @@ const nowhere: PlacedReward = { last: null, perTurn: null, perToken: null }
 const withPlaces = (placed: PlacedReward): Pick<Reward, 'placed'> =>
   placed.perTurn === null && placed.perToken === null ? {} : { placed }
 
-/** With what another function says of the same completion. */
+/** Adds the answer of another function about the same completion. */
 function withAnswer({ last, perTurn, perToken }: PlacedReward, weight: number, answer: Valued): PlacedReward {
   const { value } = answer
   const isWhole = answer.perToken === undefined && answer.perTurn === undefined
@@ -322,7 +325,7 @@ function added(
   return values?.map((value, i) => (sums?.[i] ?? 0) + weight * value) ?? sums
 }
 
-/** Where two functions log under one name, the second's gets its function's name in front. */
+/** Renames logged values: where two functions log under one name, the second's gets its function's name in front. */
 function ownNames<T>(
   name: string,
   logged: Readonly<Record<string, T>> | undefined,

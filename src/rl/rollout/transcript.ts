@@ -54,8 +54,8 @@ function joined(first: Int32Array, second: Int32Array): Int32Array {
 }
 
 /**
- * What the policy reads when only `budget` tokens fit: the first prompt and as many of the latest whole turns as there
- * is room for. null if not even the first prompt fits.
+ * Returns what the policy reads when only `budget` tokens fit: the first prompt and as many of the latest whole turns
+ * as there is room for. null if not even the first prompt fits.
  */
 export function windowed({ ids, openingLength, turns }: Transcript, budget: number): Int32Array | null {
   if (ids.length <= budget) return ids

@@ -11,7 +11,7 @@ export interface TurnTextOptions {
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
   /** false: observations are encoded as they are, without a template. */
   readonly applyChatTemplate: boolean
-  /** Whether a template that does not show where a turn ends is an error; otherwise ChatML is assumed. */
+  /** True if a template that does not show where a turn ends is an error; otherwise ChatML is assumed. */
   readonly strictBoundary: boolean
 }
 
@@ -19,8 +19,8 @@ export interface TurnText {
   /** The prompt of an episode's first turn. Errors: `data/invalid`, `tokenizer/invalid`. */
   opening(observation: Observation): { readonly text: string; readonly ids: Int32Array }
   /**
-   * What follows a turn that ended with `lastId`: the end of the turn, the observation, and the opening of the next
-   * turn. Errors: `tokenizer/invalid`.
+   * Returns the ids that follow a turn that ended with `lastId`: the end of the turn, the observation, and the opening
+   * of the next turn. Errors: `tokenizer/invalid`.
    */
   feedback(observation: Observation, lastId: number): Int32Array
 }
@@ -63,10 +63,10 @@ function openingText(observation: Observation, { chatTemplate }: TurnTextOptions
   return chatTemplate.render(messagesOf(observation), { addGenerationPrompt: true })
 }
 
-/** Stands in for the policy's turn: a word that no template writes by itself and that trimming leaves intact. */
+/** Placeholder of the policy's turn: a word that no template writes by itself and that trimming leaves intact. */
 const placeholder = 'PLACEHOLDER-OF-THE-ASSISTANT-TURN'
 
-/** Everything that the chat template writes between two assistant turns. */
+/** Returns everything that the chat template writes between two assistant turns. */
 function boundaryText(observation: Observation, options: TurnTextOptions): string {
   const found = renderedBoundary(observation, options)
   if (!(found instanceof AppError)) return found
@@ -74,7 +74,7 @@ function boundaryText(observation: Observation, options: TurnTextOptions): strin
   return `<|im_end|>\n<|im_start|>user\n${plainText(observation)}<|im_end|>\n<|im_start|>assistant\n`
 }
 
-/** Begins with a user message, because many templates require it. */
+/** Renders the boundary; begins with a user message, because many templates require it. */
 function renderedBoundary(observation: Observation, { chatTemplate }: TurnTextOptions): string | AppError {
   const messages = [
     { role: 'user', content: '.' },
@@ -98,7 +98,7 @@ const boundaryInvalid = (fault: string, cause?: unknown): AppError =>
     cause,
   )
 
-/** Special tokens are those that decoding can leave out. */
+/** Returns true for a special token, one that decoding can leave out. */
 const isSpecial = (id: number, tokenizer: TurnTextOptions['tokenizer']): boolean =>
   tokenizer.decode([id], { skipSpecialTokens: true }) === '' &&
   tokenizer.decode([id], { skipSpecialTokens: false }) !== ''

@@ -15,7 +15,7 @@ export const episodeLimits = {
   rounds: 256,
   /** Completions of one request. */
   samples: 256,
-  /** Tokens generated for it. */
+  /** Tokens generated for an episode. */
   tokens: 1 << 18,
   trajectories: 256,
   /** Different questions for the tokenizer. */
@@ -27,7 +27,7 @@ export interface GenerateAsk {
   readonly kind: 'generate'
   readonly ids?: readonly number[] | undefined
   readonly messages?: readonly ChatMessage[] | undefined
-  /** Absent: one. */
+  /** Number of completions; 1 if absent. */
   readonly samples?: number | undefined
   readonly greedy?: boolean | undefined
   readonly temperature?: number | undefined
@@ -53,7 +53,7 @@ export type ToolAsk =
       readonly action: string
       readonly ids: readonly number[]
     }
-  /** Messages as what the policy reads, and what follows a turn of the policy. */
+  /** Questions for messages as the policy reads them, and for the ids that follow a turn of the policy. */
   | { readonly kind: 'prompt'; readonly messages: readonly ChatMessage[] }
   | { readonly kind: 'reply'; readonly ids: readonly number[]; readonly message: Observation }
 
@@ -63,7 +63,7 @@ export type TextAsk =
   | { readonly kind: 'decode'; readonly ids: readonly number[] }
 
 export interface AskedText {
-  /** As the episode wrote it. */
+  /** Question as the episode wrote it. */
   readonly text: string
   readonly ask: TextAsk
 }
@@ -75,7 +75,7 @@ export interface JudgedCompletion {
 }
 
 export interface AskedRequest {
-  /** As the episode wrote it; every later run must make the same request. */
+  /** Request as the episode wrote it; every later run must make the same one. */
   readonly text: string
   readonly request: GenerateAsk | ToolAsk
 }
@@ -85,19 +85,19 @@ export interface EpisodeRun {
   readonly row: DataRow
   /** The row's prompt, made as the run's data settings say; null if an environment writes it. */
   readonly prompt: { readonly text: string; readonly ids: readonly number[] } | null
-  /** The run's environment, with the turns that an episode of the row may have; null where there is none. */
+  /** Turns that an episode of the row may have in the run's environment; null where the run has none. */
   readonly environment: { readonly maxTurns: number } | null
   readonly isEvaluation: boolean
   readonly seed: number
   /** Texts of the earlier requests, with their answers. */
   readonly asked: readonly string[]
   readonly answers: readonly unknown[]
-  /** Answers of the tokenizer, by the texts of its questions; absent: there are none. */
+  /** Answers of the tokenizer, by question; absent: there are none. */
   readonly textAnswers?: Readonly<Record<string, unknown>>
 }
 
 interface Printed {
-  /** By its code, from the beginning of the episode on. */
+  /** Lines printed by its code, from the beginning of the episode on. */
   readonly lines?: readonly string[]
 }
 
@@ -115,13 +115,15 @@ export interface ReturnedTrajectory {
   readonly reward?: number | null | ReturnedReward | undefined
   /** One per turn, that is, per contiguous run of actions. */
   readonly turnRewards?: readonly (number | null)[] | undefined
-  /** One per id; those of ids that are not actions are ignored. */
+  /** Rewards, one per id; those of ids that are not actions are ignored. */
   readonly tokenRewards?: readonly (number | null)[] | undefined
   /** Reward of the answer that it is compared with. */
   readonly baseline?: number | null | undefined
-  /** Trajectories of a row are compared with those of the same name; absent: with all others that have no name. */
+  /**
+   * Group of the trajectory: those of a row with the same name are compared; absent: with all others that have no name.
+   */
   readonly group?: string | number | undefined
-  /** Absent: whether its last turn was truncated. */
+  /** True if it was cut off; if absent, true if its last turn was truncated. */
   readonly truncated?: boolean | undefined
   readonly columns?: Readonly<Record<string, unknown>> | undefined
   readonly metrics?: Readonly<Record<string, number>> | undefined
@@ -133,11 +135,13 @@ export interface ReturnedReward {
   readonly failures?: readonly string[] | undefined
 }
 
-/** How far a run of an episode came. */
+/** Progress of one run of an episode. */
 export type EpisodeStep = Printed &
   (
     | { readonly requests: readonly AskedRequest[] }
-    /** It cannot go on without the tokenizer's answer. What it did besides counts for nothing: it is run again. */
+    /**
+     * The episode cannot go on without the tokenizer's answer. What it did besides counts for nothing: it is run again.
+     */
     | { readonly asksText: AskedText }
     /** null: the episode is rejected. */
     | ({ readonly trajectories: readonly ReturnedTrajectory[] | null } & Logged)

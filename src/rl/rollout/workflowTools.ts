@@ -14,7 +14,7 @@ import type { TurnText } from './turnText.ts'
 export interface WorkflowToolOptions {
   readonly rewards: Omit<RewardOptions, 'tokenizer'>
   readonly environment: Environment | null
-  /** Whether a critic values the states that truncated episodes are left in. */
+  /** True if a critic values the states that truncated episodes are left in. */
   readonly hasCritic: boolean
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
@@ -41,11 +41,11 @@ export type ToolAnswer =
     }
   | ToolFault
 
-/** What the policy would read next, did an episode go on that is left after a turn. */
+/** Prompt that the policy would read next if an episode that is left after a turn went on. */
 export interface Continuation {
-  /** Everything up to the end of the turn. */
+  /** Ids up to the end of the turn. */
   readonly after: Int32Array
-  /** With what the environment said then. */
+  /** Ids including what the environment said then. */
   readonly ids: Int32Array
 }
 
@@ -131,8 +131,8 @@ async function step(
 }
 
 /**
- * What the environment says, with what the policy reads next; nothing where the episode is over. `after`: up to the end of a turn
- * after which a critic may have to value the episode's state.
+ * Builds the environment's answer, with what the policy reads next; nothing where the episode is over. `after`: up to
+ * the end of a turn after which a critic may have to value the episode's state.
  */
 function environmentAnswer(
   answer: EnvironmentAnswer | undefined,
@@ -174,13 +174,13 @@ function textAnswer(ask: ToolAsk, { tokenizer, chatTemplate, text }: WorkflowToo
   })
 }
 
-/** Answers as the tokenizer does. */
+/** Answers a question as the tokenizer does. */
 export const answerText = (ask: TextAsk, tokenizer: WorkflowToolOptions['tokenizer']): string | number[] =>
   ask.kind === 'encode'
     ? [...tokenizer.encode(ask.text, { addSpecialTokens: false })]
     : tokenizer.decode(ask.ids, { skipSpecialTokens: true })
 
-/** Messages as the policy reads them. Errors: AppError 'data/invalid', and those of the template. */
+/** Returns messages as the policy reads them. Errors: AppError 'data/invalid', and those of the template. */
 export function messagePrompt(
   messages: Parameters<ChatTemplate['render']>[0],
   { tokenizer, chatTemplate }: Pick<WorkflowToolOptions, 'tokenizer' | 'chatTemplate'>,

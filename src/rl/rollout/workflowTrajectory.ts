@@ -1,7 +1,7 @@
 /**
- * From what a workflow returns to trajectories. What the policy did is taken from the engine's records alone: a token
- * may be called an action only if the engine generated it in this episode, and its log-probability is the one recorded
- * then.
+ * Turns what a workflow returns into trajectories. What the policy did is taken from the engine's records alone: a
+ * token may be called an action only if the engine generated it in this episode, and its log-probability is the one
+ * recorded then.
  */
 import type { StopReason } from '#engine/policy.ts'
 import { rewardFault } from '../rewards.ts'
@@ -17,23 +17,23 @@ export interface Generated {
   readonly ids: Int32Array
   readonly logprobs: Float64Array
   readonly stopReason: StopReason
-  /** Without the stop string. */
+  /** Text without the stop string. */
   readonly text: string
   readonly maxNewTokens: number
 }
 
-/** What is known about an episode when it ends. */
+/** State of an episode when it ends. */
 export interface EndedEpisode {
   readonly row: PromptRow
   /** Index of its row in the batch. */
   readonly group: number
-  /** In the order of the requests. */
+  /** Completions in the order of the requests. */
   readonly generated: readonly Generated[]
   /** Texts of prompts that need not be decoded from their ids. */
   readonly prompts: readonly Pick<Prompt, 'text' | 'ids'>[]
-  /** What the environment said after turns; none without a critic. */
+  /** Answers of the environment after turns; none without a critic. */
   readonly continuations: readonly Continuation[]
-  /** Logged by the episode itself. */
+  /** Values logged by the episode itself. */
   readonly columns: Readonly<Record<string, unknown>>
   readonly metrics: Readonly<Record<string, number>>
   readonly requests: number
@@ -45,7 +45,7 @@ export interface TrajectoryParts {
   readonly decode: (ids: Iterable<number>) => string
   readonly contextLength: number
   readonly vocabSize: number
-  /** Whether a critic values the states that truncated episodes are left in. */
+  /** True if a critic values the states that truncated episodes are left in. */
   readonly hasCritic: boolean
 }
 
@@ -90,7 +90,10 @@ function returnedTrajectory(
   }
 }
 
-/** As in an environment: with what it said after the last turn, where that is known and not too long to be read. */
+/**
+ * Returns the last state as an environment has it: with what it said after the last turn, where that is known and not
+ * too long to be read.
+ */
 function lastStateOf(
   ids: Int32Array,
   { continuations }: EndedEpisode,
@@ -182,7 +185,7 @@ function endOf(last: Piece | undefined): Pick<UnscoredTrajectory, 'stopReason' |
   return { stopReason, truncated: stopReason === 'length' && isEnd(last) }
 }
 
-/** Whether a completion's last token is part of the trajectory; otherwise its truncation does not count. */
+/** Returns true if a completion's last token is part of the trajectory; otherwise its truncation does not count. */
 const isEnd = (piece: Piece | undefined): boolean =>
   piece !== undefined && piece.from + piece.end - piece.start === piece.generated.ids.length
 
@@ -261,7 +264,10 @@ function piecesOf(ids: Int32Array, runs: readonly Run[], generated: readonly Gen
   return pieces
 }
 
-/** What one completion covers of them: in its own context, or else in a window from which old turns were left out. */
+/**
+ * Finds the part of the ids that one completion covers: in its own context, or else in a window from which old turns
+ * were left out.
+ */
 function pieceAt(
   ids: Int32Array,
   { start: at, end }: Run,
@@ -287,7 +293,7 @@ function pieceAt(
   return windows.sort((a, b) => b.generated.promptIds.length - a.generated.promptIds.length)[0] ?? null
 }
 
-/** Whether the prompt is a prefix and a suffix of these ids. */
+/** Returns true if the prompt is a prefix and a suffix of these ids. */
 function isWindow(prompt: Int32Array, before: Int32Array): boolean {
   let [first, last] = [0, 0]
   while (first < prompt.length && prompt[first] === before[first]) first++

@@ -46,7 +46,7 @@ import {
 
 export interface WorkflowRequest extends EpisodeBatch {
   readonly onProgress?: (done: PhaseProgress) => void
-  /** For one episode: the news do not say whose they are. */
+  /** Called with news, only for a single episode: the news do not say which episode they are from. */
   readonly onNews?: (news: EpisodeNews) => void
 }
 
@@ -75,8 +75,8 @@ export async function playWorkflow(
 }
 
 /**
- * After this many passes of the batch, the next requests of an episode join it. Episodes run in their own process while
- * these passes are computed; more passes would leave rows empty when few episodes are open.
+ * Number of passes of the batch after which the next requests of an episode join it. Episodes run in their own process
+ * while these passes are computed; more passes would leave rows empty when few episodes are open.
  */
 const latency = 2
 
@@ -131,7 +131,7 @@ class Play {
     this.#passes++
     if (this.#ready.length > 0) {
       const wants = this.#advance(this.#ready)
-      // It is awaited some passes later.
+      // Awaited some passes later.
       wants.catch(() => undefined)
       this.#underway.push({ pass: this.#passes, wants })
       this.#ready = []
@@ -200,7 +200,7 @@ class Play {
     })
   }
 
-  /** The episode acts again: it waits for nobody else. */
+  /** Answers a question for the tokenizer; the episode acts again without waiting for others. */
   #answerText(episode: OpenEpisode, { text, ask }: AskedText): [] {
     if (Object.hasOwn(episode.textAnswers, text))
       return this.#fail(episode, 'The episode asks the tokenizer what it was told before.')
@@ -213,7 +213,7 @@ class Play {
     return []
   }
 
-  /** Every run of an episode prints what the runs before it printed, and goes on. */
+  /** Reports the new lines: every run of an episode prints what the runs before it printed, and goes on. */
   #tellLines(episode: OpenEpisode, lines: readonly string[] = []): void {
     const more = lines.slice(episode.printed)
     if (more.length > 0) this.#request.onNews?.({ type: 'printed', lines: more })

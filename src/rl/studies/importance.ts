@@ -1,13 +1,14 @@
 /**
- * How much each searched setting matters: its share of the variance of fitness over the results of a study.
+ * Measures how much each searched setting matters: its share of the variance of fitness over the results of a study.
  *
- * A forest of trees is fitted to settings → fitness (Breiman 2001, «Random Forests»). Every result is then predicted by the trees that
- * did not see it, once as it is and once with one setting replaced by that of another result. The growth of the squared error, divided
- * by twice the variance of fitness, is the total effect of that setting (Jansen 1999, «Analysis of variance designs for model output»):
- * what it does alone and together with others. A setting without influence comes to 0 on average; a forest that has seen few results
- * underestimates the others. The interval is that of a mean over results, as in the test of Watson and Wright 2021 («Testing
- * conditional independence in supervised learning algorithms»), with twice their variance, as here results predict each
- * other: more trees do not narrow it, more results do.
+ * A forest of trees is fitted to settings → fitness (Breiman 2001, «Random Forests»). Every result is then predicted by
+ * the trees that did not see it, once as it is and once with one setting replaced by that of another result. The growth
+ * of the squared error, divided by twice the variance of fitness, is the total effect of that setting (Jansen 1999,
+ * «Analysis of variance designs for model output»): what it does alone and together with others. A setting without
+ * influence comes to 0 on average; a forest that has seen few results underestimates the others. The interval is that
+ * of a mean over results, as in the test of Watson and Wright 2021 («Testing conditional independence in supervised
+ * learning algorithms»), with twice their variance, as here results predict each other: more trees do not narrow it,
+ * more results do.
  */
 import type { StudyImportance } from '#shared/api/studies.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
@@ -22,10 +23,12 @@ import {
 } from '#shared/studies.ts'
 import { unitOfValue } from './ranges.ts'
 
-/** Fewer results than this, or than so many for each setting, do not show which of the settings it was. */
+/**
+ * Least number of results: fewer than this, or than so many for each setting, do not show which of the settings it was.
+ */
 const leastResults = 12
 const leastPerSetting = 4
-/** Of more results, so many are used, evenly spread. */
+/** Most results used; of more, this many are taken, evenly spread. */
 const mostResults = 400
 const trees = 100
 const leastOfLeaf = 2
@@ -34,7 +37,7 @@ const replacements = 10
 
 export interface SearchOutcome {
   readonly search: Search
-  /** What the searched settings are in the config. */
+  /** Values of the searched settings in the config. */
   readonly start: JsonObject
   readonly trials: readonly Trial[]
   readonly results: readonly Found[]
@@ -69,7 +72,7 @@ export function importanceOf(outcome: SearchOutcome): StudyImportance {
 
 interface Row {
   readonly trial: Trial
-  /** More is better. */
+  /** Value of the result; more is better. */
   readonly worth: number
 }
 
@@ -78,7 +81,10 @@ interface Rows {
   readonly rows: readonly Row[]
 }
 
-/** At the step that most trials reached, of several the last: where weak trials end early, fitness at other steps means something else. */
+/**
+ * Selects the results at the step that most trials reached, of several the last: where weak trials end early, fitness
+ * at other steps means something else.
+ */
 function compared({ search, trials, results }: SearchOutcome): Rows {
   const bySteps = [...Map.groupBy(results, (result) => result.step)]
   const [step, found] = bySteps.reduce<[number | null, Found[]]>(
@@ -147,7 +153,7 @@ function featureOf(parameter: Parameter, values: readonly unknown[]): Feature {
   return { isChoice, units: values.map((value) => unitOfValue(ordered, value)) }
 }
 
-/** Which way is better, where that is more than chance (p < 0.05). */
+/** Returns which way is better, where that is more than chance (p < 0.05). */
 function trendOf(
   { isChoice, units }: Feature,
   worth: readonly number[],
@@ -222,12 +228,15 @@ interface Soil {
 type Tree = number | (Division & { readonly below: Tree; readonly above: Tree })
 
 interface Division {
-  /** Which setting. */
+  /** Number of the setting. */
   readonly feature: number
   readonly cut: number
 }
 
-/** Of one random division by each setting, the best (Geurts et al. 2006, «Extremely randomized trees»). */
+/**
+ * Grows a tree: takes the best of one random division by each setting (Geurts et al. 2006, «Extremely randomized
+ * trees»).
+ */
 function grow(soil: Soil, rows: readonly number[]): Tree {
   const { features, worth, random } = soil
   const sumOf = (part: readonly number[]) => part.reduce((sum, row) => sum + worth[row]!, 0)

@@ -1,6 +1,6 @@
 /**
- * What a study does next. A pure function of its config and its results: nothing else has to be kept, so that whoever dies, the next
- * process goes on with the same trials. Reading guide:
+ * Plans what a study does next. A pure function of its config and its results: nothing else has to be kept, so that
+ * after any process dies, the next one goes on with the same trials. Reading guide:
  *
  *   plan.ts        (here) entrance; seeds
  *   population.ts  selection, cloning, mutation
@@ -23,7 +23,7 @@ export function planStudy(subject: StudySubject, results: readonly TrialResult[]
   return planSeeds({ ...rest, search }, results)
 }
 
-/** How many trials train from where to where if none fails: the outcome decides only which of them. */
+/** Returns how many trials train over which steps if none fails: the outcome decides only which of them. */
 export function wavesOf(subject: StudySubject, cost: StepCost = { tokens: 0, seconds: 0 }): Wave[] {
   const { search, ...rest } = subject
   if (search.kind === 'population') return populationWaves({ ...rest, search })

@@ -17,7 +17,7 @@ export function ranksOf(fitness: readonly number[]): number[] {
   return ranks
 }
 
-/** Of the drawn members (a member may be drawn twice), the one of the highest rank. */
+/** Returns the one of highest rank among the drawn members (a member may be drawn twice). */
 export function tournamentWinner(ranks: readonly number[], drawn: readonly number[]): number {
   const [first, ...others] = drawn
   if (first === undefined) throw new Error('Expected at least one member in a tournament.')
@@ -99,7 +99,7 @@ export function planPopulation(subject: PopulationSubject, results: readonly Tri
   }
 }
 
-/** A wave is a generation. */
+/** Returns the waves; each wave is a generation. */
 export const populationWaves = ({ search: { size, every }, steps }: PopulationSubject): Wave[] =>
   Array.from({ length: Math.ceil(steps / every) }, (_, generation) => ({
     size,
@@ -107,7 +107,7 @@ export const populationWaves = ({ search: { size, every }, steps }: PopulationSu
     until: Math.min((generation + 1) * every, steps),
   }))
 
-/** What ranks: more is better. */
+/** Value by which members are ranked: more is better. */
 const worthOf = (fitness: number | null, { fitness: { goal } }: Population): number => {
   if (fitness === null) return -Infinity
   return goal === 'max' ? fitness : -fitness
@@ -123,7 +123,7 @@ function firstMembers({ search, seed }: PopulationSubject): Trial[] {
   })
 }
 
-/** Every trial has a random stream of its own. */
+/** Gives every trial a random stream of its own. */
 const memberTrial = (trial: Trial, seed: number): Trial => ({
   ...trial,
   settings: { ...trial.settings, seed: seed + trial.index },
@@ -133,11 +133,11 @@ interface Generation {
   readonly living: readonly Trial[]
   /** [living] */
   readonly worth: readonly number[]
-  /** The one that begins. */
+  /** Number of the generation that begins. */
   readonly generation: number
-  /** Where the one before it ended. */
+  /** Step at which the one before it ended. */
   readonly step: number
-  /** All so far; those that are born are added. */
+  /** Trials so far; new members are added. */
   readonly trials: Trial[]
 }
 
@@ -157,7 +157,7 @@ function nextGeneration(
     const isMutated = random.uniform() < mutation.probability
     const drawn = drawMutation({ ...start, ...parent.settings }, { ranges: mutation.parameters, random })
     const mutated = mayMutate && isMutated ? drawn : null
-    // It trains on as it is.
+    // The member trains on as it is.
     if (isElite && mutated === null) return parent
     const changed = mutated === null ? {} : { [mutated.key]: mutated.to }
     const trial = memberTrial(

@@ -18,7 +18,7 @@ export function valueAtUnit(parameter: Parameter, unit: number): unknown {
   return Math.min(Math.max(exact, min), max)
 }
 
-/** Where a value lies between its limits, from 0 to 1; of a choice, the middle of its share. */
+/** Place of a value between its limits, from 0 to 1; of a choice, the middle of its share. */
 export function unitOfValue(parameter: Parameter, value: unknown): number {
   if ('values' in parameter) {
     const place = parameter.values.findIndex((each) => JSON.stringify(each) === JSON.stringify(value))
@@ -35,7 +35,10 @@ export function unitOfValue(parameter: Parameter, value: unknown): number {
 /** People read these values; six significant digits are finer than any of them matters. */
 const roundTo = (value: number, digits: number): number => Number(value.toPrecision(digits))
 
-/** All values of a choice; of a range so many, evenly spread from limit to limit, whole numbers only once. */
+/**
+ * Returns all values of a choice; of a range `points` values, evenly spread from limit to limit, whole numbers only
+ * once.
+ */
 export function gridValues(parameter: Parameter, points: number): unknown[] {
   if ('values' in parameter) return [...parameter.values]
   const { min, max, whole } = parameter

@@ -22,7 +22,7 @@ export function planSweep(subject: SweepSubject, results: readonly TrialResult[]
   const { search } = subject
   const known = resultsByTrial(results)
   const trials: Trial[] = []
-  // What was spent before a rung begins, in the order in which the plan comes to it: a plan made later says the same.
+  // Results counted before a rung begins, in the order in which the plan comes to it: a plan made later says the same.
   const counted: TrialResult[] = []
   const end = (pending: StudyPlan['pending']): StudyPlan => {
     return { trials, pending, best: bestOf(results, search.fitness), isOver: pending.length === 0 }
@@ -106,7 +106,7 @@ function* bracketsOf(subject: SweepSubject): Generator<Bracket> {
   const { early, batch } = search
   const total = trialLimit(subject)
   if (early === null) {
-    // Where nothing depends on results, all begin together.
+    // If nothing depends on results, all begin together.
     const { method, budget } = search
     const isOpen = method !== 'bayes' && Object.values(budget).every((limit) => limit === null)
     const together = isOpen ? total : batch
@@ -126,7 +126,10 @@ function* bracketsOf(subject: SweepSubject): Generator<Bracket> {
   }
 }
 
-/** From the first comparison to the end, each rung about `keep` times as far as the one before: no rung lies just before the end. */
+/**
+ * Returns the rungs from the first comparison to the end, each about `keep` times as far as the one before: no rung
+ * lies just before the end.
+ */
 export function rungsFrom(from: number, keep: number, steps: number): number[] {
   if (from >= steps) return [steps]
   const count = Math.max(1, Math.round(Math.log(steps / from) / Math.log(keep)))
@@ -154,9 +157,9 @@ function trialLimit({ search }: SweepSubject): number {
 interface Beginning {
   readonly number: number
   readonly size: number
-  /** All so far. */
+  /** Trials so far. */
   readonly trials: readonly Trial[]
-  /** What is known when they begin. */
+  /** Results known when they begin. */
   readonly counted: readonly TrialResult[]
 }
 

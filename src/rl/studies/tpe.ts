@@ -13,14 +13,14 @@ import { haltonPoint } from './ranges.ts'
 export interface Observation {
   /** [settings] on the unit interval. */
   readonly point: readonly number[]
-  /** Less is better; Infinity: under way, or ended early. */
+  /** Loss; less is better; Infinity: under way, or ended early. */
   readonly loss: number
 }
 
-/** So many trials come from a quasi-random sequence first; candidates are drawn for each later one. */
+/** Number of first trials from a quasi-random sequence; candidates are drawn for each later one. */
 const firstTrials = 8
 const candidates = 32
-/** One in so many trials is a good one, within limits. */
+/** Divisor of the number of trials that gives the number of good ones, within limits. */
 const goodShare = 6
 const [leastGood, mostGood] = [3, 25]
 
@@ -51,7 +51,7 @@ interface Density {
   draw(random: SequentialRandom): number[]
 }
 
-/** In one setting, around one observed value. */
+/** Density of one setting, around one observed value. */
 interface Kernel {
   at(unit: number): number
   draw(random: SequentialRandom): number

@@ -1,14 +1,13 @@
-/** What a plan is made of. */
+/** Inputs of a plan. */
 import type { JsonObject } from '#shared/config/paths.ts'
 import type { Fitness, Search, Trial, TrialResult } from '#shared/studies.ts'
 
 export interface StudySubject<Kind = Search> {
   readonly search: Kind
-  /** Of the config. */
   readonly seed: number
   /** Length of a trial that trains to its end. */
   readonly steps: number
-  /** What the searched settings are in the config, defaults filled in. */
+  /** Values of the searched settings in the config, defaults filled in. */
   readonly start: JsonObject
 }
 
@@ -19,7 +18,7 @@ export interface Wave {
   readonly until: number
 }
 
-/** What a step of a trial is expected to cost; budgets count it. */
+/** Expected cost of a trial's step; budgets count it. */
 export interface StepCost {
   readonly tokens: number
   readonly seconds: number

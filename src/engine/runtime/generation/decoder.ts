@@ -1,6 +1,6 @@
 /**
- * What generation asks of a model: prompts computed, rows that grow by one token at a time. Where keys and values are kept
- * is the decoder's own affair: in the host's memory (hostDecoder.ts) or on a device (deviceDecoder.ts).
+ * Interface between generation and a model: it computes prompts and extends rows by one token at a time. The decoder
+ * decides where keys and values are kept: in the host's memory (hostDecoder.ts) or on a device (deviceDecoder.ts).
  */
 import type { CacheShape } from '#engine/models/cacheShape.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
@@ -12,10 +12,9 @@ import type { KvCache, NewSlots } from './kvCache.ts'
  */
 export type PassScores = 'probabilities' | 'logits' | 'choice' | 'best' | 'none'
 
-/** A prompt to compute. */
 export interface NewPrompt {
   readonly ids: Int32Array
-  /** The inverse of what the logits behind it are divided by. */
+  /** Inverse of the temperature that divides the logits behind it. */
   readonly inverseTemperature: number
   /** Rows that will start from it. */
   readonly samples: number
@@ -23,7 +22,7 @@ export interface NewPrompt {
 
 /** The keys and values of a computed prompt, from which any number of rows may start. */
 export interface PromptSlots {
-  /** Tokens. */
+  /** Number of tokens. */
   readonly length: number
   readonly sizeBytes: number
 }
@@ -46,7 +45,7 @@ export interface RowStep {
   readonly turns: number
   /** [turns, B] in [0, 1), what chooses each row's block; read only where a `choice` is wanted. */
   readonly uniforms: Float64Array
-  /** [B] the inverse of what each row's logits are divided by. */
+  /** Inverse temperature of each row, [B]. */
   readonly inverseTemperatures: Float64Array
   /** [B] the most ids that a row still takes, and the ids that end it: a decoder may stop when all rows have ended. */
   readonly room: readonly number[]
@@ -57,9 +56,12 @@ export interface RowStep {
 }
 
 export interface RowScores {
-  /** Of each turn [B, V] logits over the temperature or their softmax; a `choice` is [B, W + 3], the `best` [B, 2]. */
+  /**
+   * Scores of each turn: [B, V] logits over the temperature or their softmax; a `choice` is [B, W + 3], the `best` [B,
+   * 2].
+   */
   readonly turns: readonly Float32Array[]
-  /** Of each turn but the last [B] the ids that the next one went on with; −1 behind a draft. */
+  /** Ids [B] that the next turn went on with, for each turn but the last; −1 behind a draft. */
   readonly ids: readonly Int32Array[]
 }
 
@@ -84,8 +86,8 @@ export interface Decoding extends Disposable {
   /** Scores after one more token of each live row, or after several. */
   step(step: RowStep): Promise<RowScores>
   /**
-   * After a step: the rows that continue, in their new order. A row keeps its number or moves to a lower one whose own
-   * row has ended.
+   * Ends a step: keeps the rows that continue, in their new order. A row keeps its number or moves to a lower one whose
+   * own row has ended.
    */
   keep(rows: readonly KeptRow[]): Promise<void>
   /** Releases prompts from which no further row will start: all but these. */
@@ -94,7 +96,7 @@ export interface Decoding extends Disposable {
 
 /** A row that continues after a step. */
 export interface KeptRow {
-  /** Its number before. */
+  /** Number of the row before the step. */
   readonly row: number
   /** Number of turns of the step, from the first, whose ids it accepted. */
   readonly turns: number
@@ -106,7 +108,7 @@ export interface Decoder {
   readonly maxTurns: number
   /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
   readonly choiceWidth: number | null
-  /** Whether a `choice` may leave ids out. */
+  /** True if a `choice` may leave ids out. */
   readonly leavesOut: boolean
   /** Time of a decoding pass over that many positions, relative to a pass over one; null if drafts are not verified. */
   readonly passCost: ((positions: number) => number) | null
@@ -119,8 +121,8 @@ export interface Decoder {
  */
 
 /**
- * One pass. Its arrays belong to the caller, who edits them when the pass is over; views of the cache are to be taken
- * anew in every pass. Letters: B rows, T new positions of each, P slots of each cache row (0 allowed), V vocabulary.
+ * One pass. Its arrays belong to the caller, who edits them when the pass is over; views of the cache must be taken
+ * again in every pass. Letters: B rows, T new positions of each, P slots of each cache row (0 allowed), V vocabulary.
  */
 export interface DecodePass {
   /** B; they are the first B rows of the cache. */
@@ -131,7 +133,7 @@ export interface DecodePass {
   readonly ids: Int32Array
   /** [B, T] place in the sequence, from 0. */
   readonly positions: Int32Array
-  /** Read only: the pass returns the new keys and values, the caller writes them. */
+  /** Cache to read from: the pass returns the new keys and values, and the caller writes them. */
   readonly cache: KvCache
   /** Prompts that come before the rows' own positions; only of a step that `sharesPrompts`. */
   readonly prompts?: PassPrompts
@@ -142,7 +144,7 @@ export interface DecodePass {
   readonly mask?: Float32Array
   /** [Q] which of the B·T positions have scores. */
   readonly scored: Int32Array
-  /** [Q] the inverse of what the logits are divided by. */
+  /** Inverse temperatures [Q] of the logits. */
   readonly inverseTemperatures: Float64Array
   /** [Q] in [0, 1), what chooses the block; read only where a `choice` is wanted. */
   readonly uniforms?: Float64Array
@@ -169,7 +171,7 @@ export interface PassResult extends NewSlots {
   readonly scores: Float32Array
 }
 
-/** Up to T tokens of each row in one run; letters as in `DecodePass`. */
+/** Run of up to T tokens for each row; letters as in `DecodePass`. */
 export interface LoopPass {
   readonly rows: number
   /** [B] each row's latest id and its place in the sequence. */
@@ -204,14 +206,14 @@ export interface DecodeStep extends CacheShape {
   readonly vocabSize: number
   /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
   readonly choiceWidth: number | null
-  /** Whether a `choice` may leave ids out; if absent, not. */
+  /** True if a `choice` may leave ids out; false if absent. */
   readonly leavesOut?: boolean
-  /** Whether rows may share prompts; if absent, each has a copy of its own. */
+  /** True if rows may share prompts; if absent, each row has a copy of its own. */
   readonly sharesPrompts?: boolean
-  /** As in `Decoder`; absent if drafts are not verified. */
+  /** Cost of a pass, as in `Decoder`; absent if drafts are not verified. */
   passCost?(positions: number): number
   run(pass: DecodePass): Promise<PassResult>
-  /** The most tokens of a row that `loop` computes in one run; 1 or absent where there is none. */
+  /** Most tokens of a row that `loop` computes in one run; 1 or absent where there is no loop. */
   readonly maxTurns?: number
   loop?(pass: LoopPass): Promise<LoopResult>
 }

@@ -136,7 +136,7 @@ class Generation {
     this.#samplers = new Samplers(parts.decoder.vocabSize)
   }
 
-  /** Behind those before. Errors: AppError for one that cannot be served. */
+  /** Adds requests, numbered after those before. Errors: AppError for one that cannot be served. */
   add(requests: readonly GenerationRequest[]): void {
     for (const request of requests) {
       const index = this.#requests.push(request) - 1
@@ -171,7 +171,7 @@ class Generation {
     this.#recordCacheBytes()
   }
 
-  /** What has no row yet and is not wanted any more. */
+  /** Drops requests that have no row yet and are no longer wanted. */
   #dropWaiting(): void {
     const waiting = this.#waiting.filter(({ completion }) => !completion.isDropped)
     if (waiting.length < this.#waiting.length) this.#waiting.splice(0, Infinity, ...waiting)

@@ -61,7 +61,7 @@ function hostSlots(prompt: PromptSlots): HostSlots {
 class HostDecoding implements Decoding {
   readonly #step: DecodeStep
   readonly #options: DecodingOptions
-  /** What the rows have to themselves. */
+  /** Cache of the positions that rows do not share. */
   readonly #cache: KvCache
   readonly #prompts: PromptTable
   #retained: ReadonlySet<PromptSlots> = new Set()
@@ -95,7 +95,7 @@ class HostDecoding implements Decoding {
     })
   }
 
-  /** Each behind its prompt: the one that it shares, or a copy. */
+  /** Enters rows, each behind its prompt: the one that it shares, or a copy. */
   enter(prompts: readonly PromptSlots[]): Promise<void> {
     const free = this.#cache.rows - this.#rows
     if (prompts.length > free) throw new Error(`Expected at most ${free} arrivals, got ${prompts.length}.`)
@@ -162,7 +162,7 @@ class HostDecoding implements Decoding {
     }
   }
 
-  /** [B, T] the places of each row's next tokens; those of padding stay within the context. */
+  /** Returns the positions of each row's next tokens, [B, T]; those of padding stay within the context. */
   #positions(drafts: RowStep['drafts'], length: number): Int32Array {
     return Int32Array.from({ length: this.#rows * length }, (_, index) => {
       const [row, turn] = [Math.floor(index / length), index % length]
@@ -196,7 +196,7 @@ class HostDecoding implements Decoding {
     return Promise.resolve()
   }
 
-  /** The collector forgets prompts that nobody holds. */
+  /** Keeps these prompts; the collector frees those that nobody holds. */
   retain(prompts: ReadonlySet<PromptSlots>): void {
     this.#retained = prompts
   }

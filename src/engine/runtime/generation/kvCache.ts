@@ -8,7 +8,7 @@ export interface NewSlots {
   readonly values: readonly Float32Array[]
 }
 
-/** Which positions of a pass's output to keep: `count` of the first positions of `row`, where each row has `length`. */
+/** Positions of a pass's output to keep: the first `count` of `row`, where each row has `length`. */
 interface SlotRange {
   readonly row: number
   readonly length: number
@@ -57,7 +57,7 @@ export class KvCache {
     this.#lengths = new Int32Array(rows)
   }
 
-  /** Rows allocated. */
+  /** Number of rows allocated. */
   get rows(): number {
     return this.#rows
   }
@@ -76,7 +76,7 @@ export class KvCache {
     return this.#lengths[row]!
   }
 
-  /** P of a layer. */
+  /** Slots P of a layer. */
   slotsOf(layer: number): number {
     return this.#slots[layer]!
   }

@@ -1,4 +1,7 @@
-/** Which slots and new positions a pass may see, as numbers added to the attention scores: 0 or `HIDDEN`. */
+/**
+ * Builds attention masks: which slots and new positions a pass may see, as numbers added to the attention scores, 0 or
+ * `HIDDEN`.
+ */
 import { HIDDEN } from '#engine/ops/attention.ts'
 import { slotsBehind } from '#engine/models/cacheShape.ts'
 import type { AttentionWindow } from '#engine/models/config.ts'
@@ -12,7 +15,7 @@ export interface PositionsBehind {
   readonly length: number
   /** P: position p of a row's own lies in slot p mod P. */
   readonly slots: number
-  /** What comes before a row's own positions; nothing if absent. */
+  /** Prompts that come before a row's own positions; none if absent. */
   readonly prompts?: PromptLengths
 }
 
@@ -51,18 +54,18 @@ export function passMask(
   return mask
 }
 
-/** Of `filled` positions, which lie in these slots in turn, shows at most the latest `seen`. */
+/** Shows at most the latest `seen` of `filled` positions, which lie in these slots in turn. */
 function showLatest(mask: Float32Array, { filled, seen: wanted }: { filled: number; seen: number }): void {
   const slots = mask.length
   const seen = Math.max(0, Math.min(wanted, filled, slots))
-  // What is seen ends before the slot of the next position, where what is hidden begins, and may go on from the first slot.
+  // Visible slots end before the slot of the next position, where hidden ones begin, and may go on from the first slot.
   const from = seen < slots ? filled % slots : 0
   const to = from + slots - seen
   mask.fill(HIDDEN, from, Math.min(to, slots))
   mask.fill(HIDDEN, 0, Math.max(0, to - slots))
 }
 
-/** What the new positions of a pass see through a window. */
+/** Builds the mask of what the new positions of a pass see through a window. */
 export function maskThrough(
   { cache, rows, length, mask, prompts }: DecodePass,
   window: AttentionWindow,

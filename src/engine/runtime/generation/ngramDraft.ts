@@ -14,10 +14,10 @@ const LONGEST_DRAFT = 7
 /** Weight of the latest guess in the rate of right ones. */
 const NOVELTY = 1 / 8
 
-/** What one completion would be guessed to say next. */
+/** Guesses how one completion continues, from n-grams that occurred before. */
 export class NgramDraft {
   readonly #ids: number[] = []
-  /** Of each group of `CONTEXT` ids the place behind its latest occurrence. */
+  /** Position behind the latest occurrence of each group of `CONTEXT` ids. */
   readonly #places = new Map<number, number>()
   #rate = 0
 
@@ -26,7 +26,10 @@ export class NgramDraft {
     for (const id of ids) this.add(id)
   }
 
-  /** The share of first guesses that were right, lately; each is compared with what came, also where nobody drafted. */
+  /**
+   * Recent share of first guesses that were right; each guess is compared with the real id, also where nothing was
+   * drafted.
+   */
   get rate(): number {
     return this.#rate
   }
@@ -39,7 +42,7 @@ export class NgramDraft {
     this.#ids.push(id)
   }
 
-  /** At most `most` ids, none where the last ones are new. What repeats itself is followed beyond its end. */
+  /** Guesses at most `most` ids, none where the last ones are new. What repeats itself is followed beyond its end. */
   next(most: number): number[] {
     const place = this.#places.get(this.#latest())
     if (place === undefined) return []

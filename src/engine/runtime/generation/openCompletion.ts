@@ -1,4 +1,4 @@
-/** One completion while it grows: its ids, and whether the latest of them ends it. */
+/** A completion while it grows: its ids, and whether the latest of them ends it. */
 import type { RandomStream } from '#shared/random.ts'
 import type { Completion, GenerateOptions, SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
@@ -66,7 +66,7 @@ export class OpenCompletion {
     return this.#seen ?? []
   }
 
-  /** How it may go on; kept from the first time somebody asks. */
+  /** Guesser of the continuation; created on first use. */
   get draft(): NgramDraft {
     this.#draft ??= new NgramDraft([...this.#start.promptIds, ...this.#ids])
     return this.#draft
@@ -76,7 +76,7 @@ export class OpenCompletion {
     return this.#stopReason !== null
   }
 
-  /** Nobody waits for the rest of it. */
+  /** True when nobody waits for the rest of it. */
   get isDropped(): boolean {
     return this.#stopReason === null && this.#start.signal?.aborted === true
   }
@@ -86,7 +86,10 @@ export class OpenCompletion {
     return this.#start.limit - this.#ids.length
   }
 
-  /** The number in [0, 1) that chooses an id, so many after the next; it depends on the position in the completion alone. */
+  /**
+   * Returns the number in [0, 1) that chooses the id `ahead` places after the next; it depends on the position in the
+   * completion alone.
+   */
   uniformAt(ahead: number): number {
     return this.#start.stream.uniformAt(this.#ids.length + ahead)
   }
@@ -101,7 +104,6 @@ export class OpenCompletion {
     this.#onToken?.({ request: this.#start.request, sample: this.#start.sample, id, logprob, top })
   }
 
-  /** The finished completion. */
   finish(): Completion {
     if (this.#stopReason === null) throw new Error('Expected a finished completion, got one still open.')
     return {
@@ -140,7 +142,7 @@ export class StopStringWatch {
     this.#needed = Math.max(...stopStrings.map((text) => text.length)) + MARGIN
   }
 
-  /** Whether the text contains a stop string, given all ids so far; to be asked after every new id. */
+  /** Returns true if the text contains a stop string, given all ids so far; to be called after every new id. */
   isComplete(ids: readonly number[]): boolean {
     const text = this.#decode(ids.slice(this.#tailStart))
     if (this.#stopStrings.some((stop) => text.includes(stop))) return true

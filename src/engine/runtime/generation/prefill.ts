@@ -2,7 +2,7 @@
 import type { DecodePass, DecodeStep, NewPrompt, PassResult, PassScores } from './decoder.ts'
 import { KvCache } from './kvCache.ts'
 
-/** What all passes of one generation share, and what runs a pass. */
+/** State that all passes of one generation share, and the function that runs a pass. */
 export interface PrefillContext {
   readonly step: DecodeStep
   /** Most positions, padding included, of one pass. */
@@ -23,7 +23,8 @@ interface CachedPrompt {
 const PADDING_PER_ROW = 16
 
 /**
- * How many of the first prompts to compute together: as many as fit in the budget without much padding, at least one.
+ * Returns how many of the first prompts to compute together: as many as fit in the budget without much padding, at
+ * least one.
  */
 export function ragFit(lengths: readonly number[], prefillTokens: number): number {
   let [longest, total] = [0, 0]
@@ -37,7 +38,7 @@ export function ragFit(lengths: readonly number[], prefillTokens: number): numbe
   return lengths.length
 }
 
-/** Of prompts padded to `length`, the place of each one's last token among all positions. */
+/** Returns the index of each prompt's last token among all positions of prompts padded to `length`. */
 export const lastPositions = (prompts: readonly Int32Array[], length: number): Int32Array =>
   Int32Array.from(prompts, (prompt, row) => row * length + prompt.length - 1)
 

@@ -6,7 +6,7 @@ import { KvCache } from './kvCache.ts'
 /** A prompt's one row of a cache. */
 export class HostSlots implements PromptSlots {
   readonly cache: KvCache
-  /** Several rows start from it. */
+  /** True if several rows start from it. */
   readonly isShared: boolean
 
   constructor(cache: KvCache, isShared: boolean) {
@@ -40,7 +40,7 @@ export class PromptTable {
     return this.#cache?.capacity ?? 0
   }
 
-  /** Without what the prompts `besides` take anyway. */
+  /** Size in bytes, without the prompts `besides`, which take their memory anyway. */
   sizeBytes(besides: ReadonlySet<PromptSlots>): number {
     const own = this.#prompts.filter((prompt) => !besides.has(prompt))
     const joined = this.#prompts.length > 1 ? this.#cache!.sizeBytes : 0
@@ -71,7 +71,7 @@ export class PromptTable {
     this.#set([...this.#promptOf, ...prompts])
   }
 
-  /** What a pass over all rows reads; null if none of them shares a prompt. */
+  /** Returns the prompts read by a pass over all rows; null if none of the rows shares a prompt. */
   pass(): PassPrompts | null {
     if (!this.#cache) return null
     const promptOf = this.#promptOf.map((prompt) => (prompt ? this.#prompts.indexOf(prompt) : -1))

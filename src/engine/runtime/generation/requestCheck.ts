@@ -1,4 +1,4 @@
-/** What a generation refuses before any work. */
+/** Checks that a generation makes before any work. */
 import { AppError } from '#shared/errors.ts'
 import type { GenerateOptions, GenerationRequest, SamplingOptions } from '#engine/policy.ts'
 

@@ -9,7 +9,7 @@ export interface Filters {
   readonly minP: number
 }
 
-/** What passed, by rising id. The arrays belong to the filter and hold until it is used again. */
+/** Ids that passed the filter, rising. The arrays belong to the filter and hold until it is used again. */
 export interface Kept {
   readonly ids: Int32Array
   readonly weights: Float64Array
@@ -88,7 +88,7 @@ export class TokenFilter {
   }
 }
 
-/** Leaves the exponent and 3 mantissa bits of the upper half of an f64: eight classes per power of two. */
+/** Shift that leaves the exponent and 3 mantissa bits of the upper half of an f64: eight classes per power of two. */
 const CLASS_SHIFT = 17
 const CLASSES = 1 << (32 - 1 - CLASS_SHIFT)
 
@@ -98,7 +98,10 @@ const CLASSES = 1 << (32 - 1 - CLASS_SHIFT)
  */
 class WeightClasses {
   readonly #weights: Float64Array
-  /** Every second number is the upper half of a weight (all processors that ONNX Runtime knows are little-endian). */
+  /**
+   * Halves of the weights; every second number is the upper half (all processors that ONNX Runtime knows are
+   * little-endian).
+   */
   readonly #halves: Uint32Array
   readonly #mass = new Float64Array(CLASSES)
 
@@ -202,14 +205,16 @@ function selectLargest(data: Float64Array, count: number, k: number): number {
   }
 }
 
-/** Where the largest weights reach the wanted mass: of the `equal` ids with this weight, `needed` are needed. */
+/**
+ * Boundary where the largest weights reach the wanted mass: of the `equal` ids with this weight, `needed` are needed.
+ */
 interface Border {
   readonly weight: number
   readonly needed: number
   readonly equal: number
 }
 
-/** Where the largest of data[0, count) reach `mass`; null when rounding leaves even all of them short of it. */
+/** Finds where the largest of data[0, count) reach `mass`; null when rounding leaves even all of them short of it. */
 function selectMass(data: Float64Array, count: number, mass: number): Border | null {
   let [start, end] = [0, count]
   let missing = mass

@@ -4,7 +4,7 @@ export interface AddedToken {
   readonly id: number
   readonly content: string
   readonly special: boolean
-  /** Found only where no letter or digit touches it. */
+  /** True if the token is found only where no letter or digit touches it. */
   readonly single_word?: unknown
   /** Takes the white space before it along. */
   readonly lstrip?: unknown
@@ -18,7 +18,7 @@ export interface AddedToken {
 export interface Section {
   readonly id: number
   readonly text: string
-  /** Where it begins, in UTF-16 units. */
+  /** Start of the section, in UTF-16 units. */
   readonly start: number
 }
 

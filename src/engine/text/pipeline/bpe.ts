@@ -5,7 +5,6 @@ import type { StepConfig } from './steps.ts'
 
 /** Texts to ids, without looking at special tokens. */
 export interface PieceEncoder {
-  /** Appends the ids of one piece. */
   encode(piece: string, ids: IdBuffer): void
 }
 
@@ -41,7 +40,7 @@ export function createBpe(config: StepConfig, isByteLevel: boolean): PieceEncode
 
 interface ReadModel {
   readonly model: Model
-  /** Every token that a merge makes. */
+  /** Tokens made by merges. */
   readonly tokens: readonly string[]
 }
 
@@ -94,7 +93,10 @@ function partsOf(pair: unknown): readonly [string, string] | null {
   return parts.length === 2 && typeof left === 'string' && typeof right === 'string' ? [left, right] : null
 }
 
-/** Null where there is none. Undefined where some are missing: no published file is so, and it is not known here. */
+/**
+ * Returns the ids of the bytes; null where there are none. Undefined where some are missing: no published file is so,
+ * and its meaning is not known here.
+ */
 function idsOfBytes(vocab: ReadonlyMap<string, number>): number[] | null | undefined {
   const ids = Array.from({ length: 256 }, (_, byte) =>
     vocab.get(`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`),
@@ -139,7 +141,7 @@ function symbolsOf(spelled: string, { vocab, byteIds, unknownId, fusesUnknown }:
 
 const encoder = new TextEncoder()
 const mark = '\u2581'
-/** Stands for a token that may contain any pair of characters. */
+/** Represents a token that may contain any pair of characters. */
 const anything = ''
 
 /**

@@ -6,7 +6,7 @@ type Step = (tokens: readonly string[]) => readonly string[]
 
 export interface Decoder {
   readonly decode: DecodeTokens
-  /** Whether tokens like <0xE6> are bytes; a run of them is text only as a whole. */
+  /** True if tokens like <0xE6> are bytes; a run of them is text only as a whole. */
   readonly hasByteTokens: boolean
 }
 
@@ -38,13 +38,11 @@ function createStep(config: StepConfig): Step {
 const isPrintable = (byte: number): boolean =>
   (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae
 
-/** Byte → character. */
 const characterOfByte: readonly string[] = (() => {
   let next = 0x100
   return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(isPrintable(byte) ? byte : next++))
 })()
 
-/** Character → byte. */
 const byteOfCharacter: ReadonlyMap<string, number> = new Map(
   characterOfByte.map((character, byte) => [character, byte]),
 )

@@ -73,10 +73,10 @@ function createNormalizerStep(config: StepConfig): Normalize {
   return (text) => step.normalize(text)
 }
 
-/** Stands for the text among the tokens around it. */
+/** Placeholder of the text among the tokens around it. */
 const place = '\0'
 
-/** The special tokens before and after a text, those that the library puts around a token. */
+/** Reads the special tokens before and after a text, as the library puts them around a token. */
 function readSurroundings(stage: unknown) {
   if (stage === null || stage === undefined) return { before: [], after: [] }
   const around = new library.SequencePostProcessor({ processors: [stage] })

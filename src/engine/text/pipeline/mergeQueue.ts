@@ -28,7 +28,7 @@ function mergeShort(word: number[], table: PairTable): number {
   return length
 }
 
-/** Where the pair of lowest rank is among the first `length` ids; −1 when none merges. */
+/** Returns the place of the pair of lowest rank among the first `length` ids; −1 when none merges. */
 function lowestRank(length: number): number {
   let best = -1
   let bestRank = 0x7fffffff
@@ -90,7 +90,7 @@ class Heap {
     items[at] = item
   }
 
-  /** −1 when there is none. */
+  /** Removes and returns the least; −1 when there is none. */
   pop(): number {
     const items = this.#items
     const top = items[0]
@@ -152,7 +152,7 @@ export class PairTable {
     return this.#merged[rank]!
   }
 
-  /** Where the pair is, or the free slot where it would be. */
+  /** Returns the place of the pair, or of the free slot where it would be. */
   #find(left: number, right: number): number {
     const slots = this.#slots
     let index = hash(left, right) & this.#mask

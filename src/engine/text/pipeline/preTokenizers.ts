@@ -2,9 +2,9 @@ import { flatten, library, readPattern, type StepConfig } from './steps.ts'
 
 /** Cuts a text into the pieces that are encoded one by one. */
 export interface PreTokenizer {
-  /** `isFirst`: whether the text stands at the very beginning of what is encoded. */
+  /** Splits a text into pieces. `isFirst`: the text is at the very beginning of what is encoded. */
   split(text: string, isFirst: boolean): readonly string[]
-  /** Whether the pieces are then spelled byte by byte. */
+  /** True if the pieces are then spelled byte by byte. */
   readonly isByteLevel: boolean
 }
 
@@ -86,7 +86,7 @@ function createConfiguredSplit({ pattern, behavior, invert }: StepConfig): Split
   return createSplit(matches, known, invert === true)
 }
 
-/** Cuts at the matches of a pattern; with `isInverted` at what lies between them. */
+/** Cuts at the matches of a pattern; with `isInverted` at the text between them. */
 function createSplit(pattern: RegExp, behavior: Behavior, isInverted = false): Split {
   const join = joins[behavior]
   // Most patterns match all of a text; then the matches are the pieces, and nothing needs to be looked at again.
@@ -115,7 +115,7 @@ interface Part {
   readonly isDelimiter: boolean
 }
 
-/** Matches and what lies between them, none empty. */
+/** Returns the matches and the texts between them, none empty. */
 function partsOf(text: string, pattern: RegExp, isInverted: boolean): Part[] {
   const parts: Part[] = []
   let end = 0

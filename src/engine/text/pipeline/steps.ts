@@ -1,6 +1,6 @@
 /**
- * What the steps of a tokenizer.json have in common: reading their settings, and the tokenizer library that most of them
- * come from.
+ * Helpers that the steps of a tokenizer.json share: they read settings, and give access to the tokenizer library that
+ * most steps come from.
  */
 import * as untypedLibrary from '@huggingface/tokenizers'
 import { isRecord } from '../pipelineLimits.ts'
@@ -8,7 +8,7 @@ import { isRecord } from '../pipelineLimits.ts'
 /** One step as the file gives it; `type` says which. */
 export type StepConfig = Readonly<Record<string, unknown>>
 
-/** What is used of the library, whose own types do not resolve under Node's module rules. */
+/** The part of the library that is used; its own types do not resolve under Node's module rules. */
 interface Library {
   readonly Tokenizer: new (
     json: object,
@@ -51,7 +51,7 @@ export function readPattern(pattern: unknown): RegExp | null {
     .pattern
 }
 
-/** The same step for the library, which would take dollar signs in what a match is replaced by for references. */
+/** Returns the same step for the library, which would take dollar signs in a replacement for references. */
 export const plainContent = (config: StepConfig): StepConfig =>
   typeof config['content'] === 'string'
     ? { ...config, content: config['content'].replaceAll('$', '$$$$') }

@@ -159,7 +159,7 @@ function evaluateMember(
   const object = evaluate(owner, scope)
   if (object === undefined) throw new Error(`it looks into ${nameOf(owner)}, which has no value`)
   if (property.type === 'SliceExpression') return evaluateSlice(object, property, scope)
-  // In `message.content` the name is the key itself.
+  // The name in `message.content` is the key itself.
   const key = !computed && property.type === 'Identifier' ? property.value : evaluate(property, scope)
   return memberOf(object, key, computed)
 }
@@ -182,7 +182,7 @@ function evaluateSlice(object: Value, { start, stop, step }: NodeOf<'SliceExpres
   return object instanceof Tuple ? Tuple.from(items) : items
 }
 
-/** Those for which a name without a value is a value like any other. */
+/** Operators for which a name without a value is a value like any other. */
 const looseOperators = new Set(['==', '!=', '~', 'in', 'not in'])
 
 const nameOf = (node: Node): string => (node.type === 'Identifier' ? `“${node.value}”` : 'something')
@@ -213,7 +213,7 @@ function memberOf(object: Value, key: Value, isComputed: boolean): Value {
       : undefined
 }
 
-/** After a dot methods come before keys; in brackets keys come first. */
+/** Looks up an entry: after a dot methods come before keys; in brackets keys come first. */
 function entryOf(dict: Dict, key: Value, isComputed: boolean): Value {
   if (typeof key !== 'string') return undefined
   const method = methodOf(dict, key)
@@ -221,7 +221,7 @@ function entryOf(dict: Dict, key: Value, isComputed: boolean): Value {
   return method
 }
 
-/** As Python cuts lists. */
+/** Cuts lists as Python does. */
 function slice(items: readonly Value[], [from, to, by]: readonly (number | null)[]): Value[] {
   const step = by ?? 1
   if (step === 0) throw new Error('slice step cannot be zero')

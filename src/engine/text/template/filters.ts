@@ -150,7 +150,7 @@ function joinItems(value: Value, call: CallArguments): string {
   return joinedText(items.map(textOf), textOf(argument(call, 0, 'd')))
 }
 
-/** The items, or a field of each. */
+/** Returns the items, or a field of each. */
 const fieldsOf = (value: Value, attribute: Value): Value[] =>
   itemsOf(value).map((item) => (attribute === undefined ? item : attributeOf(item, attribute)))
 
@@ -280,7 +280,7 @@ interface JsonStyle {
   readonly ensureAscii: boolean
 }
 
-/** As Python's json.dumps writes it. Errors: Error for values without a spelling in JSON. */
+/** Writes JSON as Python's json.dumps does. Errors: Error for values without a spelling in JSON. */
 function toJson(value: Value, style: JsonStyle, depth = 0): string {
   if (depth > 200) throw new Error('a value is nested too deep')
   charge(1)
@@ -311,7 +311,7 @@ function scalar(value: Value, style: JsonStyle): string {
 const separatorsOf = ({ separators, indent }: JsonStyle): readonly [string, string] =>
   separators ?? [indent === null ? ', ' : ',', ': ']
 
-/** Parts between two brackets, each on a line of its own where the style indents. */
+/** Joins parts between two brackets, each on a line of its own where the style indents. */
 function wrapped(brackets: '[]' | '{}', parts: readonly string[], style: JsonStyle, depth: number): string {
   const [open, close] = [brackets.charAt(0), brackets.charAt(1)]
   const [separator] = separatorsOf(style)

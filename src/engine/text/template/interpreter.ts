@@ -22,7 +22,7 @@ import {
 const maxPasses = 50_000
 const maxDepth = 100
 
-/** What a block ended with: nothing, or a jump to the end of its loop's round or of its loop. */
+/** End of a block: normal, or a jump to the end of its loop's round or of its loop. */
 type Jump = 'next' | 'end' | null
 
 /** Text as it comes to be. */
@@ -139,7 +139,7 @@ export class Interpreter {
     if (items.length === 0) this.#runBlock(node.defaultBlock, new Scope(scope), output)
   }
 
-  /** Those of `for item in items if test` that pass. */
+  /** Returns the items that pass in `for item in items if test`. */
   #loopItems(node: NodeOf<'For'>, scope: Scope): readonly Value[] {
     const { iterable } = node
     if (iterable.type !== 'SelectExpression') return itemsOf(evaluate(iterable, scope))
@@ -190,7 +190,7 @@ function parameterName(parameter: Node): string {
   return parameter.type === 'KeywordArgumentExpression' ? parameter.key.value : ''
 }
 
-/** What `loop` says about a round. */
+/** Builds the `loop` variable of a round. */
 function loopOf(items: readonly Value[], at: number, changed: (value: Value) => boolean): Value {
   const { length } = items
   return new Map<string, Value>([

@@ -1,14 +1,16 @@
 /**
- * What one rendering may cost. A template is a program that came with a model: whatever it does is paid for in steps,
- * and a rendering that has used up its steps ends with an error. A step is about the work of looking at one value; native
- * code on texts is faster and pays by pieces. Nothing here reads a clock, so the same template ends at the same place on
- * every machine.
+ * Limits the cost of one rendering. A template is a program that came with a model: whatever it does is paid for in
+ * steps, and a rendering that has used up its steps ends with an error. A step is about the work of looking at one
+ * value; native code on texts is faster and is charged by piece. Nothing here reads a clock, so the same template ends
+ * at the same place on every machine.
  */
 
-/** Longer than any prompt a model reads; keeps a template from filling the memory. */
+/**
+ * Limit on the length of a text: longer than any prompt a model reads, but keeps a template from filling the memory.
+ */
 const maxLength = 4_000_000
 
-/** Longer than any list of messages; far below what fills the memory. */
+/** Limit on the items of a list: longer than any list of messages, but far below what fills the memory. */
 const maxItems = 200_000
 
 /** A second or two. Templates in use need some thousand steps for each message. */
@@ -19,10 +21,10 @@ const perStep = 16
 /** Pairs of characters that a search may have to compare in one step. */
 const pairsPerStep = 128
 
-/** For each match that is replaced. */
+/** Steps charged for each match that is replaced. */
 const matchSteps = 8
 
-/** Of the rendering that is under way; a rendering is never interrupted by another one. */
+/** Steps left to the rendering under way; a rendering is never interrupted by another one. */
 let stepsLeft = Infinity
 
 /** Runs a rendering under the limits. */
@@ -45,11 +47,14 @@ export function charge(steps: number): void {
 /** Steps for scanning or copying this many characters. */
 export const chargeText = (length: number): void => charge(1 + length / perStep)
 
-/** For looking for a part in a text: at worst every character of one is compared with every character of the other. */
+/**
+ * Charges for searching a part in a text: at worst every character of one is compared with every character of the
+ * other.
+ */
 export const chargeSearch = (text: string, part: string): void =>
   charge(1 + text.length / perStep + (text.length * part.length) / pairsPerStep)
 
-/** The letters of a text, one by one. */
+/** Returns the letters of a text, one by one. */
 export function lettersOf(text: string): string[] {
   charge(text.length)
   return Array.from(text)
@@ -73,7 +78,7 @@ export function boundedText(text: string, times = 1): string {
   return text
 }
 
-/** Measured before they are joined: the sum of many long texts may not fit into memory. */
+/** Joins texts, measured first: the sum of many long texts may not fit into memory. */
 export function joinedText(parts: readonly string[], separator: string): string {
   let length = separator.length * Math.max(0, parts.length - 1)
   for (const part of parts) length += part.length
@@ -83,7 +88,7 @@ export function joinedText(parts: readonly string[], separator: string): string 
   return parts.join(separator)
 }
 
-/** As `text.replace`, with what comes to be measured on the way. */
+/** Replaces like `text.replace`, and charges for the result while it grows. */
 export function replacedText(
   text: string,
   pattern: RegExp,

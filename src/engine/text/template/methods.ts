@@ -81,7 +81,7 @@ function pieces(text: string, mark: string): string[] {
 
 const wordHere = new RegExp(`^(?:(?!${space})[^])+`, 'u')
 
-/** Words; after as many as `most` (−1: all of them) the rest as it is. */
+/** Splits into words; after `most` words (−1: no limit) the rest stays as it is. */
 function splitAtSpace(text: string, most: number): string[] {
   const parts: string[] = []
   let rest = strip(text, null, 'left')
@@ -142,7 +142,7 @@ export function capitalize(text: string): string {
   return upperCase(first) + lowerCase(text.slice(first.length))
 }
 
-/** Every run of letters begins with a capital. */
+/** Capitalizes every run of letters. */
 const titleCase = (text: string): string =>
   replacedText(text, /\p{Alphabetic}+/gu, (word = '') => capitalize(word))
 
@@ -246,7 +246,7 @@ function bound<Self>(
   return method === undefined ? undefined : ({ args, named }) => method(self, args, named)
 }
 
-/** The method of that name, bound to the value; undefined where there is none. */
+/** Returns the method of that name, bound to the value; undefined where there is none. */
 export function methodOf(value: Value, name: string): Callable | undefined {
   if (typeof value === 'string') return bound(ofText, value, name)
   if (isDict(value)) return bound(ofDict, value, name)

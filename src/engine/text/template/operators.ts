@@ -16,7 +16,7 @@ import {
 
 type Operator = (left: Value, right: Value) => Value
 
-/** What a binary operator makes of two values. Errors: Error where Python has none for them. */
+/** Binary operators on two values. Errors: Error where Python has none for them. */
 export const operators: Readonly<Record<string, Operator>> = {
   '+': add,
   '-': arithmetic('-', (a, b) => a - b),

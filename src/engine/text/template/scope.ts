@@ -31,7 +31,10 @@ export class Scope {
 
 const maxRange = 10_000
 
-/** The names every template knows, and those of one rendering; `now`: what strftime_now tells. */
+/**
+ * Returns the scope with the names every template knows, and those of one rendering; `now`: time returned by
+ * strftime_now.
+ */
 export function globalScope(variables: ReadonlyMap<string, Value>, now: Date = stopped): Scope {
   const scope = new Scope()
   scope.set('strftime_now', ({ args: [format] }) => formatClock(textOf(format), now))

@@ -13,7 +13,7 @@ export class Float {
 /** A list that was written in parentheses or made by unpacking. */
 export class Tuple extends Array<Value> {}
 
-/** What `namespace()` makes: the one thing whose fields can be set. */
+/** Result of `namespace()`: the only object whose fields can be set. */
 export class Namespace {
   readonly fields = new Map<string, Value>()
 }
@@ -71,7 +71,7 @@ export function isTrue(value: Value): boolean {
   return value !== null && value !== undefined && value !== false && value !== 0
 }
 
-/** A number as JavaScript's; true is 1. null where the value is no number. */
+/** Returns a number as JavaScript's; true is 1. null where the value is not a number. */
 export function numberOf(value: Value): number | null {
   if (typeof value === 'number') return value
   if (typeof value === 'boolean') return value ? 1 : 0
@@ -115,7 +115,7 @@ function areSameEntries(left: Dict, right: Dict): boolean {
   return [...left].every(([key, item]) => right.has(key) && isEqual(item, right.get(key)))
 }
 
-/** Below, equal or above zero. Errors: Error for values without an order. */
+/** Returns a number below, equal to or above zero. Errors: Error for values without an order. */
 export function compare(left: Value, right: Value): number {
   charge(1)
   const [a, b] = [numberOf(left), numberOf(right)]
@@ -130,7 +130,7 @@ export function compare(left: Value, right: Value): number {
   throw new Error(`'<' not supported between instances of '${nameOfType(left)}' and '${nameOfType(right)}'`)
 }
 
-/** By code point, as Python does. */
+/** Compares by code point, as Python does. */
 function compareTexts(left: string, right: string): number {
   if (left === right) return 0
   const [a, b] = [lettersOf(left), lettersOf(right)]
@@ -138,7 +138,7 @@ function compareTexts(left: string, right: string): number {
   return (a[at]?.codePointAt(0) ?? -1) - (b[at]?.codePointAt(0) ?? -1) || a.length - b.length
 }
 
-/** The items a loop goes over. Errors: Error for what has none. */
+/** Returns the items that a loop goes over. Errors: Error for values that have none. */
 export function itemsOf(value: Value): Value[] {
   if (typeof value === 'string') return lettersOf(value)
   if (value === undefined) return []
@@ -153,13 +153,13 @@ export function itemsOf(value: Value): Value[] {
   throw new Error(`'${nameOfType(value)}' object is not iterable`)
 }
 
-/** As Python's str(). */
+/** Returns the text of a value, as Python's str() does. */
 export function textOf(value: Value): string {
   if (typeof value === 'string') return value
   return value === undefined ? '' : spell(value)
 }
 
-/** As Python's repr(). */
+/** Returns the spelling of a value, as Python's repr() does. */
 export function spell(value: Value, depth = 0): string {
   if (depth > maxDepth) throw new Error('a value is nested too deep')
   charge(1)

@@ -52,7 +52,7 @@ export interface ProjectReport {
   readonly tool: ProjectTool
   /** The version its settings were written for. */
   readonly version: string
-  /** Relative paths. */
+  /** Paths relative to the folder. */
   readonly files: readonly string[]
   /** Differences from Turnwise, a sentence each; they stand in the README too. */
   readonly notes: readonly string[]
@@ -120,7 +120,7 @@ function requireEmpty(directory: string): void {
   )
 }
 
-/** Its critic is made with the policy, from the base alone. */
+/** Refuses AgileRL's PPO with an adapter: its critic is made with the policy, from the base alone. */
 function requireStart(tool: ProjectTool, run: RunConfig, adapter: string | null): void {
   if (adapter === null || tool !== 'agilerl' || run.algorithm.id !== 'ppo') return
   throw new AppError(
@@ -138,7 +138,7 @@ function writeInside(folder: string, name: string, content: string | Uint8Array)
   writeFileAtomic(file, content)
 }
 
-/** A checkpoint's adapter, or a PEFT folder read and written anew. */
+/** Writes a checkpoint's adapter, or reads a PEFT folder and writes it again. */
 async function writeStartingAdapter(source: string, target: string): Promise<void> {
   if (isCheckpoint(source)) await exportPeft(source, target)
   else {
@@ -150,7 +150,7 @@ async function writeStartingAdapter(source: string, target: string): Promise<voi
 const resources = (folder: string, names: readonly string[]): ProjectFiles =>
   Object.fromEntries(names.map((name) => [`${folder}/${name}`, projectResource(`${folder}/${name}`)]))
 
-/** What tells Turnwise of a training where it watches. */
+/** Files that report a training to Turnwise where it watches. */
 const watchingFiles = (): ProjectFiles => resources('watching', ['recording.py', 'watch.py'])
 
 /* The folder agilerl/: a manifest, a training script, the reward, and how accelerate starts it. */

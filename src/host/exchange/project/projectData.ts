@@ -17,11 +17,11 @@ import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 export interface ProjectRow {
   /** Messages for the chat template, or text. */
   readonly prompt: string | readonly ChatMessage[]
-  /** What the policy reads, chat markup included, and what reward functions get. */
+  /** Prompt that the policy reads, chat markup included; reward functions get it too. */
   readonly prompt_text: string
-  /** Which row of the data set it is, from 0. */
+  /** Number of the row in the data set, from 0. */
   readonly row_number: number
-  /** Every column as JSON text, so that no reader of tables changes a value. */
+  /** Columns as JSON text, so that no reader of tables changes a value. */
   readonly row: string
   readonly completion?: string | readonly ChatMessage[]
   readonly chosen?: string | readonly ChatMessage[]

@@ -134,12 +134,11 @@ function fixtureSamples(data: ProjectData): RewardInput[] {
   })
 }
 
-// What the files of a project are made of.
+// Parts of the files of a project.
 
 /** A file's path in the project and its content. */
 export type ProjectFiles = Readonly<Record<string, string | Uint8Array>>
 
-/** What the tool's files are made of. */
 export interface ProjectParts {
   readonly run: RunConfig
   readonly data: ProjectData

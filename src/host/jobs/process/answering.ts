@@ -18,7 +18,7 @@ import type { TaughtAnswer, TaughtRows, TeachingInput } from '#host/jobs/taught.
 import { resolveRewards } from '#host/code/resolveRewards.ts'
 import type { Tools } from '#host/processes/job.ts'
 
-/** Answers that are asked for together; when the process is killed, so many may be asked for again. */
+/** Number of answers requested together; when the process is killed, at most this many are asked for again. */
 const askedAtOnce = 64
 
 /** Errors: those of models and addresses, of rewards, and of files. */
@@ -71,7 +71,7 @@ interface AnsweredQuestion extends RowQuestion {
   readonly isTruncated: boolean
 }
 
-/** In its log, the score of an answer is 1 where it came to its end, else 0. */
+/** Model that answers the questions. In its log, the score of an answer is 1 where it came to its end, else 0. */
 class Teacher implements AsyncDisposable {
   readonly #model: AskedModel
   readonly #log: JudgeLog
@@ -131,7 +131,7 @@ const minimumKept = 32_768
 
 const keyOf = ({ messages, seed }: ModelQuestion): string => digestText(JSON.stringify([messages, seed]))
 
-/** Of everything that its answers depend on, besides prompts and seeds. */
+/** Digest of everything that its answers depend on, besides prompts and seeds. */
 function teacherDigest(settings: JudgeSettings): string {
   const { model, adapter, precision, device, address, servedModel, temperature, maxNewTokens } = settings
   return digestText(

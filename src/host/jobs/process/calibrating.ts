@@ -39,7 +39,7 @@ export async function calibrate(
   { config, cacheDirectory, consents }: CalibrationInput,
   { say }: Tools<CalibrationNews>,
 ): Promise<void> {
-  // Where a run would keep its own copy of reward code.
+  // Stands in for the folder where a run would keep its own copy of reward code.
   const directory = path.join(cacheDirectory, `.calibration.${process.pid}.${++calibrations}.partial`)
   makeFolder(directory)
   let report: CalibrationReport
@@ -121,7 +121,10 @@ class MemoryMeter {
   }
 }
 
-/** Keys and values that a whole step keeps while it generates and one group did not: those of more and longer rows. */
+/**
+ * Bytes of keys and values that a whole step keeps while it generates and one group did not: those of more and longer
+ * rows.
+ */
 function heldBackBytes(
   { config: model }: ModelFolder,
   { rollout }: RunConfig,
@@ -137,7 +140,7 @@ function heldBackBytes(
 }
 
 interface StageSetup {
-  /** In place of the run's. */
+  /** Folder used in place of the run's. */
   readonly directory: string
   readonly stage: Stage
   readonly model: ModelFolder
@@ -179,7 +182,7 @@ async function calibrateStage(
   }
 }
 
-/** The group was made of one row alone, which has another number in the data. */
+/** Gives samples the number of their row: the group was made of one row alone, which has another number in the data. */
 const samplesOf = ({ trajectories }: Calibration, row: number): CalibratedStage['samples'] =>
   shownSamples(trajectories, [], new Map()).map(({ arrays: _, advantage: _none, ...sample }) => ({
     ...sample,

@@ -1,4 +1,4 @@
-/** Every kind of device, tried for real. */
+/** Lists every kind of device, each tried for real. */
 import { defaultThreads, physicalCores } from '#engine/processor.ts'
 import { availableDevices } from '#engine/runtime/device.ts'
 import type { DeviceList } from '#host/jobs/deviceCheck.ts'

@@ -14,7 +14,9 @@ import type { Tools } from '#host/processes/job.ts'
 
 type ChosenDevice = Awaited<ReturnType<typeof chooseDevice>>
 
-/** Yields of `work` on the device of the input. Errors: AppError 'device/unavailable', and those of `work`. */
+/**
+ * Yields the items of `work` on the device of the input. Errors: AppError 'device/unavailable', and those of `work`.
+ */
 const onDevice =
   <Input extends { readonly place: DevicePlace }, Item>(
     work: (device: ChosenDevice, input: Input) => AsyncIterable<Item>,

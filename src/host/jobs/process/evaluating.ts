@@ -1,4 +1,7 @@
-/** Rows answered, or episodes played, by a model as it is or by a workflow, and judged by what a run would judge them by. */
+/**
+ * Evaluates: rows are answered, or episodes played, by a model as it is or by a workflow, and judged as a run would
+ * judge them.
+ */
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import type { PhaseProgress } from '#shared/events.ts'
@@ -24,7 +27,7 @@ import { resolveWorkflows } from '#host/code/resolveWorkflow.ts'
 import { maxRows } from '#host/training/openTraining.ts'
 import type { Tools } from '#host/processes/job.ts'
 
-/** Episodes that are played together: they are known when the last of them is over. */
+/** Number of episodes played together: they are known when the last of them is over. */
 const episodesAtOnce = 256
 
 /** Errors: as of `judgeRows`, and those of models. */
@@ -111,7 +114,7 @@ function rollOutOf(config: RunConfig, { model, text, world, workflow, rewards }:
   return planRollOut(acting, { policy, generate, decode })
 }
 
-/** A row that makes no prompt is told, and costs no other one. */
+/** Returns the prompts; a row that makes no prompt is reported, and costs no other one. */
 async function promptsOf(
   asked: JudgedRows,
   opened: Opened,

@@ -1,4 +1,4 @@
-/** What a run learned, written for other programs. */
+/** Writes what a run learned for other programs. */
 import { exportCheckpoint } from '#host/export/exporting.ts'
 import type { ExportRequest } from '#host/export/exports.ts'
 import type { ExportNews } from '#host/jobs/exportJobs.ts'

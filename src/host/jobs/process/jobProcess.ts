@@ -7,7 +7,7 @@ import { performers } from './performers.ts'
 
 type Handler = (order: unknown) => void
 
-/** Which input belongs to which job is checked where it is asked for (processes/job.ts). */
+/** Loads the code of a job. The types of its input are checked where the job is requested (processes/job.ts). */
 const load = (code: () => Promise<unknown>) => code() as Promise<Perform<unknown, unknown, unknown>>
 
 const [name = '', life = '{}'] = process.argv.slice(2)
@@ -24,7 +24,7 @@ host.onLost(() => onLost())
 
 const early: unknown[] = []
 let handle: Handler = (order) => early.push(order)
-// Its code is loaded while the host is still sending.
+// The job's code is loaded while the host is still sending.
 const loading =
   name in performers ? load(performers[name as keyof typeof performers]) : Promise.resolve(undefined)
 host.listen((message) => (message.type === 'start' ? void serve(message.input) : handle(message.order)))

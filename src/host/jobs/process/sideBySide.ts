@@ -25,10 +25,10 @@ export interface SideBySideRequest {
   readonly cacheDirectory: string
 }
 
-/** A base and those that stand on it. */
+/** A base and the models that share it. */
 export interface OpenedGroup extends Disposable {
   readonly policy: OrtPolicy
-  /** By their place in the request. */
+  /** Members by their place in the request. */
   readonly members: readonly (readonly [candidate: number, model: OpenedModel])[]
 }
 

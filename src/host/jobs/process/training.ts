@@ -1,4 +1,4 @@
-/** Training of one run: says when its log grew and what a step is at, until it ends or is told to. */
+/** Trains one run: reports when its log grew and the phase of a step, until it ends or is told to. */
 import type { PhaseProgress, StepPhase } from '#shared/events.ts'
 import { AppError } from '#shared/errors.ts'
 import type { TrainingNews, TrainingOrder, TrainingRequest } from '#host/runs/trainingJob.ts'
@@ -38,7 +38,7 @@ export async function trainRun(
   }
 }
 
-/** Tells only the newest of what comes faster, when it is time again. */
+/** Reports phases, at most once per interval and only the newest. */
 function phaseTeller(say: Tools<TrainingNews>['say']): (phase: StepPhase, progress?: PhaseProgress) => void {
   let latest: TrainingNews | null = null
   let timer: NodeJS.Timeout | null = null

@@ -1,4 +1,4 @@
-/** One episode of a workflow by a model as it is, told request by request. */
+/** Plays one episode of a workflow with a model as it is, and reports it request by request. */
 import path from 'node:path'
 import type { TrialNews } from '#shared/api/workflows.ts'
 import { packArray } from '#shared/packedArray.ts'
@@ -65,7 +65,7 @@ export async function tryWorkflow(asked: WorkflowTrialInput, { say }: Tools<Tria
   await say(endOf(await rewardTrajectories(played, options), tokenizer))
 }
 
-/** As a run has it: the workflow is a file. */
+/** Writes the workflow to a file, as a run has it. */
 function withCode({ config, code, settings, directory }: WorkflowTrialInput): RunConfig {
   const file = path.join(directory, `workflow.${code.language}`)
   writeFileAtomic(file, code.code)
@@ -165,6 +165,6 @@ function shown(trajectory: Trajectory, tokenizer: Decoding) {
   }
 }
 
-/** One reward for all actions. */
+/** Returns one reward for all actions as text. */
 const everywhere = ({ actionMask, reward: { total } }: Trajectory): string | null =>
   total === null ? null : packArray(Float32Array.from(actionMask, (isAction) => isAction * total))

@@ -58,8 +58,8 @@ function isSurelyUnsolved(run: DiagnosedRun): boolean {
 }
 
 /**
- * How alike the completions of a prompt are, where they are: counted in the samples of groups of which several were
- * kept, else taken from the groups whose rewards are equal.
+ * Measures how alike the completions of a prompt are: counted in the samples of groups of which several were kept, else
+ * taken from the groups whose rewards are equal.
  */
 function sameness(run: DiagnosedRun, end: readonly Measured[]): Evidence | null {
   const groups = Map.groupBy(samplesSince(run, end[0]?.step ?? 0), ({ step, row }) => `${step} ${row}`)
@@ -88,7 +88,10 @@ function proposals(run: DiagnosedRun): Proposal[] {
   ]
 }
 
-/** Lets unlikely tokens gain more than likely ones lose: clip-higher of DAPO, arXiv:2503.14476, §3.1. */
+/**
+ * Proposes a higher upper clip, which lets unlikely tokens gain more than likely ones lose: clip-higher of DAPO,
+ * arXiv:2503.14476, §3.1.
+ */
 function upperClip(clip: number): Proposal[] {
   const bounds = [Number((1 - clip).toFixed(3)), Number((1 + 1.4 * clip).toFixed(3))]
   return [changeSetting(`Raise the upper clip bound to ${bounds[1] ?? 0}.`, 'clipCoefficient', bounds)]
@@ -117,7 +120,7 @@ export function entropyExplosion(run: DiagnosedRun): Finding[] {
   ]
 }
 
-/** By the bonus in the loss, while the reward gains nothing. */
+/** Returns true if the entropy is driven by the bonus in the loss while the reward gains nothing. */
 function isDriven(run: DiagnosedRun, { end }: Uncertainty): boolean {
   const rewards = seriesOf(run, 'reward')
   if (bonusOf(run) < largeBonus || rewards.length < 2 * end.length) return false

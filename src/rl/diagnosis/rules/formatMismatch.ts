@@ -9,7 +9,7 @@ const enoughSamples = 20
 const tooManyEmpty = 0.9
 const nothing = 0.02
 
-/** Columns that say what was wrong are empty where all is well. */
+/** Names of columns with complaints, which are empty where all is well. */
 const complaints = /error|fail|issue|missing|problem|reason|warning/i
 const formats = /format|json|pattern|regex|regular|schema|tag|template/i
 
@@ -22,7 +22,7 @@ export const formatMismatch = (run: DiagnosedRun): Finding[] => [
 export const isFormatReward = ({ name, function: id, weight }: RewardFact): boolean =>
   weight > 0 && (formats.test(name) || formats.test(id.replace(/^.*[\\/]/, '')))
 
-/** Over a whole window hardly a completion had the form. */
+/** Returns true if hardly a completion had the form over a whole window. */
 export function earnsNothing(run: DiagnosedRun, { name }: RewardFact): boolean {
   const means = seriesOf(run, `rewards/${name}/mean`).slice(-window)
   return means.length === window && means.every(({ value }) => Math.abs(value) < nothing)
@@ -41,7 +41,7 @@ function unearnedFormats(run: DiagnosedRun): Finding[] {
   }))
 }
 
-/** What functions log as found in the completion. */
+/** Finds logged columns that stay empty: what functions log as found in the completion. */
 function emptyColumns(run: DiagnosedRun): Finding[] {
   const newest = run.samples.reduce((step, sample) => Math.max(step, sample.step), 0)
   const samples = latestWith(run, newest)
@@ -51,7 +51,7 @@ function emptyColumns(run: DiagnosedRun): Finding[] {
     .flatMap((column) => emptyColumn(run, column, samples))
 }
 
-/** So many of the last steps that a column can be judged. */
+/** Returns the samples of the last steps, enough of them that a column can be judged. */
 function latestWith(run: DiagnosedRun, newest: number): readonly DiagnosedSample[] {
   const steps = [...new Set(run.samples.map(({ step }) => step))].sort((a, b) => b - a)
   const from = steps.find((step) => samplesSince(run, step).length >= enoughSamples) ?? newest + 1
@@ -85,7 +85,7 @@ function emptyColumn(run: DiagnosedRun, column: string, samples: readonly Diagno
 const isEmpty = (value: unknown): boolean =>
   value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 
-/** The prompt beside what is looked for, and an example where there is one. */
+/** Proposes to look at the prompt beside the pattern, with an example where there is one. */
 function besideThePattern(run: DiagnosedRun, reward: RewardFact | null): Proposal {
   const sample = run.samples.reduce<DiagnosedSample | null>(
     (latest, each) => (latest === null || each.step > latest.step ? each : latest),

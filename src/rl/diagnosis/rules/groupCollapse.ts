@@ -8,7 +8,7 @@ export const tooManyAlike = 0.8
 /** Places on the reward scale from which a whole window counts as right or as wrong. */
 const [wrong, right] = [0.25, 0.75]
 
-/** Most groups have one reward for all: no completion is better than the others of its prompt. */
+/** Finds that most groups have one reward for all: no completion is better than the others of its prompt. */
 export function groupCollapse(run: DiagnosedRun): Finding[] {
   const alike = seriesOf(run, 'frac_reward_zero_std').slice(-window)
   const rewards = seriesOf(run, 'reward').slice(-window)
@@ -23,13 +23,16 @@ export function groupCollapse(run: DiagnosedRun): Finding[] {
 }
 
 interface Found {
-  /** Of the groups. */
+  /** Share of the groups, as text. */
   readonly share: string
   readonly reward: number
   readonly facts: Finding['evidence']
 }
 
-/** What the run has learned is no fault of it; rows that taught nothing from the start are one. */
+/**
+ * Finding for groups that are all right: what the run has learned is no fault of it, but rows that taught nothing from
+ * the start are.
+ */
 const allRight = (run: DiagnosedRun, { share, reward, facts }: Found): Finding => ({
   id: 'groups-all-right',
   severity: hasLearned(run) ? 'note' : 'warning',

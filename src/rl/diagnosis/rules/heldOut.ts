@@ -6,9 +6,12 @@ import { sampleVariance } from '#rl/algorithms/terms/groups.ts'
 
 /** Steps of training that an evaluation is compared with. */
 const window = 5
-/** Of the reward scale. */
+/** Share of the reward scale. */
 const tooWide = 0.1
-/** What is true of the rows is true of both: after a single bad update one evaluation falls behind and the next does not. */
+/**
+ * Number of evaluations that must agree: what is true of the rows is true of both, while after a single bad update one
+ * evaluation falls behind and the next does not.
+ */
 const evaluations = 2
 
 interface Gap {
@@ -53,7 +56,10 @@ export function heldOutGap(run: DiagnosedRun): Finding[] {
   ]
 }
 
-/** Before the first step the first ones count. Null where too little was trained by then. */
+/**
+ * Returns the gap at an evaluation. Before the first step the first training rewards count. Null where too little was
+ * trained by then.
+ */
 function gapAt(run: DiagnosedRun, heldOut: Measured): Gap | null {
   const rewards = seriesOf(run, 'reward')
   const until = rewards.filter(({ step }) => step <= heldOut.step)
@@ -69,10 +75,13 @@ const bestOf = (heldOut: readonly Measured[]): number =>
 
 /** Prompts of either kind, each counted once. */
 export const enough = 10
-/** Of how alike prompts of one kind are: another share of the same exercises is above it, another task below. */
+/**
+ * Share of the likeness between prompts of one kind: another share of the same exercises is above it, another task
+ * below.
+ */
 const unlike = 0.7
 
-/** The prompts of held-out rows are not worded like those of training: what is measured is not what is learned. */
+/** Finds held-out prompts that are not worded like those of training: then what is measured is not what is learned. */
 export function heldOutTask({ samples, heldOutPrompts }: DiagnosedRun): Finding[] {
   const trained = wordsOfEach(samples.map(({ prompt }) => prompt))
   const heldOut = wordsOfEach(heldOutPrompts)
@@ -97,7 +106,7 @@ export type Words = readonly string[]
 
 export const wordsOfEach = (prompts: readonly string[]): Words[] => [...new Set(prompts)].map(wordsOf)
 
-/** Each once; numbers are one word, whatever they are. */
+/** Returns the words of a prompt, each once; all numbers are one word. */
 const wordsOf = (prompt: string): Words => [
   ...new Set(
     prompt
@@ -107,14 +116,14 @@ const wordsOf = (prompt: string): Words => [
   ),
 ]
 
-/** Words that some prompts have and others have not: the frame of a template says nothing. */
+/** Returns the words that some prompts have and others do not: the frame of a template says nothing. */
 export function informative(prompts: readonly Words[]): ReadonlySet<string> {
   const counts = Map.groupBy(prompts.flat(), (word) => word)
   return new Set([...counts].filter(([, { length }]) => length < prompts.length).map(([word]) => word))
 }
 
 interface Counts {
-  /** In how many of the prompts each word stands. */
+  /** Number of prompts that contain each word. */
   readonly of: ReadonlyMap<string, number>
   readonly prompts: number
 }
@@ -134,15 +143,15 @@ function without({ of, prompts }: Counts, words: Words): Counts {
 }
 
 /**
- * How many words two prompts of different kinds share, by how many two of the same kind do: about 1 where both are
- * samples of one task, however few they are; NaN where prompts of a kind share no words.
+ * Divides the words that two prompts of different kinds share by those that two of the same kind share: about 1 where
+ * both are samples of one task, however few they are; NaN where prompts of a kind share no words.
  */
 function alikeness(a: Counts, b: Counts): number {
   const shared = [...a.of].reduce((sum, [word, count]) => sum + count * (b.of.get(word) ?? 0), 0)
   return shared / (a.prompts * b.prompts) / Math.sqrt(sharedWithin(a) * sharedWithin(b))
 }
 
-/** Words that two different ones of the prompts share, on average over the pairs. */
+/** Number of words that two different prompts share, on average over the pairs. */
 const sharedWithin = ({ of, prompts }: Counts): number =>
   [...of.values()].reduce((sum, count) => sum + count * (count - 1), 0) / (prompts * (prompts - 1))
 

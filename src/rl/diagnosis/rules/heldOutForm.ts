@@ -18,7 +18,7 @@ function promptsOf({ samples, heldOutPrompts }: DiagnosedRun) {
 
 const sameRows = change('Choose validation rows like the training rows, or a share of them.', {})
 
-/** Validation prompts are in another language than those of training. */
+/** Finds validation prompts in another language than those of training. */
 export function heldOutLanguage(run: DiagnosedRun): Finding[] {
   const prompts = promptsOf(run)
   if (prompts === null) return []
@@ -90,7 +90,10 @@ interface Feature extends Readonly<Record<'trained' | 'heldOut', number>> {
   readonly name: string
 }
 
-/** Farther than by chance. What half of the training prompts lack as well is one of their forms. */
+/**
+ * Returns true if a feature is farther apart than by chance. A feature that half of the training prompts lack is one of
+ * their forms.
+ */
 function isApart({ name, trained, heldOut }: Feature, counts: Omit<Feature, 'name'>): boolean {
   const [low, high] = [Math.min(trained, heldOut), Math.max(trained, heldOut)]
   if (high >= nearlyAll && low <= hardlyAny) return true
@@ -141,7 +144,10 @@ const kinds: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['line breaks', /\n/],
 ]
 
-/** Every feature once. Full stops, commas, apostrophes and marks of questions come and go with sentences. */
+/**
+ * Returns the features of a prompt, each once. Full stops, commas, apostrophes and question marks come and go with
+ * sentences.
+ */
 const formOf = (prompt: string): string[] => [
   ...kinds.flatMap(([name, pattern]) => (pattern.test(prompt) ? [name] : [])),
   ...new Set(prompt.match(/[\p{P}\p{S}](?<![.,?!'’])/gu)?.map((sign) => `“${sign}”`)),

@@ -53,7 +53,7 @@ function heavierKl(run: DiagnosedRun): Proposal[] {
 const stepsToJudge = 20
 /** A nat away from the reference costs as much as the whole span of a usual reward; 0.001 to 0.1 is usual. */
 const heavy = 1
-/** There is little to gain above this place on the reward scale. */
+/** Place on the reward scale above which there is little to gain. */
 const good = 0.9
 
 /** Nats per token, median: a policy that learns is tens of times as far from the reference by then. */

@@ -17,7 +17,7 @@ import { tooManyAlike } from './groupCollapse.ts'
 const [enough, evaluations] = [20, 3]
 /** Share of the reward scale below which a possible gain counts as none. */
 const noticeable = 0.02
-/** There is little to gain above this place on the reward scale. */
+/** Place on the reward scale above which there is little to gain. */
 const good = 0.9
 /** Adapters are used with scales of 1 to 4. */
 const smallScale = 0.5

@@ -64,14 +64,14 @@ function finding(
   }
 }
 
-/** As it is written within a sentence: an abbreviation stays. */
+/** Label as written within a sentence: an abbreviation stays. */
 const inSentence = (label: string): string => label.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase())
 
-/** From the first to the last, where there are two. */
+/** Figures as text, from the first to the last where there are two. */
 const figures = (told: readonly Evidence[]): string =>
   told.map(({ value }) => short(value ?? NaN)).join(' → ')
 
-/** What the policy shows besides its reward, where it shows anything. */
+/** Lists what the policy shows besides its reward, where it shows anything. */
 function signsOf(run: DiagnosedRun, fall: Fall | null): Evidence[] {
   const step = fall?.step ?? null
   const uncertainty = uncertaintyOf(run, step)
@@ -91,8 +91,8 @@ function signsOf(run: DiagnosedRun, fall: Fall | null): Evidence[] {
 }
 
 /**
- * At a rate that adapters do not bear, the first updates can be enough: then there is hardly a level from which the reward
- * could fall, but the completions are of another kind than before and earn no more.
+ * Finds updates at a rate that adapters do not bear. The first ones can be enough: then there is hardly a level from
+ * which the reward could fall, but the completions are of another kind than before and earn no more.
  */
 function overshot(run: DiagnosedRun): Finding[] {
   const rewards = seriesOf(run, 'reward')
@@ -109,7 +109,7 @@ function overshot(run: DiagnosedRun): Finding[] {
   return [finding(run, 0, [evidence('reward', first), evidence('reward', last), ...turned])]
 }
 
-/** Greedy decoding earns less than half of what it earned at the start. */
+/** Evidence that greedy decoding earns less than half of what it earned at the start. */
 function heldOutFall(run: DiagnosedRun): Evidence[] {
   const rewards = seriesOf(run, 'eval_reward')
   const [first, last] = [rewards[0], rewards.at(-1)]
@@ -120,7 +120,7 @@ function heldOutFall(run: DiagnosedRun): Evidence[] {
   return isDeep && isFall ? [evidence('eval_reward', [first]), evidence('eval_reward', [last])] : []
 }
 
-/** It ends far more or far less sure than it was, or was for a moment after `step`. */
+/** Evidence that the policy ends far more or far less sure than it was, or was so for a moment after `step`. */
 function turnOf(
   run: DiagnosedRun,
   uncertainty: ReturnType<typeof uncertaintyOf>,
@@ -161,7 +161,7 @@ function causeOf(run: DiagnosedRun): string {
   return words[causeIn(run)]
 }
 
-/** From before it happened, with the likeliest cause undone. */
+/** Proposes restarts from before it happened, with the likeliest cause undone. */
 function remedies(run: DiagnosedRun, step: number): Proposal[] {
   const bonus = numberSettingOf(run, 'entropyCoefficient') ?? 0
   const less = Number((bonus / 100).toPrecision(2))

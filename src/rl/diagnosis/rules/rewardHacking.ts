@@ -27,7 +27,7 @@ const enough = 20
 /** Shares of the reward scale. */
 const [worthARise, noRise] = [0.1, 0.02]
 const dominant = 0.8
-/** Of its ceiling: a term that stands higher or gained more has had its part. */
+/** Shares of a term's ceiling: a term that stands higher or gained more has had its part. */
 const [full, gained] = [0.8, 0.05]
 
 /** The reward rises, but the policy gets no better at the intended task. */
@@ -40,7 +40,7 @@ interface Term {
   readonly reward: RewardFact
   readonly start: readonly Measured[]
   readonly end: readonly Measured[]
-  /** Weighted. */
+  /** Weighted rise of the reward. */
   readonly rise: number
 }
 
@@ -91,7 +91,7 @@ function isSureRise(run: DiagnosedRun, { reward, start, end, rise }: Term): bool
   return rise > surely * Math.abs(reward.weight) * error
 }
 
-/** That the greater part of the reward rises most is as it should be, unless it is about form. */
+/** Returns true if the greater part of the reward rises most, which is as it should be, unless it is about form. */
 function isWhatIsMeant(run: DiagnosedRun, terms: readonly Term[], top: Term): boolean {
   const worth = ({ reward }: Term) => Math.max(0, reward.weight) * ceilingOf(run, reward)
   const all = terms.reduce((sum, term) => sum + worth(term), 0)

@@ -30,7 +30,7 @@ interface Scored {
 const scoredOf = ({ samples }: DiagnosedRun): Scored[] =>
   samples.flatMap(({ row, completion, reward }) => (reward === null ? [] : [{ row, completion, reward }]))
 
-/** Every completion of a prompt once. */
+/** Returns the completions of each prompt without repetitions. */
 const distinct = (samples: readonly Scored[]): Scored[] => [
   ...new Map(samples.map((sample) => [`${sample.row} ${sample.completion}`, sample])).values(),
 ]
@@ -144,7 +144,7 @@ function decidingWord(
   return best !== null && best.explained >= nearlyAll ? best : null
 }
 
-/** Tells whether completions without the row's answer earned well in several steps. */
+/** Returns true if completions without the row's answer earned well in several steps. */
 function paysWrongOnes(run: DiagnosedRun): boolean {
   const [scale, paid] = [rewardScaleOf(run), seriesOf(run, 'reward/without_answer')]
   const best = paid.toSorted((a, b) => b.value - a.value).slice(0, few)
@@ -177,13 +177,13 @@ function byDice(run: DiagnosedRun): Finding[] {
   ]
 }
 
-/** Between the worst and the best that was seen, of completions or on average over a step. */
+/** Returns the distance between the worst and the best reward seen, of completions or on average over a step. */
 function seenSpan(run: DiagnosedRun): number {
   const seen = [...scoredOf(run).map(({ reward }) => reward), ...valuesOf(seriesOf(run, 'reward'))]
   return Math.max(...seen) - Math.min(...seen)
 }
 
-/** Tells whether nearly all completions are right, so that only noise is left between them. */
+/** Returns true if nearly all completions are right, so that only noise is left between them. */
 const isSolved = (run: DiagnosedRun): boolean =>
   placeOn(rewardScaleOf(run), averageOf(seriesOf(run, 'reward').slice(-10))) >= 0.9
 
@@ -194,9 +194,12 @@ function pooled(samples: readonly Scored[], key: (sample: Scored) => unknown) {
   return { degrees, variance: groups.reduce((sum, own) => sum + squares(own), 0) / degrees }
 }
 
-/** Steps that have to agree. */
+/** Number of steps that have to agree. */
 const steps = 15
-/** Standard deviations of the reward within groups: a difference of so many explains an eighth of its variance at most. */
+/**
+ * Difference in standard deviations of the reward within groups: one of this size explains an eighth of its variance at
+ * most.
+ */
 const small = 0.75
 
 /** Mean extra reward of completions with the row's answer; null without both kinds. */
@@ -217,7 +220,7 @@ function answerGap(
 function byNothing(run: DiagnosedRun): Finding[] {
   const gap = answerGap(run)
   const rewards = seriesOf(run, 'reward')
-  // Of the groups that have one.
+  // Share of the groups whose rewards differ.
   const varied = 1 - averageOf(seriesOf(run, 'frac_reward_zero_std'))
   const spread = averageOf(seriesOf(run, 'reward_std')) / (varied || 1)
   const isNoticed = spread >= seenSpan(run) / 10 && !isSolved(run)

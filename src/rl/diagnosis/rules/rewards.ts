@@ -123,7 +123,7 @@ export function rewardSize(run: DiagnosedRun): Finding[] {
   ]
 }
 
-/** Of what the parts vary by: less is left of them when they are added up only where one takes what the other gives. */
+/** Share of the parts' variation: less is left of it in their sum only where one takes what the other gives. */
 const remainder = 0.05
 
 /** Components that each distinguish completions, but whose weighted sum does not. */
@@ -180,7 +180,7 @@ function silence(run: DiagnosedRun, reward: RewardFact): Finding[] {
     const words = alwaysWords(run, reward, constant)
     return [finding(reward, severityOf(run, reward, constant), { words, facts })]
   }
-  // What has been learned and now holds is no fault.
+  // Something learned that now holds is no fault.
   if (others.every(({ value }) => value < constant)) return []
   const words = `The reward “${reward.name}” used to distinguish completions and is now ${short(constant)} for every one of them.`
   return [finding(reward, 'warning', { words, facts })]
@@ -197,14 +197,17 @@ function alwaysWords(run: DiagnosedRun, reward: RewardFact, constant: number): s
 
 const weighted = (run: DiagnosedRun): RewardFact[] => run.facts.rewards.filter(({ weight }) => weight !== 0)
 
-/** No part of the reward tells completions apart. */
+/** Returns true if no part of the reward tells completions apart. */
 const isWholeReward = (run: DiagnosedRun): boolean =>
   weighted(run).every(({ name }) => {
     const { means, spreads } = lastOf(run, name)
     return areConstant(means, spreads)
   })
 
-/** A penalty of 0 is at its best, and so is a reward at its ceiling; neither is a fault beside parts that vary. */
+/**
+ * Chooses the severity: a penalty of 0 is at its best, and so is a reward at its ceiling; neither is a fault while
+ * other parts vary.
+ */
 function severityOf(run: DiagnosedRun, reward: RewardFact, constant: number): FindingSeverity {
   if (isPenalty(reward) ? constant * reward.weight >= 0 : constant >= 1) return 'note'
   return isWholeReward(run) ? 'problem' : constant > 0 ? 'note' : 'warning'
@@ -220,7 +223,7 @@ const areConstant = (means: readonly Measured[], spreads: readonly Measured[]): 
   spreads.every(({ value }) => isSame(value, 0)) &&
   means.every(({ value }) => isSame(value, means[0]?.value ?? 0))
 
-/** Its answer was always null. */
+/** Finds a reward whose answer was always null. */
 function neverApplied(run: DiagnosedRun, reward: RewardFact): Finding[] {
   const { first, last } = stepsOf(run)
   const failures = seriesOf(run, 'reward/failures')

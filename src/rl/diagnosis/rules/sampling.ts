@@ -8,12 +8,12 @@ import { exactGapLimit } from '#rl/training/updateGuard.ts'
 
 const enough = 5
 const tooManyAlike = 0.8
-/** From here on the likeliest token is drawn nearly every time, or nearly never. */
+/** Temperatures beyond which the likeliest token is drawn nearly every time, or nearly never. */
 const [cold, hot] = [0.3, 1.5]
 const [fewTokens, smallShare, highMinP] = [1, 0.3, 0.9]
-/** Of the reward scale: what sampling may cost against greedy decoding of the same policy. */
+/** Share of the reward scale that sampling may cost against greedy decoding of the same policy. */
 const costOfSampling = 0.1
-/** Of what greedy decoding earns: less than half of it is left. */
+/** Share of what greedy decoding earns; sampling must leave at least this much. */
 const half = 0.5
 
 /** Completions of a prompt are drawn in a way that leaves no choice, or nothing but chance. */
@@ -56,7 +56,10 @@ const off = ({ key, label, off: value }: Filter): Proposal =>
     ? change('Set the temperature to 1.', { 'rollout.temperature': value })
     : change(`Switch ${label} off.`, { [`rollout.${key}`]: value })
 
-/** Judged by what greedy decoding earned just before: what is learned meanwhile speaks for sampling. */
+/**
+ * Finds sampling that is too wide, judged by what greedy decoding earned just before: what is learned meanwhile speaks
+ * for sampling.
+ */
 function tooWide(run: DiagnosedRun): Finding[] {
   const rewards = seriesOf(run, 'reward')
   const next = ({ step }: Measured) => rewards.filter((each) => each.step > step).slice(0, enough)
@@ -114,13 +117,13 @@ function onThisMachine(
 
 const serverTitles = { vllm: 'vLLM', sglang: 'SGLang' } as const
 
-/** By which a server gives log-probabilities of what it sampled from. */
+/** Settings by which a server gives log-probabilities of what it sampled from. */
 const serverSettings = {
   vllm: 'started with --logprobs-mode processed_logprobs',
   sglang: 'started without SGLANG_RETURN_ORIGINAL_LOGPROB',
 } as const
 
-/** Two programs that hold the weights each in its own way. */
+/** Explains a gap to a server: two programs hold the weights, each in its own way. */
 function ofServer(
   seen: Finding['evidence'][number],
   gap: number,
@@ -184,7 +187,7 @@ const forced = ({ facts: { minNewTokens, maxNewTokens } }: DiagnosedRun): boolea
 
 const tokens = (count: number): string => (count === 1 ? '1 token' : `${count} tokens`)
 
-/** Where nearly all are truncated, there is nothing that a penalty or a mask could tell them from. */
+/** Proposes changes. Where nearly all are truncated, there is nothing that a penalty or a mask could tell them from. */
 function proposals(run: DiagnosedRun, share: number): Proposal[] {
   const { maxNewTokens, settings } = run.facts
   const buffer = Math.ceil(maxNewTokens / 4)

@@ -25,7 +25,7 @@ import {
 import { peakOf } from '../collapse.ts'
 import { rewardRise, placeOn, rewardScaleOf, spanOf } from '../rewardScale.ts'
 
-/** Those that are numbers as long as training is sound. */
+/** Metrics that are numbers as long as training is sound. */
 const vital: readonly MetricName[] = [
   'loss',
   'policy_loss',
@@ -37,7 +37,7 @@ const vital: readonly MetricName[] = [
   'kl',
 ]
 
-/** Why a run ends before an update is applied. */
+/** Error codes of runs that end before an update is applied. */
 const refusals: readonly (ErrorCode | null)[] = ['run/diverged', 'run/unsound']
 
 /** Numbers overflowed, or the run ended because an update with them would have been of no use. */
@@ -62,7 +62,7 @@ function brokenDown(run: DiagnosedRun, facts: readonly Evidence[]): Finding {
   }
 }
 
-/** The update was not applied: what was trained before is sound. */
+/** Finding that the update was not applied: what was trained before is sound. */
 function refused(run: DiagnosedRun, { code, message }: RunFailure): Finding {
   const step = stepsOf(run).last + 1
   const isDevice = code === 'run/unsound'
@@ -75,9 +75,9 @@ function refused(run: DiagnosedRun, { code, message }: RunFailure): Finding {
   }
 }
 
-/** Of the last steps. */
+/** Number of last steps looked at. */
 const recent = 20
-/** As many skipped updates among them are no accident. */
+/** Number of skipped updates among them that is no accident. */
 const several = 3
 
 /** Updates whose numbers could not be right were left out, as `optimization.unsoundUpdates` asks. */
@@ -101,13 +101,16 @@ export function skippedUpdates(run: DiagnosedRun): Finding[] {
 }
 
 const stepsForMedian = 5
-/** A thousand times the usual length is no batch that happened to be hard; heavy tails reach a hundred. */
+/**
+ * Multiple of the usual length that counts as a spike: a thousand times is not a batch that happened to be hard; heavy
+ * tails reach a hundred.
+ */
 export const spike = 1000
 
-/** Where no group teaches anything the gradient is 0 but for rounding. */
+/** Gradient norm up to which only rounding is left; where no group teaches anything the gradient is 0 but for that. */
 const rounding = 1e-8
 
-/** Of the steps that had a gradient; NaN where none had. */
+/** Median of the steps that had a gradient; NaN where none had. */
 export const medianNorm = (norms: readonly Measured[]): number =>
   medianOf(norms.filter(({ value }) => value > rounding))
 
@@ -141,12 +144,15 @@ const tooFew = 0.001
 export const tooManyClipped = 0.2
 /** Steps over which a flat reward means something, at least and at most. */
 const [flatFor, recentSteps] = [20, 100]
-/** Of the reward scale: a reward that may have risen by more does move. */
+/** Share of the reward scale: a reward that may have risen by more does move. */
 const noRise = 0.1
-/** There is little to gain above this place on the reward scale. */
+/** Place on the reward scale above which there is little to gain. */
 const good = 0.9
 
-/** How many tokens the clip silences: many mean too large updates, none at all with a flat reward too small ones. */
+/**
+ * Finds clip shares that are too high or too low: many clipped tokens mean too large updates, none at all with a flat
+ * reward too small ones.
+ */
 export function clipShare(run: DiagnosedRun): Finding[] {
   const clipped = seriesOf(run, 'clip_ratio/region_mean').slice(-clipWindow)
   if (clipped.length < clipWindow) return []
@@ -179,7 +185,7 @@ function high(run: DiagnosedRun, share: number): Finding {
 function low(run: DiagnosedRun): Finding[] {
   const rewards = seriesOf(run, 'reward').slice(-recentSteps)
   const updates = seriesOf(run, 'update/count').slice(-clipWindow)
-  // With one update per step every ratio is 1, whatever the learning rate.
+  // If there is one update per step, every ratio is 1, whatever the learning rate.
   const canClip = updates.length > 0 && averageOf(updates) > 1
   if (!canClip || rewards.length < flatFor) return []
   const scale = rewardScaleOf(run)
@@ -199,17 +205,20 @@ function low(run: DiagnosedRun): Finding[] {
   ]
 }
 
-/** After so many steps nobody wonders any more. */
+/** Number of steps after which nobody wonders any more. */
 const young = 20
 const nearZero = 1e-3
 
-/** On fresh trajectories ratios are 1 and advantages of a group add up to 0: the loss is about β·KL, which is about 0. */
+/**
+ * Explains a loss near zero at the start: on fresh trajectories ratios are 1 and advantages of a group add up to 0, so
+ * the loss is about β·KL, which is about 0.
+ */
 export function lossZeroAtStart(run: DiagnosedRun): Finding[] {
   const losses = seriesOf(run, 'loss')
   const gradients = seriesOf(run, 'grad_norm')
   const isYoung = losses.length > 0 && losses.length <= young && seriesOf(run, 'reward').length > 0
   if (!isYoung || !losses.every(({ value }) => Math.abs(value) < nearZero)) return []
-  // Where no gradient flows another rule says why.
+  // If no gradient flows, another rule says why.
   if (!gradients.some(({ value }) => value > 0)) return []
   return [
     {

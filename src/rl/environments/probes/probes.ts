@@ -2,8 +2,8 @@ import { defineTask, isTurns } from '../tasks/common.ts'
 import { AppError } from '#shared/errors.ts'
 
 /**
- * Python's `random.Random(seed)`, so that episodes are the same as those of programs written there: the Mersenne Twister
- * MT19937 (Matsumoto & Nishimura 1998) seeded by an array, and the draws that probes need.
+ * Reimplements Python's `random.Random(seed)`, so that episodes are the same as in programs written in Python: the
+ * Mersenne Twister MT19937 (Matsumoto & Nishimura 1998) seeded by an array, and the draws that probes need.
  */
 const N = 624
 const M = 397

@@ -1,7 +1,8 @@
 /**
- * The probes: worlds so small that an algorithm which cannot learn them is broken. Each says what is trained, with which
- * settings, and how well it has to go. Reading guide: one environment per file, listed in `../tasks/registry.ts`; here is
- * what a probe makes of it; `../../training/probe.ts` runs it. Sizes and budgets follow AgileRL's debugging tasks.
+ * The probes: worlds so small that an algorithm which cannot learn them is broken. Each defines the training, its
+ * settings, and the result to be reached. Reading guide: one environment per file, listed in `../tasks/registry.ts`;
+ * here is what a probe makes of it; `../../training/probe.ts` runs it. Sizes and budgets follow AgileRL's debugging
+ * tasks.
  */
 import { AppError } from '#shared/errors.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
@@ -25,15 +26,15 @@ export interface Probe {
   readonly name: string
   readonly description: string
   readonly environment: string
-  /** Every episode there is, as rows of the environment. */
+  /** Episodes that exist, all of them, as rows of the environment. */
   readonly episodes: readonly DataRow[]
-  /** Which accuracy counts; `value`: how far the critic's values are from the reward that is always given. */
+  /** Accuracy that counts; `value`: how far the critic's values are from the reward that is always given. */
   readonly measure: 'sampled' | 'greedy' | 'value'
-  /** What an accuracy must reach; what a distance must stay below. */
+  /** Value that an accuracy must reach, or that a distance must stay below. */
   readonly threshold: number
-  /** For algorithms that compare the members of a group. */
+  /** Training with algorithms that compare the members of a group. */
   readonly grouped: ProbeTraining
-  /** For the others. */
+  /** Training with all other algorithms. */
   readonly single: ProbeTraining
 }
 

@@ -9,7 +9,7 @@ export type TaskSettings = Readonly<Record<string, string | number | boolean>>
 /** Texts that have to do with a query, at most `count`, best first. Errors: a sentence on why there are none. */
 export type Retrieve = (query: string, count: number, signal: AbortSignal) => Promise<readonly string[]>
 
-/** What the world outside lends to an environment that its settings ask for. */
+/** Services from outside that an environment gets if its settings ask for them. */
 export interface TaskServices {
   readonly retrieve?: Retrieve
 }
@@ -17,7 +17,7 @@ export interface TaskServices {
 export interface TaskStart {
   readonly row: DataRow
   readonly random: SequentialRandom
-  /** What `random` was made of, for worlds with a generator of their own. */
+  /** Seed of `random`, for worlds with a generator of their own. */
   readonly seed: number
 }
 
@@ -31,7 +31,7 @@ export interface TaskOpening<State> {
   readonly observation: Observation
 }
 
-/** What a step leaves out is: the same state, nothing to read, no reward, not over. */
+/** Result of a step; what it leaves out is: the same state, nothing to read, no reward, not over. */
 export type TaskTurn<State> = Partial<Omit<EnvironmentTurn, 'state'>> & { readonly state?: State }
 
 /** The world with its settings applied. */
@@ -48,7 +48,7 @@ export interface Task<State = unknown, Settings extends TaskSettings = TaskSetti
   readonly settings: Settings
   /** Errors: AppError 'config/invalid' for settings that cannot be. */
   create(settings: Settings, services: TaskServices): TaskWorld<State>
-  /** What can be, but is hardly meant. */
+  /** Returns doubts about settings that work but are probably not meant. */
   doubts?(settings: Settings): readonly Doubt[]
 }
 
@@ -67,7 +67,7 @@ export function lastInteger(text: string): number | null {
   return found === undefined ? null : Number(found.replace('−', '-'))
 }
 
-/** A number of turns that an episode may have. */
+/** Returns true for a number of turns that an episode may have. */
 export const isTurns = (turns: number): boolean => Number.isInteger(turns) && turns >= 1 && turns <= 1000
 
 /** Ends an episode with 1 or 0. */

@@ -1,7 +1,7 @@
 import { defineTask, judged, lastInteger } from './common.ts'
 import type { SequentialRandom } from '#shared/random.ts'
 
-/** Words with letters that come twice or more: those are what models miscount. */
+/** Words with letters that occur twice or more: models miscount those. */
 const words = [
   'strawberry', 'banana', 'mississippi', 'bookkeeper', 'committee', 'assessment', 'possession', 'raspberry',
   'cookbook', 'parallel', 'tattoo', 'referee', 'balloon', 'coffee', 'address', 'engineering', 'millennium',
@@ -11,7 +11,7 @@ const words = [
   'umbrella', 'vacuum', 'whirlpool', 'xylophone', 'yellow', 'zucchini', 'abracadabra', 'barbecue', 'chocolate',
 ] // prettier-ignore
 
-/** How often a letter stands in a word. Columns `word` and `letter` of a row are taken instead. */
+/** Asks how often a letter stands in a word. Columns `word` and `letter` of a row are taken instead. */
 export const letterCounting = defineTask({
   id: 'letter-counting',
   description: 'How often does a letter stand in a word? 1 for the right number, else 0.',

@@ -13,7 +13,7 @@ const operations: Readonly<Record<string, Operation>> = {
   '*': { apply: (a, b) => a * b },
 }
 
-/** Two whole numbers and an operation. Columns `a`, `b` and `operation` of a row are taken instead. */
+/** Task with two whole numbers and an operation. Columns `a`, `b` and `operation` of a row are taken instead. */
 export const arithmetic = defineTask({
   id: 'arithmetic',
   description: 'Sums, differences or products of two whole numbers: 1 for the right number, else 0.',
@@ -130,7 +130,10 @@ function drawPuzzle(count: number, highest: number, random: SequentialRandom): C
   }
 }
 
-/** Value of an expression that uses each of the numbers once; null where it does not, or is none. */
+/**
+ * Returns the value of an expression that uses each of the numbers once; null where it does not, or is not an
+ * expression.
+ */
 function evaluated(text: string, numbers: readonly number[]): number | null {
   const expression = text.replace(/=[^=]*$/, '')
   if (expression.length > 200) return null
@@ -151,7 +154,7 @@ class Reader {
     this.#tokens = tokens
   }
 
-  /** null where the tokens are no expression. */
+  /** Returns the value; null where the tokens are not an expression. */
   whole(): number | null {
     const value = this.#sum()
     return this.#at === this.#tokens.length ? value : null

@@ -5,7 +5,12 @@
  */
 import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import type { Environment, EnvironmentAnswer, EnvironmentTurn, EpisodeStart } from '#rl/rollout/environment.ts'
+import type {
+  Environment,
+  EnvironmentAnswer,
+  EnvironmentTurn,
+  EpisodeStart,
+} from '#rl/rollout/environment.ts'
 import { faultOf } from '#rl/rewards.ts'
 import {
   conditionalTarget,
@@ -25,7 +30,7 @@ import { ticTacToe } from './ticTacToe.ts'
 export interface BuiltInEnvironment {
   readonly id: string
   readonly description: string
-  /** Their defaults. */
+  /** Settings with their defaults. */
   readonly settings: TaskSettings
   /** Errors: AppError 'config/invalid'. */
   create(changed: TaskSettings, services: TaskServices): Environment
@@ -44,7 +49,7 @@ const listed = <State, Settings extends TaskSettings>(task: Task<State, Settings
   doubts: (changed) => task.doubts?.({ ...task.settings, ...changed }) ?? [],
 })
 
-/** Everything a picker needs, in its order. */
+/** Built-in environments, in the order of a picker. */
 export const builtInEnvironments: readonly BuiltInEnvironment[] = [
   listed(arithmetic),
   listed(countdown),
@@ -111,7 +116,7 @@ const withRandom = ({ row, seed }: EpisodeStart): TaskStart => ({
   random: new SequentialRandom(randomStream(seed)),
 })
 
-/** What goes wrong with one episode is its answer; what keeps the world from working at all is thrown. */
+/** Runs a step. An error of one episode becomes its answer; one that keeps the world from working at all is thrown. */
 async function guarded(work: () => EnvironmentTurn | Promise<EnvironmentTurn>): Promise<EnvironmentAnswer> {
   try {
     return await work()

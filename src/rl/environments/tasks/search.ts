@@ -3,9 +3,9 @@ import type { DataRow } from '#rl/rollout/prompts.ts'
 import { defineTask, isTurns, type Retrieve, taggedAnswer } from './common.ts'
 
 /**
- * Questions that are answered with the help of a search: `<search>words</search>` is answered with what it finds,
- * `<answer>words</answer>` ends the episode. Rows bring the question and what counts as its answer. Where is searched,
- * `corpus` or `url` with `api`, is the affair of whoever lends the retriever.
+ * Asks questions that a search helps to answer: `<search>words</search>` is answered with the results,
+ * `<answer>words</answer>` ends the episode. Rows have the question and its accepted answers. The provider of the
+ * retriever decides where it searches: `corpus`, or `url` with `api`.
  */
 export const search = defineTask({
   id: 'search',
@@ -68,7 +68,7 @@ const instructions =
   'what is found comes back in <information> tags. You may search several times. When you know the answer, write it in ' +
   '<answer> tags, as briefly as you can.'
 
-/** What is searched for first, unless an answer was given before it. */
+/** Returns the first search request of an action, unless an answer was given before it. */
 function searchIn(action: string): string | null {
   const found = /<search>(.*?)<\/search>/s.exec(action)
   if (found === null) return null
@@ -95,7 +95,7 @@ const tidy = (text: string): string =>
 
 interface Found {
   readonly text: string
-  /** What went wrong. */
+  /** Description of the error; null where there was none. */
   readonly fault: string | null
 }
 
