@@ -6,7 +6,7 @@
  *                     and notebooks (pythonSettings.ts, pythonSource.ts, pythonValues.ts)
  *   recognition.ts    whose settings they are, by names that one tool alone has; foreignFiles.ts what is no settings file
  *   toolAlgorithms.ts which algorithm a file means, and why (trlAlgorithm.ts that of TRL's files); evidence.ts the words for it
- *   fileNames.ts      its names as the table has them; taking.ts goes through the table with a file
+ *   toolNames.ts      its names as the table has them; taking.ts goes through the table with a file
  *   importStudy.ts    a search in such a file (agilerlSearch.ts; of W&B: wandbSweep.ts) as the section of a study
  *   exportConfig.ts   a run config as the settings of TRL or AgileRL, with a note on all that has no name there, and
  *                     what the tool does otherwise although the names are the same
