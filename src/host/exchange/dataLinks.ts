@@ -30,7 +30,8 @@ function firstFile(name: string, all: readonly unknown[], remark: Remark): strin
 }
 
 /** Names that say how files are opened, not which. */
-const formats = /^(json|jsonl|csv|parquet|text|arrow|pandas)$/i
+export const isFileFormat = (name: string): boolean =>
+  /^(json|jsonl|csv|parquet|text|arrow|pandas)$/.test(name)
 
 export interface NamedFiles {
   readonly taken: readonly unknown[]
@@ -59,7 +60,7 @@ export function listedFile(
   const files = (list as unknown[]).flatMap((entry) => {
     if (!isObject(entry)) return [entry]
     const own = keys.map((key) => entry[key]).find(Boolean)
-    if (typeof own !== 'string' || !formats.test(own)) return [own]
+    if (typeof own !== 'string' || !isFileFormat(own)) return [own]
     const { taken, left } = namedFiles(entry['data_files'])
     if (left.length > 0) remark(`${name}.data_files: left aside: ${left.join(', ')}.`)
     return taken

@@ -108,3 +108,48 @@ test('an adapter that axolotl goes on with is the start', () => {
   const outcome = read(axolotl('{path: x.jsonl}', 'lora_model_dir: out/first\n'))
   expect(outcome.config.adapter.initial).toBe('out/first')
 })
+
+describe('rows in Python', () => {
+  const script = (rows: string) =>
+    `from datasets import load_dataset\nfrom trl import DPOConfig, DPOTrainer\n${rows}\nDPOTrainer(model="a/b", args=DPOConfig(beta=0.3), train_dataset=ds).train()\n`
+  const changed = (methods: string) =>
+    `${methods} skipped: nothing in the file is run. Import the rows as the file leaves them, for example with \`turnwise dataset import file.py#function\`.`
+
+  test('in files by split', () => {
+    const text = script(
+      'ds = load_dataset("json", data_files={"train": "pairs.jsonl", "test": "t.jsonl"}, split="train")',
+    )
+    expect(read(text).config.data.train).toBe('pairs.jsonl')
+    expect(textsOf(text)).toContain('data_files in load_dataset(…): left aside: test (t.jsonl).')
+    const tested = script(
+      'ds = load_dataset("json", data_files={"train": "p.jsonl", "dev": "t.jsonl"}, split="dev")',
+    )
+    expect(read(tested).config.data.train).toBe('t.jsonl')
+  })
+
+  test.each([
+    ['ds = load_dataset("x/y", split="train").filter(keep).map(swap)', 'filter(…), map(…) on the rows were'],
+    ['ds = load_dataset("x/y")\nds = ds["train"].select(range(9))', 'select(…) on the rows was'],
+    [
+      'raw = load_dataset("x/y")\nds = raw.map(swap)\nds = ds.shuffle(seed=1).filter(keep)',
+      'map(…), filter(…) on the rows were',
+    ],
+  ])('that are changed: %s', (rows, methods) => {
+    expect(textsOf(script(rows))).toContain(changed(methods))
+  })
+
+  test('that are not changed, and other things that are', () => {
+    expect(
+      textsOf(script('ds = load_dataset("x/y").shuffle(seed=1)\nnames = table.map(str)')).join(),
+    ).not.toContain('on the rows')
+  })
+
+  test('of a second data set', () => {
+    const rows =
+      'ds = load_dataset("x/y")\nmore = load_dataset("x/z")\nsame = load_dataset("x/y", split="test")'
+    const texts = textsOf(script(rows)).filter((text) => text.startsWith('load_dataset(…)'))
+    expect(texts).toEqual([
+      'load_dataset(…) also loads x/z, which was skipped: the first data set was taken.',
+    ])
+  })
+})
