@@ -37,7 +37,7 @@ describe.each(files)('tf32 of %s', (_, text) => {
     expect(off.config.base.precision).toBe('f32')
     expect(textsOf(off).join()).not.toContain('tf32')
     expect(textsOf(read(`${text}tf32: auto\n`, { hasCard: true }))).toContain(
-      'tf32: “auto” has no equivalent.',
+      'tf32: “auto” has no equivalent. base.precision is f32, Turnwise’s default.',
     )
   })
 })
