@@ -82,7 +82,7 @@ export const axolotlFixed: readonly FixedSetting[] = [
   ...fixed(false, reasons.answers)`train_on_inputs`,
   ...unread(reasons.precision)`bf16 fp16 float16 bfloat16`,
   ...unread(reasons.template)`chat_template special_tokens tokens eot_tokens tokenizer_type
-    model_type processor_type tokenizer_config`,
+    model_type processor_type tokenizer_config default_system_message chat_template_jinja`,
   ...unread(reasons.rows)`dataset_prepared_path shuffle_merged_datasets skip_prepare_dataset
     remove_unused_columns push_dataset_to_hub`,
   ...unread(reasons.machine)`gradient_checkpointing gradient_checkpointing_kwargs
@@ -95,5 +95,5 @@ export const axolotlFixed: readonly FixedSetting[] = [
     wandb_log_model logging_steps debug strict`,
   ...unread(reasons.oneWay)`peft_use_dora lora_modules_to_save lora_target_parameters
     lora_fan_in_fan_out unfrozen_parameters early_stopping_patience loss_watchdog_threshold
-    loss_watchdog_patience cosine_min_lr_ratio cosine_constant_lr_ratio`,
+    loss_watchdog_patience lora_layers_to_transform loraplus_lr_ratio cosine_min_lr_ratio cosine_constant_lr_ratio`,
 ]

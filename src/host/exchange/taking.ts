@@ -127,7 +127,8 @@ export class Taking {
   noteRest(decided: readonly string[]): void {
     const fixed = new Map(fixedFor(this.#tool, this.#algorithm).map((row) => [row.name, row]))
     for (const [name, setting] of this.#settings) {
-      if (!decided.includes(name) && !this.#isTaken(name)) this.#noteLeft(setting, fixed.get(name))
+      if (!decided.includes(name) && !this.#isTaken(name))
+        this.#noteLeft(setting, fixed.get(name) ?? sectionOf(name, fixed))
     }
     for (const { name, value, initial, because } of fixed.values()) {
       const isSaid = this.#settings.has(name) || this.#unknown.has(name)
@@ -161,6 +162,12 @@ export class Taking {
     const text = `${written} (${shown(value)}) was skipped: ${because}.`
     this.notes.push({ kind: 'left-out', name: written, text })
   }
+}
+
+/** The section that a setting stands in, where all of it is left aside. */
+function sectionOf(name: string, fixed: ReadonlyMap<string, FixedSetting>): FixedSetting | undefined {
+  const section = fixed.get(name.replace(/\..*$/, ''))
+  return section === undefined || 'value' in section ? undefined : section
 }
 
 /** The coefficient of the reference by the names that algorithms and tools give it. */
