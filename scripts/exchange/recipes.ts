@@ -10,7 +10,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { parse } from 'yaml'
 import { AppError } from '#shared/errors.ts'
-import { isObject, leaves } from '#shared/config/paths.ts'
+import { isObject, leaves, type JsonObject } from '#shared/config/paths.ts'
 import { importConfig, type ImportedConfig } from '#host/exchange/importConfig.ts'
 
 export interface Recipe {
@@ -138,10 +138,17 @@ function differencesOf(plain: Plain, { config }: ImportedConfig): string[] {
 const isSame = (ours: string, told: string): boolean =>
   ours === told || (told !== '' && Number(ours) === Number(told))
 
+/** The files beside the format that opens them, else the name. */
+function dataNamed(entry: JsonObject): unknown {
+  const named = entry['path'] ?? entry['id'] ?? Object.keys(entry)[0]
+  const isFormat = typeof named === 'string' && ['json', 'csv', 'parquet', 'text'].includes(named)
+  return isFormat ? entry['data_files'] : named
+}
+
 /** Of a list or a mixture its first; null: nothing that can be compared, such as a reference. */
 function comparable(value: unknown): string | null {
   if (Array.isArray(value)) return comparable((value as unknown[])[0])
-  if (isObject(value)) return comparable(value['path'] ?? value['id'] ?? Object.keys(value)[0])
+  if (isObject(value)) return comparable(dataNamed(value))
   if (typeof value === 'string')
     return value.includes('${') || value === 'null' ? null : (value.split(',')[0] ?? '').trim()
   return typeof value === 'number' ? String(value) : null

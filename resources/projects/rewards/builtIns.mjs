@@ -5197,6 +5197,114 @@ function termsOf(text) {
 	}
 	return terms;
 }
+// src/rl/answers/plainText.ts
+/** One spelling for characters that mean the same: minus signs, full-width digits, fractions of one character. */
+var minusSigns = /[\u2010-\u2013\u2212\u2796\ufe63\uff0d]/g;
+/** Arabic and Persian digits. */
+var easternDigits = /[\u0660-\u0669\u06f0-\u06f9]/g;
+var fullWidth = /[\uff01-\uff5e]/g;
+var vulgarFractions = /(\d?)([\u00bc-\u00be\u2150-\u215e])/g;
+var superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+/** Raised digits after a number or bracket are an exponent; after a unit they stay, since m² is a unit. */
+var raisedExponent = /(?<=[\d)\]}])(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/g;
+var raisedLetter = /(?<=\p{L})(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/gu;
+/** x² as x^{2}; behind a unit, too. */
+var withExponents = (text) => text.replace(raisedLetter, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`);
+var digitsOf = (raised) => [...raised].map((digit) => superscripts.indexOf(digit)).join("");
+/** Bold marks of Markdown; `2**3` is a power. */
+var bold = /(?<![\w)])\*\*(?=\S)([^*\n]{1,200}?)\*\*(?![\w(])/g;
+/** Digits in groups of three that are held apart by something that is no comma. */
+var grouped$1 = /(?<![\d.,])\d{1,3}(?:(?:[\u00a0\u202f\u2009'’_]|\{,\}|\\[,!]|\\ |,\\!\s?|\s?\{\s?,\s?\}\s?)\d{3})+(?!\d)/g;
+/** Italics and bold marks of Markdown around an answer; 2 * 3 and a_b are none. */
+var emphasis = /(?<![\w)*}\\])(\*|__)(?=[\w$\\(-])([^*_\n]{1,80}?)(?<=\S)\1(?![\w(*])/g;
+var overlined = /(\d\.\d{0,40})\s*\\(?:overline|bar|dot)\s*(\{\s*\d{1,40}\s*\}|\d)/g;
+var dotted = /(\d\.\d{0,40})(\\dot\s*\{?\d\}?\d{0,40}\\dot\s*\{?\d\}?)/g;
+var bracketed = /(?<![\w.,)\]}]|[-+*/^×·]\s)(\d{1,20}\.\d{0,20})\((\d{1,20})\)(?!\s*[-+*/^×·=(\d\p{L}]|\s*\\(?:cdot|times|frac|sqrt))/gu;
+var continued = /(?<![\d.,])(\d{1,20}\.\d{0,20}?)((\d)\3{2,20}|(\d{2,20})\4{1,10})\s*(?:\.{3,4}|…|\\[lc]?dots(?![a-zA-Z]))/g;
+var lined = (digits) => digits.replaceAll(/\d/g, "$&̅");
+var withRecurring = (text) => text.replace(dotted, (_, fixed, block) => fixed + lined(block.replaceAll(/\D/g, ""))).replace(overlined, (_, fixed, block) => fixed + lined(block.replaceAll(/\D/g, ""))).replace(bracketed, (_, fixed, block) => fixed + lined(block)).replace(continued, (_, fixed, block) => fixed + lined(recurringBlock(block))).replace(/(?<=\d)[\u0304\u0307]/g, "̅");
+/** 12 of 1212. */
+var recurringBlock = (digits) => digits.replace(/^(\d+?)\1+$/, "$1");
+/** A calculation that GSM8K's solutions repeat before its result. */
+var calculation = /<<[^<>\n]{1,200}=[^<>\n]{1,60}>>/g;
+/** White space so long that searching it for the parts of a number would take minutes. */
+var longSpace = /\s{9,}/g;
+/** Letters of scripts that put no spaces between words. */
+var unspaced = String.raw`[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]`;
+var besideLetters = new RegExp(String.raw`(?<=${unspaced})(?=[-+]?[$€£¥\\\d])|(?<=[\d%$)}\]])(?=${unspaced})`, "gu");
+/** Whether a text holds letters of such a script. */
+var isUnspaced = (text) => new RegExp(unspaced, "u").test(text);
+/** Spaces between numbers and such letters, as between words elsewhere, and their full stop. */
+var withSpaces = (text) => isUnspaced(text) ? text.replaceAll("。", ". ").replaceAll("、", ", ").replace(besideLetters, " ") : text;
+var plainCharacters = (text) => withSpaces(oneSpelling(text));
+var oneSpelling = (text) => withRecurring(text.replace(longSpace, (run) => run.includes("\n") ? "\n\n" : "  ").replace(calculation, "")).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(easternDigits, (digit) => String(digit.charCodeAt(0) & 15)).replaceAll("٫", ".").replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
+// src/rl/answers/surroundings.ts
+/** Judges a number by the words and signs around it: they may make it part of something else, a bound, or deny it. */
+var comparative = "(?:less|more|greater|fewer|smaller|larger|bigger|lower|higher)";
+/** Words that deny, bound or compute with the value behind them. */
+var changedBefore = [
+	new RegExp(String.raw`\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|${comparative} than(?: or equal to)?|at most|at least|up to|between|either|neither|nor|or|no (?:answer|solution|result|value)|almost|nearly|close to|exceed(?:s|ing)?|above|below|under|beyond)\s*$`, "i"),
+	/\b(?:except(?: for)?|excluding|besides|apart from|aside from|other than|different from|(?:not |un)equal to|instead of|rather than|unlike|(?:any|every|all)(?:thing)?\b[^.,;\n]{0,20} but)\s*$/i,
+	/\b(?:between|from|either|neither)\s[^.\n]{1,24}\s(?:and|to|x?or|nor)\s*$/i,
+	/\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of|(?:square|cube) root)\s*$/i,
+	/\b(?:twice|thrice|double|triple|quadruple|half|(?:halve|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|percent|multiple|divisor|reciprocal|inverse|opposite|(?<!by an? )factor|the (?:sum|product|difference|quotient|average|mean|ratio))s? of)(?: of)?\s*$/i,
+	/%\s*of\s*$/,
+	/(?:[不没無非]\p{sc=Han}{0,2}|[大小多少高低]于|超[过過]|至少|至多|最多|最少|介于|除了|第|或|分之|[加减減乘除])\s*$/u
+];
+var before = [
+	/[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|[±∓]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*(?:\[[^\]]{1,9}\]\s*)?\{?$|\d\s*,\s*$/iu,
+	/(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
+	/\d\S*\s*(?:[,;]\s*(?:(?:and|or)\s)?|\band\s|\bor\s)\s*\p{L}\w{0,2}\s*=\s*$/u,
+	/\bor\s+\p{L}\w{0,2}\s*=\s*$/u,
+	/\d\s+(?:in|out of)\s*$/,
+	/\d\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder|rem\.?|r)(?:\s+of)?\s*$/i
+];
+/** Words that deny, bound or compute with the value before them. */
+var changedAfter = [
+	/^[^.,;\n\d]{0,20}\b(?:is|are|was|would be)(?:n['’]t\b|\s+(?:not|never|wrong|incorrect|false|impossible)\b)/i,
+	/^\s*(?:squared|cubed|factorial|(?:over|plus|times)\s+\d|(?:divided|multiplied) by|to the power)\b/i,
+	new RegExp(String.raw`^[^.,;\n\d(]{0,20}\b(?:(?:or|and)\s+(?:${comparative}|above|below|up|under|over)\b|at (?:the )?(?:most|least)\b|${comparative} than\s+(?:[-$€£]*\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|twice|half)\b)|give or take\b)`, "i"),
+	/^\s*(?:[万萬亿億兆千百十倍半多余余餘或到至的次乘除加减減]|分之|以[上下内內]|未満|左右|不[是对對]|是[错錯]|では|じゃ)/u
+];
+var after = [
+	/^\(|^\s*(?:[+*×·÷^/√<>≤≥≠±∓]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u,
+	/^[^.\n\d]{0,20}\bx?n?or\b[^.\n\d]{0,12}\d/i,
+	/^[^.\n\d]{0,12}(?:[,;]|\band\b)\s*\p{L}\w{0,2}\s*=/u,
+	/^\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder\b|rem\b|r\s*\d)/i,
+	/^[^.,;\n\d]{0,20}\bbelow (?:zero\b|0)/i
+];
+var unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/;
+var unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s;
+/** Text that may separate a value from the words beside it: braces, and the marks around a formula. */
+var opening = /(?:[\s{}$~]|\\[([])+$/;
+var closing$1 = /^(?:[}$~]|\\[)\]])+/;
+/** Returns true if words beside a value deny it, bound it or compute with it. */
+var isChanged = (left, right) => changedBefore.some((pattern) => pattern.test(left.replace(opening, ""))) || changedAfter.some((pattern) => pattern.test(right.replace(closing$1, "")));
+/** Returns true if a number stands for itself between `left` and `right`. */
+var isBare = (left, right) => !isChanged(left, right) && !before.some((pattern) => pattern.test(left)) && !after.some((pattern) => pattern.test(right)) && !isPart(left, right);
+/** 6 in 5 feet 6 inches, 10 in 5 cm to 10 cm. */
+function isPart(left, right) {
+	if (/\d\s*(?:[°'′]|to\s)\s*$/.test(left) || /^\s*(?:[°'′]|to\s)\s*\d/.test(right)) return true;
+	const [, first = "", join] = unitBefore.exec(left) ?? [];
+	if (isTogether(first, join, right)) return true;
+	const [, own = "", next, other = ""] = unitBehind.exec(right) ?? [];
+	return isTogether(own, next, other);
+}
+/**
+* Returns true if two quantities side by side are one; with “and” or a comma between, only those in different units.
+*/
+function isTogether(name, join, behind) {
+	const unit = unitOf(name);
+	if (unit === null) return false;
+	if (join === void 0 || join === "to") return true;
+	const other = readUnit(behind)?.unit;
+	if (other === void 0) return false;
+	const factor = conversion(unit, other);
+	return factor === null || !isSame(factor, {
+		above: 1n,
+		below: 1n
+	});
+}
 // src/rl/answers/readLiteral.ts
 /** Reads a text that is one written answer and nothing else but its unit: “$1,200.00”, “x = 3/4”, “8 apples”, “12:30”. */
 /** LaTeX that only changes how a number looks becomes plain text. */
@@ -5291,7 +5399,7 @@ function pointedNumber(text) {
 }
 /** Words that change the value of the number, or make several of it. */
 var changing = /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided|most|least|ago|later|earlier|before|after|hence|BCE?)(?!\p{L})/iu;
-var isChanging = (words) => changing.test(words);
+var isChanging = (words) => changing.test(words) || isUnspaced(words) && isChanged("", words);
 /** Returns true if a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit$1(rest) {
 	const words = rest.replaceAll(/[{}]/g, " ").trim().replace(/^\(([^()]+)\)$/, "$1");
@@ -5341,71 +5449,6 @@ function readList(text) {
 		items,
 		decimal
 	} : null;
-}
-// src/rl/answers/surroundings.ts
-/** Judges a number by the words and signs around it: they may make it part of something else, a bound, or deny it. */
-var comparative = "(?:less|more|greater|fewer|smaller|larger|bigger|lower|higher)";
-/** Words that deny, bound or compute with the value behind them. */
-var changedBefore = [
-	new RegExp(String.raw`\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|${comparative} than(?: or equal to)?|at most|at least|up to|between|either|neither|nor|or|no (?:answer|solution|result|value)|almost|nearly|close to|exceed(?:s|ing)?|above|below|under|beyond)\s*$`, "i"),
-	/\b(?:except(?: for)?|excluding|besides|apart from|aside from|other than|different from|(?:not |un)equal to|instead of|rather than|unlike|(?:any|every|all)(?:thing)?\b[^.,;\n]{0,20} but)\s*$/i,
-	/\b(?:between|from|either|neither)\s[^.\n]{1,24}\s(?:and|to|x?or|nor)\s*$/i,
-	/\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of|(?:square|cube) root)\s*$/i,
-	/\b(?:twice|thrice|double|triple|quadruple|half|(?:halve|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|percent|multiple|divisor|reciprocal|inverse|opposite|(?<!by an? )factor|the (?:sum|product|difference|quotient|average|mean|ratio))s? of)(?: of)?\s*$/i,
-	/%\s*of\s*$/
-];
-var before = [
-	/[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|[±∓]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*(?:\[[^\]]{1,9}\]\s*)?\{?$|\d\s*,\s*$/iu,
-	/(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
-	/\d\S*\s*(?:[,;]\s*(?:(?:and|or)\s)?|\band\s|\bor\s)\s*\p{L}\w{0,2}\s*=\s*$/u,
-	/\bor\s+\p{L}\w{0,2}\s*=\s*$/u,
-	/\d\s+(?:in|out of)\s*$/,
-	/\d\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder|rem\.?|r)(?:\s+of)?\s*$/i
-];
-/** Words that deny, bound or compute with the value before them. */
-var changedAfter = [
-	/^[^.,;\n\d]{0,20}\b(?:is|are|was|would be)(?:n['’]t\b|\s+(?:not|never|wrong|incorrect|false|impossible)\b)/i,
-	/^\s*(?:squared|cubed|factorial|(?:over|plus|times)\s+\d|(?:divided|multiplied) by|to the power)\b/i,
-	new RegExp(String.raw`^[^.,;\n\d(]{0,20}\b(?:(?:or|and)\s+(?:${comparative}|above|below|up|under|over)\b|at (?:the )?(?:most|least)\b|${comparative} than\s+(?:[-$€£]*\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|twice|half)\b)|give or take\b)`, "i")
-];
-var after = [
-	/^\(|^\s*(?:[+*×·÷^/√<>≤≥≠±∓]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u,
-	/^[^.\n\d]{0,20}\bx?n?or\b[^.\n\d]{0,12}\d/i,
-	/^[^.\n\d]{0,12}(?:[,;]|\band\b)\s*\p{L}\w{0,2}\s*=/u,
-	/^\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder\b|rem\b|r\s*\d)/i,
-	/^[^.,;\n\d]{0,20}\bbelow (?:zero\b|0)/i
-];
-var unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/;
-var unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s;
-/** Text that may separate a value from the words beside it: braces, and the marks around a formula. */
-var opening = /(?:[\s{}$~]|\\[([])+$/;
-var closing$1 = /^(?:[}$~]|\\[)\]])+/;
-/** Returns true if words beside a value deny it, bound it or compute with it. */
-var isChanged = (left, right) => changedBefore.some((pattern) => pattern.test(left.replace(opening, ""))) || changedAfter.some((pattern) => pattern.test(right.replace(closing$1, "")));
-/** Returns true if a number stands for itself between `left` and `right`. */
-var isBare = (left, right) => !isChanged(left, right) && !before.some((pattern) => pattern.test(left)) && !after.some((pattern) => pattern.test(right)) && !isPart(left, right);
-/** 6 in 5 feet 6 inches, 10 in 5 cm to 10 cm. */
-function isPart(left, right) {
-	if (/\d\s*(?:[°'′]|to\s)\s*$/.test(left) || /^\s*(?:[°'′]|to\s)\s*\d/.test(right)) return true;
-	const [, first = "", join] = unitBefore.exec(left) ?? [];
-	if (isTogether(first, join, right)) return true;
-	const [, own = "", next, other = ""] = unitBehind.exec(right) ?? [];
-	return isTogether(own, next, other);
-}
-/**
-* Returns true if two quantities side by side are one; with “and” or a comma between, only those in different units.
-*/
-function isTogether(name, join, behind) {
-	const unit = unitOf(name);
-	if (unit === null) return false;
-	if (join === void 0 || join === "to") return true;
-	const other = readUnit(behind)?.unit;
-	if (other === void 0) return false;
-	const factor = conversion(unit, other);
-	return factor === null || !isSame(factor, {
-		above: 1n,
-		below: 1n
-	});
 }
 // src/rl/answers/numberWords.ts
 /** Reads numbers in words where they are the whole answer: “twenty-one”, “three quarters”, “two and a half”. */
@@ -5541,39 +5584,6 @@ var WordReader = class {
 		return ten + one;
 	}
 };
-// src/rl/answers/plainText.ts
-/** One spelling for characters that mean the same: minus signs, full-width digits, fractions of one character. */
-var minusSigns = /[\u2010-\u2013\u2212\u2796\ufe63\uff0d]/g;
-/** Arabic and Persian digits. */
-var easternDigits = /[\u0660-\u0669\u06f0-\u06f9]/g;
-var fullWidth = /[\uff01-\uff5e]/g;
-var vulgarFractions = /(\d?)([\u00bc-\u00be\u2150-\u215e])/g;
-var superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-/** Raised digits after a number or bracket are an exponent; after a unit they stay, since m² is a unit. */
-var raisedExponent = /(?<=[\d)\]}])(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/g;
-var raisedLetter = /(?<=\p{L})(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/gu;
-/** x² as x^{2}; behind a unit, too. */
-var withExponents = (text) => text.replace(raisedLetter, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`);
-var digitsOf = (raised) => [...raised].map((digit) => superscripts.indexOf(digit)).join("");
-/** Bold marks of Markdown; `2**3` is a power. */
-var bold = /(?<![\w)])\*\*(?=\S)([^*\n]{1,200}?)\*\*(?![\w(])/g;
-/** Digits in groups of three that are held apart by something that is no comma. */
-var grouped$1 = /(?<![\d.,])\d{1,3}(?:(?:[\u00a0\u202f\u2009'’_]|\{,\}|\\[,!]|\\ |,\\!\s?|\s?\{\s?,\s?\}\s?)\d{3})+(?!\d)/g;
-/** Italics and bold marks of Markdown around an answer; 2 * 3 and a_b are none. */
-var emphasis = /(?<![\w)*}\\])(\*|__)(?=[\w$\\(-])([^*_\n]{1,80}?)(?<=\S)\1(?![\w(*])/g;
-var overlined = /(\d\.\d{0,40})\s*\\(?:overline|bar|dot)\s*(\{\s*\d{1,40}\s*\}|\d)/g;
-var dotted = /(\d\.\d{0,40})(\\dot\s*\{?\d\}?\d{0,40}\\dot\s*\{?\d\}?)/g;
-var bracketed = /(?<![\w.,)\]}]|[-+*/^×·]\s)(\d{1,20}\.\d{0,20})\((\d{1,20})\)(?!\s*[-+*/^×·=(\d\p{L}]|\s*\\(?:cdot|times|frac|sqrt))/gu;
-var continued = /(?<![\d.,])(\d{1,20}\.\d{0,20}?)((\d)\3{2,20}|(\d{2,20})\4{1,10})\s*(?:\.{3,4}|…|\\[lc]?dots(?![a-zA-Z]))/g;
-var lined = (digits) => digits.replaceAll(/\d/g, "$&̅");
-var withRecurring = (text) => text.replace(dotted, (_, fixed, block) => fixed + lined(block.replaceAll(/\D/g, ""))).replace(overlined, (_, fixed, block) => fixed + lined(block.replaceAll(/\D/g, ""))).replace(bracketed, (_, fixed, block) => fixed + lined(block)).replace(continued, (_, fixed, block) => fixed + lined(recurringBlock(block))).replace(/(?<=\d)[\u0304\u0307]/g, "̅");
-/** 12 of 1212. */
-var recurringBlock = (digits) => digits.replace(/^(\d+?)\1+$/, "$1");
-/** A calculation that GSM8K's solutions repeat before its result. */
-var calculation = /<<[^<>\n]{1,200}=[^<>\n]{1,60}>>/g;
-/** White space so long that searching it for the parts of a number would take minutes. */
-var longSpace = /\s{9,}/g;
-var plainCharacters = (text) => withRecurring(text.replace(longSpace, (run) => run.includes("\n") ? "\n\n" : "  ").replace(calculation, "")).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(easternDigits, (digit) => String(digit.charCodeAt(0) & 15)).replaceAll("٫", ".").replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
 // src/rl/answers/statedAnswer.ts
 /** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
 /** Finds the stated answer. `isAnswer` decides if the rest of a line behind #### is one: it could also be a heading. */
@@ -5641,11 +5651,13 @@ function tagged(text) {
 	return boxed(inside) ?? inside;
 }
 var announcement = /\b(?:answer|result)(?:\s+(?:is|are|was|would be|should be|equals)\b)?\s*(?:[:=]|(?<=\b(?:is|are|was|be|equals)\b))\s*:?\s*/gi;
+/** The same in other languages, where a colon stands behind the word or, in Chinese and Japanese, the verb. */
+var announcedElsewhere = /(?<!\p{L})(?:antwort|ergebnis|lösung|réponse|résultat|respuesta|resultado|risposta|risultato|resposta|ответ|результат|정답|답)\s*[:=]\s*|(?:答案|结果|結果|答え|答)\s*(?:[是为為は]|等[于於])?\s*[:=]?\s*(?<=[是为為は于於:=]\s*)/giu;
 var sentenceEnd = /[.!?;]?\s*(?:\n|$)|[.!?](?=\s)/;
 /** The sentence behind the last “answer is” or “Answer:”. */
 function saidAnswer(text) {
 	let start = -1;
-	for (const { index, 0: words } of text.matchAll(announcement)) start = index + words.length;
+	for (const pattern of [announcement, announcedElsewhere]) for (const { index, 0: words } of text.matchAll(pattern)) start = Math.max(start, index + words.length);
 	if (start < 0) return null;
 	const rest = text.slice(start);
 	const said = /^(?:\$\$|\\\[)[^]*?(?:\$\$|\\\])/.exec(rest)?.[0] ?? rest.slice(0, sentenceEnd.exec(rest)?.index).trim();
@@ -5780,8 +5792,9 @@ function bareNumber(text, found) {
 		unit
 	};
 }
-/** Returns true if a letter behind the number multiplies it: 2x is not a number, 2m is one. */
+/** 2x is no number, 2m is one, and a letter that is a word counts something. */
 function isFactor(after) {
+	if (isUnspaced(after.trimStart().charAt(0))) return false;
 	const letter = /^([\p{L}_])(?![\p{L}_])|^ ([\p{L}])(?=\s*(?:[-+*/^=]|$))/u.exec(after);
 	return letter !== null && unitOf(letter[0]) === null;
 }
@@ -5796,6 +5809,7 @@ var names$1 = [
 	[/[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+\.\d*(?:\d\u0305)+|\d+(?:\.\d+)?|\.\d+/y, "number"],
 	[/\\(?:[a-zA-Z]+|[{}|%\\])/y, "command"],
 	[/(?:arcsin|arccos|arctan|sinh|cosh|tanh|sqrt|sin|cos|tan|cot|sec|csc|log|ln|exp|pi|infinity|infty|inf|and|or|union|percent(?:age)?|pct|degrees?|theta|alpha|beta|gamma|lambda)(?![a-zA-Z])/y, "command"],
+	[/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]+/uy, "words"],
 	[/(?![xyz]+\b|[abc]+\b|[pqr]+\b|[mnk]+\b)\p{L}{3,}/uy, "words"],
 	[/(?<!\p{L})(?:no|on|up|in|at|to)(?!\p{L})/iuy, "words"],
 	[/\p{L}/uy, "name"],
@@ -6427,7 +6441,9 @@ var Parser = class extends TokenReader {
 	}
 	/** Reads words before a value, which say what it is: \text{area} = 3; words alone are a name. */
 	#declared() {
-		const words = this.tokens[this.at++].text;
+		let words = this.tokens[this.at++].text;
+		if (/^no$/i.test(words) && this.tokens[this.at]?.type === "words") words = `${words} ${this.tokens[this.at++].text}`;
+		if (isUnspaced(words) && this.at < this.tokens.length) throw new Unreadable();
 		return symbol(words.toLowerCase());
 	}
 	#group(open) {
@@ -6488,7 +6504,7 @@ var Parser = class extends TokenReader {
 		if (form !== void 0) return this.#form(form, name);
 		if (prefixes.has(name)) return this.#prefixed(name);
 		if (!names.has(name)) throw new Unreadable();
-		return this.#named(name.replace(/^\\inf(?:inity)?$/, "\\infty"));
+		return this.#named(name.replace(/^\\inf(?:inity)?$/, "\\infty").replace(/^\\varnothing$/, "\\emptyset"));
 	}
 	/** Angle ABC is another one than BAC. */
 	#prefixed(prefix) {
@@ -7396,6 +7412,10 @@ function expectedMath(text) {
 		...readAnswer(text),
 		literal: expectedLiteral(text)
 	};
+	if (isScientific(answer)) return {
+		...answer,
+		...unread
+	};
 	if (answer.literal !== null) return answer;
 	if (isNumeral(answer.text)) return {
 		...answer,
@@ -7413,6 +7433,8 @@ var unread = {
 	math: null,
 	product: null
 };
+/** 1e-3 and nothing else but a unit is a thousandth, and no multiple of Euler’s number. */
+var isScientific = ({ text, literal }) => literal?.kind === "number" && /(?:^|=)[-+]?(?:\d+(?:\.\d*)?|\.\d+)[eE][-+]?\d{1,3}(?![\d.])/.test(text);
 /** IV is not VI; as products of variables they would be the same. */
 var isNumeral = (text) => /^(?:I[VX]|[VX]I|X[LC]|[LC]X|C[DM]|[DM]C)$/.test(text);
 /** “May 2024”, “Room 5” and “7 remainder 3” are compared as they are: a number in them is not the answer. */
@@ -7527,7 +7549,7 @@ function isSameMathematics(expected, found, tolerance) {
 	if (expected.literal !== null && found.literal !== null && hasUnit(expected) && hasUnit(found)) return isSameLiteral(expected.literal, found.literal, tolerance);
 	if (isOtherDecimal(expected, found, tolerance)) return false;
 	if (["math", "product"].some((way) => isSameParsed(expected[way], found[way], tolerance))) return true;
-	return [expected.math, found.math].some((math) => math === null || math.tree.kind === "group") ? null : false;
+	return [expected.math, found.math].some((math) => math === null || math.tree.kind === "group") || isScientific(found) ? null : false;
 }
 /**
 * Returns both answers as lists where the expected one counts several things: mathematics does not tell which number is

@@ -12,7 +12,7 @@ import {
   type FixedSetting,
   reasons,
 } from './settingRow.ts'
-import { arealAdvantageNorm, arealKl, decoupled } from './specialLinks.ts'
+import { arealAdvantageNorm, arealCap, arealKl, decoupled } from './specialLinks.ts'
 
 export const arealSettings = rowsOf(
   [
@@ -41,7 +41,7 @@ export const arealSettings = rowsOf(
       one('actor.rejection_sampling.action', 'mask', words({ truncate: 'clamp', mask: 'mask' })),
       groups,
     ],
-    ['rollout.mismatchCap', one('actor.rejection_sampling.upper', 5), groups],
+    ['rollout.mismatchCap', arealCap, groups],
     ['optimization.learningRate', one('actor.optimizer.lr', 1e-3)],
     ['optimization.criticLearningRate', one('critic.optimizer.lr', 1e-3), ['ppo']],
     [
@@ -109,9 +109,11 @@ export const arealFixed: readonly FixedSetting[] = [
     'rollouts run while the policy learns only on a rollout server, with rollout.maxStaleness',
   )`rollout.max_head_offpolicyness`,
   ...unread(
-    'it is `rollout.mismatchCorrection` with `rollout.mismatchCap`',
-  )`actor.behav_imp_weight_cap actor.behave_imp_weight_cap
-    actor.behav_imp_weight_mode`,
+    'it is `rollout.mismatchCap`, which this algorithm does not read from it',
+  )`actor.behav_imp_weight_cap actor.behave_imp_weight_cap`,
+  ...unread(
+    'it is `rollout.mismatchMode`, which actor.rejection_sampling.action says',
+  )`actor.behav_imp_weight_mode`,
   ...unread(
     'a step learns from completions of the same parameters',
   )`actor.recompute_logprob actor.prox_logp_method

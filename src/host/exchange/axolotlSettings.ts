@@ -1,6 +1,13 @@
 /** axolotl’s names of the settings here, its defaults, and its settings that do not exist here. */
 import { rowsPerUpdate, trlLength, warmupOf } from './batches.ts'
-import { axolotlCompletion, axolotlFiles, axolotlPrompt, heldOutOf, rowLength } from './dataLinks.ts'
+import {
+  axolotlCompletion,
+  axolotlFiles,
+  axolotlPairAnswer,
+  axolotlPairPrompt,
+  axolotlPrompt,
+} from './axolotlData.ts'
+import { heldOutOf, rowLength } from './dataLinks.ts'
 import { off, one, orElse, tf32, unnamed, unset } from './links.ts'
 import { answering, fixed, rowsOf, unread, type FixedSetting, reasons } from './settingRow.ts'
 import { transformersSchedule } from './specialLinks.ts'
@@ -17,8 +24,11 @@ export const axolotlSettings = rowsOf(
     ['model', one('base_model', null, unnamed)],
     ['data.train', axolotlFiles('datasets')],
     ['data.heldOut', heldOutOf('val_set_size', axolotlFiles('test_datasets'))],
-    ['data.prompt', axolotlPrompt, answering],
+    ['data.prompt', axolotlPrompt, ['sft']],
+    ['data.prompt', axolotlPairPrompt, ['dpo']],
     ['data.completion', axolotlCompletion, ['sft']],
+    ['data.chosen', axolotlPairAnswer('field_chosen'), ['dpo']],
+    ['data.rejected', axolotlPairAnswer('field_rejected'), ['dpo']],
     ['seed', orElse('seed', 42)],
     ['contextLength', rowLength('sequence_len', 512), answering],
     ['base.precision', tf32],
@@ -27,6 +37,7 @@ export const axolotlSettings = rowsOf(
     ['adapter.rsLora', one('peft_use_rslora', null, off(false, null))],
     ['adapter.targets', axolotlTargets],
     ['adapter.dropout', one('lora_dropout', null, off(0, null))],
+    ['adapter.initial', one('lora_model_dir', null)],
     ['rollout.promptsPerStep', rowsPerUpdate('micro_batch_size', 1), answering],
     ['optimization.learningRate', one('learning_rate', null, unset)],
     ['optimization.schedule', transformersSchedule('lr_scheduler', 'cosine'), answering],
@@ -71,18 +82,18 @@ export const axolotlFixed: readonly FixedSetting[] = [
   ...fixed(false, reasons.answers)`train_on_inputs`,
   ...unread(reasons.precision)`bf16 fp16 float16 bfloat16`,
   ...unread(reasons.template)`chat_template special_tokens tokens eot_tokens tokenizer_type
-    model_type processor_type tokenizer_config`,
+    model_type processor_type tokenizer_config default_system_message chat_template_jinja`,
   ...unread(reasons.rows)`dataset_prepared_path shuffle_merged_datasets skip_prepare_dataset
     remove_unused_columns push_dataset_to_hub`,
   ...unread(reasons.machine)`gradient_checkpointing gradient_checkpointing_kwargs
     attn_implementation flash_attention sdp_attention xformers_attention deepspeed fsdp fsdp_config
     fsdp_version pad_to_sequence_len group_by_length activation_offloading plugins eval_batch_size
     lora_mlp_kernel lora_qkv_kernel lora_o_kernel torch_compile num_processes`,
-  ...unread(reasons.results)`output_dir hub_model_id lora_model_dir resume_from_checkpoint
+  ...unread(reasons.results)`output_dir hub_model_id resume_from_checkpoint
     save_only_model save_strategy eval_strategy`,
   ...unread(reasons.display)`wandb_project wandb_entity wandb_watch wandb_name wandb_run_id
     wandb_log_model logging_steps debug strict`,
   ...unread(reasons.oneWay)`peft_use_dora lora_modules_to_save lora_target_parameters
     lora_fan_in_fan_out unfrozen_parameters early_stopping_patience loss_watchdog_threshold
-    loss_watchdog_patience cosine_min_lr_ratio cosine_constant_lr_ratio`,
+    loss_watchdog_patience lora_layers_to_transform loraplus_lr_ratio cosine_min_lr_ratio cosine_constant_lr_ratio`,
 ]

@@ -197,9 +197,11 @@ export const trlInterval = (
 export const warmupOf = (initial: number): Link => ({
   keys: { warmup_steps: null, warmup_ratio: null, max_steps: -1 },
   read(given, remark) {
-    const ratio = asNumber(given('warmup_ratio'))
-    if (ratio !== null && ratio > 0) return ratio
-    const warmup = asNumber(given('warmup_steps')) ?? ratio ?? initial
+    const [ratio, count] = [asNumber(given('warmup_ratio')), asNumber(given('warmup_steps'))]
+    const isCounted = count !== null && count > 0
+    if (isCounted && ratio !== null && ratio > 0)
+      remark(`warmup_ratio (${ratio}) was skipped: warmup_steps (${count}) stands over it.`)
+    const warmup = isCounted ? count : (ratio ?? count ?? initial)
     if (warmup < 1) return warmup
     const all = countOf(given, 'max_steps')
     if (all > 0) return tidy(Math.min(1, warmup / all))

@@ -1,6 +1,16 @@
 /** Links for rows: where they are, which of them validate, and how a row becomes a prompt. */
 import { isObject, type JsonObject } from '#shared/config/paths.ts'
-import { asNumber, asText, one, tidy, type Given, type Link, type Remark, type Unit } from './links.ts'
+import {
+  asNumber,
+  asText,
+  entryOf,
+  one,
+  tidy,
+  type Given,
+  type Link,
+  type Remark,
+  type Unit,
+} from './links.ts'
 
 /** Reads a path, or the first one of a list. */
 export const filesOf = (name: string): Link => one(name, null, firstOf(name))
@@ -19,19 +29,91 @@ function firstFile(name: string, all: readonly unknown[], remark: Remark): strin
   return typeof first === 'string' && first.trim() !== '' ? first.trim() : undefined
 }
 
-/** Entries of a list of data sets that call the same thing by these names. */
-function listedFile(name: string, keys: readonly string[], given: Given, remark: Remark): string | undefined {
+/** Names that say how files are opened, not which. */
+export const isFileFormat = (name: string): boolean =>
+  /^(json|jsonl|csv|parquet|text|arrow|pandas)$/.test(name)
+
+export interface NamedFiles {
+  readonly taken: readonly unknown[]
+  /** Splits that are not taken, with their files. */
+  readonly left: readonly string[]
+}
+
+/** Files of a split, where they stand by splits; otherwise all. */
+export function namedFiles(files: unknown, split = 'train'): NamedFiles {
+  if (!isObject(files)) return { taken: [files].flat(), left: [] }
+  const names = Object.keys(files)
+  const meant = [split, 'train', ...names].find((name) => names.includes(name)) ?? split
+  const left = names.filter((name) => name !== meant)
+  return { taken: [files[meant]].flat(), left: left.map((name) => `${name} (${asText(files[name])})`) }
+}
+
+/** Entries of a list of data sets that call the same thing by these names, or name files beside the format that opens them. */
+export function listedFile(
+  name: string,
+  keys: readonly string[],
+  given: Given,
+  remark: Remark,
+): string | undefined {
   const list = given(name)
   if (!Array.isArray(list)) return undefined
-  const files = (list as unknown[]).map((entry) =>
-    isObject(entry) ? keys.map((key) => entry[key]).find(Boolean) : entry,
-  )
+  const files = (list as unknown[]).flatMap((entry) => {
+    if (!isObject(entry)) return [entry]
+    const own = keys.map((key) => entry[key]).find(Boolean)
+    if (typeof own !== 'string' || !isFileFormat(own)) return [own]
+    const { taken, left } = namedFiles(entry['data_files'])
+    if (left.length > 0) remark(`${name}.data_files: left aside: ${left.join(', ')}.`)
+    return taken
+  })
   return firstFile(name, [...new Set(files)], remark)
 }
 
+/** Keys that are not taken over → why. */
+export type LeftKeys = Readonly<Record<string, string>>
+
+/** Names every key of a section that is not read, so that none of a list or of an object vanishes. */
+export function remarkKeys(
+  name: string,
+  section: JsonObject,
+  { read, left }: { readonly read: readonly string[]; readonly left: LeftKeys },
+  remark: Remark,
+): void {
+  for (const [key, value] of Object.entries(section)) {
+    if (read.includes(key) || value === null) continue
+    const because = entryOf(left, key) ?? 'it is not among the keys that Turnwise knows there'
+    remark(`${name}.${key} (${asText(value)}) was skipped: ${because}.`)
+  }
+}
+
+const wholeSet = 'Turnwise takes all rows of the data set'
+
 /** Names of data sets with their weights. */
-const weighedFile = (value: unknown, remark: Remark): string | undefined =>
-  isObject(value) ? firstFile('dataset_mixer', Object.keys(value), remark) : undefined
+function weighedFile(value: unknown, remark: Remark): string | undefined {
+  if (!isObject(value)) return undefined
+  const [first, weight = 1] = Object.entries(value)[0] ?? []
+  if (weight !== 1)
+    remark(`dataset_mixer: the share ${asText(weight)} of ${asText(first)} was skipped: ${wholeSet}.`)
+  return firstFile('dataset_mixer', Object.keys(value), remark)
+}
+
+const entryKeys = {
+  read: ['id', 'path', 'config', 'name', 'split'],
+  left: {
+    weight: wholeSet,
+    columns: 'the import of the rows chooses the columns',
+    data_files: 'it says which files are meant: choose them among what is imported',
+    data_dir: 'it says which files are meant: choose them among what is imported',
+  },
+}
+
+/** A list of data sets of TRL or open-r1. */
+function mixedFile(name: string, keys: readonly string[], given: Given, remark: Remark): string | undefined {
+  const [file, entry] = [listedFile(name, keys, given, remark), firstOfList(given(name))]
+  const isOpened = file !== undefined && !keys.some((key) => entry?.[key] === file)
+  const read = [...entryKeys.read, ...(isOpened ? ['data_files'] : [])]
+  if (entry !== null) remarkKeys(name, entry, { ...entryKeys, read }, remark)
+  return file
+}
 
 const mixture = 'dataset_mixture.datasets'
 
@@ -40,8 +122,8 @@ export const trlFiles: Link = {
   keys: { dataset_name: null, [mixture]: null, datasets: null, dataset_mixer: null },
   read: (given, remark) =>
     filesOf('dataset_name').read?.(given, remark) ??
-    listedFile(mixture, ['id', 'path'], given, remark) ??
-    listedFile('datasets', ['path', 'id'], given, remark) ??
+    mixedFile(mixture, ['id', 'path'], given, remark) ??
+    mixedFile('datasets', ['path', 'id'], given, remark) ??
     weighedFile(given('dataset_mixer'), remark),
 }
 
@@ -58,72 +140,9 @@ export const llamafactoryFiles = (name: string): Link => ({
   },
 })
 
-export const axolotlFiles = (name: string): Link => ({
-  keys: { [name]: null },
-  read(given, remark) {
-    const left = Object.keys(firstOfList(given(name)) ?? {}).filter((key) => !axolotlKeys.includes(key))
-    if (left.length > 0)
-      remark(`${name}: ${left.join(', ')} left aside; the import of the rows looks for their columns itself.`)
-    return listedFile(name, ['path'], given, remark)
-  },
-})
-
-/** Keys of a data set that are read, and those that only concern opening its files. */
-const axolotlKeys: readonly string[] = ['path', 'name', 'split', 'type', 'ds_type', 'data_files', 'revision']
-
-const firstOfList = (list: unknown): JsonObject | null => {
+export const firstOfList = (list: unknown): JsonObject | null => {
   const [first] = Array.isArray(list) ? (list as unknown[]) : []
   return isObject(first) ? first : null
-}
-
-/** axolotl's own form of a row, where a data set spells it out: columns, and a text around them. */
-function axolotlForm(given: Given): JsonObject | null {
-  const type = firstOfList(given('datasets'))?.['type']
-  return isObject(type) ? type : null
-}
-
-const textIn = (form: JsonObject, key: string, initial: string): string =>
-  typeof form[key] === 'string' ? form[key] : initial
-
-/** Prompt of Axolotl's first data set alone, with its rows as they are. */
-export const axolotlPrompt: Link = {
-  keys: { datasets: null },
-  read(given, remark) {
-    const form = axolotlForm(given)
-    if (form === null) return undefined
-    const columns: Readonly<Record<string, string>> = {
-      instruction: textIn(form, 'field_instruction', 'instruction'),
-      input: textIn(form, 'field_input', 'input'),
-    }
-    const usesInput = typeof form['field_input'] === 'string'
-    if (usesInput)
-      remark(
-        'type.no_input_format was left aside: every row is written with type.format, also without an input.',
-      )
-    const format = usesInput
-      ? textIn(form, 'format', '{instruction} {input} ')
-      : textIn(form, 'no_input_format', textIn(form, 'format', '{instruction} '))
-    const content = format.replaceAll(/\{(\w+)\}/g, (all, name: string) =>
-      Object.hasOwn(columns, name) ? `{${columns[name]}}` : all,
-    )
-    const system = textIn(form, 'system_prompt', '')
-    const field = form['field_system']
-    if (typeof field === 'string') remark(`type.field_system (${field}) was left aside.`)
-    return {
-      messages: [
-        ...(system === '' ? [] : [{ role: 'system', content: escaped(system) }]),
-        { role: 'user', content },
-      ],
-    }
-  },
-}
-
-export const axolotlCompletion: Link = {
-  keys: { datasets: null },
-  read(given) {
-    const form = axolotlForm(given)
-    return form === null ? undefined : textIn(form, 'field_output', 'output')
-  },
 }
 
 /** The part of a data set on a hub that a file trains on, and the split that it validates on. */
@@ -178,7 +197,7 @@ export const agilerlSplit: Link = {
   },
 }
 
-const escaped = (text: string): string => text.replaceAll(/[{}]/g, (brace) => brace + brace)
+export const escaped = (text: string): string => text.replaceAll(/[{}]/g, (brace) => brace + brace)
 
 /** open-r1: a column, with a system prompt before it. */
 export const trlPrompt: Link = {

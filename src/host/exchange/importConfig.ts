@@ -12,7 +12,7 @@
  *                     what the tool does otherwise although the names are the same
  *   settingsTable.ts  the table that import and export read: our settings; by tool their names and defaults there, and what is a
  *                     setting there and none here (trlSettings.ts with trlFixed.ts, agilerlSettings.ts and so on)
- *   links.ts, batches.ts, dataLinks.ts, trainerLinks.ts, specialLinks.ts   units and conversions of its entries
+ *   links.ts, batches.ts, dataLinks.ts, axolotlData.ts, trainerLinks.ts, specialLinks.ts   units and conversions of its entries
  *   tools.ts          the tools and what each can do
  *   project/          a run as a folder that the other tool starts from
  */

@@ -5,6 +5,7 @@ import { off, one, tf32, unnamed, unset } from './links.ts'
 import { answering, fixed, rowsOf, unread, type FixedSetting, reasons } from './settingRow.ts'
 import { transformersSchedule } from './specialLinks.ts'
 import {
+  llamafactoryAdapter,
   llamafactoryAlpha,
   llamafactoryLoss,
   llamafactorySmoothing,
@@ -25,7 +26,7 @@ export const llamafactorySettings = rowsOf(
     ['adapter.rsLora', one('use_rslora', false)],
     ['adapter.targets', llamafactoryTargets],
     ['adapter.dropout', one('lora_dropout', 0)],
-    ['adapter.initial', one('adapter_name_or_path', null)],
+    ['adapter.initial', llamafactoryAdapter],
     ['rollout.promptsPerStep', rowsPerUpdate('per_device_train_batch_size', 8), answering],
     ['optimization.learningRate', one('learning_rate', 5e-5)],
     ['optimization.schedule', transformersSchedule('lr_scheduler_type', 'linear'), answering],

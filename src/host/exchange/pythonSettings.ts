@@ -1,6 +1,7 @@
 /** Settings in a Python file or the code cells of a notebook: arguments of calls and dicts that are known by their names. */
 import { AppError } from '#shared/errors.ts'
 import { isEqual, isObject, type JsonObject } from '#shared/config/paths.ts'
+import { isFileFormat, namedFiles, type NamedFiles } from './dataLinks.ts'
 import type { ImportNote } from './importNotes.ts'
 import { asText } from './links.ts'
 import type { PythonSource } from './pythonSource.ts'
@@ -67,6 +68,7 @@ export function pythonSettings(
   const trainer = trainerOf(calls, wanted)
   const isOwn = ({ method }: PythonCall) => trainer !== null && trainerIn(method) === trainer
   for (const call of calls) if (!isOwn(call)) found.addOther(call, trainer)
+  if (trainer !== null) found.addChangesOfRows(calls)
   if (trainer !== null) for (const call of byRank(calls.filter(isOwn))) found.addTrainer(call, trainer)
   const documents = [...names.values(), ...returned, ...calls.flatMap(({ args }) => args)]
   return {
@@ -255,10 +257,39 @@ class Found {
       this.#addText('model_name_or_path', call.argument(0, 'pretrained_model_name_or_path'))
     if (method !== 'load_dataset') return
     const source = call.argument(0, 'path')
-    const files = ['json', 'csv', 'parquet'].includes(String(source)) ? keywords['data_files'] : source
+    const isFormat = typeof source === 'string' && isFileFormat(source)
+    const files = isFormat ? keywords['data_files'] : source
     if (isComputed(files)) this.#computed.add('dataset_name')
-    else if (typeof files === 'string' || Array.isArray(files)) this.#add('dataset_name', files)
-    if (files === source) this.#addPart(call)
+    else this.#addFiles(namedFiles(files, splitOf(keywords['split'])))
+    if (!isFormat) this.#addPart(call)
+  }
+
+  /** The first data set of a file is that of the run. */
+  #addFiles({ taken, left }: NamedFiles): void {
+    const known = taken.filter((each) => each !== undefined)
+    if (known.length === 0) return
+    const files = known.length === 1 ? known[0] : known
+    const note = (text: string) => this.notes.push({ kind: 'left-out', name: 'load_dataset', text })
+    if (isComputed(files)) this.#computed.add('dataset_name')
+    else if (!this.settings.has('dataset_name')) this.#add('dataset_name', files)
+    else if (!isEqual(this.settings.get('dataset_name'), files))
+      note(`load_dataset(…) also loads ${asText(files)}, which was skipped: the first data set was taken.`)
+    if (left.length > 0) note(`data_files in load_dataset(…): left aside: ${left.join(', ')}.`)
+  }
+
+  /** What the file does to its rows, which is not run. */
+  addChangesOfRows(calls: readonly PythonCall[]): void {
+    const sets = new Set<string>()
+    const changes = new Set<string>()
+    for (const { name, method, target } of calls) {
+      const isLoad = method === 'load_dataset'
+      if (!isLoad && !/(^|\.)load_dataset\./.test(name) && !sets.has(name.replace(/\..*$/, ''))) continue
+      if (target !== null) sets.add(target)
+      if (rowChanges.test(method)) changes.add(`${method}(…)`)
+    }
+    if (changes.size === 0) return
+    const text = `${[...changes].join(', ')} on the rows ${changes.size === 1 ? 'was' : 'were'} skipped: nothing in the file is run. Import the rows as the file leaves them, for example with \`turnwise dataset import file.py#function\`.`
+    this.notes.push({ kind: 'left-out', name: 'load_dataset', text })
   }
 
   /** Configuration and split of a data set on a hub. */
@@ -275,6 +306,13 @@ class Found {
     else if (isComputed(value)) this.#computed.add(name)
   }
 }
+
+/** Methods of a data set that change which rows or columns it has, or what they hold. */
+const rowChanges =
+  /^(map|filter|select|select_columns|remove_columns|rename_columns?|add_column|cast(_column)?|flatten|shard|take|skip|train_test_split)$/
+
+/** A split without the part of it that is meant. */
+const splitOf = (split: unknown): string => (typeof split === 'string' ? split.replace(/\[.*$/, '') : 'train')
 
 const pick = (values: JsonObject, names: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)))

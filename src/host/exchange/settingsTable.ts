@@ -30,6 +30,8 @@ const common: readonly OurSetting[] = [
   { ours: 'data.heldOut', isCarried: true },
   { ours: 'data.prompt', isCarried: true },
   { ours: 'data.completion', for: ['sft'], isCarried: true },
+  { ours: 'data.chosen', for: ['dpo'], isCarried: true },
+  { ours: 'data.rejected', for: ['dpo'], isCarried: true },
   { ours: 'data.templateVariables', for: generating, isCarried: true },
   { ours: 'data.maxPromptTokens', isCarried: true },
   { ours: 'data.shuffle' },

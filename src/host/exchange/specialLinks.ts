@@ -168,6 +168,12 @@ export const arealAdvantageNorm: Link = {
   },
 }
 
+/** Names of earlier versions for the largest weight, beyond which a token is left out. */
+const weightCaps = ['actor.behav_imp_weight_cap', 'actor.behave_imp_weight_cap']
+
+const weightCap = (given: Given): number | null =>
+  weightCaps.map((name) => asNumber(given(name))).find((value) => value !== null) ?? null
+
 const rejection = (name: string) => `actor.rejection_sampling.${name}`
 
 /** Decoupled loss: the weight of the behaviour policy counts there only where both are set. */
@@ -179,10 +185,13 @@ export const decoupled: Link = {
     [rejection('metric')]: 'ratio',
     [rejection('upper')]: null,
     [rejection('lower')]: null,
+    ...Object.fromEntries(weightCaps.map((name) => [name, null])),
   },
   read(given, remark) {
     if (given('actor.use_decoupled_loss') !== true) return 'off'
-    if (given(rejection('action')) === null && given(rejection('upper')) === null) {
+    const hasRejection = [rejection('action'), rejection('upper')].some((name) => given(name) !== null)
+    if (!hasRejection && weightCap(given) !== null) return 'on'
+    if (!hasRejection) {
       remark('Without rejection_sampling AReaL ignores the sampler’s probabilities, and so does this run.')
       return 'off'
     }
@@ -190,6 +199,14 @@ export const decoupled: Link = {
       remark('Turnwise computes the weights per token.')
     if (given(rejection('lower')) !== null) remark('Turnwise only caps the weights from above.')
     return 'on'
+  },
+}
+
+export const arealCap: Link = {
+  keys: { [rejection('upper')]: 5, ...Object.fromEntries(weightCaps.map((name) => [name, null])) },
+  read(given) {
+    const earlier = weightCap(given)
+    return earlier !== null && given(rejection('action')) === null ? earlier : given(rejection('upper'))
   },
 }
 

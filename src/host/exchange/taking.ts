@@ -71,10 +71,12 @@ export class Taking {
       const text = isNamed ? sentence : `${name}: ${sentence}`
       this.notes.push({ kind: 'changed', name, text })
     }
+    const before = this.notes.length
     const value = read(
       (name) => (this.#settings.has(name) ? this.#settings.get(name)?.value : link.keys[name]) ?? null,
       told.length > 0 ? remark : () => undefined,
     )
+    if (value === undefined) this.#sayKept(ours, before)
     for (const name of told) this.#taken.add(name)
     this.#noteUnread(told, value, link)
     // A number of steps outweighs a number of passes, there as here.
@@ -84,6 +86,14 @@ export class Taking {
     if (value === undefined || isEqual(value, valueAt(this.#initial, ours))) return
     this.draft = withValue(this.draft, ours, value)
     if (told.length === 0) this.#noteFilled(ours, value, link)
+  }
+
+  /** What a run has instead of what was remarked on and not taken. Rows and models have no default. */
+  #sayKept(ours: string, before: number): void {
+    const last = this.notes.at(-1)
+    if (last === undefined || this.notes.length === before || /^(data|model|name)\b/.test(ours)) return
+    const text = `${last.text} ${ours} is ${shown(valueAt(this.#initial, ours))}, Turnwise’s default.`
+    this.notes[this.notes.length - 1] = { ...last, text }
   }
 
   /** A word where the tool has a number. */
@@ -117,7 +127,8 @@ export class Taking {
   noteRest(decided: readonly string[]): void {
     const fixed = new Map(fixedFor(this.#tool, this.#algorithm).map((row) => [row.name, row]))
     for (const [name, setting] of this.#settings) {
-      if (!decided.includes(name) && !this.#isTaken(name)) this.#noteLeft(setting, fixed.get(name))
+      if (!decided.includes(name) && !this.#isTaken(name))
+        this.#noteLeft(setting, fixed.get(name) ?? sectionOf(name, fixed))
     }
     for (const { name, value, initial, because } of fixed.values()) {
       const isSaid = this.#settings.has(name) || this.#unknown.has(name)
@@ -151,6 +162,12 @@ export class Taking {
     const text = `${written} (${shown(value)}) was skipped: ${because}.`
     this.notes.push({ kind: 'left-out', name: written, text })
   }
+}
+
+/** The section that a setting stands in, where all of it is left aside. */
+function sectionOf(name: string, fixed: ReadonlyMap<string, FixedSetting>): FixedSetting | undefined {
+  const section = fixed.get(name.replace(/\..*$/, ''))
+  return section === undefined || 'value' in section ? undefined : section
 }
 
 /** The coefficient of the reference by the names that algorithms and tools give it. */

@@ -7,6 +7,27 @@ export const llamafactoryAlpha: Link = {
   read: (given) => asNumber(given('lora_alpha')) ?? (asNumber(given('lora_rank')) ?? 8) * 2,
 }
 
+/** Adapters with commas between: all but the last are merged into the model, and the last goes on learning. */
+export const llamafactoryAdapter: Link = {
+  keys: { adapter_name_or_path: null, create_new_adapter: false },
+  read(given, remark) {
+    const value = given('adapter_name_or_path')
+    if (typeof value !== 'string') return null
+    const all = value
+      .split(',')
+      .map((each) => each.trim())
+      .filter(Boolean)
+    const isNew = given('create_new_adapter') === true
+    const merged = isNew ? all : all.slice(0, -1)
+    if (merged.length > 0)
+      remark(
+        `adapter_name_or_path: LLaMA-Factory merges ${merged.join(', ')} into the model first: merge ${merged.length === 1 ? 'it' : 'them'} and choose that model.`,
+      )
+    if (isNew && all.length > 0) return null
+    return all.at(-1) ?? null
+  },
+}
+
 const otherTypes: Readonly<Record<string, string>> = {
   full: 'all weights',
   freeze: 'some layers whole',

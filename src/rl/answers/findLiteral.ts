@@ -9,6 +9,7 @@ import {
   plainMath,
   readLiteral,
 } from './readLiteral.ts'
+import { isUnspaced } from './plainText.ts'
 import { product } from './rational.ts'
 import { isBare } from './surroundings.ts'
 import { multiplierOf, readUnit, unitOf } from './units.ts'
@@ -124,8 +125,9 @@ function bareNumber(text: string, found: RegExpExecArray): WrittenNumber | null 
   return number && { ...number, ...of, value: product(number.value, factor), unit }
 }
 
-/** Returns true if a letter behind the number multiplies it: 2x is not a number, 2m is one. */
+/** 2x is no number, 2m is one, and a letter that is a word counts something. */
 function isFactor(after: string): boolean {
+  if (isUnspaced(after.trimStart().charAt(0))) return false
   const letter = /^([\p{L}_])(?![\p{L}_])|^ ([\p{L}])(?=\s*(?:[-+*/^=]|$))/u.exec(after)
   return letter !== null && unitOf(letter[0]) === null
 }

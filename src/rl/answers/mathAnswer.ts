@@ -28,6 +28,7 @@ export interface MathAnswer {
 /** null for a column that holds neither mathematics nor a few words. */
 export function expectedMath(text: string): MathAnswer | null {
   const answer = { ...readAnswer(text), literal: expectedLiteral(text) }
+  if (isScientific(answer)) return { ...answer, ...unread }
   if (answer.literal !== null) return answer
   if (isNumeral(answer.text)) return { ...answer, ...unread }
   if (isOnlyWritten(answer.whole, text)) return { ...answer, ...unread, text: answer.whole }
@@ -37,6 +38,10 @@ export function expectedMath(text: string): MathAnswer | null {
 }
 
 const unread = { math: null, product: null }
+
+/** 1e-3 and nothing else but a unit is a thousandth, and no multiple of Euler’s number. */
+const isScientific = ({ text, literal }: MathAnswer): boolean =>
+  literal?.kind === 'number' && /(?:^|=)[-+]?(?:\d+(?:\.\d*)?|\.\d+)[eE][-+]?\d{1,3}(?![\d.])/.test(text)
 
 /** IV is not VI; as products of variables they would be the same. */
 const isNumeral = (text: string): boolean => /^(?:I[VX]|[VX]I|X[LC]|[LC]X|C[DM]|[DM]C)$/.test(text)
@@ -197,7 +202,7 @@ function isSameMathematics(expected: MathAnswer, found: MathAnswer, tolerance: n
   if ((['math', 'product'] as const).some((way) => isSameParsed(expected[way], found[way], tolerance)))
     return true
   const isUnsure = [expected.math, found.math].some((math) => math === null || math.tree.kind === 'group')
-  return isUnsure ? null : false
+  return isUnsure || isScientific(found) ? null : false
 }
 
 /**

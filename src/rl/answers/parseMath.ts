@@ -3,7 +3,7 @@
  * relations, sums, products, powers and what they are made of, each a method that reads as far as it can.
  */
 import { mathTokens } from './mathTokens.ts'
-import { withExponents } from './plainText.ts'
+import { isUnspaced, withExponents } from './plainText.ts'
 import { TokenReader, Unreadable } from './tokenReader.ts'
 import { withUnits } from './unitTokens.ts'
 import {
@@ -228,7 +228,12 @@ class Parser extends TokenReader {
 
   /** Reads words before a value, which say what it is: \text{area} = 3; words alone are a name. */
   #declared(): MathTree {
-    const words = this.tokens[this.at++]!.text
+    let words = this.tokens[this.at++]!.text
+    // “No” is one answer, “no solution” another.
+    if (/^no$/i.test(words) && this.tokens[this.at]?.type === 'words')
+      words = `${words} ${this.tokens[this.at++]!.text}`
+    // A sentence of a script without spaces.
+    if (isUnspaced(words) && this.at < this.tokens.length) throw new Unreadable()
     return symbol(words.toLowerCase())
   }
 
@@ -296,7 +301,7 @@ class Parser extends TokenReader {
     if (form !== undefined) return this.#form(form, name)
     if (prefixes.has(name)) return this.#prefixed(name)
     if (!names.has(name)) throw new Unreadable()
-    return this.#named(name.replace(/^\\inf(?:inity)?$/, '\\infty'))
+    return this.#named(name.replace(/^\\inf(?:inity)?$/, '\\infty').replace(/^\\varnothing$/, '\\emptyset'))
   }
 
   /** Angle ABC is another one than BAC. */

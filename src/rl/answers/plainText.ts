@@ -55,7 +55,23 @@ const calculation = /<<[^<>\n]{1,200}=[^<>\n]{1,60}>>/g
 /** White space so long that searching it for the parts of a number would take minutes. */
 const longSpace = /\s{9,}/g
 
-export const plainCharacters = (text: string): string =>
+/** Letters of scripts that put no spaces between words. */
+const unspaced = String.raw`[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]`
+const besideLetters = new RegExp(
+  String.raw`(?<=${unspaced})(?=[-+]?[$€£¥\\\d])|(?<=[\d%$)}\]])(?=${unspaced})`,
+  'gu',
+)
+
+/** Whether a text holds letters of such a script. */
+export const isUnspaced = (text: string): boolean => new RegExp(unspaced, 'u').test(text)
+
+/** Spaces between numbers and such letters, as between words elsewhere, and their full stop. */
+const withSpaces = (text: string): string =>
+  isUnspaced(text) ? text.replaceAll('。', '. ').replaceAll('、', ', ').replace(besideLetters, ' ') : text
+
+export const plainCharacters = (text: string): string => withSpaces(oneSpelling(text))
+
+const oneSpelling = (text: string): string =>
   withRecurring(
     text.replace(longSpace, (run) => (run.includes('\n') ? '\n\n' : '  ')).replace(calculation, ''),
   )

@@ -2,7 +2,9 @@
 import { readDate, readTime } from './readDate.ts'
 import { readCompound } from './readCompound.ts'
 import { placeOf, writtenNumber, type Literal, type WrittenList, type WrittenNumber } from './literal.ts'
+import { isUnspaced } from './plainText.ts'
 import { decimal, fraction, negated, product, quotient, sum, whole, type Rational } from './rational.ts'
+import { isChanged } from './surroundings.ts'
 import { multiplierOf, readUnit, unitOf } from './units.ts'
 
 /** LaTeX that only changes how a number looks becomes plain text. */
@@ -128,7 +130,8 @@ function pointedNumber(text: string): WrittenNumber | null {
 const changing =
   /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided|most|least|ago|later|earlier|before|after|hence|BCE?)(?!\p{L})/iu
 
-export const isChanging = (words: string): boolean => changing.test(words)
+export const isChanging = (words: string): boolean =>
+  changing.test(words) || (isUnspaced(words) && isChanged('', words))
 
 /** Returns true if a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit(rest: string): boolean {

@@ -96,12 +96,16 @@ function tagged(text: string): string | null {
 
 const announcement =
   /\b(?:answer|result)(?:\s+(?:is|are|was|would be|should be|equals)\b)?\s*(?:[:=]|(?<=\b(?:is|are|was|be|equals)\b))\s*:?\s*/gi
+/** The same in other languages, where a colon stands behind the word or, in Chinese and Japanese, the verb. */
+const announcedElsewhere =
+  /(?<!\p{L})(?:antwort|ergebnis|lösung|réponse|résultat|respuesta|resultado|risposta|risultato|resposta|ответ|результат|정답|답)\s*[:=]\s*|(?:答案|结果|結果|答え|答)\s*(?:[是为為は]|等[于於])?\s*[:=]?\s*(?<=[是为為は于於:=]\s*)/giu
 const sentenceEnd = /[.!?;]?\s*(?:\n|$)|[.!?](?=\s)/
 
 /** The sentence behind the last “answer is” or “Answer:”. */
 function saidAnswer(text: string): string | null {
   let start = -1
-  for (const { index, 0: words } of text.matchAll(announcement)) start = index + words.length
+  for (const pattern of [announcement, announcedElsewhere])
+    for (const { index, 0: words } of text.matchAll(pattern)) start = Math.max(start, index + words.length)
   if (start < 0) return null
   const rest = text.slice(start)
   const display = /^(?:\$\$|\\\[)[^]*?(?:\$\$|\\\])/.exec(rest)?.[0]

@@ -15,6 +15,7 @@ const changedBefore: readonly RegExp[] = [
   /\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of|(?:square|cube) root)\s*$/i,
   /\b(?:twice|thrice|double|triple|quadruple|half|(?:halve|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|percent|multiple|divisor|reciprocal|inverse|opposite|(?<!by an? )factor|the (?:sum|product|difference|quotient|average|mean|ratio))s? of)(?: of)?\s*$/i,
   /%\s*of\s*$/,
+  /(?:[不没無非]\p{sc=Han}{0,2}|[大小多少高低]于|超[过過]|至少|至多|最多|最少|介于|除了|第|或|分之|[加减減乘除])\s*$/u,
 ]
 
 const before: readonly RegExp[] = [
@@ -26,6 +27,10 @@ const before: readonly RegExp[] = [
   /\d\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder|rem\.?|r)(?:\s+of)?\s*$/i,
 ]
 
+/** The same in Chinese and Japanese, and the multipliers of their numbers, which are not read. */
+const asianChange =
+  /^\s*(?:[万萬亿億兆千百十倍半多余余餘或到至的次乘除加减減]|分之|以[上下内內]|未満|左右|不[是对對]|是[错錯]|では|じゃ)/u
+
 /** Words that deny, bound or compute with the value before them. */
 const changedAfter: readonly RegExp[] = [
   /^[^.,;\n\d]{0,20}\b(?:is|are|was|would be)(?:n['’]t\b|\s+(?:not|never|wrong|incorrect|false|impossible)\b)/i,
@@ -34,6 +39,7 @@ const changedAfter: readonly RegExp[] = [
     String.raw`^[^.,;\n\d(]{0,20}\b(?:(?:or|and)\s+(?:${comparative}|above|below|up|under|over)\b|at (?:the )?(?:most|least)\b|${comparative} than\s+(?:[-$€£]*\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|twice|half)\b)|give or take\b)`,
     'i',
   ),
+  asianChange,
 ]
 
 const after: readonly RegExp[] = [

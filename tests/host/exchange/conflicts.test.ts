@@ -152,3 +152,41 @@ describe('what TRL passes on to its sampler', () => {
     expect(textsOf(both)).toContain('vllm_importance_sampling_clip_max (4) was skipped')
   })
 })
+
+describe('transformers’ warm-up', () => {
+  const trl = (lines: string) =>
+    `model_name_or_path: a/b\nnum_generations: 8\nmax_completion_length: 64\nmax_steps: 100\nper_device_train_batch_size: 8\n${lines}`
+
+  test('is the number of steps where the ratio is set too', () => {
+    const outcome = read(trl('warmup_steps: 20\nwarmup_ratio: 0.5\n'))
+    expect(outcome.config.optimization.warmupProportion).toBe(0.2)
+    expect(textsOf(outcome)).toContain('warmup_ratio (0.5) was skipped: warmup_steps (20) stands over it.')
+  })
+
+  test('is the ratio where the number of steps is 0', () => {
+    expect(read(trl('warmup_steps: 0\nwarmup_ratio: 0.5\n')).config.optimization.warmupProportion).toBe(0.5)
+  })
+})
+
+describe('LLaMA-Factory’s adapters', () => {
+  const factory = (lines: string) =>
+    `model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\ntemplate: llama3\n${lines}`
+
+  test.each([
+    ['a1', 'a1', null],
+    ['a1, a2,a3', 'a3', 'merges a1, a2 into the model first: merge them and choose that model'],
+    ['a1\ncreate_new_adapter: true', null, 'merges a1 into the model first: merge it and choose that model'],
+  ])('%s', (written, initial, told) => {
+    const outcome = read(factory(`adapter_name_or_path: ${written}\n`))
+    expect(outcome.config.adapter.initial).toBe(initial)
+    if (told === null) expect(textsOf(outcome)).not.toContain('adapter_name')
+    else expect(textsOf(outcome)).toContain(told)
+  })
+})
+
+test('what is taken instead of a word without an equivalent is said', () => {
+  const text = 'model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\nlr_scheduler_type: polynomial\n'
+  expect(textsOf(read(text))).toContain(
+    'The schedule “polynomial” has no equivalent. optimization.schedule is constant, Turnwise’s default.',
+  )
+})

@@ -37,7 +37,7 @@ describe.each(files)('tf32 of %s', (_, text) => {
     expect(off.config.base.precision).toBe('f32')
     expect(textsOf(off).join()).not.toContain('tf32')
     expect(textsOf(read(`${text}tf32: auto\n`, { hasCard: true }))).toContain(
-      'tf32: “auto” has no equivalent.',
+      'tf32: “auto” has no equivalent. base.precision is f32, Turnwise’s default.',
     )
   })
 })
@@ -86,4 +86,31 @@ describe('settings of other tools that share names with TRL', () => {
     expect(importConfig(own, 'trl').config.optimization.learningRate).toBe(1e-5)
     expect(read(`model_name_or_path: a/b\n${own}`).tool).toBe('trl')
   })
+})
+
+describe('AReaL’s weight of who wrote', () => {
+  const areal = (actor: string) =>
+    `actor: {path: m, reward_norm: {mean_level: group}, use_decoupled_loss: true${actor}}\ngconfig: {n_samples: 4}\ntrain_dataset: {batch_size: 8}\n`
+
+  test('has its limit under the name of earlier versions', () => {
+    const outcome = read(areal(', behav_imp_weight_cap: 7'))
+    expect(outcome.config.rollout).toMatchObject({
+      mismatchCorrection: 'on',
+      mismatchMode: 'mask',
+      mismatchCap: 7,
+    })
+    expect(textsOf(outcome).join()).not.toMatch(/behav_imp|ignores the sampler/)
+  })
+
+  test('has that of rejection_sampling where both are named', () => {
+    const both = ', behav_imp_weight_cap: 7, rejection_sampling: {action: clamp, upper: 3}'
+    expect(read(areal(both)).config.rollout).toMatchObject({ mismatchMode: 'truncate', mismatchCap: 3 })
+  })
+})
+
+test('what stands in a section that is left aside has the reason of the section', () => {
+  const text = `${files[2]?.[1] ?? ''}special_tokens: {pad_token: "<x>"}\n`
+  expect(textsOf(read(text))).toContain(
+    'special_tokens.pad_token (<x>) was skipped: Turnwise uses the chat template of the model itself.',
+  )
 })
