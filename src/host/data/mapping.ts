@@ -199,9 +199,13 @@ function takeLastMessage(columns: Columns, column: string): void {
   if (isLeftOut(last))
     throw new MappingError(`the answer of its column “${column}” is marked as not to be learned`)
   Reflect.deleteProperty(columns, column)
-  columns['prompt'] = messages.slice(0, -1)
+  columns['prompt'] = turnOpened(messages.slice(0, -1))
   columns['completion'] = isMoreThanText(last) ? [last] : last.content
 }
+
+/** Begins another turn behind a finished one of the assistant, which a run would go on with. */
+const turnOpened = (messages: readonly ChatMessage[]): readonly ChatMessage[] =>
+  messages.at(-1)?.role === 'assistant' ? [...messages, { role: 'assistant', content: '' }] : messages
 
 /** Marks of single messages: OpenAI's `weight`, `loss`, `train`. */
 export const lossMarks: readonly string[] = ['weight', 'loss', 'loss_weight', 'train']
@@ -221,7 +225,7 @@ function takeSharedPrompt(columns: Columns): void {
   if (shared < 1) throw new MappingError('“chosen” and “rejected” begin with different messages')
   if (a.length > shared + 1 || b.length > shared + 1)
     throw new MappingError('“chosen” or “rejected” goes on for several turns after what both have in common')
-  columns['prompt'] = a.slice(0, shared)
+  columns['prompt'] = turnOpened(a.slice(0, shared))
   columns['chosen'] = a.slice(shared)
   columns['rejected'] = b.slice(shared)
 }

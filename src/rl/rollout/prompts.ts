@@ -153,7 +153,15 @@ export function toolsOf(
   return tools.length === 0 ? {} : { tools }
 }
 
-/** A last message by the assistant is the beginning of the answer, which the policy continues. */
+/**
+ * The beginning of an answer that a prompt ends with, which the policy continues: a last message by the assistant, unless it
+ * calls tools, which ends a turn. undefined where the answer begins anew.
+ */
+export function begunAnswer(messages: readonly ChatMessage[]): ChatMessage | undefined {
+  const last = messages.at(-1)
+  return last?.role === 'assistant' && !('tool_calls' in last) ? last : undefined
+}
+
 function renderMessages(
   messages: readonly ChatMessage[],
   { chatTemplate }: Pick<PromptEncoder, 'chatTemplate'>,
@@ -166,10 +174,9 @@ function renderMessages(
       'Use a model with a chat template, or a text prompt with data.prompt.template.',
     )
   }
-  const last = messages.at(-1)
-  if (last?.role !== 'assistant')
-    return chatTemplate.render(messages, { ...tools, addGenerationPrompt: true })
-  if (last.content === '')
+  const begun = begunAnswer(messages)
+  if (begun === undefined) return chatTemplate.render(messages, { ...tools, addGenerationPrompt: true })
+  if (begun.content === '')
     return chatTemplate.render(messages.slice(0, -1), { ...tools, addGenerationPrompt: true })
   return chatTemplate.render(messages, { ...tools, addGenerationPrompt: false, continueFinalMessage: true })
 }
