@@ -1,6 +1,6 @@
 /** JSON whose integers keep their digits. */
+import { withNumbers } from '#shared/exactNumbers.ts'
 
-const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 /** Sixteen digits in a row, or an exponent of three: only such texts can hold a number that does not fit. */
 const suspicious = /\d{16}|\d[eE]\+?\d{3}/
 
@@ -17,8 +17,8 @@ export interface KeptJson {
 export function parseKeepingDigits(text: string): KeptJson {
   if (!suspicious.test(text)) return { value: JSON.parse(text), isChanged: false }
   let isChanged = false
-  const kept = text.replaceAll(token, (written) => {
-    if (written.startsWith('"') || fits(written)) return written
+  const kept = withNumbers(text, (written) => {
+    if (fits(written)) return written
     isChanged = true
     return `"${written}"`
   })
