@@ -22,6 +22,9 @@ export interface NoChat {
 
 export const isNoChat = (read: readonly ChatMessage[] | NoChat): read is NoChat => 'fault' in read
 
+/** The column with variables of the chat template that hold for its row alone, as TRL has it. */
+export const templateColumn = 'chat_template_kwargs'
+
 /** Names of roles in data sets, in small letters. Other roles stay as they are written. */
 const roleNames: Readonly<Record<string, readonly string[]>> = {
   system: ['system'],

@@ -1,5 +1,6 @@
 /** Columns that change what a row means: whoever does not use one says so. */
 import type { ColumnKind } from '#shared/columnKind.ts'
+import { templateColumn } from '#shared/messages.ts'
 import { choiceColumns } from './choices.ts'
 import { type Columns, isEmpty, plainName } from './columnKinds.ts'
 import { numberIn } from './comparisons.ts'
@@ -36,6 +37,7 @@ const parts: Readonly<Record<string, Part>> = {
   ...partsNamed('sound', ['audio', 'audios']),
   ...partsNamed('videos', ['videos', 'video']),
   ...partsNamed('tools', ['tools', 'functions']),
+  ...partsNamed('switches', [templateColumn]),
   ...partsNamed('weight', ['weight', 'loss_weight']),
   ...partsNamed('better', ['chosen', 'good']),
   ...partsNamed('worse', ['rejected', 'bad']),

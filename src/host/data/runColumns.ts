@@ -1,8 +1,10 @@
 /** Checks before a run what it reads of its data's columns, so that nothing is left aside in silence. */
 import { existsSync } from 'node:fs'
+import { isChatKind } from '#shared/columnKind.ts'
 import { unwise } from '#shared/config/problems.ts'
 import type { Problem } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
+import { templateColumn } from '#shared/messages.ts'
 import { shellWord } from '#shared/shownText.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { answerIn } from '#rl/rollout/examples.ts'
@@ -31,7 +33,10 @@ export function columnWarnings(
   const answers = experience === 'rollout' ? [] : answerColumns(data, experience, rows.train[0] ?? {})
   for (const column of answers) requireAnswers(rows, column)
   if (experience === 'demonstrations') requireGoodAnswers(columns, answers, data.train)
-  const read = [...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? '']
+  const read = [
+    ...[...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? ''],
+    ...(isMessages(data.prompt, columns) ? [templateColumn] : []),
+  ]
   const left = leftColumns(columns, read, () => unread)
     .filter(({ column }) => !isEmpty(columns, column))
     .map(({ text }) => unwise('data.prompt', text))
@@ -61,6 +66,9 @@ function requireAnswers(rows: SplitResult, column: string): void {
   for (const part of ['train', 'heldOut'] as const)
     for (const [i, row] of rows[part].entries()) answerIn(row, column, rows.places[part][i] ?? i)
 }
+
+const isMessages = (prompt: RunConfig['data']['prompt'], columns: Columns): boolean =>
+  'messages' in prompt || ('column' in prompt && isChatKind(columns.kind(prompt.column)))
 
 function promptColumns(prompt: RunConfig['data']['prompt']): string[] {
   if ('column' in prompt) return [prompt.column]

@@ -2,6 +2,8 @@
  * Recognises the kind of a data set by its columns, says by what, and proposes how to make prompts from it. The rules are
  * in shapeRules.ts; what no proposal uses is named by leftColumns.ts.
  */
+import { isObject } from '#shared/config/paths.ts'
+import { templateColumn } from '#shared/messages.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { DataRow } from './dataFile.ts'
 import { Columns, plainName } from './columnKinds.ts'
@@ -9,6 +11,7 @@ import { leftColumns, unusedTexts, type LeftColumn } from './leftColumns.ts'
 import { reasonsOf } from './leftReasons.ts'
 import type { Mapping } from './mapping.ts'
 import { innerTexts, nearlyAny } from './nearlyShapes.ts'
+import type { Proposal } from './proposal.ts'
 import { rules, type ShapeId } from './shapeRules.ts'
 import { templateDoubts } from './templateMarks.ts'
 
@@ -58,12 +61,14 @@ export function detectShape(rows: readonly DataRow[]): DetectedShape {
       template: templateOf(columns, []),
       used: [],
     }
-  const { used } = first
+  const switches = templateSwitches(columns, first)
+  const used = [...first.used, ...switches.used]
   const why = reasonsOf(columns, first)
   const also = others.find(({ id }) => !aside.includes(id))
   const nearly = nearlyAny(columns, used)
   const doubts = [
     ...first.doubts,
+    ...switches.doubts,
     ...nearly,
     ...(first.prompt === null ? innerTexts(columns, used) : []),
     ...templateDoubts(columns, used),
@@ -72,12 +77,31 @@ export function detectShape(rows: readonly DataRow[]): DetectedShape {
   const isSaid = (column: string) => nearly.some((doubt) => doubt.includes(`“${column}”`))
   return {
     ...first,
+    used,
     template: first.prompt === null ? templateOf(columns, first.id === 'text' ? [] : used) : null,
     leftAside: [
       ...leftColumns(columns, used, why),
       ...unusedTexts(columns, used, why).filter(({ column }) => !isSaid(column)),
     ],
     doubts,
+  }
+}
+
+/** The column of variables that a chat template gets row by row; none where the prompt is no messages. */
+function templateSwitches(
+  columns: Columns,
+  { isConversational, prompt }: Proposal,
+): Pick<Proposal, 'used' | 'doubts'> {
+  const values = columns.values(templateColumn)
+  const isRead = isConversational || (prompt !== null && 'messages' in prompt)
+  if (values.length === 0 || !isRead) return { used: [], doubts: [] }
+  const names = [...new Set(values.flatMap((value) => (isObject(value) ? Object.keys(value) : [])))]
+  const named = names.slice(0, 6).map((name) => `“${name}”`)
+  return {
+    used: [templateColumn],
+    doubts: [
+      `“${templateColumn}” gives the chat template variables of its own in each row${named.length === 0 ? '' : ` (${named.join(', ')})`}; they win over \`data.templateVariables\` of a run.`,
+    ],
   }
 }
 

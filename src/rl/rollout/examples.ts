@@ -8,11 +8,11 @@ import {
   begunAnswer,
   type DataRow,
   encodePrompt,
+  givenBy,
   noColumn,
   type Prompt,
   promptContent,
   type PromptEncoder,
-  toolsOf,
 } from './prompts.ts'
 
 /** A prompt and the answers to it, in the order of the columns. */
@@ -145,7 +145,7 @@ function markedUpAnswer(
   const begun = begunAnswer(messages)
   const before = begun === undefined ? messages : messages.slice(0, -1)
   const spoken = [...before, { ...begun, ...answer, content: (begun?.content ?? '') + answer.content }]
-  const options = { ...toolsOf(columns, row, encoder), addGenerationPrompt: false }
+  const options = { ...givenBy(columns, row, encoder), addGenerationPrompt: false }
   const whole = encoder.chatTemplate?.render(spoken, options) ?? ''
   return whole.startsWith(promptText) ? whole.slice(promptText.length) : fromAnswer(whole, answer, row)
 }

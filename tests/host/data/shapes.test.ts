@@ -178,6 +178,16 @@ describe('what a proposal says', () => {
     return { id, evidence, mapping, notes: [...leftAside.map(({ text }) => text), ...doubts] }
   }
 
+  test('that the chat template gets variables row by row, where the prompt is messages', () => {
+    const switches = { chat_template_kwargs: { enable_thinking: false } }
+    expect(said({ messages: [user, reply], ...switches }).notes).toEqual([
+      '“chat_template_kwargs” gives the chat template variables of its own in each row (“enable_thinking”); they win over `data.templateVariables` of a run.',
+    ])
+    expect(said({ prompt: 'p', completion: 'c', ...switches }).notes).toEqual([
+      '“chat_template_kwargs” (variables of the chat template, which gets them row by row where the prompt is messages) is not used.',
+    ])
+  })
+
   test('by what it was recognised, as the file spells it', () => {
     expect(said({ ' Question': 'q', ANSWER: 'a' }).evidence).toBe('the columns “ Question” and “ANSWER”')
   })
