@@ -60,8 +60,20 @@ function readEntry(
   if (bytes === null) return { number, line, sentence: 'it is longer than 64 MiB' }
   if (!isUtf8(bytes)) return { number, line, sentence: notUtf8(bytes, file) }
   const item = parseRow(bytes.toString('utf8').trim(), { number, line })
-  return isProblem(item) ? item : { ...item, row: unwrapped(item.row) }
+  if (isProblem(item)) return item
+  const row = unwrapped(item.row)
+  const cut = row === item.row ? [] : cutCells(item.row)
+  return cut.length === 0
+    ? { ...item, row }
+    : {
+        ...{ number, line },
+        sentence: `${cut.join(', ')} ${cut.length === 1 ? 'is' : 'are'} cut short by the service that wrote the file (“truncated_cells”): download the data set’s own files instead`,
+      }
 }
+
+/** Names of the columns that the service has not written whole. */
+const cutCells = ({ truncated_cells: cut }: DataRow): string[] =>
+  Array.isArray(cut) ? cut.map((name) => `“${String(name)}”`) : []
 
 /** The rows that a hub's own service answers with are wrapped: {row_idx, row, truncated_cells}. */
 function unwrapped(row: DataRow): DataRow {

@@ -108,6 +108,15 @@ describe('JSON with several lists', () => {
     expect((await inspectDataFile(written('rows.json', JSON.stringify(wrapped)))).rows).toEqual(rows)
   })
 
+  test('leaves out the rows that such a service has cut short', async () => {
+    const wrapped = rows.map((row, at) => ({ row_idx: at, row, truncated_cells: at === 0 ? ['answer'] : [] }))
+    const found = await inspectDataFile(written('cut.json', JSON.stringify({ rows: wrapped })))
+    expect(found.rows).toEqual(rows.slice(1))
+    expect(found.problems.map(({ sentence }) => sentence)).toEqual([
+      '“answer” is cut short by the service that wrote the file (“truncated_cells”): download the data set’s own files instead',
+    ])
+  })
+
   test('a list under the name of lines is read as a list', async () => {
     const found = await inspectDataFile(written('list.jsonl', JSON.stringify(rows, null, 2)))
     expect(found.rows).toEqual(rows)
