@@ -14,7 +14,7 @@ import type { Mapping } from './mapping.ts'
 
 const answerNames = [
   ...answerColumns,
-  ...['answer_key', 'reference_answer', 'correct_answer', 'answers', 'a'],
+  ...['answer_key', 'reference_answer', 'correct_answer', 'answers', 'a', 'ideal'],
 ]
 
 /** Beside possible answers, these name the right one. */

@@ -11,8 +11,10 @@ import { leftColumns, unusedTexts, type LeftColumn } from './leftColumns.ts'
 import { reasonsOf } from './leftReasons.ts'
 import type { Mapping } from './mapping.ts'
 import { innerTexts, nearlyAny } from './nearlyShapes.ts'
+import { questionNames } from './promptParts.ts'
 import type { Proposal } from './proposal.ts'
 import { rules, type ShapeId } from './shapeRules.ts'
+import { splitDoubts } from './splitMarks.ts'
 import { templateDoubts } from './templateMarks.ts'
 
 export interface DetectedShape {
@@ -72,6 +74,7 @@ export function detectShape(rows: readonly DataRow[]): DetectedShape {
     ...nearly,
     ...(first.prompt === null ? innerTexts(columns, used) : []),
     ...templateDoubts(columns, used),
+    ...splitDoubts(columns),
     ...(also === undefined ? [] : [`It could also be read as ${also.title}: ${also.evidence}.`]),
   ]
   const isSaid = (column: string) => nearly.some((doubt) => doubt.includes(`“${column}”`))
@@ -107,7 +110,7 @@ function templateSwitches(
 
 /** Names of what is not asked: answers, marks, classes, and what identifies a row. */
 const noQuestion =
-  /(?:^|_)(?:id|ids|uid|idx|index|url|label|labels|answer|answers|response|completion|output|reply|chosen|rejected|good|bad|winner|worker|role|author|user|code|solution|lang|category|target|summary|date)(?:_|\d|$)/
+  /(?:^|_)(?:id|ids|uid|idx|index|url|label|labels|answer|answers|response|completion|output|reply|chosen|rejected|good|bad|winner|worker|role|author|user|code|solution|lang|category|target|summary|date|reasoning|positive|negative)(?:_|\d|$)/
 /** Shorter names are those of languages and codes: they come last. */
 const shortestName = 3
 
@@ -119,6 +122,8 @@ function templateOf(columns: Columns, used: readonly string[]): string | null {
   const open = [...columns.kinds.keys()].filter(
     (name) => !used.includes(name) && !noQuestion.test(plainName(name)),
   )
+  const asked = columns.find(['prompt', ...questionNames, 'instruction'], (kind) => kind === 'text')
+  if (asked !== undefined && open.includes(asked)) return `{${asked}}`
   const length = (name: string) => columns.values(name).join('').length
   const texts = open.filter((name) => columns.kind(name) === 'text').toSorted((a, b) => length(b) - length(a))
   const meaningful = leftColumns(columns, used, () => null).map(({ column }) => column)
