@@ -4,7 +4,7 @@ import { isChatKind } from '#shared/columnKind.ts'
 import { unwise } from '#shared/config/problems.ts'
 import type { Problem } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
-import { templateColumn } from '#shared/messages.ts'
+import { templateColumn, type ChatMessage } from '#shared/messages.ts'
 import { shellWord } from '#shared/shownText.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { answerIn } from '#rl/rollout/examples.ts'
@@ -15,7 +15,10 @@ import type { DataRow } from './dataFile.ts'
 import { isDataSetVersion, openDataSetVersion } from './dataSetVersion.ts'
 import { leftColumns } from './leftColumns.ts'
 import { markOf, marksIn } from './marks.ts'
+import { chatsIn } from './promptParts.ts'
 import type { SplitResult } from './split.ts'
+import { splitDoubts } from './splitMarks.ts'
+import { templateDoubts } from './templateMarks.ts'
 
 const lookedAt = 200
 
@@ -40,10 +43,32 @@ export function columnWarnings(
   const left = leftColumns(columns, read, () => unread)
     .filter(({ column }) => !isEmpty(columns, column))
     .map(({ text }) => unwise('data.prompt', text))
-  const given = experience === 'rollout' ? [] : emptyAnswers(rows.train, answers)
+  const taken = [
+    ...splitDoubts(columns),
+    ...templateDoubts(columns, answers),
+    ...(experience === 'demonstrations' ? earlierAnswers(columns, data.prompt, answers) : []),
+  ].map((text) => unwise('data.train', text))
+  const given = [...taken, ...(experience === 'rollout' ? [] : emptyAnswers(rows.train, answers))]
   return experience === 'preferences'
     ? [...left, ...given, ...samePairs(rows.train, answers)]
     : [...left, ...given]
+}
+
+/** Where prompts hold answers that are not learned. */
+function earlierAnswers(
+  columns: Columns,
+  prompt: RunConfig['data']['prompt'],
+  [answer = '']: readonly string[],
+): string[] {
+  if (!('column' in prompt) || !isChatKind(columns.kind(prompt.column))) return []
+  const isEarlier = ({ role, content, tool_calls: calls }: ChatMessage) =>
+    role === 'assistant' && (content !== '' || calls !== undefined)
+  const count = chatsIn(columns, prompt.column).filter((chat) => chat.some(isEarlier)).length
+  return count === 0
+    ? []
+    : [
+        `In ${count} of the first ${columns.rows.length} rows “${prompt.column}” holds messages of the assistant: they are read, and only “${answer}” is learned.`,
+      ]
 }
 
 function emptyAnswers(rows: readonly DataRow[], answers: readonly string[]): Problem[] {

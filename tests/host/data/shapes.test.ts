@@ -307,6 +307,16 @@ describe('columnWarnings', () => {
     ])
   })
 
+  test('what is learned, and of which rows, is said before a run', () => {
+    const row = { prompt: [user, reply, user], completion: 'c</s>' }
+    expect(warnings('demonstrations', { ...row, split: 'train' }, { ...row, split: 'test' })).toEqual([
+      '“split” marks 1 of the first 2 rows as “test”. They are rows like all others and are trained on, too: write them to a file of their own, which `data.heldOut` of a run can name.',
+      '“completion” ends with a mark of a chat template (</s>). A run adds the end of the turn itself, so this mark counts as part of the text: remove it.',
+      'In 2 of the first 2 rows “prompt” holds messages of the assistant: they are read, and only “completion” is learned.',
+    ])
+    expect(warnings('rollout', row)).toEqual([])
+  })
+
   test('answers are read before a run is made', () => {
     expect(() => warnings('demonstrations', { prompt: 'p', messages: [user, reply] })).toThrow(
       'Row 1 of the data gives no answer: it has no column “completion”; its columns are “prompt”, “messages”.',
