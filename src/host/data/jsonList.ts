@@ -7,6 +7,7 @@ import { AppError } from '#shared/errors.ts'
 import { isProblem, type DataFile, type DataRow, type ReadItem } from './dataFile.ts'
 import { notUtf8, textPieces } from './dataText.ts'
 import { chooseList, requireObjects } from './jsonLists.ts'
+import { numberNotes } from './jsonNumbers.ts'
 import { readJsonLines, parseRow } from './jsonLines.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
 
@@ -21,8 +22,9 @@ export async function* readJsonList(file: DataFile): AsyncGenerator<readonly Rea
   await requireObjects(file)
   const scanner = new EntryScanner(await chooseList(file))
   let number = 0
+  const noteNumbers = numberNotes(file)
   const items = (entries: readonly Entry[]) =>
-    entries.map((entry) => readEntry(entry, { number: ++number, file: file.path }))
+    entries.map((entry) => readEntry(entry, { number: ++number, file: file.path, noteNumbers }))
   for await (const piece of textPieces(file)) yield items(scanner.push(piece))
   const fault = scanner.fault()
   if (scanner.hasNoList) {
@@ -53,14 +55,19 @@ interface Entry {
   readonly line: number
 }
 
-function readEntry(
-  { bytes, line }: Entry,
-  { number, file }: { readonly number: number; readonly file: string },
-): ReadItem {
+interface EntryPlace {
+  readonly number: number
+  readonly file: string
+  readonly noteNumbers: (text: string) => void
+}
+
+function readEntry({ bytes, line }: Entry, { number, file, noteNumbers }: EntryPlace): ReadItem {
   if (bytes === null) return { number, line, sentence: 'it is longer than 64 MiB' }
   if (!isUtf8(bytes)) return { number, line, sentence: notUtf8(bytes, file) }
-  const item = parseRow(bytes.toString('utf8').trim(), { number, line })
+  const text = bytes.toString('utf8').trim()
+  const item = parseRow(text, { number, line })
   if (isProblem(item)) return item
+  noteNumbers(text)
   const row = unwrapped(item.row)
   const cut = row === item.row ? [] : cutCells(item.row)
   return cut.length === 0

@@ -124,6 +124,17 @@ describe('JSON with several lists', () => {
   })
 })
 
+test.each(['.jsonl', '.json'])('%s: what numbers lose is said once', async (extension) => {
+  const row =
+    '{"tool_calls": [{"function": {"name": "f", "arguments": {"id": 12345678901234567890, "x": 1.0}}}]}'
+  const text = extension === '.json' ? `[${row},${row}]` : `${row}\n${row}\n`
+  const found = await inspectDataFile(written(`numbers${extension}`, text))
+  expect(found.notes).toEqual([
+    'Integers beyond 2^53 and numbers beyond 1.8e308 are read as texts of their digits, with quotation marks where a tool call is written.',
+    'Numbers such as 1.0 in the arguments of tool calls are read as 1. Arguments that are JSON text keep them as they are written.',
+  ])
+})
+
 test('whole numbers keep their digits', async () => {
   const text =
     '{"a": 9007199254740993, "b": -12345678901234567891, "c": "9007199254740993 \\" 1e999", "d": [9007199254740991, 1e999, 0.1, 3.0]}'
