@@ -4,6 +4,7 @@
  */
 
 import { isObject, type JsonObject as Fields } from './config/paths.ts'
+import { exactText, parsedWithMarks } from './exactNumbers.ts'
 import { parsedLiteral } from './literals.ts'
 import { parsedJson } from './parsedJson.ts'
 
@@ -20,6 +21,9 @@ export interface NoChat {
 }
 
 export const isNoChat = (read: readonly ChatMessage[] | NoChat): read is NoChat => 'fault' in read
+
+/** The column with variables of the chat template that hold for its row alone, as TRL has it. */
+export const templateColumn = 'chat_template_kwargs'
 
 /** Names of roles in data sets, in small letters. Other roles stay as they are written. */
 const roleNames: Readonly<Record<string, readonly string[]>> = {
@@ -128,7 +132,7 @@ function turnOf(entry: Fields): readonly ChatMessage[] | null {
 
 /** Reads a message whose content is the call itself. */
 function callMessage(content: unknown, rest: Fields): readonly ChatMessage[] | string {
-  const written = typeof content === 'string' ? parsedJson(content) : content
+  const written = typeof content === 'string' ? parsedWithMarks(content) : content
   const calls = (Array.isArray(written) ? written : [written]).filter(isObject)
   if (calls.length === 0 || !calls.every(({ name }) => typeof name === 'string'))
     return 'holds no call: expected JSON with “name” and “arguments”'
@@ -136,15 +140,21 @@ function callMessage(content: unknown, rest: Fields): readonly ChatMessage[] | s
   return [{ role: 'assistant', content: '', ...rest, tool_calls: callsOf(toolCalls) }]
 }
 
-/** Calls, also as text, with their arguments as values: templates write them as JSON themselves. null where there are none. */
+/**
+ * Calls, also as text, with their arguments as values: templates write them as JSON themselves. Arguments with numbers that a
+ * value would change stay JSON text. null where there are no calls.
+ */
 function callsOf(written: unknown): readonly unknown[] | null {
-  const value = typeof written === 'string' ? parsedJson(written) : written
+  const value = typeof written === 'string' ? parsedWithMarks(written) : written
   if (!Array.isArray(value) || value.length === 0) return null
   return value.map((call: unknown) => {
     if (!isObject(call) || !isObject(call['function'])) return call
     const { arguments: written } = call['function']
-    const read = typeof written === 'string' ? parsedJson(written) : written
-    return isObject(read) ? { ...call, function: { ...call['function'], arguments: read } } : call
+    const read = typeof written === 'string' ? parsedWithMarks(written) : written
+    if (!isObject(read)) return call
+    const exact = exactText(read)
+    if (exact !== null && written !== read) return call
+    return { ...call, function: { ...call['function'], arguments: exact ?? read } }
   })
 }
 

@@ -87,6 +87,20 @@ describe('readChat', () => {
   })
 })
 
+test('arguments as text whose numbers a value would change stay text, letter by letter', () => {
+  const written = '{"id": 12345678901234567890, "x": 1.0, "y": 1e5, "t": "1.0"}'
+  const calls = [{ type: 'function', function: { name: 'f', arguments: written } }]
+  const asText = { role: 'assistant', content: '', tool_calls: calls }
+  expect(readChat([{ role: 'assistant', tool_calls: calls }])).toEqual([asText])
+  const compact = written.replaceAll(/(?<=[:,]) /g, '')
+  const inContent = [{ type: 'function', function: { name: 'f', arguments: compact } }]
+  const value = `{"name": "f", "arguments": ${written}}`
+  expect(readChat([{ from: 'function_call', value }])).toEqual([{ ...asText, tool_calls: inContent }])
+  expect(readChat([{ role: 'assistant', tool_calls: `[{"type": "function", "function": ${value}}]` }])).toEqual([
+    { ...asText, tool_calls: inContent },
+  ])
+})
+
 test('an unknown role stays as it is written', () => {
   expect([' GPT ', 'Human', 'narrator', 'developer'].map(roleOf)).toEqual([
     'assistant',

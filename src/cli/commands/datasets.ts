@@ -205,7 +205,7 @@ function proposalWords(
 /** Explains how a config builds prompts from columns that no rule recognizes. */
 const templateWords = ({ template }: DetectedShape): string[] => [
   template === null
-    ? 'No column holds a text that could be a prompt.'
+    ? 'No column of texts could be a prompt.'
     : `No column is recognised as the prompt. Say in the run’s config what it is made of, such as "data": {"prompt": {"template": ${JSON.stringify(template)}}}.`,
 ]
 

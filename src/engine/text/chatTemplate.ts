@@ -1,4 +1,5 @@
 import { AppError } from '#shared/errors.ts'
+import { markedNumber, parsedWithMarks } from '#shared/exactNumbers.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import { shorten } from '#shared/plural.ts'
 import { isRecord } from './pipelineLimits.ts'
@@ -7,7 +8,7 @@ import { chargeSearch, metered } from './template/limits.ts'
 import { strip } from './template/methods.ts'
 import { globalScope } from './template/scope.ts'
 import { type Node, parseTemplate } from './template/expressions.ts'
-import { toValue, type Value } from './template/values.ts'
+import { Float, LargeInteger, toValue, type Value } from './template/values.ts'
 
 /** Switches that a template reads by name, such as `enable_thinking`. */
 export type TemplateVariables = Readonly<Record<string, unknown>>
@@ -66,7 +67,7 @@ export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | nul
         documents: null,
         ...tokens,
         ...variables,
-        messages: messages.map(withReasoning),
+        messages: messages.map((message) => withArguments(withReasoning(message))),
         tools: tools ?? null,
         add_generation_prompt: options.addGenerationPrompt,
       }
@@ -161,6 +162,28 @@ function withReasoning(message: unknown): unknown {
     .map((name) => message[name])
     .find((value) => value !== undefined && value !== null)
   return reasoning === undefined ? message : { thinking: reasoning, ...message, reasoning_content: reasoning }
+}
+
+/** Arguments of calls that are JSON text become values, with each number as Python would read it. */
+function withArguments(message: unknown): unknown {
+  if (!isRecord(message) || !Array.isArray(message['tool_calls'])) return message
+  const calls = message['tool_calls'].map((call: unknown) => {
+    if (!isRecord(call) || !isRecord(call['function'])) return call
+    const { arguments: written } = call['function']
+    const read = typeof written === 'string' ? parsedWithMarks(written) : null
+    return isRecord(read) ? { ...call, function: { ...call['function'], arguments: exactValue(read) } } : call
+  })
+  return { ...message, tool_calls: calls }
+}
+
+function exactValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(exactValue)
+  if (isRecord(value))
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, exactValue(inner)]))
+  const number = markedNumber(value)
+  if (number === null) return value
+  if (!/^-?\d+$/.test(number)) return new Float(Number(number))
+  return Number.isSafeInteger(Number(number)) ? Number(number) : new LargeInteger(number)
 }
 
 /** Mark at the end of the message to continue; no template writes it by itself. */

@@ -1,11 +1,20 @@
 /** Finds the possible answers of a question, in one column or in one each, and which of them is right. */
 import { answerColumns } from '#shared/api/datasets.ts'
 import { type Columns, plainName } from './columnKinds.ts'
-import { choicesIn, choicesOf, isNamed, placeIn, type Choice, type Mapping } from './mapping.ts'
+import {
+  choicesIn,
+  choicesOf,
+  letteredAs,
+  namedChoice,
+  placeIn,
+  writtenAs,
+  type Choice,
+} from './choiceList.ts'
+import type { Mapping } from './mapping.ts'
 
 const answerNames = [
   ...answerColumns,
-  ...['answer_key', 'reference_answer', 'correct_answer', 'answers', 'a'],
+  ...['answer_key', 'reference_answer', 'correct_answer', 'answers', 'a', 'ideal'],
 ]
 
 /** Names of columns that, beside possible answers, name the right one. */
@@ -16,6 +25,8 @@ const rightNames = [
 
 /** Columns that hold all possible answers of a question. */
 const listNames = ['choices', 'options', 'endings']
+
+type ChoicesStep = Extract<Mapping[number], { kind: 'choices' }>
 
 export interface ShownChoices {
   /** The column that holds them in the end. */
@@ -116,12 +127,12 @@ function choicesStep(columns: Columns, { column, right: answer, from }: Asked): 
   const common = { kind: 'choices', column, ...(from === undefined ? {} : { from: [...from] }) } as const
   const open = { ...common, answer: null, first: 0 } as const
   if (answer === undefined || columns.values(answer).some(Array.isArray)) return open
-  const given = columns.rows.map((row) => ({
-    right: row[answer],
-    choices: (from === undefined ? choicesIn(row[column]) : choicesOf(row, from)) ?? [],
-  }))
+  const given = givenIn(columns, { column, from }, answer)
   const places = placesIn(given)
-  if (places.length === 0) return { ...open, answer: given.every(isEither) ? null : answer }
+  if (places.length === 0) {
+    const text = isWrittenOut(given) ? ({ isText: true } as const) : {}
+    return { ...open, ...(given.every(isEither) ? {} : { answer, ...text }) }
+  }
   const first = firstOf(places, from)
   if (first === null) return open
   const isWritten = places.some(({ right }) => typeof right === 'string')
@@ -133,9 +144,28 @@ interface Given {
   readonly choices: readonly Choice[]
 }
 
+const givenIn = (
+  columns: Columns,
+  { column, from }: { readonly column: string; readonly from?: readonly string[] | undefined },
+  answer: string,
+): readonly Given[] =>
+  columns.rows.map((row) => ({
+    right: row[answer],
+    choices: (from === undefined ? choicesIn(row[column]) : choicesOf(row, from)) ?? [],
+  }))
+
+/** Tells whether more answers can only be the text of a choice than can only be its letter. */
+function isWrittenOut(given: readonly Given[]): boolean {
+  const read = given.map(({ right, choices }) => [letteredAs(right, choices), writtenAs(right, choices)])
+  const only = (of: number) => read.filter((each) => each[of] !== undefined && each[1 - of] === undefined)
+  return only(1).length > only(0).length
+}
+
 /** The rows whose answer is the position of a choice; none where answers are letters or texts. */
 function placesIn(given: readonly Given[]): readonly Given[] {
-  const named = given.filter(({ right, choices }) => choices.some(isNamed(right))).length
+  const named = given.filter(
+    ({ right, choices }) => namedChoice(right, choices, undefined) !== undefined,
+  ).length
   const isText = given.every(({ right }) => typeof right === 'string' || (right ?? null) === null)
   return isText && 2 * named >= given.length ? [] : given.filter(({ right }) => placeIn(right) !== null)
 }
@@ -160,22 +190,39 @@ function isEither({ right, choices }: Given): boolean {
 export function choiceDoubts(mapping: Mapping, columns: Columns): string[] {
   const step = mapping.find(({ kind }) => kind === 'choices')
   if (step?.kind !== 'choices') return []
-  return [...gatheredDoubt(step.from), ...placeDoubts(step, columns), ...conflictDoubts(step, columns)]
+  return [
+    ...gatheredDoubt(step.from),
+    ...placeDoubts(step, columns),
+    ...letterDoubts(step, columns),
+    ...conflictDoubts(step, columns),
+  ]
+}
+
+/** Where an answer is the letter of one choice and the text of another. */
+function letterDoubts(step: ChoicesStep, columns: Columns): string[] {
+  const { answer, isText, isPlace } = step
+  if (answer === null || isPlace === true || columns.kind(answer) === 'number') return []
+  const both = givenIn(columns, step, answer).filter(({ right, choices }) => {
+    const [letter, text] = [letteredAs(right, choices), writtenAs(right, choices)]
+    return letter !== undefined && text !== undefined && letter !== text
+  })
+  if (both.length === 0) return []
+  const [read, other] = isText === true ? ['text', 'letter'] : ['letter', 'text']
+  const all = both.length === columns.rows.length
+  return [
+    `In ${both.length} of the first ${columns.rows.length} rows “${answer}” (such as “${String(both[0]?.right)}”) is the letter of one choice and the text of another; it is read as the ${read}${all ? `. If the ${other} is meant, write the answers so that they cannot be read as both` : ', as in the other rows'}.`,
+  ]
 }
 
 const indexNames = ['answer_idx', 'answer_index', 'correct_idx', 'correct_index', 'correct_answer_index']
 
 /** Lists rows where a position beside the answer points at another choice, counted from 0 and from 1. */
-function conflictDoubts(
-  { column, from }: Extract<Mapping[number], { kind: 'choices' }>,
-  columns: Columns,
-): string[] {
+function conflictDoubts(step: ChoicesStep, columns: Columns): string[] {
   const [answer, index] = [rightAnswer(columns), columns.find(indexNames)]
   if (answer === undefined || index === undefined || index === answer) return []
-  const places = columns.rows.flatMap((row) => {
-    const choices = (from === undefined ? choicesIn(row[column]) : choicesOf(row, from)) ?? []
-    const [named, place] = [choices.findIndex(isNamed(row[answer])), placeIn(row[index])]
-    return named < 0 || place === null ? [] : [place - named]
+  const places = givenIn(columns, step, answer).flatMap(({ right, choices }, row) => {
+    const [named, place] = [namedChoice(right, choices, step.isText), placeIn(columns.rows[row]?.[index])]
+    return named === undefined || place === null ? [] : [place - choices.indexOf(named)]
   })
   const conflicts = Math.min(...[0, 1].map((first) => places.filter((by) => by !== first).length))
   return conflicts === 0
@@ -192,7 +239,7 @@ const gatheredDoubt = (from: readonly string[] = []): string[] =>
         `“${from[0] ?? ''}” to “${from.at(-1) ?? ''}” are read as the possible answers to one question; they stand behind it with letters.`,
       ]
 
-function placeDoubts(step: Extract<Mapping[number], { kind: 'choices' }>, columns: Columns): string[] {
+function placeDoubts(step: ChoicesStep, columns: Columns): string[] {
   const answer = rightAnswer(columns)
   if (answer === undefined) return []
   const values = columns.values(answer)

@@ -6,9 +6,9 @@ import type { Mapping } from './mapping.ts'
 import { asPrompt, chatStep, promptNames, systemBeside } from './promptParts.ts'
 import type { Proposal } from './proposal.ts'
 
-/** response_1, responseA, conversation_b, model_answer_0, human_ref_A */
+/** response_1, responseA, conversation_b, model_answer_0, human_ref_A; A */
 const answerName =
-  /^(?<base>(?:\w+_)?(?:response|answer|completion|output|conversation|generation|reply|ref))_?(?<mark>[a-h\d])$/
+  /^(?<base>(?:\w+_)?(?:response|answer|completion|output|conversation|generation|reply|ref)|(?=[a-h]$))_?(?<mark>[a-h\d])$/
 const marks: readonly (readonly [string, string])[] = [
   ['a', 'b'],
   ['0', '1'],

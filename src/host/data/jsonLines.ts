@@ -1,14 +1,15 @@
 /** JSON Lines: one object per line; empty lines are skipped. */
 import { isUtf8 } from 'node:buffer'
 import { isJsonObject, JsonSyntaxError, parseStrictJson } from '#host/files/strictJson.ts'
-import { type DataFile, type ReadItem } from './dataFile.ts'
-import { parseKeepingDigits } from './jsonNumbers.ts'
+import { isProblem, type DataFile, type ReadItem } from './dataFile.ts'
+import { numberNotes, parseKeepingDigits } from './jsonNumbers.ts'
 import { notUtf8 } from './dataText.ts'
 import { lineBlocks } from './lines.ts'
 
 /** Yields rows in the order of the file, a block of lines at a time. */
 export async function* readJsonLines(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
   let [number, line] = [0, 0]
+  const noteNumbers = numberNotes(file)
   for await (const block of lineBlocks(file)) {
     if (block === null) {
       yield [{ number: ++number, line: ++line, sentence: 'it is longer than 64 MiB' }]
@@ -20,12 +21,14 @@ export async function* readJsonLines(file: DataFile): AsyncGenerator<readonly Re
       line++
       if (isBlank(bytes)) continue
       const place = { number: ++number, line }
-      const isReadable = isText || isUtf8(bytes)
-      items.push(
-        isReadable
-          ? parseRow(bytes.toString('utf8'), place, bytes)
-          : { ...place, sentence: notUtf8(bytes, file.path) },
-      )
+      if (!isText && !isUtf8(bytes)) {
+        items.push({ ...place, sentence: notUtf8(bytes, file.path) })
+        continue
+      }
+      const text = bytes.toString('utf8')
+      const item = parseRow(text, place, bytes)
+      if (!isProblem(item)) noteNumbers(text)
+      items.push(item)
     }
     yield items
   }

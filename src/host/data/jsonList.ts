@@ -7,6 +7,7 @@ import { AppError } from '#shared/errors.ts'
 import { isProblem, type DataFile, type DataRow, type ReadItem } from './dataFile.ts'
 import { notUtf8, textPieces } from './dataText.ts'
 import { chooseList, requireObjects } from './jsonLists.ts'
+import { numberNotes } from './jsonNumbers.ts'
 import { readJsonLines, parseRow } from './jsonLines.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
 
@@ -21,8 +22,9 @@ export async function* readJsonList(file: DataFile): AsyncGenerator<readonly Rea
   await requireObjects(file)
   const scanner = new EntryScanner(await chooseList(file))
   let number = 0
+  const noteNumbers = numberNotes(file)
   const items = (entries: readonly Entry[]) =>
-    entries.map((entry) => readEntry(entry, { number: ++number, file: file.path }))
+    entries.map((entry) => readEntry(entry, { number: ++number, file: file.path, noteNumbers }))
   for await (const piece of textPieces(file)) yield items(scanner.push(piece))
   const fault = scanner.fault()
   if (scanner.hasNoList) {
@@ -53,15 +55,32 @@ interface Entry {
   readonly line: number
 }
 
-function readEntry(
-  { bytes, line }: Entry,
-  { number, file }: { readonly number: number; readonly file: string },
-): ReadItem {
+interface EntryPlace {
+  readonly number: number
+  readonly file: string
+  readonly noteNumbers: (text: string) => void
+}
+
+function readEntry({ bytes, line }: Entry, { number, file, noteNumbers }: EntryPlace): ReadItem {
   if (bytes === null) return { number, line, sentence: 'it is longer than 64 MiB' }
   if (!isUtf8(bytes)) return { number, line, sentence: notUtf8(bytes, file) }
-  const item = parseRow(bytes.toString('utf8').trim(), { number, line })
-  return isProblem(item) ? item : { ...item, row: unwrapped(item.row) }
+  const text = bytes.toString('utf8').trim()
+  const item = parseRow(text, { number, line })
+  if (isProblem(item)) return item
+  noteNumbers(text)
+  const row = unwrapped(item.row)
+  const cut = row === item.row ? [] : cutCells(item.row)
+  return cut.length === 0
+    ? { ...item, row }
+    : {
+        ...{ number, line },
+        sentence: `${cut.join(', ')} ${cut.length === 1 ? 'is' : 'are'} cut short by the service that wrote the file (“truncated_cells”): download the data set’s own files instead`,
+      }
 }
+
+/** Names of the columns that the service has not written whole. */
+const cutCells = ({ truncated_cells: cut }: DataRow): string[] =>
+  Array.isArray(cut) ? cut.map((name) => `“${String(name)}”`) : []
 
 /** The rows that a hub's own service answers with are wrapped: {row_idx, row, truncated_cells}. */
 function unwrapped(row: DataRow): DataRow {

@@ -1,5 +1,6 @@
 /** Finds columns that change what a row means, so that leaving them unused is reported. */
 import type { ColumnKind } from '#shared/columnKind.ts'
+import { templateColumn } from '#shared/messages.ts'
 import { choiceColumns } from './choices.ts'
 import { type Columns, isEmpty, plainName } from './columnKinds.ts'
 import { numberIn } from './comparisons.ts'
@@ -39,6 +40,7 @@ const parts: Readonly<Record<string, Part>> = {
   ...partsNamed('sound', ['audio', 'audios']),
   ...partsNamed('videos', ['videos', 'video']),
   ...partsNamed('tools', ['tools', 'functions']),
+  ...partsNamed('switches', [templateColumn]),
   ...partsNamed('weight', ['weight', 'loss_weight']),
   ...partsNamed('better', ['chosen', 'good']),
   ...partsNamed('worse', ['rejected', 'bad']),

@@ -15,6 +15,7 @@ export const partWords = {
   sound: 'sound; only text is read',
   videos: 'videos; only text is read',
   tools: 'functions that the model may call: `data.tools` of a run offers them',
+  switches: 'variables of the chat template, which gets them row by row where the prompt is messages',
   weight: 'how much a row counts',
   margin: 'by how much an answer is better',
   rating: 'how good an answer is',

@@ -1,10 +1,19 @@
 /** Maps a file's columns to the columns that a run reads, as a list of small steps stored with the data set. */
 import { z } from 'zod'
 import { chatIn, isMoreThanText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
-import { parsedLiteral } from '#shared/literals.ts'
 import { shorten } from '#shared/plural.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
 import type { DataRow, ReadItem, ReadRow } from './dataFile.ts'
+import {
+  choicesIn,
+  choicesOf,
+  letterAt,
+  lineOf,
+  namedChoice,
+  placeIn,
+  textIn,
+  type Choice,
+} from './choiceList.ts'
 import { comparedPair, compareStep, isNoPair, listIn, rankedPair, rankedStep } from './comparisons.ts'
 import { dialogueAnswer, dialoguePrompt, waitingDialogue } from './dialogues.ts'
 
@@ -42,6 +51,8 @@ export const mappingSchema = z.array(
       first: z.union([z.literal(0), z.literal(1)]),
       /** Digits written as text are such numbers, too; else they are the text or the letter of a choice. */
       isPlace: z.literal(true).optional(),
+      /** The answer is the text of a choice, also where it looks like the letter of another; else letters win. */
+      isText: z.literal(true).optional(),
       /** Columns with one choice each, in the order of their letters: they become `column`. Empty ones are no choices. */
       from: z.array(name).min(2).optional(),
     }),
@@ -194,9 +205,13 @@ function takeLastMessage(columns: Columns, column: string): void {
   if (isLeftOut(last))
     throw new MappingError(`the answer of its column “${column}” is marked as not to be learned`)
   Reflect.deleteProperty(columns, column)
-  columns['prompt'] = messages.slice(0, -1)
+  columns['prompt'] = turnOpened(messages.slice(0, -1))
   columns['completion'] = isMoreThanText(last) ? [last] : last.content
 }
+
+/** Begins another turn behind a finished one of the assistant, which a run would go on with. */
+const turnOpened = (messages: readonly ChatMessage[]): readonly ChatMessage[] =>
+  messages.at(-1)?.role === 'assistant' ? [...messages, { role: 'assistant', content: '' }] : messages
 
 /** Marks of single messages: OpenAI's `weight`, `loss`, `train`. */
 export const lossMarks: readonly string[] = ['weight', 'loss', 'loss_weight', 'train']
@@ -216,7 +231,7 @@ function takeSharedPrompt(columns: Columns): void {
   if (shared < 1) throw new MappingError('“chosen” and “rejected” begin with different messages')
   if (a.length > shared + 1 || b.length > shared + 1)
     throw new MappingError('“chosen” or “rejected” goes on for several turns after what both have in common')
-  columns['prompt'] = a.slice(0, shared)
+  columns['prompt'] = turnOpened(a.slice(0, shared))
   columns['chosen'] = a.slice(shared)
   columns['rejected'] = b.slice(shared)
 }
@@ -232,9 +247,6 @@ function takeSharedDialogue(columns: Columns, chosen: string, rejected: string):
     throw new MappingError('“chosen” or “rejected” goes on for several turns after what both have in common')
   Object.assign(columns, { prompt: prompt.messages, chosen: better, rejected: worse })
 }
-
-const textIn = (value: unknown): string =>
-  typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value)
 
 function addSystem(columns: Columns, column: string): void {
   const content = textIn(columns[column])
@@ -307,17 +319,10 @@ function writtenChoices(columns: Columns, column: string, from: readonly string[
   )
 }
 
-/** Texts that begin with their letter stay as they are. */
-function lineOf({ letter, text }: Choice): string {
-  const bare = text.replace(/^\(/, '')
-  const isLettered = bare.startsWith(letter) && /^[).:]/.test(bare.slice(letter.length))
-  return isLettered ? text : `${letter}. ${text}`
-}
-
 function rightChoice(
   given: unknown,
   choices: readonly Choice[],
-  { first, isPlace, from }: ChoicesStep,
+  { first, isPlace, isText, from }: ChoicesStep,
 ): Choice | undefined {
   const place = typeof given === 'number' || isPlace === true ? placeIn(given) : null
   if (place !== null)
@@ -326,74 +331,7 @@ function rightChoice(
       : choices.find(({ letter }) => letter === letterAt(place - first))
   const said = textIn(given).trim().toLowerCase()
   const column = (from ?? []).findIndex((each) => each.trim().toLowerCase() === said)
-  return (
-    choices.find(isNamed(given)) ??
-    choices.find(({ letter }) => letter.toLowerCase() === said || letter === letterAt(column))
-  )
-}
-
-/** The choices that a row has in columns of their own; null where it has fewer than two. */
-export function choicesOf(row: DataRow, from: readonly string[]): readonly Choice[] | null {
-  const choices = from.flatMap((name, at) => {
-    const text = textIn(row[name])
-    return text.trim() === '' ? [] : [{ letter: letterAt(at), text }]
-  })
-  return choices.length < 2 ? null : choices
-}
-
-/** Returns true if a choice is meant by its letter or its text. */
-export const isNamed =
-  (given: unknown) =>
-  ({ letter, text }: Choice): boolean =>
-    letter === textIn(given).trim() || text === given
-
-/** A whole number, also as text; null for anything else. */
-export function placeIn(value: unknown): number | null {
-  if (typeof value === 'number') return value
-  return typeof value === 'string' && /^\s*\d+\s*$/.test(value) ? Number(value) : null
+  return namedChoice(given, choices, isText) ?? choices.find(({ letter }) => letter === letterAt(column))
 }
 
 const shown = (value: unknown): string => shorten(textIn(value))
-
-export interface Choice {
-  readonly letter: string
-  readonly text: string
-}
-
-/**
- * Reads a list of texts, {text: […], label: […]} as ARC has it, {A: …, B: …} or a list of {key, value} as MedQA has it; null
- * for anything else.
- */
-export function choicesIn(value: unknown): readonly Choice[] | null {
-  if (typeof value === 'string') return /^\s*[[{]/.test(value) ? choicesIn(parsedLiteral(value)) : null
-  return letteredChoices(value) ?? listedChoices(value)
-}
-
-function listedChoices(value: unknown): readonly Choice[] | null {
-  const object = isJsonObject(value) ? value : null
-  const texts = object === null ? value : object['text']
-  if (!Array.isArray(texts) || texts.length < 2 || !texts.every((text) => typeof text === 'string'))
-    return null
-  const labels = Array.isArray(object?.['label']) ? object['label'].map(String) : []
-  return texts.map((text: string, index) => ({ text, letter: labels[index] ?? letterAt(index) }))
-}
-
-/** An object of letters and texts, or a list of such pairs; letters without a text, as Parquet writes them, are left out. */
-function letteredChoices(value: unknown): readonly Choice[] | null {
-  const pairs = Array.isArray(value)
-    ? value.map((entry: unknown) =>
-        isJsonObject(entry) ? [entry['key'] ?? entry['label'], entry['value'] ?? entry['text']] : [],
-      )
-    : isJsonObject(value)
-      ? Object.entries(value)
-      : []
-  const choices = pairs.flatMap(([letter, text]): Choice[] =>
-    typeof letter === 'string' && /^\(?[A-Z\d]\)?$/i.test(letter) && typeof text === 'string'
-      ? [{ letter, text }]
-      : [],
-  )
-  const isOther = ([, text]: readonly unknown[]) => text !== null && text !== undefined
-  return choices.length > 1 && choices.length === pairs.filter(isOther).length ? choices : null
-}
-
-const letterAt = (index: number): string => String.fromCharCode('A'.charCodeAt(0) + index)

@@ -2,7 +2,7 @@
 import { isChatKind } from '#shared/columnKind.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
 import { chatIn, isNoChat, readChat } from '#shared/messages.ts'
-import type { Columns } from './columnKinds.ts'
+import { plainName, type Columns } from './columnKinds.ts'
 import { listNames, twoAnswers } from './comparedRules.ts'
 import { chatsIn, waits } from './promptParts.ts'
 
@@ -68,6 +68,15 @@ const hints: readonly ((column: Column) => string | null)[] = [
     return isSo
       ? `“${name}” holds a conversation in Python’s notation that cannot be read: write it as JSON with json.dumps or to_json.`
       : null
+  },
+  function mixedPrompt({ name, columns }) {
+    if (columns.kind(name) !== 'object' || plainName(name) !== 'prompt') return null
+    const values = columns.values(name)
+    const texts = values.filter((value) => typeof value === 'string').length
+    const chats = values.filter((value) => Array.isArray(value) && chatIn(value) !== null).length
+    return texts === 0 || chats === 0 || texts + chats < values.length
+      ? null
+      : `“${name}” holds texts in ${texts} and conversations in ${chats} of the first ${columns.rows.length} rows. A run with {"column": ${JSON.stringify(name)}} as \`data.prompt\` reads both, but gives the template of the model to conversations alone: write all of them as lists of {role, content}.`
   },
   function unknownRole({ name, columns }) {
     if (!isChatKind(columns.kind(name)) || waits(columns, name)) return null

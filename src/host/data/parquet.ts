@@ -5,6 +5,7 @@ import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import type { DataFile, DataRow, ReadItem } from './dataFile.ts'
 import { maxOutputBytes } from './parquetCodecs.ts'
+import { withoutStructNulls } from './structNulls.ts'
 import { guardTable, readFooter, type GuardedTable, type Source } from './parquetGuard.ts'
 
 /** Uncompressed bytes of a row group that are decoded at once where the file has an index of its pages. */
@@ -19,20 +20,39 @@ const batchRows = 1_024
 /** Rows of a Parquet file. A part that cannot be decoded is a problem of its rows. Errors: 'data/invalid'. */
 export async function* readParquet(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
   const { metadata, guarded } = await readMetadata(sourceOf(file), file.path)
-  const noted = new Set<string>()
-  const noteBytes = (name: string) => {
-    if (noted.has(name)) return
-    noted.add(name)
-    file.note(`“${shorten(name)}” holds bytes that are not UTF-8 text: they are read as Base64.`)
-  }
+  const notes = notesOf(file)
   const scan = await openScan(guarded, metadata)
-  const table = { decimals: takeDecimals(metadata), scan, guarded, noteBytes }
+  const table = { decimals: takeDecimals(metadata), scan, guarded, notes }
   let first = 0
   for (const group of metadata.row_groups) {
     const end = first + Number(group.num_rows)
     for (const range of windowsOf(group, first, end)) yield* readWindow(table, range)
     first = end
   }
+}
+
+/** Says once of a column what was made of its values. */
+function notesOf(file: DataFile): Notes {
+  const noted = new Set<string>()
+  const once = (sentence: string) => {
+    if (noted.has(sentence)) return
+    noted.add(sentence)
+    file.note(sentence)
+  }
+  return {
+    bytes: (name) => once(`“${shorten(name)}” holds bytes that are not UTF-8 text: they are read as Base64.`),
+    nulls: (name) =>
+      once(
+        `“${shorten(name)}” holds null in arguments or parameters of tools, where Arrow gives each row the fields of all others: these fields are left out.`,
+      ),
+  }
+}
+
+interface Notes {
+  /** Of a column that holds bytes which are no text. */
+  readonly bytes: (name: string) => void
+  /** Of a column of structs whose nulls were left out. */
+  readonly nulls: (name: string) => void
 }
 
 const openScan = ({ source, compressors }: GuardedTable, metadata: FileMetaData): Promise<ParquetScan> =>
@@ -106,14 +126,14 @@ interface Table {
   readonly scan: ParquetScan
   readonly guarded: GuardedTable
   readonly decimals: ReadonlyMap<string, number>
-  /** Notes that a column holds bytes which are not text. */
-  readonly noteBytes: (name: string) => void
+  readonly notes: Notes
 }
 
 interface DecodedColumn {
   readonly name: string
   readonly values: ArrayLike<unknown>
   readonly plain: (value: unknown) => unknown
+  readonly isStruct: boolean
 }
 
 async function* readWindow(table: Table, range: RowRange): AsyncGenerator<readonly ReadItem[]> {
@@ -123,7 +143,7 @@ async function* readWindow(table: Table, range: RowRange): AsyncGenerator<readon
     yield Array.from({ length }, (_, index): ReadItem => {
       const place = { number: start + index + 1, line: null }
       if (typeof columns === 'string') return { ...place, sentence: columns }
-      return { ...place, row: rowAt(columns, start + index - range.rowStart, table.noteBytes) }
+      return { ...place, row: rowAt(columns, start + index - range.rowStart, table.notes) }
     })
   }
 }
@@ -145,6 +165,7 @@ async function decodeColumns(table: Table, range: RowRange): Promise<DecodedColu
         name,
         values,
         plain: plainer(element.type, scale),
+        isStruct: (element.num_children ?? 0) > 0,
       })
     }
     return columns
@@ -154,12 +175,12 @@ async function decodeColumns(table: Table, range: RowRange): Promise<DecodedColu
   }
 }
 
-function rowAt(columns: readonly DecodedColumn[], index: number, noteBytes: (name: string) => void): DataRow {
+function rowAt(columns: readonly DecodedColumn[], index: number, notes: Notes): DataRow {
   const row = Object.create(null) as Record<string, unknown>
-  for (const { name, values, plain } of columns) {
+  for (const { name, values, plain, isStruct } of columns) {
     const value = values[index]
-    if (value instanceof Uint8Array && plain === plainValue && !isUtf8(value)) noteBytes(name)
-    row[name] = plain(value)
+    if (value instanceof Uint8Array && plain === plainValue && !isUtf8(value)) notes.bytes(name)
+    row[name] = isStruct ? withoutStructNulls(plain(value), () => notes.nulls(name)) : plain(value)
   }
   return row
 }

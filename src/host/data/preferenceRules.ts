@@ -73,7 +73,6 @@ export function preference(columns: Columns): Proposal | null {
     columns.find(rejectedNames, isPromptKind),
   ]
   if (chosen === undefined || rejected === undefined) return null
-  if (isChatKind(columns.kind(chosen)) !== isChatKind(columns.kind(rejected))) return null
   const names: Mapping = [
     ...chatStep(columns, chosen),
     ...chatStep(columns, rejected),

@@ -1,8 +1,10 @@
 /** Checks before a run what it reads of its data's columns, so that nothing is left aside in silence. */
 import { existsSync } from 'node:fs'
+import { isChatKind } from '#shared/columnKind.ts'
 import { unwise } from '#shared/config/problems.ts'
 import type { Problem } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
+import { templateColumn, type ChatMessage } from '#shared/messages.ts'
 import { shellWord } from '#shared/shownText.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { answerIn } from '#rl/rollout/examples.ts'
@@ -13,7 +15,10 @@ import type { DataRow } from './dataFile.ts'
 import { isDataSetVersion, openDataSetVersion } from './dataSetVersion.ts'
 import { leftColumns } from './leftColumns.ts'
 import { markOf, marksIn } from './marks.ts'
+import { chatsIn } from './promptParts.ts'
 import type { SplitResult } from './split.ts'
+import { splitDoubts } from './splitMarks.ts'
+import { templateDoubts } from './templateMarks.ts'
 
 const lookedAt = 200
 
@@ -31,14 +36,39 @@ export function columnWarnings(
   const answers = experience === 'rollout' ? [] : answerColumns(data, experience, rows.train[0] ?? {})
   for (const column of answers) requireAnswers(rows, column)
   if (experience === 'demonstrations') requireGoodAnswers(columns, answers, data.train)
-  const read = [...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? '']
+  const read = [
+    ...[...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? ''],
+    ...(isMessages(data.prompt, columns) ? [templateColumn] : []),
+  ]
   const left = leftColumns(columns, read, () => unread)
     .filter(({ column }) => !isEmpty(columns, column))
     .map(({ text }) => unwise('data.prompt', text))
-  const given = experience === 'rollout' ? [] : emptyAnswers(rows.train, answers)
+  const taken = [
+    ...splitDoubts(columns),
+    ...templateDoubts(columns, answers),
+    ...(experience === 'demonstrations' ? earlierAnswers(columns, data.prompt, answers) : []),
+  ].map((text) => unwise('data.train', text))
+  const given = [...taken, ...(experience === 'rollout' ? [] : emptyAnswers(rows.train, answers))]
   return experience === 'preferences'
     ? [...left, ...given, ...samePairs(rows.train, answers)]
     : [...left, ...given]
+}
+
+/** Where prompts hold answers that are not learned. */
+function earlierAnswers(
+  columns: Columns,
+  prompt: RunConfig['data']['prompt'],
+  [answer = '']: readonly string[],
+): string[] {
+  if (!('column' in prompt) || !isChatKind(columns.kind(prompt.column))) return []
+  const isEarlier = ({ role, content, tool_calls: calls }: ChatMessage) =>
+    role === 'assistant' && (content !== '' || calls !== undefined)
+  const count = chatsIn(columns, prompt.column).filter((chat) => chat.some(isEarlier)).length
+  return count === 0
+    ? []
+    : [
+        `In ${count} of the first ${columns.rows.length} rows “${prompt.column}” holds messages of the assistant: they are read, and only “${answer}” is learned.`,
+      ]
 }
 
 function emptyAnswers(rows: readonly DataRow[], answers: readonly string[]): Problem[] {
@@ -61,6 +91,9 @@ function requireAnswers(rows: SplitResult, column: string): void {
   for (const part of ['train', 'heldOut'] as const)
     for (const [i, row] of rows[part].entries()) answerIn(row, column, rows.places[part][i] ?? i)
 }
+
+const isMessages = (prompt: RunConfig['data']['prompt'], columns: Columns): boolean =>
+  'messages' in prompt || ('column' in prompt && isChatKind(columns.kind(prompt.column)))
 
 function promptColumns(prompt: RunConfig['data']['prompt']): string[] {
   if ('column' in prompt) return [prompt.column]

@@ -228,25 +228,34 @@ function repeatsItsChat(columns: Columns, prompt: string): boolean {
  * Reads conversations: most end with an answer, which is taken off; or most wait for one and are prompts as they are.
  */
 function conversation(columns: Columns): Proposal | null {
-  const column = columns.find(chatNames, isChatKind)
+  const column = columns.find(chatNames, isChatKind) ?? listedInput(columns)
   if (column === undefined) return null
   const chats = chatsIn(columns, column)
   const answered = chats.filter((chat) => chat.at(-1)?.role === 'assistant').length
   const evidence = `${columnsNamed(column)}, whose conversations ${2 * answered >= chats.length ? 'end with an answer' : 'wait for an answer'}`
   const used = [column, ...systemBeside(columns, column).used]
-  const doubts = [...weightDoubts(chats), ...lastConflicts(columns, column)]
-  const common = { evidence, isConversational: true, prompt: promptColumn, doubts }
+  const common = { evidence, isConversational: true, prompt: promptColumn }
   if (2 * answered >= chats.length)
-    return { ...common, used, answer: 'completion', mapping: takenApart(columns, column) }
+    return {
+      ...{ ...common, used, answer: 'completion', mapping: takenApart(columns, column) },
+      doubts: [...lastAnswerDoubts(columns, column), ...lastConflicts(columns, column)],
+    }
   if (2 * chats.filter((chat) => waitsForAnswer(chat.at(-1)?.role ?? '')).length < chats.length) return null
   const answer = expected(columns)
   const { mapping } = asPrompt(columns, column)
   return {
     ...common,
     used: [...used, ...definedOf(answer)],
+    doubts: [],
     answer: answer === undefined ? null : 'answer',
     mapping: [...mapping, ...(answer === undefined ? [] : rename(answer, 'answer'))],
   }
+}
+
+/** OpenAI’s evals have the conversation as a list in `input`, with the answer in `ideal`. */
+const listedInput = (columns: Columns): string | undefined => {
+  const input = columns.find(['input'], isChatKind)
+  return input !== undefined && columns.values(input).every(Array.isArray) ? input : undefined
 }
 
 /** Lists rows where the last message differs from the column with the expected answer. */
@@ -268,11 +277,18 @@ function textConflicts(columns: Columns, full: string | undefined, answer = righ
   return answerConflicts(columns, { expected: answer, full, textOf, words: `“${full}”` })
 }
 
-function weightDoubts(chats: readonly (readonly ChatMessage[])[]): string[] {
+/** Where a conversation has answers before its last. */
+function lastAnswerDoubts(columns: Columns, column: string): string[] {
+  const chats = chatsIn(columns, column)
   const isMarked = (message: ChatMessage) => lossMarks.some((mark) => mark in message)
-  return chats.some((chat) => chat.some(isMarked))
-    ? ['Only the last answer of a conversation is learned, whatever weights its other messages have.']
-    : []
+  if (chats.some((chat) => chat.some(isMarked)))
+    return ['Only the last answer of a conversation is learned, whatever weights its other messages have.']
+  const several = chats.filter((chat) => chat.filter(({ role }) => role === 'assistant').length > 1).length
+  return several === 0
+    ? []
+    : [
+        `In ${several} of the first ${columns.rows.length} rows “${column}” has several messages of the assistant: only the last is learned; those before it belong to the prompt.`,
+      ]
 }
 
 /** Alpaca's three columns, with its system message and earlier turns where there are any. */

@@ -2,6 +2,8 @@
  * Recognises the kind of a data set by its columns, says by what, and proposes how to make prompts from it. The rules are
  * in shapeRules.ts; what no proposal uses is named by leftColumns.ts.
  */
+import { isObject } from '#shared/config/paths.ts'
+import { templateColumn } from '#shared/messages.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { DataRow } from './dataFile.ts'
 import { Columns, plainName } from './columnKinds.ts'
@@ -9,7 +11,10 @@ import { leftColumns, unusedTexts, type LeftColumn } from './leftColumns.ts'
 import { reasonsOf } from './leftReasons.ts'
 import type { Mapping } from './mapping.ts'
 import { innerTexts, nearlyAny } from './nearlyShapes.ts'
+import { questionNames } from './promptParts.ts'
+import type { Proposal } from './proposal.ts'
 import { rules, type ShapeId } from './shapeRules.ts'
+import { splitDoubts } from './splitMarks.ts'
 import { templateDoubts } from './templateMarks.ts'
 
 export interface DetectedShape {
@@ -61,20 +66,24 @@ export function detectShape(rows: readonly DataRow[]): DetectedShape {
       template: templateOf(columns, []),
       used: [],
     }
-  const { used } = first
+  const switches = templateSwitches(columns, first)
+  const used = [...first.used, ...switches.used]
   const why = reasonsOf(columns, first)
   const also = others.find(({ id }) => !aside.includes(id))
   const nearly = nearlyAny(columns, used)
   const doubts = [
     ...first.doubts,
+    ...switches.doubts,
     ...nearly,
     ...(first.prompt === null ? innerTexts(columns, used) : []),
     ...templateDoubts(columns, used),
+    ...splitDoubts(columns),
     ...(also === undefined ? [] : [`It could also be read as ${also.title}: ${also.evidence}.`]),
   ]
   const isSaid = (column: string) => nearly.some((doubt) => doubt.includes(`“${column}”`))
   return {
     ...first,
+    used,
     template: first.prompt === null ? templateOf(columns, first.id === 'text' ? [] : used) : null,
     leftAside: [
       ...leftColumns(columns, used, why),
@@ -84,9 +93,27 @@ export function detectShape(rows: readonly DataRow[]): DetectedShape {
   }
 }
 
+/** The column of variables that a chat template gets row by row; none where the prompt is no messages. */
+function templateSwitches(
+  columns: Columns,
+  { isConversational, prompt }: Proposal,
+): Pick<Proposal, 'used' | 'doubts'> {
+  const values = columns.values(templateColumn)
+  const isRead = isConversational || (prompt !== null && 'messages' in prompt)
+  if (values.length === 0 || !isRead) return { used: [], doubts: [] }
+  const names = [...new Set(values.flatMap((value) => (isObject(value) ? Object.keys(value) : [])))]
+  const named = names.slice(0, 6).map((name) => `“${name}”`)
+  return {
+    used: [templateColumn],
+    doubts: [
+      `“${templateColumn}” gives the chat template variables of its own in each row${named.length === 0 ? '' : ` (${named.join(', ')})`}; they win over \`data.templateVariables\` of a run.`,
+    ],
+  }
+}
+
 /** Names of columns that are not questions: answers, marks, classes, and identifiers of a row. */
 const noQuestion =
-  /(?:^|_)(?:id|ids|uid|idx|index|url|label|labels|answer|answers|response|completion|output|reply|chosen|rejected|good|bad|winner|worker|role|author|user|code|solution|lang|category|target|summary|date)(?:_|\d|$)/
+  /(?:^|_)(?:id|ids|uid|idx|index|url|label|labels|answer|answers|response|completion|output|reply|chosen|rejected|good|bad|winner|worker|role|author|user|code|solution|lang|category|target|summary|date|reasoning|positive|negative)(?:_|\d|$)/
 /** Length below which names are those of languages and codes, and come last. */
 const shortestName = 3
 
@@ -98,6 +125,8 @@ function templateOf(columns: Columns, used: readonly string[]): string | null {
   const open = [...columns.kinds.keys()].filter(
     (name) => !used.includes(name) && !noQuestion.test(plainName(name)),
   )
+  const asked = columns.find(['prompt', ...questionNames, 'instruction'], (kind) => kind === 'text')
+  if (asked !== undefined && open.includes(asked)) return `{${asked}}`
   const length = (name: string) => columns.values(name).join('').length
   const texts = open.filter((name) => columns.kind(name) === 'text').toSorted((a, b) => length(b) - length(a))
   const meaningful = leftColumns(columns, used, () => null).map(({ column }) => column)

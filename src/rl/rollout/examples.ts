@@ -5,13 +5,14 @@
 import { AppError } from '#shared/errors.ts'
 import { isMoreThanText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
 import {
+  begunAnswer,
   type DataRow,
   encodePrompt,
+  givenBy,
   noColumn,
   type Prompt,
   promptContent,
   type PromptEncoder,
-  toolsOf,
 } from './prompts.ts'
 
 /** A prompt and the answers to it, in the order of the columns. */
@@ -141,11 +142,10 @@ function markedUpAnswer(
   encoder: Pick<ExampleEncoder, 'chatTemplate' | 'tools'>,
 ): string {
   const { text: promptText, columns, row } = prompt
-  const last = messages.at(-1)
-  const isBegun = last?.role === 'assistant'
-  const before = isBegun ? messages.slice(0, -1) : messages
-  const spoken = [...before, { ...answer, content: (isBegun ? last.content : '') + answer.content }]
-  const options = { ...toolsOf(columns, row, encoder), addGenerationPrompt: false }
+  const begun = begunAnswer(messages)
+  const before = begun === undefined ? messages : messages.slice(0, -1)
+  const spoken = [...before, { ...begun, ...answer, content: (begun?.content ?? '') + answer.content }]
+  const options = { ...givenBy(columns, row, encoder), addGenerationPrompt: false }
   const whole = encoder.chatTemplate?.render(spoken, options) ?? ''
   return whole.startsWith(promptText) ? whole.slice(promptText.length) : fromAnswer(whole, answer, row)
 }

@@ -1,9 +1,10 @@
 /** Turns rows of a data set into prompts: the text and tokens that the policy reads, and which of them come next. */
-import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
+import type { ChatTemplate, RenderOptions } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
+import { isObject } from '#shared/config/paths.ts'
 import { AppError, type Hint } from '#shared/errors.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
-import { chatInText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
+import { chatInText, isNoChat, readChat, templateColumn, type ChatMessage } from '#shared/messages.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 
@@ -85,8 +86,7 @@ export function promptText(
 ): { readonly text: string; readonly isMarkedUp: boolean } {
   const content = promptContent(columns, row, encoder.form)
   if (typeof content === 'string') return { text: content, isMarkedUp: false }
-  const tools = toolsOf(columns, row, encoder)
-  return { text: renderMessages(content, encoder, tools), isMarkedUp: true }
+  return { text: renderMessages(content, encoder, givenBy(columns, row, encoder)), isMarkedUp: true }
 }
 
 /** Text, or messages for the chat template. */
@@ -139,12 +139,31 @@ function fillTemplate(template: string, columns: DataRow, row: number): string {
   })
 }
 
-/** Descriptions of functions, as a list or as JSON text; undefined if the row has none. Errors: `data/invalid`. */
-export function toolsOf(
+/** What a row gives the chat template beside its messages. */
+export type RowOptions = Pick<RenderOptions, 'tools' | 'variables'>
+
+/** The functions that a row offers, and its own variables of the template, which win over the run's. Errors: `data/invalid`. */
+export const givenBy = (
   columns: DataRow,
   row: number,
-  { tools: column }: Pick<PromptEncoder, 'tools'>,
-): { readonly tools?: readonly unknown[] } {
+  encoder: Pick<PromptEncoder, 'tools'>,
+): RowOptions => ({
+  ...toolsOf(columns, row, encoder),
+  ...variablesOf(columns, row),
+})
+
+/** Variables of the template, as an object or as JSON text; Parquet writes null where a row has none of a name. */
+function variablesOf(columns: DataRow, row: number): RowOptions {
+  const value = columns[templateColumn] ?? null
+  if (value === null || value === '') return {}
+  const read = typeof value === 'string' ? parsedJson(value) : value
+  if (!isObject(read)) throw invalidRow(row, `column “${templateColumn}” does not hold an object`)
+  const set = Object.entries(read).filter(([, each]) => each !== null)
+  return set.length === 0 ? {} : { variables: Object.fromEntries(set) }
+}
+
+/** Descriptions of functions, as a list or as JSON text; undefined if the row has none. Errors: `data/invalid`. */
+function toolsOf(columns: DataRow, row: number, { tools: column }: Pick<PromptEncoder, 'tools'>): RowOptions {
   const value = column === null || column === undefined ? null : (columns[column] ?? null)
   if (value === null || value === '') return {}
   const tools: unknown = typeof value === 'string' ? parsedJson(value) : value
@@ -152,11 +171,19 @@ export function toolsOf(
   return tools.length === 0 ? {} : { tools }
 }
 
-/** A last message by the assistant is the beginning of the answer, which the policy continues. */
+/**
+ * The beginning of an answer that a prompt ends with, which the policy continues: a last message by the assistant, unless it
+ * calls tools, which ends a turn. undefined where the answer begins anew.
+ */
+export function begunAnswer(messages: readonly ChatMessage[]): ChatMessage | undefined {
+  const last = messages.at(-1)
+  return last?.role === 'assistant' && !('tool_calls' in last) ? last : undefined
+}
+
 function renderMessages(
   messages: readonly ChatMessage[],
   { chatTemplate }: Pick<PromptEncoder, 'chatTemplate'>,
-  tools: { readonly tools?: readonly unknown[] },
+  given: RowOptions,
 ): string {
   if (chatTemplate === null) {
     throw new AppError(
@@ -165,12 +192,11 @@ function renderMessages(
       'Use a model with a chat template, or a text prompt with data.prompt.template.',
     )
   }
-  const last = messages.at(-1)
-  if (last?.role !== 'assistant')
-    return chatTemplate.render(messages, { ...tools, addGenerationPrompt: true })
-  if (last.content === '')
-    return chatTemplate.render(messages.slice(0, -1), { ...tools, addGenerationPrompt: true })
-  return chatTemplate.render(messages, { ...tools, addGenerationPrompt: false, continueFinalMessage: true })
+  const begun = begunAnswer(messages)
+  if (begun === undefined) return chatTemplate.render(messages, { ...given, addGenerationPrompt: true })
+  if (begun.content === '')
+    return chatTemplate.render(messages.slice(0, -1), { ...given, addGenerationPrompt: true })
+  return chatTemplate.render(messages, { ...given, addGenerationPrompt: false, continueFinalMessage: true })
 }
 
 const invalidRow = (row: number, what: string, hint: string | Hint = 'Check data.prompt.'): AppError =>

@@ -61,3 +61,20 @@ describe.each([...new Set(cases.map(({ template }) => template))])('%s', (name) 
     expect(found).toEqual(expected)
   })
 })
+
+test('arguments as text reach the template as the values that Python would read', () => {
+  const template = createChatTemplate({
+    tokenizerConfig: null,
+    templateFile: '{{ messages[0].tool_calls[0].function.arguments | tojson }}',
+    where: 'test',
+  })
+  const rendered = (written: string) =>
+    template?.render(
+      [{ role: 'assistant', content: '', tool_calls: [{ function: { name: 'f', arguments: written } }] }],
+      { addGenerationPrompt: false },
+    )
+  expect(rendered('{"id":-12345678901234567890,"x":1.0,"y":1e5,"t":"1.0","n":[2]}')).toBe(
+    '{"id": -12345678901234567890, "x": 1.0, "y": 100000.0, "t": "1.0", "n": [2]}',
+  )
+  expect(rendered('not JSON')).toBe('"not JSON"')
+})

@@ -133,3 +133,37 @@ describe('are named where they are not shown', () => {
     expect(detectShape([row]).id).toBe('unknown')
   })
 })
+
+describe('a choice whose text is a letter', () => {
+  const texts = ['A', 'B12', 'D', 'C']
+  const [a = '', b = '', c = '', d = ''] = texts
+  const listed = { choices: texts }
+  const labelled = { choices: { text: texts, label: ['A', 'B', 'C', 'D'] } }
+  const columns = { option_a: a, option_b: b, option_c: c, option_d: d }
+  test.each([
+    ['a list', listed],
+    ['labels', labelled],
+    ['an object', { options: { A: a, B: b, C: c, D: d } }],
+    ['columns', columns],
+  ])('does not take the letter of another: %s', (_, choices) => {
+    const rows = ['A', 'B', 'C', 'D'].map((answer) => ({ question: 'Which vitamin?', ...choices, answer }))
+    expect(asked(...rows).map((row) => (row as string[])[1])).toEqual(['A', 'B', 'C', 'D'])
+    expect(said(...rows).at(-1)).toBe(
+      'In 2 of the first 4 rows “answer” (such as “C”) is the letter of one choice and the text of another; it is read as the letter, as in the other rows.',
+    )
+  })
+
+  test('is meant where the answers of the other rows are texts', () => {
+    const rows = ['B12', 'D', 'B12'].map((answer) => ({ question: 'Which vitamin?', ...listed, answer }))
+    expect(asked(...rows).map((row) => (row as string[])[1])).toEqual(['B', 'C', 'B'])
+    expect(said(...rows).join()).toContain('it is read as the text, as in the other rows.')
+  })
+
+  test('every row has one reading, and the sentence says where no row decides', () => {
+    const rows = ['A', 'B', 'C'].map((answer) => ({ question: 'Which?', choices: ['B', 'C', 'A'], answer }))
+    expect(asked(...rows).map((row) => (row as string[])[1])).toEqual(['A', 'B', 'C'])
+    expect(said(...rows)).toEqual([
+      'In 3 of the first 3 rows “answer” (such as “A”) is the letter of one choice and the text of another; it is read as the letter. If the text is meant, write the answers so that they cannot be read as both.',
+    ])
+  })
+})

@@ -108,11 +108,31 @@ describe('JSON with several lists', () => {
     expect((await inspectDataFile(written('rows.json', JSON.stringify(wrapped)))).rows).toEqual(rows)
   })
 
+  test('leaves out the rows that such a service has cut short', async () => {
+    const wrapped = rows.map((row, at) => ({ row_idx: at, row, truncated_cells: at === 0 ? ['answer'] : [] }))
+    const found = await inspectDataFile(written('cut.json', JSON.stringify({ rows: wrapped })))
+    expect(found.rows).toEqual(rows.slice(1))
+    expect(found.problems.map(({ sentence }) => sentence)).toEqual([
+      '“answer” is cut short by the service that wrote the file (“truncated_cells”): download the data set’s own files instead',
+    ])
+  })
+
   test('a list under the name of lines is read as a list', async () => {
     const found = await inspectDataFile(written('list.jsonl', JSON.stringify(rows, null, 2)))
     expect(found.rows).toEqual(rows)
     expect(found.notes).toEqual(['Read as one JSON list, not as JSON Lines.'])
   })
+})
+
+test.each(['.jsonl', '.json'])('%s: what numbers lose is said once', async (extension) => {
+  const row =
+    '{"tool_calls": [{"function": {"name": "f", "arguments": {"id": 12345678901234567890, "x": 1.0}}}]}'
+  const text = extension === '.json' ? `[${row},${row}]` : `${row}\n${row}\n`
+  const found = await inspectDataFile(written(`numbers${extension}`, text))
+  expect(found.notes).toEqual([
+    'Integers beyond 2^53 and numbers beyond 1.8e308 are read as texts of their digits, with quotation marks where a tool call is written.',
+    'Numbers such as 1.0 in the arguments of tool calls are read as 1. Arguments that are JSON text keep them as they are written.',
+  ])
 })
 
 test('whole numbers keep their digits', async () => {

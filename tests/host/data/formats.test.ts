@@ -104,6 +104,33 @@ describe('files written by Python', () => {
   })
 })
 
+test('structs of Parquet lose the nulls in arguments of tools, and keep others', async () => {
+  const filename = path.join(folder, 'structs.parquet')
+  const text = (name: string) =>
+    ({ name, type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL' }) as const
+  const call = (city: string | null, zip: string | null) => ({ name: null, arguments: { city, zip } })
+  parquetWriteFile({
+    filename,
+    columnData: [{ name: 'call', data: [call('Rome', null), call(null, '00100')] }],
+    schema: [
+      { name: 'root', num_children: 1 },
+      { name: 'call', repetition_type: 'OPTIONAL', num_children: 2 },
+      text('name'),
+      { name: 'arguments', repetition_type: 'OPTIONAL', num_children: 2 },
+      text('city'),
+      text('zip'),
+    ],
+  })
+  const { rows, notes } = await inspectDataFile(filename)
+  expect(rows.map(({ call: read }) => read)).toEqual([
+    { name: null, arguments: { city: 'Rome' } },
+    { name: null, arguments: { zip: '00100' } },
+  ])
+  expect(notes).toEqual([
+    '“call” holds null in arguments or parameters of tools, where Arrow gives each row the fields of all others: these fields are left out.',
+  ])
+})
+
 describe('files written by other writers', () => {
   const rows = Array.from({ length: 3_000 }, (_, index) => ({
     prompt: `"${index}",\n‹${index % 7}›`,

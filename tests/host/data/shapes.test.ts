@@ -178,6 +178,16 @@ describe('what a proposal says', () => {
     return { id, evidence, mapping, notes: [...leftAside.map(({ text }) => text), ...doubts] }
   }
 
+  test('that the chat template gets variables row by row, where the prompt is messages', () => {
+    const switches = { chat_template_kwargs: { enable_thinking: false } }
+    expect(said({ messages: [user, reply], ...switches }).notes).toEqual([
+      '“chat_template_kwargs” gives the chat template variables of its own in each row (“enable_thinking”); they win over `data.templateVariables` of a run.',
+    ])
+    expect(said({ prompt: 'p', completion: 'c', ...switches }).notes).toEqual([
+      '“chat_template_kwargs” (variables of the chat template, which gets them row by row where the prompt is messages) is not used.',
+    ])
+  })
+
   test('by what it was recognised, as the file spells it', () => {
     expect(said({ ' Question': 'q', ANSWER: 'a' }).evidence).toBe('the columns “ Question” and “ANSWER”')
   })
@@ -295,6 +305,16 @@ describe('columnWarnings', () => {
     expect(warnings('preferences', { prompt: 'p', chosen: 'a', rejected: 'a' })).toEqual([
       '1 of 1 rows have the same chosen and rejected answer: they teach nothing.',
     ])
+  })
+
+  test('what is learned, and of which rows, is said before a run', () => {
+    const row = { prompt: [user, reply, user], completion: 'c</s>' }
+    expect(warnings('demonstrations', { ...row, split: 'train' }, { ...row, split: 'test' })).toEqual([
+      '“split” marks 1 of the first 2 rows as “test”. They are rows like all others and are trained on, too: write them to a file of their own, which `data.heldOut` of a run can name.',
+      '“completion” ends with a mark of a chat template (</s>). A run adds the end of the turn itself, so this mark counts as part of the text: remove it.',
+      'In 2 of the first 2 rows “prompt” holds messages of the assistant: they are read, and only “completion” is learned.',
+    ])
+    expect(warnings('rollout', row)).toEqual([])
   })
 
   test('answers are read before a run is made', () => {

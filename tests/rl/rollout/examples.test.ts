@@ -3,6 +3,8 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import { createChatTemplate } from '#engine/text/chatTemplate.ts'
+import { isProblem } from '#host/data/dataFile.ts'
+import { mapItem } from '#host/data/mapping.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { encodeExamples, type ExampleEncoder } from '#rl/rollout/examples.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
@@ -77,6 +79,40 @@ describe('an answer', () => {
     expect(textOf(prompt.ids) + textOf(answers[0]!.ids)).toBe(
       textOf(one(chat).prompt.ids) + textOf(one(chat).answers[0]!.ids),
     )
+  })
+
+  test.each([
+    ['an answer', { content: '2' }],
+    ['a call', { content: 'Let me', tool_calls: [{ function: { name: 'sort', arguments: {} } }] }],
+  ])('follows %s of the assistant in a turn of its own', (_, first) => {
+    const messages = [
+      { role: 'user', content: 'Sort 7 2' },
+      { role: 'assistant', ...first },
+      { role: 'assistant', content: '7' },
+    ]
+    const item = mapItem({ row: { messages }, number: 1, line: 1 }, [
+      { kind: 'last-message', column: 'messages' },
+    ])
+    const columns = isProblem(item) ? {} : item.row
+    const template = chatTemplateOf(
+      '{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for c in m.tool_calls %}[{{ c.function.name }}]{% endfor %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}',
+    )
+    const encoder = { ...chat, form: { column: 'prompt' }, chatTemplate: template, answers: ['completion'] }
+    const { prompt, answers } = one(encoder, columns)
+    expect(prompt.text + answers[0]!.text).toBe(
+      template.render(messages, { addGenerationPrompt: false }).replace(/<.end.>$/, ''),
+    )
+    expect(textOf(answers[0]!.ids)).toBe('7<|end|>')
+  })
+
+  test('is no continuation of a message that calls tools', () => {
+    const turns = [
+      { role: 'user', content: 'Sort 7 2' },
+      { role: 'assistant', content: 'Let me', tool_calls: [{ function: { name: 'sort', arguments: {} } }] },
+    ]
+    const { prompt, answers } = one({ ...chat, form: { column: 'turns' } }, { turns, answer: '2 7' })
+    expect(prompt.text).toBe(chatTemplate.render(turns, { addGenerationPrompt: true }))
+    expect(textOf(answers[0]!.ids)).toBe('2 7<|end|>')
   })
 
   test('leaves out what a template writes behind the end of the turn', () => {

@@ -14,6 +14,33 @@ const form = { messages: [{ role: 'user', content: '{question}' }] }
 const textOf = (columns: DataRow, tools: string | null = 'tools') =>
   promptText({ question: 'q', ...columns }, 4, { form, chatTemplate, tools }).text
 
+describe('the variables of a row', () => {
+  const template = createChatTemplate({
+    tokenizerConfig: null,
+    templateFile: '{{ mood }}{{ style }}{% for m in messages %}<{{ m.content }}>{% endfor %}',
+    where: 'test',
+  })
+  const textWith = (given: unknown) =>
+    promptText({ question: 'q', chat_template_kwargs: given }, 4, {
+      form,
+      chatTemplate: withSwitches(template, { mood: 'calm' }),
+    }).text
+
+  test.each([
+    [{ mood: 'loud', style: null }, 'loud<q>'],
+    ['{"style": "!"}', 'calm!<q>'],
+    [null, 'calm<q>'],
+  ])('win over those of the run: %j', (given, text) => {
+    expect(textWith(given)).toBe(text)
+  })
+
+  test('are an object', () => {
+    expect(() => textWith([1])).toThrow(
+      'Row 5 of the data cannot be turned into a prompt: column “chat_template_kwargs” does not hold an object.',
+    )
+  })
+})
+
 describe('the tools of a row', () => {
   test.each([
     ['a list', [{ name: 'weather' }, { name: 'now' }]],

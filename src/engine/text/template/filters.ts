@@ -16,6 +16,7 @@ import {
   compare,
   type Dict,
   Float,
+  LargeInteger,
   isDict,
   isEqual,
   isList,
@@ -304,6 +305,7 @@ function scalar(value: Value, style: JsonStyle): string {
   if (value === null) return 'null'
   if (typeof value === 'boolean' || typeof value === 'number') return String(value)
   if (typeof value === 'string') return quoted(value, style)
+  if (value instanceof LargeInteger) return value.digits
   if (value instanceof Float) return jsonFloat(value.value)
   throw new Error(`Object of type ${nameOfType(value)} is not JSON serializable`)
 }

@@ -10,6 +10,16 @@ export class Float {
   }
 }
 
+/** An integer beyond those that JavaScript holds exactly: it is written with its digits and reckoned with as a float. */
+export class LargeInteger extends Float {
+  readonly digits: string
+
+  constructor(digits: string) {
+    super(Number(digits))
+    this.digits = digits
+  }
+}
+
 /** A list that was written in parentheses or made by unpacking. */
 export class Tuple extends Array<Value> {}
 
@@ -52,6 +62,7 @@ const maxDepth = 200
 /** A value from JSON or JavaScript. Errors: Error for what templates cannot hold. */
 export function toValue(input: unknown, depth = 0): Value {
   if (depth > maxDepth) throw new Error('a value is nested too deep')
+  if (input instanceof Float) return input
   if (Array.isArray(input)) return input.map((item: unknown) => toValue(item, depth + 1))
   if (typeof input === 'object' && input !== null) {
     return new Map(Object.entries(input).map(([key, item]) => [key, toValue(item, depth + 1)]))
@@ -81,7 +92,7 @@ export function numberOf(value: Value): number | null {
 export function nameOfType(value: Value): string {
   if (value === null) return 'NoneType'
   if (value === undefined) return 'Undefined'
-  if (value instanceof Float) return 'float'
+  if (value instanceof Float) return value instanceof LargeInteger ? 'int' : 'float'
   if (value instanceof Tuple) return 'tuple'
   if (isList(value)) return 'list'
   if (isDict(value)) return 'dict'
@@ -176,6 +187,7 @@ function spellScalar(value: Value): string {
   if (typeof value === 'boolean') return value ? 'True' : 'False'
   if (typeof value === 'number') return String(value)
   if (typeof value === 'string') return spellText(value)
+  if (value instanceof LargeInteger) return value.digits
   if (value instanceof Float) return spellFloat(value.value)
   return value === null ? 'None' : value === undefined ? 'Undefined' : `<${nameOfType(value)}>`
 }
