@@ -70,6 +70,16 @@ export function keyHider(key: string | null): (text: string) => string {
   return (text) => text.replaceAll(written, hiddenKey)
 }
 
+/** For `JSON.parse`: hides keys in the strings and names of what is read, where escapes may have kept them from being found in the text. */
+export const hidingStrings =
+  (hide: (text: string) => string) =>
+  (_: string, value: unknown): unknown => {
+    if (typeof value === 'string') return hide(value)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    const entries = Object.entries(value).map(([name, each]): [string, unknown] => [hide(name), each])
+    return entries.every(([name]) => Object.hasOwn(value, name)) ? value : Object.fromEntries(entries)
+  }
+
 /** A text as it may stand in a string of JSON, of which the whole may then be in base64. */
 function inJson(text: string): string[] {
   const escaped = JSON.stringify(text).slice(1, -1)

@@ -101,13 +101,44 @@ test('the token of a hub is not in the texts of its files that are shown', async
   expect([...hub.fault.tokens]).toEqual([`Bearer ${token}`])
 })
 
+const hexCodes = [...token].map((letter) => `\\x${letter.charCodeAt(0).toString(16)}`).join('')
+
+test.each([
+  ['its escapes', `"${hexCodes}"`],
+  ['its line ends', `"${token.slice(0, 7)}\\\n      ${token.slice(7)}"`],
+])('the token of a hub is hidden from cards in YAML with %s', async (_, written) => {
+  const [source, data] = [temporaryFolder(), temporaryFolder()]
+  writeFileSync(path.join(source, 'README.md'), `---\nlicense: other\nlicense_name: ${written}\n---\n`)
+  writeFileSync(path.join(source, 'tiny.gguf'), 'GGUF')
+  const config = `---\nconfigs:\n  - config_name: ${written}\n    data_files: rows.jsonl\n---\n`
+  writeFileSync(path.join(data, 'README.md'), config)
+  writeFileSync(path.join(data, 'rows.jsonl'), '{}\n')
+  await using hub = await startHub(source, data)
+  const access = accessTo(hub.endpoint)
+  const model = await openHubModel({ kind: 'model', repo, revision: 'main' }, access)
+  expect(model.license?.name).toBe('•••')
+  const rows = await openHubData({ kind: 'dataset', repo: dataRepo, revision: 'main' }, access)
+  expect(rows.configs.map(({ name }) => name)).toEqual(['•••'])
+})
+
+/** Every letter as JSON may write it. */
+const jsonCodes = (text: string) =>
+  [...text].map((letter) => `\\u00${letter.charCodeAt(0).toString(16).padStart(2, '0')}`).join('')
+
 test('the token of a hub is not in its answers, whatever it calls them', async () => {
   const server = createServer((_, response) =>
-    response.writeHead(200, { 'content-type': 'text/plain' }).end(JSON.stringify({ sha: token })),
+    response
+      .writeHead(200, { 'content-type': 'text/plain' })
+      .end(
+        `{"sha":"${token}","in base64":"${jsonCodes(base64(token))}","${jsonCodes(`%68${token.slice(1)}`)}":1}`,
+      ),
   )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const endpoint = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`
   const { fetch: ask } = clientOf(accessTo(endpoint))
-  expect(await (await ask(`${endpoint}/api/models/a/b`, undefined)).json()).toEqual({ sha: '•••' })
+  expect(await (await ask(`${endpoint}/api/models/a/b`, undefined)).json()).toEqual({
+    ...{ sha: '•••', '•••': 1 },
+    'in base64': expect.stringMatching(/^•••.{0,8}$/) as string,
+  })
   server.close()
 })
