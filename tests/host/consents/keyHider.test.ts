@@ -101,7 +101,7 @@ test('the token of a hub is not in the texts of its files that are shown', async
   expect([...hub.fault.tokens]).toEqual([`Bearer ${token}`])
 })
 
-const hexCodes = [...token].map((letter) => `\\x${letter.charCodeAt(0).toString(16)}`).join('')
+const hexCodes = [...Buffer.from(token)].map((byte) => `\\x${byte.toString(16)}`).join('')
 
 test.each([
   ['its escapes', `"${hexCodes}"`],
@@ -123,7 +123,7 @@ test.each([
 
 /** Every letter as JSON may write it. */
 const jsonCodes = (text: string) =>
-  [...text].map((letter) => `\\u00${letter.charCodeAt(0).toString(16).padStart(2, '0')}`).join('')
+  [...Buffer.from(text)].map((byte) => `\\u00${byte.toString(16).padStart(2, '0')}`).join('')
 
 test('the token of a hub is not in its answers, whatever it calls them', async () => {
   const server = createServer((_, response) =>
