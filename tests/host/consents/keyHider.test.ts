@@ -39,6 +39,10 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 const inJson = (text: string, times: number): string =>
   times === 0 ? text : inJson(JSON.stringify(text).slice(1, -1), times - 1)
 
+/** Every letter as JSON may write it. */
+const jsonCodes = (text: string) =>
+  [...Buffer.from(text)].map((byte) => `\\u00${byte.toString(16).padStart(2, '0')}`).join('')
+
 test.each([
   ['base64 in lines of mail', lines(base64(hard), 76, '\r\n')],
   ['base64 in lines of PEM', lines(base64(hard), 64, '\n')],
@@ -48,6 +52,12 @@ test.each([
   ['JSON four times', inJson(hard, 4)],
   ['an address in an address', encodeURIComponent(encodeURIComponent(hard))],
   ['an address three times', encodeURIComponent(encodeURIComponent(encodeURIComponent(hard)))],
+  ['base64 in lines far to the right', lines(base64(hard), 24, `\n${' '.repeat(60)}`)],
+  ['base64 in lines with tabs, in an address', encodeURIComponent(lines(base64(hard), 24, '\n\t\t'))],
+  ['JSON in an address', encodeURIComponent(inJson(hard, 1).replaceAll('/', '\\/'))],
+  ['JSON in JSON in an address', encodeURIComponent(inJson(hard, 2))],
+  ['codes of JSON in an address', encodeURIComponent(jsonCodes(hard))],
+  ['codes of an address in JSON', encodeURIComponent(hard).replaceAll('%', '\\u0025')],
   ['JSON in base64', base64(JSON.stringify({ key: hard }))],
   ['JSON in base64, with slashes escaped', base64(JSON.stringify({ key: hard }).replaceAll('/', '\\/'))],
 ])('a key is found in %s', (_, form) => {
@@ -57,8 +67,11 @@ test.each([
 
 test('long rows of what may stand in a key cost no more than other text', () => {
   const hide = keyHider(`sk-${'Ab3_dE6-hI9kL2nO5qR8'.repeat(7)}`)
-  for (const row of ['\\'.repeat(1e6), `c2st${' \n'.repeat(1e6)}`, '%25'.repeat(1e6)])
-    expect(hide(row)).toBe(row)
+  const rows = [
+    ...['\\'.repeat(1e6), `c2st${' \n'.repeat(1e6)}`, '%25'.repeat(1e6), '%5C'.repeat(1e6)],
+    ...[`c2st${' '.repeat(199)}`.repeat(5e3), '\\u0025'.repeat(3e5), 's%5C'.repeat(3e5)],
+  ]
+  for (const row of rows) expect(hide(row)).toBe(row)
 })
 
 test('a key is what is sent: without blanks around it, and of characters that headers carry', () => {
@@ -120,10 +133,6 @@ test.each([
   const rows = await openHubData({ kind: 'dataset', repo: dataRepo, revision: 'main' }, access)
   expect(rows.configs.map(({ name }) => name)).toEqual(['•••'])
 })
-
-/** Every letter as JSON may write it. */
-const jsonCodes = (text: string) =>
-  [...Buffer.from(text)].map((byte) => `\\u00${byte.toString(16).padStart(2, '0')}`).join('')
 
 test('the token of a hub is not in its answers, whatever it calls them', async () => {
   const server = createServer((_, response) =>
