@@ -38,9 +38,26 @@ const wordsOf = (command: string): string[] =>
 
 test.skipIf(process.platform === 'win32')('a word of a command to copy is one word for a shell', () => {
   expect(wordsOf(odd.map(commandWord).join(' '))).toEqual(odd)
-  expect(commandWord('a\u202eb')).toBe("$'a\\U0000202eb'")
+  expect(commandWord('a\u202eb')).toBe(String.raw`"$(printf 'a\342\200\256b')"`)
   expect(commandWord('C:\\My runs\\a')).toBe('"C:\\My runs\\a"')
 })
+
+const unseenNames = [
+  ...['a\u202eb', '-\u200b', '\\u{41}\u200b', "it's $(id) `id` %s!\u2066", 'a\nb', 'two\n\n', '\n'],
+  `a${' '.repeat(30)}b.py`,
+]
+
+test.skipIf(process.platform === 'win32').each(['sh', 'bash'])(
+  'a word with what cannot be seen is itself in %s',
+  (shell) => {
+    for (const name of unseenNames) {
+      const word = commandWord(name)
+      const command = `printf '%s|' ${word}`
+      expect(spawnSync(shell, ['-c', command], { encoding: 'utf8' }).stdout).toBe(`${name}|`)
+      expect(shownText(word.replaceAll('\n', ''))).toBe(word.replaceAll('\n', ''))
+    }
+  },
+)
 
 test.skipIf(process.platform === 'win32')('commands that errors show run nothing that a config says', () => {
   const origin = 'http://a;{touch,x};b.example'

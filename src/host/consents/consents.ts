@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { awaitLock } from '#host/files/living.ts'
+import { awaitTurn } from '#host/files/living.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
 const consentSchema = z.strictObject({
@@ -82,7 +82,7 @@ function isFolder(said: z.output<typeof consentSchema>['folder'], folder: string
 export function changeConsents(consents: string, change: (before: Consents) => Partial<Consents>): void {
   const directory = path.dirname(consents)
   makeFolder(directory)
-  using lock = awaitLock(`${consents}.lock`)
+  using lock = awaitTurn(`${consents}.turn`)
   if (lock === null) {
     throw new AppError(
       'store/busy',

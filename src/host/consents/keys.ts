@@ -59,7 +59,7 @@ const shortestKey = 8
 
 /**
  * What replaces the value of a key in what a server says, so that none that is sent back is shown, logged or stored: each character
- * as it is or escaped as in JSON, addresses or HTML, and the whole in base64, also in lines.
+ * as it is or escaped as in JSON, addresses (also one in the other) or HTML, and the whole in base64, also in lines.
  */
 export function keyHider(key: string | null): (text: string) => string {
   if (key === null || key === '') return (text) => text
@@ -69,6 +69,16 @@ export function keyHider(key: string | null): (text: string) => string {
   const written = new RegExp(forms.join('|'), 'g')
   return (text) => text.replaceAll(written, hiddenKey)
 }
+
+/** For `JSON.parse`: hides keys in the strings and names of what is read, where escapes may have kept them from being found in the text. */
+export const hidingStrings =
+  (hide: (text: string) => string) =>
+  (_: string, value: unknown): unknown => {
+    if (typeof value === 'string') return hide(value)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    const entries = Object.entries(value).map(([name, each]): [string, unknown] => [hide(name), each])
+    return entries.every(([name]) => Object.hasOwn(value, name)) ? value : Object.fromEntries(entries)
+  }
 
 /** A text as it may stand in a string of JSON, of which the whole may then be in base64. */
 function inJson(text: string): string[] {
@@ -80,10 +90,14 @@ function inJson(text: string): string[] {
  * Backslashes before a character in a text that was put into JSON up to four times. Before the first one they are looked at from their
  * beginning alone, or a long row of them would be gone through from each of them.
  */
-const escapes = { first: String.raw`(?:(?<!\\)\\{1,15}|)`, next: String.raw`\\{0,15}` }
-const unicodeEscapes = { first: String.raw`(?:(?<!\\)\\{1,15}|\\)u`, next: String.raw`\\{1,15}u` }
-/** The percent sign of an address, in addresses in turn. */
-const percent = '%(?:25){0,3}'
+const backslash = String.raw`(?:\\|%(?:25){0,3}5[cC])`
+const escapes = { first: String.raw`(?:(?<!\\)\\{1,15}|)`, next: `${backslash}{0,15}` }
+const unicodeEscapes = {
+  first: String.raw`(?:(?<!\\)\\{1,15}|${backslash})u`,
+  next: `${backslash}{1,15}u`,
+}
+/** The percent sign of an address, in addresses in turn, or in JSON. */
+const percent = String.raw`(?:%|\\u0025)(?:25){0,3}`
 
 /** A pattern for a text of which any character may be escaped. */
 const escapable = (text: string): string =>
@@ -99,7 +113,9 @@ function anyForm(character: string, place: 'first' | 'next'): string {
     .map((byte) => `${percent}${anyCase(byte.toString(16).padStart(2, '0'))}`)
     .join('')
   const html = `&#(?:0*${code}|[xX]0*${anyCase(code.toString(16))});`
-  return `(?:${escapes[place]}${character.replace(/[\\^$.*+?()[\]{}|/-]/, String.raw`\$&`)}|${json}|${address}|${html}${character === ' ' ? String.raw`|\+` : ''})`
+  const plain = character.replace(/[\\^$.*+?()[\]{}|/-]/, String.raw`\$&`)
+  const blank = character === ' ' ? String.raw`|\+` : ''
+  return `(?:${escapes[place]}(?:${plain}|${address})|${json}|${html}${blank})`
 }
 
 const anyCase = (hex: string): string =>
@@ -107,8 +123,8 @@ const anyCase = (hex: string): string =>
 
 const shortestBase64 = 8
 
-/** Between two letters of base64, which is often cut into lines. */
-const lineBreak = String.raw`(?:\s|\\{1,15}[rnt]|${percent}(?:0[aAdD]|20)){0,8}`
+/** Between two letters of base64, which is often cut into lines, and those set in. */
+const lineBreak = String.raw`(?:\s|\\{1,15}[rnt]|${percent}(?:0[aAdD9]|20)){0,200}`
 
 /** Patterns for the base64 of a text wherever it begins in a longer one, without the letters that depend on its neighbours. */
 const base64Forms = (text: string): string[] =>

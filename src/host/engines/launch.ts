@@ -157,11 +157,14 @@ export const launchers: Readonly<Record<LauncherKind, (start: Start) => LaunchWo
     ],
   }),
   command: ({ script, engine: { command, processes } }) => ({
-    shell: (interpreter) =>
-      (command ?? '')
-        .replaceAll('{python}', shellWord(interpreter))
-        .replaceAll('{script}', shellWord(script))
-        .replaceAll('{processes}', `${processes ?? 1}`),
+    shell: (interpreter) => {
+      const words: Readonly<Record<string, string>> = {
+        '{python}': shellWord(interpreter),
+        '{script}': shellWord(script),
+        '{processes}': `${processes ?? 1}`,
+      }
+      return (command ?? '').replaceAll(/\{(?:python|script|processes)\}/g, (name) => words[name] ?? name)
+    },
   }),
 }
 

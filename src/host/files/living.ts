@@ -1,6 +1,7 @@
 /** Finds out which processes live, and which of them owns a file. */
 import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
+import Database from 'better-sqlite3'
 import { AppError } from '#shared/errors.ts'
 import { systemCode, writeError } from './fileErrors.ts'
 import { readSmallFile } from './strictJson.ts'
@@ -83,15 +84,46 @@ function isLinked(own: string, lock: string): boolean {
 const longestWaitMs = 10_000
 const lookAgainMs = 5
 
-/** The same, waiting for its turn; null: it did not come within ten seconds. Errors: AppError 'file/unwritable'. */
-export function awaitLock(lock: string): Disposable | null {
+/**
+ * Waits for its turn at a lock that the system keeps, by a file that stays: it is free as soon as its process is gone, in whichever
+ * container that was. Disposing frees it. null: the turn did not come within ten seconds. Errors: AppError 'file/unwritable'.
+ */
+export function awaitTurn(lock: string): Disposable | null {
   const clock = new Int32Array(new SharedArrayBuffer(4))
-  for (let waitedMs = 0; waitedMs < longestWaitMs; waitedMs += lookAgainMs) {
-    const taken = takeLock(lock)
-    if (taken !== null) return taken
-    Atomics.wait(clock, 0, 0, lookAgainMs)
+  let database: Database.Database | null = null
+  try {
+    database = new Database(lock, { timeout: 0 })
+    for (let waitedMs = 0; waitedMs < longestWaitMs; waitedMs += lookAgainMs) {
+      if (isBegun(database)) {
+        const held = database
+        database = null
+        return { [Symbol.dispose]: () => free(held, clock) }
+      }
+      Atomics.wait(clock, 0, 0, lookAgainMs)
+    }
+    return null
+  } catch (error) {
+    throw writeError(lock, error)
+  } finally {
+    database?.close()
   }
-  return null
+}
+
+/** Who comes again at once would take it before those who wait look again. */
+function free(held: Database.Database, clock: Int32Array): void {
+  held.close()
+  Atomics.wait(clock, 0, 0, 2 * lookAgainMs)
+}
+
+/** false: another process holds it. */
+function isBegun(database: Database.Database): boolean {
+  try {
+    database.exec('BEGIN EXCLUSIVE')
+    return true
+  } catch (error) {
+    if (systemCode(error) === 'SQLITE_BUSY') return false
+    throw error
+  }
 }
 
 /** Empty where there was no such file: it goes when its owner does, between a look and the reading too, and another may follow. */

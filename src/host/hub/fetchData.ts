@@ -7,11 +7,11 @@ import { writeFileAtomic } from '#host/files/atomic.ts'
 import type { DataFiles } from '#host/data/dataFiles.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import {
+  cardOf,
   type HubPlace,
   invalid,
   listCommit,
   openCommit,
-  textOf,
   type HubAccess,
   type HubCommit,
   type HubFile,
@@ -31,7 +31,7 @@ export async function openHubData(place: HubPlace, access: HubAccess): Promise<H
   const commit = await openCommit(place, access)
   const listed = await listCommit(commit, true)
   const paths = listed.map((file) => file.path)
-  const configs = dataConfigs(paths, paths.includes('README.md') ? await textOf(commit, 'README.md') : '')
+  const configs = dataConfigs(paths, paths.includes('README.md') ? await cardOf(commit) : {})
   if (configs.length === 0) throw unreadable(place, paths)
   return { commit, configs, files: new Map(listed.map((file) => [file.path, file])) }
 }

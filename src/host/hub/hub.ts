@@ -13,7 +13,9 @@ import {
   type ListFileEntry,
 } from '@huggingface/hub'
 import { AppError } from '#shared/errors.ts'
-import { keyAsSent, keyHider } from '#host/consents/keys.ts'
+import { hidingStrings, keyAsSent, keyHider } from '#host/consents/keys.ts'
+import type { JsonObject } from '#host/files/strictJson.ts'
+import { frontMatter } from './card.ts'
 
 export interface HubAccess {
   /** Such as https://huggingface.co. */
@@ -81,9 +83,19 @@ const longestKeyBytes = 1 << 16
 
 /** The first megabyte of a file that is read as text, without the access token. Errors: as `openFile`. */
 export async function textOf(commit: HubCommit, path: string): Promise<string> {
-  const blob = await openFile(commit, path)
-  const text = await asked(commit.place, () => blob.slice(0, maxTextBytes + longestKeyBytes).text())
+  const text = await startOf(commit, path)
   return keyHider(tokenOf(commit.access))(text).slice(0, maxTextBytes)
+}
+
+/** Front matter of a card, without the access token: YAML has escapes of its own, so it is looked for in what they say. Errors: as `openFile`. */
+export async function cardOf(commit: HubCommit): Promise<JsonObject> {
+  const card = frontMatter(await startOf(commit, 'README.md'))
+  return JSON.parse(JSON.stringify(card), hidingStrings(keyHider(tokenOf(commit.access)))) as JsonObject
+}
+
+async function startOf(commit: HubCommit, path: string): Promise<string> {
+  const blob = await openFile(commit, path)
+  return asked(commit.place, () => blob.slice(0, maxTextBytes + longestKeyBytes).text())
 }
 
 const tokenOf = ({ token }: HubAccess): string | null =>
@@ -104,9 +116,18 @@ export const clientOf = (access: HubAccess, content: 'file' | 'answer' = 'answer
       headers.set('authorization', `Bearer ${token}`)
     const response = await fetch(input, { ...init, headers, signal: access.signal })
     if (token === null || content === 'file' || response.body === null) return response
-    return new Response(keyHider(token)(await response.text()), response)
+    return new Response(withoutKey(await response.text(), keyHider(token)), response)
   }) satisfies typeof fetch,
 })
+
+/** JSON is looked through as it is read; what nests too deeply for that is no answer. */
+function withoutKey(text: string, hide: (text: string) => string): string {
+  try {
+    return JSON.stringify(JSON.parse(text, hidingStrings(hide)))
+  } catch (error) {
+    return error instanceof SyntaxError ? hide(text) : ''
+  }
+}
 
 /**
  * Errors: AppError 'model/invalid' or 'data/invalid' where the hub has no such thing or does not let it be read;

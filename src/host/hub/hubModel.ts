@@ -13,10 +13,11 @@ import { isJsonObject, JsonSyntaxError, parseStrictJson } from '#host/files/stri
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { isLicenseFile, writeHubNote } from '#host/models/modelLibrary.ts'
 import { additionalTemplates } from '#host/models/tokenizerFolder.ts'
-import { frontMatter, licenseOfCard, type License } from './card.ts'
+import { licenseOfCard, type License } from './card.ts'
 import { fetchFiles, type HubProgress } from './fetchFiles.ts'
 import {
   asked,
+  cardOf,
   invalid,
   listCommit,
   openCommit,
@@ -60,7 +61,7 @@ export async function openHubModel(place: HubPlace, access: HubAccess): Promise<
     )
   }
   const license = files.some(({ path: file }) => file === 'README.md')
-    ? licenseOfCard(frontMatter(await textOf(commit, 'README.md')))
+    ? licenseOfCard(await cardOf(commit))
     : null
   return { commit, files, license: license === null ? null : linked(license, commit), choices }
 }

@@ -5,7 +5,6 @@
 import path from 'node:path'
 import { formatNamed } from '#host/data/table.ts'
 import { isJsonObject, type JsonObject } from '#host/files/strictJson.ts'
-import { frontMatter } from './card.ts'
 
 export interface DataSplit {
   /** Such as `train`. */
@@ -32,10 +31,10 @@ export const isDataFile = (file: string): boolean =>
   !descriptions.test(path.posix.basename(file)) &&
   !file.split('/').some((part) => part.startsWith('.') || part.startsWith('__'))
 
-/** Configs with at least one split; the first is the usual one. `paths`: all of the repository. */
-export function dataConfigs(paths: readonly string[], readme: string): DataConfig[] {
+/** Configs with at least one split; the first is the usual one. `paths`: all of the repository; `card`: its front matter. */
+export function dataConfigs(paths: readonly string[], card: JsonObject): DataConfig[] {
   const files = paths.filter(isDataFile).sort(inOrder)
-  const told = frontMatterConfigs(readme).flatMap((entry) => declaredConfig(entry, files))
+  const told = cardConfigs(card).flatMap((entry) => declaredConfig(entry, files))
   return told.length > 0 ? told : namedConfigs(files)
 }
 
@@ -44,8 +43,7 @@ const inOrder = (a: string, b: string): number =>
   a.localeCompare(b, 'en', { numeric: true }) || (a < b ? -1 : 1)
 
 /** The entries of `configs`; none where the front matter is not to be read: then the names of the files must do. */
-function frontMatterConfigs(readme: string): readonly JsonObject[] {
-  const { configs } = frontMatter(readme)
+function cardConfigs({ configs }: JsonObject): readonly JsonObject[] {
   const entries = Array.isArray(configs) ? configs.filter(isJsonObject) : []
   return entries.toSorted((a, b) => Number(b['default'] === true) - Number(a['default'] === true))
 }

@@ -1,5 +1,5 @@
 /** Environment of every Python process: the consent decides where it imports from, not the folder it starts in. */
-import { readlinkSync, realpathSync } from 'node:fs'
+import { readlinkSync } from 'node:fs'
 import path from 'node:path'
 
 /** The paths of a list of folders, without those that mean whichever folder a process works in. */
@@ -9,35 +9,55 @@ const absolutePaths = (list: string): string[] =>
 /** Tells whether something lies in a folder, which is the same under every path that leads to it; what a path in it leads to may change. */
 export function isInside(place: string, folder: string | null): boolean {
   if (folder === null) return false
-  return [absolutePath, (each: string) => realPath(each)].some((way) => {
-    const between = path.relative(way(folder), way(place))
-    return between !== '..' && !between.startsWith(`..${path.sep}`) && !path.isAbsolute(between)
-  })
+  const [real, realFolder] = [realPath(place), realPath(folder)]
+  return (
+    isBelow(path.resolve(place), path.resolve(folder)) ||
+    (real !== null && realFolder !== null && isBelow(real, realFolder))
+  )
 }
 
-const absolutePath = (place: string): string => path.resolve(place)
+function isBelow(place: string, folder: string): boolean {
+  const between = path.relative(folder, place)
+  return between !== '..' && !between.startsWith(`..${path.sep}`) && !path.isAbsolute(between)
+}
 
 /** More links than this lead nowhere. */
 export const mostLinks = 40
 
-/** Of what is not there yet, the folders above it and the links on the way count as far as they are. */
-function realPath(place: string, budget = { links: mostLinks }): string {
-  const whole = path.resolve(place)
-  const above = path.dirname(whole)
-  try {
-    return realpathSync(whole)
-  } catch {
-    if (above === whole) return whole
+/**
+ * Where the system goes when it follows a path: `..` is the folder above where a link led, and of what is not there yet the folders
+ * above it count. null: by way of what each process has of its own, such as `/proc/self/cwd`, which leads each elsewhere.
+ */
+function realPath(place: string, budget = { links: mostLinks }): string | null {
+  const absolute = path.isAbsolute(place) ? place : `${process.cwd()}${path.sep}${place}`
+  let here = path.parse(absolute).root
+  for (const part of absolute.slice(here.length).split(separators)) {
+    const next: string = path.join(here, part)
+    if (ofEachProcess.test(next)) return null
+    const target = part === '..' ? null : linkTarget(next)
+    if (target === null || --budget.links < 0) here = next
+    else {
+      const led = realPath(path.isAbsolute(target) ? target : `${here}${path.sep}${target}`, budget)
+      if (led === null) return null
+      here = led
+    }
   }
-  const here = path.join(realPath(above, budget), path.basename(whole))
-  const target = linkedFrom(here)
-  return target === null || --budget.links < 0 ? here : realPath(target, budget)
+  return here
 }
+
+const separators = path.sep === '/' ? '/' : /[\\/]/
+
+const ofEachProcess = /^\/(?:proc|dev\/fd)(?:\/|$)/
 
 /** null for what is no link. */
 export function linkedFrom(place: string): string | null {
+  const target = linkTarget(place)
+  return target && path.resolve(path.dirname(place), target)
+}
+
+function linkTarget(place: string): string | null {
   try {
-    return path.resolve(path.dirname(place), readlinkSync(place))
+    return readlinkSync(place)
   } catch {
     return null
   }
@@ -49,11 +69,15 @@ const importPath = (): string[] => absolutePaths(process.env['PYTHONPATH'] ?? ''
 export const pathsInside = (folder: string): string[] =>
   importPath().filter((place) => isInside(place, folder))
 
-/** Variables that name where the interpreter has its own: a relative path would be another in each process. */
-const named = ['PYTHONHOME', 'PYTHONUSERBASE', 'PYTHONEXECUTABLE', '__PYVENV_LAUNCHER__']
+/** Variables that have Python run something before the code, or look for its library under another name. */
+const refused = ['PYTHONSTARTUP', 'PYTHONPLATLIBDIR', 'PYTHON_PRESITE']
 
-/** Variables that name what compiled code is read from, or what says so: in the folder of the code nobody was asked about it. */
-const loading = [
+/**
+ * Variables that name where the interpreter has its own, what compiled code is read from, or what says so: a relative path would be
+ * another in each process, and in the folder of the code nobody was asked about it.
+ */
+const named = [
+  ...['PYTHONHOME', 'PYTHONUSERBASE', 'PYTHONEXECUTABLE', '__PYVENV_LAUNCHER__'],
   'PYTHONPYCACHEPREFIX',
   ...['OPENSSL_CONF', 'OPENSSL_CONF_INCLUDE', 'OPENSSL_MODULES', 'OPENSSL_ENGINES'],
 ]
@@ -88,22 +112,23 @@ export function pythonEnvironment(folder: string | null): NodeJS.ProcessEnv {
 
 /** null: Python does not get it. */
 function valueFor(name: string, value: string, folder: string | null): string | null {
-  if (name === 'PYTHONSTARTUP') return null
+  if (refused.includes(name)) return null
   if (name === 'PYTHONPATH') return joined(importPath().filter((place) => isElsewhere(place, folder)))
   const separator = lists[name]
   if (separator !== undefined) {
     // Programs are started by the code, which was allowed; libraries are loaded into Python whatever it does.
-    const isKept = (each: string) => (name === 'PATH' ? path.isAbsolute(each) : isElsewhere(each, folder))
+    // The loader puts names of its own for what begins with a dollar sign.
+    const isKept = (each: string) =>
+      isElsewhere(each, name === 'PATH' ? null : folder) && !(name.startsWith('LD_') && each.includes('$'))
     const isName = (each: string) => takesNames.includes(name) && /^[^/.][^/]*$/.test(each)
     return joined(value.split(separator ?? path.delimiter).filter((each) => isKept(each) || isName(each)))
   }
-  if (loading.includes(name)) return isElsewhere(value, folder) ? value : null
-  return named.includes(name) && !path.isAbsolute(value) ? null : value
+  return named.includes(name) && !isElsewhere(value, folder) ? null : value
 }
 
 /** Tells whether a place is the same in each process, and not in the folder of the code. */
 const isElsewhere = (place: string, folder: string | null): boolean =>
-  path.isAbsolute(place) && !isInside(place, folder)
+  path.isAbsolute(place) && realPath(place) !== null && !isInside(place, folder)
 
 const joined = (paths: readonly string[]): string | null =>
   paths.length === 0 ? null : paths.join(path.delimiter)

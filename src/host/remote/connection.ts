@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { AppError } from '#shared/errors.ts'
-import { type AllowedKey, keyHider } from '#host/consents/keys.ts'
+import { type AllowedKey, hidingStrings, keyHider } from '#host/consents/keys.ts'
 import { connectSeconds } from '#host/processes/limits.ts'
 import { shorten } from '#shared/plural.ts'
 
@@ -256,18 +256,15 @@ async function readText(
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Parses JSON and hides keys in its strings, where escapes may have kept them from being found in the text. */
+/** undefined: it is no JSON. */
 function parsed(text: string, hide: (text: string) => string): unknown {
   try {
     const hasEscapes = /\\[u/]/.test(text)
-    return JSON.parse(text, hasEscapes ? (_, value: unknown) => hiddenIn(value, hide) : undefined)
+    return JSON.parse(text, hasEscapes ? hidingStrings(hide) : undefined)
   } catch {
     return undefined
   }
 }
-
-const hiddenIn = (value: unknown, hide: (text: string) => string): unknown =>
-  typeof value === 'string' ? hide(value) : value
 
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)

@@ -39,6 +39,10 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 const inJson = (text: string, times: number): string =>
   times === 0 ? text : inJson(JSON.stringify(text).slice(1, -1), times - 1)
 
+/** Every letter as JSON may write it. */
+const jsonCodes = (text: string) =>
+  [...Buffer.from(text)].map((byte) => `\\u00${byte.toString(16).padStart(2, '0')}`).join('')
+
 test.each([
   ['base64 in lines of mail', lines(base64(hard), 76, '\r\n')],
   ['base64 in lines of PEM', lines(base64(hard), 64, '\n')],
@@ -48,6 +52,12 @@ test.each([
   ['JSON four times', inJson(hard, 4)],
   ['an address in an address', encodeURIComponent(encodeURIComponent(hard))],
   ['an address three times', encodeURIComponent(encodeURIComponent(encodeURIComponent(hard)))],
+  ['base64 in lines far to the right', lines(base64(hard), 24, `\n${' '.repeat(60)}`)],
+  ['base64 in lines with tabs, in an address', encodeURIComponent(lines(base64(hard), 24, '\n\t\t'))],
+  ['JSON in an address', encodeURIComponent(inJson(hard, 1).replaceAll('/', '\\/'))],
+  ['JSON in JSON in an address', encodeURIComponent(inJson(hard, 2))],
+  ['codes of JSON in an address', encodeURIComponent(jsonCodes(hard))],
+  ['codes of an address in JSON', encodeURIComponent(hard).replaceAll('%', '\\u0025')],
   ['JSON in base64', base64(JSON.stringify({ key: hard }))],
   ['JSON in base64, with slashes escaped', base64(JSON.stringify({ key: hard }).replaceAll('/', '\\/'))],
 ])('a key is found in %s', (_, form) => {
@@ -57,8 +67,11 @@ test.each([
 
 test('long rows of what may stand in a key cost no more than other text', () => {
   const hide = keyHider(`sk-${'Ab3_dE6-hI9kL2nO5qR8'.repeat(7)}`)
-  for (const row of ['\\'.repeat(1e6), `c2st${' \n'.repeat(1e6)}`, '%25'.repeat(1e6)])
-    expect(hide(row)).toBe(row)
+  const rows = [
+    ...['\\'.repeat(1e6), `c2st${' \n'.repeat(1e6)}`, '%25'.repeat(1e6), '%5C'.repeat(1e6)],
+    ...[`c2st${' '.repeat(199)}`.repeat(5e3), '\\u0025'.repeat(3e5), 's%5C'.repeat(3e5)],
+  ]
+  for (const row of rows) expect(hide(row)).toBe(row)
 })
 
 test('a key is what is sent: without blanks around it, and of characters that headers carry', () => {
@@ -101,13 +114,40 @@ test('the token of a hub is not in the texts of its files that are shown', async
   expect([...hub.fault.tokens]).toEqual([`Bearer ${token}`])
 })
 
+const hexCodes = [...Buffer.from(token)].map((byte) => `\\x${byte.toString(16)}`).join('')
+
+test.each([
+  ['its escapes', `"${hexCodes}"`],
+  ['its line ends', `"${token.slice(0, 7)}\\\n      ${token.slice(7)}"`],
+])('the token of a hub is hidden from cards in YAML with %s', async (_, written) => {
+  const [source, data] = [temporaryFolder(), temporaryFolder()]
+  writeFileSync(path.join(source, 'README.md'), `---\nlicense: other\nlicense_name: ${written}\n---\n`)
+  writeFileSync(path.join(source, 'tiny.gguf'), 'GGUF')
+  const config = `---\nconfigs:\n  - config_name: ${written}\n    data_files: rows.jsonl\n---\n`
+  writeFileSync(path.join(data, 'README.md'), config)
+  writeFileSync(path.join(data, 'rows.jsonl'), '{}\n')
+  await using hub = await startHub(source, data)
+  const access = accessTo(hub.endpoint)
+  const model = await openHubModel({ kind: 'model', repo, revision: 'main' }, access)
+  expect(model.license?.name).toBe('•••')
+  const rows = await openHubData({ kind: 'dataset', repo: dataRepo, revision: 'main' }, access)
+  expect(rows.configs.map(({ name }) => name)).toEqual(['•••'])
+})
+
 test('the token of a hub is not in its answers, whatever it calls them', async () => {
   const server = createServer((_, response) =>
-    response.writeHead(200, { 'content-type': 'text/plain' }).end(JSON.stringify({ sha: token })),
+    response
+      .writeHead(200, { 'content-type': 'text/plain' })
+      .end(
+        `{"sha":"${token}","in base64":"${jsonCodes(base64(token))}","${jsonCodes(`%68${token.slice(1)}`)}":1}`,
+      ),
   )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const endpoint = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`
   const { fetch: ask } = clientOf(accessTo(endpoint))
-  expect(await (await ask(`${endpoint}/api/models/a/b`, undefined)).json()).toEqual({ sha: '•••' })
+  expect(await (await ask(`${endpoint}/api/models/a/b`, undefined)).json()).toEqual({
+    ...{ sha: '•••', '•••': 1 },
+    'in base64': expect.stringMatching(/^•••.{0,8}$/) as string,
+  })
   server.close()
 })

@@ -1,10 +1,10 @@
 /** Consents that several processes change at the same time. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { changeConsents, consentsFile, readConsents } from '#host/consents/consents.ts'
+import { consentsFile, readConsents } from '#host/consents/consents.ts'
 import { allowKeys, missingKeys, withdrawKeys } from '#host/consents/keys.ts'
 import { allowPython } from '#host/python/consent.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
@@ -66,15 +66,36 @@ test('what is allowed already is not written again', () => {
   withdrawKeys([{ ...use, variable: 'OTHER' }], consents)
   expect(readConsents(consents)).toEqual(before)
   expect(statSync(consents).ino).toBe(ino)
-  expect(readdirSync(path.dirname(consents))).toEqual([path.basename(consents)])
+  expect(readdirSync(path.dirname(consents))).toEqual([
+    path.basename(consents),
+    `${path.basename(consents)}.turn`,
+  ])
 })
 
-test('a lock that is left over, or empty, is taken over', () => {
+/** Prints a line once it has its turn, and keeps it until it is killed. */
+function holder(consents: string): ChildProcess {
+  const script = `
+    import { awaitTurn } from '#host/files/living.ts'
+    const turn = awaitTurn(${JSON.stringify(`${consents}.turn`)})
+    setInterval(() => turn, 1000)
+    console.log('held')`
+  return spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+}
+
+test('who holds the turn keeps it whatever files say of processes, and nobody does once it is killed', async () => {
   const consents = machine()
-  for (const mark of ['999999999 1', '']) {
-    writeFileSync(`${consents}.lock`, mark)
-    changeConsents(consents, ({ keys }) => ({ keys: [...keys, { ...use, at: keys.length }] }))
-    expect(existsSync(`${consents}.lock`)).toBe(false)
+  const holding = holder(consents)
+  try {
+    if (holding.stdout !== null) await once(holding.stdout, 'data')
+    writeFileSync(`${consents}.lock`, '999999999 1')
+    expect(() => allowKeys([use], consents)).toThrow('for ten seconds')
+    expect(missingKeys([use], consents)).toEqual([use])
+  } finally {
+    holding.kill('SIGKILL')
   }
-  expect(readConsents(consents).keys).toHaveLength(2)
+  if (holding.signalCode === null) await once(holding, 'exit')
+  allowKeys([use], consents)
+  expect(missingKeys([use], consents)).toEqual([])
 })

@@ -71,6 +71,15 @@ describe('how the processes of a trainer are started', () => {
     expect(stdout).toBe("3 /home/o'hara/python train.py\n")
   })
 
+  test.skipIf(process.platform === 'win32')('a command takes a path as it is, whatever stands in it', () => {
+    const engine = engineOf({ launcher: 'command', command: 'printf %s {python}' })
+    const words = launchers.command({ script: 'train.py', engine, settings: null })
+    for (const python of ['/a$&b', "/a$'b$`", '/$$/{script}', '/{processes}']) {
+      const line = 'shell' in words ? words.shell(python) : ''
+      expect(spawnSync('sh', ['-c', line], { encoding: 'utf8' }).stdout).toBe(python)
+    }
+  })
+
   test('a file that asks accelerate for several processes on CPUs is refused: it would start one', () => {
     const file = path.join(folder, 'accelerate.yaml')
     const write = (type: string, useCpu: boolean) =>

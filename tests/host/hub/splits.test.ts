@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { frontMatter } from '#host/hub/card.ts'
 import { fitsGlob, dataConfigs, isDataFile } from '#host/hub/splits.ts'
 
 /** `config: split=file,file; …` */
 const parts = (paths: readonly string[], readme = '') =>
-  dataConfigs(paths, readme).map(
+  dataConfigs(paths, frontMatter(readme)).map(
     ({ name, splits }) =>
       `${name}: ${splits.map((split) => `${split.name}=${split.files.join()}`).join('; ')}`,
   )

@@ -11,6 +11,7 @@ mkdirSync(path.join(folder, 'real', 'code beside'))
 symlinkSync(path.join(folder, 'real'), path.join(folder, 'link'))
 symlinkSync(path.join(folder, 'real', 'code beside'), path.join(code, 'away'))
 symlinkSync(path.join(folder, 'link', 'code', 'later'), path.join(folder, 'ahead'))
+symlinkSync(path.join(code, '..lib'), path.join(folder, 'deep'))
 symlinkSync(path.join(folder, 'round', 'x'), path.join(folder, 'round'))
 afterEach(() => vi.unstubAllEnvs())
 
@@ -24,6 +25,7 @@ test.each([
   ['a link that leads into it, before there is what it leads to', path.join(folder, 'ahead', 'lib'), true],
   ['a link that leads back to itself', path.join(folder, 'round'), false],
   ['what is above it', path.join(folder, 'real'), false],
+  ['the folder above where a link leads', `${path.join(folder, 'deep')}/../lib`, true],
 ])('PYTHONPATH loses what lies in the folder of the code: %s', (_, entry, isInside) => {
   vi.stubEnv('PYTHONPATH', ['relative', entry].join(path.delimiter))
   expect(pathsInside(code)).toEqual(isInside ? [entry] : [])
@@ -59,12 +61,38 @@ test.each([
     'DYLD_INSERT_LIBRARIES',
   ],
   ...['OPENSSL_CONF', 'OPENSSL_CONF_INCLUDE', 'OPENSSL_MODULES', 'OPENSSL_ENGINES'],
+  ...['PYTHONHOME', 'PYTHONUSERBASE', 'PYTHONEXECUTABLE', '__PYVENV_LAUNCHER__'],
 ])('%s names nothing in the folder of the code, from which nobody was asked about libraries', (name) => {
   for (const inside of [code, path.join(folder, 'link', 'code', 'lib'), path.join(code, 'away', 'a.so')]) {
     vi.stubEnv(name, inside)
     expect(pythonEnvironment(code)).not.toHaveProperty(name)
     expect(pythonEnvironment(null)).toHaveProperty(name, inside)
   }
+})
+
+test.each(['PYTHONSTARTUP', 'PYTHONPLATLIBDIR', 'PYTHON_PRESITE'])('Python never gets %s', (name) => {
+  vi.stubEnv(name, folder)
+  expect(pythonEnvironment(code)).not.toHaveProperty(name)
+  expect(pythonEnvironment(null)).not.toHaveProperty(name)
+})
+
+test.skipIf(process.platform !== 'linux').each(['PATH', 'PYTHONPATH', 'LD_LIBRARY_PATH', 'PYTHONHOME'])(
+  '%s names nothing that is another place in each process',
+  (name) => {
+    const link = path.join(folder, `cwd of ${name}`)
+    symlinkSync('/proc/self/cwd', link)
+    for (const place of ['/proc/self/cwd', '/tmp/../proc/1/root/x', '/dev/fd/3', path.join(link, 'x')]) {
+      vi.stubEnv(name, place)
+      expect(pythonEnvironment(code)).not.toHaveProperty(name)
+      expect(pythonEnvironment(null)).not.toHaveProperty(name)
+      expect(pathsInside(code)).toEqual([])
+    }
+  },
+)
+
+test.skipIf(process.platform === 'win32')('the loader completes no name of a library’s folder', () => {
+  vi.stubEnv('LD_LIBRARY_PATH', `${folder}:${folder}/$PLATFORM:${folder}/\${LIB}`)
+  expect(pythonEnvironment(code)['LD_LIBRARY_PATH']).toBe(folder)
 })
 
 test('programs of an environment beside the code stay on PATH', () => {
