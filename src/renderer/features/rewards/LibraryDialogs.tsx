@@ -9,8 +9,9 @@ import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
-import { galleryKey, kindWords, type Shelf } from '../../parts/rewardLibrary.ts'
-import type { Code, GalleryEntry, Reward, RewardKind, TestCase } from '../../parts/rewardTypes.ts'
+import { galleryKey, type Shelf } from '#renderer/parts/rewardLibrary.ts'
+import type { Code, GalleryEntry, Reward, RewardKind, TestCase } from '#renderer/parts/rewardTypes.ts'
+import { kinds } from './kinds.tsx'
 
 export interface Beginning extends Code {
   readonly kind: RewardKind
@@ -72,7 +73,7 @@ export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCrea
       >
         {shelf.kinds.length > 1 && (
           <div className="flex">
-            <KindChoice kinds={shelf.kinds} value={kind} onChange={setKind} />
+            <KindChoice offered={shelf.kinds} value={kind} onChange={setKind} />
           </div>
         )}
         <Field label="Name" note={fault ?? undefined}>
@@ -98,24 +99,17 @@ export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCrea
   )
 }
 
-const kindTitles: Readonly<Record<RewardKind, string>> = {
-  reward: 'Reward function',
-  environment: 'Environment',
-  loss: 'Loss',
-  workflow: 'Workflow',
-}
-
 interface KindChoiceProps {
-  readonly kinds: readonly RewardKind[]
+  readonly offered: readonly RewardKind[]
   readonly value: RewardKind
   readonly onChange: (kind: RewardKind) => void
 }
 
-const KindChoice = ({ kinds, value, onChange }: KindChoiceProps) => (
+const KindChoice = ({ offered, value, onChange }: KindChoiceProps) => (
   <Segmented
     label="Kind"
     value={value}
-    options={kinds.map((kind) => ({ value: kind, label: kindTitles[kind] }))}
+    options={offered.map((kind) => ({ value: kind, label: kinds[kind].title }))}
     onChange={onChange}
   />
 )
@@ -159,7 +153,11 @@ export function ArrivedDialog({ file, isBusy, onClose, onCreate }: ArrivedDialog
           <Field label="Name" className="grow">
             {(ids) => <TextInput {...ids} autoFocus value={name} onChange={setName} />}
           </Field>
-          <KindChoice kinds={['reward', 'environment', 'loss', 'workflow']} value={kind} onChange={setKind} />
+          <KindChoice
+            offered={['reward', 'environment', 'loss', 'workflow']}
+            value={kind}
+            onChange={setKind}
+          />
         </div>
         <div className="h-80 rounded border border-line">
           <LazyCodeView value={file.code} language={language} label={`Code of ${file.name}`} />
@@ -226,7 +224,7 @@ export function DeleteDialog({ reward, onClose, onDeleted }: DeleteDialogProps) 
       isOpen
       onClose={onClose}
       title={`Delete “${reward.name}”`}
-      action={`Delete ${kindWords[reward.kind]}`}
+      action={`Delete ${reward.kind}`}
       isDisabled={uses === undefined || remove.isRunning}
       onConfirm={() => void remove.run({ rewardId: reward.id })}
     >

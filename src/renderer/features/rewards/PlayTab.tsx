@@ -9,17 +9,16 @@ import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
 import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
 import { cellText } from './bench.ts'
 import { failureWords } from './results.ts'
-import type { PlayedTurn } from '../../parts/rewardTypes.ts'
+import type { PlayedTurn } from '#renderer/parts/rewardTypes.ts'
 
 interface PlayTabProps {
   readonly episode: Episode
   readonly rowWords: string
-  readonly isStale: boolean
 }
 
 /** Plays an episode by hand: shows what the policy would read, and the rewards of its turns. */
-export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
-  const { turns, maxTurns, error, isStarted, seed, setSeed, start } = episode
+export function PlayTab({ episode, rowWords }: PlayTabProps) {
+  const { turns, maxTurns, error, isStarted, isStale, seed, setSeed, start } = episode
   const last = turns.at(-1)
   const total = turns.reduce((sum, { reward }) => sum + (reward ?? 0), 0)
   const seedField = (

@@ -1,5 +1,5 @@
-import { FileCode2, Blocks, Braces, Gamepad2, MoreHorizontal, Plus, Sigma, Workflow } from 'lucide-react'
-import { useEffect, useMemo, useState, type ReactNode } from 'react'
+import { FileCode2, MoreHorizontal, Plus } from 'lucide-react'
+import { useEffect, useMemo, useState } from 'react'
 import { judgeFunction } from '#shared/config/judge.ts'
 import { besideClasses, classes } from '#renderer/kit/classes.ts'
 import { Page } from '#renderer/kit/Page.tsx'
@@ -12,7 +12,9 @@ import { useSetting } from '#renderer/client/settings.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { SearchInput } from '#renderer/kit/inputs.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
-import { BuiltInPage, GalleryWorkbench } from './GalleryWorkbench.tsx'
+import { BuiltInPage } from './BuiltInPage.tsx'
+import { GalleryWorkbench, OwnWorkbench, type GalleryWorkbenchProps } from './CodeWorkbench.tsx'
+import { kinds } from './kinds.tsx'
 import {
   findGalleryEntry,
   libraryGroups,
@@ -20,10 +22,7 @@ import {
   shelves,
   type LibraryItem,
   type Shelf,
-} from '../../parts/rewardLibrary.ts'
-import { GalleryLoss, OwnLoss } from './LossWorkbench.tsx'
-import { OwnWorkbench } from './OwnWorkbench.tsx'
-import { GalleryWorkflow, OwnWorkflow } from './WorkflowWorkbench.tsx'
+} from '#renderer/parts/rewardLibrary.ts'
 import {
   ArrivedDialog,
   DeleteDialog,
@@ -33,7 +32,7 @@ import {
 } from './LibraryDialogs.tsx'
 import { JudgeWorkbench } from './JudgeWorkbench.tsx'
 import { PythonWorkbench } from './PythonWorkbench.tsx'
-import type { GalleryEntry, Reward } from '../../parts/rewardTypes.ts'
+import type { GalleryEntry, Reward } from '#renderer/parts/rewardTypes.ts'
 import { freeName } from './testForm.ts'
 import { useDraftIds, useRewardLibrary } from './useRewards.ts'
 
@@ -65,7 +64,7 @@ function LibraryScreen({ shelf }: { shelf: Shelf }) {
   const onCopy = () => selected !== null && actions.duplicate(selected)
   return (
     <>
-      {own !== undefined && <OwnPage key={own.id} own={own} models={models} library={library} />}
+      {own !== undefined && <OwnWorkbench key={own.id} reward={own} {...{ models, library }} />}
       {entry !== undefined && (
         <GalleryPage key={selected} entry={entry} models={models} library={library} onCopy={onCopy} />
       )}
@@ -94,25 +93,11 @@ function LibraryScreen({ shelf }: { shelf: Shelf }) {
   )
 }
 
-interface OpenedProps {
-  readonly models: readonly string[]
-  readonly library: ReactNode
-}
-
-function OwnPage({ own, models, library }: OpenedProps & { own: Reward }) {
-  if (own.kind === 'loss') return <OwnLoss loss={own} library={library} />
-  if (own.kind === 'workflow') return <OwnWorkflow workflow={own} library={library} />
-  return <OwnWorkbench reward={own} models={models} library={library} />
-}
-
-function GalleryPage(props: OpenedProps & { readonly entry: GalleryEntry; readonly onCopy: () => void }) {
-  const { entry, models, library, onCopy } = props
-  if (entry.id === judgeFunction && entry.code === null)
-    return <JudgeWorkbench {...{ entry, models, library }} />
-  if (entry.code === null) return <BuiltInPage entry={entry} library={library} />
-  if (entry.kind === 'loss') return <GalleryLoss {...{ entry, library, onCopy }} />
-  if (entry.kind === 'workflow') return <GalleryWorkflow {...{ entry, library, onCopy }} />
-  return <GalleryWorkbench {...{ entry, models, library, onCopy }} />
+function GalleryPage(props: GalleryWorkbenchProps) {
+  const { entry, models, library } = props
+  if (entry.code !== null) return <GalleryWorkbench {...props} />
+  if (entry.id === judgeFunction) return <JudgeWorkbench {...{ entry, models, library }} />
+  return <BuiltInPage {...{ entry, library }} />
 }
 
 interface RewardDialogsProps {
@@ -357,9 +342,7 @@ function Item({ item, isSelected, isChanged, actions }: ItemProps) {
 }
 
 function Icon({ item: { kind, key } }: { item: LibraryItem }) {
-  if (kind === 'loss') return <Sigma size={14} aria-hidden className="shrink-0 text-faint" />
-  if (kind === 'workflow') return <Workflow size={14} aria-hidden className="shrink-0 text-faint" />
-  const Shape = kind === 'environment' ? Gamepad2 : key.startsWith('builtin.') ? Blocks : Braces
+  const Shape = kinds[kind][key.startsWith('builtin.') ? 'builtInIcon' : 'icon']
   return <Shape size={14} aria-hidden className="shrink-0 text-faint" />
 }
 

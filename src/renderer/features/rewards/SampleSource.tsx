@@ -4,7 +4,7 @@ import { Segmented, Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
 import { promptWords, textColumns, type Bench, type PromptForm } from './bench.ts'
-import type { DataColumn } from '../../parts/rewardTypes.ts'
+import type { DataColumn } from '#renderer/parts/rewardTypes.ts'
 
 const sources: readonly { readonly value: Bench['completions']; readonly label: string }[] = [
   { value: 'column', label: 'Column' },

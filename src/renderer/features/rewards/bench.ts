@@ -1,7 +1,7 @@
 /** Data for trying a reward: rows of a data set, their prompts, and the source of completions. */
 import type { InputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
-import type { DataColumn, DataRow } from '../../parts/rewardTypes.ts'
+import type { DataColumn, DataRow, DataVersion } from '#renderer/parts/rewardTypes.ts'
 
 export type PromptForm = Readonly<Record<string, unknown>>
 
@@ -41,6 +41,9 @@ const has = (column: DataColumn, kind: string): boolean => (column.kinds[kind] ?
 /** Returns columns with text in at least one row. */
 export const textColumns = (columns: readonly DataColumn[]): readonly string[] =>
   columns.filter((column) => has(column, 'text')).map(({ name }) => name)
+
+export const columnNames = (version: DataVersion | null): readonly string[] =>
+  (version?.columns ?? []).map(({ name }) => name)
 
 const completionNames = [
   'completion',

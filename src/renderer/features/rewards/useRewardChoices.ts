@@ -1,7 +1,7 @@
 /** Rewards and environments as configs name them: their settings, and the files of library and gallery. */
 import { useCallback } from 'react'
-import type { ChoiceSource } from '../../parts/rewardChoice.ts'
-import type { GalleryEntry } from '../../parts/rewardTypes.ts'
+import type { ChoiceSource } from '#renderer/parts/rewardChoice.ts'
+import type { GalleryEntry } from '#renderer/parts/rewardTypes.ts'
 import { useAnswer, useApi } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
 

@@ -13,7 +13,7 @@ import {
   type PromptForm,
   type Shown,
 } from './bench.ts'
-import { shelves } from '../../parts/rewardLibrary.ts'
+import { shelves } from '#renderer/parts/rewardLibrary.ts'
 import type {
   Code,
   CodeCheck,
@@ -25,7 +25,7 @@ import type {
   RewardVersion,
   SettingValues,
   CodeLanguage,
-} from '../../parts/rewardTypes.ts'
+} from '#renderer/parts/rewardTypes.ts'
 import { detectedPrompt } from '#renderer/parts/promptForms.ts'
 import type { RowColumn } from '#renderer/editor/types/ambient.ts'
 import { useAnswer, useApi, useCommand, type ApiClient } from '#renderer/client/api.tsx'
