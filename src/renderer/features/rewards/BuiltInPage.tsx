@@ -20,6 +20,7 @@ export function BuiltInPage({ entry, library }: { entry: GalleryEntry; library: 
   })
   const rowWords = bench.shown.rows.length === 0 ? 'an empty row' : 'the first row of the chosen data set'
   const known = entry.settings ?? {}
+  const isEnvironment = entry.kind === 'environment'
   return (
     <Page isFull title={entry.title} about={<Badge>Built-in</Badge>}>
       <div className={besideClasses}>
@@ -30,38 +31,31 @@ export function BuiltInPage({ entry, library }: { entry: GalleryEntry; library: 
             <KeyValue
               entries={[
                 ['Kind', kinds[entry.kind].title],
-                [
-                  'Name in a run',
-                  <code key="id" className="font-mono text-sm">
-                    {entry.id}
-                  </code>,
-                ],
+                ['Name in a run', <Code key="id">{entry.id}</Code>],
               ]}
             />
             {Object.keys(known).length > 0 && (
               <section className="max-w-180">
                 <h2 className="pb-1 font-medium">
-                  {entry.kind === 'environment' ? 'Settings' : 'Settings and their defaults'}
+                  {isEnvironment ? 'Settings' : 'Settings and their defaults'}
                 </h2>
-                {entry.kind === 'environment' ? (
+                {isEnvironment ? (
                   <SettingsFields known={known} values={values} onChange={setValues} />
                 ) : (
                   <KeyValue
                     entries={Object.entries(known).map(([name, value]) => [
                       name,
-                      <code key={name} className="font-mono text-sm">
-                        {JSON.stringify(value)}
-                      </code>,
+                      <Code key={name}>{JSON.stringify(value)}</Code>,
                     ])}
                   />
                 )}
               </section>
             )}
-            {entry.kind === 'reward' && (
+            {!isEnvironment && (
               <p className="text-muted">A new run can add it with a weight and settings of its own.</p>
             )}
           </div>
-          {entry.kind === 'environment' && (
+          {isEnvironment && (
             <section aria-label="Play" className="flex min-h-0 grow flex-col border-t border-line">
               <PlayTab episode={episode} rowWords={rowWords} />
             </section>
@@ -71,3 +65,5 @@ export function BuiltInPage({ entry, library }: { entry: GalleryEntry; library: 
     </Page>
   )
 }
+
+const Code = ({ children }: { children: string }) => <code className="font-mono text-sm">{children}</code>

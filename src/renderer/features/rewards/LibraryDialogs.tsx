@@ -10,15 +10,9 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
 import { galleryKey, type Shelf } from '#renderer/parts/rewardLibrary.ts'
-import type { Code, GalleryEntry, Reward, RewardKind, TestCase } from '#renderer/parts/rewardTypes.ts'
+import type { GalleryEntry, Reward, RewardKind } from '#renderer/parts/rewardTypes.ts'
 import { kinds } from './kinds.tsx'
-
-export interface Beginning extends Code {
-  readonly kind: RewardKind
-  readonly name: string
-  readonly note: string
-  readonly tests: readonly TestCase[]
-}
+import { copyOf, type Beginning } from './useRewards.ts'
 
 interface NewDialogProps {
   readonly shelf: Shelf
@@ -35,18 +29,9 @@ export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCrea
   const [from, setFrom] = useState('')
   const copies = gallery.filter((entry) => entry.code !== null && entry.kind === kind)
   const chosen = copies.find((entry) => galleryKey(entry) === from)
-  const fault = taken.includes(name.trim()) ? 'This name is already in use; the list will show both.' : null
   const create = () => {
-    const code = chosen?.code ?? startCode[kind]
-    const note = chosen === undefined ? 'Beginning' : `Copy of “${chosen.title}”`
-    onCreate({
-      kind,
-      name: name.trim(),
-      language: chosen?.language ?? 'ts',
-      code,
-      note,
-      tests: chosen?.examples ?? [],
-    })
+    const first = (chosen && copyOf(chosen)) ?? shortExample(kind)
+    onCreate({ ...first, kind, name: name.trim() })
   }
   return (
     <Dialog
@@ -76,7 +61,7 @@ export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCrea
             <KindChoice offered={shelf.kinds} value={kind} onChange={setKind} />
           </div>
         )}
-        <Field label="Name" note={fault ?? undefined}>
+        <Field label="Name" note={taken.includes(name.trim()) ? nameIsTaken : undefined}>
           {(ids) => (
             <TextInput {...ids} autoFocus value={name} onChange={setName} placeholder={shelf.exampleName} />
           )}
@@ -98,6 +83,11 @@ export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCrea
     </Dialog>
   )
 }
+
+const nameIsTaken = 'This name is already in use; the list will show both.'
+
+const shortExample = (kind: RewardKind) =>
+  ({ language: 'ts', code: startCode[kind], note: 'Beginning', tests: [] }) as const
 
 interface KindChoiceProps {
   readonly offered: readonly RewardKind[]

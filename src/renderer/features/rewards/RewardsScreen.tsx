@@ -23,18 +23,19 @@ import {
   type LibraryItem,
   type Shelf,
 } from '#renderer/parts/rewardLibrary.ts'
-import {
-  ArrivedDialog,
-  DeleteDialog,
-  NewRewardDialog,
-  RenameDialog,
-  type Beginning,
-} from './LibraryDialogs.tsx'
+import { ArrivedDialog, DeleteDialog, NewRewardDialog, RenameDialog } from './LibraryDialogs.tsx'
 import { JudgeWorkbench } from './JudgeWorkbench.tsx'
 import { PythonWorkbench } from './PythonWorkbench.tsx'
 import type { GalleryEntry, Reward } from '#renderer/parts/rewardTypes.ts'
 import { freeName } from './testForm.ts'
-import { useDraftIds, useRewardLibrary } from './useRewards.ts'
+import {
+  copyOf,
+  createReward,
+  useDraftIds,
+  useRewardLibrary,
+  type Beginning,
+  type RewardLibrary,
+} from './useRewards.ts'
 
 /** Rewards and environments: the list, and one of them with its code, rows and results. */
 export const RewardsScreen = () => <LibraryScreen key="rewards" shelf={shelves.rewards} />
@@ -104,15 +105,7 @@ interface RewardDialogsProps {
   readonly shelf: Shelf
   readonly rewards: readonly Reward[]
   readonly gallery: readonly GalleryEntry[]
-  readonly dialogs: {
-    readonly open: 'new' | 'rename' | 'delete' | null
-    readonly target: Reward | null
-    readonly arrived: { readonly name: string; readonly code: string } | null
-    readonly isBusy: boolean
-    readonly close: () => void
-    readonly create: (beginning: Beginning) => void
-    readonly deleted: () => void
-  }
+  readonly dialogs: ReturnType<typeof useLibraryPlace>['dialogs']
 }
 
 function RewardDialogs({ shelf, rewards, gallery, dialogs }: RewardDialogsProps) {
@@ -136,27 +129,10 @@ function RewardDialogs({ shelf, rewards, gallery, dialogs }: RewardDialogsProps)
 
 type OpenDialog = 'new' | 'rename' | 'delete' | null
 
-function useLibraryPlace({ route, kinds }: Shelf) {
-  const { path } = useRoute()
-  const library = useRewardLibrary(kinds)
+function useLibraryPlace({ route, kinds: shown }: Shelf) {
+  const library = useRewardLibrary(shown)
   const { rewards, gallery } = library
-  const [remembered, remember] = useSetting<string | null>(`${route}.open`, null)
-  const known = (key: string | null | undefined): boolean =>
-    key !== null &&
-    key !== undefined &&
-    (rewards.some(({ id }) => id === key) || findGalleryEntry(key, gallery) !== undefined)
-  const asked = path[1] ?? null
-  // Restores the last open entry by its address, since another window may open something else meanwhile.
-  const last = asked === null && known(remembered) ? remembered : null
-  const selected = asked ?? last
-  const opened = asked !== null && known(asked) ? asked : null
-  useEffect(() => {
-    if (last !== null) navigate(`/${route}/${encodeURIComponent(last)}`, {}, { replace: true })
-  }, [last, route])
-  useEffect(() => {
-    if (opened !== null && opened !== remembered) remember(opened)
-  }, [opened, remembered, remember])
-
+  const { selected, remember } = useSelected(route, library)
   const [open, setOpen] = useState<OpenDialog>(null)
   const [targetId, setTargetId] = useState<string | null>(null)
   const arrived = useArrivals((state) => state.reward)
@@ -178,13 +154,13 @@ function useLibraryPlace({ route, kinds }: Shelf) {
     create: () => setOpen('new'),
     duplicate: (key) => {
       const entry = findGalleryEntry(key, gallery)
+      const copy = entry === undefined ? null : copyOf(entry)
       const own = rewards.find(({ id }) => id === key)
       if (own !== undefined) void making.duplicate(own)
-      else if (entry !== undefined && entry.code !== null && entry.language !== null) {
-        const { kind, title, language, code, examples } = entry
-        // Listed beside the built-in algorithm of this name.
-        const name = kind === 'loss' || kind === 'workflow' ? `${title} copy` : title
-        void making.make({ kind, language, code, name, note: `Copy of “${title}”`, tests: examples })
+      else if (copy !== null) {
+        const { kind, name } = copy
+        // A new run lists it beside the built-in one of its name.
+        void making.make({ ...copy, name: kinds[kind].isTrainedWith ? `${name} copy` : name })
       }
     },
     rename: ask('rename'),
@@ -211,18 +187,36 @@ function useLibraryPlace({ route, kinds }: Shelf) {
   }
 }
 
-/** Creates a reward with its first version and its tests, and opens it. */
+/** Returns what the address names; without a name, opens what was open last. */
+function useSelected(route: Shelf['route'], { rewards, gallery }: RewardLibrary) {
+  const { path } = useRoute()
+  const [remembered, remember] = useSetting<string | null>(`${route}.open`, null)
+  const known = (key: string | null): boolean =>
+    key !== null && (rewards.some(({ id }) => id === key) || findGalleryEntry(key, gallery) !== undefined)
+  const asked = path[1] ?? null
+  // Restores the last open entry by its address, since another window may open something else meanwhile.
+  const last = asked === null && known(remembered) ? remembered : null
+  const opened = asked !== null && known(asked) ? asked : null
+  useEffect(() => {
+    if (last !== null) navigate(`/${route}/${encodeURIComponent(last)}`, {}, { replace: true })
+  }, [last, route])
+  useEffect(() => {
+    if (opened !== null && opened !== remembered) remember(opened)
+  }, [opened, remembered, remember])
+  return { selected: asked ?? last, remember }
+}
+
+/** Creates a reward and opens it. */
 function useMakeReward(rewards: readonly Reward[]) {
   const client = useApi()
   const [isBusy, setBusy] = useState(false)
-  const make = async ({ kind, name, language, code, note, tests }: Beginning): Promise<boolean> => {
+  const make = async (beginning: Beginning): Promise<boolean> => {
     setBusy(true)
     try {
-      const taken = rewards.map((reward) => reward.name)
-      const { id: rewardId } = await client.call('rewards.create', { kind, name: freeName(name, taken) })
-      await client.call('rewards.save', { rewardId, language, code, note })
-      if (tests.length > 0) await client.call('rewards.setTests', { rewardId, tests })
-      navigate(`/${shelfOf(kind).route}/${rewardId}`)
+      const taken = rewards.map(({ name }) => name)
+      const name = freeName(beginning.name, taken)
+      const { rewardId } = await createReward(client, { ...beginning, name })
+      navigate(`/${shelfOf(beginning.kind).route}/${rewardId}`)
       return true
     } catch (thrown) {
       toastError(asError(thrown))

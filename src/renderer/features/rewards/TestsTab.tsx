@@ -1,5 +1,5 @@
 import { ListChecks, Pencil, Play, Plus, Trash2 } from 'lucide-react'
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 import { formatNumber, plural } from '#renderer/client/format.ts'
 import { PassBadge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
@@ -74,24 +74,7 @@ export function TestsTab({ tests, own }: TestsTabProps) {
         </EmptyState>
       ) : (
         <>
-          {own !== null && (
-            <div className="flex h-9 shrink-0 items-center gap-2 border-b border-line px-4 text-sm">
-              <Button
-                small
-                icon={<Play size={13} aria-hidden />}
-                disabled={own.testRun.isRunning}
-                onClick={own.testRun.run}
-              >
-                Run tests
-              </Button>
-              {add}
-              <Outcome {...own.testRun} />
-              <Gate {...own} />
-            </div>
-          )}
-          {own !== null && own.testRun.error !== null && (
-            <ErrorNote error={own.testRun.error} className="m-3 shrink-0" />
-          )}
+          {own !== null && <TestBar {...own} add={add} />}
           <Table
             label="Test cases"
             rows={lines}
@@ -114,6 +97,23 @@ export function TestsTab({ tests, own }: TestsTabProps) {
         />
       )}
     </div>
+  )
+}
+
+function TestBar({ add, ...own }: NonNullable<TestsTabProps['own']> & { readonly add: ReactNode }) {
+  const { isRunning, run, error } = own.testRun
+  return (
+    <>
+      <div className="flex h-9 shrink-0 items-center gap-2 border-b border-line px-4 text-sm">
+        <Button small icon={<Play size={13} aria-hidden />} disabled={isRunning} onClick={run}>
+          Run tests
+        </Button>
+        {add}
+        <Outcome {...own.testRun} />
+        <Gate {...own} />
+      </div>
+      {error !== null && <ErrorNote error={error} className="m-3 shrink-0" />}
+    </>
   )
 }
 

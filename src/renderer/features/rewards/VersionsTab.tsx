@@ -68,10 +68,7 @@ export function VersionsTab({ open: { versions, code, change, note } }: { open: 
             <p className="p-4 text-muted">This is the code in the editor.</p>
           ) : (
             <LazyCodeDiff
-              before={open.code}
-              after={code.code}
-              language={code.language}
-              layout={layout}
+              {...{ layout, before: open.code, after: code.code, language: code.language }}
               label={`Version ${String(number)} and the code in the editor`}
             />
           )}

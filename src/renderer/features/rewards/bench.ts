@@ -22,6 +22,11 @@ export interface Bench {
   readonly seed: number
 }
 
+/** Bench with its prompt decided. */
+export interface ReadyBench extends Bench {
+  readonly prompt: PromptForm
+}
+
 export const defaultBench: Bench = {
   ...{ versionId: null, from: 0, count: 20, prompt: null, completions: 'column', column: null },
   ...{ model: null, temperature: 1, maxNewTokens: 256, seed: 42 },
@@ -94,7 +99,7 @@ export interface Asked {
 
 /** Returns the request to the host, or a sentence on what is missing. */
 export function dryRunOn(
-  bench: Bench & { readonly prompt: PromptForm },
+  bench: ReadyBench,
   shown: Shown,
   hand: HandSample,
 ): Asked | { readonly missing: string } {
