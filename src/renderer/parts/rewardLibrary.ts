@@ -68,14 +68,6 @@ export const shelves = { rewards: rewardShelf, losses: lossShelf, workflows: wor
 export const shelfOf = (kind: RewardKind): Shelf =>
   Object.values<Shelf>(shelves).find(({ kinds }) => kinds.includes(kind)) ?? rewardShelf
 
-/** Name within a sentence. */
-export const kindWords: Readonly<Record<RewardKind, string>> = {
-  reward: 'reward',
-  environment: 'environment',
-  loss: 'loss',
-  workflow: 'workflow',
-}
-
 /** Part of an address: built-in functions and gallery code may have the same id. */
 export const galleryKey = ({ id, code }: Pick<GalleryEntry, 'id' | 'code'>): string =>
   `${code === null ? 'builtin' : 'gallery'}.${id}`

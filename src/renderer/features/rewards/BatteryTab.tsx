@@ -4,23 +4,13 @@ import { formatNumber, plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
-import type { BatteryReport } from '../../parts/rewardTypes.ts'
-
-export interface BatteryRun {
-  readonly report: BatteryReport | null
-  readonly isRunning: boolean
-  readonly error: Error | null
-  readonly run: () => void
-}
+import type { BatteryReport } from '#renderer/parts/rewardTypes.ts'
+import type { Battery } from './useTrials.ts'
 
 interface BatteryTabProps {
-  readonly battery: BatteryRun
-  readonly missing: string | null
+  readonly battery: Battery
   /** Columns that may hold a good completion; '' is none. */
   readonly honestColumns: readonly string[]
-  readonly honest: string
-  readonly onHonest: (column: string) => void
-  readonly isStale: boolean
 }
 
 const titles: Readonly<Record<string, string>> = {
@@ -35,14 +25,14 @@ const titles: Readonly<Record<string, string>> = {
 }
 
 /** Reward-hacking tests: attempts to earn the reward without solving anything, listed like tests. */
-export function BatteryTab(props: BatteryTabProps) {
-  const { battery, missing, honestColumns, honest, onHonest, isStale } = props
+export function BatteryTab({ battery, honestColumns }: BatteryTabProps) {
+  const { report, missing, honest, setHonest, isStale } = battery
   const button = (
     <Button small disabled={battery.isRunning || missing !== null} onClick={battery.run}>
       {battery.isRunning ? 'Running…' : 'Run tests'}
     </Button>
   )
-  if (battery.report === null && battery.error === null) {
+  if (report === null && battery.error === null) {
     return (
       <EmptyState
         icon={<ShieldQuestion size={24} aria-hidden />}
@@ -54,7 +44,7 @@ export function BatteryTab(props: BatteryTabProps) {
       </EmptyState>
     )
   }
-  const failed = battery.report?.cheats.filter(({ passed }) => !passed).length ?? 0
+  const failed = report?.cheats.filter(({ passed }) => !passed).length ?? 0
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex h-9 shrink-0 items-center gap-3 border-b border-line px-4 text-sm text-muted">
@@ -69,22 +59,22 @@ export function BatteryTab(props: BatteryTabProps) {
               { value: '', label: 'none: count as 1' },
               ...honestColumns.map((name) => ({ value: name, label: `column ${name}` })),
             ]}
-            onChange={onHonest}
+            onChange={setHonest}
           />
         </label>
-        {battery.report !== null && (
+        {report !== null && (
           <span role="status" className={failed === 0 ? 'text-good' : 'text-bad'}>
             {failed === 0
               ? 'No exploit found'
-              : `${plural(failed, 'exploit')} found by ${String(battery.report.cheats.length)} tests`}
+              : `${plural(failed, 'exploit')} found by ${String(report.cheats.length)} tests`}
           </span>
         )}
         {isStale && <span className="ml-auto text-caution">The code has changed since</span>}
       </div>
       {battery.error !== null && <ErrorNote error={battery.error} className="m-3 shrink-0" />}
-      {battery.report !== null && (
+      {report !== null && (
         <ul className="min-h-0 grow overflow-auto" aria-label="Reward-hacking tests">
-          {battery.report.cheats.map((cheat) => (
+          {report.cheats.map((cheat) => (
             <CheatLine key={cheat.id} cheat={cheat} />
           ))}
         </ul>

@@ -9,8 +9,8 @@ import {
   sourceOfChoice,
   type ChoiceSource,
   type EnvironmentChoice,
-} from '../../parts/rewardChoice.ts'
-import type { GalleryEntry, Reward } from '../../parts/rewardTypes.ts'
+} from '#renderer/parts/rewardChoice.ts'
+import type { GalleryEntry, Reward } from '#renderer/parts/rewardTypes.ts'
 import { useAddChoice } from './useRewardChoices.ts'
 import { useRewardLibrary } from './useRewards.ts'
 

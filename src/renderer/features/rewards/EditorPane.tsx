@@ -1,47 +1,33 @@
 import { CircleAlert, CircleCheck, CircleDashed, TriangleAlert } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { plural } from '#renderer/client/format.ts'
-import type { CodeContext } from '#renderer/editor/types/ambient.ts'
 import { Select } from '#renderer/kit/choices.tsx'
 import { LazyCodeEditor, LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
-import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
-import { shelfOf } from '../../parts/rewardLibrary.ts'
+import { shelfOf } from '#renderer/parts/rewardLibrary.ts'
+import type { CodeCheck, RewardKind } from '#renderer/parts/rewardTypes.ts'
 import { failureWords } from './results.ts'
-import type { Code, CodeCheck, RewardKind } from '../../parts/rewardTypes.ts'
-
-export interface EditorStatus {
-  readonly tone: 'good' | 'caution' | 'bad'
-  readonly words: string
-}
+import type { CodeTrial, EditorStatus, OpenCode } from './Workbench.tsx'
 
 interface EditorPaneProps {
-  /** Reward that the code belongs to: another one gets a new editor with its own undo history. */
-  readonly rewardKey: string
-  readonly label?: string
-  readonly code: Code
-  readonly status: EditorStatus | undefined
-  readonly problems: readonly CodeFailurePlace[]
-  readonly context: CodeContext
-  readonly goTo: { readonly line: number } | null
-  /** Null for read-only gallery code. */
-  readonly onChange: ((code: Code) => void) | null
-  readonly onRun: () => void
-  readonly onSave: () => void
+  readonly open: OpenCode
+  readonly trial: Omit<CodeTrial, 'button'>
+  readonly label: string
+  readonly onSave?: () => void
   /** Text left of the language: name and state of the code. */
   readonly about: ReactNode
 }
 
 /** Code editor with the sandbox's verdict below. */
-export function EditorPane(props: EditorPaneProps) {
-  const { rewardKey, label = 'Reward code', code, status, problems, context, goTo, about } = props
-  const { onChange, onRun, onSave } = props
-  const [typeErrors, setTypeErrors] = useState({ rewardKey, count: 0 })
+export function EditorPane({ open, trial, label, onSave = () => {}, about }: EditorPaneProps) {
+  const { key, code, own, view } = open
+  const { status, problems, context, act } = trial
+  const [typeErrors, setTypeErrors] = useState({ key, count: 0 })
   return (
     <section aria-label="Code" className="flex min-h-0 min-w-0 grow flex-col">
       <div className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-2 overflow-hidden border-b border-line pr-2 pl-3 text-sm text-muted">
         {about}
         <span className="ml-auto" />
-        {onChange === null ? (
+        {own === null ? (
           <span>{languageNames[code.language]}</span>
         ) : (
           <Select
@@ -52,25 +38,25 @@ export function EditorPane(props: EditorPaneProps) {
               { value: 'ts', label: languageNames.ts },
               { value: 'js', label: languageNames.js },
             ]}
-            onChange={(language) => onChange({ ...code, language })}
+            onChange={(language) => own.change({ ...code, language })}
           />
         )}
       </div>
       <div className="min-h-0 grow">
-        {onChange === null ? (
-          <LazyCodeView key={rewardKey} value={code.code} language={code.language} label="Code, read only" />
+        {own === null ? (
+          <LazyCodeView key={key} value={code.code} language={code.language} label="Code, read only" />
         ) : (
           <LazyCodeEditor
-            key={rewardKey}
+            key={key}
             label={label}
             value={code.code}
             language={code.language}
             context={context}
             problems={problems}
-            goTo={goTo}
-            onTypeErrors={(count) => setTypeErrors({ rewardKey, count })}
-            onChange={(text) => onChange({ ...code, code: text })}
-            onRun={onRun}
+            goTo={view.goTo}
+            onTypeErrors={(count) => setTypeErrors({ key, count })}
+            onChange={(text) => own.change({ ...code, code: text })}
+            onRun={act}
             onSave={onSave}
           />
         )}
@@ -79,7 +65,7 @@ export function EditorPane(props: EditorPaneProps) {
         className="flex h-7 shrink-0 items-center gap-2 border-t border-line px-3 text-sm"
         role="status"
       >
-        <StatusLine status={status} typeErrors={typeErrors.rewardKey === rewardKey ? typeErrors.count : 0} />
+        <StatusLine status={status} typeErrors={typeErrors.key === key ? typeErrors.count : 0} />
       </footer>
     </section>
   )

@@ -7,7 +7,7 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { SettingRow } from '#renderer/kit/SettingRow.tsx'
 import { ModelPlace, type Place } from '#renderer/kit/ModelPlace.tsx'
-import type { SettingValue, SettingValues } from '../../parts/rewardTypes.ts'
+import type { SettingValue, SettingValues } from '#renderer/parts/rewardTypes.ts'
 
 interface JudgeFieldsProps {
   /** Changed settings only. */

@@ -9,15 +9,10 @@ import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
-import { galleryKey, kindWords, type Shelf } from '../../parts/rewardLibrary.ts'
-import type { Code, GalleryEntry, Reward, RewardKind, TestCase } from '../../parts/rewardTypes.ts'
-
-export interface Beginning extends Code {
-  readonly kind: RewardKind
-  readonly name: string
-  readonly note: string
-  readonly tests: readonly TestCase[]
-}
+import { galleryKey, type Shelf } from '#renderer/parts/rewardLibrary.ts'
+import type { GalleryEntry, Reward, RewardKind } from '#renderer/parts/rewardTypes.ts'
+import { kinds } from './kinds.tsx'
+import { copyOf, type Beginning } from './useRewards.ts'
 
 interface NewDialogProps {
   readonly shelf: Shelf
@@ -34,18 +29,9 @@ export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCrea
   const [from, setFrom] = useState('')
   const copies = gallery.filter((entry) => entry.code !== null && entry.kind === kind)
   const chosen = copies.find((entry) => galleryKey(entry) === from)
-  const fault = taken.includes(name.trim()) ? 'This name is already in use; the list will show both.' : null
   const create = () => {
-    const code = chosen?.code ?? startCode[kind]
-    const note = chosen === undefined ? 'Beginning' : `Copy of “${chosen.title}”`
-    onCreate({
-      kind,
-      name: name.trim(),
-      language: chosen?.language ?? 'ts',
-      code,
-      note,
-      tests: chosen?.examples ?? [],
-    })
+    const first = (chosen && copyOf(chosen)) ?? shortExample(kind)
+    onCreate({ ...first, kind, name: name.trim() })
   }
   return (
     <Dialog
@@ -72,10 +58,10 @@ export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCrea
       >
         {shelf.kinds.length > 1 && (
           <div className="flex">
-            <KindChoice kinds={shelf.kinds} value={kind} onChange={setKind} />
+            <KindChoice offered={shelf.kinds} value={kind} onChange={setKind} />
           </div>
         )}
-        <Field label="Name" note={fault ?? undefined}>
+        <Field label="Name" note={taken.includes(name.trim()) ? nameIsTaken : undefined}>
           {(ids) => (
             <TextInput {...ids} autoFocus value={name} onChange={setName} placeholder={shelf.exampleName} />
           )}
@@ -98,24 +84,22 @@ export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCrea
   )
 }
 
-const kindTitles: Readonly<Record<RewardKind, string>> = {
-  reward: 'Reward function',
-  environment: 'Environment',
-  loss: 'Loss',
-  workflow: 'Workflow',
-}
+const nameIsTaken = 'This name is already in use; the list will show both.'
+
+const shortExample = (kind: RewardKind) =>
+  ({ language: 'ts', code: startCode[kind], note: 'Beginning', tests: [] }) as const
 
 interface KindChoiceProps {
-  readonly kinds: readonly RewardKind[]
+  readonly offered: readonly RewardKind[]
   readonly value: RewardKind
   readonly onChange: (kind: RewardKind) => void
 }
 
-const KindChoice = ({ kinds, value, onChange }: KindChoiceProps) => (
+const KindChoice = ({ offered, value, onChange }: KindChoiceProps) => (
   <Segmented
     label="Kind"
     value={value}
-    options={kinds.map((kind) => ({ value: kind, label: kindTitles[kind] }))}
+    options={offered.map((kind) => ({ value: kind, label: kinds[kind].title }))}
     onChange={onChange}
   />
 )
@@ -159,7 +143,11 @@ export function ArrivedDialog({ file, isBusy, onClose, onCreate }: ArrivedDialog
           <Field label="Name" className="grow">
             {(ids) => <TextInput {...ids} autoFocus value={name} onChange={setName} />}
           </Field>
-          <KindChoice kinds={['reward', 'environment', 'loss', 'workflow']} value={kind} onChange={setKind} />
+          <KindChoice
+            offered={['reward', 'environment', 'loss', 'workflow']}
+            value={kind}
+            onChange={setKind}
+          />
         </div>
         <div className="h-80 rounded border border-line">
           <LazyCodeView value={file.code} language={language} label={`Code of ${file.name}`} />
@@ -226,7 +214,7 @@ export function DeleteDialog({ reward, onClose, onDeleted }: DeleteDialogProps) 
       isOpen
       onClose={onClose}
       title={`Delete “${reward.name}”`}
-      action={`Delete ${kindWords[reward.kind]}`}
+      action={`Delete ${reward.kind}`}
       isDisabled={uses === undefined || remove.isRunning}
       onConfirm={() => void remove.run({ rewardId: reward.id })}
     >

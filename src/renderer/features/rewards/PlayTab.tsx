@@ -9,32 +9,17 @@ import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
 import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
 import { cellText } from './bench.ts'
 import { failureWords } from './results.ts'
-import type { PlayedTurn } from '../../parts/rewardTypes.ts'
+import type { PlayedTurn } from '#renderer/parts/rewardTypes.ts'
 
 interface PlayTabProps {
   readonly episode: Episode
   readonly rowWords: string
-  readonly isStale: boolean
 }
 
 /** Plays an episode by hand: shows what the policy would read, and the rewards of its turns. */
-export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
-  const { turns, maxTurns, error, isStarted, seed, setSeed, start } = episode
+export function PlayTab({ episode, rowWords }: PlayTabProps) {
+  const { turns, error, isStarted, start } = episode
   const last = turns.at(-1)
-  const total = turns.reduce((sum, { reward }) => sum + (reward ?? 0), 0)
-  const seedField = (
-    <label className="flex items-center gap-1 text-sm text-muted">
-      Seed
-      <span className="w-16">
-        <NumberInput
-          small
-          aria-label="Seed"
-          value={seed}
-          onChange={(next) => setSeed(Math.max(0, Math.round(next ?? 0)))}
-        />
-      </span>
-    </label>
-  )
   if (!isStarted) {
     return (
       <EmptyState
@@ -42,7 +27,7 @@ export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
         title="Take the policy’s place for an episode."
         action={
           <div className="flex items-center gap-3">
-            {seedField}
+            <SeedField episode={episode} />
             <Button variant="primary" onClick={start}>
               Begin an episode
             </Button>
@@ -56,29 +41,7 @@ export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
   }
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <div className="flex h-9 shrink-0 items-center gap-3 border-b border-line px-4 text-sm text-muted">
-        <Button small icon={<RotateCcw size={13} aria-hidden />} onClick={start}>
-          New episode
-        </Button>
-        <Button
-          small
-          icon={<Undo2 size={13} aria-hidden />}
-          disabled={turns.length < 2}
-          onClick={episode.takeBack}
-        >
-          Take back
-        </Button>
-        {seedField}
-        <span>{rowWords}</span>
-        <span>
-          turn {Math.max(0, turns.length - 1)} of at most {maxTurns ?? '…'}
-        </span>
-        <span>
-          reward so far{' '}
-          <span className="font-mono font-medium text-text tabular-nums">{formatNumber(total)}</span>
-        </span>
-        {isStale && <span className="ml-auto text-caution">The code has changed since</span>}
-      </div>
+      <EpisodeBar episode={episode} rowWords={rowWords} />
       {error !== null && <ErrorNote error={error} className="m-3 shrink-0" />}
       <div className={besideClasses}>
         <div className="flex min-h-0 min-w-0 grow flex-col">
@@ -87,6 +50,45 @@ export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
         </div>
         {last !== undefined && <StatePane turn={last} />}
       </div>
+    </div>
+  )
+}
+
+const SeedField = ({ episode: { seed, setSeed } }: { episode: Episode }) => (
+  <label className="flex items-center gap-1 text-sm text-muted">
+    Seed
+    <span className="w-16">
+      <NumberInput
+        small
+        aria-label="Seed"
+        value={seed}
+        onChange={(next) => setSeed(Math.max(0, Math.round(next ?? 0)))}
+      />
+    </span>
+  </label>
+)
+
+function EpisodeBar({ episode, rowWords }: PlayTabProps) {
+  const { turns, maxTurns, isStale, start, takeBack } = episode
+  const total = turns.reduce((sum, { reward }) => sum + (reward ?? 0), 0)
+  return (
+    <div className="flex h-9 shrink-0 items-center gap-3 border-b border-line px-4 text-sm text-muted">
+      <Button small icon={<RotateCcw size={13} aria-hidden />} onClick={start}>
+        New episode
+      </Button>
+      <Button small icon={<Undo2 size={13} aria-hidden />} disabled={turns.length < 2} onClick={takeBack}>
+        Take back
+      </Button>
+      <SeedField episode={episode} />
+      <span>{rowWords}</span>
+      <span>
+        turn {Math.max(0, turns.length - 1)} of at most {maxTurns ?? '…'}
+      </span>
+      <span>
+        reward so far{' '}
+        <span className="font-mono font-medium text-text tabular-nums">{formatNumber(total)}</span>
+      </span>
+      {isStale && <span className="ml-auto text-caution">The code has changed since</span>}
     </div>
   )
 }

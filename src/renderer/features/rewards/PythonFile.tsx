@@ -3,8 +3,8 @@ import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { link } from '#renderer/client/route.ts'
-import { PythonConsent } from '../../parts/PythonConsent.tsx'
-import { isPython } from '../../parts/rewardChoice.ts'
+import { PythonConsent } from '#renderer/parts/PythonConsent.tsx'
+import { isPython } from '#renderer/parts/rewardChoice.ts'
 
 interface PythonFileProps {
   /** Kind of code: “reward”, “environment”. */

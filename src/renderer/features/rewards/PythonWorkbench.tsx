@@ -1,20 +1,15 @@
-import { Play } from 'lucide-react'
-import { useState, type ReactNode } from 'react'
-import { useKeys } from '#renderer/client/keys.ts'
+import type { ReactNode } from 'react'
 import { useAnswer } from '#renderer/client/api.tsx'
-import { Button } from '#renderer/kit/Button.tsx'
-import { besideClasses } from '#renderer/kit/classes.ts'
-import { Page, KeyValue } from '#renderer/kit/Page.tsx'
+import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
-import { playTab, trialTabs } from './GalleryWorkbench.tsx'
-import { isAllowed, PythonConsent } from '../../parts/PythonConsent.tsx'
+import { isAllowed, PythonConsent } from '#renderer/parts/PythonConsent.tsx'
+import { choiceName } from '#renderer/parts/rewardChoice.ts'
 import { PythonBadge } from './PythonFile.tsx'
 import { failureWords } from './results.ts'
-import { choiceName } from '../../parts/rewardChoice.ts'
 import { RowsPane } from './RowsPane.tsx'
 import { useRewardBench } from './useRewards.ts'
-import { useBattery, useDryRun, useEpisode } from './useTrials.ts'
-import { Workbench } from './Workbench.tsx'
+import { examplesTab, usePlaying, useScoring } from './useRewardTrial.tsx'
+import { useView, Workbench } from './Workbench.tsx'
 
 interface PythonWorkbenchProps {
   /** Name in configs: a path, with # and a name, or the id of a package. */
@@ -34,63 +29,44 @@ export function PythonWorkbench({ id, interpreter, models, library }: PythonWork
   const loaded = check.data !== undefined && 'kind' in check.data ? check.data : null
   const isEnvironment = id.startsWith('gymnasium:') || loaded?.kind === 'environment'
   const bench = useRewardBench()
-  const trial = { code, settings: {}, bench }
-  const dryRun = useDryRun(trial)
-  const battery = useBattery(trial)
-  const episode = useEpisode({ code, settings: {}, row: bench.shown.rows[0] ?? {} })
-  const [tab, setTab] = useState('results')
-  const run = () => {
-    if (!mayRun) return
-    if (isEnvironment) episode.start()
-    else {
-      setTab('results')
-      dryRun.run()
-    }
-  }
-  useKeys({ act: run })
+  const view = useView()
+  const input = { code, settings: {}, bench, view }
+  const scoring = useScoring({ ...input, tests: examplesTab([]) })
+  const playing = usePlaying(input)
+  const { button, act, tabs } = isEnvironment ? playing : scoring
   return (
-    <Page
-      isFull
+    <Workbench
       title={choiceName({ function: id })}
       about={<PythonBadge />}
-      main={
-        <Button variant="primary" icon={<Play size={14} aria-hidden />} disabled={!mayRun} onClick={run}>
-          {isEnvironment ? 'Play' : 'Dry-run'}
-        </Button>
+      editor={
+        <section
+          aria-label="Python code"
+          className="flex min-w-0 flex-col items-start gap-3 overflow-auto p-4"
+        >
+          <KeyValue
+            entries={[
+              ['Code', <Path key="code" text={id} />],
+              ['Interpreter', <Path key="program" text={review?.[0]?.interpreter ?? '…'} />],
+              ['Functions', loaded === null ? '…' : loaded.functions.join(', ') || 'none'],
+            ]}
+          />
+          <PythonConsent asked={asked} />
+          {check.error !== null && <ErrorNote error={check.error} />}
+          {check.data !== undefined && 'problem' in check.data && (
+            <p className="text-sm text-bad">{failureWords(check.data.problem)}</p>
+          )}
+          <p className="text-sm text-pretty text-muted">
+            The file is edited where it lies, with your own editor. Settings have their defaults here.
+          </p>
+        </section>
       }
-    >
-      <div className={besideClasses}>
-        {library}
-        <Workbench
-          editor={
-            <section
-              aria-label="Python code"
-              className="flex min-w-0 flex-col items-start gap-3 overflow-auto p-4"
-            >
-              <KeyValue
-                entries={[
-                  ['Code', <Path key="code" text={id} />],
-                  ['Interpreter', <Path key="program" text={review?.[0]?.interpreter ?? '…'} />],
-                  ['Functions', loaded === null ? '…' : loaded.functions.join(', ') || 'none'],
-                ]}
-              />
-              <PythonConsent asked={asked} />
-              {check.error !== null && <ErrorNote error={check.error} />}
-              {check.data !== undefined && 'problem' in check.data && (
-                <p className="text-sm text-bad">{failureWords(check.data.problem)}</p>
-              )}
-              <p className="text-sm text-pretty text-muted">
-                The file is edited where it lies, with your own editor. Settings have their defaults here.
-              </p>
-            </section>
-          }
-          rows={<RowsPane bench={bench} models={models} isEnvironment={isEnvironment} />}
-          tabs={isEnvironment ? [playTab(episode)] : trialTabs({ examples: [], bench, dryRun, battery })}
-          openTab={tab}
-          onOpenTab={setTab}
-        />
-      </div>
-    </Page>
+      trial={{
+        ...{ tabs, button: { ...button, isDisabled: !mayRun } },
+        act: () => mayRun && act(),
+        pane: <RowsPane {...{ bench, models, isEnvironment }} />,
+      }}
+      {...{ library, view }}
+    />
   )
 }
 

@@ -1,7 +1,6 @@
 import { FlaskConical, Plus, X } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { formatDuration, formatNumber, plural } from '#renderer/client/format.ts'
-import type { Task } from '#renderer/client/api.tsx'
 import { keyTable } from '#shared/keyTable.ts'
 import { keyWords } from '#renderer/client/keys.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
@@ -11,14 +10,10 @@ import { EmptyState, ErrorNote, Kbd, TaskProgress } from '#renderer/kit/states.t
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { cellText } from './bench.ts'
 import { failureWords, loggedNames, partNames, summaryOf, type ResultRow } from './results.ts'
-import type { DryRunItem } from '../../parts/rewardTypes.ts'
+import type { DryRun } from './useTrials.ts'
 
 interface ResultsTabProps {
-  readonly rows: readonly ResultRow[]
-  readonly task: Pick<Task<never, DryRunItem>, 'state' | 'error' | 'last' | 'cancel'>
-  readonly missing: string | null
-  /** True if the code has changed since. */
-  readonly isStale: boolean
+  readonly dryRun: DryRun
   /** True if a model wrote the completions: if all earn the same reward, training would learn nothing. */
   readonly isGenerated: boolean
   /** Null if tests cannot be saved for the open code. */
@@ -28,15 +23,8 @@ interface ResultsTabProps {
 }
 
 /** Rewards of all rows, as they arrive. */
-export function ResultsTab({
-  rows,
-  task,
-  missing,
-  isStale,
-  isGenerated,
-  onAddTest,
-  onGoTo,
-}: ResultsTabProps) {
+export function ResultsTab({ dryRun, isGenerated, onAddTest, onGoTo }: ResultsTabProps) {
+  const { rows, task, missing } = dryRun
   const [chosen, setChosen] = useState<number | null>(null)
   const open = rows.find(({ index }) => index === chosen) ?? null
   if (missing !== null) return <EmptyState icon={<FlaskConical size={24} aria-hidden />} title={missing} />
@@ -44,7 +32,7 @@ export function ResultsTab({
   if (rows.length === 0 && task.error !== null) return <ErrorNote error={task.error} className="m-3" />
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <ResultBar rows={rows} task={task} isStale={isStale} isGenerated={isGenerated} />
+      <ResultBar {...dryRun} isGenerated={isGenerated} />
       {task.error !== null && <ErrorNote error={task.error} className="m-3 shrink-0" />}
       <div className={besideClasses}>
         <Table
@@ -82,12 +70,7 @@ const NothingYet = () => (
   </EmptyState>
 )
 
-function ResultBar({
-  rows,
-  task,
-  isStale,
-  isGenerated,
-}: Pick<ResultsTabProps, 'rows' | 'task' | 'isStale' | 'isGenerated'>) {
+function ResultBar({ rows, task, isStale, isGenerated }: DryRun & Pick<ResultsTabProps, 'isGenerated'>) {
   const { mean, minimum, maximum, failed, notScored, meanMs } = summaryOf(rows)
   if (task.state === 'running') {
     return (

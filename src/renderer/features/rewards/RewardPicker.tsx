@@ -10,7 +10,7 @@ import { Select } from '#renderer/kit/choices.tsx'
 import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
 import { JudgeFields } from './JudgeFields.tsx'
-import { galleryKey, versionNumber } from '../../parts/rewardLibrary.ts'
+import { galleryKey, versionNumber } from '#renderer/parts/rewardLibrary.ts'
 import {
   chartName,
   choiceName,
@@ -20,10 +20,10 @@ import {
   sourceOfChoice,
   type ChoiceSource,
   type RewardChoice,
-} from '../../parts/rewardChoice.ts'
+} from '#renderer/parts/rewardChoice.ts'
 import { PythonBadge, PythonFile, PythonLine } from './PythonFile.tsx'
 import { SettingsFields } from './SettingsFields.tsx'
-import type { SettingValues } from '../../parts/rewardTypes.ts'
+import type { SettingValues } from '#renderer/parts/rewardTypes.ts'
 
 interface RewardPickerProps {
   /** `config.rewards`. */

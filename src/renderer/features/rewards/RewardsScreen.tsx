@@ -1,5 +1,5 @@
-import { FileCode2, Blocks, Braces, Gamepad2, MoreHorizontal, Plus, Sigma, Workflow } from 'lucide-react'
-import { useEffect, useMemo, useState, type ReactNode } from 'react'
+import { FileCode2, MoreHorizontal, Plus } from 'lucide-react'
+import { useEffect, useMemo, useState } from 'react'
 import { judgeFunction } from '#shared/config/judge.ts'
 import { besideClasses, classes } from '#renderer/kit/classes.ts'
 import { Page } from '#renderer/kit/Page.tsx'
@@ -12,7 +12,9 @@ import { useSetting } from '#renderer/client/settings.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { SearchInput } from '#renderer/kit/inputs.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
-import { BuiltInPage, GalleryWorkbench } from './GalleryWorkbench.tsx'
+import { BuiltInPage } from './BuiltInPage.tsx'
+import { GalleryWorkbench, OwnWorkbench, type GalleryWorkbenchProps } from './CodeWorkbench.tsx'
+import { kinds } from './kinds.tsx'
 import {
   findGalleryEntry,
   libraryGroups,
@@ -20,22 +22,20 @@ import {
   shelves,
   type LibraryItem,
   type Shelf,
-} from '../../parts/rewardLibrary.ts'
-import { GalleryLoss, OwnLoss } from './LossWorkbench.tsx'
-import { OwnWorkbench } from './OwnWorkbench.tsx'
-import { GalleryWorkflow, OwnWorkflow } from './WorkflowWorkbench.tsx'
-import {
-  ArrivedDialog,
-  DeleteDialog,
-  NewRewardDialog,
-  RenameDialog,
-  type Beginning,
-} from './LibraryDialogs.tsx'
+} from '#renderer/parts/rewardLibrary.ts'
+import { ArrivedDialog, DeleteDialog, NewRewardDialog, RenameDialog } from './LibraryDialogs.tsx'
 import { JudgeWorkbench } from './JudgeWorkbench.tsx'
 import { PythonWorkbench } from './PythonWorkbench.tsx'
-import type { GalleryEntry, Reward } from '../../parts/rewardTypes.ts'
+import type { GalleryEntry, Reward } from '#renderer/parts/rewardTypes.ts'
 import { freeName } from './testForm.ts'
-import { useDraftIds, useRewardLibrary } from './useRewards.ts'
+import {
+  copyOf,
+  createReward,
+  useDraftIds,
+  useRewardLibrary,
+  type Beginning,
+  type RewardLibrary,
+} from './useRewards.ts'
 
 /** Rewards and environments: the list, and one of them with its code, rows and results. */
 export const RewardsScreen = () => <LibraryScreen key="rewards" shelf={shelves.rewards} />
@@ -65,7 +65,7 @@ function LibraryScreen({ shelf }: { shelf: Shelf }) {
   const onCopy = () => selected !== null && actions.duplicate(selected)
   return (
     <>
-      {own !== undefined && <OwnPage key={own.id} own={own} models={models} library={library} />}
+      {own !== undefined && <OwnWorkbench key={own.id} reward={own} {...{ models, library }} />}
       {entry !== undefined && (
         <GalleryPage key={selected} entry={entry} models={models} library={library} onCopy={onCopy} />
       )}
@@ -94,40 +94,18 @@ function LibraryScreen({ shelf }: { shelf: Shelf }) {
   )
 }
 
-interface OpenedProps {
-  readonly models: readonly string[]
-  readonly library: ReactNode
-}
-
-function OwnPage({ own, models, library }: OpenedProps & { own: Reward }) {
-  if (own.kind === 'loss') return <OwnLoss loss={own} library={library} />
-  if (own.kind === 'workflow') return <OwnWorkflow workflow={own} library={library} />
-  return <OwnWorkbench reward={own} models={models} library={library} />
-}
-
-function GalleryPage(props: OpenedProps & { readonly entry: GalleryEntry; readonly onCopy: () => void }) {
-  const { entry, models, library, onCopy } = props
-  if (entry.id === judgeFunction && entry.code === null)
-    return <JudgeWorkbench {...{ entry, models, library }} />
-  if (entry.code === null) return <BuiltInPage entry={entry} library={library} />
-  if (entry.kind === 'loss') return <GalleryLoss {...{ entry, library, onCopy }} />
-  if (entry.kind === 'workflow') return <GalleryWorkflow {...{ entry, library, onCopy }} />
-  return <GalleryWorkbench {...{ entry, models, library, onCopy }} />
+function GalleryPage(props: GalleryWorkbenchProps) {
+  const { entry, models, library } = props
+  if (entry.code !== null) return <GalleryWorkbench {...props} />
+  if (entry.id === judgeFunction) return <JudgeWorkbench {...{ entry, models, library }} />
+  return <BuiltInPage {...{ entry, library }} />
 }
 
 interface RewardDialogsProps {
   readonly shelf: Shelf
   readonly rewards: readonly Reward[]
   readonly gallery: readonly GalleryEntry[]
-  readonly dialogs: {
-    readonly open: 'new' | 'rename' | 'delete' | null
-    readonly target: Reward | null
-    readonly arrived: { readonly name: string; readonly code: string } | null
-    readonly isBusy: boolean
-    readonly close: () => void
-    readonly create: (beginning: Beginning) => void
-    readonly deleted: () => void
-  }
+  readonly dialogs: ReturnType<typeof useLibraryPlace>['dialogs']
 }
 
 function RewardDialogs({ shelf, rewards, gallery, dialogs }: RewardDialogsProps) {
@@ -151,27 +129,10 @@ function RewardDialogs({ shelf, rewards, gallery, dialogs }: RewardDialogsProps)
 
 type OpenDialog = 'new' | 'rename' | 'delete' | null
 
-function useLibraryPlace({ route, kinds }: Shelf) {
-  const { path } = useRoute()
-  const library = useRewardLibrary(kinds)
+function useLibraryPlace({ route, kinds: shown }: Shelf) {
+  const library = useRewardLibrary(shown)
   const { rewards, gallery } = library
-  const [remembered, remember] = useSetting<string | null>(`${route}.open`, null)
-  const known = (key: string | null | undefined): boolean =>
-    key !== null &&
-    key !== undefined &&
-    (rewards.some(({ id }) => id === key) || findGalleryEntry(key, gallery) !== undefined)
-  const asked = path[1] ?? null
-  // Restores the last open entry by its address, since another window may open something else meanwhile.
-  const last = asked === null && known(remembered) ? remembered : null
-  const selected = asked ?? last
-  const opened = asked !== null && known(asked) ? asked : null
-  useEffect(() => {
-    if (last !== null) navigate(`/${route}/${encodeURIComponent(last)}`, {}, { replace: true })
-  }, [last, route])
-  useEffect(() => {
-    if (opened !== null && opened !== remembered) remember(opened)
-  }, [opened, remembered, remember])
-
+  const { selected, remember } = useSelected(route, library)
   const [open, setOpen] = useState<OpenDialog>(null)
   const [targetId, setTargetId] = useState<string | null>(null)
   const arrived = useArrivals((state) => state.reward)
@@ -193,13 +154,13 @@ function useLibraryPlace({ route, kinds }: Shelf) {
     create: () => setOpen('new'),
     duplicate: (key) => {
       const entry = findGalleryEntry(key, gallery)
+      const copy = entry === undefined ? null : copyOf(entry)
       const own = rewards.find(({ id }) => id === key)
       if (own !== undefined) void making.duplicate(own)
-      else if (entry !== undefined && entry.code !== null && entry.language !== null) {
-        const { kind, title, language, code, examples } = entry
-        // Listed beside the built-in algorithm of this name.
-        const name = kind === 'loss' || kind === 'workflow' ? `${title} copy` : title
-        void making.make({ kind, language, code, name, note: `Copy of “${title}”`, tests: examples })
+      else if (copy !== null) {
+        const { kind, name } = copy
+        // A new run lists it beside the built-in one of its name.
+        void making.make({ ...copy, name: kinds[kind].isTrainedWith ? `${name} copy` : name })
       }
     },
     rename: ask('rename'),
@@ -226,18 +187,36 @@ function useLibraryPlace({ route, kinds }: Shelf) {
   }
 }
 
-/** Creates a reward with its first version and its tests, and opens it. */
+/** Returns what the address names; without a name, opens what was open last. */
+function useSelected(route: Shelf['route'], { rewards, gallery }: RewardLibrary) {
+  const { path } = useRoute()
+  const [remembered, remember] = useSetting<string | null>(`${route}.open`, null)
+  const known = (key: string | null): boolean =>
+    key !== null && (rewards.some(({ id }) => id === key) || findGalleryEntry(key, gallery) !== undefined)
+  const asked = path[1] ?? null
+  // Restores the last open entry by its address, since another window may open something else meanwhile.
+  const last = asked === null && known(remembered) ? remembered : null
+  const opened = asked !== null && known(asked) ? asked : null
+  useEffect(() => {
+    if (last !== null) navigate(`/${route}/${encodeURIComponent(last)}`, {}, { replace: true })
+  }, [last, route])
+  useEffect(() => {
+    if (opened !== null && opened !== remembered) remember(opened)
+  }, [opened, remembered, remember])
+  return { selected: asked ?? last, remember }
+}
+
+/** Creates a reward and opens it. */
 function useMakeReward(rewards: readonly Reward[]) {
   const client = useApi()
   const [isBusy, setBusy] = useState(false)
-  const make = async ({ kind, name, language, code, note, tests }: Beginning): Promise<boolean> => {
+  const make = async (beginning: Beginning): Promise<boolean> => {
     setBusy(true)
     try {
-      const taken = rewards.map((reward) => reward.name)
-      const { id: rewardId } = await client.call('rewards.create', { kind, name: freeName(name, taken) })
-      await client.call('rewards.save', { rewardId, language, code, note })
-      if (tests.length > 0) await client.call('rewards.setTests', { rewardId, tests })
-      navigate(`/${shelfOf(kind).route}/${rewardId}`)
+      const taken = rewards.map(({ name }) => name)
+      const name = freeName(beginning.name, taken)
+      const { rewardId } = await createReward(client, { ...beginning, name })
+      navigate(`/${shelfOf(beginning.kind).route}/${rewardId}`)
       return true
     } catch (thrown) {
       toastError(asError(thrown))
@@ -357,9 +336,7 @@ function Item({ item, isSelected, isChanged, actions }: ItemProps) {
 }
 
 function Icon({ item: { kind, key } }: { item: LibraryItem }) {
-  if (kind === 'loss') return <Sigma size={14} aria-hidden className="shrink-0 text-faint" />
-  if (kind === 'workflow') return <Workflow size={14} aria-hidden className="shrink-0 text-faint" />
-  const Shape = kind === 'environment' ? Gamepad2 : key.startsWith('builtin.') ? Blocks : Braces
+  const Shape = kinds[kind][key.startsWith('builtin.') ? 'builtInIcon' : 'icon']
   return <Shape size={14} aria-hidden className="shrink-0 text-faint" />
 }
 

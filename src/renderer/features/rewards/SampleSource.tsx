@@ -3,8 +3,8 @@ import type { RewardBench } from './useRewards.ts'
 import { Segmented, Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
-import { promptWords, textColumns, type Bench, type PromptForm } from './bench.ts'
-import type { DataColumn } from '../../parts/rewardTypes.ts'
+import { promptWords, textColumns, type Bench, type PromptForm, type ReadyBench } from './bench.ts'
+import type { DataColumn } from '#renderer/parts/rewardTypes.ts'
 
 const sources: readonly { readonly value: Bench['completions']; readonly label: string }[] = [
   { value: 'column', label: 'Column' },
@@ -105,7 +105,7 @@ const Small = ({ label, width, unit, children }: SmallProps) => (
 )
 
 interface PromptSourceProps {
-  readonly bench: Bench & { readonly prompt: PromptForm }
+  readonly bench: ReadyBench
   readonly columns: readonly DataColumn[]
   /** Null: as the data set defines. */
   readonly onChange: (prompt: PromptForm | null) => void

@@ -3,7 +3,7 @@ import { IconButton } from '#renderer/kit/Button.tsx'
 import { Switch } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
-import type { SettingValue, SettingValues } from '../../parts/rewardTypes.ts'
+import type { SettingValue, SettingValues } from '#renderer/parts/rewardTypes.ts'
 
 interface SettingsFieldsProps {
   /** Settings declared by the code, with their defaults. */

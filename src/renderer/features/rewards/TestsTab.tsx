@@ -1,5 +1,5 @@
 import { ListChecks, Pencil, Play, Plus, Trash2 } from 'lucide-react'
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 import { formatNumber, plural } from '#renderer/client/format.ts'
 import { PassBadge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
@@ -20,25 +20,18 @@ import {
   type FormFaults,
   type TestForm,
 } from './testForm.ts'
-import type { TestCase, TestResult } from '../../parts/rewardTypes.ts'
-
-export interface TestRun {
-  /** Results in the order of the tests as run; null: not run yet. */
-  readonly results: readonly TestResult[] | null
-  readonly isRunning: boolean
-  readonly error: Error | null
-  readonly run: () => void
-}
+import type { TestCase, TestResult } from '#renderer/parts/rewardTypes.ts'
+import type { TestRun } from './useTrials.ts'
 
 interface TestsTabProps {
   readonly tests: readonly TestCase[]
-  readonly testRun: TestRun
   /** Null for read-only tests of the gallery. */
-  readonly onChange: ((tests: readonly TestCase[]) => void) | null
-  readonly gate: {
-    readonly isOn: boolean
-    readonly isFixed: boolean
-    readonly set: (isOn: boolean) => void
+  readonly own: {
+    readonly testRun: TestRun
+    readonly onChange: (tests: readonly TestCase[]) => void
+    readonly isGateOn: boolean
+    readonly isGateFixed: boolean
+    readonly setGate: (isOn: boolean) => void
   } | null
 }
 
@@ -50,20 +43,20 @@ interface Line {
 const blank: TestCase = { name: '', prompt: '', completion: '', row: {}, settings: {}, expect: { equals: 1 } }
 
 /** Samples with their required rewards. */
-export function TestsTab({ tests, testRun, onChange, gate }: TestsTabProps) {
+export function TestsTab({ tests, own }: TestsTabProps) {
   const [edited, setEdited] = useState<number | 'new' | null>(null)
   const lines = tests.map((testCase): Line => ({
     testCase,
-    result: testRun.results?.find(({ name }) => name === testCase.name) ?? null,
+    result: own?.testRun.results?.find(({ name }) => name === testCase.name) ?? null,
   }))
   const close = () => setEdited(null)
   const keep = (testCase: TestCase) => {
-    onChange?.(
+    own?.onChange(
       edited === 'new' ? [...tests, testCase] : tests.map((each, i) => (i === edited ? testCase : each)),
     )
     close()
   }
-  const add = onChange !== null && (
+  const add = own !== null && (
     <Button small icon={<Plus size={13} aria-hidden />} onClick={() => setEdited('new')}>
       Add test
     </Button>
@@ -81,35 +74,17 @@ export function TestsTab({ tests, testRun, onChange, gate }: TestsTabProps) {
         </EmptyState>
       ) : (
         <>
-          <div
-            className="flex h-9 shrink-0 items-center gap-2 border-b border-line px-4 text-sm"
-            hidden={onChange === null}
-          >
-            {onChange !== null && (
-              <Button
-                small
-                icon={<Play size={13} aria-hidden />}
-                disabled={testRun.isRunning}
-                onClick={testRun.run}
-              >
-                Run tests
-              </Button>
-            )}
-            {add}
-            <Outcome results={testRun.results} isRunning={testRun.isRunning} />
-            {gate !== null && <Gate {...gate} />}
-          </div>
-          {testRun.error !== null && <ErrorNote error={testRun.error} className="m-3 shrink-0" />}
+          {own !== null && <TestBar {...own} add={add} />}
           <Table
             label="Test cases"
             rows={lines}
             columns={columnsFor(
-              onChange === null
+              own === null
                 ? null
-                : { edit: setEdited, remove: (at) => onChange(tests.filter((_, i) => i !== at)) },
+                : { edit: setEdited, remove: (at) => own.onChange(tests.filter((_, i) => i !== at)) },
             )}
             rowKey={({ testCase }, i) => `${String(i)} ${testCase.name}`}
-            onOpen={(_, i) => onChange !== null && setEdited(i)}
+            onOpen={(_, i) => own !== null && setEdited(i)}
           />
         </>
       )}
@@ -122,6 +97,23 @@ export function TestsTab({ tests, testRun, onChange, gate }: TestsTabProps) {
         />
       )}
     </div>
+  )
+}
+
+function TestBar({ add, ...own }: NonNullable<TestsTabProps['own']> & { readonly add: ReactNode }) {
+  const { isRunning, run, error } = own.testRun
+  return (
+    <>
+      <div className="flex h-9 shrink-0 items-center gap-2 border-b border-line px-4 text-sm">
+        <Button small icon={<Play size={13} aria-hidden />} disabled={isRunning} onClick={run}>
+          Run tests
+        </Button>
+        {add}
+        <Outcome {...own.testRun} />
+        <Gate {...own} />
+      </div>
+      {error !== null && <ErrorNote error={error} className="m-3 shrink-0" />}
+    </>
   )
 }
 
@@ -143,16 +135,21 @@ function Outcome({ results, isRunning }: Pick<TestRun, 'results' | 'isRunning'>)
   )
 }
 
-function Gate({ isOn, isFixed, set }: NonNullable<TestsTabProps['gate']>) {
+function Gate({ isGateOn, isGateFixed, setGate }: NonNullable<TestsTabProps['own']>) {
   return (
     <span className="ml-auto flex items-center gap-1 text-muted">
       <span id="gate-words">No run starts until these pass</span>
       <Help about="the gate">
-        {isFixed
+        {isGateFixed
           ? 'The gate belongs to a version: save the code first.'
           : 'A run with this version is refused while one of its tests fails. Saving the code keeps the gate.'}
       </Help>
-      <Switch checked={isOn} onChange={set} disabled={isFixed} aria-label="No run starts until these pass" />
+      <Switch
+        checked={isGateOn}
+        onChange={setGate}
+        disabled={isGateFixed}
+        aria-label="No run starts until these pass"
+      />
     </span>
   )
 }

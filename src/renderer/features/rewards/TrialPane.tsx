@@ -7,7 +7,7 @@ import { Segmented, Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
 import { Help } from '#renderer/kit/Tooltip.tsx'
-import { cellText, parseRow } from './bench.ts'
+import { cellText, columnNames, parseRow } from './bench.ts'
 import { EnvironmentPicker } from './CodePicker.tsx'
 import { RewardPicker } from './RewardPicker.tsx'
 import { dataSetOptions } from './RowsPane.tsx'
@@ -18,7 +18,7 @@ import type { WorkflowTrial } from './useWorkflow.ts'
 /** Setup of an episode: model, row, rewards, and sampling. */
 export function TrialPane({ trial }: { trial: WorkflowTrial }) {
   const { choice, candidate, change, bench, settings } = trial
-  const columns = (bench.version?.columns ?? []).map(({ name }) => name)
+  const columns = columnNames(bench.version)
   return (
     <section aria-label="Trial" className="flex min-h-0 min-w-0 grow flex-col gap-4 overflow-auto p-3">
       <Field label="Model">

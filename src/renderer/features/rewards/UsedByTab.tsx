@@ -13,8 +13,8 @@ import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import type { Answer } from '#renderer/client/api.tsx'
-import { kindWords, versionNumber } from '../../parts/rewardLibrary.ts'
-import type { RewardKind, RewardVersion } from '../../parts/rewardTypes.ts'
+import { versionNumber } from '#renderer/parts/rewardLibrary.ts'
+import type { RewardKind, RewardVersion } from '#renderer/parts/rewardTypes.ts'
 import { useRescore } from './useTrials.ts'
 
 interface UsedByTabProps {
@@ -53,7 +53,7 @@ export function UsedByTab({ rewardId, kind, versions, uses }: UsedByTabProps) {
           )
         }
       >
-        Runs that used this {kindWords[kind]} appear here, with the version they used.
+        Runs that used this {kind} appear here, with the version they used.
       </EmptyState>
     )
   }

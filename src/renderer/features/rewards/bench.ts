@@ -1,7 +1,7 @@
 /** Data for trying a reward: rows of a data set, their prompts, and the source of completions. */
 import type { InputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
-import type { DataColumn, DataRow } from '../../parts/rewardTypes.ts'
+import type { DataColumn, DataRow, DataVersion } from '#renderer/parts/rewardTypes.ts'
 
 export type PromptForm = Readonly<Record<string, unknown>>
 
@@ -20,6 +20,11 @@ export interface Bench {
   readonly temperature: number
   readonly maxNewTokens: number
   readonly seed: number
+}
+
+/** Bench with its prompt decided. */
+export interface ReadyBench extends Bench {
+  readonly prompt: PromptForm
 }
 
 export const defaultBench: Bench = {
@@ -41,6 +46,9 @@ const has = (column: DataColumn, kind: string): boolean => (column.kinds[kind] ?
 /** Returns columns with text in at least one row. */
 export const textColumns = (columns: readonly DataColumn[]): readonly string[] =>
   columns.filter((column) => has(column, 'text')).map(({ name }) => name)
+
+export const columnNames = (version: DataVersion | null): readonly string[] =>
+  (version?.columns ?? []).map(({ name }) => name)
 
 const completionNames = [
   'completion',
@@ -91,7 +99,7 @@ export interface Asked {
 
 /** Returns the request to the host, or a sentence on what is missing. */
 export function dryRunOn(
-  bench: Bench & { readonly prompt: PromptForm },
+  bench: ReadyBench,
   shown: Shown,
   hand: HandSample,
 ): Asked | { readonly missing: string } {

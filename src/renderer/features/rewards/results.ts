@@ -1,7 +1,7 @@
 /** Assembles the progress of a dry run, item by item, into table rows, a summary, and places in the code. */
 import { meanOf } from '#shared/mean.ts'
 import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
-import type { CodeFailure, DataRow, DryRunItem, Score } from '../../parts/rewardTypes.ts'
+import type { CodeFailure, DataRow, DryRunItem, Score } from '#renderer/parts/rewardTypes.ts'
 
 export interface Failure extends CodeFailure {
   readonly part: string

@@ -1,6 +1,6 @@
 /** Form of a test case: the expectation as one choice with its numbers, objects as JSON text. */
 import { parseRow } from './bench.ts'
-import type { SettingValues, TestCase } from '../../parts/rewardTypes.ts'
+import type { SettingValues, TestCase } from '#renderer/parts/rewardTypes.ts'
 
 export type Expectation = 'equals' | 'min' | 'max' | 'between' | 'none'
 

@@ -6,9 +6,9 @@ import { useSettled } from '#renderer/client/settled.ts'
 import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
 import type { SettingField } from '#shared/config/fields.ts'
 import { lossCheckNames } from '#shared/losses.ts'
-import type { EditorStatus } from './EditorPane.tsx'
+import type { EditorStatus } from './Workbench.tsx'
 import { failureWords } from './results.ts'
-import type { Code } from '../../parts/rewardTypes.ts'
+import type { Code } from '#renderer/parts/rewardTypes.ts'
 
 export type LossCheck = Answer<'losses.check'>
 export type LossDrawing = Exclude<Answer<'losses.draw'>, { problem: unknown }>

@@ -1,7 +1,8 @@
 /** Rewards and environments as configs name them: their settings, and the files of library and gallery. */
 import { useCallback } from 'react'
-import type { ChoiceSource } from '../../parts/rewardChoice.ts'
-import type { GalleryEntry } from '../../parts/rewardTypes.ts'
+import type { ChoiceSource } from '#renderer/parts/rewardChoice.ts'
+import type { GalleryEntry } from '#renderer/parts/rewardTypes.ts'
+import { copyOf, createReward } from './useRewards.ts'
 import { useAnswer, useApi } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
 
@@ -45,17 +46,10 @@ export function useAddChoice() {
     addOwn: useCallback((rewardId: string) => newestFile(rewardId).catch(told), [newestFile]),
     /** Copies gallery code into a custom reward, with its examples as tests. */
     addCopy: useCallback(
-      async ({ kind, title, language, code, examples }: GalleryEntry): Promise<string | null> => {
-        if (code === null || language === null) return null
-        try {
-          const { id: rewardId } = await client.call('rewards.create', { kind, name: title })
-          const note = `Copy of “${title}”`
-          const { file } = await client.call('rewards.save', { rewardId, language, code, note })
-          if (examples.length > 0) await client.call('rewards.setTests', { rewardId, tests: examples })
-          return file
-        } catch (thrown) {
-          return told(thrown)
-        }
+      async (entry: GalleryEntry): Promise<string | null> => {
+        const copy = copyOf(entry)
+        if (copy === null) return null
+        return createReward(client, copy).then(({ file }) => file, told)
       },
       [client],
     ),

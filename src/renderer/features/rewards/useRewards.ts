@@ -11,21 +11,22 @@ import {
   type Bench,
   type HandSample,
   type PromptForm,
+  type ReadyBench,
   type Shown,
 } from './bench.ts'
-import { shelves } from '../../parts/rewardLibrary.ts'
+import { shelves } from '#renderer/parts/rewardLibrary.ts'
 import type {
   Code,
   CodeCheck,
   DataSet,
   DataVersion,
   GalleryEntry,
-  Reward,
   RewardKind,
   RewardVersion,
   SettingValues,
   CodeLanguage,
-} from '../../parts/rewardTypes.ts'
+  TestCase,
+} from '#renderer/parts/rewardTypes.ts'
 import { detectedPrompt } from '#renderer/parts/promptForms.ts'
 import type { RowColumn } from '#renderer/editor/types/ambient.ts'
 import { useAnswer, useApi, useCommand, type ApiClient } from '#renderer/client/api.tsx'
@@ -33,14 +34,7 @@ import { useLastDataSet, usePreparation } from '#renderer/parts/useData.ts'
 import { asError, toastError } from '#renderer/client/toasts.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 
-export interface RewardLibrary {
-  readonly rewards: readonly Reward[]
-  readonly gallery: readonly GalleryEntry[]
-  readonly isLoaded: boolean
-  readonly error: Error | null
-}
-
-export function useRewardLibrary(kinds: readonly RewardKind[] = shelves.rewards.kinds): RewardLibrary {
+export function useRewardLibrary(kinds: readonly RewardKind[] = shelves.rewards.kinds) {
   const rewards = useAnswer('rewards.list', {})
   const gallery = useAnswer('rewards.gallery', undefined)
   return {
@@ -49,6 +43,31 @@ export function useRewardLibrary(kinds: readonly RewardKind[] = shelves.rewards.
     isLoaded: rewards.data !== undefined && gallery.data !== undefined,
     error: rewards.error ?? gallery.error,
   }
+}
+
+export type RewardLibrary = ReturnType<typeof useRewardLibrary>
+
+/** What something new in the library begins with. */
+export interface Beginning extends Code {
+  readonly kind: RewardKind
+  readonly name: string
+  readonly note: string
+  readonly tests: readonly TestCase[]
+}
+
+/** Null if there is no code to copy. */
+export function copyOf(entry: GalleryEntry): Beginning | null {
+  const { kind, title, language, code, examples } = entry
+  if (code === null || language === null) return null
+  return { kind, language, code, name: title, note: `Copy of “${title}”`, tests: examples }
+}
+
+/** Creates a reward with its first version and its tests. */
+export async function createReward(client: ApiClient, { kind, name, tests, ...first }: Beginning) {
+  const { id: rewardId } = await client.call('rewards.create', { kind, name })
+  const { file } = await client.call('rewards.save', { rewardId, ...first })
+  if (tests.length > 0) await client.call('rewards.setTests', { rewardId, tests })
+  return { rewardId, file }
 }
 
 interface Drafts {
@@ -91,30 +110,11 @@ export function useDraftIds(): ReadonlySet<string> {
   }, [data, byId])
 }
 
-export interface OpenReward {
-  readonly code: Code
-  /** Newest first. */
-  readonly versions: readonly RewardVersion[]
-  /** Version in the editor; null if it was changed. */
-  readonly version: RewardVersion | null
-  readonly isLoaded: boolean
-  readonly error: Error | null
-  readonly change: (code: Code) => void
-  readonly discard: () => void
-  readonly save: (also?: {
-    readonly note?: string
-    readonly gatesStart?: boolean
-  }) => Promise<RewardVersion | undefined>
-  readonly isSaving: boolean
-  /** Edits the note of a version; its code stays. */
-  readonly note: (version: RewardVersion, note: string) => void
-}
-
 const nothing: Code = { language: 'ts', code: '' }
 const noVersions: readonly RewardVersion[] = []
 
 /** Opens a library reward: its draft, else its newest version. */
-export function useOpenReward(rewardId: string): OpenReward {
+export function useOpenReward(rewardId: string) {
   const client = useApi()
   const queries = useQueryClient()
   const { data: versions = noVersions, isPending, error } = useAnswer('rewards.versions', { rewardId })
@@ -138,8 +138,8 @@ export function useOpenReward(rewardId: string): OpenReward {
   )
   const discard = useCallback(() => keepDraft(client, rewardId, null), [client, rewardId])
   const { run } = saving
-  const save = useCallback<OpenReward['save']>(
-    async (also = {}) => {
+  const save = useCallback(
+    async (also: { readonly gatesStart?: boolean } = {}) => {
       const { language, code: text } = code
       const saved = await run({ rewardId, language, code: text, ...also })
       if (saved === undefined) return undefined
@@ -151,17 +151,23 @@ export function useOpenReward(rewardId: string): OpenReward {
     },
     [client, code, queries, rewardId, run],
   )
+  /** Edits the note of a version; its code stays. */
   const note = useCallback(
     ({ language, code: text }: RewardVersion, words: string) =>
       void run({ rewardId, language, code: text, note: words }),
     [run, rewardId],
   )
   return {
-    ...{ code, versions, version: versionOf(code, versions), error, note },
+    /** Newest first. */
+    versions,
+    /** Version in the editor; null if it was changed. */
+    version: versionOf(code, versions),
     isLoaded: !isPending && settings !== undefined,
-    ...{ change, discard, save, isSaving: saving.isRunning },
+    ...{ code, error, change, discard, save, isSaving: saving.isRunning, note },
   }
 }
+
+export type OpenReward = ReturnType<typeof useOpenReward>
 
 /** Returns the sandbox's verdict on code once it has settled; the previous one until then. */
 export function useCodeCheck(code: Code): CodeCheck | undefined {
@@ -200,42 +206,21 @@ const useWritten = create<Written>(() => ({ hand: emptyHandSample, typed: {} }))
 
 const noneTyped: Readonly<Record<number, string>> = {}
 
-export interface RewardBench {
-  readonly bench: Bench & { readonly prompt: PromptForm }
-  readonly change: (changes: Partial<Bench>) => void
-  readonly dataSets: readonly DataSet[]
-  readonly isLoaded: boolean
-  readonly dataSet: DataSet | null
-  readonly version: DataVersion | null
-  readonly isConversational: boolean
-  readonly shown: Shown
-  readonly problems: readonly (string | null)[]
-  readonly isShownLoaded: boolean
-  /** Columns for the editor; null if the rows are unknown. */
-  readonly columns: readonly RowColumn[] | null
-  readonly hand: HandSample
-  readonly setHand: (hand: HandSample) => void
-  readonly type: (row: number, completion: string | null) => void
-}
-
-export const useRewardBench = (): RewardBench => useBench('rewards.bench', defaultBench)
+export const useRewardBench = () => useBench('rewards.bench', defaultBench)
 
 /** Data to try code on; one choice per screen, stored by the host under this key. */
-export function useBench(key: string, usual: Bench): RewardBench {
+export function useBench(key: string, usual: Bench) {
   const [stored, setStored] = useSetting<Partial<Bench>>(key, {})
-  const { data: dataSets, isPending } = useAnswer('datasets.list', undefined)
+  const { data: dataSets = noRows } = useAnswer('datasets.list', undefined)
   const wanted = useMemo(() => ({ ...usual, ...stored }), [stored, usual])
   const [lastUsed] = useLastDataSet()
-  const { dataSet, version } = chosenVersion(
-    dataSets ?? [],
-    'versionId' in stored ? wanted.versionId : (lastUsed ?? undefined),
-  )
+  const version = chosenVersion(dataSets, 'versionId' in stored ? wanted.versionId : (lastUsed ?? undefined))
   const versionId = version?.id ?? null
   const about = useAnswer('datasets.version', { versionId: versionId ?? '' }, { enabled: versionId !== null })
   const shape = about.data?.shape
   const [preparation] = usePreparation(versionId ?? '')
   const saved = JSON.stringify(preparation.prompt)
-  const bench = useMemo(() => {
+  const bench = useMemo((): ReadyBench => {
     const columns = version?.columns ?? []
     const names = columns.map(({ name }) => name)
     // The prompt that runs on this version use.
@@ -249,6 +234,7 @@ export function useBench(key: string, usual: Bench): RewardBench {
     }
   }, [wanted, version, versionId, shape, saved])
   const { shown, problems, isShownLoaded } = useShownRows(bench, versionId === null || shape !== undefined)
+  /** Columns for the editor; null if the rows are unknown. */
   const columns = useMemo(
     () => (version === null ? null : columnsOf(version, shown.rows)),
     [version, shown.rows],
@@ -259,12 +245,16 @@ export function useBench(key: string, usual: Bench): RewardBench {
   )
   const hand = useWritten((state) => state.hand)
   return {
-    ...{ bench, change, dataSets: dataSets ?? [], isLoaded: !isPending, dataSet, version },
-    isConversational: shape?.isConversational === true || Array.isArray(bench.prompt['messages']),
+    ...{ bench, change, dataSets, version },
     ...{ shown, problems, isShownLoaded, columns, hand, setHand },
-    type: useCallback((row, completion) => typeCompletion(versionId, row, completion), [versionId]),
+    type: useCallback(
+      (row: number, completion: string | null) => typeCompletion(versionId, row, completion),
+      [versionId],
+    ),
   }
 }
+
+export type RewardBench = ReturnType<typeof useBench>
 
 const setHand = (hand: HandSample): void => useWritten.setState({ hand })
 
@@ -280,18 +270,15 @@ function typeCompletion(versionId: string | null, row: number, completion: strin
 
 /** Returns the chosen version. Undefined: none chosen or used, so the newest of the first data set; null: a hand sample. */
 function chosenVersion(dataSets: readonly DataSet[], versionId: string | null | undefined) {
-  if (versionId === null) return { dataSet: null, version: null }
-  for (const dataSet of dataSets) {
-    const version = dataSet.versions.find(({ id, unusable }) => id === versionId && unusable === null)
-    if (version !== undefined) return { dataSet, version }
-  }
-  const dataSet = dataSets.find(({ versions }) => versions[0]?.unusable === null) ?? null
-  return { dataSet, version: dataSet?.versions[0] ?? null }
+  if (versionId === null) return null
+  const usable = dataSets.flatMap(({ versions }) => versions).filter(({ unusable }) => unusable === null)
+  const first = dataSets.find(({ versions }) => versions[0]?.unusable === null)
+  return usable.find(({ id }) => id === versionId) ?? first?.versions[0] ?? null
 }
 
 const noRows: readonly never[] = []
 
-function useShownRows(bench: RewardBench['bench'], isKnown: boolean) {
+function useShownRows(bench: ReadyBench, isKnown: boolean) {
   const { versionId, from, count, prompt, model } = bench
   const id = versionId ?? ''
   const enabled = versionId !== null && isKnown

@@ -3,24 +3,20 @@ import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { InputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import { dryRunOn } from './bench.ts'
-import type { BatteryRun } from './BatteryTab.tsx'
-import { nameInRun } from '../../parts/rewardChoice.ts'
-import { placesOf, resultRows, type ResultRow } from './results.ts'
-import type { TestRun } from './TestsTab.tsx'
+import { nameInRun } from '#renderer/parts/rewardChoice.ts'
+import { placesOf, resultRows } from './results.ts'
 import type {
   BatteryReport,
   Code,
-  DataRow,
-  DryRunItem,
   JudgeCode,
   PlayedTurn,
   PythonCode,
   SettingValues,
   TestCase,
   TestResult,
-} from '../../parts/rewardTypes.ts'
+} from '#renderer/parts/rewardTypes.ts'
 import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
-import { useAnswer, useApi, useTask, type Answer, type Task } from '#renderer/client/api.tsx'
+import { useAnswer, useApi, useTask, type Answer } from '#renderer/client/api.tsx'
 import { asError, codeOf } from '#renderer/client/toasts.ts'
 import type { RewardBench } from './useRewards.ts'
 
@@ -32,24 +28,15 @@ const given = (code: Tried): Tried =>
 const isSame = (one: Tried | null, other: Tried): boolean =>
   JSON.stringify(one) === JSON.stringify(given(other))
 
-export interface DryRun {
-  readonly run: () => void
-  readonly rows: readonly ResultRow[]
-  readonly task: Pick<Task<never, DryRunItem>, 'state' | 'error' | 'last' | 'cancel'>
-  readonly missing: string | null
-  /** True if the code has changed since. */
-  readonly isStale: boolean
-  readonly problems: readonly CodeFailurePlace[]
-}
-
-interface Trial {
+/** What is tried, and on what. */
+export interface TrialInput {
   readonly code: Tried
   readonly settings: SettingValues
   readonly bench: RewardBench
 }
 
 /** Scores the rows of the bench with the current code. */
-export function useDryRun({ code, settings, bench }: Trial): DryRun {
+export function useDryRun({ code, settings, bench }: TrialInput) {
   const { start, cancel, items, last, state, error } = useTask('rewards.dryRun')
   const [asked, setAsked] = useState<{
     readonly code: Tried
@@ -76,9 +63,12 @@ export function useDryRun({ code, settings, bench }: Trial): DryRun {
   return {
     ...{ run, rows, missing, problems },
     task: { state, error, last, cancel },
+    /** True if the code has changed since. */
     isStale: asked !== null && !isSame(asked.code, code),
   }
 }
+
+export type DryRun = ReturnType<typeof useDryRun>
 
 /** Returns where code fails to load. */
 function useBrokenPlace(code: Tried | null): readonly CodeFailurePlace[] | null {
@@ -116,7 +106,8 @@ function useAsking<Output>(): Asking<Output> {
   return { ...view, ask }
 }
 
-export function useTestRun(rewardId: string, code: Code): TestRun {
+/** Runs the stored tests with the current code. Results are in their order; null: not run yet. */
+export function useTestRun(rewardId: string, code: Code) {
   const client = useApi()
   const { output, isRunning, error, ask } = useAsking<readonly TestResult[]>()
   const run = useCallback(() => {
@@ -126,17 +117,12 @@ export function useTestRun(rewardId: string, code: Code): TestRun {
   return { results: output, isRunning, error, run }
 }
 
-export interface Battery extends BatteryRun {
-  readonly honest: string
-  readonly setHonest: (column: string) => void
-  readonly missing: string | null
-  readonly isStale: boolean
-}
+export type TestRun = ReturnType<typeof useTestRun>
 
 const noCheatRows = 'The tests need rows of a data set: choose one on the right.'
 
 /** Runs the reward-hacking tests on the rows of the bench. */
-export function useBattery({ code, settings, bench: { bench } }: Trial): Battery {
+export function useBattery({ code, settings, bench: { bench } }: TrialInput) {
   const client = useApi()
   const [honest, setHonest] = useState('')
   const [tried, setTried] = useState<Tried | null>(null)
@@ -161,38 +147,20 @@ export function useBattery({ code, settings, bench: { bench } }: Trial): Battery
   }
 }
 
+export type Battery = ReturnType<typeof useBattery>
+
 type Played = InputOf<Api, 'rewards.play'>
-
-export interface Episode {
-  readonly isStarted: boolean
-  readonly turns: readonly PlayedTurn[]
-  readonly maxTurns: number | null
-  readonly error: Error | null
-  readonly seed: number
-  readonly setSeed: (seed: number) => void
-  readonly start: () => void
-  readonly act: (action: string) => void
-  readonly takeBack: () => void
-  readonly isStale: boolean
-}
-
-interface World {
-  readonly code: Played['code']
-  readonly settings: SettingValues
-  readonly row: DataRow
-}
 
 const noTurns: readonly PlayedTurn[] = []
 
 /** Plays an episode with the environment's code as of its start. */
-export function useEpisode(world: World): Episode {
+export function useEpisode({ code, settings, row }: Omit<Played, 'actions' | 'seed'>) {
   const [seed, setSeed] = useState(42)
   const [asked, setAsked] = useState<Played | null>(null)
   const { data, error } = useAnswer('rewards.play', asked ?? { code: { builtIn: '' } }, {
     enabled: asked !== null,
     keep: true,
   })
-  const { code, settings, row } = world
   const start = useCallback(
     () => setAsked({ code, settings, row, seed, actions: [] }),
     [code, settings, row, seed],
@@ -204,11 +172,13 @@ export function useEpisode(world: World): Episode {
     turns: asked === null ? noTurns : (data?.turns ?? noTurns),
     maxTurns: data?.maxTurns ?? null,
     ...{ error, seed, setSeed, start },
-    act: (action) => change((actions) => [...actions, action]),
+    act: (action: string) => change((actions) => [...actions, action]),
     takeBack: () => change((actions) => actions.slice(0, -1)),
     isStale: asked !== null && JSON.stringify(asked.code) !== JSON.stringify(code),
   }
 }
+
+export type Episode = ReturnType<typeof useEpisode>
 
 interface RescoreRequest {
   readonly runId: string
@@ -274,10 +244,10 @@ function useSamples(runId: string, isWanted: boolean): readonly Sample[] | null 
   return samples
 }
 
-/** Tests of a reward and their setter; changes show at once. */
-export function useTests(rewardId: string) {
+/** Tests of a reward and their setter; changes show at once. `isOwn`: false if there can be none. */
+export function useTests(rewardId: string, isOwn: boolean) {
   const client = useApi()
-  const { data, refetch } = useAnswer('rewards.tests', { rewardId })
+  const { data, refetch } = useAnswer('rewards.tests', { rewardId }, { enabled: isOwn })
   const [pending, setPending] = useState<readonly TestCase[] | null>(null)
   const { error, ask, isRunning } = useAsking<null>()
   const set = useCallback(

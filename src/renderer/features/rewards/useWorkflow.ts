@@ -10,8 +10,8 @@ import type { CodeContext } from '#renderer/editor/types/ambient.ts'
 import { defaultBench, parseRow } from './bench.ts'
 import { codeStatus } from './EditorPane.tsx'
 import { episodeOf, upTo } from './episode.ts'
-import type { EnvironmentChoice, RewardChoice } from '../../parts/rewardChoice.ts'
-import type { Code } from '../../parts/rewardTypes.ts'
+import type { EnvironmentChoice, RewardChoice } from '#renderer/parts/rewardChoice.ts'
+import type { Code } from '#renderer/parts/rewardTypes.ts'
 import { useBench, useCodeCheck, useCodeSettings, type RewardBench } from './useRewards.ts'
 
 /** Trial data of an episode; one choice for all workflows. */
