@@ -96,9 +96,9 @@ test('arguments as text whose numbers a value would change stay text, letter by 
   const inContent = [{ type: 'function', function: { name: 'f', arguments: compact } }]
   const value = `{"name": "f", "arguments": ${written}}`
   expect(readChat([{ from: 'function_call', value }])).toEqual([{ ...asText, tool_calls: inContent }])
-  expect(readChat([{ role: 'assistant', tool_calls: `[{"type": "function", "function": ${value}}]` }])).toEqual([
-    { ...asText, tool_calls: inContent },
-  ])
+  expect(
+    readChat([{ role: 'assistant', tool_calls: `[{"type": "function", "function": ${value}}]` }]),
+  ).toEqual([{ ...asText, tool_calls: inContent }])
 })
 
 test('an unknown role stays as it is written', () => {
