@@ -29,7 +29,7 @@ describe('settings of another tool in the draft', () => {
 
   test('what the file names replaces the draft’s', () => {
     const text =
-      'actor_rollout_ref.model.path=/their/model data.train_files=/their/rows.parquet algorithm.adv_estimator=grpo'
+      'model_name_or_path: /their/model\ndataset_name: /their/rows.parquet\nnum_generations: 4\nbeta: 0.04'
     const next = take(text)
     expect(next['model']).toBe('/their/model')
     expect(next['data']).toMatchObject({ train: '/their/rows.parquet' })
