@@ -220,7 +220,7 @@ describe('the command line and the library', () => {
       const config = place.write('named.json', { ...smallConfig, rewards: [{ function: odd }] })
       const denied = await place.run('train', config)
       expect(denied.stderr).toContain('a\\u{1b}[2K\\u{202e}.py is Python')
-      expect(denied.stderr).toContain("python allow $'")
+      expect(denied.stderr).toContain('python allow "$(printf ')
       const listed = await place.run('python', 'allow', odd, '--list', '--interpreter', program)
       expect(listed.stdout).toContain(`Run by ${program}:\n  Would be allowed  `)
       expect((await place.run('python', 'list')).stdout).toContain('No Python code may run')
