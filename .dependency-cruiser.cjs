@@ -18,7 +18,7 @@ const doors = {
   'onnxruntime-(node|common)': '^src/engine/runtime/(onnxRuntime|device)[.]ts$',
   '@huggingface/(tokenizers|jinja)': '^src/engine/text/',
   '@huggingface/hub': '^src/host/hub/',
-  'better-sqlite3': '^src/host/(store/|files/living[.]ts)',
+  'better-sqlite3': '^src/host/(store/|files/turns[.]ts)',
   'quickjs-emscripten-core': '^src/host/sandbox/',
   '@jitl/.*': '^src/host/sandbox/',
   'papaparse|hyparquet(-compressors)?': '^src/host/data/',

@@ -9,8 +9,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { awaitTurn } from '#host/files/living.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
+import { takeTurn } from '#host/files/turns.ts'
 
 const consentSchema = z.strictObject({
   format: z.literal(2),
@@ -75,6 +75,9 @@ function isFolder(said: z.output<typeof consentSchema>['folder'], folder: string
   return said.id === id && said.bornAt === bornAt
 }
 
+/** Time within which changes that take milliseconds each are done. */
+const longestWaitMs = 10_000
+
 /**
  * Replaces the parts that `change` returns, one process after the other, so that none brings back what another withdrew. Nothing is
  * written where nothing changes. Errors: AppError 'file/unwritable', 'store/busy'; as `readConsents`.
@@ -82,8 +85,8 @@ function isFolder(said: z.output<typeof consentSchema>['folder'], folder: string
 export function changeConsents(consents: string, change: (before: Consents) => Partial<Consents>): void {
   const directory = path.dirname(consents)
   makeFolder(directory)
-  using lock = awaitTurn(`${consents}.turn`)
-  if (lock === null) {
+  using turn = takeTurn(`${consents}.turn`, longestWaitMs)
+  if (turn === null) {
     throw new AppError(
       'store/busy',
       `Another process has been changing ${consents} for ten seconds.`,

@@ -10,7 +10,7 @@ import { cudaFolderVariable } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { systemCode, writeError } from '#host/files/fileErrors.ts'
-import { livingOwner, takeLock } from '#host/files/living.ts'
+import { takeTurn } from '#host/files/turns.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { bytesOf } from '#host/workFolder/leftovers.ts'
 import { manifestId, readCudaManifest, type CudaManifest } from './cudaManifest.ts'
@@ -24,7 +24,8 @@ export const cudaPaths = (dataDirectory: string) => {
     folder: inside('cuda'),
     /** Folder of what was fetched so far; stays where installing is interrupted. */
     unfinished: inside('cuda-unfinished'),
-    lock: inside('.cuda.lock'),
+    /** File of the turn to change it; stays, outside of the folder of libraries. */
+    turn: path.join(dataDirectory, '.libraries.turn'),
     /** File that describes the content of the folder. */
     record: path.join(inside('cuda'), recordName),
   }
@@ -94,21 +95,20 @@ export function discard(folder: string): void {
 }
 
 /**
- * Locks the library: one process at a time installs or removes it; the lock is void when its process has ended. Errors:
+ * Locks the library: one process at a time installs or removes it; a process that has ended holds nobody up. Errors:
  * AppError 'store/busy', 'file/unwritable'.
  */
 export function lockCuda(dataDirectory: string): Disposable {
-  const { lock } = cudaPaths(dataDirectory)
-  const taken = takeLock(lock)
-  if (taken === null) throw busy(livingOwner(lock))
-  return taken
+  const turn = takeTurn(cudaPaths(dataDirectory).turn)
+  if (turn === null) throw busy()
+  return turn
 }
 
-const busy = (owner: number | null): AppError =>
+const busy = (): AppError =>
   new AppError(
     'store/busy',
-    `The CUDA library is being installed or removed${owner === null ? '' : ` by process ${owner}`}.`,
-    'Wait until it ends. If that process was killed, the same command continues where it stopped.',
+    'Another process is installing or removing the CUDA library.',
+    'Nothing was changed. Try again when it is done: what was fetched so far is kept.',
   )
 
 /** Error for systems where there can be no CUDA. */

@@ -75,8 +75,8 @@ test('what is allowed already is not written again', () => {
 /** Prints a line once it has its turn, and keeps it until it is killed. */
 function holder(consents: string): ChildProcess {
   const script = `
-    import { awaitTurn } from '#host/files/living.ts'
-    const turn = awaitTurn(${JSON.stringify(`${consents}.turn`)})
+    import { takeTurn } from '#host/files/turns.ts'
+    const turn = takeTurn(${JSON.stringify(`${consents}.turn`)})
     setInterval(() => turn, 1000)
     console.log('held')`
   return spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
