@@ -9,7 +9,7 @@ const marked = /"\\u0000(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"/g
 export const withNumbers = (text: string, written: (number: string) => string): string =>
   text.replaceAll(token, (each) => (each.startsWith('"') ? each : written(each)))
 
-/** As JSON.parse, but numbers that would be written in another way become texts with a mark. null for any other text. */
+/** Parses like JSON.parse, but numbers that would be written in another way become texts with a mark. Returns null for text that is not JSON. */
 export function parsedWithMarks(text: string): unknown {
   const kept = withNumbers(text, (number) =>
     String(Number(number)) === number ? number : JSON.stringify(mark + number),

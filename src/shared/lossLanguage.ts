@@ -6,7 +6,7 @@
  */
 
 export const levels = ['batch', 'group', 'pair', 'sequence', 'turn', 'position', 'token'] as const
-/** What there is one value of. */
+/** Granularity of a value. */
 export type Level = (typeof levels)[number]
 
 /** Most operations of a loss. */
@@ -20,7 +20,7 @@ export interface Input {
   readonly help?: string
 }
 
-/** In the order in which the editor lists them. */
+/** Inputs of a loss, in the order in which the editor lists them. */
 export const lossInputs = {
   logp: {
     per: 'token',
@@ -76,17 +76,17 @@ type Slope = number | ((x: number, y: number, z: number) => number | null)
 interface Facts {
   /** A sentence for the editor. */
   readonly help?: string
-  /** How many of its first operands make the result 0 by being the number 0. */
+  /** Number of leading operands of which any that is the number 0 makes the result 0. */
   readonly keepsZero?: number
   /** The value at which the slope is infinite. */
   readonly steepAt?: number
-  /** What to write where the result is not finite, from the texts of the operation and its operands. */
+  /** Returns the code to write instead where the result is not finite, from the texts of the operation and its operands. */
   readonly remedy?: (whole: string, a: string, b: string) => string
 }
 
 /** An operation on each entry by itself. */
 export interface Entrywise extends Facts {
-  /** How code writes it: operators; functions of one tensor; those with a rule of their own for plain numbers. */
+  /** Form in code: an operator, a function of one tensor, or a function with its own rule for plain numbers. */
   readonly form: 'infix' | 'prefix' | 'function' | 'product' | 'held' | 'extreme' | 'range' | 'choice'
   /** The operator or function that code writes. */
   readonly as: string
@@ -115,7 +115,7 @@ const reduction = (as: string, help?: string) =>
 const σ = (x: number): number => 1 / (1 + Math.exp(-x))
 const overflows = (whole: string, a: string) => `${whole} overflows: write clip(${a}, -30, 30) for ${a}`
 
-/** By the name that programs have for them. Functions are in the order in which the editor and the package list them. */
+/** Operations by their name in programs. Functions are in the order in which the editor and the package list them. */
 export const lossOperations = {
   add: infix('+', (x, y) => x + y, [1, 1]),
   subtract: infix('-', (x, y) => x - y, [1, -1]),
@@ -236,7 +236,7 @@ export const operationsOf = <Form extends Operation['form']>(...forms: readonly 
     (forms as readonly string[]).includes(form) ? [name as NameOf<{ readonly form: Form }>] : [],
   )
 
-/** What code may call, in the order in which it is listed. */
+/** Functions that code may call, in the order in which they are listed. */
 export const lossFunctions = operationEntries.filter(([, { form }]) => form !== 'infix' && form !== 'prefix')
 
 // ---- advantages ----
@@ -251,7 +251,7 @@ interface Kinds {
 
 export interface AdvantageField {
   readonly type: keyof Kinds
-  /** Only there if the loss says that it needs it. */
+  /** Set for fields that are there only if `needs` names them. */
   readonly isAsked?: true
   readonly help?: string
 }
@@ -290,7 +290,7 @@ export type AdvantageRow = {
     Kinds[Fields[Name]['type']] | (Fields[Name] extends { readonly isAsked: true } ? null : never)
 }
 
-/** What `advantages` may ask for. */
+/** Inputs that `needs` may name. */
 export type AdvantageNeed = {
   [Name in keyof Fields]: Fields[Name] extends { readonly isAsked: true } ? Name : never
 }[keyof Fields]

@@ -1,6 +1,6 @@
 /** The metrics that losses report, as rows of the table in `metrics.ts`; an algorithm knows no others. */
 
-/** Of given answers. */
+/** Metrics of learning from given answers. */
 export const answers = {
   perplexity: [
     'Perplexity',
@@ -47,7 +47,7 @@ export const answers = {
   ],
 } as const
 
-/** Of the policy, whatever it learns from. */
+/** Metrics of the policy, whatever it learns from. */
 export const policies = {
   entropy: [
     'Entropy',
@@ -77,7 +77,7 @@ export const policies = {
   ],
 } as const
 
-/** Of the update. */
+/** Metrics of the update. */
 export const losses = {
   'clip_ratio/region_mean': [
     'Clip fraction',

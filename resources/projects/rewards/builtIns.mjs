@@ -5232,7 +5232,7 @@ var longSpace = /\s{9,}/g;
 /** Letters of scripts that put no spaces between words. */
 var unspaced = String.raw`[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]`;
 var besideLetters = new RegExp(String.raw`(?<=${unspaced})(?=[-+]?[$€£¥\\\d])|(?<=[\d%$)}\]])(?=${unspaced})`, "gu");
-/** Whether a text holds letters of such a script. */
+/** Returns true if a text holds letters of a script that is written without spaces. */
 var isUnspaced = (text) => new RegExp(unspaced, "u").test(text);
 /** Spaces between numbers and such letters, as between words elsewhere, and their full stop. */
 var withSpaces = (text) => isUnspaced(text) ? text.replaceAll("。", ". ").replaceAll("、", ", ").replace(besideLetters, " ") : text;

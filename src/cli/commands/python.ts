@@ -107,7 +107,7 @@ export const allowRun = (runDirectory: string, place: Place): void =>
     callLines(parseRunConfig(readOwnConfig(runDirectory))),
   )
 
-/** What a config has called in the code, and with which settings. */
+/** Lists the names in the code that a config calls, and their settings. */
 const callLines = ({ rewards, environment }: Pick<RunConfig, 'rewards' | 'environment'>): string[] =>
   [...rewards, ...(environment === null ? [] : [environment])]
     .filter((entry) => codeReference(entry.function)?.language === 'py')

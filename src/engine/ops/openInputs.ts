@@ -39,7 +39,7 @@ function inputsOf(program: Program | LoopProgram): InputNode[] {
   )
 }
 
-/** Returns true for an input of more than one number whose size is the same in every run. */
+/** Returns true for an input with more than one element whose shape is the same in every run. */
 const isLarge = ({ shape }: Value): boolean =>
   shape.every((dim) => typeof dim === 'number') && shape.some((dim) => dim !== 1)
 

@@ -70,7 +70,7 @@ export function keyHider(key: string | null): (text: string) => string {
   return (text) => text.replaceAll(written, hiddenKey)
 }
 
-/** For `JSON.parse`: hides keys in the strings and names of what is read, where escapes may have kept them from being found in the text. */
+/** Makes a reviver for `JSON.parse` that hides keys in strings and names, where escapes may have kept them from being found in the text. */
 export const hidingStrings =
   (hide: (text: string) => string) =>
   (_: string, value: unknown): unknown => {

@@ -198,7 +198,7 @@ export function choiceDoubts(mapping: Mapping, columns: Columns): string[] {
   ]
 }
 
-/** Where an answer is the letter of one choice and the text of another. */
+/** Says in how many rows an answer is the letter of one choice and the text of another. */
 function letterDoubts(step: ChoicesStep, columns: Columns): string[] {
   const { answer, isText, isPlace } = step
   if (answer === null || isPlace === true || columns.kind(answer) === 'number') return []

@@ -49,9 +49,9 @@ function notesOf(file: DataFile): Notes {
 }
 
 interface Notes {
-  /** Of a column that holds bytes which are no text. */
+  /** Notes that a column holds bytes that are not text. */
   readonly bytes: (name: string) => void
-  /** Of a column of structs whose nulls were left out. */
+  /** Notes that nulls in structs of a column were left out. */
   readonly nulls: (name: string) => void
 }
 

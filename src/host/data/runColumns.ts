@@ -54,7 +54,7 @@ export function columnWarnings(
     : [...left, ...given]
 }
 
-/** Where prompts hold answers that are not learned. */
+/** Says which prompts hold earlier answers, which are not learned. */
 function earlierAnswers(
   columns: Columns,
   prompt: RunConfig['data']['prompt'],

@@ -277,7 +277,7 @@ function textConflicts(columns: Columns, full: string | undefined, answer = righ
   return answerConflicts(columns, { expected: answer, full, textOf, words: `“${full}”` })
 }
 
-/** Where a conversation has answers before its last. */
+/** Says where conversations have answers before the last, which are not learned. */
 function lastAnswerDoubts(columns: Columns, column: string): string[] {
   const chats = chatsIn(columns, column)
   const isMarked = (message: ChatMessage) => lossMarks.some((mark) => mark in message)

@@ -26,7 +26,7 @@ export const templateDoubts = (columns: Columns, used: readonly string[]): strin
     ]
   })
 
-/** What most texts of a column hold of the marks sought; of a conversation its last message is looked at. */
+/** Returns the mark that most texts of a column hold; undefined if most hold none. Of a conversation, the last message counts. */
 function mostly(columns: Columns, column: string, sought: RegExp): string | undefined {
   const isChat = isChatKind(columns.kind(column))
   if (!isChat && columns.kind(column) !== 'text') return undefined

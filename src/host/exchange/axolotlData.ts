@@ -94,7 +94,7 @@ const formLeft: LeftKeys = {
   system_format: 'the chat template of the model writes the system prompt',
 }
 
-/** Its first data set alone, as the rows are. */
+/** Prompt of the first data set alone, with its rows as they are. */
 export const axolotlPrompt: Link = {
   keys: { datasets: null },
   read(given, remark) {
@@ -132,7 +132,7 @@ export const axolotlCompletion: Link = {
   },
 }
 
-/** What names the columns of pairs: the form of a data set, or its entry itself. */
+/** Returns what names the columns of pairs: the form of a data set, or its entry itself. */
 function pairForm(given: Given): JsonObject {
   const entry = firstOfList(given('datasets')) ?? {}
   return isObject(entry['type']) ? entry['type'] : entry

@@ -277,7 +277,7 @@ class Found {
     if (left.length > 0) note(`data_files in load_dataset(…): left aside: ${left.join(', ')}.`)
   }
 
-  /** What the file does to its rows, which is not run. */
+  /** Names the changes that the file makes to its rows, which are not run. */
   addChangesOfRows(calls: readonly PythonCall[]): void {
     const sets = new Set<string>()
     const changes = new Set<string>()

@@ -88,7 +88,7 @@ export class Taking {
     if (told.length === 0) this.#noteFilled(ours, value, link)
   }
 
-  /** What a run has instead of what was remarked on and not taken. Rows and models have no default. */
+  /** Notes the default that a run has instead of a value that was not taken. Rows and models have none. */
   #sayKept(ours: string, before: number): void {
     const last = this.notes.at(-1)
     if (last === undefined || this.notes.length === before || /^(data|model|name)\b/.test(ours)) return

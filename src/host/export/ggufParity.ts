@@ -92,7 +92,7 @@ function next(pieces: Pieces): Float32Array {
 /** The largest of some hundreds of independent errors, in standard deviations. */
 const largestOfMany = 3
 
-/** Limits on the error of log-probabilities that independent relative errors of so many matrices may cause. */
+/** Bounds the error of log-probabilities caused by independent relative errors in the given number of matrices. */
 export function noiseLimits(
   { noise, matrices }: Pick<WeightErrors, 'noise' | 'matrices'>,
   { logprobs }: LiveAnswers,

@@ -161,7 +161,7 @@ export function summarizeCalibration({
   }
 }
 
-/** Number of checkpoints: one every so many steps, and one at the end. */
+/** Counts checkpoints: one at every interval of the config, and one at the end. */
 const checkpointsOf = ({ checkpoints: { every } }: RunConfig, steps: number): number =>
   1 + (every > 0 ? Math.floor((steps - 1) / every) : 0)
 

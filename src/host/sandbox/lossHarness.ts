@@ -238,5 +238,5 @@ ${plain.map((as) => `    '${as}': (a, b) => a ${as} b,`).join('\n')}
   return { describe, trace }
 })()`
 
-/** What traces code of a loss, and the names that such code imports. */
+/** Code that traces a loss, and the names that such a loss imports. */
 export const lossTracer: Tracer = { source, names: ['defineLoss', ...functions.map(({ name }) => name)] }

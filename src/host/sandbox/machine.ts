@@ -97,7 +97,7 @@ interface Entrances {
   readonly length: QuickJSHandle
 }
 
-/** What traces code of a loss: an expression whose value is `{ describe, trace }`, and what such code imports from `turnwise`. */
+/** Code that traces a loss: an expression whose value is `{ describe, trace }`, and the names that a loss imports from `turnwise`. */
 export interface Tracer {
   readonly source: string
   readonly names: readonly string[]

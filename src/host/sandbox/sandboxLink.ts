@@ -131,7 +131,7 @@ function permissionOptions(script: string): string[] {
   return ['--permission', ...files.map((file) => `--allow-fs-read=${file}`)]
 }
 
-/** What the language of losses consists of; in a built program it lies in the script's own folder. */
+/** File of the language of losses; in a built program it is part of the script. */
 const languageFile = (script: string): string[] =>
   script.endsWith('.ts') ? [path.join(path.dirname(script), '../../shared/lossLanguage.ts')] : []
 

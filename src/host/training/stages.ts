@@ -47,10 +47,10 @@ export type StageBeginning = {
   readonly adapter: AdapterStart | null
 } | null
 
-/** What a config names as code, loaded. */
+/** Code that a config names, loaded. */
 export interface LoadedCode extends Required<Pick<RunCode, 'rewards' | 'environment'>> {
   readonly algorithmById: AlgorithmById
-  /** By stage. */
+  /** One for each stage; null where it has none. */
   readonly workflows: readonly (Workflow | null)[]
 }
 

@@ -30,7 +30,7 @@ export const algorithms: readonly BuiltInAlgorithm[] = [
 /** Finds an algorithm by the id that a config names. Throws `config/invalid` for an unknown one. */
 export type AlgorithmById = (id: string) => Algorithm
 
-/** Where no code was loaded. */
+/** Finds an algorithm where no user code is loaded; a file stands for a loss without settings. */
 export const algorithmById: AlgorithmById = (id) =>
   /\.[cm]?[jt]s$/.test(id) ? unloaded(id) : builtInAlgorithm(id)
 

@@ -146,7 +146,7 @@ export interface ConfiguredAlgorithm {
   readonly needs: Needs
   readonly acceptance: GroupAcceptance | null
   advantages(batch: readonly Experience[]): Advantages | Promise<Advantages>
-  /** Whether rows without an advantage have no gradient, whatever the policy says of their tokens. */
+  /** True if a row with advantage 0 has no gradient, whatever its probabilities are. */
   readonly needsAdvantage: boolean
   /**
    * Called with the rows of every micro-batch before their loss is computed. Throws an AppError if nothing can be learned

@@ -62,7 +62,7 @@ const besideLetters = new RegExp(
   'gu',
 )
 
-/** Whether a text holds letters of such a script. */
+/** Returns true if a text holds letters of a script that is written without spaces. */
 export const isUnspaced = (text: string): boolean => new RegExp(unspaced, 'u').test(text)
 
 /** Spaces between numbers and such letters, as between words elsewhere, and their full stop. */

@@ -43,7 +43,7 @@ export function pruned({ nodes, terms, metrics }: LossProgram): LossProgram {
 export const inputsOf = (program: LossProgram): ReadonlySet<InputName> =>
   new Set(pruned(program).nodes.flatMap((node) => (node.op === 'input' ? [node.value] : [])))
 
-/** What the language says of an operation; null for a number or an input. */
+/** Returns the entry of an operation in the table; null for a number or an input. */
 export const factsOf = ({ op }: LossNode): Operation | null =>
   op === 'number' || op === 'input' ? null : lossOperations[op]
 

@@ -139,7 +139,7 @@ function fillTemplate(template: string, columns: DataRow, row: number): string {
   })
 }
 
-/** What a row gives the chat template beside its messages. */
+/** Tools and variables that a row gives the chat template beside its messages. */
 export type RowOptions = Pick<RenderOptions, 'tools' | 'variables'>
 
 /** The functions that a row offers, and its own variables of the template, which win over the run's. Errors: `data/invalid`. */

@@ -23,7 +23,7 @@ export interface TrainDependencies {
   readonly schedule: Schedule
 }
 
-/** What learns, and how text becomes its tokens. */
+/** The policy that learns, with its tokenizer and chat template. */
 export interface TrainedModel {
   readonly policy: Policy
   /** The device that the policy runs on; the CPU if absent. */
@@ -43,7 +43,7 @@ export interface RunRows {
   readonly places?: { readonly train: readonly number[]; readonly heldOut: readonly number[] }
 }
 
-/** What the config names as code: built-in, or the user's. */
+/** Algorithm, rewards, environment and workflow of the config, built-in or the user's. */
 export interface RunCode {
   readonly algorithm: ConfiguredAlgorithm
   readonly rewards: readonly RewardSpec[]
@@ -57,7 +57,7 @@ export interface RunCode {
   readonly workflow?: Workflow | null
 }
 
-/** Where training begins and ends, and who may interrupt it. */
+/** State that training resumes from, its stage and learning rates, and the control that may interrupt it. */
 export interface Schedule {
   /** Learning rate of each parameter group at optimizer update `update` (from 0) of `updates`. */
   readonly learningRatesAt: (update: number, updates: number) => Readonly<Record<'actor' | 'critic', number>>

@@ -122,8 +122,8 @@ class MemoryMeter {
 }
 
 /**
- * Bytes of keys and values that a whole step keeps while it generates and one group did not: those of more and longer
- * rows.
+ * Estimates the bytes of the key-value cache that a whole step needs beyond those of the one group that was tried: a step
+ * generates more and longer rows at once.
  */
 function heldBackBytes(
   { config: model }: ModelFolder,

@@ -1,4 +1,4 @@
-/** Trains one run: reports when its log grew and the phase of a step, until it ends or is told to. */
+/** Trains one run in its process: reports growth of the log and the phase of the current step until the run ends or is stopped. */
 import type { PhaseProgress, StepPhase } from '#shared/events.ts'
 import { AppError } from '#shared/errors.ts'
 import type { TrainingNews, TrainingOrder, TrainingRequest } from '#host/runs/trainingJob.ts'

@@ -24,7 +24,7 @@ export interface WorkbenchTab {
   readonly content: ReactNode
 }
 
-/** What a kind puts on the workbench. */
+/** Content that a kind of code puts on the workbench. */
 export interface Trial {
   readonly act: () => void
   /** Button that acts, as its key does; null if only the editor's key does. */
@@ -55,12 +55,12 @@ export interface EditorStatus {
 
 /** Code on the workbench. */
 export interface OpenCode {
-  /** Of the library or the gallery. */
+  /** Id of the entry in the library or the gallery. */
   readonly key: string
   readonly code: Code
   /** Null for gallery code, which is read only. */
   readonly own: OpenReward | null
-  /** Of gallery code; own code has tests. */
+  /** Examples of gallery code; the user's own code has tests. */
   readonly examples: GalleryEntry['examples']
   /** Models that can write completions. */
   readonly models: readonly string[]
@@ -71,7 +71,7 @@ export interface CodeTrial extends Trial {
   readonly status: EditorStatus | undefined
   /** Lines that failed in the last trial. */
   readonly problems: readonly CodeFailurePlace[]
-  /** What the editor knows of the code's surroundings. */
+  /** Columns, settings and tools that the editor offers in completions. */
   readonly context: CodeContext
 }
 

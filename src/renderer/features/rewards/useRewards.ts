@@ -47,7 +47,7 @@ export function useRewardLibrary(kinds: readonly RewardKind[] = shelves.rewards.
 
 export type RewardLibrary = ReturnType<typeof useRewardLibrary>
 
-/** What something new in the library begins with. */
+/** Code and name of a new entry in the library. */
 export interface Beginning extends Code {
   readonly kind: RewardKind
   readonly name: string

@@ -28,7 +28,7 @@ const given = (code: Tried): Tried =>
 const isSame = (one: Tried | null, other: Tried): boolean =>
   JSON.stringify(one) === JSON.stringify(given(other))
 
-/** What is tried, and on what. */
+/** Code to try, and the rows to try it on. */
 export interface TrialInput {
   readonly code: Tried
   readonly settings: SettingValues
