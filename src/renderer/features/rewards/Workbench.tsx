@@ -71,7 +71,7 @@ export interface CodeTrial extends Trial {
   readonly status: EditorStatus | undefined
   /** Lines that failed in the last trial. */
   readonly problems: readonly CodeFailurePlace[]
-  /** Columns, settings and tools that the editor offers in completions. */
+  /** Surroundings of the code, whose declarations the editor checks it against. */
   readonly context: CodeContext
 }
 
