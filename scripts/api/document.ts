@@ -1,4 +1,8 @@
-/** docs/api.md: what the package exports, in the order in which it is used, with the comments of the sources. */
+/**
+ * docs/api.md: what the package exports, in the order in which it is used, with the comments of the sources. The package holds
+ * the build that Electron runs and an entry for programs (write.ts); it is marked private, so that it can be packed but not
+ * published by accident.
+ */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { format } from 'prettier'

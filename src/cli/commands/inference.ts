@@ -1,4 +1,7 @@
-/** Commands that run a model: generate, score and grad. */
+/**
+ * Commands that run a model: generate, score and grad. They open it in their own process; for the API, the host starts
+ * a job instead.
+ */
 import { Command, Option } from '@commander-js/extra-typings'
 import { deviceOptions } from '#shared/device.ts'
 import { heldPrecisions, rolloutPrecisions } from '#shared/precision.ts'

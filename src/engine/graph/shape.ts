@@ -1,6 +1,7 @@
 /**
  * Symbolic shapes. A dimension is a number or an expression in named symbols (`N`, `7*T`, `P+S`), always written in one
- * canonical form, so that two dimensions are equal exactly when their text is.
+ * canonical form, so that two dimensions are equal exactly when their text is. ONNX's dimensions get the same text, so
+ * the runtime's error messages name the same symbols.
  */
 export type Dim = number | string
 export type Shape = readonly Dim[]

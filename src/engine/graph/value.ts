@@ -44,7 +44,7 @@ export interface OpNode extends NodeBase {
   readonly attributes: Attributes
 }
 
-/** Several nodes that share one hand-written gradient; written as its expansion. */
+/** Several nodes that share one hand-written gradient, cheaper than the derived one; written as its expansion. */
 export interface CompositeNode extends NodeBase {
   readonly kind: 'composite'
   readonly op: CompositeOp

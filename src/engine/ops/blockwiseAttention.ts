@@ -1,7 +1,9 @@
 /**
  * Causal attention of packed tokens, one block of queries after the other, so that scores exist for one block only: memory
  * grows with the length of a sequence, not with its square (Rabe and Staats 2021, arXiv:2112.05682; the gradient computes
- * the scores again, as Dao 2023, arXiv:2307.08691, algorithm 2).
+ * the scores again, as Dao 2023, arXiv:2307.08691, algorithm 2). The blocks are turns of an ONNX `Loop`: the memory of a turn
+ * serves the next, and the gradients of keys and values are handed on from turn to turn. Whole programs
+ * (runtime/segmentLearner.ts) do without: they keep the four parts of attention.ts at every length.
  */
 import type { Dim } from '../graph/shape.ts'
 import { product } from '../graph/shape.ts'

@@ -55,7 +55,8 @@ const unfolded = (session: Readonly<Record<string, string>>) => ({
 
 /**
  * The arena reuses activations while they are warm in the cache; with malloc, the heap grew by half and a layer took a
- * fifth longer. The memory pattern is off: it keeps a second block for the largest shape ever seen.
+ * fifth longer. Each session has one, which grows to the needs of its largest batch and never shrinks. The memory pattern
+ * is off: it keeps a second block for the largest shape ever seen.
  */
 const purposeOptions: Readonly<Record<SessionPurpose, Ort.SessionOptions>> = {
   learn: { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: unpacked } },

@@ -1,6 +1,8 @@
 /**
  * Adapters on a device that holds tensors: gradients add up there and the optimizer steps there. An array of the host is uploaded when
- * the device first needs it and fetched when the host asks for it; in between it may be behind.
+ * the device first needs it and fetched when the host asks for it; in between it may be behind. An update brings down only
+ * sums of squares, of which the guard and clipping make the norm; a whole array only when it is fetched, for instance
+ * for a checkpoint or an export.
  */
 import { holdsTensors, type Device } from '#shared/device.ts'
 import { input } from '../graph/value.ts'

@@ -3,6 +3,7 @@ import { type HeadPass, type LearningPrograms, type ProgramUse, programUse } fro
 import type { PackedBatch, PackedCoefficients } from './packedBatch.ts'
 import { floats, free, int64s } from './session.ts'
 
+/** Tokens of a chunk where logits exist for the whole vocabulary. */
 const CHUNK_LIMITS = { smallest: 32, largest: 256 }
 /** Tokens of a chunk where logits exist for a slice of the vocabulary only. */
 const SLICED_CHUNK = 512
@@ -33,7 +34,10 @@ interface HeadTask {
   readonly temperature: number
 }
 
-/** Runs the vocabulary head over the rows that need it, a chunk of tokens at a time. */
+/**
+ * Runs the vocabulary head over the rows that need it, a chunk of tokens at a time. Learning sees a slice of the vocabulary at a
+ * time; scores without a gradient and losses with an entropy term need all logits of a token at once.
+ */
 export class HeadRunner {
   readonly #config: ModelConfig
   readonly #programs: LearningPrograms

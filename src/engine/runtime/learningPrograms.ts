@@ -57,7 +57,8 @@ export interface LearningProgramOptions {
 /**
  * The compiled programs of every layer and of the head, with weights mapped from disk: their pages are shared by all
  * sessions and can be dropped by the system at any time. Sets are made when first used: one that only scores and one that
- * learns, both again for long sequences, and the critic's value head.
+ * learns, both again for long sequences, and the critic's value head. A layer has up to four programs: forward, forward that
+ * also returns its activations, backward that computes the layer again, and backward from saved activations.
  */
 export class LearningPrograms {
   readonly #source: ModelSource

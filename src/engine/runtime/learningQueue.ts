@@ -2,7 +2,8 @@
  * Assigns micro-batches to replicas. Those that are waiting together are shared out to replicas, each with a part of the
  * threads (data parallelism): a thread that has a micro-batch to itself waits for nobody, where the threads of one
  * product wait for each other after each of them. What cannot be shared out evenly is done one after the other with all
- * threads. The plan depends on the micro-batches alone and gradients are added in a fixed order, so a run is repeatable.
+ * threads. The plan depends on the micro-batches alone and gradients are added in a fixed order, so a run is repeatable. Each
+ * replica takes a layer's working memory and the logits of the head for its share of the tokens.
  */
 import type { Heads } from '../policy.ts'
 import { sharedFloats } from './adapterParameters.ts'

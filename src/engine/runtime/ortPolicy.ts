@@ -1,8 +1,10 @@
 /**
  * The policy on ONNX Runtime: one set of adapter arrays (on a device: of tensors there), read by the learning programs and the
- * generation program alike, so an update is seen by the next rollout without a copy. Reading order: session.ts → programs.ts → learningPrograms.ts, headRunner.ts and
- * valueHead.ts → learner.ts → replica.ts → learningQueue.ts; adapterParameters.ts → trainedParameters.ts; ortDecodeStep.ts →
- * generation/generate.ts; and for devices policyPrograms.ts → programs.ts, deviceTensors.ts → parameterHome.ts, deviceParameters.ts → segmentLearner.ts, deviceDecoder.ts, residentStep.ts.
+ * generation program alike, so an update is seen by the next rollout without a copy. Six f32 arrays have an entry per parameter
+ * of an adapter: actor, reference, the zeros that stand for the base, gradient and two moments. Reading order: session.ts →
+ * programs.ts → learningPrograms.ts, headRunner.ts and valueHead.ts → learner.ts → replica.ts → learningQueue.ts;
+ * adapterParameters.ts → trainedParameters.ts; ortDecodeStep.ts → generation/generate.ts; and for devices policyPrograms.ts →
+ * programs.ts, deviceTensors.ts → parameterHome.ts, deviceParameters.ts → segmentLearner.ts, deviceDecoder.ts, residentStep.ts.
  */
 import { longestOf } from '../models/deviceMemory.ts'
 import type { NamedTensor } from '../models/source.ts'

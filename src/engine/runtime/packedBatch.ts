@@ -19,7 +19,8 @@ import { type Slot, slotTables } from './slotTables.ts'
 
 /**
  * A micro-batch of ragged sequences. Only tokens that lead to a prediction are kept: what stands after a sequence's last
- * action token influences nothing. A prefix that several sequences have in common stands there once. N tokens of B sequences.
+ * action token influences nothing. A prefix that several sequences have in common stands there once: all of them gather its
+ * keys and values, whose gradients are summed. N tokens of B sequences.
  */
 export interface PackedBatch {
   readonly tokens: number

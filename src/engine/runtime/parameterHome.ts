@@ -1,7 +1,9 @@
 /**
  * Home of the adapters while a policy learns: their values, the sums of their gradients and the optimizer's moments.
  * With the host all of them are the arrays themselves; a device that holds tensors has them for as long as nobody else
- * asks (deviceParameters.ts).
+ * asks (deviceParameters.ts). CUDA and DirectML are handed every input and hand every output back, since the runtime's Node
+ * binding binds outputs to buffers of WebGPU only: there the adapter goes up twice for a micro-batch, its gradient comes down
+ * once, and the host steps.
  */
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import { layerInputName } from '../models/generationGraph.ts'

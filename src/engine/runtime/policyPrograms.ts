@@ -45,7 +45,7 @@ export interface PolicyProgramOptions extends Pick<
   readonly source: ModelSource
   readonly lora: LoraConfig
   readonly learning: LearnerOptions
-  /** Form of the programs; that of the device if absent. */
+  /** Form of the programs; that of the device if absent. Tests run those of devices on the CPU. */
   readonly form?: ProgramForm
   /** Most layers of one whole program of learning; all of them if absent. */
   readonly segmentLayers?: number

@@ -1,5 +1,7 @@
 /**
  * Installs the CUDA library in the data directory: downloaded in parts, each checked against its digest, all or nothing.
+ * ONNX Runtime's npm package has no CUDA provider; it comes with NVIDIA's libraries from a Python package index, by range
+ * requests for the files that `cudaManifest` lists and no others.
  */
 import { createHash } from 'node:crypto'
 import {

@@ -1,7 +1,8 @@
 /**
  * Paths into the data directory, in the documents that it keeps. They are written absolute, as a config has them, with the data
  * directory of that moment beside them (`home`); when a document is read, they lead into the data directory where it lies now. So
- * it can be moved, and a copy never reaches back into the original. Paths to other places stay as they are.
+ * it can be moved, and a copy never reaches back into the original. No file is rewritten, so a run's digests stay the same, and
+ * the history needs no change: it keeps ids, from which folders such as `runs/ID` follow. Paths to other places stay as they are.
  */
 import { existsSync } from 'node:fs'
 import path from 'node:path'

@@ -1,7 +1,8 @@
 /**
  * The frozen base with its linears rounded (engine/models/blocks.ts), for generation and for learning. It is made
  * straight from the model's files, whatever their type, into one file of the cache: beside the linears only what stays
- * exact (embedding, head, norms, biases) is in f32, so that no f32 copy of the whole model is ever written.
+ * exact (embedding, head, norms, biases) is in f32, so that no f32 copy of the whole model is ever written. A matrix in rows of
+ * bytes lies there transposed too, and so do the head's slices: twice the disk, but no more memory than what a product reads.
  */
 import { totalmem } from 'node:os'
 import { join } from 'node:path'

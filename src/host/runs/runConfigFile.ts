@@ -1,4 +1,7 @@
-/** Reads a run config from a file, checks it and makes its paths absolute. */
+/**
+ * Reads a run config from a file, checks it and makes its paths absolute. A config is parsed where it enters the host, here, and
+ * once more in the training process (training/entry.ts).
+ */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'

@@ -1,6 +1,7 @@
 /**
  * Changes a run's settings while it waits: the settings at each step, and the conditions for new changes. They are in
- * the run's log, written by the process that takes the run up.
+ * the run's log, written by the process that takes the run up: a `settings-changed` event holds all changes of the run so far,
+ * and the last one counts even where a resume gave it up, so a kill at any moment neither loses nor halves a change.
  */
 import {
   fixedProblems,

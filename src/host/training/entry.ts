@@ -88,7 +88,10 @@ interface TakeUp {
   readonly changes: readonly SettingChange[] | null
 }
 
-/** Trains until settings change, and returns how the run is then taken up; null where it is over or was stopped. */
+/**
+ * Trains until settings change, and returns how the run is then taken up: anew from the checkpoint of that step, whether the
+ * change was made during a pause or is replayed from an earlier checkpoint. Null where it is over or was stopped.
+ */
 async function* trainUntilChange(
   { request, control, ownScript, recorder, own }: ControlledRun,
   { resumeFrom, changes: made }: TakeUp,

@@ -1,5 +1,6 @@
 /**
  * Chooses a run's device: the configured one, the one it started on, or for `auto` the fastest that passed its check.
+ * Training code receives the open device, never the setting; a `device` event in the log records it for resuming.
  */
 import { computesIn, deviceTitles, type Device, type DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'

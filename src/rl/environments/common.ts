@@ -5,7 +5,10 @@ import type { SampleScore } from '../rewards.ts'
 /** A setting of a built-in reward function: flat, so that a form and a config file can hold it. */
 export type RewardSettings = Readonly<Record<string, string | number | boolean>>
 
-/** A built-in reward function: a name, words for the picker, and defaults that a run may change one by one. */
+/**
+ * A built-in reward function: a name, words for the picker, and defaults that a run may change one by one. These have no
+ * schema, since the code is exported to other tools as plain JavaScript.
+ */
 export interface BuiltInReward<Settings extends RewardSettings = RewardSettings> {
   readonly id: string
   readonly description: string

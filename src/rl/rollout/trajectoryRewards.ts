@@ -1,7 +1,8 @@
 /**
  * Rewards: what trajectories are worth. Several named functions score each completion; their weighted sum is the reward the
  * algorithm sees, every part stays visible under its own name, and an environment's rewards come in addition. The sum is laid on
- * the turns and tokens that earned it.
+ * the turns and tokens that earned it. A dry run of a reward uses the same sum. A score comes from the sandbox by way of
+ * host/sandbox/answers.ts; what a trajectory has earned goes on to algorithms/terms/groupAdvantages.ts.
  *
  * Where a function does not apply, its part is left out of the sum. A completion no function applies to has no reward at all
  * (total `null`) and takes no part in learning (the contract of TRL's reward functions).

@@ -1,4 +1,7 @@
-/** Keys and values of rows of different lengths, laid out so that the first B rows are one contiguous graph input. */
+/**
+ * Keys and values of rows of different lengths, laid out so that the first B rows are one contiguous graph input. Keys are
+ * rotated before they are written, so the order of slots does not matter.
+ */
 import { AppError } from '#shared/errors.ts'
 import { cacheBytes, layerSlots, type CacheShape } from '#engine/models/cacheShape.ts'
 
