@@ -16,7 +16,6 @@ export interface OpenRetriever extends Disposable {
   readonly retrieve: Retrieve
 }
 
-/** Tells whether an environment with these settings searches. */
 export const searches = (known: Settings): boolean =>
   Object.hasOwn(known, 'corpus') && Object.hasOwn(known, 'url')
 

@@ -22,7 +22,6 @@ import { dataConfigs, type DataConfig, type DataSplit } from './splits.ts'
 export interface HubData {
   readonly commit: HubCommit
   readonly configs: readonly DataConfig[]
-  /** Files by path. */
   readonly files: ReadonlyMap<string, HubFile>
 }
 

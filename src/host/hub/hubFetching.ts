@@ -66,7 +66,6 @@ export async function* fetchFromHub(
   yield { result: { uploadId, name: path.basename(place.repo) } }
 }
 
-/** Lists the configs and splits of a data set. */
 export async function listOnHub(
   host: DataStorage,
   address: string,
@@ -106,7 +105,6 @@ export async function* fetchDataFromHub(
 export interface SplitFetch {
   readonly uploadId: string
   readonly folder: string
-  /** Name for the data set. */
   readonly name: string
   readonly sizeBytes: number
   /** Yields its progress; afterwards the folder records which files hold the rows. */

@@ -42,7 +42,6 @@ export interface Failed {
 
 export type EnvironmentAnswer = (EnvironmentTurn & Logged) | Failed
 
-/** Kind, functions and settings of a module. */
 const descriptionSchema = z.object({
   kind: z.enum(['reward', 'environment', 'loss', 'workflow']),
   functions: z.array(z.string()),

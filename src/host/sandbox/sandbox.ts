@@ -59,7 +59,6 @@ const defaultLimits: SandboxLimits = {
 
 const batchSize = 64
 
-/** Input of a reward function. */
 export interface ScoreInput {
   readonly prompt: string
   readonly completion: string

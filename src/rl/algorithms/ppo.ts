@@ -153,7 +153,6 @@ function valueError(
   tokens: Tokens,
   granularity: ReturnGranularity,
   settings: {
-    /** Reduction of a turn's token values to the value of the turn. */
     readonly turnValueReduction: 'mean' | 'final-value'
     readonly valueClipCoefficient: number | null
     readonly clipCoefficient: number

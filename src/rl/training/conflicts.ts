@@ -130,7 +130,6 @@ function serverConflicts({
   ]
 }
 
-/** Conflicts of rollouts that run while the policy learns. */
 function stalenessConflicts(
   { maxStaleness, server, mismatchCorrection, minNewTokens }: RunConfig['rollout'],
   { acceptance }: Parts,

@@ -27,15 +27,12 @@ export interface TrainPlan {
   readonly isLastStage: boolean
   /** Optimizer updates of a step when every trajectory takes part. */
   readonly updatesPerStep: number
-  /** Produces trajectories. */
   readonly rollOut: RollOut
-  /** True if the train–inference mismatch is corrected. */
   readonly correctMismatch: boolean
   /** The policy whose log-probabilities are the reference's. */
   readonly referenceRole: ScoringOptions['referenceRole']
 }
 
-/** Limit on the weights of the mismatch correction. */
 export const mismatchLimitOf = ({ rollout }: RunConfig): WeightLimit => ({
   cap: rollout.mismatchCap,
   mode: rollout.mismatchMode,

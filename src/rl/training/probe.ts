@@ -21,7 +21,6 @@ export interface ProbeRequest {
   readonly seed: number
   /** The probe's own budget if absent. */
   readonly steps?: number
-  /** Called after every step. */
   readonly onStep?: (step: number, steps: number, reward: number) => void
 }
 

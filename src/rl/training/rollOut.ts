@@ -155,7 +155,6 @@ const withTurns = (environment: Environment, limit: number | null): Environment 
   step: (actions) => environment.step(actions),
 })
 
-/** Returns what a workflow may request at a step of the run. */
 function workflowTools(dependencies: ActingParts): (step: number) => WorkflowToolOptions {
   const { config, code, model } = dependencies
   const { algorithm, environment = null, rewards = [] } = code

@@ -40,7 +40,6 @@ export function shownSamples(
 const stopReasonOf = ({ episode, stopReason }: Trajectory): TrajectorySample['stopReason'] =>
   episode === null || episode.end === 'terminated' ? stopReason : episode.end
 
-/** Returns what reward functions logged besides a number. */
 const loggedBy = ({ logged, failures }: Reward): Pick<TrajectorySample, 'logged' | 'failures'> => ({
   ...(logged === undefined ? {} : { logged }),
   ...(failures.length === 0 ? {} : { failures: failures.map(({ name, message }) => `${name}: ${message}`) }),

@@ -80,7 +80,6 @@ class ScriptSession {
     this.#script = script
   }
 
-  /** True if no further step follows. */
   get isOver(): boolean {
     return this.#isOver
   }

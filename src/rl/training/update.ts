@@ -66,7 +66,6 @@ export interface ShownHeads {
   readonly entropies: Float32Array
 }
 
-/** Records accumulated while a step learns. */
 interface Records {
   readonly mismatch: Map<TrainingRow, MismatchRow | null>
   readonly heads: Map<Trajectory, ShownHeads>

@@ -36,7 +36,6 @@ export function shapedReward(row: Experience, settings: LengthSettings): number 
   return shapedTurnRewards(row, settings).reduce((sum, reward) => sum + reward, 0)
 }
 
-/** Tells whether a trajectory may take part in the update. */
 export function mayLearn({ truncated }: Experience, { maskTruncated }: LengthSettings): boolean {
   return !(maskTruncated && truncated)
 }
