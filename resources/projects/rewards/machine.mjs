@@ -2146,7 +2146,7 @@ var stopped = (callMs) => `Stopped after ${callMs} ms of processor time.`;
 var loadedTooLong = (loadMs) => `Loading the code took more than ${loadMs / 1e3} s of processor time.`;
 var beyondMemory = "The code needs more memory than it may use (`rewardLimits.memoryMb` for rewards, environments and workflows)";
 var outOfMemory = `${beyondMemory}.`;
-/** Said of null: when nothing is left to make an error of, the machine throws it. */
+/** Message for a thrown null: the machine throws it when no memory is left to make an error of. */
 var threwNull = `${beyondMemory}, or threw null.`;
 var failureJson = (kind, message, stack = "") => JSON.stringify({ failure: {
 	kind,
@@ -2185,13 +2185,13 @@ var rewardHarness = `
 `;
 // src/host/sandbox/workflowHarness.ts
 /**
-* What an episode of a workflow finds around itself, as source text inside the harness (harness.ts), whose names it uses.
+* Surroundings of a workflow's episode, as source text inside the harness (harness.ts), whose names it uses.
 *
 * An episode is run from its beginning with the answers to its requests so far. Requests get numbers in the order in which
 * they are made. When nothing is left to run, all that were made and have a recorded answer are answered together, in order
 * of their numbers, as they were the first time; so every run repeats the one before, and then goes on.
 *
-* What the tokenizer is asked is no request: its answers depend on the question alone. A run that needs one that is not known ends
+* Calls of the tokenizer are not requests: its answers depend on the input alone. A run that needs one that is not known ends
 * there, whatever its code does about that, and is repeated with the answer.
 */
 /** Requests of one episode, of all kinds. */
@@ -2336,22 +2336,22 @@ var workflowHarness = `
 `;
 // src/host/sandbox/harness.ts
 /**
-* What runs inside the virtual machine before and around user code. It gives it a world without time, chance, imports
+* Code that runs inside the virtual machine before and around user code. It gives it a world without time, chance, imports
 * and devices, hands it one sample and turns whatever comes back into one line of JSON.
 *
 * User code shares this realm and may have changed any global by the time it is called, so everything used later is
-* taken hold of first, and answers are put together from primitive strings only.
+* captured first, and answers are put together from primitive strings only.
 */
 /** Bounds on what a call may say; anything beyond is cut or refused, so that an answer stays small. */
 var answerLimits = {
-	/** Of an answer as JSON text. */
+	/** Length of an answer as JSON text. */
 	characters: 1e6,
-	/** Of an environment's state as JSON text. */
+	/** Length of an environment's state as JSON text. */
 	stateCharacters: 5e5,
 	columns: 32,
 	metrics: 32,
 	lines: 100,
-	/** Of one logged value, line or message. */
+	/** Length of one logged value, line or message. */
 	valueCharacters: 4e3,
 	nameCharacters: 100
 };
@@ -2742,7 +2742,7 @@ function photograph(memory, firstHeapByte) {
 		}
 	};
 }
-/** Which pages hold anything but zeros. */
+/** Marks the pages that hold anything but zeros. */
 function usedPages(bytes) {
 	const zeros = new Uint8Array(pageBytes);
 	return Array.from({ length: bytes.length / pageBytes }, (_, page) => {
@@ -2769,7 +2769,7 @@ function firstAllocation(instance) {
 	allocator._free(address);
 	return address;
 }
-/** As `context.newString`, whose loop over characters takes longer than a typical reward function. */
+/** Makes a string as `context.newString` does, whose loop over characters takes longer than a typical reward function. */
 function newText(instance, context, text) {
 	const allocator = allocatorOf(instance);
 	const sizeBytes = Buffer.byteLength(text);
@@ -2788,7 +2788,7 @@ function newText(instance, context, text) {
 var wasmFile = () => fileURLToPath(new URL("quickjs.wasm", "" + import.meta.url));
 // src/host/sandbox/machine.ts
 /** One virtual machine with one piece of user code in it: QuickJS compiled to WebAssembly, under limits. */
-/** What user code is called in error positions. */
+/** Name of user code in error positions. */
 var codeName = "code";
 /**
 * QuickJS refuses deeper recursion with an error of its own. With twice as much the stack of the process itself
@@ -2810,7 +2810,7 @@ var LoadFailure = class extends Error {
 };
 /** Neither TypeScript's ES library nor Node's types know WebAssembly. */
 var { WebAssembly: WebAssembly$1 } = globalThis;
-/** What the instance was built for: its data, 5 MiB of stack and the beginning of the heap. */
+/** Memory that the instance was built for: its data, 5 MiB of stack and the beginning of the heap. */
 var initialPages = 256;
 var stackMb = 6;
 /**
@@ -2833,7 +2833,7 @@ function newInstance(wasmMemory) {
 	}));
 }
 var Machine = class Machine {
-	/** What the module offers: JSON text, made by user code's realm and not to be trusted. */
+	/** Description of the module as JSON text, made in user code's realm and not to be trusted. */
 	description;
 	#instance;
 	#runtime;
@@ -2925,7 +2925,7 @@ var Machine = class Machine {
 		}
 	}
 };
-/** What `import … from 'turnwise'` means inside: names that are there without it. */
+/** Source of the module that `import … from 'turnwise'` loads: it exports names that exist without it. */
 var ownModule = (names) => names.map((name) => `export const ${name} = globalThis.${name}\n`).join("");
 /** The namespace of the evaluated module. */
 function loadedModule(runtime, context, code) {
@@ -2970,7 +2970,7 @@ function errorOf(context, error) {
 	if (message === "stack overflow") return new LoadFailure("stack", message, stack);
 	return new LoadFailure("exception", name === "" ? message : `${name}: ${message}`, stack);
 }
-/** What broke in the machine, not in the code: its own stack or memory, usually. */
+/** Converts an error of the machine itself, not of the code: its stack or memory ran out, usually. */
 function hostFailure(error) {
 	if (error instanceof LoadFailure) return error;
 	if (error instanceof RangeError) return new LoadFailure("stack", "stack overflow", "");

@@ -15,7 +15,7 @@ export interface DrySample {
 }
 
 export interface DryRunOptions extends CodeOptions {
-  /** Only this function; otherwise the default one, else all. */
+  /** The only function to run; absent: the default one, or all if there is no default. */
   readonly function?: string
   readonly settings?: Readonly<Record<string, string | number | boolean>>
 }
@@ -24,7 +24,7 @@ export interface DryRunRow {
   /** Sum of the parts that apply; null when none does. */
   readonly total: number | null
   readonly parts: Readonly<Record<string, number | null>>
-  /** What went wrong, by function. */
+  /** Failures by function. */
   readonly failures: Readonly<Record<string, SandboxFailure>>
   readonly columns: Readonly<Record<string, unknown>>
   readonly metrics: Readonly<Record<string, number>>
@@ -47,11 +47,11 @@ export async function dryRun(
   return { functions: opened.functions, rows: await opened.score(samples) }
 }
 
-/** Code that is opened once for samples that come one after the other. */
+/** Code that is opened once and scores samples as they come. */
 export interface OpenDryRun extends AsyncDisposable {
   readonly functions: readonly string[]
   readonly needsTokens: boolean
-  /** In the order of the samples. */
+  /** Returns one row per sample, in order. */
   score(samples: readonly DrySample[]): Promise<DryRunRow[]>
 }
 
@@ -90,7 +90,7 @@ interface Named {
   readonly answer: Timed<ScoreAnswer>
 }
 
-/** As a run adds them up, every function with a weight of 1. */
+/** Adds up the answers as a run does, with a weight of 1 for every function. */
 export function dryRow(answers: readonly Named[], tokens: readonly GeneratedToken[] | null): DryRunRow {
   const reward = combinedReward(
     answers.map(({ name, answer }) => ({ spec: { name, weight: 1 }, answer })),
@@ -111,7 +111,7 @@ export function dryRow(answers: readonly Named[], tokens: readonly GeneratedToke
   }
 }
 
-/** What the code said itself; a number that no run would take is a failure too. */
+/** Returns the failure that the code reported, or one of kind 'too-large' for a number that no run accepts. */
 function failureOf(answers: readonly Named[], name: string, message: string): SandboxFailure {
   const answer = answers.find((each) => each.name === name)?.answer
   if (answer !== undefined && 'failure' in answer) return answer.failure

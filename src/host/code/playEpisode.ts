@@ -23,7 +23,7 @@ export interface Play {
   readonly seed: number
   /** Actions after the end of the episode are ignored. */
   readonly actions: readonly string[]
-  /** Where a built-in environment that searches keeps its index, and whom it notifies of requests. */
+  /** Index folder of a built-in environment that searches, and the callback for its requests to other machines. */
   readonly place: RetrieverPlace
 }
 
@@ -38,7 +38,7 @@ export interface PlayedTurn {
   readonly state: unknown
   readonly columns: Readonly<Record<string, unknown>>
   readonly metrics: Readonly<Record<string, number>>
-  /** What it wrote with console.log. */
+  /** Lines written with console.log. */
   readonly lines: readonly string[]
   readonly failure: SandboxFailure | null
 }
@@ -70,7 +70,7 @@ export async function playEpisode(play: Play): Promise<PlayedEpisode> {
   return await playWith(writtenWorld(code, maxTurns, play), play)
 }
 
-/** One episode at a time. */
+/** An environment that plays one episode at a time. */
 interface World {
   readonly maxTurns: number
   reset(seed: number): Promise<Omit<PlayedTurn, 'action'>>
@@ -90,7 +90,7 @@ async function playWith(world: World, { seed, actions }: Play): Promise<PlayedEp
   return { maxTurns: world.maxTurns, turns }
 }
 
-/** Not as learning knows it, which hears nothing of lines and places. */
+/** Opens user code for playing: unlike the environment of learning, it passes on printed lines and places of errors. */
 function writtenWorld(
   code: Pick<Sandbox, 'reset' | 'step'> | PythonEnvironment,
   maxTurns: number,

@@ -7,7 +7,7 @@ import type { PythonSource } from '#host/python/consent.ts'
 import { openPython } from '#host/python/pythonCode.ts'
 
 export interface PythonRows {
-  /** What the data set is called where nobody says. */
+  /** Name of the data set if the user gives none. */
   readonly name: string
   readonly origin: string
   readonly settings: Readonly<Record<string, string>>
@@ -16,7 +16,7 @@ export interface PythonRows {
   readonly function: string
 }
 
-/** null for a source that is no Python. */
+/** Returns null for a source that is not Python. */
 export function pythonRows(source: string): PythonRows | null {
   const task = /^reasoning-gym:(\w+)$/.exec(source)?.[1]
   if (task !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * From a run's config to its algorithms: a user-written loss is loaded and traced; from then on it is an algorithm like any
- * other.
+ * Resolves a run's config to its algorithms. A user-written loss is loaded and traced; from then on it is an algorithm
+ * like any other.
  */
 import { AppError } from '#shared/errors.ts'
 import { parseSettings } from '#shared/config/settings.ts'
@@ -23,7 +23,10 @@ import {
 import { lossLimits } from '#host/processes/limits.ts'
 import { openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
 
-/** Disposing of it ends the sandboxes that compute advantages; the algorithms can still be asked for all else. */
+/**
+ * The algorithms of a run. Disposal ends the sandboxes that compute advantages; everything else about the algorithms
+ * still works.
+ */
 export interface RunAlgorithms extends AsyncDisposable {
   readonly byId: AlgorithmById
 }
@@ -121,8 +124,8 @@ export const checkOptions = ({ description: { experience } }: OpenLoss): LossChe
 })
 
 /**
- * The same without the refusal. Errors: AppError for code that fails, settings out of range, or a weight that depends
- * on the policy.
+ * Traces the loss without refusing it. Errors: AppError for code that fails, settings out of range, or a weight that
+ * depends on the policy.
  */
 export async function traced(
   { sandbox, description, algorithm, programs }: OpenLoss,

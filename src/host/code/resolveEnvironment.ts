@@ -1,5 +1,5 @@
 /**
- * From a run's config to its environment: built in, or code of the user in a sandbox. Reading guide of this folder:
+ * Resolves a run's config to its environment: built in, or user code in a sandbox. Reading guide of this folder:
  *
  *   resolveEnvironment.ts  (here) what a run plays
  *   retrievers.ts          what the search environment searches in; corpus.ts: documents of a person's own
@@ -43,7 +43,7 @@ export async function resolveEnvironment(
 }
 
 export interface EnvironmentPlace extends RetrieverPlace {
-  /** Those of this machine to Python; absent: no Python runs. */
+  /** Path of this machine's consents to Python; absent: no Python runs. */
   readonly consents?: string | null | undefined
 }
 
@@ -81,7 +81,10 @@ export function requireKnownEnvironment(entry: EnvironmentEntry): void {
   builtInWith(entry, isSearch(id) ? { retrieve: () => Promise.resolve([]) } : {})
 }
 
-/** Code loads and is an environment, documents are there: asked before a run is made. Errors as resolveEnvironment. */
+/**
+ * Checks, before a run is created, that its code loads and is an environment and that its documents exist. Errors: as
+ * `resolveEnvironment`.
+ */
 export async function requireWorkingEnvironment(
   config: EnvironmentConfig,
   consents: string | null = null,

@@ -1,5 +1,5 @@
 /**
- * From a run's config to reward functions. Built-ins run in the training process, code of the user in sandboxes or, where
+ * Resolves a run's config to reward functions. Built-ins run in the training process, user code in sandboxes or, where
  * it is Python, in a process that the person allowed; judges are in host/judges. Reading guide of this folder:
  *
  *   resolveRewards.ts  (here) what a run scores with; rewardCode.ts is where its code lies
@@ -34,7 +34,7 @@ export interface ResolvedRewards extends AsyncDisposable {
 export type OpenJudge = (name: string, settings: GivenJudgeSettings) => RewardFunction
 
 export interface RewardsPlace {
-  /** Those of this machine to Python; absent: no Python runs. */
+  /** Path of this machine's consents to Python; absent: no Python runs. */
   readonly consents?: string | null | undefined
   /** Absent: nothing will be scored, so judges are checked but not opened. */
   readonly openJudge?: OpenJudge
@@ -75,7 +75,7 @@ export async function resolveRewards(
   }
 }
 
-/** What says how completions are scored. */
+/** Config fields that determine how completions are scored. */
 export interface RewardsConfig extends Pick<RunConfig, 'rewards' | 'rewardLimits' | 'python'> {
   readonly data: Pick<RunConfig['data'], 'prompt'>
 }
@@ -106,13 +106,13 @@ const closedJudge: OpenJudge = (name, settings) => {
   }
 }
 
-/** A function that comes with the program takes its settings. Errors: AppError 'config/invalid'. */
+/** Checks that a built-in reward function accepts its settings. Errors: AppError 'config/invalid'. */
 export function requireBuiltIn({ function: id, settings }: RewardEntry, path: string): void {
   if (id === judgeFunction) parseJudge(settings, `${path}.settings`)
   else builtInReward(id, settings)
 }
 
-/** One function keeps the entry's name; of several each has its own behind it. */
+/** Returns a spec for each function of an entry: a single one keeps the entry's name, several append their own to it. */
 function specsOf(entry: RewardEntry, sandbox: Sandbox | PythonCode): RewardSpec[] {
   const name = rewardName(entry)
   const chosen = chosenFunctions(sandbox, codeReference(entry.function)?.name ?? null)
@@ -134,7 +134,10 @@ function requireDistinct(specs: readonly RewardSpec[]): void {
   )
 }
 
-/** Every entry is there and takes its settings, code included: asked before a run is made. Errors as resolveRewards. */
+/**
+ * Checks, before a run is created, that every entry exists and accepts its settings, code included. Errors: as
+ * `resolveRewards`.
+ */
 export async function requireKnownRewards(
   config: RewardsConfig,
   consents: string | null = null,

@@ -1,4 +1,4 @@
-/** From a run's config to its workflow: code of the user in a sandbox. */
+/** Resolves a run's config to its workflow: user code in a sandbox. */
 import { AppError } from '#shared/errors.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { Workflow } from '#rl/rollout/workflow.ts'
@@ -15,7 +15,7 @@ import { requireSettings } from '#host/sandbox/scoringCode.ts'
 type WorkflowEntry = NonNullable<RunConfig['rollout']['workflow']>
 
 export interface ResolvedWorkflows extends AsyncDisposable {
-  /** Of each stage; null where it has none. */
+  /** Workflow of each stage; null for a stage without one. */
   readonly all: readonly (Workflow | null)[]
 }
 
@@ -61,7 +61,7 @@ async function openWorkflow(
   }
 }
 
-/** Code loads and is a workflow: asked before a run is made. Errors as resolveWorkflows. */
+/** Checks, before a run is created, that its code loads and is a workflow. Errors: as `resolveWorkflows`. */
 export async function requireWorkingWorkflows(config: RunConfig): Promise<void> {
   for (const { rollout, rewardLimits } of stagesOf(config)) {
     const entry = rollout.workflow

@@ -1,4 +1,4 @@
-/** What the search environment searches: a corpus of the user's own, or a server at an address in the config. */
+/** Retrievers of the search environment: a corpus of the user's own, or a server at an address in the config. */
 import { AppError } from '#shared/errors.ts'
 import type { Retrieve } from '#rl/environments/tasks/common.ts'
 import { isLoopback } from '#host/outboundRequests.ts'
@@ -16,7 +16,6 @@ export interface OpenRetriever extends Disposable {
   readonly retrieve: Retrieve
 }
 
-/** Whether an environment with these settings searches. */
 export const searches = (known: Settings): boolean =>
   Object.hasOwn(known, 'corpus') && Object.hasOwn(known, 'url')
 

@@ -18,14 +18,14 @@ const codeForm = /^(?<file>.*\.(?<language>[cm]?[jt]s|py))(?:#(?<name>.+))?$/s
 const packageForm = /^(?:gymnasium:.+|reasoning-gym)$/s
 
 export interface CodeReference {
-  /** Of a package of Python, its id. */
+  /** Path of the code, or the id of a Python package. */
   readonly file: string
   readonly language: UserCode['language']
   /** One of its functions; null: its default, else all. */
   readonly name: string | null
 }
 
-/** null for the id of a built-in. */
+/** Returns null for the id of a built-in. */
 export function codeReference(id: string): CodeReference | null {
   const { file, language, name } = codeForm.exec(id)?.groups ?? {}
   if (file === undefined || language === undefined) {
@@ -95,7 +95,7 @@ export function runRewardCode(
   return entry === undefined ? null : runCode(entry.function, `${index}-${safeName(entry)}`, runDirectory)
 }
 
-/** The same of its environment. */
+/** Like `runRewardCode`, but for the environment of a run. */
 export function runEnvironmentCode(
   entry: NonNullable<RunConfig['environment']>,
   runDirectory: string,
@@ -103,7 +103,7 @@ export function runEnvironmentCode(
   return runCode(entry.function, 'environment', runDirectory)
 }
 
-/** The same of a loss that a stage learns with. */
+/** Like `runRewardCode`, but for a loss that a stage learns with. */
 export function runAlgorithmCode(id: string, runDirectory: string): UserCode {
   const name = path.basename(id).replaceAll(/[^\w-]/g, '_')
   const code = runCode(id, `loss-${name}-${crc32(asWritten(id, runDirectory)).toString(16)}`, runDirectory)
@@ -111,7 +111,7 @@ export function runAlgorithmCode(id: string, runDirectory: string): UserCode {
   return code
 }
 
-/** The same of the workflow of a stage. Errors: AppError 'config/invalid' where that is no file of code. */
+/** Like `runRewardCode`, but for the workflow of a stage. Errors: AppError 'config/invalid' if it is not a file of code. */
 export function runWorkflowCode(
   entry: NonNullable<RunConfig['rollout']['workflow']>,
   runDirectory: string,
@@ -180,7 +180,10 @@ function pythonSources(
   ]
 }
 
-/** What a run of this config would execute; `runDirectory`: with the copies of that run. Errors: those of `reviewPython`. */
+/**
+ * Reviews the Python code that a run of this config would execute; `runDirectory`: with the copies of that run. Errors:
+ * those of `reviewPython`.
+ */
 export function reviewConfig(
   config: Pick<RunConfig, 'rewards' | 'environment'> & {
     readonly python: Pick<RunConfig['python'], 'interpreter'>

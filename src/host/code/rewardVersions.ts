@@ -68,7 +68,10 @@ export interface GivenPython {
   readonly interpreter: string | null
 }
 
-/** What is tried, and how it is opened. Errors: as sourceOf; AppError 'config/invalid' for what is no Python, 'file/unreadable'. */
+/**
+ * Resolves the code to try, and the options to open it with. Errors: as `sourceOf`; AppError 'config/invalid' if it is
+ * not Python, 'file/unreadable'.
+ */
 export function triedCode(
   { store, dataDirectory }: RewardLibrary,
   given: GivenCode | GivenPython,
@@ -98,8 +101,8 @@ export const testCasesOf = (store: Store, rewardId: string): TestCase[] =>
   z.array(testCaseSchema).parse(store.rewards.testCases(rewardId))
 
 /**
- * Versions that gate the start have passed their test cases. Errors: AppError 'reward/failed' with the first that has
- * not.
+ * Requires that every version that gates the start has passed its test cases. Errors: AppError 'reward/failed' naming
+ * the first that has not.
  */
 export async function requireGates(
   { store, dataDirectory }: RewardLibrary,

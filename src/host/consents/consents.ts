@@ -44,7 +44,7 @@ export function foreignConsents(consents: string | null): string | null {
     : null
 }
 
-/** null where there is no such file, or it was written in another folder, by another user or by an earlier version. */
+/** Returns null if there is no such file, or it was written in another folder, by another user or by an earlier version. */
 function readOwn(consents: string): Consents | null {
   if (!existsSync(consents) || !isOurs(statSync(consents))) return null
   const said = readJsonObject(consents, 'config/invalid')
@@ -58,12 +58,12 @@ function readOwn(consents: string): Consents | null {
   )
 }
 
-/** Whoever may write into the data directory could have put it there. */
+/** Tells whether the file belongs to this user: anyone who may write into the data directory could have put it there. */
 const isOurs = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid()
 
 /**
- * Neither number can be chosen by whoever packs a folder: the file system gives both to a folder as it makes it. Where it keeps no time of
- * birth, that is 0.
+ * Returns the id and birth time of a folder, which the file system assigns when it makes it, so nobody who packs a
+ * folder can choose them. The birth time is 0 where the file system keeps none.
  */
 function folderMark(folder: string): z.output<typeof consentSchema>['folder'] {
   const { ino, birthtimeNs } = statSync(folder, { bigint: true })
@@ -75,7 +75,7 @@ function isFolder(said: z.output<typeof consentSchema>['folder'], folder: string
   return said.id === id && said.bornAt === bornAt
 }
 
-/** Time within which changes that take milliseconds each are done. */
+/** Maximum wait for the changes of other processes, which take milliseconds each. */
 const longestWaitMs = 10_000
 
 /**

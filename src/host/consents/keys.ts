@@ -51,15 +51,16 @@ export function keyAsSent(key: string, what: string): string {
   )
 }
 
-/** Stands where a text of a server had the value of a key. */
+/** Replacement for the value of a key in text from a server. */
 export const hiddenKey = '•••'
 
-/** Shorter ones are looked for only in the forms in which they are sent: a few characters stand in any text. */
+/** Keys shorter than this are only searched for in the forms in which they are sent: a few characters occur in any text. */
 const shortestKey = 8
 
 /**
- * What replaces the value of a key in what a server says, so that none that is sent back is shown, logged or stored: each character
- * as it is or escaped as in JSON, addresses (also one in the other) or HTML, and the whole in base64, also in lines.
+ * Returns a function that replaces the value of a key in text from a server, so that a key that is sent back is never
+ * shown, logged or stored. It finds each character as it is or escaped as in JSON, addresses (also one in the other) or
+ * HTML, and the whole in base64, also in lines.
  */
 export function keyHider(key: string | null): (text: string) => string {
   if (key === null || key === '') return (text) => text
@@ -123,7 +124,7 @@ const anyCase = (hex: string): string =>
 
 const shortestBase64 = 8
 
-/** Between two letters of base64, which is often cut into lines, and those set in. */
+/** Matches what may stand between two letters of base64, which is often cut into lines, indented ones too. */
 const lineBreak = String.raw`(?:\s|\\{1,15}[rnt]|${percent}(?:0[aAdD9]|20)){0,200}`
 
 /** Patterns for the base64 of a text wherever it begins in a longer one, without the letters that depend on its neighbours. */
@@ -140,20 +141,20 @@ const base64Letter = (letter: string, at: number): string => {
   return other === undefined ? letter : `(?:${anyForm(letter, at === 0 ? 'first' : 'next')}|${other})`
 }
 
-/** Finds those that were not allowed. Errors: AppError 'config/invalid' for a damaged file of consents. */
+/** Finds the uses that were not allowed. Errors: AppError 'config/invalid' for a damaged file of consents. */
 export function missingKeys(uses: readonly KeyUse[], consents: string | null): KeyUse[] {
   if (uses.length === 0) return []
   const known = new Set(readConsents(consents).keys.map(keyText))
   return uses.filter((use) => !known.has(keyText(use)))
 }
 
-/** Refuses what was not allowed. Errors: AppError 'key/not-allowed'; as `missingKeys`. */
+/** Refuses uses that were not allowed. Errors: AppError 'key/not-allowed'; as `missingKeys`. */
 export function requireKeys(uses: readonly KeyUse[], consents: string | null): void {
   const missing = missingKeys(uses, consents)
   if (missing.length > 0) throw new KeysError(missing)
 }
 
-/** Writes down what is allowed. Errors: AppError 'file/unwritable'. */
+/** Records uses as allowed. Errors: AppError 'file/unwritable'. */
 export function allowKeys(uses: readonly KeyUse[], consents: string): void {
   const at = Date.now()
   changeConsents(consents, ({ keys }) => {
@@ -166,7 +167,7 @@ export function allowKeys(uses: readonly KeyUse[], consents: string): void {
   })
 }
 
-/** Takes back what was allowed; null: everything. How many consents there were. Errors: AppError 'file/unwritable'. */
+/** Withdraws consents; null: all of them. Returns how many there were. Errors: AppError 'file/unwritable'. */
 export function withdrawKeys(uses: readonly KeyUse[] | null, consents: string): number {
   const gone = uses && new Set(uses.map(keyText))
   let count = 0

@@ -3,7 +3,7 @@ import { shorten } from '#shared/plural.ts'
 import { isJsonObject, type JsonObject } from '#host/files/strictJson.ts'
 import { parseYaml } from '#host/files/yaml.ts'
 
-/** Empty where there is none, or where it cannot be read. */
+/** Returns the front matter; empty if there is none, or it cannot be read. */
 export function frontMatter(readme: string): JsonObject {
   const [, text] = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---/.exec(readme) ?? []
   const matter = text === undefined ? null : parsed(text)
@@ -21,7 +21,7 @@ function parsed(yaml: string): unknown {
 export interface License {
   /** An identifier such as `apache-2.0`, or what its makers call it. */
   readonly name: string
-  /** Where its text is; null where the card does not say. */
+  /** Address of its text, or the name of a file beside the card; null if the card states neither. */
   readonly link: string | null
 }
 

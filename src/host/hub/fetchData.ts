@@ -22,7 +22,6 @@ import { dataConfigs, type DataConfig, type DataSplit } from './splits.ts'
 export interface HubData {
   readonly commit: HubCommit
   readonly configs: readonly DataConfig[]
-  /** By path. */
   readonly files: ReadonlyMap<string, HubFile>
 }
 
@@ -66,7 +65,10 @@ export interface ChosenSplit {
   readonly split: DataSplit
 }
 
-/** Without a config its first one; without a split `train`, or the only one. Errors: AppError 'usage/invalid', naming what there is. */
+/**
+ * Chooses a split: without a config the first one, without a split `train` or the only one. Errors: AppError
+ * 'usage/invalid', naming what there is.
+ */
 export function chooseSplit(
   { commit: { place }, configs }: HubData,
   { config, split }: SplitChoice,
@@ -94,11 +96,11 @@ export function chooseSplit(
 const listing = (names: readonly string[]): string =>
   names.length > 20 ? `${names.slice(0, 20).join(', ')} and ${names.length - 20} more` : names.join(', ')
 
-/** What the rows of a split are known by: `owner/name (main, train) at c0ffee…`. */
+/** Describes the source of a split's rows: `owner/name (main, train) at c0ffee…`. */
 export const originOf = ({ commit: { place, commit } }: HubData, { config, split }: ChosenSplit): string =>
   `${place.repo} (${config}, ${split.name}) at ${commit}`
 
-/** Yields how far it is. Errors: as `fetchFiles`. */
+/** Fetches the files of a split and yields its progress. Errors: as `fetchFiles`. */
 export async function* fetchSplit(
   { commit, files }: HubData,
   { split }: ChosenSplit,
@@ -119,7 +121,7 @@ const noteName = '.fetched.json'
 const note = z.strictObject({ origin: z.string(), files: z.tuple([z.string()], z.string()) })
 
 interface FetchedData {
-  /** In words. */
+  /** Source of the rows, in words. */
   readonly origin: string
   /** Paths in the folder. */
   readonly files: DataFiles
@@ -129,7 +131,7 @@ export function writeFetched(folder: string, origin: string, files: readonly str
   writeFileAtomic(path.join(folder, noteName), `${JSON.stringify({ origin, files })}\n`)
 }
 
-/** null where nothing was fetched into the folder as a data set. Errors: AppError 'data/invalid', 'file/unreadable'. */
+/** Returns null if nothing was fetched into the folder as a data set. Errors: AppError 'data/invalid', 'file/unreadable'. */
 export function readFetched(folder: string): FetchedData | null {
   const file = path.join(folder, noteName)
   if (!existsSync(file)) return null

@@ -1,8 +1,8 @@
 /**
- * What is asked of a hub, and how it can refuse. Reading guide of this folder: `searchModels` and `knownModels` find
- * models, `hubModel` is one of them, with its licence (`card`); `fetchFiles` brings files of one commit into a folder, keeps
+ * Requests to a hub, and the ways in which it can refuse them. Reading guide of this folder: `searchModels` and
+ * `knownModels` find models, `hubModel` is one of them, with its licence (`card`); `fetchFiles` brings files of one commit into a folder, keeps
  * what came before and compares digests; `fetchData` says which files of a data set, `splits`, what they say about its
- * parts. Nothing that came is run.
+ * parts. Nothing that was fetched is run.
  */
 import {
   datasetInfo,
@@ -26,7 +26,7 @@ export interface HubAccess {
   readonly signal: AbortSignal
 }
 
-/** One commit of a model or data set: what changes meanwhile does not come in halves. */
+/** One commit of a model or data set, so that changes made meanwhile are never fetched by halves. */
 export interface HubCommit {
   readonly place: HubPlace
   readonly commit: string
@@ -48,7 +48,10 @@ export async function openCommit(place: HubPlace, access: HubAccess): Promise<Hu
 
 const maxListed = 50_000
 
-/** Its files, those of folders in it where `isDeep`. Errors: as `asked`; AppError of the place where there are too many. */
+/**
+ * Lists the files of a commit, those in folders too if `isDeep`. Errors: as `asked`; AppError of the place if there are
+ * too many.
+ */
 export function listCommit({ place, commit, access }: HubCommit, isDeep: boolean): Promise<HubFile[]> {
   const repo = { type: place.kind, name: place.repo }
   return asked(place, async () => {
@@ -78,7 +81,7 @@ export async function openFile({ place, commit, access }: HubCommit, path: strin
 }
 
 const maxTextBytes = 1 << 20
-/** Behind that, for a key that would be cut there. */
+/** Bytes read beyond that, so that a key at the limit is not cut. */
 const longestKeyBytes = 1 << 16
 
 /** The first megabyte of a file that is read as text, without the access token. Errors: as `openFile`. */
@@ -87,7 +90,10 @@ export async function textOf(commit: HubCommit, path: string): Promise<string> {
   return keyHider(tokenOf(commit.access))(text).slice(0, maxTextBytes)
 }
 
-/** Front matter of a card, without the access token: YAML has escapes of its own, so it is looked for in what they say. Errors: as `openFile`. */
+/**
+ * Front matter of a card, without the access token, which is looked for in the parsed values, since YAML has escapes of
+ * its own. Errors: as `openFile`.
+ */
 export async function cardOf(commit: HubCommit): Promise<JsonObject> {
   const card = frontMatter(await startOf(commit, 'README.md'))
   return JSON.parse(JSON.stringify(card), hidingStrings(keyHider(tokenOf(commit.access)))) as JsonObject
@@ -138,7 +144,7 @@ export async function asked<T>(place: HubPlace, ask: () => Promise<T>): Promise<
   return translated(ask, (status) => refused(place, status), advice)
 }
 
-/** The same of what is asked of the hub as a whole. Errors: AppError 'api/disconnected', 'api/cancelled'. */
+/** Like `asked`, but for requests about the hub as a whole. Errors: AppError 'api/disconnected', 'api/cancelled'. */
 export const askedHub = <T>(ask: () => Promise<T>): Promise<T> =>
   translated(ask, statusError, 'Check the connection and the address of the hub, then try again.')
 
@@ -187,7 +193,7 @@ export interface HubPlace {
   readonly revision: string
 }
 
-/** What a person calls it. */
+/** Names of the kinds in texts for people. */
 export const kindWords: Readonly<Record<HubKind, string>> = { model: 'model', dataset: 'data set' }
 
 const repoPattern = /^[\w.-]{1,96}\/[\w.-]{1,96}$/
@@ -222,7 +228,7 @@ const isRepo = (repo: string): boolean => repoPattern.test(repo) && !repo.includ
 const withoutKind = (place: string, kind: HubKind): string =>
   kind === 'dataset' ? place.replace(/^datasets\//, '') : place
 
-/** What an address says behind the name; null where it is none of the whole thing. */
+/** Reads the revision that follows the name in an address; null if the address is not that of the whole repository. */
 function revisionOf([page, ...rest]: readonly string[], kind: HubKind): string | null {
   // The page that shows the rows; which of them are meant is asked for later.
   if (page === 'viewer' && kind === 'dataset') return defaultRevision

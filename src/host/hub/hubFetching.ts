@@ -21,7 +21,7 @@ import {
 import type { HubProgress } from './fetchFiles.ts'
 import { fetchModel } from './hubModel.ts'
 
-/** What a command line says of the hub; the settings count where it says nothing. */
+/** Hub options of a command line; the settings apply where one is absent. */
 export interface GivenHub {
   readonly endpoint?: string | undefined
   readonly token?: string | undefined
@@ -66,7 +66,6 @@ export async function* fetchFromHub(
   yield { result: { uploadId, name: path.basename(place.repo) } }
 }
 
-/** Which parts a data set has. */
 export async function listOnHub(
   host: DataStorage,
   address: string,
@@ -106,10 +105,9 @@ export async function* fetchDataFromHub(
 export interface SplitFetch {
   readonly uploadId: string
   readonly folder: string
-  /** What to call it. */
   readonly name: string
   readonly sizeBytes: number
-  /** Yields how far it is; then the folder says which files are the rows. */
+  /** Yields its progress; afterwards the folder records which files hold the rows. */
   run(): AsyncGenerator<HubProgress>
 }
 
@@ -147,11 +145,11 @@ function readEndpoint(given: unknown): string {
   )
 }
 
-/** Where a model is fetched to. `file`: of a GGUF file alone. */
+/** Folder that a model is fetched to. `file`: the GGUF file that is fetched alone. */
 export const modelFolderOf = (host: DataStorage, access: HubAccess, place: HubPlace, file: string | null) =>
   fetchFolder(host, access, [place.repo, place.revision, ...(file === null ? [] : [file])])
 
-/** The same for the same thing, so that what was fetched before is found again. */
+/** Returns the same folder for the same content, so that earlier fetches are found again. */
 function fetchFolder({ dataDirectory }: DataStorage, { endpoint }: HubAccess, what: readonly string[]) {
   const digest = createHash('sha256')
     .update([endpoint, ...what].join(' '))

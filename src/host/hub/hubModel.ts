@@ -31,9 +31,9 @@ import {
 
 export interface HubModel {
   readonly commit: HubCommit
-  /** Those of its top folder, and its additional chat templates. */
+  /** Files in its top folder, and its additional chat templates. */
   readonly files: readonly HubFile[]
-  /** Its link is an address. null: the card states none. */
+  /** Licence, with an address as its link; null if the card states none. */
   readonly license: License | null
   /** The forms its weights can be had in. */
   readonly choices: readonly HubChoice[]
@@ -43,7 +43,7 @@ export interface HubModel {
 export interface HubChoice {
   /** A GGUF file; null: the safetensors weights with config and tokenizer. */
   readonly file: string | null
-  /** Of the weights. */
+  /** Size of the weights. */
   readonly sizeBytes: number
 }
 
@@ -110,8 +110,8 @@ export function chooseFrom({ commit: { place }, choices }: HubModel, file: strin
 }
 
 /**
- * Whether Turnwise can open it, from config.json or from a GGUF file's header, without its weights. Errors: those of asking
- * the hub and of opening the model.
+ * Reads the model's config from config.json or the header of a GGUF file, without its weights: this shows whether
+ * Turnwise can open it. Errors: those of asking the hub and of opening the model.
  */
 export const configOf = ({ commit }: HubModel, { file, sizeBytes }: HubChoice): Promise<ModelConfig> =>
   file === null ? folderConfig(commit) : ggufFileConfig(commit, file, sizeBytes)
@@ -133,7 +133,7 @@ function parsed(text: string, where: string): unknown {
   throw new AppError('model/invalid', `${where} must hold a JSON object.`)
 }
 
-/** What is read of a file at first, and at most: a header is as long as its vocabulary. */
+/** Bytes read of a GGUF file at first, and at most: a header is as long as its vocabulary. */
 const [firstHeaderBytes, maxHeaderBytes] = [1 << 22, 1 << 26]
 
 /**
@@ -158,7 +158,7 @@ async function ggufFileConfig(commit: HubCommit, name: string, sizeBytes: number
   }
 }
 
-/** null: more of it may help. Errors: as `openModelFolder`, without the place of a file that nobody knows. */
+/** Returns null if more of the file may help. Errors: as `openModelFolder`, without the place of a file that nobody knows. */
 function configOrNull(file: string, isLast: boolean, name: string): ModelConfig | null {
   try {
     return openModelFolder(file).config
@@ -188,7 +188,7 @@ export interface ModelWanted {
   readonly license: string | null
 }
 
-/** What a model needs, and what it says of itself; never code, pickles or other formats. */
+/** Tells whether a file is one that a model needs or describes itself with; never code, pickles or other formats. */
 const isWanted = ({ path: file }: HubFile): boolean =>
   /\.safetensors$/.test(file) || /^[\w.-]+\.json$/.test(file) || isTemplate(file) || isText(file)
 
@@ -200,8 +200,9 @@ const isTemplate = (file: string): boolean =>
 const isText = (file: string): boolean => file === 'README.md' || isLicenseFile(file)
 
 /**
- * Yields how far it is. The licence is kept with the model. Errors: those of `openHubModel`, `chooseFrom` and `fetchFiles`;
- * AppError 'api/refused' where another licence is stated than was accepted: nothing was fetched then.
+ * Fetches a model and yields its progress. The licence is kept with the model. Errors: those of `openHubModel`,
+ * `chooseFrom` and `fetchFiles`; AppError 'api/refused' if another licence is stated than was accepted: nothing was
+ * fetched then.
  */
 export async function* fetchModel(
   place: HubPlace,

@@ -12,11 +12,11 @@ import { resourcesDirectory } from '#host/dataDirectory.ts'
 
 const knownModel = z.strictObject({
   id: z.string().refine(isHubId),
-  /** As its card calls it. */
+  /** Name of the licence, as its card gives it. */
   license: z.string().min(1),
   /** The hub asks for an account that has accepted its terms. */
   isGated: z.boolean(),
-  /** Of its weights on the hub. */
+  /** Size of its weights on the hub. */
   sizeBytes: z.int().min(1),
   /** One or two sentences. */
   goodFor: z.string().min(1),

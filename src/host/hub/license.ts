@@ -7,16 +7,16 @@ import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { hubNoteOf } from '#host/models/modelLibrary.ts'
 
 export interface ModelLicense extends License {
-  /** When a person accepted it here before the download, in epoch milliseconds; null: it came in another way. */
+  /** Time at which a person accepted it here before the download, in epoch milliseconds; null: it came in another way. */
   readonly acceptedAt: number | null
 }
 
-/** The front matter stands first; what follows is for people. */
+/** Bytes read of a card: the front matter comes first, the rest is for people. */
 const cardBytes = 1 << 16
 
 /**
- * As it was accepted before the download; else as the card beside the model says; else as a GGUF file itself does. null:
- * nothing says. `directory`: a folder, or a GGUF file.
+ * Returns the licence that was accepted before the download, else that of the card beside the model, else that of a
+ * GGUF file itself; null if none is stated. `directory`: a folder, or a GGUF file.
  */
 export function licenseOf(directory: string): ModelLicense | null {
   const accepted = hubNoteOf(directory)?.license

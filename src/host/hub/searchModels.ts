@@ -10,7 +10,7 @@ import { ggufArchitecture } from '#host/gguf/ggufConfig.ts'
 import { licenseOfCard } from './card.ts'
 import { askedHub, clientOf, type HubAccess } from './hub.ts'
 
-/** Those that can be searched for: every one that is supported. */
+/** Model families that can be searched for: every one that is supported. */
 export const families: readonly string[] = architectures.map(({ modelType }) => modelType)
 
 type Answer = OutputOf<Api, 'hub.search'>
@@ -21,7 +21,7 @@ const total = z
   .nullish()
   .catch(null)
 
-/** An entry of the hub's list; what is not as expected is as if it were not there. */
+/** An entry of the hub's list; fields of an unexpected form count as absent. */
 const entrySchema = z.object({
   name: z.string().refine(isHubId),
   downloads: z.int().min(0).catch(0),

@@ -1,6 +1,7 @@
 /**
- * What the files of a data set say about its parts: configs (several tables in one repository) and splits (train, test …
- * of one table). The README's front matter says it where it has `configs`, as the hub documents it; else the names do.
+ * Finds the configs (several tables in one repository) and splits (train, test … of one table) of a data set from its
+ * files. The README's front matter declares them if it has `configs`, as the hub documents it; otherwise the names of
+ * the files do.
  */
 import path from 'node:path'
 import { formatNamed } from '#host/data/table.ts'
@@ -22,10 +23,10 @@ export interface DataConfig {
 const defaultConfig = 'default'
 const defaultSplit = 'train'
 
-/** Files that say something about a data set and are no rows of it. */
+/** Files that describe a data set and hold no rows of it. */
 const descriptions = /^(?:config|dataset_infos?|dataset_dict|state|package)\.json$/i
 
-/** Whether a path is one of a file with rows that can be read. */
+/** Tells whether a path is that of a file with rows that can be read. */
 export const isDataFile = (file: string): boolean =>
   formatNamed(file) !== undefined &&
   !descriptions.test(path.posix.basename(file)) &&
@@ -84,14 +85,14 @@ function declaredSplits(patterns: unknown): DeclaredSplit[] {
   return plain.length > 0 ? [{ split: defaultSplit, globs: plain }, ...named] : named
 }
 
-/** In the order of the patterns, each file once. */
+/** Returns the matching files in the order of the patterns, each once. */
 const matching = (files: readonly string[], globs: readonly string[], base: string): string[] => [
   ...new Set(
     globs.flatMap((glob) => files.filter((file) => fitsGlob(file, glob) || fitsGlob(file, `${base}${glob}`))),
   ),
 ]
 
-/** By their folders, where those are not only names of splits. */
+/** Groups files into configs by their folders, unless those only name splits. */
 function namedConfigs(files: readonly string[]): DataConfig[] {
   const configs = Map.groupBy(files, configOf)
   return [...configs].map(([name, own]) => ({ name, splits: splitsByName(own) }))
@@ -129,7 +130,10 @@ function splitOfName(name: string): string | null {
   return splitWords.find(([pattern]) => words.some((word) => pattern.test(word)))?.[1] ?? null
 }
 
-/** `train-00000-of-00002.parquet` says it itself, whatever it is; else a word of the name, or of the folders. */
+/**
+ * Returns the split of a file: `train-00000-of-00002.parquet` names it itself, whatever it is; otherwise a word of the
+ * name, or of the folders, does.
+ */
 function splitOf(file: string): string {
   const { dir, name } = path.posix.parse(file)
   const [, sharded] = /^(\w+(?:\.\w+)*)-\d{5}-of-\d{5}/.exec(name) ?? []
@@ -140,14 +144,17 @@ function splitOf(file: string): string {
   return said ?? defaultSplit
 }
 
-/** The same rows are often there in several formats: those of most files, of equally many the first in the list. */
+/**
+ * Keeps the files of one format, since the same rows often come in several: the format with the most files, on a tie
+ * the first in the list.
+ */
 function ofOneFormat(files: readonly string[]): string[] {
   const counts = preferred.map((format) => files.filter((file) => formatAt(file) === format).length)
   const most = preferred[counts.indexOf(Math.max(...counts))]
   return files.filter((file) => formatAt(file) === most)
 }
 
-/** Whose columns have types first. */
+/** Formats in order of preference: those whose columns have types come first. */
 const preferred = ['parquet', 'jsonl', 'json', 'csv', 'tsv'] as const
 
 const formatAt = (file: string) => formatNamed(file)?.id
@@ -155,7 +162,7 @@ const formatAt = (file: string) => formatNamed(file)?.id
 /* Paths by a pattern with `*` and `?` (within a name) and `**` (any folders). Not a regular expression: the patterns come
  * with what is fetched, and one can be built to take for ever. */
 
-/** Whether a path fits a pattern; both with `/`. Takes at most their lengths multiplied. */
+/** Tells whether a path matches a pattern; both use `/`. The time is at most proportional to the product of their lengths. */
 export function fitsGlob(path: string, pattern: string): boolean {
   const parts = path.split('/')
   const wanted = pattern.replace(/^\.?\//, '').split('/')

@@ -17,7 +17,7 @@ import { interpreterFiles, statusOf } from './interpreterFiles.ts'
 export interface PythonSource {
   readonly code: string
   readonly language: 'py'
-  /** As the person wrote it, a path or the id of a package; what it imports lies beside it. */
+  /** Path as the user wrote it, with the modules it imports beside it, or the id of a package. */
   readonly file: string
   /** A run's own copy, where the code is read from that. */
   readonly copy?: string
@@ -35,7 +35,7 @@ export interface AllowedPython {
   readonly modules: Readonly<Record<string, string>>
 }
 
-/** What a person is shown before saying yes. */
+/** Code and interpreter that a person is shown before allowing them. */
 export interface PythonReview {
   readonly interpreter: string
   /** The code itself first, then what runs with it. */
@@ -46,7 +46,7 @@ export interface ReviewedFile {
   /** A path, or an id. */
   readonly path: string
   readonly sha256: string
-  /** Whether this interpreter may run this content there. */
+  /** True if this interpreter may run this content at this path. */
   readonly isAllowed: boolean
 }
 
@@ -128,7 +128,7 @@ const placeOf = ({ copy, file }: PythonSource): string =>
 const keyOf = (each: Readonly<Pick<Consents['python'][number], 'interpreter' | 'path' | 'sha256'>>): string =>
   JSON.stringify([each.interpreter, each.path, each.sha256])
 
-/** What was reviewed may run from now on. Errors: AppError 'file/unwritable'. */
+/** Allows the reviewed files to run from now on. Errors: AppError 'file/unwritable'. */
 export function allowPython(reviews: readonly PythonReview[], consents: string): void {
   const at = Date.now()
   changeConsents(consents, ({ python }) => {
@@ -144,8 +144,8 @@ export function allowPython(reviews: readonly PythonReview[], consents: string):
 }
 
 /**
- * Takes back what was allowed at these paths, or for these interpreters; null: everything. How many consents there were. Errors:
- * AppError 'file/unwritable'.
+ * Withdraws consents for these paths or interpreters; null: all of them. Returns how many there were. Errors: AppError
+ * 'file/unwritable'.
  */
 export function withdrawPython(paths: readonly string[] | null, consents: string): number {
   let count = 0
@@ -178,21 +178,21 @@ function interpreterPath(interpreter: string | null): string {
 
 const isFile = (place: string): boolean => statusOf(place)?.isFile() === true
 
-/** A name is looked up by the system, a path is meant from `base`. */
+/** Resolves a path against `base`; a name is left for the system to look up. */
 export const programAt = (program: string, base: string): string =>
   /[\\/]/.test(program) ? path.resolve(base, program) : program
 
 export const interpreterHint =
   'Install Python 3.9 or newer, or set `python.interpreter` to the program, such as .venv/bin/python.'
 
-/** More than this is no folder of reward code. */
+/** Limits beyond which a folder is not one of reward code. */
 const mostFiles = 500
 const mostEntries = 20_000
 
 /**
- * What `import` finds beside a file, in packages too, in order: sources and compiled modules. The adapter imports these and
- * nothing else from that folder, so what is left out here is not run: folders whose name no import can say, and virtual
- * environments. Empty where the file has no folder, as a package has none.
+ * Lists what `import` finds beside a file, in packages too, in order: sources and compiled modules. The adapter imports
+ * these and nothing else from that folder, so files left out here cannot run: those in folders whose name cannot be
+ * imported, and in virtual environments. Empty if the file has no folder, as a package has none.
  */
 function importable(file: string): string[] {
   const top = path.dirname(file)
@@ -215,7 +215,7 @@ function importable(file: string): string[] {
   return found
 }
 
-/** In the same order everywhere. Errors: AppError 'file/unreadable'. */
+/** Lists a folder in the same order on every system. Errors: AppError 'file/unreadable'. */
 function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -232,7 +232,7 @@ function kindOf(entry: Dirent, own: string): 'package' | 'module' | null {
   return isPackage && !existsSync(path.join(own, 'pyvenv.cfg')) ? 'package' : null
 }
 
-/** As Python's `str.isidentifier`. */
+/** Tells whether a name is an identifier, as Python's `str.isidentifier` does, and not `__pycache__`. */
 const isPackageName = (name: string): boolean =>
   /^[\p{XID_Start}_]\p{XID_Continue}*$/u.test(name) && name !== '__pycache__'
 

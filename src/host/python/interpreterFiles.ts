@@ -1,7 +1,7 @@
 /**
- * What of an interpreter lies in the folder of the code and changes with it: the program, or where its link leads, and what Python
- * looks for around its program, before it runs any code, to find its library. What such a file says, or that one came, decides where
- * every module comes from.
+ * Files of an interpreter that lie in the folder of the code and change with it: the program, or the target of its
+ * link, and the files that Python looks for around its program, before it runs any code, to find its library. The
+ * content of such a file, or the arrival of a new one, decides where every module comes from.
  */
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync, type Stats } from 'node:fs'
 import path from 'node:path'
@@ -63,7 +63,7 @@ function namesIn(folder: string, form: RegExp): string[] {
   return names.sort().map((name) => path.join(folder, name))
 }
 
-/** Of a folder it counts that it is there. */
+/** Returns the content of a file; for a folder, of which only its presence counts, an empty text. */
 const contentOf = (place: string): string | Uint8Array =>
   statusOf(place)?.isDirectory() === true ? '' : readOr(place, () => readFileSync(place))
 

@@ -13,16 +13,16 @@ import { pythonEnvironment } from './pythonEnvironment.ts'
 export interface ProgramOptions {
   readonly folder: string
   readonly environment: NodeJS.ProcessEnv
-  /** Hears what it prints, in pieces of any length; returns what of it is to be kept. */
+  /** Receives its output, in pieces of any length; returns the part of it to keep. */
   readonly hear?: (text: string) => string
-  /** It does not write to this process's standard error. */
+  /** True: its output is not written to this process's standard error. */
   readonly isQuiet?: boolean
 }
 
 export interface ProgramEnd {
   readonly exitCode: number | null
   readonly signal: NodeJS.Signals | null
-  /** What was written last. */
+  /** The last characters of its output. */
   readonly tail: string
 }
 
@@ -30,11 +30,14 @@ export interface Program {
   readonly ended: Promise<ProgramEnd>
   /** Writes to its standard input. */
   say(line: string): void
-  /** At once, with all that it started. */
+  /** Kills it at once, with everything it started. */
   kill(): void
 }
 
-/** Of several processes, the one that knows why they end is not the last to speak. */
+/**
+ * Characters of the output that are kept; many, since of several processes the one that knows why they end is not the
+ * last to write.
+ */
 const keptCharacters = 50_000
 
 /** `shell`: a line for the system's shell that was allowed together with the interpreter. */

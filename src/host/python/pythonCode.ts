@@ -23,11 +23,11 @@ import { pathsInside } from './pythonEnvironment.ts'
 import { PythonProcess, type PythonRequest } from './pythonProcess.ts'
 
 export interface PythonOptions extends Omit<RunConfig['python'], 'messages'> {
-  /** Whether prompts and completions are passed as lists of messages; null: as `form` makes prompts. */
+  /** True: prompts and completions are passed as lists of messages; null: as `form` makes prompts. */
   readonly messages: boolean | null
-  /** How rows become prompts; null: prompts are text. */
+  /** Form by which rows become prompts; null: prompts are text. */
   readonly form: PromptForm | null
-  /** Where the consents of this machine are; null: no Python runs. */
+  /** Path of this machine's consents; null: no Python runs. */
   readonly consents: string | null
 }
 
@@ -36,7 +36,7 @@ export const pythonOptions = (
   consents: string | null,
 ): PythonOptions => ({ ...python, form: data.prompt, consents })
 
-/** Code that stands for a package of Python: `gymnasium:ID`, `reasoning-gym`. null for a file. */
+/** Returns code that stands for a Python package: `gymnasium:ID`, `reasoning-gym`; null for a file. */
 export function packagedCode(id: string): string | null {
   const environment = /^gymnasium:(.+)$/s.exec(id)?.[1]
   if (environment !== undefined) {
@@ -48,7 +48,7 @@ export function packagedCode(id: string): string | null {
     : null
 }
 
-/** So often in one call the process may die or fall silent; what is left of the call is then not asked. */
+/** Times that the process may die or fall silent in one call before the rest of the call is given up. */
 const maxFaults = 3
 
 const loaded = z.object({
@@ -94,7 +94,7 @@ export class PythonCode implements AsyncDisposable {
     return this.#description.functions
   }
 
-  /** What scores where no function is named: those that the file defines. */
+  /** Functions that score if none is named: those that the file itself defines. */
   get unnamed(): readonly string[] {
     return this.#description.own
   }
@@ -131,7 +131,7 @@ export class PythonCode implements AsyncDisposable {
       : { prompt: messages, completion: [{ role: 'assistant', content: completion }], row, step, ids }
   }
 
-  /** null where prompts are text. */
+  /** Returns null if prompts are text. */
   #messagesOf(prompt: string, row: ScoreInput['row']) {
     const { messages, form } = this.#options
     if (messages === false) return null
@@ -162,7 +162,7 @@ export class PythonCode implements AsyncDisposable {
     }
   }
 
-  /** Writes the rows that a function yields to a file, as JSON lines; how many. Errors: AppError 'sandbox/failed'. */
+  /** Writes the rows that a function yields to a file, as JSON lines; returns their number. Errors: AppError 'sandbox/failed'. */
   async writeRows(name: string, settings: Settings, out: string): Promise<number> {
     const [answer] = await this.#call({ call: 'rows', name, settings, out }, null)
     const written = z.object({ rows: z.number() }).safeParse(answer)
@@ -170,7 +170,7 @@ export class PythonCode implements AsyncDisposable {
     return written.data.rows
   }
 
-  /** An answer per input; without inputs, one. */
+  /** Returns an answer per input; without inputs, a single one. */
   #call(request: PythonRequest, inputs: readonly unknown[] | null): Promise<readonly unknown[]> {
     const answers = this.#queue.then(() => this.#answersOf(request, inputs))
     this.#queue = answers.catch(() => {})
@@ -227,7 +227,7 @@ export class PythonCode implements AsyncDisposable {
 
 type Settings = Readonly<Record<string, string | number | boolean>>
 
-/** Turns of an episode where neither the environment nor the run says. */
+/** Maximum turns of an episode if neither the environment nor the run sets it. */
 const defaultTurns = 8
 
 /** Says with every answer what the code printed. */
@@ -288,7 +288,7 @@ function readFailed(answer: unknown): Failed {
   return { failure: { kind: 'wrong-type', message: 'The answer cannot be read.', ...nowhere }, lines: [] }
 }
 
-/** What the call printed stands with its first sample. */
+/** Reads one answer per sample; the lines that the call printed go to the first. */
 function readSamples(answer: unknown, count: number): ScoreAnswer[] {
   const { data } = samples.safeParse(answer)
   if (data?.samples.length !== count) return Array.from({ length: count }, () => readFailed(answer))

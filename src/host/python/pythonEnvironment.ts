@@ -2,7 +2,7 @@
 import { readlinkSync } from 'node:fs'
 import path from 'node:path'
 
-/** The paths of a list of folders, without those that mean whichever folder a process works in. */
+/** Absolute paths of a list of folders; the others depend on the folder that a process works in. */
 const absolutePaths = (list: string): string[] =>
   list.split(path.delimiter).filter((each) => path.isAbsolute(each))
 
@@ -25,8 +25,9 @@ function isBelow(place: string, folder: string): boolean {
 export const mostLinks = 40
 
 /**
- * Where the system goes when it follows a path: `..` is the folder above where a link led, and of what is not there yet the folders
- * above it count. null: by way of what each process has of its own, such as `/proc/self/cwd`, which leads each elsewhere.
+ * Resolves a path as the system does: `..` is the folder above the target of a link, and a path that does not exist yet
+ * resolves through the folders above it. null: the path leads through something that each process has of its own, such
+ * as `/proc/self/cwd`.
  */
 function realPath(place: string, budget = { links: mostLinks }): string | null {
   const absolute = path.isAbsolute(place) ? place : `${process.cwd()}${path.sep}${place}`
@@ -49,7 +50,7 @@ const separators = path.sep === '/' ? '/' : /[\\/]/
 
 const ofEachProcess = /^\/(?:proc|dev\/fd)(?:\/|$)/
 
-/** null for what is no link. */
+/** Returns null for a path that is not a link. */
 export function linkedFrom(place: string): string | null {
   const target = linkTarget(place)
   return target && path.resolve(path.dirname(place), target)
@@ -73,8 +74,8 @@ export const pathsInside = (folder: string): string[] =>
 const refused = ['PYTHONSTARTUP', 'PYTHONPLATLIBDIR', 'PYTHON_PRESITE']
 
 /**
- * Variables that name where the interpreter has its own, what compiled code is read from, or what says so: a relative path would be
- * another in each process, and in the folder of the code nobody was asked about it.
+ * Variables that name the interpreter's own files, the place of compiled code, or a file that names these. A relative
+ * path would differ between processes, and nobody was asked about one in the folder of the code.
  */
 const named = [
   ...['PYTHONHOME', 'PYTHONUSERBASE', 'PYTHONEXECUTABLE', '__PYVENV_LAUNCHER__'],
@@ -110,7 +111,7 @@ export function pythonEnvironment(folder: string | null): NodeJS.ProcessEnv {
   return Object.fromEntries(values.filter(([, value]) => value !== null)) as NodeJS.ProcessEnv
 }
 
-/** null: Python does not get it. */
+/** Returns the value for Python; null: Python does not get the variable. */
 function valueFor(name: string, value: string, folder: string | null): string | null {
   if (refused.includes(name)) return null
   if (name === 'PYTHONPATH') return joined(importPath().filter((place) => isElsewhere(place, folder)))

@@ -17,10 +17,10 @@ import { type AllowedInterpreter, interpreterHint } from './consent.ts'
 import { importsNothingHere } from './program.ts'
 import { pythonEnvironment } from './pythonEnvironment.ts'
 
-/** Of an answer. */
+/** Maximum size of an answer. */
 const maxLineBytes = 256 << 20
 
-/** Of standard error, for what went wrong. */
+/** Characters of standard error that are kept to explain a failure. */
 const keptCharacters = 2_000
 
 /**
@@ -34,7 +34,7 @@ export interface PythonRequest {
   readonly [argument: string]: unknown
 }
 
-/** As many answers as came; `fault`: why there are no more, as a sentence. The process is dead then. */
+/** The answers received; `fault`: why there are no more, as a sentence. The process is dead then. */
 export interface PythonReply {
   readonly answers: readonly unknown[]
   readonly fault: { readonly kind: 'timeout' | 'exception'; readonly message: string } | null
@@ -102,7 +102,7 @@ export class PythonProcess implements Disposable {
     return this.#end === null
   }
 
-  /** `count` answers are awaited, each within the limit. */
+  /** Sends a request and awaits `count` answers, each within the limit. */
   async ask(request: PythonRequest, count: number, limit: WorkLimit): Promise<PythonReply> {
     const id = ++this.#lastId
     if (this.#end === null) this.#child.stdin.write(`${JSON.stringify({ id, ...request })}\n`)

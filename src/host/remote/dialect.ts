@@ -1,4 +1,4 @@
-/** What differs between the servers: the form of requests and responses. One file each, listed in rolloutServer.ts. */
+/** Differences between the rollout servers: the form of requests and responses. rolloutServer.ts lists the dialects. */
 import { commandWord } from '#shared/shownText.ts'
 import { type Answer, type Call, messageIn } from './connection.ts'
 import { z } from 'zod'
@@ -13,18 +13,18 @@ export interface TokenRequest {
   readonly maxNewTokens: number
   readonly stopIds: readonly number[]
   readonly stopStrings: readonly string[]
-  /** Whole, from 0 to 2³¹ − 1. */
+  /** Integer from 0 to 2³¹ − 1. */
   readonly seed: number
 }
 
-/** null where the server gives none at all, though it was asked. */
+/** Fields are null if the server returns none at all, although they were requested. */
 export interface GeneratedTokens {
   readonly ids: readonly number[] | null
   /** One per id; NaN where a single one is missing. */
   readonly logprobs: readonly number[] | null
 }
 
-/** What the command that starts a server needs to know. */
+/** Facts that the command to start a server depends on. */
 export interface LaunchFacts {
   readonly model: string
   readonly host: string
@@ -37,23 +37,26 @@ export interface LaunchFacts {
 
 export interface Dialect {
   readonly title: string
-  /** All of a command line. */
+  /** Returns the complete command line. */
   launchCommand(facts: LaunchFacts): string
-  /** What makes it give token ids, log-probabilities, those of the tempered distribution, and take adapters. */
+  /**
+   * Instructions for making the server return token ids, log-probabilities and those of the tempered distribution, and
+   * accept adapters.
+   */
   readonly remedies: Readonly<
     Record<'ids' | 'logprobs' | 'tempered' | 'adapters' | 'runtimeAdapters', string>
   >
 
   /** `model`: the name of the base model. */
   generateCall(request: TokenRequest, model: string): Call
-  /** undefined where the answer is of another form. */
+  /** Returns undefined for a response of another form. */
   readTokens(json: unknown): GeneratedTokens | undefined
-  /** Whether the answer to a generation says that the adapter is not loaded. */
+  /** Tells whether the response to a generation request says that the adapter is not loaded. */
   isAdapterMissing(answer: Answer): boolean
 
   loadCall(name: string, folder: string): Call
   unloadCall(name: string): Call
-  /** Whether the server has no such endpoint as it was started. */
+  /** Tells whether the response says that the server, as it was started, has no such endpoint. */
   isLoadingOff(answer: Answer): boolean
 
   tokenizeCall(text: string, model: string): Call

@@ -107,7 +107,7 @@ const promptModel = (
   },
 })
 
-/** Of prompts that are completed: given answers are counted with their own, episodes write theirs as they go. */
+/** Tells whether a run completes prompts: given answers are counted with theirs, and episodes write theirs as they go. */
 const hasPrompts = ({ environment }: RunConfig, experience: Experience): boolean =>
   environment === null && experience === 'rollout'
 

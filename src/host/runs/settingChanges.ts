@@ -142,7 +142,7 @@ function placeOf(
   return place === null ? { step: 0, stage: 0 } : readState(place).trainer
 }
 
-/** Of an algorithm whose config leaves it out, its default. */
+/** Returns the value of a setting; for a setting of the algorithm that the config leaves out, its default. */
 function settingAt(config: JsonObject, key: string, byId: AlgorithmById): unknown {
   const given = valueAt(config, key)
   const [, name] = /^algorithm\.settings\.(\w+)$/.exec(key) ?? []

@@ -18,17 +18,17 @@ export interface SandboxFailure {
 }
 
 export interface Logged {
-  /** What the code logged for this sample, by column. */
+  /** Values that the code logged for this sample, by column. */
   readonly columns: Readonly<Record<string, unknown>>
   readonly metrics: Readonly<Record<string, number>>
-  /** What it wrote with console.log. */
+  /** Lines written with console.log. */
   readonly lines: readonly string[]
 }
 
 /** A RewardAnswer, as learning takes it, with what the code printed. */
 export type ScoreAnswer =
   | ({
-      /** Of rewards per token or turn, the sum. */
+      /** Reward; the sum of rewards per token or turn. */
       readonly value: number | null
       readonly perToken?: readonly number[] | undefined
       readonly perTurn?: readonly number[] | undefined
@@ -42,14 +42,13 @@ export interface Failed {
 
 export type EnvironmentAnswer = (EnvironmentTurn & Logged) | Failed
 
-/** What a module offers. */
 const descriptionSchema = z.object({
   kind: z.enum(['reward', 'environment', 'loss', 'workflow']),
   functions: z.array(z.string()),
   settings: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
-  /** What code of a loss says of itself. */
+  /** Description of a loss by its own code. */
   loss: lossDescriptionSchema.optional(),
-  /** What its functions want to be given besides texts and rows. */
+  /** Inputs that its functions ask for besides texts and rows. */
   needs: z.array(z.literal('tokens')).default([]),
 })
 export type CodeDescription = z.output<typeof descriptionSchema>
@@ -108,7 +107,7 @@ export function readTurn(text: string): EnvironmentAnswer {
   }
 }
 
-/** What a loss recorded, or the advantages of a batch: whoever asked knows what it must look like. */
+/** Reads the JSON that a loss recorded, or the advantages of a batch; the caller checks its form. */
 export function readJson(text: string): { readonly json: unknown } | Failed {
   const json = parsed(text)
   const failed = failureSchema.safeParse(json)

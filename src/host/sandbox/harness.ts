@@ -1,9 +1,9 @@
 /**
- * What runs inside the virtual machine before and around user code. It gives it a world without time, chance, imports
+ * Code that runs inside the virtual machine before and around user code. It gives it a world without time, chance, imports
  * and devices, hands it one sample and turns whatever comes back into one line of JSON.
  *
  * User code shares this realm and may have changed any global by the time it is called, so everything used later is
- * taken hold of first, and answers are put together from primitive strings only.
+ * captured first, and answers are put together from primitive strings only.
  */
 
 import { outOfMemory, threwNull } from './protocol.ts'
@@ -12,14 +12,14 @@ import { workflowHarness } from './workflowHarness.ts'
 
 /** Bounds on what a call may say; anything beyond is cut or refused, so that an answer stays small. */
 export const answerLimits = {
-  /** Of an answer as JSON text. */
+  /** Length of an answer as JSON text. */
   characters: 1_000_000,
-  /** Of an environment's state as JSON text. */
+  /** Length of an environment's state as JSON text. */
   stateCharacters: 500_000,
   columns: 32,
   metrics: 32,
   lines: 100,
-  /** Of one logged value, line or message. */
+  /** Length of one logged value, line or message. */
   valueCharacters: 4_000,
   nameCharacters: 100,
 } as const

@@ -1,7 +1,7 @@
 /**
- * What code of a loss finds around itself in the virtual machine, besides what every code does (harness.ts): tensors that
- * record what is done with them. A loss is called once; what comes out is a program (shared/losses.ts), and learning
- * computes that, not the code. Operators arrive here as calls (operators.ts).
+ * Surroundings of a loss's code in the virtual machine, besides those of all code (harness.ts): tensors that record the
+ * operations applied to them. A loss is called once; the result is a program (shared/losses.ts), and learning computes
+ * that, not the code. Operators arrive here as calls (operators.ts).
  */
 
 import { lossFunctions, lossInputs, mostOperations, operationEntries } from '#shared/lossLanguage.ts'

@@ -16,7 +16,7 @@ import { photograph, type LinearMemory, type MemoryImage, firstAllocation, newTe
 import { failureJson, type FailureKind, loadedTooLong, outOfMemory, stopped } from './protocol.ts'
 import { wasmFile } from './wasmFile.ts'
 
-/** What user code is called in error positions. */
+/** Name of user code in error positions. */
 export const codeName = 'code'
 
 /**
@@ -65,7 +65,7 @@ const { WebAssembly } = globalThis as unknown as {
   }
 }
 
-/** What the instance was built for: its data, 5 MiB of stack and the beginning of the heap. */
+/** Memory that the instance was built for: its data, 5 MiB of stack and the beginning of the heap. */
 const initialPages = 256
 const stackMb = 6
 
@@ -104,7 +104,7 @@ export interface Tracer {
 }
 
 export class Machine {
-  /** What the module offers: JSON text, made by user code's realm and not to be trusted. */
+  /** Description of the module as JSON text, made in user code's realm and not to be trusted. */
   readonly description: string
   readonly #instance: QuickJSWASMModule
   readonly #runtime: QuickJSRuntime
@@ -220,7 +220,7 @@ export class Machine {
   }
 }
 
-/** What `import … from 'turnwise'` means inside: names that are there without it. */
+/** Source of the module that `import … from 'turnwise'` loads: it exports names that exist without it. */
 const ownModule = (names: readonly string[]): string =>
   names.map((name) => `export const ${name} = globalThis.${name}\n`).join('')
 
@@ -283,7 +283,7 @@ function errorOf(context: QuickJSContext, error: QuickJSHandle): LoadFailure {
   return new LoadFailure('exception', name === '' ? message : `${name}: ${message}`, stack)
 }
 
-/** What broke in the machine, not in the code: its own stack or memory, usually. */
+/** Converts an error of the machine itself, not of the code: its stack or memory ran out, usually. */
 function hostFailure(error: unknown): LoadFailure {
   if (error instanceof LoadFailure) return error
   if (error instanceof RangeError) return new LoadFailure('stack', 'stack overflow', '')

@@ -51,7 +51,7 @@ export function photograph(memory: LinearMemory, firstHeapByte: number): MemoryI
   }
 }
 
-/** Which pages hold anything but zeros. */
+/** Marks the pages that hold anything but zeros. */
 function usedPages(bytes: Uint8Array): boolean[] {
   const zeros = new Uint8Array(pageBytes)
   return Array.from({ length: bytes.length / pageBytes }, (_, page) => {
@@ -89,7 +89,7 @@ export function firstAllocation(instance: QuickJSWASMModule): number {
   return address
 }
 
-/** As `context.newString`, whose loop over characters takes longer than a typical reward function. */
+/** Makes a string as `context.newString` does, whose loop over characters takes longer than a typical reward function. */
 export function newText(instance: QuickJSWASMModule, context: QuickJSContext, text: string): QuickJSHandle {
   const allocator = allocatorOf(instance)
   const sizeBytes = Buffer.byteLength(text)

@@ -5,13 +5,13 @@
  */
 import { type Node, parse } from 'acorn'
 
-/** What is put into the text at a place of the original. */
+/** Text that is inserted at a position of the original. */
 interface Edit {
   readonly at: number
-  /** Characters of the original that go. */
+  /** Number of characters removed from the original. */
   readonly removed: number
   readonly text: string
-  /** Of edits at one place the lower one comes first. */
+  /** Rank among the edits at one position; the lowest comes first. */
   readonly order: number
 }
 
@@ -104,7 +104,7 @@ function wrap(edits: Edit[], node: Node, call: string, { removed = 0, outer = 0 
 const size = ({ start, end }: Node): number => end - start
 const part = (node: Parts, name: string): Parts => node[name] as Parts
 
-/** Where an operator stands after its left operand: behind closing parentheses and comments. */
+/** Finds an operator after its left operand, beyond closing parentheses and comments. */
 function operatorPlace(code: string, from: number, operator: string): number {
   const between = /(?:[\s)]|\/\*[^]*?\*\/|\/\/[^\n]*)*/y
   between.lastIndex = from

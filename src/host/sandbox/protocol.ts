@@ -1,4 +1,7 @@
-/** What the host and a sandbox process say to each other. Answers travel as the text the virtual machine wrote: the host reads them with care. */
+/**
+ * Messages between the host and a sandbox process. Answers travel as the text that the virtual machine wrote: the host
+ * reads them with care.
+ */
 
 /** Why a call of user code has no answer. */
 export const failureKinds = [
@@ -32,9 +35,9 @@ export type ToSandbox =
       readonly inputs: readonly string[]
       /** Processor time for all of them, ms. */
       readonly batchMs: number
-      /** Of each call. */
+      /** Processor time of each call, ms. */
       readonly callMs: number
-      /** Whether each answer is sent on its own, so that the first missing one is the one that took too long. */
+      /** True: each answer is sent on its own, so that the first missing one is the one that took too long. */
       readonly isCareful: boolean
     }
 
@@ -67,7 +70,7 @@ const beyondMemory =
 
 export const outOfMemory = `${beyondMemory}.`
 
-/** Said of null: when nothing is left to make an error of, the machine throws it. */
+/** Message for a thrown null: the machine throws it when no memory is left to make an error of. */
 export const threwNull = `${beyondMemory}, or threw null.`
 
 export const failureJson = (kind: FailureKind, message: string, stack = ''): string =>

@@ -59,7 +59,6 @@ const defaultLimits: SandboxLimits = {
 
 const batchSize = 64
 
-/** What a reward function is asked about. */
 export interface ScoreInput {
   readonly prompt: string
   readonly completion: string
@@ -93,7 +92,7 @@ export interface CodeSource {
   readonly file?: string
 }
 
-/** What code is, in a sentence. */
+/** Names of the kinds of code, for sentences. */
 export const kindTitles: Readonly<Record<CodeDescription['kind'], string>> = {
   reward: 'a reward function',
   environment: 'an environment',
@@ -115,7 +114,10 @@ export async function openSandbox(
   return sandbox
 }
 
-/** What an AppError of code says of it: the sandbox gives its failure as the cause; without one the code never answered. */
+/**
+ * Returns the failure behind an AppError of user code: the cause that the sandbox gave it; without one the code never
+ * answered.
+ */
 export function failureOf({ cause, message }: AppError): SandboxFailure {
   const nothing = { kind: 'timeout', message, line: null, column: null } as const
   return typeof cause === 'object' && cause !== null && 'kind' in cause ? (cause as SandboxFailure) : nothing
@@ -166,7 +168,7 @@ export class Sandbox implements AsyncDisposable {
     return this.#description.settings
   }
 
-  /** What scores where no function is named. */
+  /** Functions that score if none is named. */
   get unnamed(): readonly string[] {
     return this.functions.includes('default') ? ['default'] : this.functions
   }
@@ -198,17 +200,17 @@ export class Sandbox implements AsyncDisposable {
     return this.#turn('step', inputs)
   }
 
-  /** What code of a loss says of itself; null for other code. */
+  /** Description of a loss by its own code; null for other code. */
   get loss(): CodeDescription['loss'] | null {
     return this.#description.loss ?? null
   }
 
-  /** What a loss records with these settings, as JSON. */
+  /** Traces the loss with these settings; returns its record as JSON. */
   async trace(settings: Readonly<Record<string, unknown>>) {
     return this.#one('trace', { settings }, Math.min(traceMs, this.#limits.callMs))
   }
 
-  /** What a loss's own advantages say of a batch, as JSON. */
+  /** Computes the loss's own advantages of a batch; returns them as JSON. */
   async advantages(input: { readonly rows: readonly unknown[]; readonly settings: unknown }) {
     return this.#one('advantages', input, this.#limits.callMs)
   }
@@ -250,8 +252,8 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * When the process ends or has to be killed, what has no answer is asked of another one. Answers may have been lost with the
-   * first; from then on each answer is sent on its own, so the first missing one is to blame, and it alone.
+   * Asks another process for the missing answers if one ends or has to be killed. Answers may have been lost with the
+   * first; from then on each answer is sent on its own, so that the first missing one, and it alone, is to blame.
    */
   async #answersOf<Answer>(calls: Calls<Answer>): Promise<Timed<Answer>[]> {
     const { inputs, read, callMs } = calls
@@ -275,7 +277,7 @@ export class Sandbox implements AsyncDisposable {
     return answers
   }
 
-  /** Tells the answers; why there are not more of them. The next batch is on its way while one is worked on. */
+  /** Passes answers on as they come; returns why there are no more. The next batch is sent while one is being worked on. */
   async #ask<Answer>(
     { target, inputs, read, callMs }: Calls<Answer>,
     isCareful: boolean,

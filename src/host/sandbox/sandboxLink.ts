@@ -84,7 +84,7 @@ export class SandboxLink implements Disposable {
 // A second wall around the process that runs user code. The first is the virtual machine; should code ever get out of
 // it, Node's permission model still refuses files, programs, threads and add-ons, and Linux files that are written.
 
-/** What the process loads besides the files next to its script. */
+/** Packages that the process loads besides the files next to its script. */
 const packages = [
   'acorn',
   'quickjs-emscripten-core',
@@ -117,7 +117,7 @@ export function forkConfined(
   })
 }
 
-/** Nothing but reading its own code. */
+/** Node options that permit nothing but reading its own code. */
 function permissionOptions(script: string): string[] {
   const folders = [path.dirname(script), ...packages.map(folderOf)]
   const readable = new Set(folders.flatMap((folder) => [folder, realpathSync(folder)]))
@@ -153,13 +153,13 @@ function folderOf(name: string): string {
 
 const shell = '/bin/sh'
 
-/** KiB of data, files of no size, few of them open, no core dump. A shell that knows one of them not goes on. */
+/** Limits: data in KiB, no writing to files, few files open, no core dump. A shell ignores those that it does not know. */
 const limits = ['ulimit -d 2097152', 'ulimit -f 0', 'ulimit -n 128', 'ulimit -c 0']
 
-/** Killed with its parent, also while it is too busy to hear that its channel has closed; not every system has it. */
+/** Kills the process with its parent, also while it is too busy to hear that its channel has closed; not every system has it. */
 const withParent = 'setpriv --pdeathsig KILL'
 
-/** Under the limits of Linux where there is a shell to set them; it is replaced by the program. */
+/** Starts Node under the limits of Linux if there is a shell to set them; Node then replaces the shell. */
 function limited(options: readonly string[]): { execPath?: string; execArgv: string[] } {
   if (process.platform !== 'linux' || !existsSync(shell)) return { execArgv: [...options] }
   const command = [

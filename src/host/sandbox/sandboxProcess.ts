@@ -45,15 +45,15 @@ async function load({ code, language, ...limits }: ToSandbox & { type: 'load' })
   }
 }
 
-/** As the machine runs it. */
+/** Code in the form that the machine runs. */
 interface Code {
   readonly text: string
-  /** Of a loss. */
+  /** Tracer of a loss; null for other code. */
   readonly tracer: Tracer | null
   readonly columnOf: Rewritten['columnOf'] | null
 }
 
-/** Operators of code of a loss are made to work with tensors. */
+/** Prepares code for the machine: operators in the code of a loss are made to work with tensors. */
 function codeOf(plain: string): Code {
   if (!/\bdefineLoss\b/.test(plain)) return { text: plain, tracer: null, columnOf: null }
   try {
@@ -82,7 +82,7 @@ const placesAsWritten = (text: string, columnOf: Rewritten['columnOf']): string 
     (_, line: string, column: string) => `${codeName}:${line}:${columnOf(Number(line), Number(column))}`,
   )
 
-/** Lines and columns stay where they are. */
+/** Removes types; lines and columns stay where they are. */
 function withoutTypes(code: string): string {
   try {
     return stripTypeScriptTypes(code)
@@ -123,7 +123,7 @@ async function run(batchOf: ToSandbox & { type: 'run' }): Promise<void> {
   }
 }
 
-/** Chance depends on the sample alone: scored again, it gets the same numbers. */
+/** Answers a call. Chance depends on the sample alone: scored again, it gets the same random numbers. */
 function answer({ machine, code }: Loaded, call: Omit<MachineCall, 'seed'>): string {
   const text = machine.call({ ...call, seed: crc32(call.input, crc32(call.target)) | 0 })
   const hasFailed = text.startsWith('{"failure"')

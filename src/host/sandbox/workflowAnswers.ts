@@ -1,10 +1,10 @@
-/** Reading what an episode of a workflow says (workflowHarness.ts), trusting nothing. */
+/** Reads the answers of a workflow's episode (workflowHarness.ts), trusting nothing. */
 import { callNames } from '#shared/api/workflows.ts'
 import { z } from 'zod'
 import { type AskedRequest, episodeLimits, type EpisodeStep } from '#rl/rollout/workflow.ts'
 import { type Failed, type Logged, logged, misshapen, parsed, readFailure } from './answers.ts'
 
-/** How far an episode came, with what its code printed. */
+/** Progress of an episode, with the lines that its code printed. */
 export type EpisodeAnswer = (Exclude<EpisodeStep, { failure: unknown }> & Logged) | Failed
 
 const count = (most: number) => z.int().min(1).max(most)

@@ -1,11 +1,11 @@
 /**
- * What an episode of a workflow finds around itself, as source text inside the harness (harness.ts), whose names it uses.
+ * Surroundings of a workflow's episode, as source text inside the harness (harness.ts), whose names it uses.
  *
  * An episode is run from its beginning with the answers to its requests so far. Requests get numbers in the order in which
  * they are made. When nothing is left to run, all that were made and have a recorded answer are answered together, in order
  * of their numbers, as they were the first time; so every run repeats the one before, and then goes on.
  *
- * What the tokenizer is asked is no request: its answers depend on the question alone. A run that needs one that is not known ends
+ * Calls of the tokenizer are not requests: its answers depend on the input alone. A run that needs one that is not known ends
  * there, whatever its code does about that, and is repeated with the answer.
  */
 

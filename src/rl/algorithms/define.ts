@@ -19,17 +19,17 @@ export interface AlgorithmDefinition<Table extends SettingsTable> {
   readonly description: string
   /** Paper. */
   readonly source: string
-  /** Where the trajectories come from. */
+  /** Kind of trajectories that it learns from. */
   readonly experience: 'rollout' | 'demonstrations' | 'preferences'
   /** Trajectories per prompt. */
   readonly groupSize: { readonly default: number; readonly minimum: number }
   readonly settings: Table
   /** Conflicts between settings that are each in range. */
   conflicts?(settings: NoInfer<SettingsOf<Table>>): readonly (readonly [setting: string, message: string])[]
-  /** What must be computed before advantage and loss are called; anything absent is not needed. */
+  /** Quantities to compute before advantage and loss are called; anything absent is not needed. */
   needs(settings: NoInfer<SettingsOf<Table>>): Partial<Needs>
   /**
-   * Over the whole rollout batch, before it is split into minibatches; absent: every given answer is learned as it is.
+   * Computes advantages of the whole rollout batch, before its split into minibatches; absent: answers are learned as given.
    */
   advantages?(batch: readonly Experience[], settings: NoInfer<SettingsOf<Table>>): Advantages
   /** null or absent: every group is kept. */

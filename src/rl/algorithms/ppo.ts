@@ -153,7 +153,6 @@ function valueError(
   tokens: Tokens,
   granularity: ReturnGranularity,
   settings: {
-    /** Which of a turn's token values is used as the value of the turn. */
     readonly turnValueReduction: 'mean' | 'final-value'
     readonly valueClipCoefficient: number | null
     readonly clipCoefficient: number
@@ -188,7 +187,7 @@ export interface GeneralizedAdvantageSettings {
   readonly granularity: 'auto' | ReturnGranularity
   readonly turnValueReduction: 'mean' | 'final-value'
   readonly rewardPlacement: RewardPlacement
-  /** Over the turns or tokens of the whole batch; fewer than two are left unchanged. */
+  /** Whitens over the turns or tokens of the whole batch; fewer than two are left unchanged. */
   readonly whitenAdvantages: boolean
 }
 

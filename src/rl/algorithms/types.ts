@@ -1,5 +1,5 @@
 /**
- * What an algorithm is. Reading guide of this folder:
+ * Interface of an algorithm. Reading guide of this folder:
  *
  *   grpo.ts …       one algorithm per file: its settings, its advantage and its loss as formulas
  *   registry.ts     the list
@@ -30,14 +30,14 @@ export interface Experience {
   readonly turnIds: Int32Array | null
   /** Reward of each turn, including the rewards of its single tokens. */
   readonly turnRewards: readonly number[]
-  /** [T] rewards of single tokens, which are part of that; null if there are none. */
+  /** [T] rewards of single tokens, which `turnRewards` includes; null if there are none. */
   readonly tokenRewards: Float64Array | null
   /**
    * Log-probabilities under the parameters before the first update of the step, computed by the learner; null until scored.
    * Unless older ones generated the trajectory, they are the behaviour policy's, else those of the proximal policy.
    */
   readonly behaviorLogprobs: Float64Array | null
-  /** Under the reference policy; null unless `needs.reference`. */
+  /** Log-probabilities under the reference policy; null unless `needs.reference`. */
   readonly referenceLogprobs: Float64Array | null
   /** The critic's values before the first update; null unless `needs.values`. */
   readonly behaviorValues: Float64Array | null
@@ -45,7 +45,7 @@ export interface Experience {
   readonly lastStateValue: number | null
   /** Entropy of the behaviour policy at each token, nats; null unless `needs.behaviorEntropies`. */
   readonly behaviorEntropies: Float64Array | null
-  /** Whether a limit or the environment ended the trajectory before it was over. */
+  /** True if a limit or the environment ended the trajectory before it was over. */
   readonly truncated: boolean
   /** The largest number of tokens that the policy could have chosen; null = no limit. */
   readonly tokenLimit: number | null
@@ -72,11 +72,11 @@ export interface Advantages {
 export interface LearningRow extends Experience {
   readonly advantages: Float64Array
   readonly returns: Float64Array | null
-  /** That of the `Advantages` it comes from; absent = resolved for the minibatch alone. */
+  /** Granularity of the `Advantages` it comes from; absent = resolved for the minibatch alone. */
   readonly granularity?: ReturnGranularity
 }
 
-/** The same once the heads of the current policy are known. */
+/** A row for learning once the heads of the current policy are known. */
 export interface LossRow extends LearningRow {
   readonly behaviorLogprobs: Float64Array
   readonly logprobs: Float64Array
@@ -112,7 +112,7 @@ export interface PartLoss {
 /** The loss of one minibatch, computed micro-batch by micro-batch. */
 export type MinibatchLoss = (part: readonly LossRow[]) => PartLoss
 
-/** What must be computed before `advantages` is called, and how rows may be split into micro-batches. */
+/** Quantities to compute before `advantages` is called, and how rows may be split into micro-batches. */
 export interface Needs {
   /** The advantage depends on behaviour log-probabilities. */
   readonly behavior: boolean
@@ -132,9 +132,9 @@ export interface Needs {
 
 /** Decides which groups are kept; the others are replaced by groups of further prompts. */
 export interface GroupAcceptance {
-  /** Whether the finished group of one prompt can be learned from. */
+  /** Tells whether the finished group of one prompt can be learned from. */
   accepts(group: Group<Pick<Experience, 'turnRewards'>>): boolean
-  /** How many further rounds of prompts a step may draw before it continues with the groups it has. */
+  /** Maximum further rounds of prompts that a step draws before it continues with the groups it has. */
   readonly rounds: number
 }
 

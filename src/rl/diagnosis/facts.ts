@@ -62,7 +62,10 @@ const rewardFacts = (entry: RunConfig['rewards'][number]): RunFacts['rewards'][n
   pattern: patternOf(entry.settings),
 })
 
-/** Of a run of several stages the config of one of them. Errors: AppError 'config/invalid' for an unknown algorithm. */
+/**
+ * Extracts the facts of a config, in a run of several stages that of one stage. Errors: AppError 'config/invalid' for
+ * an unknown algorithm.
+ */
 export function factsOf(
   {
     adapter,

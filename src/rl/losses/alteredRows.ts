@@ -3,7 +3,7 @@ import type { HeadName } from '#shared/losses.ts'
 import { randomStream } from '#shared/random.ts'
 import type { LossRow } from '../algorithms/types.ts'
 
-/** As in the first update of a step: every ratio is 1. */
+/** Alters rows to be as in the first update of a step: every ratio is 1. */
 export const onPolicy = (row: LossRow): LossRow => ({ ...row, behaviorLogprobs: row.logprobs })
 
 export interface Place {

@@ -10,7 +10,7 @@ export interface Loss {
   readonly evaluation: Evaluation
 }
 
-/** As if the rows were a whole minibatch. */
+/** Computes the loss as if the rows were a whole minibatch. */
 export function lossOf(
   program: LossProgram,
   rows: readonly LossRow[],

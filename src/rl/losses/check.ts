@@ -23,7 +23,7 @@ import { inputsOf } from './program.ts'
 
 export interface LossFault {
   readonly name: LossCheckName
-  /** What is wrong and how to fix it, in sentences. */
+  /** Fault and how to fix it, in sentences. */
   readonly message: string
   /** The token that shows the fault: its row, and its index in the shifted frame; null if no single token does. */
   readonly token: TokenPlace | null
@@ -253,14 +253,15 @@ const addsUp: Check = ({ program, rows, options, base }) => {
   }
 }
 
-/** How many tokens are checked with central differences. */
+/** Number of tokens checked with central differences. */
 const examined = 48
 /** Half the distance between the two points of a central difference, nats. */
 const step = 1e-5
 
 /**
- * What passes a stopGradient is held, as the gradient takes it to be held. Derivatives are ours, so no loss that the other checks
- * accept is known to fail here; this one watches the rules of our operators, and a jump that a token happens to stand on.
+ * Compares the gradient with central differences. Values inside a stopGradient are held fixed, as the gradient assumes.
+ * Derivatives are ours, so no loss that the other checks accept is known to fail here; this one watches the rules of
+ * our operators, and a jump that a token happens to stand on.
  */
 const isDerivative: Check = ({ program, rows }) => {
   const near = jittered(rows)

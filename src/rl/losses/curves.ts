@@ -8,7 +8,7 @@ import type { ConfiguredAlgorithm, LossRow } from '../algorithms/types.ts'
 export interface Curve {
   /** Advantage +1 or −1; for pairs the answer whose gradient is drawn; for demonstrations there is only one. */
   readonly of: 'positive' | 'negative' | 'chosen' | 'rejected' | 'token'
-  /** At each point; not finite where the loss is not. */
+  /** Loss at each point; not finite where the loss is not. */
   readonly loss: readonly number[]
   /** dLoss/dlogp of that token. */
   readonly gradient: readonly number[]

@@ -74,7 +74,7 @@ export function evaluate(
 
 interface Place {
   readonly program: LossProgram
-  /** Of the operations before. */
+  /** Values of the operations before. */
   readonly values: readonly Value[]
   readonly rows: readonly LossRow[]
   readonly layout: Layout
@@ -129,7 +129,7 @@ function reduced({ op, per, of: operands }: LossNode & { op: Reduction }, place:
   return where(hasAny, divide(total, where(hasAny, weight, 1)), 0)
 }
 
-/** Of sequences that come in pairs, the chosen one first. */
+/** Selects one of each pair of sequences: 0 = the chosen one, which comes first, 1 = the rejected one. */
 function half(x: Value, which: 0 | 1, layout: Layout): Value {
   const count = layout.counts.pair
   const of = Int32Array.from({ length: layout.counts.sequence }, (_, i) =>

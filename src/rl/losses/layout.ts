@@ -1,6 +1,6 @@
 /**
- * Which tokens of a batch belong together: for every level its number of values, and for each value the one it belongs
- * to at each coarser level.
+ * Groups the tokens of a batch: for every level its number of values, and for each value the one it belongs to at each
+ * coarser level.
  */
 import type { Level } from '#shared/lossLanguage.ts'
 import type { LossRow } from '../algorithms/types.ts'
@@ -46,7 +46,7 @@ export function layoutOf(rows: readonly Row[]): Layout {
   }
 }
 
-/** What each token of a batch belongs to, [N]; −1: nothing. */
+/** Units that each token of a batch belongs to, [N]; −1: none. */
 interface TokenUnits {
   readonly offsets: Int32Array
   readonly sequences: Int32Array

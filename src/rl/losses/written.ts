@@ -30,7 +30,7 @@ import { inputsOf, pruned } from './program.ts'
 type Settings = Readonly<Record<string, unknown>>
 
 export interface WrittenLoss {
-  /** As a config names it. */
+  /** Id by which a config names it. */
   readonly id: string
   readonly description: LossDescription
   /** The program traced with these settings, defaults filled in. Errors: AppError if there is none. */
@@ -107,7 +107,7 @@ function schemaOf(setting: LossDescription['settings'][string]): SettingsTable[s
   return typeof initial === 'boolean' ? flagSetting(initial, description) : textSetting(initial, description)
 }
 
-/** What the loss reads, and what its advantages need. */
+/** Returns the needs of a loss: the inputs that it reads, and those of its advantages. */
 function needsOf(program: LossProgram, description: LossDescription, ofAdvantages: Partial<Needs>): Needs {
   const names = [...inputsOf(program), ...description.needs]
   const isUsed = (...some: InputName[]) => names.some((name) => some.includes(name))

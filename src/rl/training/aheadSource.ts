@@ -2,8 +2,8 @@
  * Rollouts ahead of learning: while the policy learns step n, the trajectories of steps n+1 to n+k are generated, by the
  * policies that had learned n−k to n−1 steps. So a step's trajectories are at most k steps older than the policy that learns
  * from them (the bound η on staleness of AReaL: Fu et al. 2025, arXiv:2505.24298), and how old does not depend on how long
- * anything takes: the step n+k begins with the parameters that step n is about to change. Whoever takes a run up begins anew
- * with the parameters there are; the first k steps are then less old.
+ * anything takes: the step n+k begins with the parameters that step n is about to change. A resumed run begins anew with
+ * its current parameters, so the trajectories of its first k steps are less old.
  */
 import type { PolicySnapshot } from '#engine/policy.ts'
 import { AppError } from '#shared/errors.ts'
@@ -46,7 +46,7 @@ class Ahead {
   readonly #dependencies: TrainDependencies
   readonly #plan: AheadPlan
   readonly #snapshot: () => Promise<PolicySnapshot>
-  /** By step. */
+  /** Steps begun, by number. */
   readonly #begun = new Map<number, Promise<Collected>>()
   readonly #end = new AbortController()
   /** The step being waited for, if any: only its progress is reported. */
@@ -82,7 +82,7 @@ class Ahead {
     }
   }
 
-  /** Begins what has not begun of the steps from `first` to `last`, with the parameters of now. */
+  /** Begins those of the steps from `first` to `last` that have not begun, with the current parameters. */
   async #begin(before: Before, first: number, last: number): Promise<void> {
     const { change, until = Infinity } = this.#dependencies.schedule
     const end = Math.min(last, this.#plan.lastStep, until, change?.after || Infinity)
@@ -122,7 +122,7 @@ class Ahead {
   }
 }
 
-/** A record of the sampler with gaps is none: the policy that could fill them in is no longer there. */
+/** Drops sampler records with gaps: the policy that could fill them in is no longer there. */
 function withoutGaps(collected: Collected): Collected {
   const whole = new Map(collected.trajectories.map((trajectory) => [trajectory, withWholeRecord(trajectory)]))
   return {
@@ -137,7 +137,7 @@ const withWholeRecord = (trajectory: Trajectory): Trajectory =>
     ? { ...trajectory, samplerLogprobs: null }
     : trajectory
 
-/** How many steps the policy has learned from since it chose the tokens, mean over tokens. */
+/** Reports how many steps the policy has learned from since it chose the tokens, mean over tokens. */
 function stalenessMetrics({ trajectories }: Collected, { step }: Before): Metrics {
   const tokens = trajectories.reduce((sum, { completionTokens }) => sum + completionTokens, 0)
   const stale = trajectories.reduce(

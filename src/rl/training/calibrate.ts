@@ -72,7 +72,7 @@ export async function calibrateStep(
   }
 }
 
-/** Without what only whole steps have: several prompts, minibatches, rounds that replace zero-variance groups. */
+/** Removes what only whole steps have: several prompts, minibatches, rounds that replace zero-variance groups. */
 function oneGroup(
   dependencies: TrainDependencies,
   { row, columns }: LongestRow,
@@ -111,7 +111,7 @@ interface LongestRow {
   readonly row: number
   readonly columns: DataRow
   readonly tooLong: number
-  /** Of the prompts that are used; null if an environment writes them. */
+  /** Mean over the prompts that are used; null if an environment writes them. */
   readonly meanTokens: number | null
 }
 
@@ -145,7 +145,7 @@ const promptOf = ([first]: readonly Trajectory[]): Int32Array => first?.prompt.i
 
 interface Learned {
   readonly seconds: { readonly forward: number; readonly update: number }
-  /** Of all trajectories in the update. */
+  /** Tokens of all trajectories in the update. */
   readonly tokens: number
 }
 
@@ -200,7 +200,7 @@ const sampling: SamplingOptions = {
 
 interface Learned {
   readonly seconds: { readonly forward: number; readonly update: number }
-  /** Of all trajectories in the update. */
+  /** Tokens of all trajectories in the update. */
   readonly tokens: number
 }
 
@@ -221,7 +221,7 @@ function everyCandidate(
     )
 }
 
-/** How often the group fits into a micro-batch, as far as a whole step has that much to learn from. */
+/** Returns how often the group fits into a micro-batch, as far as a whole step has that much to learn from. */
 function copiesIn(trajectories: readonly Trajectory[], dependencies: TrainDependencies): number {
   const { config, model } = dependencies
   const { minibatchSize } = config.optimization

@@ -8,7 +8,7 @@ import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 
 type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'needs' | 'acceptance'>
 
-/** Empty if there are none. */
+/** Returns the conflicts; empty if there are none. */
 export function configConflicts(config: RunConfig, algorithm: Parts): Problem[] {
   const kind = algorithm.experience === 'rollout' ? rolloutConflicts : exampleConflicts
   return [
@@ -31,7 +31,7 @@ export function requireFitting(
   refuse([...configConflicts(config, algorithm), ...ofModel], stage)
 }
 
-/** What the settings must be consistent with. */
+/** Facts about the model that the settings must be consistent with. */
 export interface ModelFacts {
   /** The longest sequence that can be read, prompt and completion together. */
   readonly contextLength: number
@@ -130,7 +130,6 @@ function serverConflicts({
   ]
 }
 
-/** What rollouts that run while the policy learns cannot be combined with. */
 function stalenessConflicts(
   { maxStaleness, server, mismatchCorrection, minNewTokens }: RunConfig['rollout'],
   { acceptance }: Parts,

@@ -61,7 +61,7 @@ export interface RunCode {
 export interface Schedule {
   /** Learning rate of each parameter group at optimizer update `update` (from 0) of `updates`. */
   readonly learningRatesAt: (update: number, updates: number) => Readonly<Record<'actor' | 'critic', number>>
-  /** Where the run resumes; the policy already has the adapters and optimizer of that moment. */
+  /** State from which the run resumes; the policy already has the adapters and optimizer of that moment. */
   readonly state?: TrainerState
   /** A new run, although it begins with the state of another; it reports what every new run reports. */
   readonly isFork?: boolean
@@ -78,16 +78,16 @@ export interface Schedule {
   readonly onPhase?: (phase: StepPhase, progress?: PhaseProgress) => void
 }
 
-/** Whether the run was asked to wait between two steps. */
+/** Request that the run wait between two steps. */
 export interface PauseRequest {
   readonly isWanted: boolean
   /** Resolves when the run may continue, or has to stop. */
   over(): Promise<void>
 }
 
-/** When the settings of the run change: the training ends there, to be taken up with the new ones. */
+/** Request to change the settings of the run: the training ends there, to be resumed with the new ones. */
 export interface ChangeRequest {
-  /** Steps completed by then; 0: at once. null: they stay. */
+  /** Number of steps completed when the settings change; 0: at once; null: they stay. */
   readonly after: number | null
 }
 
@@ -101,7 +101,7 @@ export interface StagePlace {
   readonly isLast: boolean
 }
 
-/** What is needed to compute the length of a run. */
+/** Parts needed to compute the length of a run. */
 export interface PlanningParts extends Pick<TrainDependencies, 'config' | 'data'> {
   readonly model: Pick<TrainedModel, 'tokenizer' | 'chatTemplate' | 'stopIds'> & {
     readonly policy: Pick<Policy, 'contextLength'>
@@ -119,11 +119,11 @@ export interface ExperienceSource {
   readonly tooLong: number
   /** Trajectories of a step when every one takes part. */
   readonly trajectoriesPerStep: number
-  /** At which the policy is trained. */
+  /** Temperature at which the policy is trained. */
   readonly temperature: number
   /** The trajectories of the step after `before`; null: there is none. */
   collect(before: TrainerState): Promise<Collected | null>
-  /** Whether no further step follows; absent: as many as the config says. */
+  /** Tells whether no further step follows; absent: as many follow as the config says. */
   isOver?(): boolean
   /** Called with the result of the step; returns what a script adds, and its state. */
   complete?(metrics: Metrics): Promise<CompletedStep>
@@ -139,9 +139,9 @@ export interface CompletedStep {
 }
 
 export interface Collected {
-  /** All of them, for metrics. */
+  /** All trajectories, for metrics. */
   readonly trajectories: readonly Trajectory[]
-  /** Those that can be learned from. */
+  /** Trajectories that can be learned from. */
   readonly candidates: readonly Trajectory[]
   /** Prompts drawn for them. */
   readonly drawn: number

@@ -1,4 +1,4 @@
-/** From trajectories to what algorithms learn from: forward passes if log-probabilities or values are needed. */
+/** Turns trajectories into what algorithms learn from, with forward passes if log-probabilities or values are needed. */
 import type { Heads, Policy, PolicyRole, TokenSequence } from '#engine/policy.ts'
 import { prefixFamilies } from '#engine/prefixes.ts'
 import type { Advantages, ConfiguredAlgorithm, Experience, LearningRow, Needs } from '../algorithms/types.ts'
@@ -81,8 +81,8 @@ async function scored(
 }
 
 /**
- * With one more prediction where a truncated episode was left: that of a token that was never generated, whose id is
- * not read.
+ * Extends a truncated episode by one more prediction in the state where it was left: that of a token that was never
+ * generated, whose id is not read.
  */
 function throughLastState({ ids, actionMask, lastState }: Trajectory): TokenSequence {
   if (lastState === null) return { ids, actionMask }

@@ -1,6 +1,6 @@
 /**
- * Which trajectories are learned from together: minibatches (one update each) and micro-batches (what is computed at
- * once).
+ * Decides which trajectories are learned from together: minibatches (one update each) and micro-batches (what is
+ * computed at once).
  */
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -34,14 +34,17 @@ export function planMinibatches(rows: number, { size, epochs, unit, seed, step }
   }).flat()
 }
 
-/** How many tokens are computed at once. */
+/** Number of tokens computed at once, and how micro-batches are computed. */
 export interface LearningLoad {
   readonly tokens: number
-  /** Whether the run sets it, so that it is never exceeded; otherwise long sequences may exceed it slightly. */
+  /**
+   * True if the run sets the number of tokens, so that it is never exceeded; otherwise long sequences may exceed it
+   * slightly.
+   */
   readonly isLimit: boolean
   /** Micro-batches that can be computed in parallel. */
   readonly replicas: number
-  /** Whether learning computes common prefixes once. */
+  /** True if learning computes common prefixes once. */
   readonly sharesPrefixes: boolean
 }
 
@@ -61,7 +64,7 @@ export function learningLoad({
 export interface MicroBatches {
   /** Row indices; those that may exceed memory come first. */
   readonly batches: readonly (readonly number[])[]
-  /** Whether they may all be submitted at once; otherwise one after the other. */
+  /** True if they may all be submitted at once; otherwise one after the other. */
   readonly together: boolean
 }
 
@@ -76,7 +79,7 @@ interface Unit {
 /** Units of one family that are computed together. */
 interface Piece {
   readonly rows: readonly number[]
-  /** Distinct ones. */
+  /** Distinct tokens. */
   readonly tokens: number
   readonly units: number
 }
@@ -109,8 +112,8 @@ export function microBatches(rows: Rows, load: LearningLoad, unit: number): Micr
 }
 
 /**
- * So much larger than the fastest size may a micro-batch be if fewer prefixes are computed twice then, and so much time it
- * must save by that to be worth its memory (bench/history/training.md).
+ * Factor by which a micro-batch may exceed the fastest size if fewer prefixes are computed twice then, and the share of
+ * the time that it must get below to be worth its memory (bench/history/training.md).
  */
 const [LARGER, WORTH] = [3, 0.95]
 /**

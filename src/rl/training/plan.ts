@@ -15,10 +15,10 @@ import { scriptSource } from './scriptSource.ts'
 import { rolloutSource } from './rolloutSource.ts'
 import { noUpdates } from './updateGuard.ts'
 
-/** What follows from dependencies and data, and is fixed for the whole stage. */
+/** Plan of a stage: everything that follows from dependencies and data and is fixed for the whole stage. */
 export interface TrainPlan {
   readonly source: ExperienceSource
-  /** Of the whole run, all stages together. */
+  /** Steps of the whole run, all stages together. */
   readonly steps: number
   /** Steps completed when the stage begins and when it ends. */
   readonly firstStep: number
@@ -27,15 +27,12 @@ export interface TrainPlan {
   readonly isLastStage: boolean
   /** Optimizer updates of a step when every trajectory takes part. */
   readonly updatesPerStep: number
-  /** Produces trajectories. */
   readonly rollOut: RollOut
-  /** Whether the train–inference mismatch is corrected. */
   readonly correctMismatch: boolean
   /** The policy whose log-probabilities are the reference's. */
   readonly referenceRole: ScoringOptions['referenceRole']
 }
 
-/** How the weights of the mismatch correction are limited. */
 export const mismatchLimitOf = ({ rollout }: RunConfig): WeightLimit => ({
   cap: rollout.mismatchCap,
   mode: rollout.mismatchMode,
@@ -47,7 +44,7 @@ export const initialState: TrainerState = {
   isScored: false,
 }
 
-/** Where a stage begins after `before`. */
+/** State in which a stage begins after the one before it. */
 export const stageState = ({ step, tokens }: TrainerState, stage: number): TrainerState => ({
   ...initialState,
   step,

@@ -19,7 +19,7 @@ interface Usual {
   readonly because: string
 }
 
-/** By name: the same name means the same in every algorithm. */
+/** Usual ranges by name: the same name means the same in every algorithm. */
 const usual: Readonly<Record<string, Usual>> = {
   klCoefficient: {
     above: 1,

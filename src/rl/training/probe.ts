@@ -15,13 +15,12 @@ export interface ProbeRequest {
   readonly probe: Probe
   readonly algorithm: Algorithm
   readonly policy: Policy
-  /** Of single digits. */
+  /** Tokenizer of single digits. */
   readonly tokenizer: TrainedModel['tokenizer']
   readonly stopIds: readonly number[]
   readonly seed: number
   /** The probe's own budget if absent. */
   readonly steps?: number
-  /** Told after every step. */
   readonly onStep?: (step: number, steps: number, reward: number) => void
 }
 
@@ -107,7 +106,7 @@ function probeConfig({ probe, algorithm, seed, steps }: ProbeRequest): RunConfig
   })
 }
 
-/** Those of the settings that the algorithm has. */
+/** Returns those of the settings that the algorithm has. */
 const settingsOf = ({ settings: known }: Algorithm, wanted: Readonly<Record<string, number>>) =>
   Object.fromEntries(Object.entries(wanted).filter(([name]) => name in known))
 

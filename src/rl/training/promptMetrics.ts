@@ -88,8 +88,8 @@ const marks = [
 ].join('|')
 
 /**
- * Whether a prompt says what its answer is: the whole answer between a word such as “answer” and the end of a clause. One
- * that merely stands in the text, as in a passage to read or among options, does not count.
+ * Tells whether a prompt states its answer: the whole answer between a word such as “answer” and the end of a clause.
+ * One that merely stands in the text, as in a passage to read or among options, does not count.
  */
 export function statesAnswer(prompt: string, answer: string): boolean {
   const literal = answer

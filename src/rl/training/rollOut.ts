@@ -1,4 +1,4 @@
-/** How a run produces trajectories: completions of prompts, episodes in an environment, or episodes of a workflow. */
+/** Produces the trajectories of a run: completions of prompts, episodes in an environment, or episodes of a workflow. */
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress } from '#shared/events.ts'
 import { groupsOf } from '../algorithms/terms/groups.ts'
@@ -36,16 +36,16 @@ export interface RollOutRequest {
   readonly earlier?: ReadonlyMap<number, number>
   /** Called with the number of trajectories that are done. */
   readonly onProgress?: (done: PhaseProgress) => void
-  /** Told of the trajectories of each prompt as they are done; of episodes when all are over. */
+  /** Called with the trajectories of each prompt as they are done; with those of episodes when all are over. */
   readonly onGroup?: (group: readonly UnscoredTrajectory[]) => void
-  /** Told what happens in the one episode of a workflow. */
+  /** Called with the news of the one episode of a workflow. */
   readonly onNews?: (news: EpisodeNews) => void
 }
 
 /** Returns groups in order, samples in order. */
 export type RollOut = (prompts: readonly Prompt[], request: RollOutRequest) => Promise<UnscoredTrajectory[]>
 
-/** What rollouts need, and what learning needs besides. */
+/** Parts of a run that rollouts need; `code` has an algorithm only if a policy learns from them. */
 export interface ActingParts extends Pick<TrainDependencies, 'config'> {
   readonly model: Pick<TrainedModel, 'tokenizer' | 'chatTemplate'> & { readonly policy: ActingPolicy }
   readonly code: Partial<RunCode>
@@ -106,13 +106,13 @@ export function promptsOf(dependencies: PlanningParts, rows: readonly DataRow[])
 
 export const unwritten = (row: PromptRow): Prompt => ({ ...row, text: '', ids: new Int32Array(0) })
 
-/** What errors call the rows. */
+/** Index of each row in its data set, by which errors name it. */
 export const placesOf = (
   { heldOut, places }: RunRows,
   rows: readonly DataRow[],
 ): readonly number[] | undefined => (rows === heldOut ? places?.heldOut : places?.train)
 
-/** null without an environment. */
+/** Returns null without an environment. */
 function episodeOptions(dependencies: ActingParts, options: RolloutOptions): EpisodeOptions | null {
   const {
     config,
@@ -155,7 +155,6 @@ const withTurns = (environment: Environment, limit: number | null): Environment 
   step: (actions) => environment.step(actions),
 })
 
-/** What a workflow may request at a step of the run. */
 function workflowTools(dependencies: ActingParts): (step: number) => WorkflowToolOptions {
   const { config, code, model } = dependencies
   const { algorithm, environment = null, rewards = [] } = code

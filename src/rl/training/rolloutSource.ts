@@ -165,7 +165,7 @@ async function playRound(
 /** Larger than the number of prompts in any step. */
 const groupNumbers = 2 ** 32
 
-/** Whether the greedy answer is still needed; a workflow may have generated it. */
+/** Tells whether the greedy answer is still needed; a workflow may have generated it. */
 const isCompared = ({ baselineReward, workflow }: UnscoredTrajectory): boolean =>
   baselineReward === null && (workflow === undefined || workflow.end === 'returned')
 

@@ -33,11 +33,13 @@ export function shownSamples(
   })
 }
 
-/** How the last turn stopped says nothing about an episode that was cut short. */
+/**
+ * Returns the end of an episode that was cut short, about which the stop reason of its last turn says nothing; else the
+ * stop reason.
+ */
 const stopReasonOf = ({ episode, stopReason }: Trajectory): TrajectorySample['stopReason'] =>
   episode === null || episode.end === 'terminated' ? stopReason : episode.end
 
-/** What reward functions logged besides a number. */
 const loggedBy = ({ logged, failures }: Reward): Pick<TrajectorySample, 'logged' | 'failures'> => ({
   ...(logged === undefined ? {} : { logged }),
   ...(failures.length === 0 ? {} : { failures: failures.map(({ name, message }) => `${name}: ${message}`) }),
@@ -65,7 +67,7 @@ export function tokenArrays(trajectory: Trajectory, row?: TrainingRow, heads?: S
   }
 }
 
-/** null: no token or turn earned anything of its own. */
+/** Returns null if no token or turn earned anything of its own. */
 function placedRewards(trajectory: Trajectory): Float32Array | null {
   const { tokenRewards, turnRewards, turnIds, actionMask } = trajectory
   if (tokenRewards !== null) return Float32Array.from(tokenRewards)
@@ -78,8 +80,8 @@ const packed = (values: Float32Array | Float64Array | null | undefined): string 
   values ? packArray(Float32Array.from(values)) : null
 
 /**
- * At most `count` trajectories to show, from groups spread over the step: as many whole groups as fit, since an answer
- * is best judged beside the others of its group; if not even one fits, a part of the first.
+ * Selects at most `count` trajectories to show, from groups spread over the step: as many whole groups as fit, since an
+ * answer is best judged beside the others of its group; if not even one fits, a part of the first.
  */
 export function spreadGroups<T extends Pick<Trajectory, 'group'>>(
   trajectories: readonly T[],

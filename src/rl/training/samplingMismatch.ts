@@ -8,7 +8,7 @@ import { quantile } from '../algorithms/terms/groups.ts'
 export interface AlignedLogprobs {
   /** [T] the sampler's where it recorded the row completely, else the learner's own. */
   readonly logprobs: Float64Array
-  /** Whether the record was missing or had the wrong length. */
+  /** True if the record was missing or had the wrong length. */
   readonly skipped: boolean
 }
 
@@ -34,7 +34,7 @@ export function alignSamplerLogprobs(
 
 export interface WeightLimit {
   readonly cap: number
-  /** What a weight above the cap becomes: the cap, or 0. */
+  /** Replacement of a weight above the cap: the cap, or 0. */
   readonly mode: 'truncate' | 'mask'
 }
 

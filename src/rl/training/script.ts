@@ -8,10 +8,10 @@ import type { DataRow, Prompt } from '../rollout/prompts.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { Stats } from './stats.ts'
 
-/** Starts with the value yielded last, or undefined when the run begins. It yields plain JSON. */
+/** A training script, started with the value that it yielded last, or undefined when the run begins. It yields plain JSON. */
 export type TrainingScript = (run: ScriptRun, state: unknown) => AsyncGenerator<unknown, void, void>
 
-/** How to roll out prompts. */
+/** Options of a rollout. */
 export interface ScriptRollout {
   /** Completions or episodes per prompt; the algorithm's group size if absent. */
   readonly samples?: number
@@ -19,7 +19,7 @@ export interface ScriptRollout {
   readonly greedy?: boolean
 }
 
-/** What is available to a script. */
+/** The run as a script sees it. */
 export interface ScriptRun {
   /** The run's config with all defaults. */
   readonly config: RunConfig

@@ -48,7 +48,7 @@ export function scriptSource(
 /** The results of a step so far. */
 interface Gathering {
   readonly trajectories: Trajectory[]
-  /** By row: samples of its stream that were drawn or passed over. */
+  /** Number of samples of each row's stream that were drawn or passed over, by row. */
   readonly taken: Map<number, number>
   readonly times: { rollout: number; reward: number }
   drawn: number
@@ -80,7 +80,6 @@ class ScriptSession {
     this.#script = script
   }
 
-  /** Whether no further step follows. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -184,7 +183,10 @@ class ScriptSession {
   }
 }
 
-/** By row: how many rounds of this size take all samples it had so far in the step; these rounds are taken too. */
+/**
+ * Returns, by row, how many rounds of this size take all samples that the row had so far in the step, and marks the
+ * rounds of `prompts` as taken too.
+ */
 function roundsBefore(taken: Map<number, number>, prompts: readonly Prompt[], groupSize: number) {
   const rounds = new Map(Array.from(taken, ([row, samples]) => [row, Math.ceil(samples / groupSize)]))
   for (const [row, own] of Map.groupBy(prompts, (prompt) => prompt.row))

@@ -1,6 +1,6 @@
 /**
- * What a training script reports, with AReaL's semantics: names in scopes joined by “/”, timings below `timeperf/`, and means
- * of masked values as their sum over their count in the whole step, never a mean of means.
+ * Statistics that a training script reports, with AReaL's semantics: names in scopes joined by “/”, timings below
+ * `timeperf/`, and means of masked values as their sum over their count in the whole step, never a mean of means.
  */
 import { performance } from 'node:perf_hooks'
 
@@ -11,7 +11,7 @@ interface Gathered {
   greatest: number
 }
 
-/** Which of mean, minimum and maximum become metrics. */
+/** Selects which of mean, minimum, maximum and sum become metrics. */
 export type StatReduction = 'mean' | 'mean-min-max' | 'sum'
 
 /** Statistics reported by a script; they become metrics of the step, as `logged/<name>`. */
@@ -19,7 +19,7 @@ export class Stats {
   readonly #scopes: string[] = []
   readonly #gathered = new Map<string, Gathered & { readonly reduction: StatReduction }>()
 
-  /** Names that `work` reports begin with `name/`. */
+  /** Runs `work`; the names that it reports begin with `name/`. */
   async scope<Result>(name: string, work: () => Result | Promise<Result>): Promise<Result> {
     this.#scopes.push(name)
     try {
@@ -29,7 +29,7 @@ export class Stats {
     }
   }
 
-  /** Seconds that `work` takes, as `timeperf/<name>`; of several calls the sum. */
+  /** Reports the seconds that `work` takes, as `timeperf/<name>`; of several calls the sum. */
   async time<Result>(name: string, work: () => Result | Promise<Result>): Promise<Result> {
     const startedAt = performance.now()
     try {
@@ -39,12 +39,12 @@ export class Stats {
     }
   }
 
-  /** One number each; of several reports the mean. */
+  /** Reports one number each; of several reports the mean. */
   scalar(values: Readonly<Record<string, number>>): void {
     for (const [name, value] of Object.entries(values)) this.#take(this.#named(name), 'mean', value)
   }
 
-  /** `<name>/avg`, `/min` and `/max` of the values whose mask is not 0; all of them without a mask. */
+  /** Reports `<name>/avg`, `/min` and `/max` of the values whose mask is not 0; of all of them without a mask. */
   masked(
     values: Readonly<Record<string, ArrayLike<number>>>,
     mask?: ArrayLike<number>,
@@ -58,7 +58,7 @@ export class Stats {
     }
   }
 
-  /** What was reported since the last time; nothing is said of what had no finite number. @internal */
+  /** Returns the metrics reported since the last call, without those that had no finite number. @internal */
   flush(): Record<string, number> {
     const metrics: Record<string, number> = {}
     for (const [name, { reduction, sum, count, least, greatest }] of this.#gathered) {

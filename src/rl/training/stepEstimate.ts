@@ -3,7 +3,7 @@ import type { RunConfig } from '#shared/runConfig.ts'
 
 /** Tokens are means over trajectories or prompts. */
 export interface StepMeasures {
-  /** Whether the policy generates what it learns from. */
+  /** True if the policy generates what it learns from. */
   readonly isActing: boolean
   /** Trajectories. */
   readonly groupSize: number
@@ -15,7 +15,7 @@ export interface StepMeasures {
   /** null if nothing is generated, or there was no room to measure it. */
   readonly decoding: {
     readonly promptSeconds: number
-    /** How much longer a token takes when `batchRows` completions decode together instead of one group. */
+    /** Factor by which a token takes longer when `batchRows` completions decode together instead of one group. */
     readonly slowdown: number
     readonly batchRows: number
   } | null

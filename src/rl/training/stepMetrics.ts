@@ -151,7 +151,7 @@ export function updateMetrics(
   }
 }
 
-/** How well the critic predicted the returns before the first update; none without a critic. */
+/** Reports how well the critic predicted the returns before the first update; none without a critic. */
 export function valueMetrics(rows: readonly TrainingRow[]): Metrics {
   const [returns, errors]: [number[], number[]] = [[], []]
   for (const { learning } of rows) {
@@ -188,7 +188,7 @@ const namedSummary = (summary: MismatchSummary): Metrics => ({
 /** Seconds. */
 export interface StepTimes {
   readonly rollout: number
-  /** Of generating, where `rollout` is the time spent waiting for it. */
+  /** Time spent generating while the policy learned; `rollout` is then the time spent waiting for it. */
   readonly background?: number
   readonly reward: number
   readonly score: number

@@ -76,7 +76,7 @@ function* ending(dependencies: TrainDependencies, plan: TrainPlan, state: Traine
 const endPhase = ({ steps, source }: TrainPlan, { step }: TrainerState): 'finished' | 'stopped' =>
   step >= steps || source.isOver?.() === true ? 'finished' : 'stopped'
 
-/** Why a stage is no trained one, although all its steps were taken; null where it goes on, or is one. */
+/** Error of a stage that was not trained although all its steps were taken; null if it goes on, or was trained. */
 function unscored(
   { code: { algorithm, script } }: TrainDependencies,
   plan: TrainPlan,
@@ -94,11 +94,11 @@ function unscored(
   )
 }
 
-/** Its next steps have other settings. */
+/** Tells whether the next steps of the stage have other settings. */
 const isTakenUp = (dependencies: TrainDependencies, plan: TrainPlan, state: TrainerState): boolean =>
   isChanging(dependencies.schedule, state) && !isStageOver(plan, state)
 
-/** A resumed run has begun before; a later stage begins where the one before it ended. */
+/** Tells whether the stage is beginning: a resumed run has begun before; a later stage begins where the one before it ended. */
 const isBeginning = (
   { schedule: { state: given, isFork } }: TrainDependencies,
   { stage, firstStep }: TrainPlan,
@@ -120,17 +120,17 @@ const goesOn = (dependencies: TrainDependencies, plan: TrainPlan, state: Trainer
   !isHeld(dependencies.schedule, state) &&
   !isChanging(dependencies.schedule, state)
 
-/** Somebody wants it to end here, although it may not be over. */
+/** Tells whether the run was asked to end here, although it may not be over. */
 export const isHeld = (
   { signal, until = Infinity }: Pick<Schedule, 'signal' | 'until'>,
   { step }: TrainerState,
 ): boolean => step >= until || signal?.aborted === true
 
-/** The steps after this one have other settings. */
+/** Tells whether the steps after this one have other settings. */
 export const isChanging = ({ change }: Pick<Schedule, 'change'>, { step }: TrainerState): boolean =>
   step >= (change?.after ?? Infinity)
 
-/** Reported once per stage, however often it is resumed. */
+/** Yields the events of a stage's beginning, once per stage, however often it is resumed. */
 async function* beginning(
   { schedule: { onPhase }, data }: TrainDependencies,
   plan: TrainPlan,
@@ -254,7 +254,7 @@ function rowsToLearnFrom(
   return prepareRows(candidates, algorithm, updates, { policy, referenceRole, temperature, load })
 }
 
-/** After the step that made it due, so that a checkpoint of that step holds the reference of the next one. */
+/** Refreshes the reference after the step that made it due, so that a checkpoint of that step holds the reference of the next one. */
 async function refreshReference(
   { config, model: { policy } }: TrainDependencies,
   { source, firstStep }: TrainPlan,
@@ -294,7 +294,7 @@ const stateAfter = (
   isScored: before.isScored !== false || trajectories.some(hasReward),
 })
 
-/** Whether anything said what it earned; the zero that a failure counts as is no such thing. */
+/** Tells whether anything scored the trajectory; the zero that a failure counts as is no score. */
 function hasReward({ reward: { total, parts, failures } }: Trajectory): boolean {
   if (failures.length === 0) return total !== null
   const failed = new Set(failures.map(({ name }) => name))

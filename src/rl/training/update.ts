@@ -27,9 +27,9 @@ export interface UpdateSettings {
   readonly temperature: number
   readonly load: LearningLoad
   readonly maxGradNorm: number
-  /** How the weights of the mismatch correction are limited; null = no correction. */
+  /** Limit on the weights of the mismatch correction; null = no correction. */
   readonly mismatchLimit: WeightLimit | null
-  /** Whether trajectories that cannot change the gradient are left out; they stay in the loss's normaliser. */
+  /** Leaves out trajectories that cannot change the gradient; they stay in the loss's normaliser. */
   readonly skipsZeroAdvantages: boolean
   /** Learning rates of the k-th update of the step. */
   readonly learningRatesAt: (update: number) => UpdateOptions['learningRates']
@@ -66,7 +66,6 @@ export interface ShownHeads {
   readonly entropies: Float32Array
 }
 
-/** What is accumulated while a step learns. */
 interface Records {
   readonly mismatch: Map<TrainingRow, MismatchRow | null>
   readonly heads: Map<Trajectory, ShownHeads>
@@ -103,7 +102,7 @@ export async function learnFrom(
   }
 }
 
-/** Whether the update may be applied; if not, its accumulated gradients are discarded. */
+/** Decides whether the update may be applied; if not, its accumulated gradients are discarded. */
 async function isAdmitted(
   members: readonly TrainingRow[],
   { fault, reach }: Learned,
@@ -135,7 +134,7 @@ async function takeUpdate({ policy, settings }: Learning, update: number): Promi
 /** Results of a minibatch, or of a micro-batch. */
 interface Learned extends Pick<PartLoss, 'loss' | 'tallies'> {
   readonly reach: Reach
-  /** Whether its gradients are unusable. */
+  /** Fault that makes its gradients unusable; null if they are usable. */
   readonly fault: UpdateFault | null
 }
 
@@ -217,7 +216,8 @@ const copyOf = ({ logprobs, entropies }: Heads): ShownHeads => ({
 })
 
 /**
- * In the first and only update, the policy still is the behaviour policy, so its own log-probabilities serve as both.
+ * Builds the row of the loss. In the first and only update, the policy still is the behaviour policy, so its own
+ * log-probabilities serve as both.
  */
 function lossRow(
   row: TrainingRow,

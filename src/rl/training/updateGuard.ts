@@ -1,6 +1,6 @@
 /**
- * Whether the numbers of an update can be right; asked before it moves anything, on every device. A kernel can be wrong
- * without a word, and rewards or learning rates can drive numbers out of f32. Refused is an update
+ * Checks that the numbers of an update can be right before it changes anything, on every device. A kernel can be wrong
+ * without a word, and rewards or learning rates can drive numbers out of f32. The guard refuses an update
  *
  *   - whose loss, coefficients or gradient are not finite, or whose squares AdamW's second moment could not hold;
  *   - whose gradient is far longer than its loss coefficients account for, or than earlier ones in this run were;
@@ -29,7 +29,10 @@ const leastReach = 1e-12
 
 /** Mean |sampler − learner|, nats per token at temperature 1. In f32 healthy runs stay below 1e-5, destroyed ones below 1e-4. */
 export const exactGapLimit = 0.05
-/** With 8-bit products or weights the starter model has 0.002 to 0.006; at 0.5 a token is 1.6 times as likely to one as to the other. */
+/**
+ * The same limit with 8-bit products or weights: the starter model has 0.002 to 0.006; at 0.5 a token is 1.6 times as
+ * likely to one as to the other.
+ */
 const roundedGapLimit = 0.5
 
 const largestF32 = 2 ** 127 * (2 - 2 ** -23)
@@ -43,7 +46,7 @@ export interface UpdateFault {
   readonly code: 'run/diverged' | 'run/unsound'
   /** A clause: what became of which number. */
   readonly what: string
-  /** What to do, as sentences. */
+  /** Advice, as sentences. */
   readonly remedy: string
 }
 
@@ -102,7 +105,7 @@ export class UpdateGuard {
     this.#history = history
   }
 
-  /** What the next step compares with. */
+  /** History that the next step compares with. */
   get history(): UpdateHistory {
     return this.#history
   }
@@ -112,7 +115,7 @@ export class UpdateGuard {
     return this.#skipped
   }
 
-  /** What is wrong with the numbers; null where they can be right. */
+  /** Returns the fault of the numbers; null if they can be right. */
   faultOf({ reach, gradNorms, mismatch }: UpdateNumbers): UpdateFault | null {
     const { maxGradNorm, gapLimit, temperature } = this.#settings
     const norms = Object.values(gradNorms)
@@ -184,7 +187,7 @@ export class UpdateGuard {
     )
   }
 
-  /** What the log says of skipped updates; null where there were none. */
+  /** Returns the log's words about skipped updates; null if there were none. */
   warning(updates: number): string | null {
     const [first] = this.#skipped
     if (first === undefined) return null
@@ -233,7 +236,7 @@ export const reachOf = (rows: readonly LossCoefficients[]): Reach => ({
 const sizeOf = (values: Float64Array | null): number =>
   values?.reduce((sum, value) => sum + Math.abs(value), 0) ?? 0
 
-/** Of what AdamW's second moment adds up. */
+/** Fault of a gradient whose square AdamW's second moment cannot hold. */
 const squareOverflow = (norm: number): UpdateFault =>
   diverged(
     `the gradient norm became ${figure(norm)}, whose square f32 cannot hold`,

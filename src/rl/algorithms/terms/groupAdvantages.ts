@@ -5,7 +5,7 @@ import { withinGroups, hasNoSpread, mean, sampleVariance, SPREAD_EPSILON, whiten
 import { mayLearn, shapedReward, shapedTurnRewards } from './rewards.ts'
 import { spreadOverTurns, turnOfTokens } from './turns.ts'
 
-/** What is compared: the rewards of one group, or of one turn of it, and the divisor. */
+/** Rewards to compare, those of one group or of one turn of it, and the divisor. */
 export interface Compared {
   readonly rewards: readonly number[]
   readonly mean: number
@@ -39,7 +39,7 @@ export function groupAdvantages(
   return { tokens: cells.map((row, i) => spreadOverTurns(row, cellIds[i]!)), returns: null, kept }
 }
 
-/** In the order raw → filter → whiten → clip. */
+/** Computes advantages in the order raw → filter → whiten → clip. */
 export function advantageCells(
   batch: readonly Experience[],
   settings: GroupAdvantageSettings,

@@ -2,7 +2,7 @@
 import { flagSetting, numberSetting, type SettingsOf } from '#shared/config/settings.ts'
 import type { Experience, Group, GroupAcceptance } from '../types.ts'
 
-/** In order of first appearance; members need not be adjacent. */
+/** Groups rows in order of first appearance; the members of a group need not be adjacent. */
 export const groupsOf = <Member extends { readonly group: number }>(
   rows: readonly Member[],
 ): Group<Member>[] => [...Map.groupBy(rows, ({ group }) => group).values()]
@@ -44,7 +44,7 @@ export function groupAcceptance(
   return { accepts: (group) => groupTeaches(group, granularity), rounds: refillRounds }
 }
 
-/** Whether the rewards of a group differ: in total, or, if turns are compared, in any turn. */
+/** Tells whether the rewards of a group differ: in total, or, if turns are compared, in any turn. */
 export function groupTeaches(
   group: Group<Pick<Experience, 'turnRewards'>>,
   granularity: 'trajectory' | 'turn',

@@ -1,5 +1,5 @@
 /**
- * From a loss written as a formula to what the trainer needs: its value, ∂loss/∂{log-probability, entropy, value} of
+ * Turns a loss written as a formula into what the trainer needs: its value, ∂loss/∂{log-probability, entropy, value} of
  * every token, and its metrics.
  */
 import type { HeadCoefficients, LossRow, MinibatchLoss } from '../types.ts'
@@ -12,14 +12,14 @@ export interface Tokens {
   readonly trajectory: LossRow
   /** [n] position of each token in the trajectory. */
   readonly positions: Int32Array
-  /** Under the current policy. */
+  /** Log-probabilities under the current policy. */
   readonly logp: Value
   readonly entropy: Value
-  /** The critic's; null without one. */
+  /** Values of the critic; null without one. */
   readonly values: Value | null
-  /** Under the policy that generated the trajectory, π_old. */
+  /** Log-probabilities under the policy that generated the trajectory, π_old. */
   readonly oldLogp: Float64Array
-  /** Under the reference policy; null without one. */
+  /** Log-probabilities under the reference policy; null without one. */
   readonly refLogp: Float64Array | null
   readonly oldEntropy: Float64Array | null
   readonly oldValues: Float64Array | null
@@ -27,7 +27,7 @@ export interface Tokens {
   readonly returns: Float64Array | null
   /** Weight of each token's policy term that corrects the mismatch between sampler and learner; null = 1. */
   readonly correction: Float64Array | null
-  /** As recorded by the sampler. */
+  /** Log-probabilities recorded by the sampler. */
   readonly samplerLogp: Float64Array
 }
 
@@ -48,15 +48,15 @@ export function unitsAt({ positions, trajectory }: Tokens, level: RatioLevel): U
   return { of, sizes: Int32Array.from(sizes) }
 }
 
-/** What one trajectory adds to the loss of its minibatch ([1]), and to the metrics. */
+/** Contribution of one trajectory to the loss of its minibatch ([1]), and to the metrics. */
 export interface LossShare {
   readonly loss: Value
   readonly metrics: Tallies
 }
 
 /**
- * For one trajectory, or for those of one unit. Weights are fixed from the whole minibatch, so that contributions add
- * up.
+ * Computes the loss of one trajectory, or of those of one unit. Weights are fixed from the whole minibatch, so that
+ * contributions add up.
  */
 export type LossFormula = (...trajectories: Tokens[]) => LossShare
 

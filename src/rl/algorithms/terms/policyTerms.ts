@@ -60,7 +60,7 @@ export function klDivergence(
   return { kl, clamped: maskOf(kl.data.length, isClamped) }
 }
 
-/** What the divergence adds to the loss of each token ([n]) and to its advantage ([n]). */
+/** Contributions of the divergence to the loss of each token ([n]) and to its advantage ([n]). */
 interface KlTerm {
   readonly penalty: Value | number
   readonly shaping: Value | number

@@ -31,12 +31,11 @@ export function shapedTurnRewards(row: Experience, settings: LengthSettings): re
   return turnRewards.with(-1, turnRewards.at(-1)! - penalty)
 }
 
-/** Their sum. */
+/** Sum of the shaped rewards of the turns. */
 export function shapedReward(row: Experience, settings: LengthSettings): number {
   return shapedTurnRewards(row, settings).reduce((sum, reward) => sum + reward, 0)
 }
 
-/** Whether a trajectory may take part in the update. */
 export function mayLearn({ truncated }: Experience, { maskTruncated }: LengthSettings): boolean {
   return !(maskTruncated && truncated)
 }

@@ -11,7 +11,6 @@ export interface Tally {
 /** Tallies by metric name. */
 export type Tallies = Readonly<Partial<Record<LossMetricName, Tally>>>
 
-/** Of all the numbers. */
 export const tally = ({ data }: { readonly data: Float64Array }): Tally => ({
   sum: sumOf(data),
   count: data.length,
