@@ -198,12 +198,6 @@ const sampling: SamplingOptions = {
   ...{ minNewTokens: decodedTokens, maxNewTokens: decodedTokens, stopIds: [], stopStrings: [] },
 }
 
-interface Learned {
-  readonly seconds: { readonly forward: number; readonly update: number }
-  /** Tokens of all trajectories in the update. */
-  readonly tokens: number
-}
-
 /**
  * All trajectories that have tokens. If all earned the same, or nothing, nothing might be learned; time and memory are
  * therefore measured as if every second one had earned a reward.
