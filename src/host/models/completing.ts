@@ -27,6 +27,7 @@ export interface CompletionRequest {
   readonly signal?: AbortSignal
 }
 
+/** Completion as it is sampled, once as text and once as tokens. */
 export interface AnsweredCompletion {
   /** Index of the sample, from 0. */
   readonly sample: number
