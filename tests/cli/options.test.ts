@@ -1,6 +1,8 @@
-import { InvalidArgumentError } from '@commander-js/extra-typings'
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import { describe, expect, test } from 'vitest'
+import { answerSettings } from '#shared/api/teaching.ts'
 import { listOf, oneOf, real, whole } from '#cli/command.ts'
+import { settingsOf, withSettings } from '#cli/fields.ts'
 import { answer } from './turnwise.ts'
 
 describe('the text of an option', () => {
@@ -64,5 +66,29 @@ describe('a command line', () => {
       ...'runs compare a b --with c --with=--d --data-dir /nonexistent'.split(' '),
     )
     expect(stderr).toMatch(/^turnwise: There is no run “a”\./)
+  })
+})
+
+describe('settings of a request as options', () => {
+  const parsed = (...words: readonly string[]) => {
+    const command = withSettings(new Command('try').exitOverride(), answerSettings)
+    command.configureOutput({ writeErr: () => undefined })
+    return settingsOf(answerSettings, command.parse([...words], { from: 'user' }).opts())
+  }
+
+  test('have the names, limits and defaults of the request', () => {
+    expect(parsed()).toEqual(answerSettings.parse({}))
+    expect(parsed('--samples', '3', '--limit', '7', '--max-tokens', '9', '--min-reward', '-1.5')).toEqual({
+      ...answerSettings.parse({}),
+      ...{ samplesPerRow: 3, rows: 7, maxNewTokens: 9, minReward: -1.5 },
+    })
+    expect(() => parsed('--samples', '1025')).toThrow('It must be at most 1024.')
+    expect(() => parsed('--limit', '0')).toThrow('It must be at least 1.')
+  })
+
+  test('that exclude each other are refused by the sentence of the request', () => {
+    expect(() => parsed('--samples', '2', '--temperature', '0')).toThrow(
+      'Option --temperature: Above 0 for several answers',
+    )
   })
 })

@@ -161,6 +161,7 @@ test('the right answers of a teacher become a data set to learn from', async ({ 
   await page.getByRole('button', { name: 'Add reward' }).click()
   await page.getByRole('menuitem', { name: 'exact-match (built-in)' }).click()
   await page.getByLabel('Answers per row', { exact: true }).fill('3')
+  await page.getByLabel('Temperature', { exact: true }).fill('0')
   await expect(page.getByText('Above 0 for several answers')).toBeVisible()
   await page.getByLabel('Temperature', { exact: true }).fill('1')
   await page.getByLabel('Max new tokens', { exact: true }).fill('16')

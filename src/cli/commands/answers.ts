@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
+import { answerSettings, answerTemperature } from '#shared/api/teaching.ts'
 import { keyUse } from '#shared/config/keyUses.ts'
 import { isWebAddress } from '#shared/config/addresses.ts'
 import type { GivenJudgeSettings } from '#shared/config/judge.ts'
@@ -15,15 +16,8 @@ import { readDataSet } from '#host/data/readDataSet.ts'
 import { teach, type Taught, type Teaching } from '#host/jobs/taught.ts'
 import type { Host } from '#host/host.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
-import {
-  real,
-  repeated,
-  usageError,
-  whole,
-  type CommandContext,
-  type Context,
-  type OptionsOf,
-} from '../command.ts'
+import { repeated, usageError, type CommandContext, type Context, type OptionsOf } from '../command.ts'
+import { settingsOf, withSettings } from '../fields.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { createProgress } from '../progress.ts'
 import { detectedForm, functionEntry, promptForm } from './evaluate.ts'
@@ -32,51 +26,55 @@ const about =
   'Let a model answer the rows of a data set, and add the answers as a data set to learn from (algorithm sft).\n\nEach answer is a row with the columns of its prompt and a column completion. With --reward, answers are scored (column reward); with --min-reward, only those that earn enough are kept. Truncated answers are left out. Answers are kept as they come: the same command continues where it was interrupted, and asks for nothing twice.\n\nWith an address, the prompts are sent to it.'
 
 export const answer = (context: Context) =>
-  new Command('answer')
-    .description(about)
-    .argument('<DATA>', 'file of rows, or an imported data set by name or beginning of its id')
-    .requiredOption(
-      '--with <TEACHER>',
-      'model folder, GGUF file, a name of model list, or the address of a server that speaks OpenAI’s API',
-    )
-    .option('--adapter <DIR>', 'PEFT adapter folder, or the folder of a checkpoint, on the model')
-    .option('--served-model <NAME>', 'what the server calls the model (default: the first it lists)')
-    .option('--key-variable <NAME>', 'environment variable that holds the key for the address')
-    .option(
-      '--prompt <FORM>',
-      'a column, a template with {column}, or JSON as data.prompt in a config (default: detected)',
-    )
-    .option('--samples <N>', 'answers to each row', whole(1, 1024), 1)
-    .option('--temperature <T>', '0 is greedy (default: 0 for one answer, else 1)', real(0, 100))
-    .option('--max-tokens, --max-new-tokens <N>', 'longest answer', whole(1), 512)
-    .option('--seed <S>', 'seed of sampled answers', whole(0), 0)
-    .option(
-      '--reward <FUNCTION>',
-      'built-in id, file of reward code, or JSON as an entry of rewards; may be repeated',
-      repeated,
-      [],
-    )
-    .option('--min-reward <R>', 'keep answers that earn at least this', real(-1e9))
-    .option('--limit <N>', 'number of rows, from the first', whole(1))
-    .option('--name <NAME>', 'name of the new data set (default: that of the rows, with -answers)')
-    .action(async (data, options) => {
-      await answerData(data, options, context())
-    })
+  withSettings(
+    new Command('answer')
+      .description(about)
+      .argument('<DATA>', 'file of rows, or an imported data set by name or beginning of its id')
+      .requiredOption(
+        '--with <TEACHER>',
+        'model folder, GGUF file, a name of model list, or the address of a server that speaks OpenAI’s API',
+      )
+      .option('--adapter <DIR>', 'PEFT adapter folder, or the folder of a checkpoint, on the model')
+      .option('--served-model <NAME>', 'what the server calls the model (default: the first it lists)')
+      .option('--key-variable <NAME>', 'environment variable that holds the key for the address')
+      .option(
+        '--prompt <FORM>',
+        'a column, a template with {column}, or JSON as data.prompt in a config (default: detected)',
+      )
+      .option(
+        '--reward <FUNCTION>',
+        'built-in id, file of reward code, or JSON as an entry of rewards; may be repeated',
+        repeated,
+        [],
+      )
+      .option('--name <NAME>', 'name of the new data set (default: that of the rows, with -answers)'),
+    answerSettings,
+  ).action(async (data, options) => {
+    await answerData(data, options, context())
+  })
 
 type Options = OptionsOf<typeof answer>
 
 async function answerData(data: string, options: Options, here: CommandContext): Promise<void> {
   const { dataDirectory, output } = here
-  const { samples, seed, reward, prompt } = options
-  if (options.minReward !== undefined && reward.length === 0)
+  const { reward, prompt } = options
+  const {
+    samplesPerRow: samples,
+    seed,
+    minReward,
+    rows: limit,
+    ...asked
+  } = settingsOf(answerSettings, options)
+  if (minReward !== null && reward.length === 0)
     throw usageError('Option --min-reward needs --reward.', 'Say what scores the answers.')
   const source = existsSync(data) ? data : findDataSet(data, dataDirectory).directory
-  const rows = (await readDataSet(source)).slice(0, options.limit)
+  const rows = (await readDataSet(source)).slice(0, limit ?? undefined)
   await using host = createHost({ dataDirectory, servesQueue: false })
+  const sampling = { ...asked, temperature: answerTemperature(asked.temperature, samples) }
   const teaching: Teaching = {
-    ...{ source, rows, samples, seed, teacher: teacherOf(options, dataDirectory) },
+    ...{ source, rows, samples, seed, teacher: teacherOf(options, sampling, dataDirectory) },
     prompt: prompt === undefined ? await detectedForm(source) : promptForm(prompt),
-    ...{ rewards: reward.map(functionEntry), minReward: options.minReward ?? null, base: process.cwd() },
+    ...{ rewards: reward.map(functionEntry), minReward, base: process.cwd() },
     name: options.name ?? `${path.parse(data).name}-answers`,
     origin: `${data}, answered by ${options.with}`,
   }
@@ -94,12 +92,14 @@ async function answerData(data: string, options: Options, here: CommandContext):
 }
 
 /** Errors: AppError 'usage/invalid', 'model/invalid'. */
-function teacherOf(options: Options, dataDirectory: string): GivenJudgeSettings {
-  const { with: named, adapter, servedModel, keyVariable, samples, maxNewTokens } = options
+function teacherOf(
+  { with: named, adapter, servedModel, keyVariable }: Options,
+  sampling: { readonly temperature: number; readonly maxNewTokens: number },
+  dataDirectory: string,
+): GivenJudgeSettings {
   // Typing both the variable and the address is consent.
   const use = keyUse(keyVariable, named)
   if (use !== null) allowKeys([use], consentsFile(dataDirectory))
-  const sampling = { temperature: options.temperature ?? (samples === 1 ? 0 : 1), maxNewTokens }
   if (isWebAddress(named)) {
     if (adapter !== undefined)
       throw usageError(

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
-import type { EvaluationRequest } from '#shared/api/evaluations.ts'
+import { evaluationSettings, type EvaluationRequest } from '#shared/api/evaluations.ts'
 import { deviceOptions } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
@@ -27,6 +27,7 @@ import {
   type Context,
   type OptionsOf,
 } from '../command.ts'
+import { settingsOf, withSettings } from '../fields.ts'
 import { trusting } from './python.ts'
 import { followAndReport } from '../evaluations.ts'
 
@@ -34,54 +35,45 @@ const about =
   'Evaluate a model, an adapter or a checkpoint on a data set, in an environment or by a workflow.\n\nWith --run, whatever is not given comes from the run: its validation rows, prompts, rewards, workflow and limits. Results are kept; turnwise evaluations compare A B tests whether one is better than another. Ctrl-C keeps finished prompts.'
 
 export const evaluate = (context: Context) =>
-  new Command('evaluate')
-    .description(about)
-    .option('--model <MODEL>', 'model folder, or a name of model list')
-    .option('--adapter <DIR>', 'with --model: PEFT adapter folder, or the folder of a checkpoint')
-    .option('--run <RUN>', 'run id, an unambiguous part of it, or the folder of the run')
-    .option(
-      '--step <N>',
-      'checkpoint of the run: a step, best, last, or base for the model without adapter',
-      'last',
-    )
-    .option('--data <DATA>', 'file of rows, or an imported data set by name or beginning of its id')
-    .option(
-      '--prompt <FORM>',
-      'a column, a template with {column}, or JSON as data.prompt in a config (default: detected from the columns)',
-    )
-    .option(
-      '--reward <FUNCTION>',
-      'built-in id, file of reward code, or JSON as an entry of rewards; may be repeated',
-      repeated,
-      [],
-    )
-    .option('--environment <ID>', 'built-in id, file of code, or JSON as environment in a config')
-    .option(
-      '--workflow <WORKFLOW>',
-      'file of code, id of the gallery, JSON as rollout.workflow in a config, or none; needs no reward if its trajectories have their own',
-    )
-    .option(...trustPython)
-    .option('--samples <K>', 'completions per prompt, or episodes per row', whole(1, 1024), 1)
-    .option('--greedy', 'always take the most probable token (default with one sample)')
-    .option('--temperature <T>', 'sample: above 1 more varied, below 1 more certain', real(1e-3, 100))
-    .option('--max-tokens, --max-new-tokens <N>', 'longest completion', whole(1))
-    .option(
-      '--limit <N>',
-      'number of rows, drawn with the seed; with an environment and no data, of episodes',
-      whole(1),
-    )
-    .option(
-      '--pass-at <REWARD>',
-      'smallest reward that passes (default: the metric correct, else 1)',
-      real(-1e9),
-    )
-    .option('--by <COLUMN>', 'also show means by the values of a column')
-    .option('--seed <S>', 'seed of samples, episodes and the choice of rows', whole(0))
-    .addOption(new Option('--device <KIND>', 'device to compute on (default auto)').choices(deviceOptions))
-    .option(...threads, whole(1, maxThreads))
-    .action(async (options) => {
-      await startEvaluation(options, context())
-    })
+  withSettings(
+    new Command('evaluate')
+      .description(about)
+      .option('--model <MODEL>', 'model folder, or a name of model list')
+      .option('--adapter <DIR>', 'with --model: PEFT adapter folder, or the folder of a checkpoint')
+      .option('--run <RUN>', 'run id, an unambiguous part of it, or the folder of the run')
+      .option(
+        '--step <N>',
+        'checkpoint of the run: a step, best, last, or base for the model without adapter',
+        'last',
+      )
+      .option('--data <DATA>', 'file of rows, or an imported data set by name or beginning of its id')
+      .option(
+        '--prompt <FORM>',
+        'a column, a template with {column}, or JSON as data.prompt in a config (default: detected from the columns)',
+      )
+      .option(
+        '--reward <FUNCTION>',
+        'built-in id, file of reward code, or JSON as an entry of rewards; may be repeated',
+        repeated,
+        [],
+      )
+      .option('--environment <ID>', 'built-in id, file of code, or JSON as environment in a config')
+      .option(
+        '--workflow <WORKFLOW>',
+        'file of code, id of the gallery, JSON as rollout.workflow in a config, or none; needs no reward if its trajectories have their own',
+      )
+      .option(...trustPython)
+      .option('--greedy', 'always take the most probable token (default with one sample)')
+      .option('--temperature <T>', 'sample: above 1 more varied, below 1 more certain', real(1e-3, 100))
+      .option('--max-tokens, --max-new-tokens <N>', 'longest completion', whole(1))
+      .option('--by <COLUMN>', 'also show means by the values of a column')
+      .option('--seed <S>', 'seed of samples, episodes and the choice of rows', whole(0))
+      .addOption(new Option('--device <KIND>', 'device to compute on (default auto)').choices(deviceOptions))
+      .option(...threads, whole(1, maxThreads)),
+    evaluationSettings,
+  ).action(async (options) => {
+    await startEvaluation(options, context())
+  })
 
 type Options = OptionsOf<typeof evaluate>
 
@@ -101,15 +93,16 @@ async function startEvaluation(options: Options, here: CommandContext): Promise<
 
 /** Errors: AppError 'usage/invalid', 'run/not-found', 'data/invalid'. */
 async function requestOf(options: Options, host: Host): Promise<EvaluationRequest> {
-  const { samples, greedy, temperature, limit = null, passAt = null } = options
+  const { greedy, temperature } = options
+  const settings = settingsOf(evaluationSettings, options)
   if (greedy === true && temperature !== undefined)
     throw usageError('Options --greedy and --temperature exclude each other.', 'Give one of them.')
-  const isGreedy = greedy ?? (temperature === undefined && samples === 1)
+  const isGreedy = greedy ?? (temperature === undefined && settings.samples === 1)
   const subject = subjectOf(options, host)
   const sections = 'runId' in subject ? host.evaluations.sectionsOf(subject.runId) : null
-  const config = await sectionsOf(options, host, sections)
+  const config = await sectionsOf(options, settings.limit, host, sections)
   const isEpisodes = options.data === undefined && options.environment !== undefined
-  return { subject, config, samples, greedy: isGreedy, limit: isEpisodes ? null : limit, passAt }
+  return { ...settings, subject, config, greedy: isGreedy, limit: isEpisodes ? null : settings.limit }
 }
 
 function subjectOf(
@@ -129,6 +122,7 @@ type RunSections = ReturnType<Host['evaluations']['sectionsOf']>
 /** Returns the config sections given as options; the others come from the run, or take their defaults. */
 async function sectionsOf(
   options: Options,
+  limit: number | null,
   { dataDirectory }: Host,
   run: RunSections | null,
 ): Promise<EvaluationRequest['config']> {
@@ -137,7 +131,7 @@ async function sectionsOf(
     ...judgesOf(options),
     ...pythonSection(options),
     rollout: { ...run?.rollout, ...given({ temperature, maxNewTokens }), ...workflowOf(options) },
-    data: await dataSection(options, dataDirectory, run),
+    data: await dataSection(options, limit, dataDirectory, run),
     ...given({ seed }),
     device: { ...run?.device, ...given({ kind, threads: count }) },
   }
@@ -187,10 +181,11 @@ const defaultEpisodes = 100
 
 async function dataSection(
   options: Options,
+  limit: number | null,
   dataDirectory: string,
   run: RunSections | null,
 ): Promise<unknown> {
-  const { data, prompt, environment, limit } = options
+  const { data, prompt, environment } = options
   const asked = { ...run?.data, ...(prompt === undefined ? {} : { prompt: promptForm(prompt) }) }
   if (data !== undefined) {
     const train = existsSync(data) ? data : findDataSet(data, dataDirectory).directory

@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { datasetsApi } from '#shared/api/datasets.ts'
+import { answerTemperature } from '#shared/api/teaching.ts'
 import { AppError } from '#shared/errors.ts'
 import type { progress } from '#shared/api/common.ts'
 import { readFetched } from '#host/hub/fetchData.ts'
@@ -224,7 +225,7 @@ async function* answering(
   const { store, notifier } = host
   const version = openVersion(host, request.versionId)
   const { samplesPerRow: samples, prompt, rewards, interpreter, minReward, seed, name } = request
-  const rows = version.rows(0, request.rows)
+  const rows = version.rows(0, request.rows ?? version.info.rows)
   const teaching: Teaching = {
     ...{ source: version.directory, rows, prompt, samples, seed, rewards, minReward, name },
     ...(interpreter === undefined ? {} : { interpreter }),
@@ -249,8 +250,11 @@ async function* answering(
 }
 
 /** Errors: AppError 'model/invalid', 'run/not-found'. */
-function teacherOf(host: Host, { teacher, temperature, maxNewTokens }: TeachingRequest): Teaching['teacher'] {
-  const sampling = { temperature, maxNewTokens }
+function teacherOf(
+  host: Host,
+  { teacher, temperature, samplesPerRow, maxNewTokens }: TeachingRequest,
+): Teaching['teacher'] {
+  const sampling = { temperature: answerTemperature(temperature, samplesPerRow), maxNewTokens }
   if ('address' in teacher) {
     const { address, servedModel, keyVariable } = teacher
     return {

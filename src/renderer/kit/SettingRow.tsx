@@ -83,7 +83,7 @@ interface SettingControlProps {
 }
 
 /** Renders the control that fits the values of a setting. */
-function SettingControl(props: SettingControlProps) {
+export function SettingControl(props: SettingControlProps) {
   const { field, value, onChange, ids, disabled = false } = props
   const { control, isNullable, empty, label } = field
   const none = isNullable ? null : undefined

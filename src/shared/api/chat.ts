@@ -14,9 +14,11 @@ export const keptAlternatives = 5
 const text = z.string().max(200_000)
 const system = z.string().max(100_000)
 
-const chatSampling = sampling.omit({ seed: true }).extend({
-  /** Null: a new one for every answer. */
-  seed: z.int().min(0).nullable().default(null),
+export const chatSampling = sampling.omit({ seed: true }).extend({
+  seed: z.int().min(0).nullable().default(null).meta({
+    description: 'The same seed and messages give the same answer.',
+    empty: 'a new one for every answer',
+  }),
 })
 
 /** Adapter of each column; null: the base alone. */

@@ -5,8 +5,9 @@
  * `api.ts` puts them together. `serve.ts` answers calls, `client.ts` makes them, `reconnecting.ts` survives a lost
  * connection; between them a port carries the messages of `protocol.ts`.
  *
- * Schemas are needed by the host, not by clients: a client imports this folder's types only,
- * so that no schema library is loaded by a window.
+ * A setting of a request is described once, in its schema: label, help, limits and default, and as `flags` and `phrase`
+ * its place on a command line. The host parses requests with it, `RequestForm.tsx` shows it, and `cli/fields.ts` makes
+ * it an option.
  */
 import type { z } from 'zod'
 

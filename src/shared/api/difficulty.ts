@@ -10,7 +10,19 @@ type RewardEntry = NonNullable<z.input<typeof runConfigSchema>['rewards']>[numbe
 /** Entry of `rewards` of a run config, validated by that schema. */
 export const rewardEntry = z.custom<RewardEntry>((entry) => typeof entry === 'object' && entry !== null)
 
-const measurement = z.object({
+/** Settings that a form shows. */
+export const difficultySettings = z.object({
+  samplesPerRow: z.int().min(1).max(64).default(4).meta({
+    label: 'Completions per row',
+    description: 'More completions detect rarer successes.',
+  }),
+  rows: z.int().min(1).max(20_000).default(100).meta({
+    label: 'Sample size',
+    description: 'Drawn at random with the seed, the same rows every time; all if there are fewer.',
+  }),
+})
+
+const measurement = difficultySettings.extend({
   versionId: digest,
   /** `data.prompt` of a run config. */
   prompt: z.record(z.string(), z.unknown()),
@@ -20,9 +32,6 @@ const measurement = z.object({
   rewards: z.array(rewardEntry).min(1).max(50),
   /** Same as `python.interpreter` of a run config. */
   interpreter: path.nullable().optional(),
-  samplesPerRow: z.int().min(1).max(64).default(4),
-  /** Number of rows to draw with the sampling seed; all if there are fewer. */
-  rows: z.int().min(1).max(20_000).default(100),
   sampling: sampling.prefault({}),
 })
 

@@ -34,22 +34,43 @@ const subject = z.union([
 
 const passAt = z.number().nullable()
 
-const request = z.strictObject({
-  subject,
-  /**
-   * Sections of a run config, validated by its parser. Rows are those of `data.heldOut` if given, else of `data.train`.
-   * For a run's checkpoint, omitted sections are taken from the run.
-   */
-  config: z.record(z.string(), z.unknown()).default({}),
-  /** Completions per prompt, or episodes per row; an episode of a workflow may yield several trajectories. */
-  samples: z.int().min(1).max(1024).default(1),
-  /** Always take the most probable token; absent: only with one sample. */
-  greedy: z.boolean().optional(),
-  /** Number of rows to draw with the seed; null: all. */
-  limit: z.int().min(1).nullable().default(null),
-  /** Smallest reward that passes; null: the metric `correct` decides or, without it, a reward of 1. */
-  passAt: passAt.default(null),
+/** Settings that forms and the command line show. */
+export const evaluationSettings = z.object({
+  /** An episode of a workflow may yield several trajectories. */
+  samples: z.int().min(1).max(1024).default(1).meta({
+    label: 'Samples per prompt',
+    description: 'The largest k of pass@k.',
+    flags: '--samples <K>',
+    phrase: 'completions per prompt, or episodes per row',
+  }),
+  limit: z.int().min(1).nullable().default(null).meta({
+    label: 'Number of rows',
+    description: 'Fewer are drawn at random, the same ones every time.',
+    empty: 'all',
+    flags: '--limit <N>',
+    phrase: 'number of rows, drawn with the seed; with an environment and no data, of episodes',
+  }),
+  passAt: passAt.default(null).meta({
+    label: 'Pass from reward',
+    description: 'Smallest reward that counts as a pass.',
+    empty: 'the metric correct, else 1',
+    flags: '--pass-at <REWARD>',
+    phrase: 'smallest reward that passes (default: the metric correct, else 1)',
+  }),
 })
+
+const request = evaluationSettings
+  .extend({
+    subject,
+    /**
+     * Sections of a run config, validated by its parser. Rows are those of `data.heldOut` if given, else of `data.train`.
+     * For a run's checkpoint, omitted sections are taken from the run.
+     */
+    config: z.record(z.string(), z.unknown()).default({}),
+    /** Always take the most probable token; absent: only with one sample. */
+    greedy: z.boolean().optional(),
+  })
+  .strict()
 
 const estimate = z.object({
   value: z.number(),

@@ -117,15 +117,21 @@ const precisionEffect = z.object({
 })
 
 export const sampling = z.object({
-  /** 0: always the most probable token. */
-  temperature: z.number().min(0).default(1),
+  temperature: z.number().min(0).default(1).meta({
+    description: '0 always takes the likeliest token; 1 samples from the model’s own distribution.',
+  }),
   topK: count.default(0),
-  topP: z.number().gt(0).max(1).default(1),
+  topP: z.number().gt(0).max(1).default(1).meta({
+    label: 'Top-p',
+    description: 'Samples from the likeliest tokens whose probabilities add up to this; 1 is all of them.',
+  }),
   minP: z.number().min(0).max(1).default(0),
   repetitionPenalty: z.number().positive().default(1),
-  maxNewTokens: z.int().min(1).max(32_768).default(256),
+  maxNewTokens: z.int().min(1).max(32_768).default(256).meta({
+    description: 'Answers are cut off at this length, or where the context ends.',
+  }),
   stopStrings: z.array(z.string().min(1)).max(20).default([]),
-  seed: count.default(42),
+  seed: count.default(42).meta({ description: 'The same seed, prompt and model give the same answer.' }),
 })
 
 export const modelsApi = {

@@ -17,7 +17,51 @@ const teacher = z.union([
   }),
 ])
 
-const teaching = z.object({
+/** Settings that forms and the command line show. */
+export const answerSettings = z
+  .object({
+    minReward: z.number().nullable().default(null).meta({
+      label: 'Minimum reward',
+      description: 'Answers that earn less, or have no reward, are left out.',
+      empty: 'all are kept',
+      flags: '--min-reward <R>',
+      phrase: 'keep answers that earn at least this',
+    }),
+    samplesPerRow: z.int().min(1).max(1024).default(1).meta({
+      label: 'Answers per row',
+      description: 'With several and a minimum reward, hard rows are answered too.',
+      flags: '--samples <N>',
+      phrase: 'answers to each row',
+    }),
+    temperature: z.number().min(0).max(100).nullable().default(null).meta({
+      description: '0: the most probable answer.',
+      empty: '0 for one answer, else 1',
+      flags: '--temperature <T>',
+      phrase: '0 is greedy (default: 0 for one answer, else 1)',
+    }),
+    maxNewTokens: z.int().min(1).max(1_000_000).default(512).meta({
+      description: 'Longer answers are truncated, and left out.',
+      flags: '--max-tokens, --max-new-tokens <N>',
+      phrase: 'longest answer',
+    }),
+    seed: count.default(0).meta({
+      description: 'Seed of sampled answers.',
+      flags: '--seed <S>',
+      phrase: 'seed of sampled answers',
+    }),
+    rows: z.int().min(1).max(1_000_000).nullable().default(null).meta({
+      description: 'From the first.',
+      empty: 'all',
+      flags: '--limit <N>',
+      phrase: 'number of rows, from the first',
+    }),
+  })
+  .refine(({ samplesPerRow, temperature }) => samplesPerRow === 1 || temperature !== 0, {
+    path: ['temperature'],
+    message: 'Above 0 for several answers: at 0 they are all the same.',
+  })
+
+const teaching = answerSettings.safeExtend({
   versionId: digest,
   /** `data.prompt` of a run config. */
   prompt: z.record(z.string(), z.unknown()),
@@ -26,15 +70,6 @@ const teaching = z.object({
   rewards: z.array(rewardEntry).max(50).default([]),
   /** Same as `python.interpreter` of a run config. */
   interpreter: path.nullable().optional(),
-  /** Smallest reward to keep an answer, which drops those without a reward too; null: keeps all. */
-  minReward: z.number().nullable().default(null),
-  samplesPerRow: z.int().min(1).max(1024).default(1),
-  /** Number of rows, from the first; all if there are fewer. */
-  rows: z.int().min(1).max(1_000_000),
-  /** 0 is greedy. */
-  temperature: z.number().min(0).max(100),
-  maxNewTokens: z.int().min(1).max(1_000_000),
-  seed: count.default(0),
   name,
 })
 
@@ -71,3 +106,7 @@ export const teachingProcedures = {
     ]),
   ),
 }
+
+/** Returns the temperature of answers where the request leaves it open: several at 0 would be the same. */
+export const answerTemperature = (temperature: number | null, samples: number): number =>
+  temperature ?? (samples === 1 ? 0 : 1)

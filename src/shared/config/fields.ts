@@ -165,6 +165,23 @@ function choiceIn(schema: z.ZodType): SectionChoice | null {
 export const fieldsOf = (settings: SettingsTable, prefix: string): SettingField[] =>
   Object.entries(settings).map(([name, schema]) => fieldOf(`${prefix}.${name}`, schema))
 
+/** Schema of a request's settings, or of some of them. */
+export type RequestSchema = z.ZodObject
+export type RequestSettings<S extends RequestSchema> = z.output<S>
+
+/** Setting of a request, with its place on a command line. */
+export interface RequestField extends SettingField {
+  readonly flags: string | null
+  readonly phrase: string
+}
+
+export const requestFields = (schema: RequestSchema): RequestField[] =>
+  shapeOf(schema).map(([name, each]) => {
+    const field = fieldOf(name, each)
+    const { flags = null, phrase = field.help } = each.meta() ?? {}
+    return { ...field, flags, phrase }
+  })
+
 function fieldOf(key: string, schema: z.ZodType): SettingField {
   const { inner, isNullable, default: initial } = bare(schema)
   const { label = defaultLabel(key), description = '', empty, options } = schema.meta() ?? {}

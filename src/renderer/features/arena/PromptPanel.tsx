@@ -1,12 +1,13 @@
 import { ArrowLeft, ArrowRight } from 'lucide-react'
 import { useState } from 'react'
 import { formatCount } from '#renderer/client/format.ts'
-import { useDataSetPrompt, type Sampling } from './useArena.ts'
+import { sharedSampling, useDataSetPrompt, type Sampling } from './useArena.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Segmented, Switch } from '#renderer/kit/choices.tsx'
-import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
+import { TextArea } from '#renderer/kit/inputs.tsx'
+import { RequestFields, useAcceptedForm } from '#renderer/kit/RequestForm.tsx'
 import { DataPicker } from '#renderer/parts/DataPicker.tsx'
 
 export interface PromptDraft {
@@ -30,6 +31,7 @@ interface PromptPanelProps {
 /** Prompt and sampling settings, the same for all columns. */
 export function PromptPanel(props: PromptPanelProps) {
   const { draft, onDraft, sampling, onSampling, isBlind, onBlind, model, suggestions } = props
+  const form = useAcceptedForm(sharedSampling, sampling, onSampling)
   return (
     <Panel>
       <div className="grid grid-cols-[minmax(0,1fr)_300px] gap-6 narrow:grid-cols-[minmax(0,1fr)]">
@@ -71,40 +73,7 @@ export function PromptPanel(props: PromptPanelProps) {
           <RowPrompts model={model} onPrompt={(text) => onDraft({ text, asChat: false })} />
         </div>
         <div className="grid grid-cols-2 content-start gap-x-3 gap-y-2">
-          <Field
-            label="Temperature"
-            help="0 always takes the likeliest token; 1 samples from the model’s own distribution."
-          >
-            {(ids) => (
-              <NumberInput
-                {...ids}
-                value={sampling.temperature}
-                onChange={(temperature) =>
-                  onSampling({ ...sampling, temperature: Math.max(0, temperature ?? 0) })
-                }
-              />
-            )}
-          </Field>
-          <Field label="Max new tokens" help="Completions are truncated at this length.">
-            {(ids) => (
-              <NumberInput
-                {...ids}
-                value={sampling.maxNewTokens}
-                onChange={(tokens) =>
-                  onSampling({ ...sampling, maxNewTokens: Math.max(1, Math.round(tokens ?? 1)) })
-                }
-              />
-            )}
-          </Field>
-          <Field label="Seed" help="The same seed, prompt and model give the same answer.">
-            {(ids) => (
-              <NumberInput
-                {...ids}
-                value={sampling.seed}
-                onChange={(seed) => onSampling({ ...sampling, seed: Math.max(0, Math.round(seed ?? 0)) })}
-              />
-            )}
-          </Field>
+          <RequestFields form={form} />
           <Field
             label="Hide the names"
             help="Columns are shuffled and their names hidden until you have voted. Only such votes count."

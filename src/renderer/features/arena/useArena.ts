@@ -1,5 +1,7 @@
 /** State of an arena round: candidates, prompt, completions, and the votes so far. */
+import type { RequestSettings } from '#shared/config/fields.ts'
 import { useCallback, useMemo, useState } from 'react'
+import { sampling as samplingSettings } from '#shared/api/models.ts'
 import {
   completions,
   type Completion,
@@ -15,11 +17,9 @@ import { asError, toastError } from '#renderer/client/toasts.ts'
 import { setQuery, useRoute } from '#renderer/client/route.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 
-export interface Sampling {
-  readonly temperature: number
-  readonly maxNewTokens: number
-  readonly seed: number
-}
+/** Sampling settings that all columns share. */
+export const sharedSampling = samplingSettings.pick({ temperature: true, maxNewTokens: true, seed: true })
+export type Sampling = RequestSettings<typeof sharedSampling>
 
 /** Candidates of the page's address, two if it names none; null: not chosen yet. */
 export function useCandidates() {

@@ -1,18 +1,21 @@
+import { chatSampling } from '#shared/api/chat.ts'
 import { heldPrecisions } from '#shared/precision.ts'
 import { Field } from '#renderer/kit/Field.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
-import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
+import { TextArea } from '#renderer/kit/inputs.tsx'
+import { RequestFields, useAcceptedForm } from '#renderer/kit/RequestForm.tsx'
 import { useEffect, useState } from 'react'
-import type { Draft } from './conversation.ts'
 import type { Chat } from './useChat.ts'
 
-type Sampling = Draft['sampling']
+const shownSampling = chatSampling.pick({ temperature: true, topP: true, maxNewTokens: true, seed: true })
 
 /** Settings of the next answers. */
 export function ChatSettings({ chat }: { chat: Chat }) {
   const { conversation, change } = chat
   const { sampling, base } = conversation
-  const set = (changes: Partial<Sampling>) => change({ sampling: { ...sampling, ...changes } })
+  const form = useAcceptedForm(shownSampling, sampling, (changes) =>
+    change({ sampling: { ...sampling, ...changes } }),
+  )
   return (
     <section
       aria-label="Settings of this conversation"
@@ -24,52 +27,7 @@ export function ChatSettings({ chat }: { chat: Chat }) {
         onText={(system) => change({ system })}
       />
       <div className="grid grid-cols-3 content-start gap-x-3 gap-y-2 phone:grid-cols-2">
-        <Field
-          label="Temperature"
-          help="0 always takes the likeliest token; 1 samples from the model’s own distribution."
-        >
-          {(ids) => (
-            <NumberInput
-              {...ids}
-              value={sampling.temperature}
-              onChange={(value) => value !== null && value >= 0 && set({ temperature: value })}
-            />
-          )}
-        </Field>
-        <Field
-          label="Top-p"
-          help="Samples from the likeliest tokens whose probabilities add up to this; 1 is all of them."
-        >
-          {(ids) => (
-            <NumberInput
-              {...ids}
-              value={sampling.topP}
-              onChange={(value) => value !== null && value > 0 && value <= 1 && set({ topP: value })}
-            />
-          )}
-        </Field>
-        <Field label="Max new tokens" help="Answers are cut off at this length, or where the context ends.">
-          {(ids) => (
-            <NumberInput
-              {...ids}
-              value={sampling.maxNewTokens}
-              onChange={(value) => isCount(value, 1, 32_768) && set({ maxNewTokens: value })}
-            />
-          )}
-        </Field>
-        <Field
-          label="Seed"
-          help="The same seed and messages give the same answer. Empty: a new one for every answer."
-        >
-          {(ids) => (
-            <NumberInput
-              {...ids}
-              placeholder="new"
-              value={sampling.seed}
-              onChange={(value) => (value === null || isCount(value, 0, 2 ** 47)) && set({ seed: value })}
-            />
-          )}
-        </Field>
+        <RequestFields form={form} placeholders={{ seed: 'new' }} />
         <Field
           label="Base weights"
           className="col-span-2"
@@ -93,9 +51,6 @@ export function ChatSettings({ chat }: { chat: Chat }) {
     </section>
   )
 }
-
-const isCount = (value: number | null, least: number, most: number): value is number =>
-  value !== null && Number.isInteger(value) && value >= least && value <= most
 
 const typedMs = 400
 

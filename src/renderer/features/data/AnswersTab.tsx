@@ -1,5 +1,7 @@
+import type { RequestSettings } from '#shared/config/fields.ts'
 import { GraduationCap } from 'lucide-react'
 import { useMemo, useState } from 'react'
+import { answerSettings } from '#shared/api/teaching.ts'
 import { link } from '#renderer/client/route.ts'
 import { useTask, type Answer } from '#renderer/client/api.tsx'
 import { formatCount, formatNumber, plural } from '#renderer/client/format.ts'
@@ -8,7 +10,8 @@ import { useSetting } from '#renderer/client/settings.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { RequestFields, useRequestForm } from '#renderer/kit/RequestForm.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
@@ -17,7 +20,6 @@ import { ModelPlace } from '#renderer/kit/ModelPlace.tsx'
 import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import type { RewardChoice } from '#renderer/parts/rewardChoice.ts'
 import { cellText, rowColumn } from '../../parts/columnFacts.ts'
-import { isWhole } from './numbers.ts'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
 
 type Item = Answer<'datasets.answer'>
@@ -164,14 +166,9 @@ function Fate({ answer, least }: { answer: TaughtAnswer; least: number | null })
   return isLow ? <Badge>too low</Badge> : <Badge tone="good">kept</Badge>
 }
 
-interface Asked {
+interface Asked extends RequestSettings<typeof answerSettings> {
   readonly teacher: ModelChoice | { readonly address: string; servedModel?: string; keyVariable?: string }
   readonly rewards: readonly RewardChoice[]
-  readonly minReward: number | null
-  readonly samplesPerRow: number
-  readonly rows: number
-  readonly temperature: number
-  readonly maxNewTokens: number
   readonly name: string
 }
 
@@ -189,31 +186,14 @@ const noRewards: readonly RewardChoice[] = []
 function TeacherForm({ rows, suggestedName, isRunning, onStart, onCancel }: TeacherFormProps) {
   const teacher = useTeacher()
   const [rewards, setRewards] = useSetting<readonly RewardChoice[]>('data.answers.rewards', noRewards)
-  const [minReward, setMinReward] = useState<number | null>(1)
-  const [samplesPerRow, setSamples] = useState<number | null>(1)
-  const [temperature, setTemperature] = useState<number | null>(0)
-  const [maxNewTokens, setMaxNewTokens] = useState<number | null>(512)
-  const [most, setMost] = useState<number | null>(rows)
+  const form = useRequestForm(answerSettings, { minReward: 1 })
   const [name, setName] = useState(suggestedName)
-  const isGreedyTwice = temperature === 0 && (samplesPerRow ?? 1) > 1
-  const isReady =
-    teacher.chosen !== null &&
-    isWhole(samplesPerRow, 1, 1024) &&
-    isWhole(most, 1, 1_000_000) &&
-    isWhole(maxNewTokens, 1, 1_000_000) &&
-    temperature !== null &&
-    temperature >= 0 &&
-    !isGreedyTwice &&
-    name.trim() !== ''
+  const hasRewards = rewards.length > 0
+  const isReady = teacher.chosen !== null && form.parsed !== null && name.trim() !== ''
   const start = () => {
-    if (!isReady || teacher.chosen === null) return
-    const asked = { samplesPerRow, rows: most, temperature, maxNewTokens, name: name.trim() }
-    onStart({
-      teacher: teacher.chosen,
-      rewards,
-      minReward: rewards.length === 0 ? null : minReward,
-      ...asked,
-    })
+    if (teacher.chosen === null || form.parsed === null) return
+    const minReward = hasRewards ? form.parsed.minReward : null
+    onStart({ ...form.parsed, teacher: teacher.chosen, rewards, minReward, name: name.trim() })
   }
   return (
     <div className="flex min-h-0 grow flex-col">
@@ -224,39 +204,11 @@ function TeacherForm({ rows, suggestedName, isRunning, onStart, onCancel }: Teac
           <RewardPicker value={rewards} onChange={setRewards} />
         </div>
         <div className="grid grid-cols-2 gap-3">
-          {rewards.length > 0 && (
-            <Field label="Minimum reward" help="Answers that earn less are left out. Empty: all are kept.">
-              {(ids) => <NumberInput {...ids} value={minReward} onChange={setMinReward} />}
-            </Field>
-          )}
-          <Field
-            label="Answers per row"
-            help="With several and a minimum reward, hard rows are answered too."
-            error={isWhole(samplesPerRow, 1, 1024) ? null : '1 to 1 024'}
-          >
-            {(ids) => <NumberInput {...ids} value={samplesPerRow} onChange={setSamples} />}
-          </Field>
-          <Field
-            label="Temperature"
-            help="0: the most probable answer."
-            error={isGreedyTwice ? 'Above 0 for several answers' : null}
-          >
-            {(ids) => <NumberInput {...ids} value={temperature} onChange={setTemperature} />}
-          </Field>
-          <Field
-            label="Max new tokens"
-            help="Longer answers are truncated, and left out."
-            error={isWhole(maxNewTokens, 1, 1_000_000) ? null : '1 or more'}
-          >
-            {(ids) => <NumberInput {...ids} value={maxNewTokens} onChange={setMaxNewTokens} />}
-          </Field>
-          <Field
-            label={`Rows (of ${formatCount(rows)})`}
-            help="From the first."
-            error={isWhole(most, 1, 1_000_000) ? null : '1 or more'}
-          >
-            {(ids) => <NumberInput {...ids} value={most} onChange={setMost} />}
-          </Field>
+          <RequestFields
+            form={form}
+            without={hasRewards ? [] : ['minReward']}
+            labels={{ rows: `Rows (of ${formatCount(rows)})` }}
+          />
         </div>
         <Field label="Name of the new data set">
           {(ids) => <TextInput {...ids} value={name} onChange={setName} />}

@@ -1,22 +1,24 @@
+import type { RequestSettings } from '#shared/config/fields.ts'
 import { Gauge } from 'lucide-react'
 import { useState } from 'react'
+import { difficultySettings } from '#shared/api/difficulty.ts'
+import { sampling as samplingSchema } from '#shared/api/models.ts'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { useNow } from '#renderer/client/live.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
 import { formatAgo, formatNumber, plural } from '#renderer/client/format.ts'
 import { Select } from '#renderer/kit/choices.tsx'
+import { RequestFields, useRequestForm } from '#renderer/kit/RequestForm.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { choiceTitle, type ListedModel, type ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import type { RewardChoice } from '#renderer/parts/rewardChoice.ts'
 import { useDifficulty } from '../../parts/useData.ts'
-import { isWhole } from './numbers.ts'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
 import { PassRates } from './PassRates.tsx'
 import { rowsSoFar } from './passRates.ts'
@@ -38,10 +40,10 @@ export function DifficultyTab({ opened }: { opened: Opened }) {
         rows={opened.version.rows}
         isRunning={isRunning}
         onCancel={task.cancel}
-        onMeasure={({ choice, rewards, samplesPerRow, ...rest }) => {
-          setSamples(samplesPerRow)
+        onMeasure={({ choice, rewards, ...rest }) => {
+          setSamples(rest.samplesPerRow)
           choose(null)
-          task.start({ versionId, prompt, ...choice, rewards: [...rewards], samplesPerRow, ...rest })
+          task.start({ versionId, prompt, ...choice, rewards: [...rewards], ...rest })
         }}
       />
       <section aria-label="Pass rates" className="flex min-h-0 grow flex-col">
@@ -53,7 +55,7 @@ export function DifficultyTab({ opened }: { opened: Opened }) {
           />
         )}
         {isRunning ? (
-          <UnderWay items={task.items} samplesPerRow={samples} />
+          <UnderWay items={task.items} samples={samples} />
         ) : (
           <>
             {shown !== null && known !== undefined && (
@@ -77,10 +79,11 @@ const NothingYet = () => (
 
 interface UnderWayProps {
   readonly items: readonly Answer<'datasets.difficulty'>[]
-  readonly samplesPerRow: number
+  /** Number of completions of each row. */
+  readonly samples: number
 }
 
-function UnderWay({ items, samplesPerRow }: UnderWayProps) {
+function UnderWay({ items, samples }: UnderWayProps) {
   const last = items.at(-1)
   if (last === undefined) return <Loading label="Starting the model" />
   return (
@@ -90,7 +93,7 @@ function UnderWay({ items, samplesPerRow }: UnderWayProps) {
           <TaskProgress progress={last.progress} />
         </div>
       )}
-      <PassRates {...rowsSoFar(items)} samplesPerRow={samplesPerRow} />
+      <PassRates {...rowsSoFar(items)} samples={samples} />
     </>
   )
 }
@@ -107,7 +110,7 @@ function Kept({ versionId, id }: { versionId: string; id: string }) {
           A reward failed on some completions: {summary.failure}
         </p>
       )}
-      <PassRates rows={rows} problems={problems} samplesPerRow={summary.request.samplesPerRow} />
+      <PassRates rows={rows} problems={problems} samples={summary.request.samplesPerRow} />
     </>
   )
 }
@@ -155,12 +158,12 @@ function summaryWords({ request, rows, mean, createdAt }: Summary, { models, run
   ].join(' · ')
 }
 
-interface Measurement {
+const measuredSampling = samplingSchema.pick({ temperature: true, maxNewTokens: true })
+
+interface Measurement extends RequestSettings<typeof difficultySettings> {
   readonly choice: ModelChoice
   readonly rewards: readonly RewardChoice[]
-  readonly samplesPerRow: number
-  readonly rows: number
-  readonly sampling: { readonly temperature: number; readonly maxNewTokens: number }
+  readonly sampling: RequestSettings<typeof measuredSampling>
 }
 
 interface DifficultyFormProps {
@@ -178,21 +181,12 @@ function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: DifficultyForm
   const [chosen, choose] = useState<ModelChoice | null>(null)
   const choice = chosen ?? (defaultModel === null ? null : { model: defaultModel })
   const [rewards, setRewards] = useSetting<readonly RewardChoice[]>('data.difficulty.rewards', defaultRewards)
-  const [samplesPerRow, setSamples] = useState<number | null>(4)
-  const [most, setMost] = useState<number | null>(Math.min(rows, 100))
-  const [maxNewTokens, setMaxNewTokens] = useState<number | null>(64)
-  const [temperature, setTemperature] = useState<number | null>(1)
-  const isReady =
-    choice !== null &&
-    rewards.length > 0 &&
-    isWhole(samplesPerRow, 1, 64) &&
-    isWhole(most, 1, 20_000) &&
-    isWhole(maxNewTokens, 1, 32_768) &&
-    temperature !== null &&
-    temperature > 0
+  const form = useRequestForm(difficultySettings, { rows: Math.min(rows, 100) })
+  const sampling = useRequestForm(measuredSampling, { maxNewTokens: 64 })
+  const isReady = choice !== null && rewards.length > 0 && form.parsed !== null && sampling.parsed !== null
   const measure = () => {
-    if (!isReady) return
-    onMeasure({ choice, rewards, samplesPerRow, rows: most, sampling: { temperature, maxNewTokens } })
+    if (choice === null || form.parsed === null || sampling.parsed === null) return
+    onMeasure({ choice, rewards, ...form.parsed, sampling: sampling.parsed })
   }
   return (
     <div className="flex min-h-0 grow flex-col">
@@ -205,34 +199,8 @@ function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: DifficultyForm
           <RewardPicker value={rewards} onChange={setRewards} />
         </div>
         <div className="grid grid-cols-2 gap-3">
-          <Field
-            label="Completions per row"
-            help="More completions detect rarer successes."
-            error={isWhole(samplesPerRow, 1, 64) ? null : '1 to 64'}
-          >
-            {(ids) => <NumberInput {...ids} value={samplesPerRow} onChange={setSamples} />}
-          </Field>
-          <Field
-            label={`Sample size (of ${plural(rows, 'row')})`}
-            help="Drawn at random, the same rows every time."
-            error={isWhole(most, 1, 20_000) ? null : '1 to 20 000'}
-          >
-            {(ids) => <NumberInput {...ids} value={most} onChange={setMost} />}
-          </Field>
-          <Field
-            label="Max new tokens"
-            help="In tokens."
-            error={isWhole(maxNewTokens, 1, 32_768) ? null : '1 to 32 768'}
-          >
-            {(ids) => <NumberInput {...ids} value={maxNewTokens} onChange={setMaxNewTokens} />}
-          </Field>
-          <Field
-            label="Temperature"
-            help="Use that of the planned run; 1 samples from the model’s own distribution."
-            error={temperature !== null && temperature > 0 ? null : 'Above 0'}
-          >
-            {(ids) => <NumberInput {...ids} value={temperature} onChange={setTemperature} />}
-          </Field>
+          <RequestFields form={form} labels={{ rows: `Sample size (of ${plural(rows, 'row')})` }} />
+          <RequestFields form={sampling} />
         </div>
       </div>
       <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">

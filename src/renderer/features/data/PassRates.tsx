@@ -22,7 +22,7 @@ import {
 interface PassRatesProps {
   readonly rows: readonly MeasuredRow[]
   readonly problems: readonly UnmeasuredRow[]
-  readonly samplesPerRow: number
+  readonly samples: number
 }
 
 const defaultPassMark = 0.5
@@ -36,7 +36,7 @@ const bandLooks: Readonly<
 }
 
 /** Histogram of pass rates per row: how many rows a run can learn from, and which. */
-export function PassRates({ rows, problems, samplesPerRow }: PassRatesProps) {
+export function PassRates({ rows, problems, samples }: PassRatesProps) {
   const [passMark, setPassMark] = useState<number | null>(defaultPassMark)
   const [band, setBand] = useState<Band | 'all'>('all')
   const all = useMemo(() => rated(rows, passMark ?? defaultPassMark), [rows, passMark])
@@ -48,7 +48,7 @@ export function PassRates({ rows, problems, samplesPerRow }: PassRatesProps) {
   return (
     <div className="flex min-h-0 grow flex-col">
       <div className="grid shrink-0 grid-cols-[minmax(0,1fr)_220px] gap-6 px-6 py-4 narrow:grid-cols-[minmax(0,1fr)]">
-        <RateChart rows={all} samplesPerRow={samplesPerRow} />
+        <RateChart rows={all} samples={samples} />
         <div className="flex flex-col gap-2">
           {(['hard', 'useful', 'easy'] as const).map((id) => (
             <p key={id} className="flex items-center gap-2 tabular-nums">
@@ -146,10 +146,10 @@ function RateBar({ rate }: { rate: number | null }) {
   )
 }
 
-function RateChart({ rows, samplesPerRow }: { rows: readonly RatedRow[]; samplesPerRow: number }) {
-  const title = `Rows by how many of their ${plural(samplesPerRow, 'completion passes', 'completions pass')}`
-  const bars = rateBins(rows, samplesPerRow).map((bin) => ({
-    label: binLabel(bin, samplesPerRow),
+function RateChart({ rows, samples }: { rows: readonly RatedRow[]; samples: number }) {
+  const title = `Rows by how many of their ${plural(samples, 'completion passes', 'completions pass')}`
+  const bars = rateBins(rows, samples).map((bin) => ({
+    label: binLabel(bin, samples),
     count: bin.count,
     color: bandLooks[bin.band].color,
   }))

@@ -42,9 +42,9 @@ export interface RateBin {
 const maxBetween = 8
 
 /** Bins for never, always, and the rates in between: one per possible rate while they are few. */
-export function rateBins(rows: readonly RatedRow[], samplesPerRow: number): readonly RateBin[] {
+export function rateBins(rows: readonly RatedRow[], samples: number): readonly RateBin[] {
   const rates = rows.flatMap(({ rate }) => (rate === null ? [] : [rate]))
-  const between = Math.max(1, Math.min(maxBetween, samplesPerRow - 1))
+  const between = Math.max(1, Math.min(maxBetween, samples - 1))
   const inside = rates.filter((rate) => rate > 0 && rate < 1)
   const edges = Array.from({ length: between }, (_, at) => [at / between, (at + 1) / between] as const)
   const binOf = (rate: number) => Math.min(between - 1, Math.max(0, Math.ceil(rate * between - 1e-9) - 1))
@@ -57,12 +57,12 @@ export function rateBins(rows: readonly RatedRow[], samplesPerRow: number): read
   ]
 }
 
-export function binLabel({ from, to, band }: RateBin, samplesPerRow: number): string {
+export function binLabel({ from, to, band }: RateBin, samples: number): string {
   if (band === 'hard') return 'never'
   if (band === 'easy') return 'always'
-  if (samplesPerRow - 1 > maxBetween) return `to ${String(Math.round(to * 100))} %`
-  const passed = Math.round(from * (samplesPerRow - 1)) + 1
-  return `${String(passed)} of ${String(samplesPerRow)}`
+  if (samples - 1 > maxBetween) return `to ${String(Math.round(to * 100))} %`
+  const passed = Math.round(from * (samples - 1)) + 1
+  return `${String(passed)} of ${String(samples)}`
 }
 
 export interface BandCounts {

@@ -11,6 +11,7 @@ import { Checkbox, Segmented, type Option } from '#renderer/kit/choices.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
+import { RequestFields } from '#renderer/kit/RequestForm.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import {
   hasOwnRows,
@@ -159,53 +160,16 @@ function Answering({ form }: { form: Form }) {
         />
       </div>
       <div className="grid grid-cols-2 gap-3">
-        {!draft.isGreedy && (
-          <>
-            <Field
-              label="Samples per prompt"
-              help="The largest k of pass@k."
-              error={isWhole(draft.samples, 1, 1024) ? null : '1 to 1024'}
-            >
-              {(ids) => (
-                <NumberInput {...ids} value={draft.samples} onChange={(samples) => set({ samples })} />
-              )}
-            </Field>
-            <Field label="Temperature" error={(draft.temperature ?? 0) > 0 ? null : 'Above 0'}>
-              {(ids) => (
-                <NumberInput
-                  {...ids}
-                  value={draft.temperature}
-                  onChange={(temperature) => set({ temperature })}
-                />
-              )}
-            </Field>
-          </>
-        )}
-        <Field label="Max new tokens" help="Longer completions are truncated.">
-          {(ids) => (
-            <NumberInput
-              {...ids}
-              value={draft.maxNewTokens}
-              onChange={(maxNewTokens) => set({ maxNewTokens })}
-            />
-          )}
-        </Field>
+        {!draft.isGreedy && <RequestFields form={form.settings} only={['samples']} />}
+        <RequestFields form={form.sampling} without={draft.isGreedy ? ['temperature'] : []} />
         {draft.source !== 'environment' && (
-          <Field
-            label="Number of rows"
-            help="Empty: all. Fewer are drawn at random, the same ones every time."
-            error={draft.limit === null || isWhole(draft.limit, 1, 1e9) ? null : 'At least 1'}
-          >
-            {(ids) => (
-              <NumberInput
-                {...ids}
-                placeholder={`all${form.rowCount === null ? '' : ` ${formatCount(form.rowCount)}`}`}
-                value={draft.limit}
-                onChange={(limit) => set({ limit })}
-              />
-            )}
-          </Field>
+          <RequestFields
+            form={form.settings}
+            only={['limit']}
+            placeholders={form.rowCount === null ? {} : { limit: `all ${formatCount(form.rowCount)}` }}
+          />
         )}
+        <RequestFields form={form.settings} only={['passAt']} />
       </div>
     </div>
   )

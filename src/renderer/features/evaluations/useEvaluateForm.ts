@@ -1,8 +1,11 @@
 import { useState } from 'react'
+import { evaluationSettings } from '#shared/api/evaluations.ts'
+import { rolloutSection } from '#shared/config/rollout.ts'
 import type { InputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
+import { defaultsOf, formOf, type RequestForm } from '#renderer/kit/RequestForm.tsx'
 import type { EnvironmentChoice, RewardChoice } from '#renderer/parts/rewardChoice.ts'
 
 export type Evaluation = Answer<'evaluations.get'>
@@ -23,30 +26,37 @@ export interface EvaluateDraft {
   readonly workflow: string | null
   readonly episodes: number | null
   readonly isGreedy: boolean
-  readonly samples: number | null
-  readonly temperature: number | null
+  readonly settings: RequestForm<typeof evaluationSettings>['values']
   /** Null: that of the run. */
-  readonly maxNewTokens: number | null
-  /** Null: all rows. */
-  readonly limit: number | null
+  readonly sampling: { readonly temperature: number | null; readonly maxNewTokens: number | null }
   /** Evaluates the run's base model too; null: only if that has not been done yet. */
   readonly withBase: boolean | null
 }
 
-const defaultNewTokens = 64
+const samplingSettings = rolloutSection.pick({ temperature: true, maxNewTokens: true })
+const defaultSampling = { temperature: 1, maxNewTokens: 64 }
 
 /** Form state with defaults from the chosen model and the settings of its run. */
 export function useEvaluateForm(first: ModelChoice | null, evaluations: readonly Evaluation[]) {
   const [draft, setDraft] = useState<EvaluateDraft>({
     ...{ choice: first, source: null, versionId: null, rewards: null, environment: null, workflow: null },
     ...{ episodes: 100 },
-    ...{ isGreedy: true, samples: 8, temperature: 1, maxNewTokens: null, limit: null, withBase: null },
+    ...{ isGreedy: true, withBase: null },
+    settings: { ...defaultsOf(evaluationSettings), samples: 8 },
+    sampling: { temperature: null, maxNewTokens: null },
   })
   const runId = runOf(draft.choice)
   const own = useAnswer('evaluations.sectionsOf', { runId: runId ?? '' }, { enabled: runId !== null }).data
   const versionId = draft.versionId ?? ''
   const version = useAnswer('datasets.version', { versionId }, { enabled: versionId !== '' }).data
-  const filled = { ...draft, ...defaultsOf(draft, own) }
+  const filled = { ...draft, ...initialOf(draft, own) }
+  const set = (changes: Partial<EvaluateDraft>) => setDraft((before) => ({ ...before, ...changes }))
+  const settings = formOf(evaluationSettings, filled.settings, (changes) =>
+    set({ settings: { ...filled.settings, ...changes } }),
+  )
+  const sampling = formOf(samplingSettings, filled.sampling, (changes) =>
+    set({ sampling: { ...filled.sampling, ...changes } }),
+  )
   const isBaseKnown = evaluations.some(
     ({ runId: of, step, greedy }) => of === runId && step === null && greedy === draft.isGreedy,
   )
@@ -54,14 +64,14 @@ export function useEvaluateForm(first: ModelChoice | null, evaluations: readonly
   const start = useCommand('evaluations.start', { quiet: true })
   return {
     draft: filled,
-    set: (changes: Partial<EvaluateDraft>) => setDraft((before) => ({ ...before, ...changes })),
+    ...{ set, settings, sampling },
     ...{ runId, own, withBase },
     error: start.error,
     isStarting: start.isRunning,
     /** Rows of the data set; null if unknown. */
     rowCount: filled.source === 'data' ? (version?.version.rows ?? null) : null,
     /** Null if nothing is missing. */
-    problem: problemOf(filled),
+    problem: problemOf(filled, settings.parsed !== null && sampling.parsed !== null),
     /** Resolves with the id of the evaluation; undefined if it was refused. */
     async start(): Promise<string | undefined> {
       const config = configOf(filled, own, version)
@@ -83,21 +93,25 @@ interface Filled extends EvaluateDraft {
   readonly source: RowSource
   readonly rewards: readonly RewardChoice[]
   readonly workflow: string
-  readonly maxNewTokens: number
 }
 
-function defaultsOf(
+function initialOf(
   draft: EvaluateDraft,
   own: Sections | undefined,
-): Pick<Filled, 'source' | 'rewards' | 'workflow' | 'maxNewTokens'> {
+): Pick<Filled, 'source' | 'rewards' | 'workflow' | 'sampling'> {
   const initial = hasOwnRows(own) ? 'run' : 'data'
   return {
     source: draft.source === 'run' ? initial : (draft.source ?? initial),
     rewards: draft.rewards ?? rewardsOf(own),
     workflow: draft.workflow ?? own?.rollout.workflow?.function ?? '',
-    maxNewTokens: draft.maxNewTokens ?? own?.rollout.maxNewTokens ?? defaultNewTokens,
+    sampling: samplingOf(draft, own),
   }
 }
+
+const samplingOf = ({ sampling }: EvaluateDraft, own: Sections | undefined): EvaluateDraft['sampling'] => ({
+  temperature: sampling.temperature ?? own?.rollout.temperature ?? defaultSampling.temperature,
+  maxNewTokens: sampling.maxNewTokens ?? own?.rollout.maxNewTokens ?? defaultSampling.maxNewTokens,
+})
 
 /** True if the run has rows it was not trained on, or episodes, which are generated anew. */
 export const hasOwnRows = (own: Sections | undefined): boolean =>
@@ -106,10 +120,11 @@ export const hasOwnRows = (own: Sections | undefined): boolean =>
 export const rewardsOf = (own: Sections | undefined): readonly RewardChoice[] =>
   (own?.rewards ?? []) as readonly RewardChoice[]
 
-const answering = ({ isGreedy, samples, source, limit }: Filled) => ({
-  samples: isGreedy ? 1 : (samples ?? 1),
+const answering = ({ isGreedy, settings, source }: Filled) => ({
+  passAt: settings.passAt,
+  samples: isGreedy ? 1 : (settings.samples ?? 1),
   greedy: isGreedy,
-  limit: source === 'environment' ? null : limit,
+  limit: source === 'environment' ? null : settings.limit,
 })
 
 function subjectOf({ model, adapter }: ModelChoice): Request['subject'] {
@@ -117,13 +132,9 @@ function subjectOf({ model, adapter }: ModelChoice): Request['subject'] {
   return 'path' in adapter ? { model, adapter: adapter.path } : adapter
 }
 
-function problemOf(draft: Filled): string | null {
-  const { choice, isGreedy, samples, temperature, limit } = draft
-  if (choice === null) return 'Choose a model.'
-  if (!isGreedy && !isWhole(samples, 1, 1024)) return 'Ask for 1 to 1024 samples.'
-  if (!isGreedy && (temperature ?? 0) <= 0) return 'The temperature must be above 0.'
-  if (limit !== null && !isWhole(limit, 1, 1e9)) return 'Ask for at least one row.'
-  return rowProblem(draft)
+function problemOf(draft: Filled, isValid: boolean): string | null {
+  if (draft.choice === null) return 'Choose a model.'
+  return rowProblem(draft) ?? (isValid ? null : 'Correct the marked settings.')
 }
 
 function rowProblem({ source, versionId, rewards, environment, workflow, episodes }: Filled): string | null {
@@ -160,7 +171,7 @@ function configOf(
 }
 
 function rolloutOf(
-  { temperature, isGreedy, maxNewTokens, workflow: file }: Filled,
+  { sampling: { temperature, maxNewTokens }, isGreedy, workflow: file }: Filled,
   own: Sections | undefined,
 ): Record<string, unknown> {
   const sampled = isGreedy || temperature === null ? {} : { temperature }
