@@ -1,10 +1,17 @@
-/** The walks of docs/contributing: what adding something costs, and that the kept diffs still fit the code. */
+/** The walks of docs/contributing: what adding something costs, and that the kept diffs are whole. */
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isLong } from '../sweeps.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
+const programOf = (name: string, file: string) =>
+  path.join(path.dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), file)
+const tsc = programOf('typescript', 'lib/tsc.js')
+const vitest = programOf('vitest', 'vitest.mjs')
 const folder = path.join(root, 'docs/contributing')
 
 /** The most places each may touch. */
@@ -31,15 +38,51 @@ test('every walk has a limit', () => {
   ).toEqual(Object.keys(limits).sort())
 })
 
-test.each(Object.entries(limits))('%s touches at most %i places and still applies', (name, limit) => {
+test.each(Object.entries(limits))('%s touches at most %i places', (name, limit) => {
   const places = placesOf(readFileSync(path.join(folder, name), 'utf8'))
   expect(places.size).toBeGreaterThan(0)
   expect(places.size, `${name} touches ${[...places].join(', ')}`).toBeLessThanOrEqual(limit)
-  // -C0: lines around it may change, those that it changes itself may not.
-  const { status, stderr } = spawnSync('git', ['apply', '--check', '-C0', path.join(folder, name)], {
-    cwd: root,
-    encoding: 'utf8',
+})
+
+describe('all of them together, in a copy of the sources', () => {
+  const copy = path.join(mkdtempSync(path.join(tmpdir(), 'turnwise-walks-')), 'turnwise')
+  const run = (program: string, ...args: readonly string[]) => {
+    const { status, stdout, stderr } = spawnSync(program, args, { cwd: copy, encoding: 'utf8' })
+    return { status, output: `${stdout}${stderr}` }
+  }
+  const typescript = (project: string) => run(process.execPath, tsc, '-p', project, '--noEmit')
+
+  beforeAll(() => {
+    const files = spawnSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).stdout
+    for (const file of files.split('\0').filter((name) => name !== '' && existsSync(path.join(root, name))))
+      cpSync(path.join(root, file), path.join(copy, file))
+    symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'))
   })
-  const advice = `Recreate the diff, as docs/contributing/README.md says.\n${stderr}`
-  expect(status, advice).toBe(0)
+  afterAll(() => rmSync(path.dirname(copy), { recursive: true, force: true }))
+
+  const advice = 'Recreate the diff, as docs/contributing/README.md says.'
+
+  test('they apply', () => {
+    for (const name of Object.keys(limits)) {
+      // -C0: lines around it may change, those that it changes itself may not.
+      const { status, output } = run('git', 'apply', '-C0', path.join(folder, name))
+      expect(status, `${name}: ${advice}\n${output}`).toBe(0)
+    }
+  })
+
+  test('the compiler misses no place', () => {
+    expect(typescript('.').output, advice).toBe('')
+    expect(typescript('src/renderer').output, advice).toBe('')
+  })
+
+  test.runIf(isLong)('their tests pass (in the long run only)', () => {
+    const files = [
+      'tests/rl/algorithms',
+      'tests/rl/training/train.test.ts',
+      'tests/host/store',
+      'tests/shared/api',
+    ]
+    const { status, output } = run(process.execPath, vitest, 'run', ...files)
+    expect(status, output).toBe(0)
+  })
 })
