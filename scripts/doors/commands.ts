@@ -1,4 +1,4 @@
-/** The commands that README and the guide show, and what they need around them to be run as they stand there. */
+/** The commands that the documents show, and what they need around them to be run as they stand there. */
 import { spawn } from 'node:child_process'
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -7,11 +7,11 @@ const root = path.resolve(import.meta.dirname, '../..')
 const launcher = path.join(root, 'bin/turnwise.mjs')
 const inRoot = (...names: readonly string[]): string => path.join(root, ...names)
 
-/** Commands of README's table and of the guide's examples, each once, without the program's name. */
+/** Commands of the table and of the guide's examples, each once, without the program's name. */
 export function shownCommands(): string[] {
-  const readme = readFileSync(inRoot('README.md'), 'utf8')
+  const commands = readFileSync(inRoot('docs/commands.md'), 'utf8')
   const guide = readFileSync(inRoot('docs/user-guide.md'), 'utf8')
-  const table = [...readme.matchAll(/`npm run -s turnwise -- ([^`]+)`/g)].map(([, command = '']) => command)
+  const table = [...commands.matchAll(/ `turnwise ([^`]+)` \|/g)].map(([, command = '']) => command)
   const blocks = [...guide.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block = '']) => block.split('\n'))
   const examples = blocks.flatMap((line) => {
     const command = /^turnwise (.+?)(?:\s+#.*)?$/.exec(line)?.[1]
@@ -134,7 +134,7 @@ export class Workplace {
   }
 
   #writeFiles(): void {
-    const readme = readFileSync(inRoot('README.md'), 'utf8')
+    const commands = readFileSync(inRoot('docs/commands.md'), 'utf8')
     const [, config = '{}'] = /```json\n(\{\n {2}"model".*?)```/s.exec(readme) ?? []
     const sums = Array.from(
       { length: 24 },
