@@ -134,7 +134,7 @@ export class Workplace {
   }
 
   #writeFiles(): void {
-    const commands = readFileSync(inRoot('docs/commands.md'), 'utf8')
+    const readme = readFileSync(inRoot('README.md'), 'utf8')
     const [, config = '{}'] = /```json\n(\{\n {2}"model".*?)```/s.exec(readme) ?? []
     const sums = Array.from(
       { length: 24 },
