@@ -35,7 +35,8 @@ export const gemma3 = {
       slides: (layer) => (layer + 1) % interval !== 0,
     })
     const global = config.ropes[0] ?? null
-    const local = localRope(fields, config.headDim)
+    const theta = fields.number('rope_local_base_freq', { min: 1.001, max: 1e12, fallback: 10_000 })
+    const local = slidingRope(fields, config.headDim, theta)
     const kinds = windows.map((window) => ({ window, rope: window === null ? global : local }))
     return {
       ...config,
@@ -45,9 +46,8 @@ export const gemma3 = {
   },
 } as const satisfies Architecture
 
-/** Layers that slide are never stretched; `rope_scaling` is about the others. */
-function localRope(fields: Fields, headDim: number): RopeConfig {
-  const theta = fields.number('rope_local_base_freq', { min: 1.001, max: 1e12, fallback: 10_000 })
+/** Returns the rotation of layers that slide, which are never stretched: `rope_scaling` is about the others. */
+export function slidingRope(fields: Fields, headDim: number, theta: number): RopeConfig {
   const given = fields.has('rope_parameters') ? ropeFields(fields, 'sliding_attention') : null
   const isOwn = given?.has('rope_theta') === true && fields.object('rope_parameters').has('sliding_attention')
   const rope = isOwn ? given : new Fields({ rope_theta: theta }, fields.where)

@@ -16,15 +16,20 @@ export const olmo2 = {
       defaultNormEpsilon: 1e-5,
       defaultBosId: null,
       defaultEosIds: [50_279],
-      qkNorm: 'all',
-      blockNorms: {
-        beforeAttention: null,
-        afterAttention: 'post_attention_layernorm',
-        beforeMlp: null,
-        afterMlp: 'post_feedforward_layernorm',
-      },
+      ...olmo2Norms,
       biases: attentionBiases(fields),
     } as const
     return readDecoderConfig(fields, traits, contextLength)
   },
 } as const satisfies Architecture
+
+/** Norms behind the branches, and over all of q and of k. */
+export const olmo2Norms = {
+  qkNorm: 'all',
+  blockNorms: {
+    beforeAttention: null,
+    afterAttention: 'post_attention_layernorm',
+    beforeMlp: null,
+    afterMlp: 'post_feedforward_layernorm',
+  },
+} as const

@@ -3,6 +3,7 @@ import { shorten } from '#shared/plural.ts'
 import { type Architecture, refuseUnsupported } from './common.ts'
 import type { ModelConfig } from './config.ts'
 import { Fields } from './fields.ts'
+import { exaone4 } from './exaone4.ts'
 import { gemma2 } from './gemma2.ts'
 import { gemma3 } from './gemma3.ts'
 import { gpt2 } from './gpt2.ts'
@@ -10,9 +11,11 @@ import { granite } from './granite.ts'
 import { llama } from './llama.ts'
 import { mistral } from './mistral.ts'
 import { olmo2 } from './olmo2.ts'
+import { olmo3 } from './olmo3.ts'
 import { phi3 } from './phi3.ts'
 import { qwen2 } from './qwen2.ts'
 import { qwen3 } from './qwen3.ts'
+import { seedOss } from './seedOss.ts'
 import { smollm3 } from './smollm3.ts'
 import { stablelm } from './stablelm.ts'
 
@@ -27,6 +30,9 @@ const families = [
   gemma3,
   phi3,
   olmo2,
+  olmo3,
+  exaone4,
+  seedOss,
   granite,
   stablelm,
   gpt2,
