@@ -150,6 +150,7 @@ export function readDecoderConfig(
     normEpsilon: fields.number(traits.normEpsilonKey ?? 'rms_norm_eps', epsilon),
     blockNorms: traits.blockNorms ?? norms,
     qkNorm: traits.qkNorm ?? 'none',
+    rotatedPairs: 'halves',
     attentionScale: headDim ** -0.5,
     ...plainFactors,
     ...attentionLayout(

@@ -29,6 +29,8 @@ export interface ModelConfig {
   readonly blockNorms: BlockNorms
   /** Norm of q and k before they are rotated: each head's channels by themselves (Qwen3), all together (OLMo 2). */
   readonly qkNorm: 'none' | 'head' | 'all'
+  /** Channels that rotate together: i and i + R/2 (Llama), or 2i and 2i + 1 (GLM). */
+  readonly rotatedPairs: RotatedPairs
   /** Factor of q·k. */
   readonly attentionScale: number
   /** c in c·tanh(score/c); null: scores stay as they are. */
@@ -51,6 +53,8 @@ export interface ModelConfig {
   readonly eosIds: readonly number[]
   readonly padId: number | null
 }
+
+export type RotatedPairs = 'halves' | 'adjacent'
 
 /**
  * `rms`: x/rms(x)·w (Zhang and Sennrich 2019, arXiv:1910.07467); `rms-offset`: the same with 1 + w, as Gemma stores it;

@@ -329,7 +329,7 @@ function cachedScope(
     },
     rotate(x, heads) {
       const rows = splitRows(x, positions)
-      return table ? rotary(rows, heads, { positions, ...table }) : rows
+      return table ? rotary(rows, heads, { positions, ...table }, config.rotatedPairs) : rows
     },
     attend(q, k, v) {
       const byHead = (x: Value) =>

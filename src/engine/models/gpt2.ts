@@ -55,6 +55,7 @@ export const gpt2 = {
       normEpsilon: fields.number('layer_norm_epsilon', { min: 1e-12, max: 0.1, fallback: 1e-5 }),
       blockNorms: { beforeAttention: 'ln_1', afterAttention: null, beforeMlp: 'ln_2', afterMlp: null },
       qkNorm: 'none',
+      rotatedPairs: 'halves',
       attentionScale: fields.boolean('scale_attn_weights', true) ? headDim ** -0.5 : 1,
       ...plainFactors,
       ropes: [],

@@ -195,7 +195,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
     rotate(x, heads) {
       if (inputs.tables === null) return x
       const tables = { positions: inputs.positions, ...inputs.tables }
-      return reshape(rotary(reshape(x, [1, ...x.shape]), heads, tables), x.shape)
+      return reshape(rotary(reshape(x, [1, ...x.shape]), heads, tables, config.rotatedPairs), x.shape)
     },
     attend: inputs.attend,
   }

@@ -3,9 +3,11 @@ import { shorten } from '#shared/plural.ts'
 import { type Architecture, refuseUnsupported } from './common.ts'
 import type { ModelConfig } from './config.ts'
 import { Fields } from './fields.ts'
+import { ernie45 } from './ernie45.ts'
 import { exaone4 } from './exaone4.ts'
 import { gemma2 } from './gemma2.ts'
 import { gemma3 } from './gemma3.ts'
+import { glm4 } from './glm4.ts'
 import { gpt2 } from './gpt2.ts'
 import { granite } from './granite.ts'
 import { llama } from './llama.ts'
@@ -33,6 +35,8 @@ const families = [
   olmo3,
   exaone4,
   seedOss,
+  glm4,
+  ernie45,
   granite,
   stablelm,
   gpt2,

@@ -151,13 +151,18 @@ export interface RotaryTables {
 }
 
 /**
- * Rotates channel i of each head with channel i + R/2 by its position's angle, i < R/2; channels from R on stay as they
- * are. x [B, S, H·C]. Su et al. 2021, arXiv:2104.09864.
+ * Rotates channel i of each head with channel i + R/2 by its position's angle, i < R/2, or channel 2i with 2i + 1 where
+ * pairs are adjacent; channels from R on stay as they are. x [B, S, H·C]. Su et al. 2021, arXiv:2104.09864.
  */
-export function rotary(x: Value, heads: number, { positions, cos, sin }: RotaryTables): Value {
+export function rotary(
+  x: Value,
+  heads: number,
+  { positions, cos, sin }: RotaryTables,
+  pairs: 'halves' | 'adjacent' = 'halves',
+): Value {
   const rotated = 2 * (cos.shape[1] as number)
   const isPartial = rotated * heads !== x.shape.at(-1)
   const partial = { num_heads: int(heads), rotary_embedding_dim: int(rotated) }
-  const attributes = { interleaved: int(0), ...(isPartial ? partial : {}) }
+  const attributes = { interleaved: int(pairs === 'adjacent' ? 1 : 0), ...(isPartial ? partial : {}) }
   return apply(rotaryOp, [x, positions, cos, sin], attributes, [x])[0] as Value
 }

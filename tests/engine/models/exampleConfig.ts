@@ -27,6 +27,7 @@ export const exampleConfig: ModelConfig = {
     afterMlp: null,
   },
   qkNorm: 'none',
+  rotatedPairs: 'halves',
   attentionScale: 10 ** -0.5,
   ...plainFactors,
   ropes: [{ theta: 10_000, inverseFrequencies: [1, 0.5, 0.25, 0.1, 0.05], attentionFactor: 1 }],
