@@ -11,6 +11,15 @@
  */
 import type { z } from 'zod'
 
+declare module 'zod' {
+  interface GlobalMeta {
+    /** Flags on a command line, such as `--limit <N>`. */
+    flags?: string
+    /** Help on a command line, where a form's would not fit. */
+    phrase?: string
+  }
+}
+
 type Schema = z.ZodType
 
 export type ProcedureKind = 'query' | 'command' | 'stream' | 'feed'

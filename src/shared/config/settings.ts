@@ -26,10 +26,6 @@ declare module 'zod' {
     empty?: string
     /** Words for options whose names are not self-explanatory. */
     options?: Readonly<Record<string, string>>
-    /** Flags on a command line, such as `--limit <N>`. */
-    flags?: string
-    /** Help on a command line, where a form's would not fit. */
-    phrase?: string
   }
 }
 
