@@ -38,7 +38,7 @@ function rowOf(table: SettingsTable, field: SettingField): string {
 /** Settings that are GRPO's to the last word are named in one row. */
 function sharedRow({ id, settings }: Algorithm): string[] {
   const theirs: SettingsTable = grpo.settings
-  const shared = Object.keys(settings).filter((name) => (settings as SettingsTable)[name] === theirs[name])
+  const shared = Object.keys(settings).filter((name) => settings[name] === theirs[name])
   if (id === grpo.id || shared.length === 0) return []
   const missing = Object.keys(theirs).filter((name) => !(name in settings))
   const isMost = shared.length > missing.length
