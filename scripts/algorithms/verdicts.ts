@@ -1,5 +1,5 @@
 /**
- * How sure every verdict and interval is, as the table in docs/algorithms.md, by simulation:
+ * How sure every verdict and interval is, as the table in docs/algorithms/verdicts.md, by simulation:
  *
  *   node scripts/algorithms/verdicts.ts [REPETITIONS]
  */

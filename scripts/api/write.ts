@@ -1,11 +1,14 @@
 /**
- * `npm run docs:api` writes docs/api.md. With `package FOLDER` it writes what the package's entry is made of into FOLDER: the
+ * `npm run docs:api` writes docs/api.md and the tables of settings in docs/algorithms. With `package FOLDER` it writes what the package's entry is made of into FOLDER: the
  * declarations, and the module that a program imports.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { declarationFile, declarations, type Declaration } from './declarations.ts'
 import { apiDocument } from './document.ts'
+import { withSettings } from './settingsTables.ts'
+
+const docs = path.resolve(import.meta.dirname, '../../docs')
 
 /** Checks the Node version before loading the library, whose files an older Node cannot even parse. */
 const moduleFile = (all: readonly Declaration[]): string =>
@@ -31,6 +34,9 @@ export function writeEntry(folder: string): void {
 if (import.meta.main) {
   const [what, folder] = process.argv.slice(2)
   if (what === 'package' && folder !== undefined) writeEntry(folder)
-  else
-    writeFileSync(path.resolve(import.meta.dirname, '../../docs/api.md'), await apiDocument(declarations()))
+  else {
+    writeFileSync(path.join(docs, 'api.md'), await apiDocument(declarations()))
+    for (const file of globSync('algorithms/*.md', { cwd: docs }).map((name) => path.join(docs, name)))
+      writeFileSync(file, withSettings(readFileSync(file, 'utf8')))
+  }
 }

@@ -1,20 +1,31 @@
 /** The commands that the documents show, and what they need around them to be run as they stand there. */
 import { spawn } from 'node:child_process'
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const launcher = path.join(root, 'bin/turnwise.mjs')
 const inRoot = (...names: readonly string[]): string => path.join(root, ...names)
 
-/** Commands of the table and of the guide's examples, each once, without the program's name. */
+/** Lists commands of the table and of the guide's examples, each once, without the program's name. */
 export function shownCommands(): string[] {
   const commands = readFileSync(inRoot('docs/commands.md'), 'utf8')
-  const guide = readFileSync(inRoot('docs/user-guide.md'), 'utf8')
+  const guide = readdirSync(inRoot('docs/guide'))
+    .toSorted()
+    .map((name) => readFileSync(inRoot('docs/guide', name), 'utf8'))
+    .join('\n')
   const table = [...commands.matchAll(/ `turnwise ([^`]+)` \|/g)].map(([, command = '']) => command)
   const blocks = [...guide.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block = '']) => block.split('\n'))
   const examples = blocks.flatMap((line) => {
-    const command = /^turnwise (.+?)(?:\s+#.*)?$/.exec(line)?.[1]
+    const command = /^\s*turnwise (.+?)(?:\s+#.*)?$/.exec(line)?.[1]
     return command === undefined ? [] : [command]
   })
   return [...new Set([...table, ...examples])].filter((command) => !command.includes('COMMAND'))

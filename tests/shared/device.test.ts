@@ -14,6 +14,6 @@ test('every kind but the CPU is experimental, in what is said and what is offere
   }
 })
 
-test.each(['README.md', 'CHANGELOG.md', 'docs/reference.md', 'docs/user-guide.md'])('%s says so', (name) => {
+test.each(['README.md', 'CHANGELOG.md', 'docs/reference.md', 'docs/guide/gpu.md'])('%s says so', (name) => {
   expect(readFileSync(path.join(root, name), 'utf8')).toContain(neverRun)
 })

@@ -10,9 +10,12 @@ export const simulatedVerdicts: readonly Simulated[] = [
   ...others,
 ]
 
-/** What a row of the table begins with. */
-export const headOf = ({ claim, about, measure }: Simulated): string =>
-  `| ${claim} | ${about} | ${measure} | `
+/** What a row of the table begins with; a claim stands in the first of its rows. */
+export function headOf(simulated: Simulated): string {
+  const { claim, about, measure } = simulated
+  const isSame = simulatedVerdicts[simulatedVerdicts.indexOf(simulated) - 1]?.claim === claim
+  return `${isSame ? '|' : `| ${claim}`} | ${about} | ${measure} | `
+}
 
 /** As Markdown. */
 export function verdictTable(repetitions: number): string {

@@ -1,4 +1,4 @@
-/** Verdicts hold their level and intervals their coverage: as simulated here, and in the table of docs/algorithms.md. */
+/** Verdicts hold their level and intervals their coverage: as simulated here, and in the table of docs/algorithms/verdicts.md. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { casesOf, isLong, longTitle } from '../sweeps.ts'
 import { hitsOf, repetitionsOf, type Simulated } from './simulation.ts'
 import { headOf, simulatedVerdicts, verdictTable } from './table.ts'
 
-const document = readFileSync(path.join(import.meta.dirname, '../../docs/algorithms.md'), 'utf8')
+const document = readFileSync(path.join(import.meta.dirname, '../../docs/algorithms/verdicts.md'), 'utf8')
 
 /** `slack`: how far chance may take what is found. */
 function expectHeld({ measure, bound }: Simulated, hits: number, slack = 0): void {

@@ -1,4 +1,4 @@
-/** The table of defaults in docs/algorithms.md against the code: every default that is not AgileRL's, and no other. */
+/** The table of defaults in docs/algorithms/differences.md against the code: every default that is not AgileRL's, and no other. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
@@ -11,7 +11,7 @@ const written = (value: unknown): string =>
 
 /** setting → [AgileRL, here] */
 function documented(): Map<string, readonly [string, string]> {
-  const text = readFileSync(path.join(import.meta.dirname, '../../../docs/algorithms.md'), 'utf8')
+  const text = readFileSync(path.join(import.meta.dirname, '../../../docs/algorithms/differences.md'), 'utf8')
   const begin = text.indexOf("Defaults that differ from AgileRL's")
   expect(begin).toBeGreaterThan(0)
   const rows = text.slice(begin).split('\n\n')[1]!.split('\n').slice(2)

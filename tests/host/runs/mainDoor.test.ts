@@ -3,7 +3,7 @@
  * algorithm's defaults. What a run can learn from, the check must not refuse. Each config is then started as it was
  * checked and followed through its first update.
  */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Api } from '#shared/api/api.ts'
@@ -42,6 +42,16 @@ function fromReadme(): Config {
   const [config] = configsIn('README.md')
   if (config === undefined) throw new Error('Expected a run config in README.md.')
   return withAbsolutePaths(parseRunConfig(config), root, directory)
+}
+
+/** A config of the guide, whose model and CSV are a user's own; the bundled model stays. */
+function fromGuide(config: Config): Config {
+  writeFileSync(
+    path.join(directory, 'sums.csv'),
+    'question,answer\nWhat is 2 plus 3?,5\nWhat is 4 plus 4?,8\n',
+  )
+  const model = config['model'] === 'starter' ? starter : randomFolder
+  return withAbsolutePaths(parseRunConfig({ ...config, model }), directory, directory)
 }
 
 /** Demonstrations and preferences have demos of their own; all others share one. */
@@ -95,10 +105,9 @@ const configs: Readonly<Record<string, () => Config>> = {
   'the run config of README': fromReadme,
   'the additions of the examples, with the starter model': () => withStarter('examples/additions/run.json'),
   ...Object.fromEntries(
-    configsIn('docs/user-guide.md').map((config, i) => [
-      `whole config ${i + 1} of the guide`,
-      () => ({ ...config, model: randomFolder }),
-    ]),
+    readdirSync(inRoot('docs/guide'))
+      .flatMap((name) => configsIn(`docs/guide/${name}`).map((config) => [name, config] as const))
+      .map(([name, config]) => [`the config of the guide, ${name}`, () => fromGuide(config)]),
   ),
   ...Object.fromEntries(
     algorithms.map((algorithm) => [`defaults of ${algorithm.id}`, () => defaultsOf(algorithm)]),

@@ -6,7 +6,7 @@
  * Every prompt is computed once, however many samples it has. Id i of a completion is chosen by number i of its own stream,
  * whichever rows share its step. They change its scores by rounding alone: for a single row and for drafts, sums run in another
  * order, which is less than 10⁻⁴ nats in f32, but tips roundings where products round what they multiply, and can then change
- * an id (docs/algorithms.md, Sampling-mismatch correction). Recorded is what the id was drawn from. Requests may come while others
+ * an id (docs/algorithms/importance-correction.md). Recorded is what the id was drawn from. Requests may come while others
  * are decoded; they enter where rows become free.
  */
 import type { Completion, GenerateOptions, GenerationRequest, SamplingOptions } from '#engine/policy.ts'
