@@ -312,7 +312,7 @@ describe('columnWarnings', () => {
     expect(warnings('demonstrations', { ...row, split: 'train' }, { ...row, split: 'test' })).toEqual([
       '“split” marks 1 of the first 2 rows as “test”. They are rows like all others and are trained on, too: write them to a file of their own, which `data.heldOut` of a run can name.',
       '“completion” ends with a mark of a chat template (</s>). A run adds the end of the turn itself, so this mark counts as part of the text: remove it.',
-      'In 2 of the first 2 rows “prompt” holds messages of the assistant: they are read, and only “completion” is learned.',
+      'In 2 of 2 rows “prompt” holds messages of the assistant: they are read, and only “completion” is learned.',
     ])
     expect(warnings('rollout', row)).toEqual([])
   })
