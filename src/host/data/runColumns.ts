@@ -5,11 +5,13 @@ import { unwise } from '#shared/config/problems.ts'
 import type { Problem } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
 import { chatIn, templateColumn, type ChatMessage } from '#shared/messages.ts'
+import { plural } from '#shared/plural.ts'
 import { shellWord } from '#shared/shownText.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { answerIn } from '#rl/rollout/examples.ts'
 import { answerColumns } from '#rl/training/exampleSource.ts'
 import type { ConfiguredAlgorithm } from '#rl/algorithms/types.ts'
+import { begunDoubts } from './begunAnswers.ts'
 import { Columns, isEmpty } from './columnKinds.ts'
 import type { DataRow } from './dataFile.ts'
 import { isDataSetVersion, openDataSetVersion } from './dataSetVersion.ts'
@@ -44,9 +46,7 @@ export function columnWarnings(
   const taken = [
     ...splitDoubts(columns),
     ...templateDoubts(columns, answers),
-    ...(experience === 'demonstrations'
-      ? earlierAnswers(columns, { prompt: data.prompt, answers, rows: rows.train })
-      : []),
+    ...assistantDoubts(columns, experience, { prompt: data.prompt, answers, rows: rows.train }),
   ].map((text) => unwise('data.train', text))
   const given = [...taken, ...(experience === 'rollout' ? [] : emptyAnswers(rows.train, answers))]
   return experience === 'preferences'
@@ -58,6 +58,18 @@ interface ReadRows {
   readonly prompt: RunConfig['data']['prompt']
   readonly answers: readonly string[]
   readonly rows: readonly DataRow[]
+}
+
+/** Says what becomes of the assistant's messages in the prompts. */
+function assistantDoubts(
+  columns: Columns,
+  experience: ConfiguredAlgorithm['experience'],
+  read: ReadRows,
+): string[] {
+  const { prompt, rows } = read
+  if (experience === 'demonstrations') return earlierAnswers(columns, read)
+  if (experience !== 'rollout' || !('column' in prompt)) return []
+  return begunDoubts(rows, prompt.column, plural(rows.length, 'row'))
 }
 
 /** Says which prompts hold earlier answers, which are not learned. */

@@ -2,6 +2,7 @@
 import { isChatKind } from '#shared/columnKind.ts'
 import { chatIn, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
 import { answerConflicts } from './answerConflicts.ts'
+import { begunDoubts } from './begunAnswers.ts'
 import { choiceDoubts, hasChoices, modelsAnswer, rightAnswer } from './choices.ts'
 import { type Columns, columnsNamed, isPromptKind, plainName } from './columnKinds.ts'
 import { comparedAnswers, rankedAnswers, twoAnswers } from './comparedRules.ts'
@@ -207,6 +208,7 @@ function promptRead(columns: Columns, hasAnswer: boolean): Proposal | null {
       : { mapping: [...mapping, ...rename(answer, 'answer')], answer: 'answer' }),
     doubts: [
       ...listDoubts(columns, prompt),
+      ...begunDoubts(columns.rows, prompt, `the first ${columns.rows.length} rows`),
       ...choiceDoubts(mapping, columns),
       ...answerDoubts(columns, answer),
     ],

@@ -317,6 +317,20 @@ describe('columnWarnings', () => {
     expect(warnings('rollout', row)).toEqual([])
   })
 
+  test('a prompt that ends with its answer is named before completions are generated', () => {
+    const [first, second] = [
+      [user, reply],
+      [user, other],
+    ].map((messages) => ({ prompt: messages }))
+    const sentence =
+      'In 2 of 2 rows “prompt” ends with a message of the assistant, with which every completion of a run begins. If it is the whole answer, call the column “messages” and import the data with the columns mapped (--remap), which takes it off.'
+    expect(warnings('rollout', first ?? {}, second ?? {})).toEqual([sentence])
+    const doubts = detectShape([first ?? {}, second ?? {}]).doubts
+    expect(doubts).toEqual([sentence.replace('of 2 rows', 'of the first 2 rows')])
+    const begun = { role: 'assistant', content: '<think>' }
+    expect(warnings('rollout', { prompt: [user, begun] }, { prompt: [reply, user, begun] })).toEqual([])
+  })
+
   test('answers are read before a run is made', () => {
     expect(() => warnings('demonstrations', { prompt: 'p', messages: [user, reply] })).toThrow(
       'Row 1 of the data gives no answer: it has no column “completion”; its columns are “prompt”, “messages”.',
