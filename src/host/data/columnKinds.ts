@@ -51,9 +51,9 @@ export class Columns {
     return this.kinds.get(name) ?? 'empty'
   }
 
-  /** Values that are neither null nor missing. */
-  values(name: string): readonly unknown[] {
-    return this.all.map((row) => row[name]).filter((value) => value !== null && value !== undefined)
+  /** Values that are neither null nor missing; of the first rows alone where some are counted. */
+  values(name: string, rows = this.all): readonly unknown[] {
+    return rows.map((row) => row[name]).filter((value) => value !== null && value !== undefined)
   }
 
   /** “question”, “answer” */
