@@ -12,6 +12,7 @@ import { importDataSet, type ImportedDataSet } from '#host/data/importDataSet.ts
 import { oddValues } from '#host/data/oddValues.ts'
 import { previewPrompts, promptLengths, type LengthHistogram, type PreviewModel } from '#host/data/preview.ts'
 import { detectShape, type DetectedShape } from '#host/data/shapes.ts'
+import { tellingRowsOf } from '#host/data/tellingRows.ts'
 import { scratchFolder } from '#host/files/scratch.ts'
 import { openHubData, readFetched } from '#host/hub/fetchData.ts'
 import { placeAt, splitFetch } from '#host/hub/hubFetching.ts'
@@ -153,10 +154,11 @@ async function importFiles(
   { dataDirectory, json, output }: CommandContext,
   origin?: string,
 ): Promise<Imported> {
-  const found = await inspectDataFile(files, { count: sampledRows, split })
   const progress = createProgress(output, json)
   const stopping = () => progress.note('Stopping; nothing was added.')
   using interrupt = watchInterrupts(stopping, stopping)
+  const looking = { count: sampledRows, split, maxBytes: Infinity, signal: interrupt.gently }
+  const found = await inspectDataFile(files, looking)
   const imported = await importDataSet(files, {
     folder: dataFolders(dataDirectory).datasets,
     ...(name === undefined ? {} : { name }),
@@ -274,7 +276,7 @@ const show = (context: Context) =>
       const { info, directory } = version
       const model =
         options.model === undefined ? null : loadTokenizer(findModel(options.model, dataDirectory))
-      const shape = detectShape(version.rows(0, sampledRows))
+      const shape = detectShape(await tellingRowsOf(version))
       const lengths = await lengthsOf(version, shape, model)
       const rows = version.rows(0, options.rows)
       output.json({ ...info, directory, shape, promptLengths: lengths, firstRows: rows })

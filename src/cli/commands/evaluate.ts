@@ -213,11 +213,9 @@ export function promptForm(given: string): unknown {
   return /\{[^{}]+\}/.test(given) ? { template: given } : { column: given }
 }
 
-const detectingRows = 200
-
 export async function detectedForm(source: string): Promise<unknown> {
   const rows = await readDataSet(source)
-  const { prompt, mapping, template, used } = detectShape(rows.slice(0, detectingRows))
+  const { prompt, mapping, template, used } = detectShape(rows)
   const isThere = prompt !== null && (!('column' in prompt) || Object.hasOwn(rows[0] ?? {}, prompt.column))
   if (isThere && mapping.every(({ kind }) => kind === 'column')) return prompt
   const names = Object.keys(rows[0] ?? {})

@@ -22,6 +22,7 @@ export function readMlxConfig(json: JsonObject, path: string): PeftConfig {
   }
   return {
     ...{ rank, alpha: scale * rank, rsLora: false, targets: null, isPartial: true, layers: null },
+    ...{ excluded: [] },
     patterns: { ranksDiffer: false, alphas: [] },
     baseModel: readBaseModel({ base_model_name_or_path: model }),
     warnings: [],

@@ -280,9 +280,16 @@ function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string)
 }
 
 /** Refuses tensors of modules that the config leaves out. Errors: AppError 'adapter/invalid'. */
-function requireNamed(matrices: readonly Matrix[], { targets, layers }: PeftConfig, path: string): void {
+function requireNamed(
+  matrices: readonly Matrix[],
+  { targets, excluded, layers }: PeftConfig,
+  path: string,
+): void {
   const surplus = targets && matrices.find(({ linear }) => !targets.includes(linear))
   if (surplus) throw adapterError(path, `adapts ${surplus.linear}, which ${configName} does not name`)
+  const isExcluded = (matrix: Matrix) => excluded.some((name) => `.${moduleOf(matrix)}`.endsWith(`.${name}`))
+  const left = matrices.find(isExcluded)
+  if (left) throw adapterError(path, `adapts ${left.linear}, which exclude_modules leaves out`)
   const outside = layers && matrices.find(({ layer }) => !layers.includes(layer))
   if (outside)
     throw adapterError(path, `adapts layer ${outside.layer}, which layers_to_transform does not name`)

@@ -13,6 +13,8 @@ export interface PeftConfig {
   readonly targets: readonly LinearName[] | null
   /** True if layers, or modules of some layers, may be left out: only the tensors tell which. */
   readonly isPartial: boolean
+  /** Modules that are not adapted, by their names or the ends of their paths; a pattern is not run. */
+  readonly excluded: readonly string[]
   /** The only layers that may be adapted; null: any. */
   readonly layers: readonly unknown[] | null
   /** Ranks and alphas of single modules. */
@@ -132,6 +134,7 @@ export function readPeftConfig(json: JsonObject, path: string): PeftConfig {
     rsLora,
     targets: readTargets(json.target_modules, invalid),
     isPartial: leavesOut(json),
+    excluded: [json.exclude_modules].flat().filter((item) => typeof item === 'string'),
     layers: isGiven(json.layers_to_transform) ? [json.layers_to_transform].flat() : null,
     patterns: readPatterns(json, invalid),
     baseModel: readBaseModel(json),

@@ -30,7 +30,8 @@ import {
 } from '#host/data/split.ts'
 import { LengthCounter, previewPrompts } from '#host/data/preview.ts'
 import { readDataSet } from '#host/data/readDataSet.ts'
-import { detectShape } from '#host/data/shapes.ts'
+import { type DetectedShape, detectShape } from '#host/data/shapes.ts'
+import { judgedBy, type TellingRows, tellingRowsOf } from '#host/data/tellingRows.ts'
 import {
   addVersion,
   adoptDataSets,
@@ -47,7 +48,8 @@ import { teach, type Teaching } from '#host/jobs/taught.ts'
 import { measureDifficulty, knownDifficulties, knownDifficulty } from '#host/jobs/difficulty.ts'
 
 /** Number of rows that shapes are judged by. */
-const shapeRows = 200
+/** Most rows of a version whose columns are judged for its page. */
+const judgedRows = 20_000
 const watchEveryMs = 3000
 
 export const datasetsService = (host: Host): Handlers<typeof datasetsApi> => ({
@@ -69,11 +71,12 @@ const library = (host: Host) => {
     list,
     get: ({ dataSetId }) => describeDataSet(store, findDataSet(host, dataSetId)),
 
-    version({ versionId }) {
+    async version({ versionId }) {
       const opened = openVersion(host, versionId)
       const version = describeVersion(findVersion(host, versionId))
-      const shape = detectShape(opened.rows(0, shapeRows))
-      return { version, shape, problems: opened.info.problems.listed }
+      const telling = await tellingRowsOf(opened, judgedRows)
+      const shape = detectShape(telling)
+      return { version, shape: withLimit(shape, telling, opened), problems: opened.info.problems.listed }
     },
 
     rows({ versionId, from, count }) {
@@ -96,6 +99,10 @@ const library = (host: Host) => {
       changesOf({ notifier, signal, everyMs: watchEveryMs }, from, () => stampOf(list())),
   } satisfies Partial<Handlers<typeof datasetsApi>>
 }
+
+/** Says where only a part of the rows was looked at. */
+const withLimit = (shape: DetectedShape, { count }: TellingRows, { info }: DataSetVersion): DetectedShape =>
+  count >= info.rows ? shape : { ...shape, doubts: [...shape.doubts, judgedBy(count)] }
 
 const taking = (host: Host) =>
   ({

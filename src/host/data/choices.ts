@@ -127,7 +127,8 @@ function choicesStep(columns: Columns, { column, right: answer, from }: Asked): 
   const common = { kind: 'choices', column, ...(from === undefined ? {} : { from: [...from] }) } as const
   const open = { ...common, answer: null, first: 0 } as const
   if (answer === undefined || columns.values(answer).some(Array.isArray)) return open
-  const given = givenIn(columns, { column, from }, answer)
+  const all = givenIn(columns, { column, from }, answer, columns.all)
+  const given = all.filter(({ choices }) => choices.length > 0)
   const places = placesIn(given)
   if (places.length === 0) {
     const text = isWrittenOut(given) ? ({ isText: true } as const) : {}
@@ -148,8 +149,9 @@ const givenIn = (
   columns: Columns,
   { column, from }: { readonly column: string; readonly from?: readonly string[] | undefined },
   answer: string,
+  rows = columns.rows,
 ): readonly Given[] =>
-  columns.rows.map((row) => ({
+  rows.map((row) => ({
     right: row[answer],
     choices: (from === undefined ? choicesIn(row[column]) : choicesOf(row, from)) ?? [],
   }))

@@ -1,6 +1,7 @@
 /** Describes the columns of a data set by what they hold and by their names, whatever their spelling. */
 import { commonKind, isChatKind, kindOf, type ColumnKind } from '#shared/columnKind.ts'
 import type { DataRow } from './dataFile.ts'
+import type { Telling } from './tellingRows.ts'
 
 export const isPromptKind = (kind: ColumnKind | undefined): boolean => kind === 'text' || isChatKind(kind)
 
@@ -17,13 +18,17 @@ const anything: Accepts = (kind) => kind !== 'empty'
 
 /** A column has a kind where all its values that are not null have it. */
 export class Columns {
+  /** The first rows, of which sentences count some. */
   readonly rows: readonly DataRow[]
+  /** These, and later ones that show something else. */
+  readonly all: readonly DataRow[]
   readonly kinds = new Map<string, ColumnKind>()
   readonly #byPlainName = new Map<string, string>()
 
-  constructor(rows: readonly DataRow[]) {
-    this.rows = rows
-    for (const row of rows)
+  constructor({ first, later }: Telling) {
+    this.rows = first
+    this.all = [...first, ...later]
+    for (const row of this.all)
       for (const [name, value] of Object.entries(row))
         this.kinds.set(name, commonKind(this.kinds.get(name) ?? 'empty', kindOf(value)))
     for (const name of this.kinds.keys()) {
@@ -46,9 +51,9 @@ export class Columns {
     return this.kinds.get(name) ?? 'empty'
   }
 
-  /** Values that are neither null nor missing. */
-  values(name: string): readonly unknown[] {
-    return this.rows.map((row) => row[name]).filter((value) => value !== null && value !== undefined)
+  /** Values that are neither null nor missing; of the first rows alone where some are counted. */
+  values(name: string, rows = this.all): readonly unknown[] {
+    return rows.map((row) => row[name]).filter((value) => value !== null && value !== undefined)
   }
 
   /** “question”, “answer” */

@@ -15,6 +15,7 @@ import type { Mapping } from './mapping.ts'
 import { amongRows, oddValues } from './oddValues.ts'
 import { RowMapper } from './pairs.ts'
 import { detectShape, type DetectedShape } from './shapes.ts'
+import { judgedBy, TellingRows } from './tellingRows.ts'
 
 /** One, or several in their order. */
 export type DataFiles = string | readonly [string, ...string[]]
@@ -94,26 +95,22 @@ interface InspectOptions {
   readonly count?: number
   readonly mapping?: Mapping
   readonly split?: string | undefined
+  /** Most bytes that are read for the meaning of the columns; 32 MiB by default. */
+  readonly maxBytes?: number
+  readonly onProgress?: ReadOptions['onProgress']
+  readonly signal?: AbortSignal
 }
 
-/** Reads about the first `count` rows. Errors: AppError 'data/invalid', 'file/unreadable'. */
+/**
+ * Shows the first `count` rows; what the columns are is judged by all rows, of a large file by those within `maxBytes`. Errors:
+ * AppError 'data/invalid', 'file/unreadable', 'api/cancelled'.
+ */
 export async function inspectDataFile(
   files: DataFiles,
-  { count = 100, mapping = [], split }: InspectOptions = {},
+  { count = 100, mapping = [], maxBytes = 32 << 20, ...options }: InspectOptions = {},
 ): Promise<DataFileInspection> {
   const { format, sizeBytes } = describeFiles(files)
-  const notes = new Set<string>()
-  const options = {
-    onNote: (note: string) => void notes.add(note),
-    ...(split === undefined ? {} : { split }),
-  }
-  const items: ReadItem[] = []
-  let isWhole = true
-  for await (const batch of readDataFiles(files, options)) {
-    items.push(...batch.slice(0, count - items.length))
-    isWhole = batch.length === 0 || items.length < count
-    if (!isWhole) break
-  }
+  const { items, telling, notes, isWhole } = await beginning(files, { count, maxBytes, options })
   const read = items.flatMap((item) => (isProblem(item) ? [] : [item]))
   const mapper = new RowMapper(mapping)
   const taken = items.flatMap((item) => mapper.take(item))
@@ -121,13 +118,48 @@ export async function inspectDataFile(
   const mapped = isWhole ? [...taken, ...mapper.end()] : taken
   const statistics = new TableStatistics()
   for (const { row } of read) statistics.add(row)
-  const [shape, columns] = [detectShape(read.map(({ row }) => row)), statistics.summary()]
+  const [shape, columns] = [detectShape(telling), statistics.summary()]
   return {
     format: { id: format.id, title: format.title },
-    ...{ sizeBytes, notes: [...notes] },
+    ...{ sizeBytes, notes },
     ...{ shape, columns, oddValues: oddValues(columns, shape, amongRows(read.length, isWhole)) },
     rows: mapped.flatMap((item) => (isProblem(item) ? [] : [item.row])),
     problems: mapped.filter(isProblem),
     isWhole,
   }
 }
+
+interface Looking {
+  readonly count: number
+  readonly maxBytes: number
+  readonly options: Pick<InspectOptions, 'split' | 'onProgress' | 'signal'>
+}
+
+/** The first rows, and those that tell what the columns are. */
+async function beginning(files: DataFiles, { count, maxBytes, options }: Looking) {
+  const [notes, items, telling] = [new Set<string>(), [] as ReadItem[], new TellingRows()]
+  let [bytes, isWhole] = [0, true]
+  const reading = {
+    ...onlySet(options),
+    onNote: (note: string) => void notes.add(note),
+    onProgress(read: number, total: number) {
+      bytes = read
+      options.onProgress?.(read, total)
+    },
+  }
+  const { sizeBytes } = describeFiles(files)
+  for await (const batch of readDataFiles(files, reading)) {
+    isWhole &&= batch.length <= count - items.length
+    items.push(...batch.slice(0, count - items.length))
+    for (const item of batch) if (!isProblem(item)) telling.add(item.row)
+    if (bytes < maxBytes || bytes >= sizeBytes || items.length < count) continue
+    notes.add(judgedBy(telling.count))
+    break
+  }
+  return { items, telling, notes: [...notes], isWhole }
+}
+
+const onlySet = ({ split, signal }: Looking['options']): Pick<ReadOptions, 'split' | 'signal'> => ({
+  ...(split === undefined ? {} : { split }),
+  ...(signal === undefined ? {} : { signal }),
+})

@@ -41,7 +41,7 @@ const parts: Readonly<Record<string, Part>> = {
   ...partsNamed('videos', ['videos', 'video']),
   ...partsNamed('tools', ['tools', 'functions']),
   ...partsNamed('switches', [templateColumn]),
-  ...partsNamed('weight', ['weight', 'loss_weight']),
+  ...partsNamed('weight', ['weight', 'loss_weight', 'sample_weight', 'example_weight', 'row_weight']),
   ...partsNamed('better', ['chosen', 'good']),
   ...partsNamed('worse', ['rejected', 'bad']),
   ...partsNamed('better-whole', ['full_chosen']),
@@ -85,9 +85,9 @@ const choiceColumn =
   /^(?:(?:option|choice|answer|opt)_?[a-h\d]|[a-h]|distractor_?\d*|incorrect_answers?(?:_\d)?)$/
 const fewestChoices = 3
 
-/** Numbers, or lists of them, that tell how good an answer is: chosen_rating, score_a, preference_strength, HelpSteer's five. */
+/** Numbers or flags, or lists of them, that tell how good an answer is: chosen_rating, score_a, preference_strength, HelpSteer's five. */
 const ratingColumn =
-  /^(?:\w+_)?(?:ratings?|scores?|rewards?|ranks?|upvotes|preference|preference_strength|helpfulness|correctness|coherence|winner|(?:better|safer|best|preferred)_(?:response|answer)(?:_id)?)(?:_(?:chosen|rejected|[ab]|\d|model_a|model_b))?$/
+  /^(?:\w+_)?(?:ratings?|scores?|rewards?|ranks?|upvotes|preference|preference_strength|helpfulness|correctness(?:_\w+)?|coherence|quality|winner|(?:better|safer|best|preferred)_(?:response|answer)(?:_id)?)(?:_(?:chosen|rejected|[ab]|\d|model_a|model_b))?$/
 
 function isRating(columns: Columns, column: string): boolean {
   if (!ratingColumn.test(plainName(column))) return false
@@ -95,7 +95,7 @@ function isRating(columns: Columns, column: string): boolean {
   const isNumbers = columns
     .values(column)
     .flat()
-    .every((value) => numberIn(value) !== null)
+    .every((value) => typeof value === 'boolean' || numberIn(value) !== null)
   return isNumbers || (/winner|preference/.test(plainName(column)) && kind === 'text')
 }
 
@@ -103,7 +103,9 @@ function markPart(columns: Columns, column: string): Part | undefined {
   const [plain, values] = [plainName(column), columns.values(column)]
   const isCorrect = correct.includes(plain) && values.every((value) => markOf(value) !== null)
   if (isCorrect || isSureMarks(columns, column)) return 'marks'
-  return /^labels?$/.test(plain) && values.every((value) => numberIn(value) !== null) ? 'label' : undefined
+  return /(?:^|_)labels?$/.test(plain) && values.every((value) => numberIn(value) !== null)
+    ? 'label'
+    : undefined
 }
 
 function partOf(columns: Columns, column: string): Part | undefined {

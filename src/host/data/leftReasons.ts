@@ -38,7 +38,7 @@ interface Left {
 }
 
 function promptReason(columns: Columns, left: Left, proposal: Proposal | null): string {
-  if (isEmpty(columns, left.column)) return 'it is empty in every row that was looked at'
+  if (isEmpty(columns, left.column)) return 'it is empty in every row'
   if (proposal === null || proposal.prompt === null) return noPrompt
   return (
     (isWhole(columns, proposal, left.part) ? null : formReason(columns, left, proposal)) ??

@@ -59,7 +59,7 @@ const hints: readonly ((column: Column) => string | null)[] = [
     })
     const [broken] = faults
     if (broken === undefined) return null
-    if (faults.length === columns.values(name).length)
+    if (faults.length === columns.values(name, columns.rows).length)
       return `“${name}” is nearly a conversation, but ${broken.fault}.`
     return `“${name}” holds conversations, except in ${faults.length} of the first ${columns.rows.length} rows: in row ${broken.row} ${broken.fault}. Correct or remove these rows.`
   },
@@ -71,7 +71,7 @@ const hints: readonly ((column: Column) => string | null)[] = [
   },
   function mixedPrompt({ name, columns }) {
     if (columns.kind(name) !== 'object' || plainName(name) !== 'prompt') return null
-    const values = columns.values(name)
+    const values = columns.values(name, columns.rows)
     const texts = values.filter((value) => typeof value === 'string').length
     const chats = values.filter((value) => Array.isArray(value) && chatIn(value) !== null).length
     return texts === 0 || chats === 0 || texts + chats < values.length

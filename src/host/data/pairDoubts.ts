@@ -23,7 +23,7 @@ export function againstRatings(columns: Columns): string[] {
 function negativeMargins(columns: Columns): string[] {
   const margin = columns.find(['margin', 'score_margin', 'reward_margin'])
   if (margin === undefined) return []
-  const negative = columns.values(margin).filter((value) => (numberIn(value) ?? 0) < 0).length
+  const negative = columns.values(margin, columns.rows).filter((value) => (numberIn(value) ?? 0) < 0).length
   return negative === 0
     ? []
     : [

@@ -128,9 +128,9 @@ function repeats(columns: Columns, column: string, other: string): boolean {
   return 2 * holding.length > columns.rows.length
 }
 
-export const chatsIn = (columns: Columns, column: string): (readonly ChatMessage[])[] =>
+export const chatsIn = (columns: Columns, column: string, rows = columns.all): (readonly ChatMessage[])[] =>
   columns
-    .values(column)
+    .values(column, rows)
     .map(chatIn)
     .filter((chat) => chat !== null)
 

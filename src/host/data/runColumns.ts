@@ -4,27 +4,27 @@ import { isChatKind } from '#shared/columnKind.ts'
 import { unwise } from '#shared/config/problems.ts'
 import type { Problem } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
-import { templateColumn, type ChatMessage } from '#shared/messages.ts'
+import { chatIn, templateColumn, type ChatMessage } from '#shared/messages.ts'
+import { plural } from '#shared/plural.ts'
 import { shellWord } from '#shared/shownText.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { answerIn } from '#rl/rollout/examples.ts'
 import { answerColumns } from '#rl/training/exampleSource.ts'
 import type { ConfiguredAlgorithm } from '#rl/algorithms/types.ts'
+import { begunDoubts } from './assistantDoubts.ts'
 import { Columns, isEmpty } from './columnKinds.ts'
 import type { DataRow } from './dataFile.ts'
 import { isDataSetVersion, openDataSetVersion } from './dataSetVersion.ts'
 import { leftColumns } from './leftColumns.ts'
 import { markOf, marksIn } from './marks.ts'
-import { chatsIn } from './promptParts.ts'
 import type { SplitResult } from './split.ts'
 import { splitDoubts } from './splitMarks.ts'
+import { tellingRows } from './tellingRows.ts'
 import { templateDoubts } from './templateMarks.ts'
 
-const lookedAt = 200
-
 /**
- * Warnings about columns that change what a row means and that neither prompt nor rewards read. Of given answers every row is
- * read. Errors: AppError 'data/invalid' naming the first row without an answer, or where bad answers would be imitated.
+ * Warnings about columns that change what a row means and that neither prompt nor rewards read, in whatever row they stand.
+ * Errors: AppError 'data/invalid' naming the first row without an answer, or where bad answers would be imitated.
  */
 export function columnWarnings(
   config: Pick<RunConfig, 'data' | 'rewards'>,
@@ -32,7 +32,7 @@ export function columnWarnings(
   rows: SplitResult,
 ): Problem[] {
   const { data, rewards } = config
-  const columns = new Columns(rows.train.slice(0, lookedAt))
+  const columns = new Columns(tellingRows(rows.train))
   const answers = experience === 'rollout' ? [] : answerColumns(data, experience, rows.train[0] ?? {})
   for (const column of answers) requireAnswers(rows, column)
   if (experience === 'demonstrations') requireGoodAnswers(columns, answers, data.train)
@@ -46,7 +46,7 @@ export function columnWarnings(
   const taken = [
     ...splitDoubts(columns),
     ...templateDoubts(columns, answers),
-    ...(experience === 'demonstrations' ? earlierAnswers(columns, data.prompt, answers) : []),
+    ...assistantDoubts(columns, experience, { prompt: data.prompt, answers, rows: rows.train }),
   ].map((text) => unwise('data.train', text))
   const given = [...taken, ...(experience === 'rollout' ? [] : emptyAnswers(rows.train, answers))]
   return experience === 'preferences'
@@ -54,20 +54,34 @@ export function columnWarnings(
     : [...left, ...given]
 }
 
-/** Says which prompts hold earlier answers, which are not learned. */
-function earlierAnswers(
+interface ReadRows {
+  readonly prompt: RunConfig['data']['prompt']
+  readonly answers: readonly string[]
+  readonly rows: readonly DataRow[]
+}
+
+/** Says what becomes of the assistant's messages in the prompts. */
+function assistantDoubts(
   columns: Columns,
-  prompt: RunConfig['data']['prompt'],
-  [answer = '']: readonly string[],
+  experience: ConfiguredAlgorithm['experience'],
+  read: ReadRows,
 ): string[] {
+  const { prompt, rows } = read
+  if (experience === 'demonstrations') return earlierAnswers(columns, read)
+  if (experience !== 'rollout' || !('column' in prompt)) return []
+  return begunDoubts(rows, prompt.column, plural(rows.length, 'row'))
+}
+
+/** Says which prompts hold earlier answers, which are not learned. */
+function earlierAnswers(columns: Columns, { prompt, answers: [answer = ''], rows }: ReadRows): string[] {
   if (!('column' in prompt) || !isChatKind(columns.kind(prompt.column))) return []
   const isEarlier = ({ role, content, tool_calls: calls }: ChatMessage) =>
     role === 'assistant' && (content !== '' || calls !== undefined)
-  const count = chatsIn(columns, prompt.column).filter((chat) => chat.some(isEarlier)).length
+  const count = rows.filter((row) => chatIn(row[prompt.column])?.some(isEarlier) === true).length
   return count === 0
     ? []
     : [
-        `In ${count} of the first ${columns.rows.length} rows “${prompt.column}” holds messages of the assistant: they are read, and only “${answer}” is learned.`,
+        `In ${count} of ${rows.length} rows “${prompt.column}” holds messages of the assistant: they are read, and only “${answer}” is learned.`,
       ]
 }
 

@@ -1,12 +1,13 @@
 /** Rules for the kinds of data sets: each recognises one, and proposes how a run reads it. */
 import { isChatKind } from '#shared/columnKind.ts'
-import { chatIn, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
+import { chatIn, waitsForAnswer } from '#shared/messages.ts'
 import { answerConflicts } from './answerConflicts.ts'
+import { begunDoubts, lastAnswerDoubts } from './assistantDoubts.ts'
 import { choiceDoubts, hasChoices, modelsAnswer, rightAnswer } from './choices.ts'
 import { type Columns, columnsNamed, isPromptKind, plainName } from './columnKinds.ts'
 import { comparedAnswers, rankedAnswers, twoAnswers } from './comparedRules.ts'
 import { numberIn } from './comparisons.ts'
-import { isAnswered, lossMarks, type Mapping } from './mapping.ts'
+import { isAnswered, type Mapping } from './mapping.ts'
 import { isKtoName, isSureMarks, marksIn } from './marks.ts'
 import { listDoubts } from './pairDoubts.ts'
 import { openAiPreference, preference } from './preferenceRules.ts'
@@ -207,6 +208,7 @@ function promptRead(columns: Columns, hasAnswer: boolean): Proposal | null {
       : { mapping: [...mapping, ...rename(answer, 'answer')], answer: 'answer' }),
     doubts: [
       ...listDoubts(columns, prompt),
+      ...begunDoubts(columns.rows, prompt, `the first ${columns.rows.length} rows`),
       ...choiceDoubts(mapping, columns),
       ...answerDoubts(columns, answer),
     ],
@@ -275,20 +277,6 @@ function textConflicts(columns: Columns, full: string | undefined, answer = righ
   if (full === undefined || answer === undefined || full === answer) return []
   const textOf = (value: unknown) => (typeof value === 'string' ? value : null)
   return answerConflicts(columns, { expected: answer, full, textOf, words: `“${full}”` })
-}
-
-/** Says where conversations have answers before the last, which are not learned. */
-function lastAnswerDoubts(columns: Columns, column: string): string[] {
-  const chats = chatsIn(columns, column)
-  const isMarked = (message: ChatMessage) => lossMarks.some((mark) => mark in message)
-  if (chats.some((chat) => chat.some(isMarked)))
-    return ['Only the last answer of a conversation is learned, whatever weights its other messages have.']
-  const several = chats.filter((chat) => chat.filter(({ role }) => role === 'assistant').length > 1).length
-  return several === 0
-    ? []
-    : [
-        `In ${several} of the first ${columns.rows.length} rows “${column}” has several messages of the assistant: only the last is learned; those before it belong to the prompt.`,
-      ]
 }
 
 /** Alpaca's three columns, with its system message and earlier turns where there are any. */

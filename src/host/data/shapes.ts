@@ -15,6 +15,7 @@ import { questionNames } from './promptParts.ts'
 import type { Proposal } from './proposal.ts'
 import { rules, type ShapeId } from './shapeRules.ts'
 import { splitDoubts } from './splitMarks.ts'
+import { tellingRows, type Telling } from './tellingRows.ts'
 import { templateDoubts } from './templateMarks.ts'
 
 export interface DetectedShape {
@@ -46,9 +47,9 @@ export interface DetectedShape {
 /** Kinds that nearly every other data set could be read as, too. */
 const aside: readonly ShapeId[] = ['text', 'prompt-answer', 'prompt-only']
 
-/** Detects the shape from the rows given: the first hundred or so are enough. */
-export function detectShape(rows: readonly DataRow[]): DetectedShape {
-  const columns = new Columns(rows)
+/** Detects the shape from all rows, or from those picked of them. */
+export function detectShape(rows: readonly DataRow[] | Telling): DetectedShape {
+  const columns = new Columns('first' in rows ? rows : tellingRows(rows))
   const found = rules.flatMap(({ id, title, detect }) => {
     const proposal = detect(columns)
     return proposal === null ? [] : [{ id, title, ...proposal }]

@@ -8,12 +8,15 @@ const held = /^(?:test|valid|validation|val|dev|eval|evaluation|held_?out)$/
 export function splitDoubts(columns: Columns): string[] {
   const column = columns.find(names, (kind) => kind === 'text')
   if (column === undefined) return []
-  const values = columns.values(column).map(String)
-  const isHeld = (value: string) => held.test(plainName(value))
-  const count = values.filter(isHeld).length
-  return count === 0 || count === values.length
+  const values = columns.values(column).filter((value) => typeof value === 'string')
+  const isHeld = (value: unknown) => typeof value === 'string' && held.test(plainName(value))
+  const found = values.find(isHeld)
+  const { length } = columns.rows
+  const count = columns.rows.filter((row) => isHeld(row[column])).length
+  const marked = count > 0 && count < length ? `${count} of the first ${length} rows` : 'rows'
+  return found === undefined || values.every(isHeld)
     ? []
     : [
-        `“${column}” marks ${count} of the first ${columns.rows.length} rows as “${values.find(isHeld) ?? ''}”. They are rows like all others and are trained on, too: write them to a file of their own, which \`data.heldOut\` of a run can name.`,
+        `“${column}” marks ${marked} as “${found}”. They are rows like all others and are trained on, too: write them to a file of their own, which \`data.heldOut\` of a run can name.`,
       ]
 }

@@ -18,6 +18,7 @@ import { ConfigError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ProjectTool } from '#host/exchange/tools.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
+import { pythonYaml } from '#host/files/pythonYaml.ts'
 import { parseYaml, YamlFault } from '#host/files/yaml.ts'
 import { importsNothingHere } from '#host/python/program.ts'
 
@@ -199,7 +200,12 @@ export function askedProcesses({ launcher, processes, accelerateConfig }: Engine
 const accelerateFile = z.looseObject({
   num_processes: z.int().default(1),
   num_machines: z.int().default(1),
-  distributed_type: z.string().default('NO'),
+  // NO without quotation marks is false there.
+  distributed_type: z
+    .string()
+    .or(z.literal(false))
+    .transform((type) => type || 'NO')
+    .default('NO'),
   use_cpu: z.boolean().default(false),
   mpirun_config: z.unknown().optional(),
 })
@@ -215,7 +221,7 @@ export const readAccelerateFile = (file: string): AccelerateFile | null =>
 /** Parses the text of such a file; null where it is not one. */
 export function accelerateFileOf(text: string): AccelerateFile | null {
   try {
-    return accelerateFile.safeParse(parseYaml(text, { maxAliasCount: 100 })).data ?? null
+    return accelerateFile.safeParse(parseYaml(text, { ...pythonYaml, maxAliasCount: 100 })).data ?? null
   } catch (error) {
     if (error instanceof YamlFault) return null
     throw error

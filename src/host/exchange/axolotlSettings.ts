@@ -89,6 +89,9 @@ export const axolotlFixed: readonly FixedSetting[] = [
     attn_implementation flash_attention sdp_attention xformers_attention deepspeed fsdp fsdp_config
     fsdp_version pad_to_sequence_len group_by_length activation_offloading plugins eval_batch_size
     lora_mlp_kernel lora_qkv_kernel lora_o_kernel torch_compile num_processes`,
+  ...unread(
+    'earlier versions of axolotl accumulated batch_size ÷ micro_batch_size micro-batches, newer ones do not; gradient_accumulation_steps says it in both',
+  )`batch_size`,
   ...unread(reasons.results)`output_dir hub_model_id resume_from_checkpoint
     save_only_model save_strategy eval_strategy`,
   ...unread(reasons.display)`wandb_project wandb_entity wandb_watch wandb_name wandb_run_id

@@ -175,7 +175,8 @@ export const trlInterval = (
   },
   read(given, remark) {
     const strategy = given(name.strategy)
-    if (strategy === 'no') return 0
+    // An unquoted `no` is false.
+    if (strategy === 'no' || strategy === false) return 0
     if (strategy !== 'steps') {
       remark(`${name.strategy} “${String(strategy)}” has no equivalent; Turnwise takes a number of steps.`)
       return undefined

@@ -1,14 +1,19 @@
 /** Reads single values as Python programs do. */
 import { parseAllDocuments } from 'yaml'
 
-export const strictYaml = { uniqueKeys: true, prettyErrors: true, version: '1.2' } as const
-
 /** A value of a command, as Hydra reads it. */
 export function scalar(written: string): unknown {
   const bare = /^(['"])(.*)\1$/s.exec(written)?.[2] ?? written
-  const [document] = parseAllDocuments(bare, { ...strictYaml, schema: 'core' })
+  const [document] = parseAllDocuments(bare, { version: '1.2', schema: 'core' })
   if (document === undefined || !('contents' in document) || document.errors.length > 0) return bare
   return pythonNumber(document.toJS({ maxAliasCount: 0 }))
+}
+
+/** Reads a flag as transformers and pydantic do: `no`, `f` and 0 are false. Other values stay what they are. */
+export function pythonFlag(value: unknown): unknown {
+  const word = typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  if (/^(?:yes|true|on|t|y|1)$/i.test(word)) return true
+  return /^(?:no|false|off|f|n|0)$/i.test(word) ? false : value
 }
 
 /** 1e-6 and 1_000 are texts to some readers of YAML and numbers to Python. */

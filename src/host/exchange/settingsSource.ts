@@ -4,6 +4,7 @@
  */
 import { AppError } from '#shared/errors.ts'
 import { isObject, leaves, type JsonObject } from '#shared/config/paths.ts'
+import { pythonYaml } from '#host/files/pythonYaml.ts'
 import { parseYaml, YamlFault } from '#host/files/yaml.ts'
 import { commandSettings, isScript } from './commandSettings.ts'
 import { requireSettingsText } from './foreignFiles.ts'
@@ -12,7 +13,7 @@ import { interpolated } from './interpolation.ts'
 import { isPython, readPython } from './pythonSource.ts'
 import { notebookCode, pythonSettings } from './pythonSettings.ts'
 import type { PythonCall } from './pythonValues.ts'
-import { pythonNumber, strictYaml } from './scalars.ts'
+import { pythonNumber } from './scalars.ts'
 
 /** Dotted name, as written there, → value: text, number, flag, null or a list. */
 export type FlatSettings = ReadonlyMap<string, unknown>
@@ -98,7 +99,7 @@ function fromPython(code: string, trainer: string | null, form: string): Setting
 
 function fromDocument(text: string): unknown {
   try {
-    return parseYaml(text, { ...strictYaml, maxAliasCount: 50 })
+    return parseYaml(text, { ...pythonYaml, uniqueKeys: true, prettyErrors: true, maxAliasCount: 50 })
   } catch (error) {
     if (!(error instanceof YamlFault)) throw error
     if (text.trim() !== '' && isScript(text)) throw silentScript()

@@ -172,6 +172,15 @@ export const fixedFor = (tool: ToolId, algorithm: string): readonly FixedSetting
 export const namesIn = (tool: ToolId): ReadonlySet<string> =>
   new Set(settingsOf[tool].flatMap(({ link }) => Object.keys(link.keys)))
 
+/** The names that a tool has for flags. */
+export function flagsIn(tool: ToolId): ReadonlySet<string> {
+  const known = [
+    ...settingsOf[tool].flatMap(({ link }) => Object.entries(link.keys)),
+    ...fixedSettings[tool].flatMap(({ name, value, initial }) => [[name, initial ?? value] as const]),
+  ]
+  return new Set(known.flatMap(([name, value]) => (typeof value === 'boolean' ? [name] : [])))
+}
+
 /** Returns the rows of one algorithm; no tool has a setting of its own that the table does not name. */
 export function rowsFor(algorithm: string): SettingRow[] {
   const rows = ourSettings.filter((row) => row.for === undefined || row.for.includes(algorithm))

@@ -209,6 +209,7 @@ function axolotlAlgorithm({ given, has }: Evidence): AlgorithmFinding {
   const names = ['rl']
   requireAnswers(given, has)
   if (!has('rl')) return { id: 'sft', names, because: 'rl is not set' }
+  if (given('rl') === false) return { id: 'sft', names, because: 'rl is false' }
   const rl = asText(given('rl'))
   if (rl === 'dpo' || rl === 'ipo') return { id: 'dpo', names, because: saidAs('rl', rl) }
   if (rl === 'grpo')

@@ -4,7 +4,8 @@ import type { ToolId } from '#shared/tools.ts'
 import { isGiven, type Evidence } from './evidence.ts'
 import type { ImportNote } from './importNotes.ts'
 import { asText, entryOf } from './links.ts'
-import { namesIn } from './settingsTable.ts'
+import { pythonFlag } from './scalars.ts'
+import { flagsIn, namesIn } from './settingsTable.ts'
 import type { FlatSettings, SettingsSource } from './settingsSource.ts'
 import type { NamedValue } from './taking.ts'
 
@@ -30,7 +31,11 @@ export class FileNames implements Evidence {
     this.#tool = tool
     this.program = source.program
     this.hasUnread = source.hasUnread
-    const all = [...gathered(tool, settings)].map(([written, value]) => ({ written, value }))
+    const flags = tool === null ? new Set() : flagsIn(tool)
+    const all = [...gathered(tool, settings)].map(([written, value]) => ({
+      written,
+      value: flags.has(this.common(written)) ? pythonFlag(value) : value,
+    }))
     const named = Map.groupBy(all, ({ written }) => this.common(written))
     const known = tool === null ? new Set() : namesIn(tool)
     this.values = new Map([...named].map(([name, each]) => [name, meant(each)]))
@@ -93,6 +98,8 @@ function gathered(tool: ToolId | null, settings: FlatSettings): FlatSettings {
 
 /** AgileRL has sections, or capitals, or neither; the last part of a name tells. */
 function commonName(tool: ToolId, written: string): string {
+  // Records of runs have it.
+  if (written === 'world_size' && tool !== 'agilerl') return 'num_processes'
   if (tool !== 'agilerl') return tool === 'trl' ? trlName(written) : written
   const lower = written.toLowerCase()
   if (/^(algorithm|init_hp)\.(name|algo)$/.test(lower)) return 'algo'

@@ -116,6 +116,7 @@ const refusedLosses: Readonly<Record<string, string>> = {
 export function trlAlgorithm(evidence: Evidence): AlgorithmFinding {
   const { id, because } = said(evidence) ?? byNames(evidence)
   if (id === 'dpo') requirePairLoss(evidence)
+  if (id === 'sft') requireAnswerLoss(evidence)
   return id === 'grpo' ? grpoVariant(evidence, because) : { id, names: ['trainer'], because }
 }
 
@@ -344,6 +345,12 @@ function requirePairLoss({ given }: Evidence): void {
       `mixture of DPO losses ${losses.map(asText).join(' and ')}`,
       'one of them, with sft',
     )
+}
+
+/** The losses of SFT that are the log-likelihood of the answers. */
+function requireAnswerLoss({ given }: Evidence): void {
+  const loss = asText(given('loss_type') ?? 'nll')
+  if (!['nll', 'chunked_nll'].includes(loss)) throw noEquivalent('trl', `SFT loss_type “${loss}”`, 'nll')
 }
 
 function grpoVariant({ given }: Evidence, because: string): AlgorithmFinding {

@@ -6,15 +6,21 @@ import type { Completion, SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { TemplateVariables } from '#engine/text/chatTemplate.ts'
 import { createStreamingDecoder, type StreamingDecoder } from '#engine/text/streamingDecode.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
+import { conversationText, type Opening } from '#rl/rollout/conversationText.ts'
 import { readSmallFile, parseStrictJson, JsonSyntaxError } from '#host/files/strictJson.ts'
 import { loadTokenizer, type LoadedTokenizer } from './tokenizerFolder.ts'
 import type { ModelFolder } from './modelFolder.ts'
 import type { OpenedModel } from './openModel.ts'
 
-/** Plain text, which the model goes on with, or a conversation, which it answers. */
+/** Plain text, which the model goes on with, or a conversation, whose answer it begins or continues. */
 export type Question =
   | { readonly text: string }
-  | { readonly messages: readonly ChatMessage[]; readonly variables?: TemplateVariables }
+  | {
+      readonly messages: readonly ChatMessage[]
+      readonly variables?: TemplateVariables
+      /** `begun` by default. */
+      readonly opening?: Opening
+    }
 
 export interface CompletionRequest {
   readonly question: Question
@@ -150,8 +156,8 @@ export function encodeQuestion(
       'Use --prompt TEXT.',
     )
   }
-  const { messages, variables = {} } = question
-  const prompt = chatTemplate.render(messages, { addGenerationPrompt: true, variables, ...(now && { now }) })
+  const { messages, variables = {}, opening } = question
+  const prompt = conversationText(messages, chatTemplate, { variables, ...(now && { now }) }, opening)
   return tokenizer.encode(prompt, { addSpecialTokens: false })
 }
 

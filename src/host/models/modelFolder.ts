@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, normalize, isAbsolute, sep } from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/plural.ts'
+import { plural, shorten } from '#shared/plural.ts'
 import { withGenerationConfig } from '#engine/models/common.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
@@ -68,6 +68,10 @@ export function openModelFolder(
   const tensors = new Map(expected.map((tensor) => [tensor.name, locate(tensor, shardOf(tensor.name))]))
   const wanted = new Set(expected.flatMap(({ name }) => [name, shortened(name)]))
   const names = files.flatMap((file) => [...file.tensors.keys(), ...file.unreadable.keys()])
+  const ignored = names.filter((name) => !wanted.has(name) && !isDerivedBuffer(name))
+  requireAllLayers(root, ignored, wanted)
+  // A copy of the embedding changes nothing.
+  const unused = ignored.filter((name) => name !== config.names.head)
   return {
     directory: root,
     config,
@@ -77,8 +81,8 @@ export function openModelFolder(
     tokenizerConfigFile: presentFile(root, 'tokenizer_config.json'),
     chatTemplateFile: presentFile(root, 'chat_template.jinja'),
     weightFiles: [...new Set(files.map(({ file }) => file))],
-    notes: hasOwnHead ? [ownHeadNote(declared)] : [],
-    ignoredTensors: names.filter((name) => !wanted.has(name) && !isDerivedBuffer(name)),
+    notes: [...(hasOwnHead ? [ownHeadNote(declared)] : []), ...unusedNotes(unused)],
+    ignoredTensors: ignored,
   }
 }
 
@@ -92,6 +96,26 @@ function holdsOwnHead({ names }: ModelConfig, files: readonly SafetensorsFile[])
 
 const ownHeadNote = ({ names }: ModelConfig): string =>
   `config.json says that the embedding is the head too (tie_word_embeddings), but the weights hold another one, ${names.head}; that one is used.`
+
+/** Refuses weights with a layer that config.json does not have: without it, they answer as no model that was trained. */
+function requireAllLayers(root: string, ignored: readonly string[], wanted: ReadonlySet<string>): void {
+  const further = ignored.find((name) => wanted.has(name.replace(/\.\d+\./, '.0.')))
+  if (further === undefined) return
+  throw new AppError(
+    'model/invalid',
+    `The weights in ${root} hold more layers than config.json says, such as in “${shorten(further)}”; without them the answers are not those of the model that was trained.`,
+    'Give config.json the number of layers that the weights have, or save the smaller model anew.',
+  )
+}
+
+const unusedNotes = (names: readonly string[]): string[] => {
+  const [first] = names
+  return first === undefined
+    ? []
+    : [
+        `The weights hold ${plural(names.length, 'tensor')} that this model does not use, such as “${shorten(first)}”.`,
+      ]
+}
 
 /** Old checkpoints store the rotary frequencies, which follow from the config, and GPT-2's its causal masks. */
 const isDerivedBuffer = (name: string): boolean =>

@@ -2,6 +2,7 @@
 import type { Tools } from '#host/processes/job.ts'
 import { packError } from '#host/processes/messages.ts'
 import type { FromText, TextQuestion, TemplateInput, TextAnswers } from './textQuestion.ts'
+import { conversationText } from '#rl/rollout/conversationText.ts'
 import { withSwitches } from '#rl/rollout/prompts.ts'
 import { AppError } from '#shared/errors.ts'
 import { createStreamingDecoder } from '#engine/text/streamingDecode.ts'
@@ -88,7 +89,7 @@ function tokenTexts(tokenizer: Tokenizer, ids: Iterable<number>): string[] {
 
 function renderChat({ chatTemplate }: LoadedTokenizer, { messages }: Asked<'render-chat'>): string {
   if (chatTemplate === null) throw new AppError('data/invalid', 'The model has no chat template.')
-  return chatTemplate.render(messages, { addGenerationPrompt: true, now: new Date() })
+  return conversationText(messages, chatTemplate, { now: new Date() })
 }
 
 function lengths(model: LoadedTokenizer, { rows, from, form, template }: Asked<'lengths'>) {

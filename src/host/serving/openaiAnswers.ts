@@ -168,8 +168,9 @@ function textTokens(tokens: readonly ServedToken[], from: number): object {
   return {
     tokens: tokens.map(({ text }) => text),
     token_logprobs: tokens.map(({ logprob }) => finite(logprob)),
-    top_logprobs: tokens.map(({ top }) =>
-      Object.fromEntries(top.map(({ text, logprob }) => [text, finite(logprob)])),
+    // The token itself is among them, also where others are likelier.
+    top_logprobs: tokens.map((token) =>
+      Object.fromEntries([token, ...token.top].map(({ text, logprob }) => [text, finite(logprob)])),
     ),
     text_offset: tokens.map(({ text }) => {
       offset += text.length

@@ -10,6 +10,7 @@ import { templateSwitches } from '#shared/config/sections.ts'
 import { reservedVariables, type TemplateVariables } from '#engine/text/chatTemplate.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import { isJsonObject, JsonSyntaxError, parseStrictJson, type JsonObject } from '#host/files/strictJson.ts'
+import type { Opening } from '#rl/rollout/conversationText.ts'
 import type { ServedPrompt, ServedRequest } from './servedProcess.ts'
 
 export const endpoints = ['chat', 'completions'] as const
@@ -97,6 +98,8 @@ const chatBody = z.strictObject({
   top_logprobs: z.int().min(0).max(maxTopLogprobs).nullish(),
   // Parameters of vLLM's and SGLang's API.
   chat_template_kwargs: templateSwitches.nullish(),
+  add_generation_prompt: z.boolean().nullish(),
+  continue_final_message: z.boolean().nullish(),
 })
 
 const ids = z.array(z.int().min(0)).min(1)
@@ -204,7 +207,7 @@ function parseChat(given: JsonObject): OpenAiRequest {
   return {
     ...shared(body, most ?? older ?? Infinity, top),
     endpoint: 'chat',
-    prompts: [{ messages: body.messages.map(chatMessage), variables }],
+    prompts: [{ messages: body.messages.map(chatMessage), variables, opening: openingOf(body) }],
     withLogprobs: body.logprobs === true,
     echo: false,
   }
@@ -216,6 +219,16 @@ function switchesOf({ chat_template_kwargs: given }: z.output<typeof chatBody>):
   if (taken === undefined) return variables
   const param = `chat_template_kwargs.${taken}`
   throw new InvalidRequest(`\`${param}\`: the request's own ${taken} cannot be replaced.`, param)
+}
+
+/** A new turn, as OpenAI opens it whoever spoke last, unless vLLM's parameters ask for another end. */
+function openingOf(body: z.output<typeof chatBody>): Opening {
+  const opensTurn = body.add_generation_prompt ?? true
+  if (body.continue_final_message !== true) return opensTurn ? 'turn' : 'none'
+  const param = 'continue_final_message'
+  if (opensTurn) throw new InvalidRequest(`\`${param}\` needs \`add_generation_prompt\` to be false.`, param)
+  if (body.messages.at(-1)?.role === 'assistant') return 'begun'
+  throw new InvalidRequest(`\`${param}\` needs a last message by the assistant.`, param)
 }
 
 /** OpenAI's newer name of the system's role is known to no chat template. */

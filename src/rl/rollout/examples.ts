@@ -4,8 +4,8 @@
  */
 import { AppError } from '#shared/errors.ts'
 import { isMoreThanText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
+import { begunAnswer } from './conversationText.ts'
 import {
-  begunAnswer,
   type DataRow,
   encodePrompt,
   givenBy,

@@ -7,6 +7,7 @@ import { parsedJson } from '#shared/parsedJson.ts'
 import { chatInText, isNoChat, readChat, templateColumn, type ChatMessage } from '#shared/messages.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { conversationText } from './conversationText.ts'
 
 /** A row of a data set: column → value. */
 export type DataRow = Readonly<Record<string, unknown>>
@@ -171,15 +172,6 @@ function toolsOf(columns: DataRow, row: number, { tools: column }: Pick<PromptEn
   return tools.length === 0 ? {} : { tools }
 }
 
-/**
- * The beginning of an answer that a prompt ends with, which the policy continues: a last message by the assistant, unless it
- * calls tools, which ends a turn. undefined where the answer begins anew.
- */
-export function begunAnswer(messages: readonly ChatMessage[]): ChatMessage | undefined {
-  const last = messages.at(-1)
-  return last?.role === 'assistant' && !('tool_calls' in last) ? last : undefined
-}
-
 function renderMessages(
   messages: readonly ChatMessage[],
   { chatTemplate }: Pick<PromptEncoder, 'chatTemplate'>,
@@ -192,11 +184,7 @@ function renderMessages(
       'Use a model with a chat template, or a text prompt with data.prompt.template.',
     )
   }
-  const begun = begunAnswer(messages)
-  if (begun === undefined) return chatTemplate.render(messages, { ...given, addGenerationPrompt: true })
-  if (begun.content === '')
-    return chatTemplate.render(messages.slice(0, -1), { ...given, addGenerationPrompt: true })
-  return chatTemplate.render(messages, { ...given, addGenerationPrompt: false, continueFinalMessage: true })
+  return conversationText(messages, chatTemplate, given)
 }
 
 const invalidRow = (row: number, what: string, hint: string | Hint = 'Check data.prompt.'): AppError =>

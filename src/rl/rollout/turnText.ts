@@ -3,6 +3,7 @@ import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
+import { conversationText } from './conversationText.ts'
 import type { Observation } from './environment.ts'
 
 export interface TurnTextOptions {
@@ -60,7 +61,7 @@ function openingText(observation: Observation, { chatTemplate }: TurnTextOptions
       'Use a model with a chat template, or set environment.applyChatTemplate to false.',
     )
   }
-  return chatTemplate.render(messagesOf(observation), { addGenerationPrompt: true })
+  return conversationText(messagesOf(observation), chatTemplate)
 }
 
 /** Placeholder of the policy's turn: a word that no template writes by itself and that trimming leaves intact. */
@@ -82,7 +83,8 @@ function renderedBoundary(observation: Observation, { chatTemplate }: TurnTextOp
     ...messagesOf(observation),
   ]
   try {
-    const parts = (chatTemplate?.render(messages, { addGenerationPrompt: true }) ?? '').split(placeholder)
+    const text = chatTemplate === null ? '' : conversationText(messages, chatTemplate)
+    const parts = text.split(placeholder)
     if (parts.length !== 2) return boundaryInvalid(`it writes an assistant message ${parts.length - 1} times`)
     return parts[1] === '' ? boundaryInvalid('it writes nothing after an assistant message') : parts[1]!
   } catch (error) {

@@ -7,6 +7,7 @@ import { type Environment, type EnvironmentAnswer, framedObservation, isOver } f
 import { scoreRewards } from './trajectoryRewards.ts'
 import type { RewardOptions } from './trajectoryRewards.ts'
 import type { TextAsk, ToolAsk } from './workflow.ts'
+import { conversationText } from './conversationText.ts'
 import { checkedAnswer, seedAt } from './episodes.ts'
 import type { Prompt, PromptRow } from './prompts.ts'
 import type { TurnText } from './turnText.ts'
@@ -188,7 +189,7 @@ export function messagePrompt(
   if (chatTemplate === null) {
     throw new AppError('data/invalid', 'The workflow uses chat messages, but the model has no chat template.')
   }
-  const text = chatTemplate.render(messages, { addGenerationPrompt: true })
+  const text = conversationText(messages, chatTemplate)
   return { text, ids: tokenizer.encode(text, { addSpecialTokens: false }) }
 }
 

@@ -192,6 +192,7 @@ describe('refused adapters', () => {
     [{ alpha_pattern: { '(q|v)_proj': 8 } }, 'by the pattern “(q|v)_proj”'],
     [{ alpha_pattern: { q_proj: '8' } }, 'alpha_pattern'],
     [{ bias: 'all' }, 'trained biases'],
+    [{ exclude_modules: ['v_proj'] }, 'adapts v_proj, which exclude_modules leaves out'],
     [{ layers_to_transform: [0] }, 'adapts layer 1, which layers_to_transform does not name'],
     [{ init_lora_weights: 'pissa_niter_4' }, 'changed the base model'],
     [{ target_modules: ['q_proj', 'lm_head'] }, 'adapts “lm_head”'],

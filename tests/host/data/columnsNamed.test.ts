@@ -202,9 +202,17 @@ describe('the reason why a column is not used', () => {
     { role: 'assistant', content: 'A' },
   ]
   const withSystem = [{ role: 'system', content: 'own' }, ...chat]
-  const empty = 'it is empty in every row that was looked at'
+  const empty = 'it is empty in every row'
 
   test.each<[DataRow, string, string]>([
+    [{ messages: chat, sample_weight: 2 }, 'sample_weight', 'every row counts alike'],
+    [{ messages: chat, quality: 2 }, 'quality', 'no algorithm learns from it'],
+    [{ messages: chat, human_label: 2 }, 'human_label', 'its values do not say which of these'],
+    [
+      { messages: chat, correctness_math_verify: [true, false] },
+      'correctness_math_verify',
+      'no algorithm learns from it',
+    ],
     [{ question: 'q', answer: 'a', context: '' }, 'context', empty],
     [{ question: 'q', answer: 'a', system: null }, 'system', empty],
     [{ messages: chat, history: [] }, 'history', empty],

@@ -312,9 +312,23 @@ describe('columnWarnings', () => {
     expect(warnings('demonstrations', { ...row, split: 'train' }, { ...row, split: 'test' })).toEqual([
       '“split” marks 1 of the first 2 rows as “test”. They are rows like all others and are trained on, too: write them to a file of their own, which `data.heldOut` of a run can name.',
       '“completion” ends with a mark of a chat template (</s>). A run adds the end of the turn itself, so this mark counts as part of the text: remove it.',
-      'In 2 of the first 2 rows “prompt” holds messages of the assistant: they are read, and only “completion” is learned.',
+      'In 2 of 2 rows “prompt” holds messages of the assistant: they are read, and only “completion” is learned.',
     ])
     expect(warnings('rollout', row)).toEqual([])
+  })
+
+  test('a prompt that ends with its answer is named before completions are generated', () => {
+    const [first, second] = [
+      [user, reply],
+      [user, other],
+    ].map((messages) => ({ prompt: messages }))
+    const sentence =
+      'In 2 of 2 rows “prompt” ends with a message of the assistant, with which every completion of a run begins. If it is the whole answer, call the column “messages” and import the data with the columns mapped (--remap), which takes it off.'
+    expect(warnings('rollout', first ?? {}, second ?? {})).toEqual([sentence])
+    const doubts = detectShape([first ?? {}, second ?? {}]).doubts
+    expect(doubts).toEqual([sentence.replace('of 2 rows', 'of the first 2 rows')])
+    const begun = { role: 'assistant', content: '<think>' }
+    expect(warnings('rollout', { prompt: [user, begun] }, { prompt: [reply, user, begun] })).toEqual([])
   })
 
   test('answers are read before a run is made', () => {

@@ -115,6 +115,7 @@ made_up: 7
   test('a loss that does not exist here is refused by name', () => {
     for (const [text, what] of [
       ['loss_type: vespo', 'loss_type “vespo”'],
+      ['loss_type: dft', 'SFT loss_type “dft”'],
       ['loss_type: [aot, sft]', 'DPO loss_type “aot”'],
       ['loss_type: [sigmoid, ipo]', 'mixture of DPO losses sigmoid and ipo'],
     ] as const)

@@ -132,7 +132,7 @@ describe('a model folder', () => {
     expect(location?.file).toBe(join(blobs, 'hash-of-model.safetensors'))
   })
 
-  test('a tied model may carry a head; frequencies are silent, other extras are listed', async () => {
+  test('a tied model may carry a head; frequencies are silent, other extras are named', async () => {
     const folder = copyOfModel()
     const extra = (name: string): TensorToWrite => ({
       name,
@@ -146,7 +146,18 @@ describe('a model folder', () => {
     const model = openModelFolder(folder)
     expect(model.ignoredTensors).toEqual(['lm_head.weight', 'visual.patch'])
     expect(model.tensors.has('lm_head.weight')).toBe(false)
-    expect(model).toMatchObject({ config: { tiedHead: true }, notes: [] })
+    const note = 'The weights hold 1 tensor that this model does not use, such as “visual.patch”.'
+    expect(model).toMatchObject({ config: { tiedHead: true }, notes: [note] })
+  })
+
+  test('layers that config.json does not have are refused', () => {
+    const folder = copyOfModel()
+    const file = join(folder, 'config.json')
+    const config = JSON.parse(readFileSync(file, 'utf8')) as { num_hidden_layers: number }
+    writeFileSync(file, JSON.stringify({ ...config, num_hidden_layers: config.num_hidden_layers - 1 }))
+    expect(() => openModelFolder(folder)).toThrow(
+      /hold more layers than config.json says, such as in “model\.layers\.\d/,
+    )
   })
 
   test('keeps a head that config.json denies, as transformers does, and says so', async () => {

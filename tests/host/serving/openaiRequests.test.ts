@@ -89,6 +89,21 @@ describe('what is sent back as it came', () => {
     expect([before, today()]).toContain(tokenizer.decode(ids, { skipSpecialTokens: true }).slice(0, 10))
   })
 
+  test('a last answer is followed by a new turn, or continued as vLLM’s parameters say', async () => {
+    const turns = [...messages, { role: 'assistant', content: '5 and' }] satisfies Message[]
+    const bare = await idsOf(turns, { add_generation_prompt: false })
+    const opened = await idsOf(turns)
+    expect(opened.slice(0, bare.length)).toEqual(bare)
+    expect(opened.length).toBeGreaterThan(bare.length)
+    const further = { continue_final_message: true, add_generation_prompt: false }
+    const continued = await idsOf(turns, further)
+    expect(continued.length).toBeLessThan(bare.length)
+    expect(bare.slice(0, continued.length)).toEqual(continued)
+    const refused = { status: 400, param: 'continue_final_message' }
+    await expect(ask(turns, { continue_final_message: true })).rejects.toMatchObject(refused)
+    await expect(ask(messages, further)).rejects.toMatchObject(refused)
+  })
+
   test('switches of the template are set by their names, but for those of the request', async () => {
     const [plain, switched] = [
       await idsOf(messages),

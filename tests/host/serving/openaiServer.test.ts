@@ -223,7 +223,14 @@ describe('text completions', () => {
     const { tokens = [], token_logprobs, top_logprobs, text_offset = [] } = choices[0]!.logprobs!
     expect(tokens.length).toBeGreaterThan(0)
     expect(token_logprobs).toHaveLength(tokens.length)
-    expect(top_logprobs!.map((each) => Object.keys(each).length)).toEqual(tokens.map(() => 2))
+    for (const [at, token] of tokens.entries()) {
+      const top = top_logprobs?.[at] ?? {}
+      expect(top[token]).toBe(token_logprobs?.[at])
+      expect([2, 3]).toContain(Object.keys(top).length)
+    }
+    const sampled = await openai.completions.create({ ...asked, logprobs: 0 })
+    const alone = sampled.choices[0]!.logprobs!
+    expect(alone.top_logprobs?.map(Object.keys)).toEqual(alone.tokens?.map((token) => [token]))
     expect(text_offset).toEqual(tokens.map((_, i) => tokens.slice(0, i).join('').length))
   })
 })

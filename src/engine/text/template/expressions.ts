@@ -81,7 +81,7 @@ type Evaluators = { readonly [Kind in Node['type']]?: (node: NodeOf<Kind>, scope
 /** One entry for each kind of expression. */
 const evaluators: Evaluators = {
   Comment: () => undefined,
-  IntegerLiteral: ({ value }) => value,
+  IntegerLiteral: ({ value }) => exact(value),
   StringLiteral: ({ value }) => value,
   FloatLiteral: ({ value }) => new Float(value),
   ArrayLiteral: ({ value }, scope) => value.map((item) => evaluate(item, scope)),
@@ -99,6 +99,12 @@ const evaluators: Evaluators = {
   TestExpression: evaluateTest,
   BinaryExpression: evaluateBinary,
   UnaryExpression: ({ operator, argument }, scope) => negated(operator.value, evaluate(argument, scope)),
+}
+
+/** A whole number as it is written. Errors: Error where the parser has already lost digits of it. */
+function exact(value: number): number {
+  if (Number.isSafeInteger(value)) return value
+  throw new Error(`it writes the number ${value}, whose digits would not be kept`)
 }
 
 export function evaluate(node: Node, scope: Scope): Value {

@@ -49,7 +49,7 @@ const filters: Readonly<Record<string, Filter>> = {
   float: (value, call) => toFloat(value, argument(call, 0, 'default')),
   format: (value, { args }) => formatPercent(textOf(value), args),
   indent: indent,
-  int: (value, call) => toInteger(value, argument(call, 0, 'default')),
+  int: (value, call) => toInteger(value, argument(call, 0, 'default'), argument(call, 1, 'base') ?? 10),
   items: (value) => (value === undefined ? [] : entriesOf(expectDict(value))),
   join: joinItems,
   last: (value) => (isList(value) ? value : itemsOf(value)).at(-1),
@@ -132,11 +132,25 @@ function indent(value: Value, call: CallArguments): string {
   return joinedText(indented, '\n')
 }
 
-function toInteger(value: Value, otherwise: Value): Value {
+function toInteger(value: Value, otherwise: Value, base: Value): Value {
   const number = numberOf(value)
   if (number !== null) return Math.trunc(number)
   const text = strip(textOf(value), null, 'both')
+  const whole = inBase(text, numberOf(base) ?? 0)
+  if (whole !== null) return whole
   return /^[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?$/.test(text) ? Math.trunc(Number(text)) : (otherwise ?? 0)
+}
+
+/** Reads digits as Python's int() does, with an optional 0x, 0o or 0b of the base; null for any other text. */
+function inBase(text: string, base: number): number | null {
+  if (base < 2 || base > 36) throw new Error(`it reads an integer in base ${base}, which is not supported`)
+  const prefix = { 2: '0b', 8: '0o', 16: '0x' }[base] ?? ''
+  const [, sign = '', digits = ''] =
+    new RegExp(`^([+-]?)(?:${prefix})?([\\da-z]+(?:_[\\da-z]+)*)$`, 'i').exec(text) ?? []
+  const places = [...digits.replaceAll('_', '')].map((digit) => parseInt(digit, 36))
+  if (places.length === 0 || places.some((place) => place >= base)) return null
+  const size = places.reduce((sum, place) => sum * base + place, 0)
+  return sign === '-' ? -size : size
 }
 
 function toFloat(value: Value, otherwise: Value): Value {
