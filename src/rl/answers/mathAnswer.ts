@@ -1,13 +1,14 @@
 /** Reads a mathematical answer out of text, and compares two of them. */
 import { expectedLiteral, numberIn, statedLiteral } from './findLiteral.ts'
 import { isSameLiteral, namesIn, type Literal } from './literal.ts'
+import { multiplierOf } from './magnitudes.ts'
 import { parseMath, type ParsedMath } from './parseMath.ts'
 import { isSame, whole, type Rational } from './rational.ts'
 import { inUnit, isSameMath } from './sameMath.ts'
-import { isChanging, readLiteral } from './readLiteral.ts'
+import { isChanging, isOrdinal, readLiteral } from './readLiteral.ts'
 import { isHedged, statedAnswer, withoutLabels } from './statedAnswer.ts'
 import { isChanged } from './surroundings.ts'
-import { conversion, isOtherThing, measureBehind, multiplierOf, unitOf } from './units.ts'
+import { conversion, isOtherThing, measureBehind, unitOf } from './units.ts'
 import type { Unit } from './unitTable.ts'
 
 export interface MathAnswer {
@@ -153,7 +154,8 @@ const isCalendar = (text: string): boolean =>
 const answerOf = (text: string): Omit<MathAnswer, 'isHedged' | 'literal' | 'whole'> => {
   const trimmed = withoutStop(text)
   const [math, product] = [parseMath(trimmed), parseMath(trimmed, 'variables')]
-  if (isCalendar(trimmed) || math?.words.some(isChanging)) return { text: writtenAlike(trimmed), ...unread }
+  if (isCalendar(trimmed) || math?.words.some((words) => isChanging(words) || isOrdinal(words)))
+    return { text: writtenAlike(trimmed), ...unread }
   // The comma of 3,5 cm and 1.234,56 is a decimal one.
   const value = trimmed.replace(/^[^,=]*=/, '')
   const isDecimal =
@@ -191,6 +193,7 @@ export function saysMath(expected: MathAnswer, completion: string, tolerance: nu
   const listed = namedLists(expected, found)
   if (listed !== null) return isSameLiteral(...listed, tolerance)
   if (isScaled(expected) || isScaled(found)) return saysNumber(expected, completion, tolerance)
+  if (mayBeScaled(found) && !hasUnit(expected)) return saysNumber(expected, completion, tolerance)
   return isSameMathematics(expected, found, tolerance) ?? saysNumber(expected, completion, tolerance)
 }
 
@@ -218,6 +221,10 @@ function namedLists({ literal }: MathAnswer, found: MathAnswer): readonly [Liter
 /** Returns true for numbers such as 1.5 million, told by the word that mathematics takes for a unit. */
 const isScaled = ({ math }: MathAnswer): boolean =>
   math !== null && !isSame(multiplierOf(math.words[0] ?? '').factor, whole(1n))
+
+/** Returns true for 70K, a product to mathematics. */
+const mayBeScaled = ({ literal }: MathAnswer): boolean =>
+  literal?.kind === 'number' && literal.unit?.inBare !== undefined
 
 /** Mathematics ignores the sign of a currency before its number. */
 const hasUnit = ({ literal }: MathAnswer): boolean => literal?.kind === 'number' && literal.unit !== null

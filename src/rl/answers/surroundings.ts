@@ -1,4 +1,5 @@
 /** Judges a number by the words and signs around it: they may make it part of something else, a bound, or deny it. */
+import { endsInMagnitude } from './magnitudes.ts'
 import { isSame } from './rational.ts'
 import { conversion, readUnit, unitOf } from './units.ts'
 
@@ -11,7 +12,11 @@ const changedBefore: readonly RegExp[] = [
     'i',
   ),
   /\b(?:except(?: for)?|excluding|besides|apart from|aside from|other than|different from|(?:not |un)equal to|instead of|rather than|unlike|(?:any|every|all)(?:thing)?\b[^.,;\n]{0,20} but)\s*$/i,
-  /\b(?:between|from|either|neither)\s[^.\n]{1,24}\s(?:and|to|x?or|nor)\s*$/i,
+  /\b(?:between|from|either|neither|(?:sum|product|difference|quotient|average|mean|ratio|larger|smaller|gcd|lcm|maximum|minimum) of)\s[^.\n]{1,30}\s(?:and|to|x?or|nor)\s*$/i,
+  /\b(?:(?:divisible|divided|multiplied) by|(?:up|down) from|(?:number|integer|one|value|digit|letter|prime|multiple|is|comes|right|just|immediately|directly) (?:after|before|following|preceding)|(?:half|quarter|third) an?)\s*$/i,
+  /(?:^|[^.,\d])(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten))\s+(?:(?:in|out of|of|per|for|by|x)(?: (?:every|each|the|all))?|in an?)\s*$/i,
+  /(?<!\p{L})(?:sqrt|sin|cos|tan|cot|sec|csc|arc(?:sin|cos|tan)|log|ln|lg|exp|det|mod(?:ulo)?|gcd|lcm|abs|floor|ceil|infinity)\s*$/iu,
+  endsInMagnitude,
   /\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of|(?:square|cube) root)\s*$/i,
   /\b(?:twice|thrice|double|triple|quadruple|half|(?:halve|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|percent|multiple|divisor|reciprocal|inverse|opposite|(?<!by an? )factor|the (?:sum|product|difference|quotient|average|mean|ratio))s? of)(?: of)?\s*$/i,
   /%\s*of\s*$/,
@@ -21,6 +26,9 @@ const changedBefore: readonly RegExp[] = [
 const before: readonly RegExp[] = [
   /[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|[±∓]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*(?:\[[^\]]{1,9}\]\s*)?\{?$|\d\s*,\s*$/iu,
   /(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
+  // A function of the number, as f(8); a number beside another one.
+  /\p{L}\(\s*[-+]?\s*$|\d[ \t]+$/u,
+  /(?:∞|\\infty|infinity)\s*(?:,|to|and)\s*$/i,
   /\d\S*\s*(?:[,;]\s*(?:(?:and|or)\s)?|\band\s|\bor\s)\s*\p{L}\w{0,2}\s*=\s*$/u,
   /\bor\s+\p{L}\w{0,2}\s*=\s*$/u,
   /\d\s+(?:in|out of)\s*$/,
@@ -34,7 +42,9 @@ const asianChange =
 /** Words that deny, bound or compute with the value before them. */
 const changedAfter: readonly RegExp[] = [
   /^[^.,;\n\d]{0,20}\b(?:is|are|was|would be)(?:n['’]t\b|\s+(?:not|never|wrong|incorrect|false|impossible)\b)/i,
-  /^\s*(?:squared|cubed|factorial|(?:over|plus|times)\s+\d|(?:divided|multiplied) by|to the power)\b/i,
+  /^\s*-?\s*(?:squared|cubed|doubled|tripled|quadrupled|halved|inverted|reversed|factorial|ish|mod(?:ulo)?|choose|(?:in )?base|in (?:binary|octal|decimal|hex\w*)|(?:over|plus|times|out of|of|per|for every|for|by|x)\s+(?:(?:every|each|the|all) )?\d|(?:divided|multiplied) by|to the (?:power|\d)|and (?:beyond|(?:a|an|one|two|three)[- ](?:half|halve|third|quarter|fourth|fifth|tenth))s?|onwards?|to infinity)\b/i,
+  /^\s*&\s*\p{L}/u,
+  /^\s*\?/,
   new RegExp(
     String.raw`^[^.,;\n\d(]{0,20}\b(?:(?:or|and)\s+(?:${comparative}|above|below|up|under|over)\b|at (?:the )?(?:most|least)\b|${comparative} than\s+(?:[-$€£]*\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|twice|half)\b)|give or take\b)`,
     'i',
@@ -43,6 +53,9 @@ const changedAfter: readonly RegExp[] = [
 ]
 
 const after: readonly RegExp[] = [
+  // Letters that are factors: 8π, 8 pi, 8theta; μm and Ω are units.
+  /^\s*(?!Ω|[μµ]\p{sc=Latin})\p{sc=Greek}(?!\p{sc=Greek})|^\s*pi(?!\p{L})|^(?:alpha|beta|gamma|delta|theta|lambda|sigma|omega|phi|tau)(?!\p{L})/u,
+  /^\s*(?:,|to|and)\s*\+?\s*(?:∞|\\infty|infinity)/i,
   /^\(|^\s*(?:[+*×·÷^/√<>≤≥≠±∓]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u,
   /^[^.\n\d]{0,20}\bx?n?or\b[^.\n\d]{0,12}\d/i,
   /^[^.\n\d]{0,12}(?:[,;]|\band\b)\s*\p{L}\w{0,2}\s*=/u,
