@@ -10,7 +10,6 @@ import {
   readLiteral,
 } from './readLiteral.ts'
 import { multiplierOf, suffixOf } from './magnitudes.ts'
-import { isUnspaced } from './plainText.ts'
 import { product } from './rational.ts'
 import { isBare } from './surroundings.ts'
 import { readUnit, unitBehind, unitOf } from './units.ts'
@@ -119,17 +118,10 @@ function bareNumber(text: string, found: RegExpExecArray): WrittenNumber | null 
   const before = text.slice(Math.max(0, found.index - 40), found.index)
   const after = text.slice(found.index + found[0].length, found.index + found[0].length + 40)
   const isListed = /^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before)
-  if (isListed || !isBare(before, after) || isFactor(after) || isDecade(found[3]!, after)) return null
+  if (isListed || !isBare(before, after) || isDecade(found[3]!, after)) return null
   const { factor, rest } = multiplierOf(after)
   const number = numberOf(found)
   const unit = found[2] ? unitOf(found[2]) : unitBehind(rest)
   const of = { name: nameBefore(before), isOrdinal: isOrdinal(after) }
   return number && { ...number, ...of, value: product(number.value, factor), unit }
-}
-
-/** 2x is no number, 2m is one, and a letter that is a word counts something. */
-function isFactor(after: string): boolean {
-  if (isUnspaced(after.trimStart().charAt(0))) return false
-  const letters = /^[\p{Lu}\p{Ll}_]{1,3}(?![\p{L}_])|^\s+\p{L}(?=\s*(?:[-+*/^=]|$))/u.exec(after)?.[0]
-  return letters !== undefined && unitBehind(letters) === null && !isOrdinal(letters)
 }

@@ -3,20 +3,24 @@ import { decimal, isWhole, powerOfTen, product, sum, whole, type Rational } from
 
 /** Factors, and patterns of the words for them. */
 const names: readonly (readonly [factor: Rational, pattern: string])[] = [
+  [whole(10n), 'decenas?|dizaines?|десятк(?:а|ов)'],
   [whole(12n), 'dozens?|dutzend|docenas?|douzaines?'],
-  [powerOfTen(2), 'hundreds?|hundert'],
-  [powerOfTen(3), 'thousands?|tausend|tsd|mille|mila|duizend|tys(?:i[ąę]c[ey]?)?|тыс(?:яч[аи]?)?'],
-  [powerOfTen(5), 'lakhs?|lacs?'],
+  [powerOfTen(2), 'hundreds?|hundert|cientos|centaines?|сот(?:ен|ни)|yüz'],
+  [
+    powerOfTen(3),
+    'thousands?|grand|tusen|tisíc|tausend|tsd|mille|mila|duizend|tys(?:i[ąę]c[ey]?)?|тыс(?:яч[аи]?)?|ezer|tuhat|nghìn|χιλιάδες|ألف|हज़ार',
+  ],
+  [powerOfTen(5), 'lakhs?|lacs?|लाख'],
   [
     powerOfTen(6),
-    'millions?|ml?n|mio|mil|millionen|mill[oó]n(?:es)?|mili[oó]n(?:[eiy]|ów)?|milh(?:ão|ões)|miljoen|milyon|млн|миллион(?:а|ов)?',
+    'millions?|ml?n|mio|mil|millionen|mill[oó]n(?:es)?|mili[oó]n(?:[eiyů]|ów)?|milh(?:ão|ões)|miljoen|milyon|miljoner|millioner|millió|mill|triệu|εκατομμύρια|مليون|млн|миллион(?:а|ов)?',
   ],
-  [powerOfTen(7), 'crores?'],
+  [powerOfTen(7), 'crores?|करोड़'],
   [
     powerOfTen(9),
-    'billions?|bl?n|milliarden?|milliards?|mrd|mld|miliard(?:[oiy]|ów)?|miljard|milyar|bilh(?:ão|ões)|млрд|миллиард(?:а|ов)?',
+    'billions?|bl?n|bil|mia|mdr|mlrd|miljarder|milliarder|tỷ|milliarden?|milliards?|mrd|mld|miliard(?:[oiy]|ów)?|miljard|milyar|bilh(?:ão|ões)|млрд|миллиард(?:а|ов)?',
   ],
-  [powerOfTen(12), 'trillions?|tr?n|billionen|billones|трлн|триллион(?:а|ов)?'],
+  [powerOfTen(12), 'trillions?|tr?n|tril|bio|billionen|billones|трлн|триллион(?:а|ов)?'],
 ]
 const word = names.map(([, pattern]) => pattern).join('|')
 const known = names.map(([factor, pattern]) => [factor, new RegExp(`^(?:${pattern})$`, 'iu')] as const)
@@ -75,7 +79,7 @@ export function withMagnitudes(text: string): string {
 
 /** One spelling for parts of thousands, ordinals and letters that may be a unit as well as a magnitude. */
 const marks: readonly (readonly [RegExp, string])[] = [
-  [/(?<=\d)\s*per mill?e?\b/gi, '‰'],
+  [/(?<=\d)\s*per ?mill?e?\b/gi, '‰'],
   [/(?<=\d)\s*(?:bps|bp|basis points?)\b/gi, '‱'],
   [/(?<=\d)\s*(?:\^\s*\{?\s*)?\\(?:text|mathrm)\s*\{\s*(st|nd|rd|th)\s*\}\}?/g, '$1'],
   [/(?<=\d)\\text\s*\{([kKMBT])\}/g, '$1'],

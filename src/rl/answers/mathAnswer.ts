@@ -199,7 +199,8 @@ export function saysMath(expected: MathAnswer, completion: string, tolerance: nu
 
 /** null where the mathematics of one of them is not read, or is a list. */
 function isSameMathematics(expected: MathAnswer, found: MathAnswer, tolerance: number): boolean | null {
-  if (expected.literal !== null && found.literal !== null && hasUnit(expected) && hasUnit(found))
+  const isMeasured = hasUnit(expected) && hasUnit(found) && !(mayBeScaled(expected) && mayBeScaled(found))
+  if (expected.literal !== null && found.literal !== null && isMeasured)
     return isSameLiteral(expected.literal, found.literal, tolerance)
   if (isOtherDecimal(expected, found, tolerance)) return false
   if ((['math', 'product'] as const).some((way) => isSameParsed(expected[way], found[way], tolerance)))

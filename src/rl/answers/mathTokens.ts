@@ -25,7 +25,7 @@ const names: readonly (readonly [RegExp, MathToken['type']])[] = [
   [/[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+\.\d*(?:\d\u0305)+|\d+(?:\.\d+)?|\.\d+/y, 'number'],
   [/\\(?:[a-zA-Z]+|[{}|%\\])/y, 'command'],
   [wordOperators, 'command'],
-  [/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]+/uy, 'words'],
+  [/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]+/uy, 'words'],
   [/(?![xyz]+\b|[abc]+\b|[pqr]+\b|[mnk]+\b)(?:(?!\p{sc=Greek})\p{L}){3,}|\p{sc=Greek}{4,}/uy, 'words'],
   // Answers that would be products of two letters, in any order.
   [/(?<!\p{L})(?:no|on|up|in|at|to)(?!\p{L})/iuy, 'words'],

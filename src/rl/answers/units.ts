@@ -120,6 +120,7 @@ function combined(a: Unit, b: Unit, sign: 1 | -1): Unit {
 export function conversion(from: Unit | null, to: Unit | null): Rational | null {
   if (from === null) return quotient(whole(1n), to?.inBare ?? whole(1n))
   if (to === null) return from.inBare ?? whole(1n)
+  if (from.inBare && to.inBare) return quotient(from.inBare, to.inBare)
   const bases = new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])
   const isSame = [...bases].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0))
   if (isSame) return quotient(from.factor, to.factor)
