@@ -81,7 +81,8 @@ export function withMagnitudes(text: string): string {
 const marks: readonly (readonly [RegExp, string])[] = [
   [/(?<=\d)\s*per ?mill?e?\b/gi, '‰'],
   [/(?<=\d)\s*(?:bps|bp|basis points?)\b/gi, '‱'],
-  [/(?<=\d)\s*(?:\^\s*\{?\s*)?\\(?:text|mathrm)\s*\{\s*(st|nd|rd|th)\s*\}\}?/g, '$1'],
+  [/(?<=\d)\s*\^\s*\{\s*(\\(?:text|mathrm)\s*\{\s*(?:st|nd|rd|th)\s*\})\s*\}/g, '$1'],
+  [/(?<=\d)\s*\^?\s*\\(?:text|mathrm)\s*\{\s*(st|nd|rd|th)\s*\}/g, '$1'],
   [/(?<=\d)\\text\s*\{([kKMBT])\}/g, '$1'],
 ]
 

@@ -192,16 +192,14 @@ export function saysMath(expected: MathAnswer, completion: string, tolerance: nu
   if ([found.text, found.whole].some((text) => choice(text) === choice(expected.text))) return true
   const listed = namedLists(expected, found)
   if (listed !== null) return isSameLiteral(...listed, tolerance)
-  if (isScaled(expected) || isScaled(found)) return saysNumber(expected, completion, tolerance)
-  if (mayBeScaled(found) && !hasUnit(expected)) return saysNumber(expected, completion, tolerance)
+  if (isScaled(expected) || isScaled(found) || areThousands(expected, found))
+    return saysNumber(expected, completion, tolerance)
   return isSameMathematics(expected, found, tolerance) ?? saysNumber(expected, completion, tolerance)
 }
 
 /** null where the mathematics of one of them is not read, or is a list. */
 function isSameMathematics(expected: MathAnswer, found: MathAnswer, tolerance: number): boolean | null {
-  const isMeasured = hasUnit(expected) && hasUnit(found) && !(mayBeScaled(expected) && mayBeScaled(found))
-  if (expected.literal !== null && found.literal !== null && isMeasured)
-    return isSameLiteral(expected.literal, found.literal, tolerance)
+  if (areMeasured(expected, found)) return isSameLiteral(expected.literal!, found.literal!, tolerance)
   if (isOtherDecimal(expected, found, tolerance)) return false
   if ((['math', 'product'] as const).some((way) => isSameParsed(expected[way], found[way], tolerance)))
     return true
@@ -226,6 +224,14 @@ const isScaled = ({ math }: MathAnswer): boolean =>
 /** Returns true for 70K, a product to mathematics. */
 const mayBeScaled = ({ literal }: MathAnswer): boolean =>
   literal?.kind === 'number' && literal.unit?.inBare !== undefined
+
+/** Returns true if the answer is a number, so that 70K is none with a variable. */
+const areThousands = (expected: MathAnswer, found: MathAnswer): boolean =>
+  mayBeScaled(found) && expected.literal?.kind === 'number' && !hasUnit(expected)
+
+/** Returns true if both have a unit that mathematics may not see; 2k and 2K are products. */
+const areMeasured = (expected: MathAnswer, found: MathAnswer): boolean =>
+  hasUnit(expected) && hasUnit(found) && !(mayBeScaled(expected) && mayBeScaled(found))
 
 /** Mathematics ignores the sign of a currency before its number. */
 const hasUnit = ({ literal }: MathAnswer): boolean => literal?.kind === 'number' && literal.unit !== null

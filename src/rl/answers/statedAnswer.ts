@@ -162,7 +162,7 @@ function closingBrace(text: string, from: number): number {
 /** “, ”, “ and ”, “ or ”, “Case 2:” between two boxes, with few words more; or no word at all. */
 const areTogether = (between: string): boolean =>
   between.length <= 60 &&
-  /^[^\p{L}\d]*(?:\(?[a-z\d]{1,3}\)[^\p{L}\d]*)?$|,|;|\band\b|\bor\b|\b(?:case|part|solution|root|option)\s*\(?(?:\d|[a-z]|[ivx]+)\b/iu.test(
+  /^[^\p{L}\d]*(?:\(?[a-z\d]{1,3}[).][^\p{L}\d]*)?$|,|;|\band\b|\bor\b|\b(?:case|part|solution|root|option)\s*\(?(?:\d|[a-z]|[ivx]+)\b/iu.test(
     between,
   )
 

@@ -116,11 +116,11 @@ function combined(a: Unit, b: Unit, sign: 1 | -1): Unit {
   return { dimensions, factor: product(a.factor, other.factor) }
 }
 
+const inBare = (unit: Unit | null): Rational => unit?.inBare ?? whole(1n)
+
 /** Converts one `from` to `to`; null where they measure different things. A unit that is not known could be either. */
 export function conversion(from: Unit | null, to: Unit | null): Rational | null {
-  if (from === null) return quotient(whole(1n), to?.inBare ?? whole(1n))
-  if (to === null) return from.inBare ?? whole(1n)
-  if (from.inBare && to.inBare) return quotient(from.inBare, to.inBare)
+  if (from === null || to === null || (from.inBare && to.inBare)) return quotient(inBare(from), inBare(to))
   const bases = new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])
   const isSame = [...bases].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0))
   if (isSame) return quotient(from.factor, to.factor)

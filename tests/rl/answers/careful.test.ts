@@ -191,6 +191,13 @@ const never: Readonly<Record<string, readonly Pair[]>> = {
   ],
 }
 
+const severalBoxes = [
+  '\\boxed{9}\n\n\\boxed{8}',
+  'Part (a): \\boxed{9}\nPart (b): \\boxed{8}',
+  '1. \\boxed{9}\n2. \\boxed{8}',
+  'x_1 = \\boxed{9}, x_2 = \\boxed{8}',
+]
+
 const earned: readonly (readonly [...Pair, ways: 'math' | 'both'])[] = [
   ['A \\subset B', 'A\\subset B', 'math'],
   ['AB \\perp CD', '\\boxed{CD \\perp AB}', 'math'],
@@ -242,12 +249,20 @@ const earned: readonly (readonly [...Pair, ways: 'math' | 'both'])[] = [
   ['x+y', 'y+x', 'math'],
   ['2xy+z', 'z+2yx', 'math'],
   ['(a+b)^2', 'a^2+2ab+b^2', 'math'],
+  ['8', '\\boxed{8}\n\nSo again: \\boxed{8}', 'both'],
+  ['8', 'First \\boxed{3}. The second step then adds five more of these to them: \\boxed{8}.', 'both'],
 ]
 
 describe.each(Object.entries(never))('never paid: %s', (_, pairs) => {
   test.each(pairs)('%s | %s', async (...pair) => {
     expect([await paid('numeric-equality', pair), await paid('math-equality', pair)]).toEqual([false, false])
   })
+})
+
+test.each(severalBoxes)('8 | %s is two values', async (completion) => {
+  expect(await paid('math-equality', ['8', completion])).toBe(false)
+  expect(await paid('math-equality', ['8, 9', completion])).toBe(true)
+  expect(await paid('numeric-equality', ['8', completion])).toBe(false)
 })
 
 test.each(earned)('%s | %s earns', async (answer, completion, ways) => {

@@ -39,7 +39,9 @@ const byBoth = String.raw`
   8 ⇐ It is 8 ft long. ¦ 8 mm ¦ 8 mg ¦ 8 ml ¦ 8 kWh ¦ 8 rpm ¦ 8 mph ¦ 8 kcal ¦ 8 Hz ¦ 8 psi ¦ 8 atm ¦ 8 bar ¦ 8 mol ¦ 8 eV ¦ 8 W ¦ 8 J ¦ 8 Pa ¦ 8 A ¦ 8 hrs ¦ 8 mins
   8 ⇐ 8 secs ¦ 8 yrs ¦ 8 pts ¦ 8 pcs ¦ 8 EUR ¦ 8 GBP ¦ 8 JPY ¦ 8 INR ¦ Rs. 8 ¦ Rs 8 ¦ ₹8 ¦ ¥8 ¦ 8 yen ¦ 8 bucks ¦ 8 quid ¦ 8 apples each ¦ 8 new friends ¦ 8 big dogs
   8 ⇐ 8 red balls ¦ 8 more ¦ 8 extra ¦ 8 additional cookies ¦ 8 full boxes ¦ 8 remaining cookies ¦ 8 total ¦ 8 combined ¦ 8 overall ¦ 8 altogether ¦ 8 each way
-  8 ⇐ 8 every day ¦ 8 daily ¦ 8 weekly
+  8 ⇐ 8 every day ¦ 8 daily ¦ 8 weekly ¦ First \boxed{3}. Then, since more is needed in the second step of the plan, \boxed{8}.
+  8 ⇐ \boxed{9} is what I had but that was wrong since it forgets the rest. hence \boxed{8}. ¦ The average is 8. ¦ The product of 2 and 4 is 8. ¦ an average of 8
+  8 ⇐ a product of 8 ¦ a mean of 8 apples ¦ with a sum of 8 ¦ The difference of 12 and 4 equals 8
   3000000 ⇐ 3 million ¦ 3 million people ¦ $3 million ¦ \boxed{3\text{ million}} ¦ \boxed{\$3\text{ million}} ¦ 3,000,000 ¦ 3.0 million ¦ \boxed{3 \text{ million dollars}}
   3000000 ⇐ 3 mln ¦ 3 mn ¦ €3m ¦ $3M ¦ $3 M ¦ 3M dollars ¦ $3mm ¦ 3 Mio. ¦ 3 Mio. Euro ¦ 3 millones ¦ 3 millions ¦ 3 млн ¦ 3 миллиона ¦ 3M ¦ 300万 ¦ 300 万人
   3000000 ⇐ It has 3 million inhabitants. ¦ three million ¦ 3 thousand thousand ¦ 30 lakh ¦ 3 milioni ¦ 3 milhões ¦ 3 Millionen ¦ 3-million ¦ 3~million ¦ 3\ \text{million}
@@ -103,6 +105,30 @@ const byBoth = String.raw`
   1000000 ⇐ 10^6 ¦ one million
   5 \mu m ⇐ 5 μm ¦ 5 µm
   3\Omega ⇐ 3Ω ¦ 3 Ω ¦ 3
+  3\text{ million} ⇐ 3000000 ¦ 3,000,000 ¦ 3 million ¦ \boxed{3\text{ million}} ¦ 3M ¦ $3M
+  \$3 \text{ million} ⇐ 3000000 ¦ $3M ¦ $3 million
+  $70K ⇐ 70000 ¦ $70,000 ¦ $70K ¦ 70 thousand ¦ 70K dollars
+  1 in 4 ⇐ 1/4 ¦ 0.25 ¦ 25% ¦ one in four
+  3 and a half ⇐ 3.5 ¦ 7/2 ¦ three and a half
+  12 dollars and 50 cents ⇐ 12.5 ¦ $12.50 ¦ 1250 cents
+  an hour and 30 minutes ⇐ 90 minutes ¦ 1.5 hours ¦ 1 h 30 min
+  3rd ⇐ 3rd ¦ The answer is 3rd. ¦ \boxed{3\text{rd}} ¦ 3^{\text{rd}}
+  8‰ ⇐ 8‰ ¦ 0.008 ¦ 8 per mille
+  50 bps ⇐ 50 basis points ¦ 0.005 ¦ 50 bps
+  273 K ⇐ 273K ¦ 273 K ¦ 273 ¦ 273 kelvin
+  273K ⇐ 273 K ¦ 273K
+  2.5M ⇐ 2.5M
+  α = 2 ⇐ α = 2 ¦ 2 ¦ \alpha=2
+  5μm ⇐ 5 μm ¦ 5\mu m
+  5 μm ⇐ 5 μm ¦ 5 µm ¦ 5 micrometers ¦ 0.005 mm ¦ 5
+  10 Ω ⇐ 10 Ω ¦ 10 ohms ¦ 10 ¦ 0.01 kΩ
+  5万 ⇐ 50000 ¦ 5万 ¦ 5 万
+  3 dozen ⇐ 36 ¦ 3 dozen ¦ three dozen
+  5 million dollars ⇐ 5000000 ¦ $5 million ¦ $5,000,000 ¦ 5 million
+  2 million people ⇐ 2000000 ¦ 2 million ¦ 2,000,000 people
+  1/2 million ⇐ 500000 ¦ half a million ¦ 0.5 million
+  2 thousandths ⇐ 0.002 ¦ 2/1000
+  2000 ⇐ 2k ¦ 2K
 `
 
 const byMath = String.raw`
@@ -124,12 +150,12 @@ const byMath = String.raw`
   \frac{\alpha}{2} ⇐ α/2
   x \in \mathbb{R} ⇐ x ∈ ℝ
   \mathbb{R} ⇐ ℝ
-  [8,\infty) ⇐ [8,∞) ¦ [8, \infty) ¦ x \ge 8 ¦ x ≥ 8 ¦ \left[8,\infty\right) ¦ \boxed{[8,\infty)}
+  [8,\infty) ⇐ [8,∞) ¦ [8, \infty) ¦ x \ge 8 ¦ x ≥ 8 ¦ \left[8,\infty\right) ¦ \boxed{[8,\infty)} ¦ x≥8
   (-\infty,8] ⇐ x\le 8 ¦ (-∞, 8]
   A \cap B ⇐ A ∩ B
   \emptyset ⇐ ∅
   2k+1 ⇐ 2k + 1 ¦ 1+2k ¦ \boxed{2k+1}
-  2k ⇐ k+k ¦ 2 k ¦ k \cdot 2
+  2k ⇐ k+k ¦ 2 k ¦ k \cdot 2 ¦ \boxed{k+k}
   3m ⇐ m+2m
   k\pi ⇐ kπ ¦ k \pi
   n\pi ⇐ πn
@@ -161,12 +187,25 @@ const byMath = String.raw`
   \mu\sigma ⇐ μσ ¦ σμ
   \rho g h ⇐ ρgh
   \lambda_1 ⇐ λ_1
+  8π ⇐ 8\pi ¦ 25.132741228718345
+  \frac{\pi}{4} ⇐ π/4 ¦ \boxed{π/4} ¦ π/4 rad ¦ 0.25π ¦ ¼π
+  θ = \frac{π}{6} ⇐ π/6 ¦ \theta = \pi/6 ¦ θ=π/6
+  2α+β ⇐ β+2α ¦ 2\alpha+\beta
+  ω ⇐ \omega ¦ ω
+  Ω ⇐ \Omega
+  ΔABC ⇐ ΔABC
+  Σάββατο ⇐ Σάββατο
+  2πr ⇐ 2\pi r ¦ 2πr ¦ 2rπ
+  k+k ⇐ 2k ¦ \boxed{2k}
+  K+K ⇐ 2K
+  \frac{4k}{2} ⇐ 2k
 `
 
 const byNumber = String.raw`
   8 ⇐ Total: 8 eggs ¦ 8 dB ¦ 8 sq units ¦ 8 is the answer ¦ 8 is correct. ¦ remainder: 8 ¦ gcd(16, 24) = 8 ¦ The answer is 8 of them. ¦ Therefore: 8! ¦ Solution: 8
   8 ⇐ Ans: 8 ¦ The answer is 8 cm long ¦ 8 m tall ¦ 8 m wide ¦ 8 pc ¦ 8 Rs ¦ 8 a week ¦ 8 a day ¦ 8 an hour
   70k ⇐ 70000 ¦ 70K ¦ 70,000
+  2.5M ⇐ 2500000 ¦ 2.5 million
 `
 
 const byNone = String.raw`
@@ -224,7 +263,9 @@ const byNone = String.raw`
   8 ⇐ It costs 8 dollars and 50 cents. ¦ It took an hour and 8 minutes. ¦ He is 5 feet and 8 inches tall. ¦ The baby weighs 7 pounds 8 ounces. ¦ 7 pounds and 8 ounces
   8 ⇐ The total is one hundred and 8. ¦ 2 million and 8 ¦ It comes to 3 thousand and 8 ¦ He scored 8 out of 10. ¦ He scored 8 of 10. ¦ 8 in 10 people agree
   8 ⇐ 8 out of every 10 ¦ One of 8 ¦ One in every 8 people ¦ sum of 8 and 2 ¦ sum of 8, 2 and 1 ¦ The ratio is 8 to 3. ¦ The ratio is 3 to 8 ¦ The grid is 3 by 8.
-  8 ⇐ The grid is 8 by 3 ¦ a grid of 8 by 8
+  8 ⇐ The grid is 8 by 3 ¦ a grid of 8 by 8 ¦ \boxed{8} \text{ and } \boxed{9} ¦ The answers are \boxed{8} and \boxed{9}. ¦ Either \boxed{8} or \boxed{9}
+  8 ⇐ (i) \boxed{8} (ii) \boxed{9} ¦ x_1 = \boxed{9}, x_2 = \boxed{8} ¦ The answer is 8? ¦ Answer: 8? I doubt it. ¦ 8? ¦ Perhaps 8? ¦ The sum of 3, 4 and 8
+  8 ⇐ product of 4 and 8 ¦ sum of 8 and 4. ¦ The average of 8 and 10 ¦ the ratio of 8 to 3
   3 ⇐ 3 million ¦ 3 thousand ¦ 3 hundred ¦ 3 billion ¦ 3 trillion ¦ 3 dozen ¦ 3K dollars ¦ $3K ¦ $3k ¦ $3M ¦ $3m ¦ €3m ¦ $3B ¦ $3bn ¦ £3bn ¦ $3T ¦ $3mm ¦ $3MM ¦ 3 mln
   3 ⇐ 3 mn ¦ 3 Mio. ¦ 3 Mio. Euro ¦ 3 Mrd. ¦ 3 Mrd ¦ 3 Milliarden ¦ 3 Millionen ¦ 3 millones ¦ 3 mil ¦ 3 mila ¦ 3 milioni ¦ 3 miliardi ¦ 3 milliards ¦ 3 mille ¦ 3 млн
   3 ⇐ 3 млрд ¦ 3 тыс. ¦ 3 тысячи ¦ 3 тысяч ¦ 3 миллиона ¦ 3 миллиарда ¦ 3 трлн ¦ 3万 ¦ 3 万 ¦ 3億 ¦ 3亿 ¦ 3천 ¦ 3만 ¦ 3억 ¦ 3千 ¦ 3百 ¦ 3百万 ¦ 3百萬 ¦ 3만 원 ¦ 3 tys. ¦ 3 duizend
@@ -243,7 +284,7 @@ const byNone = String.raw`
   3 ⇐ two point 3 ¦ 3 scores
   -1 ⇐ [-1,\infty) ¦ (-1, \infty) ¦ [-1, ∞) ¦ (-\infty,-1] ¦ -1\text{ million} ¦ -$1K ¦ -1K ¦ -1 dozen ¦ -1π
   30 ⇐ an hour and 30 minutes ¦ 1 hour and 30 minutes ¦ an hour, 30 minutes ¦ It took an hour and 30 minutes. ¦ The trip took 1 hour and 30 minutes in total.
-  2 ⇐ an hour and a half ¦ two and a half ¦ 2 and a half ¦ 2 hours and a half ¦ two in three ¦ 2 in 3 ¦ 2 of 3 ¦ 2 out of 3
+  2 ⇐ an hour and a half ¦ two and a half ¦ 2 and a half ¦ 2 hours and a half ¦ two in three ¦ 2 in 3 ¦ 2 of 3 ¦ 2 out of 3 ¦ 2k ¦ 2K
   4 ⇐ 1 in 4 ¦ one in 4 ¦ one in four ¦ 1 out of 4 ¦ 1 of 4 ¦ 1-in-4 ¦ The odds are 1 in 4. ¦ It happens 1 in 4 times. ¦ 1 in every 4 ¦ one of every 4
   50 ⇐ 12 dollars and 50 cents ¦ $12 and 50 cents ¦ It costs 12 dollars and 50 cents.
   12 ⇐ 12 dollars and 50 cents ¦ $12 and 50 cents ¦ A: 12 dollars and 50 cents
@@ -262,6 +303,39 @@ const byNone = String.raw`
   8K ⇐ 8 ¦ 8M ¦ 9K
   2k ⇐ 2 ¦ 2000000 ¦ 2m
   8\text{ million} ⇐ 8 ¦ 8\text{ thousand} ¦ 8K
+  3\text{ million} ⇐ 3 ¦ $3 ¦ 3 thousand ¦ 30 million
+  \$3 \text{ million} ⇐ 3 ¦ $3 ¦ €3 million
+  $70K ⇐ 70 ¦ $70 ¦ 70 K ¦ €70K
+  1 in 4 ⇐ 4 ¦ 1 ¦ 1/3 ¦ 1 in 5
+  3 and a half ⇐ 3 ¦ 3 and a quarter
+  12 dollars and 50 cents ⇐ 12 ¦ 50 ¦ 50 cents ¦ 12.05 ¦ 1250 dollars
+  an hour and 30 minutes ⇐ 30 ¦ 30 minutes ¦ 1 hour
+  3rd ⇐ 4th ¦ 5
+  8‰ ⇐ 8 ¦ 8% ¦ 0.08
+  50 bps ⇐ 50 ¦ 50% ¦ 5
+  273 K ⇐ 273000 ¦ 273 thousand ¦ 273 °C
+  273K ⇐ 273
+  2.5M ⇐ 2.5 ¦ 2.5 m
+  [8,\infty) ⇐ 8 ¦ (8,∞) ¦ [8,9) ¦ [9,∞) ¦ (-∞,8]
+  8π ⇐ 8 ¦ 8π²
+  8π cm ⇐ 8
+  \frac{\pi}{4} ⇐ π ¦ 4 ¦ 1/4 ¦ 4/π ¦ 4π
+  θ = \frac{π}{6} ⇐ φ = π/6 ¦ π/3
+  α = 2 ⇐ β = 2 ¦ α = 3
+  2α+β ⇐ 2β+α ¦ 2a+b
+  ω ⇐ w ¦ Ω ¦ \Omega
+  Σάββατο ⇐ Κυριακή
+  2πr ⇐ 2π ¦ 2πR ¦ πr
+  5 μm ⇐ 5 mm
+  10 Ω ⇐ 10 V
+  5万 ⇐ 5 ¦ 500000
+  3 dozen ⇐ 3 ¦ 30
+  5 million dollars ⇐ 5 ¦ $5 ¦ 5 thousand dollars ¦ 5 million euros
+  2 million people ⇐ 2 ¦ 2 people
+  1/2 million ⇐ 1/2 ¦ 0.5
+  2 thousandths ⇐ 2 ¦ 2000
+  k+k ⇐ 3k ¦ 2000
+  2000 ⇐ 2m ¦ 2x
 `
 
 const rows = (table: string): (readonly [answer: string, texts: readonly string[]])[] =>
