@@ -4610,15 +4610,16 @@ var names$2 = [
 	[whole(10n), "decenas?|dizaines?|десятк(?:а|ов)"],
 	[whole(12n), "dozens?|dutzend|docenas?|douzaines?"],
 	[powerOfTen(2), "hundreds?|hundert|cientos|centaines?|сот(?:ен|ни)|yüz"],
-	[powerOfTen(3), "thousands?|grand|tusen|tisíc|tausend|tsd|mille|mila|duizend|tys(?:i[ąę]c[ey]?)?|тыс(?:яч[аи]?)?|ezer|tuhat|nghìn|χιλιάδες|ألف|हज़ार"],
+	[powerOfTen(3), "thousands?|grand(?![ -]\\p{L})|tusen|tisíc|tausend|tsd|mille|mila|duizend|tys(?:i[ąę]c[ey]?)?|тыс(?:яч[аи]?)?|ezer|tuhat|nghìn|χιλιάδες|ألف|हज़ार"],
 	[powerOfTen(5), "lakhs?|lacs?|लाख"],
 	[powerOfTen(6), "millions?|ml?n|mio|mil|millionen|mill[oó]n(?:es)?|mili[oó]n(?:[eiyů]|ów)?|milh(?:ão|ões)|miljoen|milyon|miljoner|millioner|millió|mill|triệu|εκατομμύρια|مليون|млн|миллион(?:а|ов)?"],
 	[powerOfTen(7), "crores?|करोड़"],
-	[powerOfTen(9), "billions?|bl?n|bil|mia|mdr|mlrd|miljarder|milliarder|tỷ|milliarden?|milliards?|mrd|mld|miliard(?:[oiy]|ów)?|miljard|milyar|bilh(?:ão|ões)|млрд|миллиард(?:а|ов)?"],
-	[powerOfTen(12), "trillions?|tr?n|tril|bio|billionen|billones|трлн|триллион(?:а|ов)?"]
+	[powerOfTen(9), "billions?|bl?n|bil|mia(?![ -]\\p{L})|mdr|mlrd|miljarder|milliarder|tỷ|milliarden?|milliards?|mrd|mld|miliard(?:[oiy]|ów)?|miljard|milyar|bilh(?:ão|ões)|млрд|миллиард(?:а|ов)?"],
+	[powerOfTen(12), "trillions?|tr?n|tril|bio(?![ -]\\p{L})|billionen|billones|трлн|триллион(?:а|ов)?"]
 ];
 var word = names$2.map(([, pattern]) => pattern).join("|");
-var known$1 = names$2.map(([factor, pattern]) => [factor, new RegExp(`^(?:${pattern})$`, "iu")]);
+var begins = (pattern) => new RegExp(`^\\s*(?:${pattern})(?!\\p{L})`, "iu");
+var known$1 = names$2.map(([factor, pattern]) => [factor, begins(pattern)]);
 /** Signs right behind a number, whatever follows; 千 of 千克 and 千米 is part of a unit. */
 var signs$1 = {
 	百: powerOfTen(2),
@@ -4692,34 +4693,22 @@ function writtenOut(value) {
 	return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`;
 }
 var parts$1 = [
-	..."half third fourth fifth sixth seventh eighth ninth tenth".split(" ").map((name, i) => [{
+	..."hal(?:f|ves?) third (?:fourth|quarter) fifth sixth seventh eighth ninth tenth".split(" ").map((name, i) => [{
 		above: 1n,
 		below: BigInt(i + 2)
-	}, new RegExp(`^${name}s?$`, "i")]),
-	[{
-		above: 1n,
-		below: 2n
-	}, /^halves$/i],
-	[{
-		above: 1n,
-		below: 4n
-	}, /^quarters?$/i],
-	[powerOfTen(-2), /^hundredths?$/i],
-	[powerOfTen(-3), /^thousandths?$/i],
-	[powerOfTen(-6), /^millionths?$/i],
-	[whole(10n), /^tens?$/i],
-	[whole(20n), /^scores?$/i]
+	}, begins(`${name}s?`)]),
+	[powerOfTen(-2), begins("hundredths?")],
+	[powerOfTen(-3), begins("thousandths?")],
+	[powerOfTen(-6), begins("millionths?")],
+	[whole(10n), begins("tens?")],
+	[whole(20n), begins("scores?")]
 ];
 /** Splits the words behind a number into a factor, 1 for most, and the rest. */
 function multiplierOf(words) {
-	const name = /^\s*(\p{L}+)/u.exec(words);
-	const factor = [...parts$1, ...known$1].find(([, pattern]) => pattern.test(name?.[1] ?? ""))?.[0];
-	return factor === void 0 ? {
-		factor: whole(1n),
-		rest: words
-	} : {
+	const [factor, pattern] = [...parts$1, ...known$1].find(([, begin]) => begin.test(words)) ?? [whole(1n), null];
+	return {
 		factor,
-		rest: words.slice(name[0].length)
+		rest: pattern === null ? words : words.replace(pattern, "")
 	};
 }
 /** The end of a text that ends in a magnitude, as in “one hundred and”: what stands behind belongs to it. */
@@ -5411,11 +5400,13 @@ var closing$1 = /^(?:[}$~]|\\[)\]])+/;
 var isChanged = (left, right) => changedBefore.some((pattern) => pattern.test(left.replace(opening, ""))) || changedAfter.some((pattern) => pattern.test(right.replace(closing$1, "")));
 /** Returns true if a number stands for itself between `left` and `right`. */
 var isBare = (left, right) => !isChanged(left, right) && !before.some((pattern) => pattern.test(left)) && !after.some((pattern) => pattern.test(right)) && !around.some(([start, end]) => start.test(left) && end.test(right)) && !isFactor(right) && !isPart(left, right);
+/** Endings of ordinals, and units that are compared as words. */
+var abbreviation = /^(?:st|nd|rd|th|pts?|pcs?|rpm|bpm|fps|px|dB|k?Wh|mAh|sqm|sqft|gms?|cc|tsp|mcg|pp[mb]|atm|bar|psi|hp|kn)$/i;
 /** 2x is no number, 2m is one, and a letter that is a word counts something. */
 function isFactor(behind) {
 	if (isUnspaced(behind.trimStart().charAt(0))) return false;
 	const letters = /^[\p{Lu}\p{Ll}_]{1,3}(?![\p{L}_])|^\s+[\p{Lu}\p{Ll}](?=\s*(?:[-+*/^=]|$))/u.exec(behind)?.[0] ?? "";
-	return letters !== "" && unitBehind(letters) === null && !/^(?:st|nd|rd|th)$/i.test(letters);
+	return letters !== "" && unitBehind(letters) === null && !abbreviation.test(letters);
 }
 /** 6 in 5 feet 6 inches, 10 in 5 cm to 10 cm. */
 function isPart(left, right) {

@@ -8,7 +8,7 @@ const names: readonly (readonly [factor: Rational, pattern: string])[] = [
   [powerOfTen(2), 'hundreds?|hundert|cientos|centaines?|сот(?:ен|ни)|yüz'],
   [
     powerOfTen(3),
-    'thousands?|grand|tusen|tisíc|tausend|tsd|mille|mila|duizend|tys(?:i[ąę]c[ey]?)?|тыс(?:яч[аи]?)?|ezer|tuhat|nghìn|χιλιάδες|ألف|हज़ार',
+    'thousands?|grand(?![ -]\\p{L})|tusen|tisíc|tausend|tsd|mille|mila|duizend|tys(?:i[ąę]c[ey]?)?|тыс(?:яч[аи]?)?|ezer|tuhat|nghìn|χιλιάδες|ألف|हज़ार',
   ],
   [powerOfTen(5), 'lakhs?|lacs?|लाख'],
   [
@@ -18,12 +18,13 @@ const names: readonly (readonly [factor: Rational, pattern: string])[] = [
   [powerOfTen(7), 'crores?|करोड़'],
   [
     powerOfTen(9),
-    'billions?|bl?n|bil|mia|mdr|mlrd|miljarder|milliarder|tỷ|milliarden?|milliards?|mrd|mld|miliard(?:[oiy]|ów)?|miljard|milyar|bilh(?:ão|ões)|млрд|миллиард(?:а|ов)?',
+    'billions?|bl?n|bil|mia(?![ -]\\p{L})|mdr|mlrd|miljarder|milliarder|tỷ|milliarden?|milliards?|mrd|mld|miliard(?:[oiy]|ów)?|miljard|milyar|bilh(?:ão|ões)|млрд|миллиард(?:а|ов)?',
   ],
-  [powerOfTen(12), 'trillions?|tr?n|tril|bio|billionen|billones|трлн|триллион(?:а|ов)?'],
+  [powerOfTen(12), 'trillions?|tr?n|tril|bio(?![ -]\\p{L})|billionen|billones|трлн|триллион(?:а|ов)?'],
 ]
 const word = names.map(([, pattern]) => pattern).join('|')
-const known = names.map(([factor, pattern]) => [factor, new RegExp(`^(?:${pattern})$`, 'iu')] as const)
+const begins = (pattern: string): RegExp => new RegExp(`^\\s*(?:${pattern})(?!\\p{L})`, 'iu')
+const known = names.map(([factor, pattern]) => [factor, begins(pattern)] as const)
 
 /** Signs right behind a number, whatever follows; 千 of 千克 and 千米 is part of a unit. */
 const signs: Readonly<Record<string, Rational>> = {
@@ -115,25 +116,20 @@ function writtenOut(value: Rational): string {
 }
 
 const parts: readonly (readonly [factor: Rational, pattern: RegExp])[] = [
-  ...'half third fourth fifth sixth seventh eighth ninth tenth'
+  ...'hal(?:f|ves?) third (?:fourth|quarter) fifth sixth seventh eighth ninth tenth'
     .split(' ')
-    .map((name, i) => [{ above: 1n, below: BigInt(i + 2) }, new RegExp(`^${name}s?$`, 'i')] as const),
-  [{ above: 1n, below: 2n }, /^halves$/i],
-  [{ above: 1n, below: 4n }, /^quarters?$/i],
-  [powerOfTen(-2), /^hundredths?$/i],
-  [powerOfTen(-3), /^thousandths?$/i],
-  [powerOfTen(-6), /^millionths?$/i],
-  [whole(10n), /^tens?$/i],
-  [whole(20n), /^scores?$/i],
+    .map((name, i) => [{ above: 1n, below: BigInt(i + 2) }, begins(`${name}s?`)] as const),
+  [powerOfTen(-2), begins('hundredths?')],
+  [powerOfTen(-3), begins('thousandths?')],
+  [powerOfTen(-6), begins('millionths?')],
+  [whole(10n), begins('tens?')],
+  [whole(20n), begins('scores?')],
 ]
 
 /** Splits the words behind a number into a factor, 1 for most, and the rest. */
 export function multiplierOf(words: string): { readonly factor: Rational; readonly rest: string } {
-  const name = /^\s*(\p{L}+)/u.exec(words)
-  const factor = [...parts, ...known].find(([, pattern]) => pattern.test(name?.[1] ?? ''))?.[0]
-  return factor === undefined
-    ? { factor: whole(1n), rest: words }
-    : { factor, rest: words.slice(name![0].length) }
+  const [factor, pattern] = [...parts, ...known].find(([, begin]) => begin.test(words)) ?? [whole(1n), null]
+  return { factor, rest: pattern === null ? words : words.replace(pattern, '') }
 }
 
 /** The end of a text that ends in a magnitude, as in “one hundred and”: what stands behind belongs to it. */

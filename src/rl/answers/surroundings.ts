@@ -106,12 +106,16 @@ export const isBare = (left: string, right: string): boolean =>
   !isFactor(right) &&
   !isPart(left, right)
 
+/** Endings of ordinals, and units that are compared as words. */
+const abbreviation =
+  /^(?:st|nd|rd|th|pts?|pcs?|rpm|bpm|fps|px|dB|k?Wh|mAh|sqm|sqft|gms?|cc|tsp|mcg|pp[mb]|atm|bar|psi|hp|kn)$/i
+
 /** 2x is no number, 2m is one, and a letter that is a word counts something. */
 function isFactor(behind: string): boolean {
   if (isUnspaced(behind.trimStart().charAt(0))) return false
   const letters =
     /^[\p{Lu}\p{Ll}_]{1,3}(?![\p{L}_])|^\s+[\p{Lu}\p{Ll}](?=\s*(?:[-+*/^=]|$))/u.exec(behind)?.[0] ?? ''
-  return letters !== '' && unitBehind(letters) === null && !/^(?:st|nd|rd|th)$/i.test(letters)
+  return letters !== '' && unitBehind(letters) === null && !abbreviation.test(letters)
 }
 
 /** 6 in 5 feet 6 inches, 10 in 5 cm to 10 cm. */
