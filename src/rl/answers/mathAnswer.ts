@@ -103,9 +103,23 @@ function lastMath(text: string): string {
   const tail = text.slice(-longestTail)
   const found = spansOf(tail)
   const last = found.at(-1)
-  if (last === undefined) return isRead(tail) ? tail : (numberIn(tail, 'last') ?? '')
+  if (last === undefined) return isRead(tail) ? tail : (numberIn(tail, 'last') ?? multipleOfPi(tail))
   const behind = /\d/.test(last.text) ? null : numberIn(tail.slice(last.to), 'last')
   return behind ?? together(tail, found.reverse())
+}
+
+/** “2π”, “3π/4” with nothing that computes with it on either side. */
+const piTerms =
+  /(?<![\p{L}\p{N}.,^_)}\]*/·×√+-]|[-+*/·×^<>≤≥]\s)(?:\d+(?:\.\d+)?(?:\/\d+)?\s?)?π(?:\/\d+)?(?![\p{L}\p{N}(^²³/]|\s*[-+*/·×^(√\d])/gu
+
+/** The multiple of π that plain text ends in, with its unit; empty where there is none. */
+function multipleOfPi(text: string): string {
+  const found = [...text.matchAll(piTerms)].at(-1)
+  if (found === undefined) return ''
+  const [before, behind] = [text.slice(0, found.index), text.slice(found.index + found[0].length)]
+  return /(?<!\^\{?)\d/.test(behind) || isChanged(before.slice(-40), behind.slice(0, 40))
+    ? ''
+    : `${found[0]}${measureBehind(behind)}`
 }
 
 /** The mathematics after “the answer is”, or at the end of that sentence. */
