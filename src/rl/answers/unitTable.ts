@@ -9,7 +9,7 @@ export interface Unit {
   readonly factor: Rational
   /** Other unit of the same name. */
   readonly alsoMeans?: Unit
-  /** What one of it is beside a number without a unit; 1 where it is left out. */
+  /** Value of one of it beside a number without a unit; 1 where it is left out. */
   readonly inBare?: Rational
 }
 
