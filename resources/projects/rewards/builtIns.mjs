@@ -833,7 +833,7 @@ function datetime(args) {
 	return new RegExp(`^${dateSource}T(?:${timeRegex})$`);
 }
 var anyString = /^[\s\S]{0,}$/;
-var number$1 = /^-?\d+(?:\.\d+)?$/;
+var number$2 = /^-?\d+(?:\.\d+)?$/;
 var lowercase = /^[^A-Z]*$/;
 var uppercase = /^[^a-z]*$/;
 // node_modules/zod/v4/core/checks.js
@@ -1578,7 +1578,7 @@ var $ZodJWT = /*@__PURE__*/ $constructor("$ZodJWT", (inst, def) => {
 });
 var $ZodNumber = /*@__PURE__*/ $constructor("$ZodNumber", (inst, def) => {
 	$ZodType.init(inst, def);
-	inst._zod.pattern = number$1;
+	inst._zod.pattern = number$2;
 	inst._zod.parse = (payload, _ctx) => {
 		if (def.coerce) try {
 			payload.value = Number(payload.value);
@@ -4202,7 +4202,7 @@ var ZodNumber = /*@__PURE__*/ $constructor("ZodNumber", (inst, def) => {
 		return this;
 	}
 }));
-function number(params) {
+function number$1(params) {
 	return /* @__PURE__ */ _number(ZodNumber, params);
 }
 var ZodNumberFormat = /*@__PURE__*/ $constructor("ZodNumberFormat", (inst, def) => {
@@ -4427,13 +4427,13 @@ function refine(fn, _params = {}) {
 function superRefine(fn, params) {
 	return /* @__PURE__ */ _superRefine(fn, params);
 }
-number().min(0).max(1);
+number$1().min(0).max(1);
 string().min(1);
 /** Default bound on the magnitude of any other number. */
 var maxSetting = 1e6;
 function numberWithin({ minimum = -1e6, isPositive = false, maximum = maxSetting, integer }) {
-	const number$2 = integer === true ? int() : number();
-	return (isPositive ? number$2.gt(0) : number$2.min(minimum)).max(maximum);
+	const number = integer === true ? int() : number$1();
+	return (isPositive ? number.gt(0) : number.min(minimum)).max(maximum);
 }
 numberWithin({ minimum: 0 });
 // src/rl/environments/common.ts
@@ -4470,8 +4470,8 @@ function normalized(text, ignoreCase) {
 	return ignoreCase ? tidy.toLowerCase() : tidy;
 }
 // src/rl/answers/readDate.ts
-var names$2 = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
-var monthOf = (name) => names$2.indexOf(name.slice(0, 3).toLowerCase()) + 1;
+var names$3 = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
+var monthOf = (name) => names$3.indexOf(name.slice(0, 3).toLowerCase()) + 1;
 var month = "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\\.?";
 var weekday = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\\s+)?";
 var numbered = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/;
@@ -4602,6 +4602,121 @@ function isNear(a, b, tolerance) {
 	const [x, y] = [size(a.value), size(b.value)];
 	if (order(difference, product(decimal(String(tolerance)), order(x, y) < 0 ? y : x)) > 0) return false;
 	return tolerance > roundingOnly || order(difference, order(first, second) < 0 ? second : first) < 0;
+}
+// src/rl/answers/magnitudes.ts
+/** Reads magnitudes behind numbers: “3 million”, “$70K”, “8 тыс.” and “5万” are written with all of their digits. */
+/** Factors, and patterns of the words for them. */
+var names$2 = [
+	[whole(10n), "decenas?|dizaines?|десятк(?:а|ов)"],
+	[whole(12n), "dozens?|dutzend|docenas?|douzaines?"],
+	[powerOfTen(2), "hundreds?|hundert|cientos|centaines?|сот(?:ен|ни)|yüz"],
+	[powerOfTen(3), "thousands?|grand(?![ -]\\p{L})|tusen|tisíc|tausend|tsd|mille|mila|duizend|tys(?:i[ąę]c[ey]?)?|тыс(?:яч[аи]?)?|ezer|tuhat|nghìn|χιλιάδες|ألف|हज़ार"],
+	[powerOfTen(5), "lakhs?|lacs?|लाख"],
+	[powerOfTen(6), "millions?|ml?n|mio|mil|millionen|mill[oó]n(?:es)?|mili[oó]n(?:[eiyů]|ów)?|milh(?:ão|ões)|miljoen|milyon|miljoner|millioner|millió|mill|triệu|εκατομμύρια|مليون|млн|миллион(?:а|ов)?"],
+	[powerOfTen(7), "crores?|करोड़"],
+	[powerOfTen(9), "billions?|bl?n|bil|mia(?![ -]\\p{L})|mdr|mlrd|miljarder|milliarder|tỷ|milliarden?|milliards?|mrd|mld|miliard(?:[oiy]|ów)?|miljard|milyar|bilh(?:ão|ões)|млрд|миллиард(?:а|ов)?"],
+	[powerOfTen(12), "trillions?|tr?n|tril|bio(?![ -]\\p{L})|billionen|billones|трлн|триллион(?:а|ов)?"]
+];
+var word = names$2.map(([, pattern]) => pattern).join("|");
+var begins = (pattern) => new RegExp(`^\\s*(?:${pattern})(?!\\p{L})`, "iu");
+var known$1 = names$2.map(([factor, pattern]) => [factor, begins(pattern)]);
+/** Signs right behind a number, whatever follows; 千 of 千克 and 千米 is part of a unit. */
+var signs$1 = {
+	百: powerOfTen(2),
+	백: powerOfTen(2),
+	千: powerOfTen(3),
+	천: powerOfTen(3),
+	万: powerOfTen(4),
+	萬: powerOfTen(4),
+	만: powerOfTen(4),
+	亿: powerOfTen(8),
+	億: powerOfTen(8),
+	억: powerOfTen(8)
+};
+/** Letters behind a number, which say this with certainty only of an amount of money. */
+var letters = {
+	k: powerOfTen(3),
+	m: powerOfTen(6),
+	b: powerOfTen(9),
+	t: powerOfTen(12)
+};
+var number = String.raw`((?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:[.,]\d+)?)`;
+var start = String.raw`(?<![\p{L}\p{N}_.,^/\\])`;
+var gap = String.raw`(?:[ \t~]|\\[,;: ])*`;
+var wrapper = String.raw`(\\(?:text(?:rm|bf)?|mathrm|mbox|rm)\s*\{(?:[\s~]|\\ )*)?`;
+var close = String.raw`(\s*\})?`;
+/** The dot of an abbreviation in the middle of a sentence. */
+var dot = String.raw`(?:\.(?=[ \t]+[\p{Ll}€$£\d]))?`;
+var inWords = new RegExp(`${start}${number}${gap}-?${wrapper}(${word})(?![\\p{L}'’])${dot}${close}(?:[ \\t]+and[ \\t]+(\\d{1,3})(?![\\d.,/%]|${gap}(?:${word})))?`, "giu");
+var inSigns = new RegExp(`${start}${number}()\\s?([${Object.keys(signs$1).join("")}])(?![克米瓦卡큼])()()`, "gu");
+var suffix = String.raw`${gap}${wrapper}(mm|MM|[kKmMbBtT])(?![\p{L}\d'’^])${close}()`;
+var money = new RegExp(String.raw`(?<=(?:[$€£¥₹]|\bRs\.?|\b(?:USD|EUR|GBP))[ \t]*)${number}${suffix}`, "gu");
+var counted$1 = new RegExp(String.raw`${start}${number}${suffix}(?=\s*\}?[\s~]+(?:dollars?|euros?|pounds|bucks|rupees|yen|USD|EUR|GBP)\b)`, "gu");
+/** Dollars around mathematics: $2m$ is no money. */
+var formula = /(?<![\\$\d])\$(?=\S)[^$\n]{1,400}?(?<=[^\s\\])\$(?![\d$])/g;
+/** The text with the magnitudes behind its numbers multiplied out. */
+function withMagnitudes(text) {
+	if (!/\d/.test(text)) return text;
+	const opened = new Set([...text.matchAll(formula)].map(({ index }) => index));
+	let read = text.replace(money, (all, ...found) => {
+		const at = found.at(-2);
+		return opened.has(text.slice(0, at).trimEnd().length - 1) ? all : multiplied(all, found);
+	}).replace(counted$1, (all, ...found) => multiplied(all, found));
+	for (let i = 0; i < 3; i++) for (const pattern of [inWords, inSigns]) read = read.replace(pattern, (all, ...found) => multiplied(all, found));
+	return marks.reduce((changed, [pattern, as]) => changed.replace(pattern, as), read);
+}
+/** One spelling for parts of thousands, ordinals and letters that may be a unit as well as a magnitude. */
+var marks = [
+	[/(?<=\d)\s*per ?mill?e?\b/gi, "‰"],
+	[/(?<=\d)\s*(?:bps|bp|basis points?)\b/gi, "‱"],
+	[/(?<=\d)\s*\^\s*\{\s*(\\(?:text|mathrm)\s*\{\s*(?:st|nd|rd|th)\s*\})\s*\}/g, "$1"],
+	[/(?<=\d)\s*\^?\s*\\(?:text|mathrm)\s*\{\s*(st|nd|rd|th)\s*\}/g, "$1"],
+	[/(?<=\d)\\text\s*\{([kKMBT])\}/g, "$1"]
+];
+function multiplied(all, [digits = "", opening = "", name = "", ...behind]) {
+	const factor = factorOf$1(name);
+	if (factor === null) return all;
+	const [closing = "", more = "0"] = behind;
+	const written = writtenOut(sum(product(amountOf(digits), factor), whole(BigInt(more))));
+	if (opening === "") return `${written}${closing}`;
+	return closing === "" ? `${written}${opening.trimEnd()} ` : written;
+}
+/** 1,500 has a group of three digits, 1,5 a decimal comma. */
+var amountOf = (digits) => decimal(/,\d{3}(?!\d)/.test(digits) ? digits.replaceAll(",", "") : digits.replace(",", "."));
+/** MN are meganewtons. */
+var factorOf$1 = (name) => signs$1[name] ?? (name === "MN" ? null : known$1.find(([, pattern]) => pattern.test(name))?.[0]) ?? letters[name.charAt(0).toLowerCase()] ?? null;
+/** A number whose denominator has no factors but 2 and 5, with a decimal point. */
+function writtenOut(value) {
+	let places = 0;
+	while (!isWhole(product(value, powerOfTen(places)))) places++;
+	const digits = String(product(value, powerOfTen(places)).above).padStart(places + 1, "0");
+	return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`;
+}
+var parts$1 = [
+	..."hal(?:f|ves?) third (?:fourth|quarter) fifth sixth seventh eighth ninth tenth".split(" ").map((name, i) => [{
+		above: 1n,
+		below: BigInt(i + 2)
+	}, begins(`${name}s?`)]),
+	[powerOfTen(-2), begins("hundredths?")],
+	[powerOfTen(-3), begins("thousandths?")],
+	[powerOfTen(-6), begins("millionths?")],
+	[whole(10n), begins("tens?")],
+	[whole(20n), begins("scores?")]
+];
+/** Splits the words behind a number into a factor, 1 for most, and the rest. */
+function multiplierOf(words) {
+	const [factor, pattern] = [...parts$1, ...known$1].find(([, begin]) => begin.test(words)) ?? [whole(1n), null];
+	return {
+		factor,
+		rest: pattern === null ? words : words.replace(pattern, "")
+	};
+}
+/** The end of a text that ends in a magnitude, as in “one hundred and”: what stands behind belongs to it. */
+var endsInMagnitude = new RegExp(`(?<!\\p{L})(?:${word})(?:[ \\t]+and)?[ \\t]*$`, "iu");
+/** The power of ten that a letter right behind a number may stand for, as K does beside kelvin; null for others. */
+function suffixOf(behind) {
+	const letter = /^[kKMBT](?![\p{L}\d_^'’])/u.exec(behind)?.[0];
+	return letter === void 0 ? null : letters[letter.toLowerCase()];
 }
 // src/rl/answers/unitTable.ts
 /** Lists the known units, with their dimensions and their size in base units. */
@@ -4892,6 +5007,14 @@ byName.set("pound", {
 	...byName.get("pound"),
 	alsoMeans: byName.get("£")
 });
+byName.set("‰", {
+	...ownUnit("‰"),
+	inBare: powerOfTen(-3)
+});
+byName.set("‱", {
+	...ownUnit("‱"),
+	inBare: powerOfTen(-4)
+});
 /** Symbols of one letter mean something else as a capital; longer ones are written as people like. */
 function namedUnit(name) {
 	const plain = name.replace("µ", "μ");
@@ -4901,10 +5024,12 @@ function namedUnit(name) {
 	return spellings.map((spelling) => byName.get(spelling)).find((unit) => unit !== void 0) ?? null;
 }
 /** A unit that is not known: equal only to itself. */
-var ownUnit = (name) => ({
-	dimensions: { [name]: 1 },
-	factor: whole(1n)
-});
+function ownUnit(name) {
+	return {
+		dimensions: { [name]: 1 },
+		factor: whole(1n)
+	};
+}
 // src/rl/answers/units.ts
 /** Reads units: values in different units are not compared by their number alone. */
 /** LaTeX of units as plain text: \frac{\text{m}}{\text{s}^{2}} becomes m/s^2. */
@@ -4929,7 +5054,7 @@ var plainUnits = [
 var power$2 = /^(?:\s?\^-?\d|[23](?![\d.])|\s?(?:squared|cubed)(?!\p{L}))/u;
 var squareOrCubic = /^(?:sq\.?|square|cu\.?|cubic) /;
 /** “9 in total” is not 9 inches. */
-var symbol$1 = /^(?!in \p{L}(?!er\b))(?:°[CF](?!\p{L})|[°$€£¥₹¢Ω]|[μµ]?\p{L}+)/u;
+var symbol$1 = /^(?!in \p{L}(?!er\b))(?:°[CF](?!\p{L})|[°$€£¥₹¢Ω‰‱]|[μµ]?\p{L}+)/u;
 var divides = /^\s?(?:\/|per(?!\p{L})|an?(?= (?:hour|minute|second|day|week|month|year)))\s?/u;
 var multiplies = /^\s?·\s?|^ (?=\p{L}{1,3}(?:\^-\d|\/))/u;
 /** The unit that the words behind or before a number begin with; null for none of the known. */
@@ -4957,6 +5082,15 @@ function furtherFactor({ unit, rest }) {
 	};
 }
 var unitOf = (words) => readUnit(words)?.unit ?? null;
+/** The same right behind a number, where K may also be a thousand. */
+function unitBehind(words) {
+	const letter = words.charAt(0);
+	const inBare = suffixOf(words);
+	return inBare === null ? unitOf(words) : {
+		...namedUnit(letter) ?? ownUnit(letter),
+		inBare
+	};
+}
 /** “cm^2”, “square feet”, “seconds squared”. */
 function factorOf(text) {
 	const prefix = squareOrCubic.exec(text)?.[0] ?? "";
@@ -5002,9 +5136,10 @@ function combined(a, b, sign) {
 		factor: product(a.factor, other.factor)
 	};
 }
+var inBare = (unit) => unit?.inBare ?? whole(1n);
 /** Converts one `from` to `to`; null where they measure different things. A unit that is not known could be either. */
 function conversion(from, to) {
-	if (from === null || to === null) return whole(1n);
+	if (from === null || to === null || from.inBare && to.inBare) return quotient(inBare(from), inBare(to));
 	if ([.../* @__PURE__ */ new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0))) return quotient(from.factor, to.factor);
 	if (from.alsoMeans !== void 0) return conversion(from.alsoMeans, to);
 	return to.alsoMeans === void 0 ? null : conversion(from, to.alsoMeans);
@@ -5026,46 +5161,6 @@ function measureBehind(text) {
 	const line = text.split("\n", 1)[0].slice(0, 60);
 	const unit = /^(?: |~|\\[,;: ]|\\text|\\mathrm|\^)/.test(line) ? readUnit(line) : null;
 	return unit === null ? "" : ` ${unit.text}`;
-}
-var scales$1 = {
-	ten: whole(10n),
-	dozen: whole(12n),
-	score: whole(20n),
-	hundred: whole(100n),
-	thousand: whole(1000n),
-	lakh: powerOfTen(5),
-	million: powerOfTen(6),
-	mn: powerOfTen(6),
-	mil: powerOfTen(6),
-	crore: powerOfTen(7),
-	billion: powerOfTen(9),
-	bn: powerOfTen(9),
-	trillion: powerOfTen(12),
-	tn: powerOfTen(12),
-	...Object.fromEntries("half third fourth fifth sixth seventh eighth ninth tenth".split(" ").map((name, i) => [name, {
-		above: 1n,
-		below: BigInt(i + 2)
-	}])),
-	halve: {
-		above: 1n,
-		below: 2n
-	},
-	quarter: {
-		above: 1n,
-		below: 4n
-	},
-	hundredth: powerOfTen(-2),
-	thousandth: powerOfTen(-3),
-	millionth: powerOfTen(-6)
-};
-var scale = new RegExp(`^\\s*(${Object.keys(scales$1).join("|")})s?\\b`, "i");
-/** Splits the words behind a number into a factor, 1 for most, and the rest. */
-function multiplierOf(words) {
-	const [all = "", word = ""] = scale.exec(words) ?? [];
-	return {
-		factor: scales$1[word.toLowerCase()] ?? whole(1n),
-		rest: words.slice(all.length)
-	};
 }
 // src/rl/answers/literal.ts
 /** Returns true if `found` says what `expected` says. Lists keep their order, except in braces. */
@@ -5168,7 +5263,7 @@ var term = /^\s*(?:(?:,|,?\s*and\s)\s*)?(\d+(?:\.\d+)?)\s*(?=\p{L}|°)(.*)$/su;
 * those of different things.
 */
 function readCompound(text) {
-	const terms = termsOf(text.replaceAll(/[{}]/g, " "));
+	const terms = termsOf(text.replaceAll(/[{}]/g, " ").replace(/^\$\s*(\d+)(?=\s)/, "$1 dollars"));
 	const last = terms?.at(-1);
 	if (terms === null || last === void 0 || terms.length < 2) return null;
 	let [total, before] = [whole(0n), null];
@@ -5178,6 +5273,11 @@ function readCompound(text) {
 		total = sum(total, product(decimal(digits), factor));
 		before = factor;
 	}
+	const first = terms[0].unit;
+	if ("$" in first.dimensions) return {
+		...writtenNumber(product(total, conversion(last.unit, first)), null),
+		unit: first
+	};
 	return {
 		...writtenNumber(total, placeOf$1(last.digits)),
 		unit: last.unit
@@ -5241,19 +5341,27 @@ var oneSpelling = (text) => withRecurring(text.replace(longSpace, (run) => run.i
 // src/rl/answers/surroundings.ts
 /** Judges a number by the words and signs around it: they may make it part of something else, a bound, or deny it. */
 var comparative = "(?:less|more|greater|fewer|smaller|larger|bigger|lower|higher)";
+var counts = "one|two|three|four|five|six|seven|eight|nine|ten";
+var large = "(?:hundred|thousand|million|billion)";
 /** Words that deny, bound or compute with the value behind them. */
 var changedBefore = [
 	new RegExp(String.raw`\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|${comparative} than(?: or equal to)?|at most|at least|up to|between|either|neither|nor|or|no (?:answer|solution|result|value)|almost|nearly|close to|exceed(?:s|ing)?|above|below|under|beyond)\s*$`, "i"),
 	/\b(?:except(?: for)?|excluding|besides|apart from|aside from|other than|different from|(?:not |un)equal to|instead of|rather than|unlike|(?:any|every|all)(?:thing)?\b[^.,;\n]{0,20} but)\s*$/i,
-	/\b(?:between|from|either|neither)\s[^.\n]{1,24}\s(?:and|to|x?or|nor)\s*$/i,
+	/\b(?:between|from|either|neither|(?:sum|product|difference|quotient|average|mean|ratio|larger|smaller|gcd|lcm|maximum|minimum) of)\s[^.\n]{1,30}\s(?:and|to|x?or|nor)\s*$/i,
+	/\b(?:(?:divisible|divided|multiplied) by|(?:up|down) from|(?:number|integer|one|value|digit|letter|prime|multiple|is|comes|right|just|immediately|directly) (?:after|before|following|preceding)|(?:half|quarter|third) an?)\s*$/i,
+	new RegExp(String.raw`(?:\d|\b(?:${counts}))\s+(?:in|out of|of|per|for|by|x)(?: (?:every|each|the|all|an?))?\s*$`, "i"),
+	/(?<!\p{L})(?:sqrt|sin|cos|tan|cot|sec|csc|arc(?:sin|cos|tan)|log|ln|lg|exp|det|mod(?:ulo)?|gcd|lcm|abs|floor|ceil|infinity|choose|through|thru|point|vs\.?|or (?:maybe|perhaps|possibly))[\d₀-₉_{}]*\s*$/iu,
+	endsInMagnitude,
 	/\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of|(?:square|cube) root)\s*$/i,
-	/\b(?:twice|thrice|double|triple|quadruple|half|(?:halve|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|percent|multiple|divisor|reciprocal|inverse|opposite|(?<!by an? )factor|the (?:sum|product|difference|quotient|average|mean|ratio))s? of)(?: of)?\s*$/i,
+	/\b(?:twice|thrice|double|triple|quadruple|half|(?:halve|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|percent|multiple|divisor|reciprocal|inverse|opposite|(?<!by an? )factor|negative|the (?:sum|product|difference|quotient|average|mean|ratio|larger|smaller|gcd|lcm))s? of)(?: of)?\s*$/i,
 	/%\s*of\s*$/,
 	/(?:[不没無非]\p{sc=Han}{0,2}|[大小多少高低]于|超[过過]|至少|至多|最多|最少|介于|除了|第|或|分之|[加减減乘除])\s*$/u
 ];
 var before = [
 	/[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|[±∓]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*(?:\[[^\]]{1,9}\]\s*)?\{?$|\d\s*,\s*$/iu,
-	/(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
+	/(?<![-=])[<>≤≥≠]=?\s*$|!(?:=\s*)?$/,
+	/[\p{L}\p{N}'}]\(\s*[-+]?\s*$|\}\s*\{$|(?![=+~≈→⇒⟹<>|≡∴])\p{Sm}\s*$|\d[ \t]+$/u,
+	/(?:∞|\\infty|infinity|\binf)\s*(?:[,;]|to|and)\s*$/i,
 	/\d\S*\s*(?:[,;]\s*(?:(?:and|or)\s)?|\band\s|\bor\s)\s*\p{L}\w{0,2}\s*=\s*$/u,
 	/\bor\s+\p{L}\w{0,2}\s*=\s*$/u,
 	/\d\s+(?:in|out of)\s*$/,
@@ -5262,32 +5370,50 @@ var before = [
 /** Words that deny, bound or compute with the value before them. */
 var changedAfter = [
 	/^[^.,;\n\d]{0,20}\b(?:is|are|was|would be)(?:n['’]t\b|\s+(?:not|never|wrong|incorrect|false|impossible)\b)/i,
-	/^\s*(?:squared|cubed|factorial|(?:over|plus|times)\s+\d|(?:divided|multiplied) by|to the power)\b/i,
+	/^\s*[-(]?\s*(?:squared|cubed|doubled|tripled|quadrupled|halved|inverted|reversed|factorial|ish|mod(?:ulo)?|choose|(?:in )?base|in (?:binary|octal|hex\w*)|(?:divided|multiplied) by|to the power|per\s?mill?e?|onwards?|to infinity)\b/i,
+	/^\s*and (?:beyond|(?:an?|one|two|three)[- ](?:half|halve|third|quarter|fourth|fifth|tenth)s?)\b/i,
+	/^\s*(?:over|plus|times|out of|of|per|for every|for|by|x|to the|point|through|thru)\s+(?:(?:every|each|the|all) )?(?:\d|pi\b|[b-hj-z]\b)/i,
+	new RegExp(String.raw`^\s*(?:(?:out )?of (?:${counts})|in ten|(?:in|out of) an? ${large}|per ${large})\b`, "i"),
+	/^\s*(?:sin|cos|tan|log|ln|sqrt|exp|root)\b/i,
+	/^\s*\(?(?:wrong|incorrect|false)\b|^\s*&\s*\p{L}/iu,
+	/^\s*\?/,
 	new RegExp(String.raw`^[^.,;\n\d(]{0,20}\b(?:(?:or|and)\s+(?:${comparative}|above|below|up|under|over)\b|at (?:the )?(?:most|least)\b|${comparative} than\s+(?:[-$€£]*\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|twice|half)\b)|give or take\b)`, "i"),
-	/^\s*(?:[万萬亿億兆千百十倍半多余余餘或到至的次乘除加减減]|分之|以[上下内內]|未満|左右|不[是对對]|是[错錯]|では|じゃ)/u
+	/^\s*(?!Ω|[μµ]\p{sc=Latin})\p{sc=Greek}(?!\p{sc=Greek})|^\s*(?:\\?pi|d[xyzt])(?!\p{L})|^(?:alpha|beta|gamma|delta|theta|lambda|sigma|omega|phi|tau)(?!\p{L})/u,
+	/^\s*(?:[万萬亿億兆조千百십十倍半多余余餘或到至的次乘除加减減]|分之|以[上下内內]|未満|左右|不[是对對]|是[错錯]|では|じゃ)/u
 ];
 var after = [
-	/^\(|^\s*(?:[+*×·÷^/√<>≤≥≠±∓]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u,
+	/^\s*(?:[,;]|to|and)\s*\+?\s*(?:∞|\\infty|infinity|inf\b)|^\s*(?![=|~≈→⇒])\p{Sm}/iu,
+	/^\(|^\s*(?:[+*×·÷^/√<>≤≥≠±∓]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.{1,3}\s?\d|\]\s*\{|\[\p{L}\]|\|\p{L}\||\{\s*(?:\\|\p{L}\s*\}))/u,
 	/^[^.\n\d]{0,20}\bx?n?or\b[^.\n\d]{0,12}\d/i,
 	/^[^.\n\d]{0,12}(?:[,;]|\band\b)\s*\p{L}\w{0,2}\s*=/u,
 	/^\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder\b|rem\b|r\s*\d)/i,
 	/^[^.,;\n\d]{0,20}\bbelow (?:zero\b|0)/i
 ];
-var unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/;
-var unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s;
+/** Words and brackets on both sides, for the first of several values: “sum of 8 and 3”, (8, 9). */
+var around = [[/\b(?:sum|product|difference|quotient|average|mean|ratio|larger|smaller|gcd|lcm|maximum|minimum) of\s*$/i, /^[^.\n\d]{0,24}(?:,|\band\b)\s*\d/i], [/[([]\s*[-+]?\s*$/, /^\s*[,;][^()[\]]*[)\]]/]];
+var partBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/;
+var partBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s;
 /** Text that may separate a value from the words beside it: braces, and the marks around a formula. */
 var opening = /(?:[\s{}$~]|\\[([])+$/;
 var closing$1 = /^(?:[}$~]|\\[)\]])+/;
 /** Returns true if words beside a value deny it, bound it or compute with it. */
 var isChanged = (left, right) => changedBefore.some((pattern) => pattern.test(left.replace(opening, ""))) || changedAfter.some((pattern) => pattern.test(right.replace(closing$1, "")));
 /** Returns true if a number stands for itself between `left` and `right`. */
-var isBare = (left, right) => !isChanged(left, right) && !before.some((pattern) => pattern.test(left)) && !after.some((pattern) => pattern.test(right)) && !isPart(left, right);
+var isBare = (left, right) => !isChanged(left, right) && !before.some((pattern) => pattern.test(left)) && !after.some((pattern) => pattern.test(right)) && !around.some(([start, end]) => start.test(left) && end.test(right)) && !isFactor(right) && !isPart(left, right);
+/** Endings of ordinals, and units that are compared as words. */
+var abbreviation = /^(?:st|nd|rd|th|pts?|pcs?|rpm|bpm|fps|px|dB|k?Wh|mAh|sqm|sqft|gms?|cc|tsp|mcg|pp[mb]|atm|bar|psi|hp|kn)$/i;
+/** 2x is no number, 2m is one, and a letter that is a word counts something. */
+function isFactor(behind) {
+	if (isUnspaced(behind.trimStart().charAt(0))) return false;
+	const letters = /^[\p{Lu}\p{Ll}_]{1,3}(?![\p{L}_])|^\s+[\p{Lu}\p{Ll}](?=\s*(?:[-+*/^=]|$))/u.exec(behind)?.[0] ?? "";
+	return letters !== "" && unitBehind(letters) === null && !abbreviation.test(letters);
+}
 /** 6 in 5 feet 6 inches, 10 in 5 cm to 10 cm. */
 function isPart(left, right) {
 	if (/\d\s*(?:[°'′]|to\s)\s*$/.test(left) || /^\s*(?:[°'′]|to\s)\s*\d/.test(right)) return true;
-	const [, first = "", join] = unitBefore.exec(left) ?? [];
+	const [, first = "", join] = partBefore.exec(left) ?? [];
 	if (isTogether(first, join, right)) return true;
-	const [, own = "", next, other = ""] = unitBehind.exec(right) ?? [];
+	const [, own = "", next, other = ""] = partBehind.exec(right) ?? [];
 	return isTogether(own, next, other);
 }
 /**
@@ -5310,6 +5436,7 @@ function isTogether(name, join, behind) {
 /** LaTeX that only changes how a number looks becomes plain text. */
 var appearance = [
 	[/(?<![\\$\d])\$(?=\S)([^$\n]{1,400}?)(?<=[^\s\\])\$(?![\d$])/g, " $1 "],
+	[/\\(?:mathrm|mathbf|textbf|textrm|mbox|text|rm|bf)\s*\{([^{}]*)\}/g, " $1 "],
 	[/\\(?:left|right|displaystyle|mathrm|mathbf|textbf|text|rm|bf)(?![a-zA-Z])\s*/g, " "],
 	[/\\[dct]?frac\s*\{\s*(-?\d+)\s*\}\s*\{\s*(\d+)\s*\}/g, " $1/$2"],
 	[/\\[dct]?frac\s*(\d)\s*(\d)(?!\d)/g, " $1/$2"],
@@ -5386,29 +5513,29 @@ function pointedNumber(text) {
 	const behind = found[8] ?? "";
 	if (isDecade(found[3], behind)) return null;
 	const rest = multiplierOf(behind);
-	if (!isUnit$1(rest.rest)) return null;
+	if (readUnit(rest.rest)?.rest !== "" && !(isUnit$1(rest.rest) && isBare("", rest.rest))) return null;
 	const number = numberOf(found);
 	if (number === null) return null;
 	return {
 		...number,
 		value: product(number.value, rest.factor),
-		unit: unitOf(found[2] || rest.rest),
+		unit: found[2] ? unitOf(found[2]) : unitBehind(rest.rest),
 		words: rest.rest,
 		isOrdinal: isOrdinal(behind)
 	};
 }
 /** Words that change the value of the number, or make several of it. */
 var changing = /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided|most|least|ago|later|earlier|before|after|hence|BCE?)(?!\p{L})/iu;
-var isChanging = (words) => changing.test(words) || isUnspaced(words) && isChanged("", words);
+var isChanging = (words) => changing.test(words) || isChanged("", ` ${words}`);
 /** Returns true if a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit$1(rest) {
 	const words = rest.replaceAll(/[{}]/g, " ").trim().replace(/^\(([^()]+)\)$/, "$1");
-	if (words === "" || readUnit(rest)?.rest === "") return true;
+	if (words === "" || words.length === 1 && suffixOf(rest) !== null) return true;
 	if (!/^[\p{L}°²³€£¥₹$¢]/u.test(words) || !/^[\p{L}\p{M}°²³€£¥₹$¢.'’/ \d^-]+$/u.test(words)) return false;
 	const list = words.split(/\s+/);
 	if (list.length > 4 || /\d/.test(words)) return false;
 	if (isChanging(words)) return false;
-	return list[0].replace(/\W/gu, "").length !== 1 || unitOf(words) !== null;
+	return list[0].replaceAll(/[^\p{Lu}\p{Ll}°]/gu, "").length !== 1 || unitOf(words) !== null;
 }
 /** The number in a match of `numberSource`; null for a denominator of 0 or a fraction of decimals. */
 function numberOf(found) {
@@ -5450,6 +5577,40 @@ function readList(text) {
 		decimal
 	} : null;
 }
+// src/rl/answers/compoundWords.ts
+/** Writes quantities that are partly in words with digits: “3 and a half” is 3 1/2, “1 in 4” is 1/4. */
+var below = {
+	half: 2,
+	halves: 2,
+	third: 3,
+	quarter: 4,
+	fourth: 4,
+	fifth: 5,
+	tenth: 10
+};
+var above = {
+	a: 1,
+	an: 1,
+	one: 1,
+	two: 2,
+	three: 3
+};
+var part = String.raw`and\s+(an?|one|two|three)[\s-](half|halves|third|quarter|fourth|fifth|tenth)s?(?!\p{L})`;
+/** “One hundred and three quarters” is 100¾. */
+var thing = String.raw`(?!(?:hundred|thousand)\b)\p{L}+`;
+var counted = new RegExp(String.raw`(?<![\d.,/^\p{L}])(\d+)((?:\s+${thing})?)\s+${part}`, "giu");
+var single = new RegExp(String.raw`(?<!\p{L})(?:an?|one)(\s+${thing})\s+${part}`, "giu");
+var measured = /(?<!\p{L})(?:an?|one)\s+(?=(?:hour|minute|day|week|month|year|foot|yard|mile|pound|dollar|euro|gallon|quart|met(?:er|re)|kilomet(?:er|re)|kilogram|kilo|lit(?:er|re))(?:,?\s+and|,)?\s+\d)/giu;
+/** The text with “3 and a half hours” as 3 1/2 hours and “an hour and 30 minutes” as 1 hour and 30 minutes. */
+var withCompounds = (text) => text.replace(counted, (_, ...found) => mixed(found)).replace(single, (_, ...found) => mixed(["1", ...found])).replace(measured, "1 ");
+var mixed = ([whole, unit, count = "", name = ""]) => `${whole} ${above[count.toLowerCase()]}/${below[name.toLowerCase()]}${unit}`;
+var share = /^(?:an? |the )?([\p{L}\d-]{1,20}(?: \p{L}+)??) (?:in|of|out of)(?: (?:every|each|the|all))? ([\p{L}\d-]{1,20}(?: \p{L}+)?)$/iu;
+/** “1 in 4”, “three out of five” as fractions; null for others. `numeral` reads a whole number. */
+function shareIn(text, numeral) {
+	const [, part = "", all = ""] = share.exec(text) ?? [];
+	const [count, of] = [numeral(part), numeral(all)];
+	return count === null || of === null || count > of ? null : `${count}/${of}`;
+}
 // src/rl/answers/numberWords.ts
 /** Reads numbers in words where they are the whole answer: “twenty-one”, “three quarters”, “two and a half”. */
 var listed$1 = (words, from, step) => words.split(" ").map((word, i) => [word, from + step * i]);
@@ -5470,17 +5631,31 @@ var parts = new Map([...listed$1("half third fourth fifth sixth seventh eighth n
 /** The text with a number in words as digits; the same text where it is anything else. */
 function withDigits(text) {
 	const plain = text.replaceAll(/\\(?:text|textbf|mathrm|mbox)\s*\{([^{}]*)\}/g, "$1").replaceAll(/[$"“”`]|\\[()[\] ,]/g, " ").trim().replace(/[.,;!]+$/, "");
+	const share = plain.length > 60 ? null : shareIn(plain, wholeIn);
+	if (share !== null) return share;
 	if (plain.length > 150 || !/^[A-Za-z][A-Za-z,/^²³ -]*$/.test(plain)) return text;
 	const reader = new WordReader(plain.split(/[\s,]+|-(?=[a-z])/i));
 	const value = reader.value();
 	if (value === null || !isMeasure(reader.rest, value)) return text;
 	return `${value.below === 1n ? String(value.above) : `${value.above}/${value.below}`} ${reader.rest}`.trim();
 }
+/** A whole number in digits or words, and nothing else. */
+function wholeIn(text) {
+	if (/^\d{1,9}$/.test(text)) return Number(text);
+	const reader = new WordReader(text.split(/[\s-]+/));
+	const value = reader.value();
+	return value?.below === 1n && reader.rest === "" ? Number(value.above) : null;
+}
 /**
 * Returns true if a number can have this text behind it: a unit, percent, or things that are counted. “One must know”
 * counts nothing.
 */
-var isMeasure = (rest, { above, below }) => rest === "" || /^(?:percent|per cent|dozen)$/i.test(rest) || readUnit(rest)?.rest === "" || below === 1n && above !== 1n && /^[a-z]{2,}s$/i.test(rest);
+var isMeasure = (rest, { above, below }) => rest === "" || /^(?:percent|per cent)$/i.test(rest) || isMagnitude(rest) || readUnit(rest)?.rest === "" || below === 1n && above !== 1n && /^[a-z]{2,}s$/i.test(rest);
+/** “million”, “dozen eggs”. */
+function isMagnitude(words) {
+	const { rest } = multiplierOf(words);
+	return rest !== words && /^(?:\s[a-z]{2,}s)?$/i.test(rest);
+}
 var WordReader = class {
 	#at = 0;
 	#words;
@@ -5523,6 +5698,9 @@ var WordReader = class {
 		const below = parts.get(this.#next.replace(/s$/, ""));
 		if (below === void 0) return null;
 		this.#at++;
+		const behind = this.#words.slice(this.#at).join(" ");
+		const skipped = /^(of )?an? (?=(?:dozen|hundred|thousand|[mbtr]+illion)$)/i.exec(behind);
+		if (skipped !== null) this.#at += skipped[1] === void 0 ? 1 : 2;
 		return fraction(BigInt(count), BigInt(below));
 	}
 	#decimals(count) {
@@ -5595,7 +5773,7 @@ function statedAnswer(text, isAnswer) {
 	};
 }
 function written(text, isAnswer) {
-	const own = withSigns(plainCharacters(withoutThoughts(text)));
+	const own = withMagnitudes(withCompounds(withSigns(plainCharacters(withoutThoughts(text)))));
 	const marked = tagged(own) ?? boxed(own);
 	if (marked !== null) return {
 		text: marked,
@@ -5660,8 +5838,13 @@ function saidAnswer(text) {
 	for (const pattern of [announcement, announcedElsewhere]) for (const { index, 0: words } of text.matchAll(pattern)) start = Math.max(start, index + words.length);
 	if (start < 0) return null;
 	const rest = text.slice(start);
-	const said = /^(?:\$\$|\\\[)[^]*?(?:\$\$|\\\])/.exec(rest)?.[0] ?? rest.slice(0, sentenceEnd.exec(rest)?.index).trim();
+	const said = /^(?:\$\$|\\\[)[^]*?(?:\$\$|\\\])/.exec(rest)?.[0] ?? sentenceOf(rest);
 	return said === "" || /^not\b/i.test(said) ? null : said;
+}
+/** The first sentence; empty for a question, as in “The answer is 8? No.” */
+function sentenceOf(text) {
+	const end = sentenceEnd.exec(text)?.index;
+	return text.charAt(end ?? -1) === "?" ? "" : text.slice(0, end).trim();
 }
 var boxes = /\\(?:boxed|fbox)\s*\{/g;
 var longestBox = 4e3;
@@ -5682,7 +5865,8 @@ function boxed(text) {
 		if (next !== void 0 && !areTogether(text.slice(box.end + 1, next.start))) break;
 		group.unshift(box);
 	}
-	return group.length === 0 ? null : group.map((box) => withSurroundings(text, box)).join(", ");
+	const stated = new Set(group.map((box) => withSurroundings(text, box)));
+	return group.length === 0 ? null : [...stated].join(", ");
 }
 /** Index of the brace that closes the one open at `from`; −1 if there is none. */
 function closingBrace(text, from) {
@@ -5692,8 +5876,8 @@ function closingBrace(text, from) {
 	else if (text[at] === "}" && --depth === 0) return at;
 	return -1;
 }
-/** “, ”, “ and ”, “ or ” between two boxes, with few words more. */
-var areTogether = (between) => between.length <= 60 && (between.trim() === "" || /,|;|\band\b|\bor\b/.test(between));
+/** “, ”, “ and ”, “ or ”, “Case 2:” between two boxes, with few words more; or no word at all. */
+var areTogether = (between) => between.length <= 60 && /^[^\p{L}\d]*(?:\(?[a-z\d]{1,3}[).][^\p{L}\d]*)?$|,|;|\band\b|\bor\b|\b(?:case|part|solution|root|option)\s*\(?(?:\d|[a-z]|[ivx]+)\b/iu.test(between);
 /** A minus before a box and a percent sign or unit behind it belong to its content. */
 function withSurroundings(text, { start, end, inside }) {
 	const isNegative = /(?:^|[^\w)}\]\s])\s*-\s*$/.test(text.slice(Math.max(0, start - 12), start));
@@ -5757,6 +5941,7 @@ function numberIn(text, which) {
 	const { rest } = multiplierOf(behind);
 	const scaled = `${found[0]}${behind.slice(0, behind.length - rest.length)}`;
 	if (isOrdinal(behind)) return `${found[0]}th`;
+	if (suffixOf(rest) !== null) return `${scaled}${rest.charAt(0)}`;
 	const unit = found[2] === "" ? readUnit(rest) : null;
 	return unit === null ? scaled : `${scaled} ${unit.text}`;
 }
@@ -5777,10 +5962,10 @@ function lastNumber(text) {
 function bareNumber(text, found) {
 	const before = text.slice(Math.max(0, found.index - 40), found.index);
 	const after = text.slice(found.index + found[0].length, found.index + found[0].length + 40);
-	if (/^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before) || !isBare(before, after) || isFactor(after) || isDecade(found[3], after)) return null;
+	if (/^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before) || !isBare(before, after) || isDecade(found[3], after)) return null;
 	const { factor, rest } = multiplierOf(after);
 	const number = numberOf(found);
-	const unit = unitOf(found[2] || rest);
+	const unit = found[2] ? unitOf(found[2]) : unitBehind(rest);
 	const of = {
 		name: nameBefore(before),
 		isOrdinal: isOrdinal(after)
@@ -5791,12 +5976,6 @@ function bareNumber(text, found) {
 		value: product(number.value, factor),
 		unit
 	};
-}
-/** 2x is no number, 2m is one, and a letter that is a word counts something. */
-function isFactor(after) {
-	if (isUnspaced(after.trimStart().charAt(0))) return false;
-	const letter = /^([\p{L}_])(?![\p{L}_])|^ ([\p{L}])(?=\s*(?:[-+*/^=]|$))/u.exec(after);
-	return letter !== null && unitOf(letter[0]) === null;
 }
 // src/rl/answers/mathTokens.ts
 /** Most characters of an answer; a longer text is none. */
@@ -5809,13 +5988,14 @@ var names$1 = [
 	[/[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+\.\d*(?:\d\u0305)+|\d+(?:\.\d+)?|\.\d+/y, "number"],
 	[/\\(?:[a-zA-Z]+|[{}|%\\])/y, "command"],
 	[/(?:arcsin|arccos|arctan|sinh|cosh|tanh|sqrt|sin|cos|tan|cot|sec|csc|log|ln|exp|pi|infinity|infty|inf|and|or|union|percent(?:age)?|pct|degrees?|theta|alpha|beta|gamma|lambda)(?![a-zA-Z])/y, "command"],
-	[/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]+/uy, "words"],
-	[/(?![xyz]+\b|[abc]+\b|[pqr]+\b|[mnk]+\b)\p{L}{3,}/uy, "words"],
+	[/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]+/uy, "words"],
+	[/(?![xyz]+\b|[abc]+\b|[pqr]+\b|[mnk]+\b)(?:(?!\p{sc=Greek})\p{L}){3,}|\p{sc=Greek}{4,}/uy, "words"],
 	[/(?<!\p{L})(?:no|on|up|in|at|to)(?!\p{L})/iuy, "words"],
 	[/\p{L}/uy, "name"],
 	[/<=|>=|!=|==|\*\*|\S/uy, "sign"]
 ];
 var plainNumber = /\d+\.\d*(?:\d\u0305)+|\d+(?:\.\d+)?|\.\d+/y;
+var greek = (letters, named) => Object.fromEntries(named.split(" ").map((name, i) => [letters.charAt(i), `\\${name}`]));
 var signs = {
 	"**": "^",
 	"·": "*",
@@ -5828,12 +6008,26 @@ var signs = {
 	"≠": "!=",
 	"==": "=",
 	"∞": "\\infty",
-	π: "\\pi",
 	"√": "\\sqrt",
 	"±": "\\pm",
+	"∓": "\\mp",
 	"∪": "\\cup",
+	"∩": "\\cap",
 	"∈": "\\in",
-	"°": "\\circ"
+	"°": "\\circ",
+	"∅": "\\emptyset",
+	"∠": "\\angle",
+	"△": "\\triangle",
+	"⊂": "\\subset",
+	"⊆": "\\subseteq",
+	"⊥": "\\perp",
+	ℝ: "R",
+	ℤ: "Z",
+	ℚ: "Q",
+	ℕ: "N",
+	ℂ: "C",
+	...greek("αβγδεζηθικλμνξπρςστυφχψω", "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho varsigma sigma tau upsilon phi chi psi omega"),
+	...greek("ΓΔΘΛΞΠΣΥΦΨΩµϕϑϵ", "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega mu phi vartheta epsilon")
 };
 /** Splits a text into tokens; null where it is too long to be an answer. */
 function mathTokens(text) {
@@ -5884,7 +6078,7 @@ function tokenAt(text, at, isInBrackets) {
 	}, 1];
 }
 function named(type, text) {
-	const own = type === "sign" ? signs[text] ?? text : text.startsWith("\\") || type !== "command" ? text : `\\${text}`;
+	const own = type === "sign" || type === "name" ? signs[text] ?? text : text.startsWith("\\") || type !== "command" ? text : `\\${text}`;
 	return own.startsWith("\\") && type !== "words" ? {
 		type: "command",
 		text: own
@@ -7468,8 +7662,17 @@ function lastMath(text) {
 	const tail = text.slice(-6e3);
 	const found = spansOf(tail);
 	const last = found.at(-1);
-	if (last === void 0) return isRead(tail) ? tail : numberIn(tail, "last") ?? "";
+	if (last === void 0) return isRead(tail) ? tail : numberIn(tail, "last") ?? multipleOfPi(tail);
 	return (/\d/.test(last.text) ? null : numberIn(tail.slice(last.to), "last")) ?? together(tail, found.reverse());
+}
+/** “2π”, “3π/4” with nothing that computes with it on either side. */
+var piTerms = /(?<![\p{L}\p{N}.,^_)}\]*/·×√+-]|[-+*/·×^<>≤≥]\s)(?:\d+(?:\.\d+)?(?:\/\d+)?\s?)?π(?:\/\d+)?(?![\p{L}\p{N}(^²³/]|\s*[-+*/·×^(√\d])/gu;
+/** The multiple of π that plain text ends in, with its unit; empty where there is none. */
+function multipleOfPi(text) {
+	const found = [...text.matchAll(piTerms)].at(-1);
+	if (found === void 0) return "";
+	const [before, behind] = [text.slice(0, found.index), text.slice(found.index + found[0].length)];
+	return /(?<!\^\{?)\d/.test(behind) || isChanged(before.slice(-40), behind.slice(0, 40)) ? "" : `${found[0]}${measureBehind(behind)}`;
 }
 /** The mathematics after “the answer is”, or at the end of that sentence. */
 function saidMath(text) {
@@ -7505,7 +7708,7 @@ var isCalendar = (text) => ["date", "time"].includes(readLiteral(text)?.kind ?? 
 var answerOf = (text) => {
 	const trimmed = withoutStop(text);
 	const [math, product] = [parseMath(trimmed), parseMath(trimmed, "variables")];
-	if (isCalendar(trimmed) || math?.words.some(isChanging)) return {
+	if (isCalendar(trimmed) || math?.words.some((words) => isChanging(words) || isOrdinal(words))) return {
 		text: writtenAlike(trimmed),
 		...unread
 	};
@@ -7541,12 +7744,12 @@ function saysMath(expected, completion, tolerance) {
 	if ([found.text, found.whole].some((text) => choice(text) === choice(expected.text))) return true;
 	const listed = namedLists(expected, found);
 	if (listed !== null) return isSameLiteral(...listed, tolerance);
-	if (isScaled(expected) || isScaled(found)) return saysNumber(expected, completion, tolerance);
+	if (isScaled(expected) || isScaled(found) || areThousands(expected, found)) return saysNumber(expected, completion, tolerance);
 	return isSameMathematics(expected, found, tolerance) ?? saysNumber(expected, completion, tolerance);
 }
 /** null where the mathematics of one of them is not read, or is a list. */
 function isSameMathematics(expected, found, tolerance) {
-	if (expected.literal !== null && found.literal !== null && hasUnit(expected) && hasUnit(found)) return isSameLiteral(expected.literal, found.literal, tolerance);
+	if (areMeasured(expected, found)) return isSameLiteral(expected.literal, found.literal, tolerance);
 	if (isOtherDecimal(expected, found, tolerance)) return false;
 	if (["math", "product"].some((way) => isSameParsed(expected[way], found[way], tolerance))) return true;
 	return [expected.math, found.math].some((math) => math === null || math.tree.kind === "group") || isScientific(found) ? null : false;
@@ -7562,6 +7765,12 @@ function namedLists({ literal }, found) {
 }
 /** Returns true for numbers such as 1.5 million, told by the word that mathematics takes for a unit. */
 var isScaled = ({ math }) => math !== null && !isSame(multiplierOf(math.words[0] ?? "").factor, whole(1n));
+/** Returns true for 70K, a product to mathematics. */
+var mayBeScaled = ({ literal }) => literal?.kind === "number" && literal.unit?.inBare !== void 0;
+/** Returns true if the answer is a number, so that 70K is none with a variable. */
+var areThousands = (expected, found) => mayBeScaled(found) && expected.literal?.kind === "number" && !hasUnit(expected);
+/** Returns true if both have a unit that mathematics may not see; 2k and 2K are products. */
+var areMeasured = (expected, found) => hasUnit(expected) && hasUnit(found) && !(mayBeScaled(expected) && mayBeScaled(found));
 /** Mathematics ignores the sign of a currency before its number. */
 var hasUnit = ({ literal }) => literal?.kind === "number" && literal.unit !== null;
 /**

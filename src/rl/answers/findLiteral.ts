@@ -9,10 +9,10 @@ import {
   plainMath,
   readLiteral,
 } from './readLiteral.ts'
-import { isUnspaced } from './plainText.ts'
+import { multiplierOf, suffixOf } from './magnitudes.ts'
 import { product } from './rational.ts'
 import { isBare } from './surroundings.ts'
-import { multiplierOf, readUnit, unitOf } from './units.ts'
+import { readUnit, unitBehind, unitOf } from './units.ts'
 import { isHedged, statedAnswer, withoutLabels } from './statedAnswer.ts'
 
 /** The answer in a data set's column: what its marker holds, else the column's whole text. */
@@ -88,6 +88,7 @@ export function numberIn(text: string, which: 'first' | 'last'): string | null {
   const { rest } = multiplierOf(behind)
   const scaled = `${found[0]}${behind.slice(0, behind.length - rest.length)}`
   if (isOrdinal(behind)) return `${found[0]}th`
+  if (suffixOf(rest) !== null) return `${scaled}${rest.charAt(0)}`
   const unit = found[2] === '' ? readUnit(rest) : null
   return unit === null ? scaled : `${scaled} ${unit.text}`
 }
@@ -117,17 +118,10 @@ function bareNumber(text: string, found: RegExpExecArray): WrittenNumber | null 
   const before = text.slice(Math.max(0, found.index - 40), found.index)
   const after = text.slice(found.index + found[0].length, found.index + found[0].length + 40)
   const isListed = /^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before)
-  if (isListed || !isBare(before, after) || isFactor(after) || isDecade(found[3]!, after)) return null
+  if (isListed || !isBare(before, after) || isDecade(found[3]!, after)) return null
   const { factor, rest } = multiplierOf(after)
   const number = numberOf(found)
-  const unit = unitOf(found[2] || rest)
+  const unit = found[2] ? unitOf(found[2]) : unitBehind(rest)
   const of = { name: nameBefore(before), isOrdinal: isOrdinal(after) }
   return number && { ...number, ...of, value: product(number.value, factor), unit }
-}
-
-/** 2x is no number, 2m is one, and a letter that is a word counts something. */
-function isFactor(after: string): boolean {
-  if (isUnspaced(after.trimStart().charAt(0))) return false
-  const letter = /^([\p{L}_])(?![\p{L}_])|^ ([\p{L}])(?=\s*(?:[-+*/^=]|$))/u.exec(after)
-  return letter !== null && unitOf(letter[0]) === null
 }

@@ -1,13 +1,14 @@
 /** Reads a mathematical answer out of text, and compares two of them. */
 import { expectedLiteral, numberIn, statedLiteral } from './findLiteral.ts'
 import { isSameLiteral, namesIn, type Literal } from './literal.ts'
+import { multiplierOf } from './magnitudes.ts'
 import { parseMath, type ParsedMath } from './parseMath.ts'
 import { isSame, whole, type Rational } from './rational.ts'
 import { inUnit, isSameMath } from './sameMath.ts'
-import { isChanging, readLiteral } from './readLiteral.ts'
+import { isChanging, isOrdinal, readLiteral } from './readLiteral.ts'
 import { isHedged, statedAnswer, withoutLabels } from './statedAnswer.ts'
 import { isChanged } from './surroundings.ts'
-import { conversion, isOtherThing, measureBehind, multiplierOf, unitOf } from './units.ts'
+import { conversion, isOtherThing, measureBehind, unitOf } from './units.ts'
 import type { Unit } from './unitTable.ts'
 
 export interface MathAnswer {
@@ -102,9 +103,23 @@ function lastMath(text: string): string {
   const tail = text.slice(-longestTail)
   const found = spansOf(tail)
   const last = found.at(-1)
-  if (last === undefined) return isRead(tail) ? tail : (numberIn(tail, 'last') ?? '')
+  if (last === undefined) return isRead(tail) ? tail : (numberIn(tail, 'last') ?? multipleOfPi(tail))
   const behind = /\d/.test(last.text) ? null : numberIn(tail.slice(last.to), 'last')
   return behind ?? together(tail, found.reverse())
+}
+
+/** “2π”, “3π/4” with nothing that computes with it on either side. */
+const piTerms =
+  /(?<![\p{L}\p{N}.,^_)}\]*/·×√+-]|[-+*/·×^<>≤≥]\s)(?:\d+(?:\.\d+)?(?:\/\d+)?\s?)?π(?:\/\d+)?(?![\p{L}\p{N}(^²³/]|\s*[-+*/·×^(√\d])/gu
+
+/** The multiple of π that plain text ends in, with its unit; empty where there is none. */
+function multipleOfPi(text: string): string {
+  const found = [...text.matchAll(piTerms)].at(-1)
+  if (found === undefined) return ''
+  const [before, behind] = [text.slice(0, found.index), text.slice(found.index + found[0].length)]
+  return /(?<!\^\{?)\d/.test(behind) || isChanged(before.slice(-40), behind.slice(0, 40))
+    ? ''
+    : `${found[0]}${measureBehind(behind)}`
 }
 
 /** The mathematics after “the answer is”, or at the end of that sentence. */
@@ -153,7 +168,8 @@ const isCalendar = (text: string): boolean =>
 const answerOf = (text: string): Omit<MathAnswer, 'isHedged' | 'literal' | 'whole'> => {
   const trimmed = withoutStop(text)
   const [math, product] = [parseMath(trimmed), parseMath(trimmed, 'variables')]
-  if (isCalendar(trimmed) || math?.words.some(isChanging)) return { text: writtenAlike(trimmed), ...unread }
+  if (isCalendar(trimmed) || math?.words.some((words) => isChanging(words) || isOrdinal(words)))
+    return { text: writtenAlike(trimmed), ...unread }
   // The comma of 3,5 cm and 1.234,56 is a decimal one.
   const value = trimmed.replace(/^[^,=]*=/, '')
   const isDecimal =
@@ -190,14 +206,14 @@ export function saysMath(expected: MathAnswer, completion: string, tolerance: nu
   if ([found.text, found.whole].some((text) => choice(text) === choice(expected.text))) return true
   const listed = namedLists(expected, found)
   if (listed !== null) return isSameLiteral(...listed, tolerance)
-  if (isScaled(expected) || isScaled(found)) return saysNumber(expected, completion, tolerance)
+  if (isScaled(expected) || isScaled(found) || areThousands(expected, found))
+    return saysNumber(expected, completion, tolerance)
   return isSameMathematics(expected, found, tolerance) ?? saysNumber(expected, completion, tolerance)
 }
 
 /** null where the mathematics of one of them is not read, or is a list. */
 function isSameMathematics(expected: MathAnswer, found: MathAnswer, tolerance: number): boolean | null {
-  if (expected.literal !== null && found.literal !== null && hasUnit(expected) && hasUnit(found))
-    return isSameLiteral(expected.literal, found.literal, tolerance)
+  if (areMeasured(expected, found)) return isSameLiteral(expected.literal!, found.literal!, tolerance)
   if (isOtherDecimal(expected, found, tolerance)) return false
   if ((['math', 'product'] as const).some((way) => isSameParsed(expected[way], found[way], tolerance)))
     return true
@@ -218,6 +234,18 @@ function namedLists({ literal }: MathAnswer, found: MathAnswer): readonly [Liter
 /** Returns true for numbers such as 1.5 million, told by the word that mathematics takes for a unit. */
 const isScaled = ({ math }: MathAnswer): boolean =>
   math !== null && !isSame(multiplierOf(math.words[0] ?? '').factor, whole(1n))
+
+/** Returns true for 70K, a product to mathematics. */
+const mayBeScaled = ({ literal }: MathAnswer): boolean =>
+  literal?.kind === 'number' && literal.unit?.inBare !== undefined
+
+/** Returns true if the answer is a number, so that 70K is none with a variable. */
+const areThousands = (expected: MathAnswer, found: MathAnswer): boolean =>
+  mayBeScaled(found) && expected.literal?.kind === 'number' && !hasUnit(expected)
+
+/** Returns true if both have a unit that mathematics may not see; 2k and 2K are products. */
+const areMeasured = (expected: MathAnswer, found: MathAnswer): boolean =>
+  hasUnit(expected) && hasUnit(found) && !(mayBeScaled(expected) && mayBeScaled(found))
 
 /** Mathematics ignores the sign of a currency before its number. */
 const hasUnit = ({ literal }: MathAnswer): boolean => literal?.kind === 'number' && literal.unit !== null

@@ -25,14 +25,17 @@ const names: readonly (readonly [RegExp, MathToken['type']])[] = [
   [/[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+\.\d*(?:\d\u0305)+|\d+(?:\.\d+)?|\.\d+/y, 'number'],
   [/\\(?:[a-zA-Z]+|[{}|%\\])/y, 'command'],
   [wordOperators, 'command'],
-  [/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]+/uy, 'words'],
-  [/(?![xyz]+\b|[abc]+\b|[pqr]+\b|[mnk]+\b)\p{L}{3,}/uy, 'words'],
+  [/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]+/uy, 'words'],
+  [/(?![xyz]+\b|[abc]+\b|[pqr]+\b|[mnk]+\b)(?:(?!\p{sc=Greek})\p{L}){3,}|\p{sc=Greek}{4,}/uy, 'words'],
   // Answers that would be products of two letters, in any order.
   [/(?<!\p{L})(?:no|on|up|in|at|to)(?!\p{L})/iuy, 'words'],
   [/\p{L}/uy, 'name'],
   [/<=|>=|!=|==|\*\*|\S/uy, 'sign'],
 ]
 const plainNumber = /\d+\.\d*(?:\d\u0305)+|\d+(?:\.\d+)?|\.\d+/y
+
+const greek = (letters: string, named: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(named.split(' ').map((name, i) => [letters.charAt(i), `\\${name}`]))
 
 const signs: Readonly<Record<string, string>> = {
   ...{
@@ -47,7 +50,33 @@ const signs: Readonly<Record<string, string>> = {
     '≠': '!=',
     '==': '=',
   },
-  ...{ '∞': '\\infty', π: '\\pi', '√': '\\sqrt', '±': '\\pm', '∪': '\\cup', '∈': '\\in', '°': '\\circ' },
+  ...{
+    '∞': '\\infty',
+    '√': '\\sqrt',
+    '±': '\\pm',
+    '∓': '\\mp',
+    '∪': '\\cup',
+    '∩': '\\cap',
+    '∈': '\\in',
+    '°': '\\circ',
+  },
+  ...{
+    '∅': '\\emptyset',
+    '∠': '\\angle',
+    '△': '\\triangle',
+    '⊂': '\\subset',
+    '⊆': '\\subseteq',
+    '⊥': '\\perp',
+  },
+  ...{ ℝ: 'R', ℤ: 'Z', ℚ: 'Q', ℕ: 'N', ℂ: 'C' },
+  ...greek(
+    'αβγδεζηθικλμνξπρςστυφχψω',
+    'alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho varsigma sigma tau upsilon phi chi psi omega',
+  ),
+  ...greek(
+    'ΓΔΘΛΞΠΣΥΦΨΩµϕϑϵ',
+    'Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega mu phi vartheta epsilon',
+  ),
 }
 
 /** Splits a text into tokens; null where it is too long to be an answer. */
@@ -94,7 +123,11 @@ function tokenAt(text: string, at: number, isInBrackets: boolean): [Omit<MathTok
 
 function named(type: MathToken['type'], text: string): Omit<MathToken, 'isApart'> {
   const own =
-    type === 'sign' ? (signs[text] ?? text) : text.startsWith('\\') || type !== 'command' ? text : `\\${text}`
+    type === 'sign' || type === 'name'
+      ? (signs[text] ?? text)
+      : text.startsWith('\\') || type !== 'command'
+        ? text
+        : `\\${text}`
   return own.startsWith('\\') && type !== 'words' ? { type: 'command', text: own } : { type, text: own }
 }
 

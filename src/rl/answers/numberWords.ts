@@ -1,5 +1,7 @@
 /** Reads numbers in words where they are the whole answer: “twenty-one”, “three quarters”, “two and a half”. */
 import { decimal, fraction, negated, sum, whole, type Rational } from './rational.ts'
+import { shareIn } from './compoundWords.ts'
+import { multiplierOf } from './magnitudes.ts'
 import { readUnit } from './units.ts'
 
 const listed = (words: string, from: number, step: number): [string, number][] =>
@@ -32,6 +34,8 @@ export function withDigits(text: string): string {
     .replaceAll(/[$"“”`]|\\[()[\] ,]/g, ' ')
     .trim()
     .replace(/[.,;!]+$/, '')
+  const share = plain.length > 60 ? null : shareIn(plain, wholeIn)
+  if (share !== null) return share
   if (plain.length > 150 || !/^[A-Za-z][A-Za-z,/^²³ -]*$/.test(plain)) return text
   const reader = new WordReader(plain.split(/[\s,]+|-(?=[a-z])/i))
   const value = reader.value()
@@ -40,15 +44,30 @@ export function withDigits(text: string): string {
   return `${digits} ${reader.rest}`.trim()
 }
 
+/** A whole number in digits or words, and nothing else. */
+function wholeIn(text: string): number | null {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  const reader = new WordReader(text.split(/[\s-]+/))
+  const value = reader.value()
+  return value?.below === 1n && reader.rest === '' ? Number(value.above) : null
+}
+
 /**
  * Returns true if a number can have this text behind it: a unit, percent, or things that are counted. “One must know”
  * counts nothing.
  */
 const isMeasure = (rest: string, { above, below }: Rational): boolean =>
   rest === '' ||
-  /^(?:percent|per cent|dozen)$/i.test(rest) ||
+  /^(?:percent|per cent)$/i.test(rest) ||
+  isMagnitude(rest) ||
   readUnit(rest)?.rest === '' ||
   (below === 1n && above !== 1n && /^[a-z]{2,}s$/i.test(rest))
+
+/** “million”, “dozen eggs”. */
+function isMagnitude(words: string): boolean {
+  const { rest } = multiplierOf(words)
+  return rest !== words && /^(?:\s[a-z]{2,}s)?$/i.test(rest)
+}
 
 class WordReader {
   #at = 0
@@ -99,6 +118,10 @@ class WordReader {
     const below = parts.get(this.#next.replace(/s$/, ''))
     if (below === undefined) return null
     this.#at++
+    // “half a million”, “a quarter of a million”.
+    const behind = this.#words.slice(this.#at).join(' ')
+    const skipped = /^(of )?an? (?=(?:dozen|hundred|thousand|[mbtr]+illion)$)/i.exec(behind)
+    if (skipped !== null) this.#at += skipped[1] === undefined ? 1 : 2
     return fraction(BigInt(count), BigInt(below))
   }
 

@@ -16,7 +16,7 @@ const term = /^\s*(?:(?:,|,?\s*and\s)\s*)?(\d+(?:\.\d+)?)\s*(?=\p{L}|°)(.*)$/su
  * those of different things.
  */
 export function readCompound(text: string): WrittenNumber | null {
-  const terms = termsOf(text.replaceAll(/[{}]/g, ' '))
+  const terms = termsOf(text.replaceAll(/[{}]/g, ' ').replace(/^\$\s*(\d+)(?=\s)/, '$1 dollars'))
   const last = terms?.at(-1)
   if (terms === null || last === undefined || terms.length < 2) return null
   let [total, before]: [Rational, Rational | null] = [whole(0n), null]
@@ -26,6 +26,10 @@ export function readCompound(text: string): WrittenNumber | null {
     total = sum(total, product(decimal(digits), factor))
     before = factor
   }
+  const first = terms[0]!.unit
+  // 12 dollars and 50 cents are dollars.
+  if ('$' in first.dimensions)
+    return { ...writtenNumber(product(total, conversion(last.unit, first)!), null), unit: first }
   return { ...writtenNumber(total, placeOf(last.digits)), unit: last.unit }
 }
 

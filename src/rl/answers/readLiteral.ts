@@ -2,15 +2,16 @@
 import { readDate, readTime } from './readDate.ts'
 import { readCompound } from './readCompound.ts'
 import { placeOf, writtenNumber, type Literal, type WrittenList, type WrittenNumber } from './literal.ts'
-import { isUnspaced } from './plainText.ts'
+import { multiplierOf, suffixOf } from './magnitudes.ts'
 import { decimal, fraction, negated, product, quotient, sum, whole, type Rational } from './rational.ts'
-import { isChanged } from './surroundings.ts'
-import { multiplierOf, readUnit, unitOf } from './units.ts'
+import { isBare, isChanged } from './surroundings.ts'
+import { readUnit, unitBehind, unitOf } from './units.ts'
 
 /** LaTeX that only changes how a number looks becomes plain text. */
 const appearance: readonly (readonly [RegExp, string])[] = [
   // Dollars around mathematics are no currency.
   [/(?<![\\$\d])\$(?=\S)([^$\n]{1,400}?)(?<=[^\s\\])\$(?![\d$])/g, ' $1 '],
+  [/\\(?:mathrm|mathbf|textbf|textrm|mbox|text|rm|bf)\s*\{([^{}]*)\}/g, ' $1 '],
   [/\\(?:left|right|displaystyle|mathrm|mathbf|textbf|text|rm|bf)(?![a-zA-Z])\s*/g, ' '],
   [/\\[dct]?frac\s*\{\s*(-?\d+)\s*\}\s*\{\s*(\d+)\s*\}/g, ' $1/$2'],
   [/\\[dct]?frac\s*(\d)\s*(\d)(?!\d)/g, ' $1/$2'],
@@ -114,13 +115,13 @@ function pointedNumber(text: string): WrittenNumber | null {
   const behind = found[8] ?? ''
   if (isDecade(found[3]!, behind)) return null
   const rest = multiplierOf(behind)
-  if (!isUnit(rest.rest)) return null
+  if (readUnit(rest.rest)?.rest !== '' && !(isUnit(rest.rest) && isBare('', rest.rest))) return null
   const number = numberOf(found)
   if (number === null) return null
   return {
     ...number,
     value: product(number.value, rest.factor),
-    unit: unitOf(found[2] || rest.rest),
+    unit: found[2] ? unitOf(found[2]) : unitBehind(rest.rest),
     words: rest.rest,
     isOrdinal: isOrdinal(behind),
   }
@@ -130,8 +131,7 @@ function pointedNumber(text: string): WrittenNumber | null {
 const changing =
   /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided|most|least|ago|later|earlier|before|after|hence|BCE?)(?!\p{L})/iu
 
-export const isChanging = (words: string): boolean =>
-  changing.test(words) || (isUnspaced(words) && isChanged('', words))
+export const isChanging = (words: string): boolean => changing.test(words) || isChanged('', ` ${words}`)
 
 /** Returns true if a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit(rest: string): boolean {
@@ -139,12 +139,12 @@ function isUnit(rest: string): boolean {
     .replaceAll(/[{}]/g, ' ')
     .trim()
     .replace(/^\(([^()]+)\)$/, '$1')
-  if (words === '' || readUnit(rest)?.rest === '') return true
+  if (words === '' || (words.length === 1 && suffixOf(rest) !== null)) return true
   if (!/^[\p{L}°²³€£¥₹$¢]/u.test(words) || !/^[\p{L}\p{M}°²³€£¥₹$¢.'’/ \d^-]+$/u.test(words)) return false
   const list = words.split(/\s+/)
   if (list.length > 4 || /\d/.test(words)) return false
   if (isChanging(words)) return false
-  return list[0]!.replace(/\W/gu, '').length !== 1 || unitOf(words) !== null
+  return list[0]!.replaceAll(/[^\p{Lu}\p{Ll}°]/gu, '').length !== 1 || unitOf(words) !== null
 }
 
 /** The number in a match of `numberSource`; null for a denominator of 0 or a fraction of decimals. */

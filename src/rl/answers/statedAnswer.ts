@@ -1,4 +1,6 @@
 /** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
+import { withCompounds } from './compoundWords.ts'
+import { withMagnitudes } from './magnitudes.ts'
 import { withDigits } from './numberWords.ts'
 import { plainCharacters } from './plainText.ts'
 import { measureBehind } from './units.ts'
@@ -19,7 +21,7 @@ export function statedAnswer(text: string, isAnswer: (line: string) => boolean):
 }
 
 function written(text: string, isAnswer: (line: string) => boolean): StatedAnswer {
-  const own = withSigns(plainCharacters(withoutThoughts(text)))
+  const own = withMagnitudes(withCompounds(withSigns(plainCharacters(withoutThoughts(text)))))
   const marked = tagged(own) ?? boxed(own)
   if (marked !== null) return { text: marked, kind: 'marked' }
   const line = lineAfter(own, '####')
@@ -109,8 +111,14 @@ function saidAnswer(text: string): string | null {
   if (start < 0) return null
   const rest = text.slice(start)
   const display = /^(?:\$\$|\\\[)[^]*?(?:\$\$|\\\])/.exec(rest)?.[0]
-  const said = display ?? rest.slice(0, sentenceEnd.exec(rest)?.index).trim()
+  const said = display ?? sentenceOf(rest)
   return said === '' || /^not\b/i.test(said) ? null : said
+}
+
+/** The first sentence; empty for a question, as in “The answer is 8? No.” */
+function sentenceOf(text: string): string {
+  const end = sentenceEnd.exec(text)?.index
+  return text.charAt(end ?? -1) === '?' ? '' : text.slice(0, end).trim()
 }
 
 const boxes = /\\(?:boxed|fbox)\s*\{/g
@@ -136,7 +144,8 @@ function boxed(text: string): string | null {
     if (next !== undefined && !areTogether(text.slice(box.end + 1, next.start))) break
     group.unshift(box)
   }
-  return group.length === 0 ? null : group.map((box) => withSurroundings(text, box)).join(', ')
+  const stated = new Set(group.map((box) => withSurroundings(text, box)))
+  return group.length === 0 ? null : [...stated].join(', ')
 }
 
 /** Index of the brace that closes the one open at `from`; −1 if there is none. */
@@ -150,9 +159,12 @@ function closingBrace(text: string, from: number): number {
   return -1
 }
 
-/** “, ”, “ and ”, “ or ” between two boxes, with few words more. */
+/** “, ”, “ and ”, “ or ”, “Case 2:” between two boxes, with few words more; or no word at all. */
 const areTogether = (between: string): boolean =>
-  between.length <= 60 && (between.trim() === '' || /,|;|\band\b|\bor\b/.test(between))
+  between.length <= 60 &&
+  /^[^\p{L}\d]*(?:\(?[a-z\d]{1,3}[).][^\p{L}\d]*)?$|,|;|\band\b|\bor\b|\b(?:case|part|solution|root|option)\s*\(?(?:\d|[a-z]|[ivx]+)\b/iu.test(
+    between,
+  )
 
 /** A minus before a box and a percent sign or unit behind it belong to its content. */
 function withSurroundings(text: string, { start, end, inside }: Box): string {

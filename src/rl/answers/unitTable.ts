@@ -9,6 +9,8 @@ export interface Unit {
   readonly factor: Rational
   /** Other unit of the same name. */
   readonly alsoMeans?: Unit
+  /** Value of one of it beside a number without a unit; 1 where it is left out. */
+  readonly inBare?: Rational
 }
 
 type Row = readonly [names: string, dimensions: string, above?: bigint, below?: bigint]
@@ -115,6 +117,8 @@ function unitsOf([names, dimensions, above = 1n, below = 1n]: Row): [string, Uni
 
 const byName = new Map<string, Unit>(rows.flatMap(unitsOf))
 byName.set('pound', { ...byName.get('pound')!, alsoMeans: byName.get('£')! })
+byName.set('‰', { ...ownUnit('‰'), inBare: powerOfTen(-3) })
+byName.set('‱', { ...ownUnit('‱'), inBare: powerOfTen(-4) })
 
 /** Symbols of one letter mean something else as a capital; longer ones are written as people like. */
 export function namedUnit(name: string): Unit | null {
@@ -126,4 +130,6 @@ export function namedUnit(name: string): Unit | null {
 }
 
 /** A unit that is not known: equal only to itself. */
-export const ownUnit = (name: string): Unit => ({ dimensions: { [name]: 1 }, factor: whole(1n) })
+export function ownUnit(name: string): Unit {
+  return { dimensions: { [name]: 1 }, factor: whole(1n) }
+}

@@ -1,5 +1,6 @@
 /** Reads units: values in different units are not compared by their number alone. */
-import { powerOfTen, product, quotient, whole, type Rational } from './rational.ts'
+import { suffixOf } from './magnitudes.ts'
+import { product, quotient, whole, type Rational } from './rational.ts'
 import { namedUnit, ownUnit, type Unit } from './unitTable.ts'
 
 /** LaTeX of units as plain text: \frac{\text{m}}{\text{s}^{2}} becomes m/s^2. */
@@ -35,7 +36,7 @@ type Factor = Omit<ReadUnit, 'text'>
 const power = /^(?:\s?\^-?\d|[23](?![\d.])|\s?(?:squared|cubed)(?!\p{L}))/u
 const squareOrCubic = /^(?:sq\.?|square|cu\.?|cubic) /
 /** “9 in total” is not 9 inches. */
-const symbol = /^(?!in \p{L}(?!er\b))(?:°[CF](?!\p{L})|[°$€£¥₹¢Ω]|[μµ]?\p{L}+)/u
+const symbol = /^(?!in \p{L}(?!er\b))(?:°[CF](?!\p{L})|[°$€£¥₹¢Ω‰‱]|[μµ]?\p{L}+)/u
 const divides = /^\s?(?:\/|per(?!\p{L})|an?(?= (?:hour|minute|second|day|week|month|year)))\s?/u
 const multiplies = /^\s?·\s?|^ (?=\p{L}{1,3}(?:\^-\d|\/))/u
 
@@ -59,6 +60,13 @@ function furtherFactor({ unit, rest }: Factor): Factor | null {
 }
 
 export const unitOf = (words: string): Unit | null => readUnit(words)?.unit ?? null
+
+/** The same right behind a number, where K may also be a thousand. */
+export function unitBehind(words: string): Unit | null {
+  const letter = words.charAt(0)
+  const inBare = suffixOf(words)
+  return inBare === null ? unitOf(words) : { ...(namedUnit(letter) ?? ownUnit(letter)), inBare }
+}
 
 /** “cm^2”, “square feet”, “seconds squared”. */
 function factorOf(text: string): Factor | null {
@@ -108,9 +116,11 @@ function combined(a: Unit, b: Unit, sign: 1 | -1): Unit {
   return { dimensions, factor: product(a.factor, other.factor) }
 }
 
+const inBare = (unit: Unit | null): Rational => unit?.inBare ?? whole(1n)
+
 /** Converts one `from` to `to`; null where they measure different things. A unit that is not known could be either. */
 export function conversion(from: Unit | null, to: Unit | null): Rational | null {
-  if (from === null || to === null) return whole(1n)
+  if (from === null || to === null || (from.inBare && to.inBare)) return quotient(inBare(from), inBare(to))
   const bases = new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])
   const isSame = [...bases].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0))
   if (isSame) return quotient(from.factor, to.factor)
@@ -138,30 +148,4 @@ export function measureBehind(text: string): string {
   const line = text.split('\n', 1)[0]!.slice(0, 60)
   const unit = /^(?: |~|\\[,;: ]|\\text|\\mathrm|\^)/.test(line) ? readUnit(line) : null
   return unit === null ? '' : ` ${unit.text}`
-}
-
-const scales: Readonly<Record<string, Rational>> = {
-  ...{ ten: whole(10n), dozen: whole(12n), score: whole(20n), hundred: whole(100n), thousand: whole(1000n) },
-  ...{
-    lakh: powerOfTen(5),
-    million: powerOfTen(6),
-    mn: powerOfTen(6),
-    mil: powerOfTen(6),
-    crore: powerOfTen(7),
-  },
-  ...{ billion: powerOfTen(9), bn: powerOfTen(9), trillion: powerOfTen(12), tn: powerOfTen(12) },
-  ...Object.fromEntries(
-    'half third fourth fifth sixth seventh eighth ninth tenth'
-      .split(' ')
-      .map((name, i) => [name, { above: 1n, below: BigInt(i + 2) }]),
-  ),
-  ...{ halve: { above: 1n, below: 2n }, quarter: { above: 1n, below: 4n } },
-  ...{ hundredth: powerOfTen(-2), thousandth: powerOfTen(-3), millionth: powerOfTen(-6) },
-}
-const scale = new RegExp(`^\\s*(${Object.keys(scales).join('|')})s?\\b`, 'i')
-
-/** Splits the words behind a number into a factor, 1 for most, and the rest. */
-export function multiplierOf(words: string): { readonly factor: Rational; readonly rest: string } {
-  const [all = '', word = ''] = scale.exec(words) ?? []
-  return { factor: scales[word.toLowerCase()] ?? whole(1n), rest: words.slice(all.length) }
 }

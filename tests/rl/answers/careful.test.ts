@@ -83,6 +83,19 @@ const never: Readonly<Record<string, readonly Pair[]>> = {
     ['2³', 'The answer is 2.'],
     ['2', '2²'],
   ],
+  'multiples of π in a sentence': [
+    '-2π',
+    '2π + 3',
+    '3 + 2π',
+    '2πr',
+    '2π²',
+    '2π/3',
+    'twice 2π',
+    '1/2π',
+    '2π or 3π',
+    '2π to 4π',
+    '√2π',
+  ].map((text): Pair => ['2\\pi', `It is ${text}.`]),
   dates: [
     ['2024-01-05', '2024-05-01'],
     ['2018', '2024-01-05'],
@@ -191,6 +204,13 @@ const never: Readonly<Record<string, readonly Pair[]>> = {
   ],
 }
 
+const severalBoxes = [
+  '\\boxed{9}\n\n\\boxed{8}',
+  'Part (a): \\boxed{9}\nPart (b): \\boxed{8}',
+  '1. \\boxed{9}\n2. \\boxed{8}',
+  'x_1 = \\boxed{9}, x_2 = \\boxed{8}',
+]
+
 const earned: readonly (readonly [...Pair, ways: 'math' | 'both'])[] = [
   ['A \\subset B', 'A\\subset B', 'math'],
   ['AB \\perp CD', '\\boxed{CD \\perp AB}', 'math'],
@@ -202,6 +222,9 @@ const earned: readonly (readonly [...Pair, ways: 'math' | 'both'])[] = [
   ['1:2:3', '2:4:6', 'both'],
   ['1:2:3', '\\boxed{1:2:3}', 'both'],
   ['2²', '4', 'math'],
+  ['2\\pi', 'The circumference is 2π cm.', 'math'],
+  ['9\\pi', 'The area is 9π cm^2.', 'math'],
+  ['\\frac{3\\pi}{4}', 'So the angle is 3π/4.', 'math'],
   ['2²', '\\boxed{2^2}', 'math'],
   ['66 inches', '5 feet 6 inches', 'both'],
   ['5 feet 6 inches', '66 inches', 'both'],
@@ -242,12 +265,20 @@ const earned: readonly (readonly [...Pair, ways: 'math' | 'both'])[] = [
   ['x+y', 'y+x', 'math'],
   ['2xy+z', 'z+2yx', 'math'],
   ['(a+b)^2', 'a^2+2ab+b^2', 'math'],
+  ['8', '\\boxed{8}\n\nSo again: \\boxed{8}', 'both'],
+  ['8', 'First \\boxed{3}. The second step then adds five more of these to them: \\boxed{8}.', 'both'],
 ]
 
 describe.each(Object.entries(never))('never paid: %s', (_, pairs) => {
   test.each(pairs)('%s | %s', async (...pair) => {
     expect([await paid('numeric-equality', pair), await paid('math-equality', pair)]).toEqual([false, false])
   })
+})
+
+test.each(severalBoxes)('8 | %s is two values', async (completion) => {
+  expect(await paid('math-equality', ['8', completion])).toBe(false)
+  expect(await paid('math-equality', ['8, 9', completion])).toBe(true)
+  expect(await paid('numeric-equality', ['8', completion])).toBe(false)
 })
 
 test.each(earned)('%s | %s earns', async (answer, completion, ways) => {
