@@ -21,7 +21,7 @@ import {
   readChoice,
   standings,
   type Vote,
-} from '../../parts/candidates.ts'
+} from '#renderer/parts/candidates.ts'
 import { PromptPanel } from './PromptPanel.tsx'
 import { useCandidates, useRound, useVotes, type Round, type RoundView, type Sampling } from './useArena.ts'
 

@@ -16,7 +16,7 @@ import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { ModelPlace } from '#renderer/kit/ModelPlace.tsx'
 import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import type { RewardChoice } from '#renderer/parts/rewardChoice.ts'
-import { cellText, rowColumn } from '../../parts/columnFacts.ts'
+import { cellText, rowColumn } from '#renderer/parts/columnFacts.ts'
 import { isWhole } from './numbers.ts'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
 

@@ -4,7 +4,7 @@ import { IconButton } from '#renderer/kit/Button.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { TextInput } from '#renderer/kit/inputs.tsx'
-import { columnWords, type DataColumn } from '../../parts/columnFacts.ts'
+import { columnWords, type DataColumn } from '#renderer/parts/columnFacts.ts'
 import {
   answerName,
   mergedColumns,

@@ -17,8 +17,8 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { HubDialog } from '#renderer/kit/HubDialog.tsx'
 import { IncomingPage } from './IncomingPage.tsx'
 import { VersionPage } from './VersionPage.tsx'
-import { useAddData, useFetchData } from '../../parts/useData.ts'
-import { shortList, type DataSet } from '../../parts/DataPicker.tsx'
+import { useAddData, useFetchData } from '#renderer/parts/useData.ts'
+import { shortList, type DataSet } from '#renderer/parts/DataPicker.tsx'
 
 /** `/data`: files that wait for a decision, else the list; `/data/:versionId`: one version. */
 export function DataScreen() {

@@ -11,7 +11,7 @@ import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { Histogram } from '#renderer/charts/Histogram.tsx'
 import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
-import { cutBeyond, type PromptForm } from '../../parts/preparation.ts'
+import { cutBeyond, type PromptForm } from '#renderer/parts/preparation.ts'
 
 type Lengths = NonNullable<Answer<'datasets.histogram'>['histogram']>
 

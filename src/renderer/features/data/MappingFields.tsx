@@ -1,7 +1,7 @@
 import { Segmented, Select, type Option } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
-import type { ColumnFacts } from '../../parts/columnFacts.ts'
+import type { ColumnFacts } from '#renderer/parts/columnFacts.ts'
 import { sourceColumns, withTaking, type MappingForm, type PromptSource, type Taking } from './mappingForm.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 

@@ -6,7 +6,7 @@ import { classes } from '#renderer/kit/classes.ts'
 import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
-import { cellText, rowColumn } from '../../parts/columnFacts.ts'
+import { cellText, rowColumn } from '#renderer/parts/columnFacts.ts'
 import {
   bandCounts,
   bandOf,

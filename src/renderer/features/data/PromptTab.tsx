@@ -13,8 +13,8 @@ import { TokenText } from '#renderer/kit/TokenText.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
-import type { PromptForm } from '../../parts/preparation.ts'
-import { promptProblem, formKind, insertAt, toKind, type FormKind } from '../../parts/promptForms.ts'
+import type { PromptForm } from '#renderer/parts/preparation.ts'
+import { promptProblem, formKind, insertAt, toKind, type FormKind } from '#renderer/parts/promptForms.ts'
 import { ColumnChips } from './MappingFields.tsx'
 
 /** Template editor beside the resulting prompts, as the model reads them. */

@@ -9,8 +9,8 @@ import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { useSettled } from '#renderer/client/settled.ts'
-import { usePreparation } from '../../parts/useData.ts'
-import type { SplitRule } from '../../parts/preparation.ts'
+import { usePreparation } from '#renderer/parts/useData.ts'
+import type { SplitRule } from '#renderer/parts/preparation.ts'
 import type { Opened } from './usePrompt.ts'
 
 /** Shows which rows form the validation split, and whether any of them also occur in training. */

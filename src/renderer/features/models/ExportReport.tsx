@@ -6,7 +6,7 @@ import { CopyButton } from '#renderer/kit/states.tsx'
 import { shell } from '#renderer/client/connection.ts'
 import { PassBadge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
-import { formatWords, placeIn } from '../../parts/exportPlan.ts'
+import { formatWords, placeIn } from '#renderer/parts/exportPlan.ts'
 
 type Report = Extract<Answer<'checkpoints.export'>, { result: unknown }>['result']
 

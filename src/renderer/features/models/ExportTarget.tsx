@@ -20,7 +20,7 @@ import {
   sizedDtypes,
   type ExportChoice,
   type ExportNumbers,
-} from '../../parts/exportPlan.ts'
+} from '#renderer/parts/exportPlan.ts'
 
 /** Checkpoint of a run, or a promoted adapter by its name. */
 export type ExportSource = { readonly runId: string; readonly step: number } | { readonly adapter: string }

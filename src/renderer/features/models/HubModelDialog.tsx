@@ -8,7 +8,7 @@ import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import { memoryWords, speedWords } from './hubWords.ts'
 import { Address } from './ModelFacts.tsx'
-import { useFetchModel } from '../../parts/useModels.ts'
+import { useFetchModel } from '#renderer/parts/useModels.ts'
 
 type Looked = Answer<'hub.look'>
 

@@ -10,8 +10,8 @@ import { toast } from '#renderer/client/toasts.ts'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
-import { useDiscardFolder, useImportModel } from '../../parts/useModels.ts'
-import { importName, isImportName } from '../../parts/exportPlan.ts'
+import { useDiscardFolder, useImportModel } from '#renderer/parts/useModels.ts'
+import { importName, isImportName } from '#renderer/parts/exportPlan.ts'
 import { ModelFacts, type ModelInfo } from './ModelFacts.tsx'
 
 type Source = NonNullable<ArrivingFolder['source']>

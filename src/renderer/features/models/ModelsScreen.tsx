@@ -16,7 +16,7 @@ import { AdapterPage } from './AdapterPage.tsx'
 import { BrowsePage } from './BrowsePage.tsx'
 import { ExportPage } from './ExportPage.tsx'
 import { HubModelDialog } from './HubModelDialog.tsx'
-import { useAddModel } from '../../parts/useModels.ts'
+import { useAddModel } from '#renderer/parts/useModels.ts'
 import { IncomingFolder } from './IncomingFolder.tsx'
 import { ModelPage } from './ModelPage.tsx'
 

@@ -9,7 +9,7 @@ import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
-import { useCheckpointsOf } from '../../parts/useModels.ts'
+import { useCheckpointsOf } from '#renderer/parts/useModels.ts'
 
 interface Trained {
   readonly run: RunEntry

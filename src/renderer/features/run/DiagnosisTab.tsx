@@ -27,10 +27,10 @@ import { classes } from '#renderer/kit/classes.ts'
 import { Explained, Help } from '#renderer/kit/Tooltip.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { labelOf } from '#shared/config/fields.ts'
-import { goToTab, type DiagnosisState } from '../../parts/useRun.ts'
+import { goToTab, type DiagnosisState } from '#renderer/parts/useRun.ts'
 import type { ForkProposal } from './ForkDialog.tsx'
 import { valueText } from '#renderer/client/runSettings.ts'
-import { rewardRoute } from '../../parts/runFacts.ts'
+import { rewardRoute } from '#renderer/parts/runFacts.ts'
 
 interface Props {
   readonly run: RunEntry

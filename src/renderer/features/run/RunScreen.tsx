@@ -19,7 +19,7 @@ import {
   useRunConfig,
   type RunTab,
   useSlowPace,
-} from '../../parts/useRun.ts'
+} from '#renderer/parts/useRun.ts'
 import { ChangeDialog } from './ChangeDialog.tsx'
 import { CheckpointsTab } from './CheckpointsTab.tsx'
 import { ConfigTab } from './ConfigTab.tsx'
@@ -27,7 +27,7 @@ import { DiagnosisTab } from './DiagnosisTab.tsx'
 import { ForkDialog, type ForkProposal } from './ForkDialog.tsx'
 import { LogTab } from './LogTab.tsx'
 import { OverviewTab } from './OverviewTab.tsx'
-import { deviceOf } from '../../parts/runFacts.ts'
+import { deviceOf } from '#renderer/parts/runFacts.ts'
 import { RunActions, RunFacts, RunName, useResume } from './RunHeader.tsx'
 import { Hourglass, Play, TriangleAlert } from 'lucide-react'
 import { labelOf } from '#shared/config/fields.ts'

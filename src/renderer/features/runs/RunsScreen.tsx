@@ -15,8 +15,8 @@ import { TextInput, SearchInput } from '#renderer/kit/inputs.tsx'
 import { useStudyTitles } from '#renderer/parts/StudyLink.tsx'
 import { columnsOf, type Row, type RowState, optionalColumns, type ColumnId } from './columns.tsx'
 import { DeletedRuns } from './DeletedRuns.tsx'
-import { DeleteRuns } from '../../parts/DeleteRuns.tsx'
-import { noFilter, choicesOf, isFiltering, searchHint, type RunFilter } from '../../parts/filter.ts'
+import { DeleteRuns } from '#renderer/parts/DeleteRuns.tsx'
+import { noFilter, choicesOf, isFiltering, searchHint, type RunFilter } from '#renderer/parts/filter.ts'
 import {
   compareQuery,
   useColumns,

@@ -7,7 +7,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
-import type { Sample } from '../../parts/groups.ts'
+import type { Sample } from '#renderer/parts/groups.ts'
 
 /** Rescores an edited copy of a completion while typing, to find out what the reward depends on. */
 export function EditedCopy({ sample }: { sample: Sample }) {

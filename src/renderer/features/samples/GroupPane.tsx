@@ -15,7 +15,7 @@ import {
   stopWords,
   type Sample,
   type SampleGroup,
-} from '../../parts/groups.ts'
+} from '#renderer/parts/groups.ts'
 import { VirtualList } from './VirtualList.tsx'
 
 interface Props {

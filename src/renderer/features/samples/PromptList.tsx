@@ -4,7 +4,7 @@ import { formatCount, plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { SparkBars } from '#renderer/charts/Spark.tsx'
-import { distinctWords, isScored, rewardText, type SampleGroup } from '../../parts/groups.ts'
+import { distinctWords, isScored, rewardText, type SampleGroup } from '#renderer/parts/groups.ts'
 import { VirtualList } from './VirtualList.tsx'
 
 interface Props {

@@ -21,7 +21,7 @@ import {
   stepShown,
   type Sample,
   type SampleGroup,
-} from '../../parts/groups.ts'
+} from '#renderer/parts/groups.ts'
 import { PromptList } from './PromptList.tsx'
 import { SampleToolbar } from './SampleToolbar.tsx'
 import { VirtualList } from './VirtualList.tsx'

@@ -18,8 +18,8 @@ import {
   type Lineage,
   type Place,
   type TrialState,
-} from '../../parts/lineage.ts'
-import { changeWords, stateLooks, trialTitle } from '../../parts/studyWords.ts'
+} from '#renderer/parts/lineage.ts'
+import { changeWords, stateLooks, trialTitle } from '#renderer/parts/studyWords.ts'
 
 interface TreeProps {
   readonly study: StudyEntry

@@ -10,7 +10,7 @@ import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { metricLabel } from '#shared/metrics.ts'
-import { kindTitles, studyTitle } from '../../parts/studyWords.ts'
+import { kindTitles, studyTitle } from '#renderer/parts/studyWords.ts'
 
 /** Populations, sweeps and runs over seeds. */
 export function StudiesScreen() {

@@ -21,8 +21,8 @@ import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
-import { lastResult } from '../../parts/lineage.ts'
-import { kindTitles, trialTitle } from '../../parts/studyWords.ts'
+import { lastResult } from '#renderer/parts/lineage.ts'
+import { kindTitles, trialTitle } from '#renderer/parts/studyWords.ts'
 
 export function StudyFacts({ study }: { study: StudyEntry }) {
   const { search, steps, parallel, trials } = study

@@ -12,8 +12,8 @@ import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
-import { lastResult, lineId, spentBy, stateOf } from '../../parts/lineage.ts'
-import { changeWords, stateLooks, trialTitle, valueWords } from '../../parts/studyWords.ts'
+import { lastResult, lineId, spentBy, stateOf } from '#renderer/parts/lineage.ts'
+import { changeWords, stateLooks, trialTitle, valueWords } from '#renderer/parts/studyWords.ts'
 
 interface TrialsProps {
   readonly study: StudyEntry
