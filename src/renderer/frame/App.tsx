@@ -27,9 +27,8 @@ import { DropTarget } from './DropTarget.tsx'
 import { FileDialogs } from './FileDialogs.tsx'
 import { StatusStrip } from './StatusStrip.tsx'
 import { screens } from './screens.ts'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { CircleAlert, CircleCheck, X } from 'lucide-react'
+import { TextField } from '#renderer/kit/fields.tsx'
 
 export function App() {
   useNews()
@@ -278,21 +277,15 @@ function KeyField() {
         setWrong(!giveKey(text))
       }}
     >
-      <Field
+      <TextField
         label="Address or key"
         className="grow"
         {...(isWrong ? { error: 'This address has no key. The key follows #token=.' } : {})}
-      >
-        {(ids) => (
-          <TextInput
-            mono
-            {...ids}
-            value={text}
-            onChange={setText}
-            placeholder="http://127.0.0.1:…/#token=…"
-          />
-        )}
-      </Field>
+        mono
+        value={text}
+        onChange={setText}
+        placeholder="http://127.0.0.1:…/#token=…"
+      />
       <Button variant="primary" type="submit">
         Connect
       </Button>

@@ -8,9 +8,9 @@ import { useSetting } from '#renderer/client/settings.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { TextField } from '#renderer/kit/fields.tsx'
 
 /** Chooser for the host's files in a browser, where a page cannot know their paths. */
 export function FileDialogs() {
@@ -83,11 +83,7 @@ function FileDialog({ choosing, onAnswer }: FileDialogProps) {
             ))}
         </ul>
       )}
-      {kind === 'save' && (
-        <Field label="Name" className="mt-2">
-          {(ids) => <TextInput {...ids} value={name} onChange={setName} />}
-        </Field>
-      )}
+      {kind === 'save' && <TextField label="Name" className="mt-2" value={name} onChange={setName} />}
     </Dialog>
   )
 }

@@ -9,7 +9,7 @@ export interface FieldProps {
   readonly note?: ReactNode
   /** Content right of the label, such as a reset button. */
   readonly aside?: ReactNode
-  readonly className?: string
+  readonly className?: string | undefined
   readonly children: (ids: FieldIds) => ReactNode
 }
 

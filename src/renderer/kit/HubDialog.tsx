@@ -5,9 +5,8 @@ import { formatBytes } from '#renderer/client/format.ts'
 import { link } from '#renderer/client/route.ts'
 import { Button } from './Button.tsx'
 import { Dialog } from './Dialog.tsx'
-import { Field } from './Field.tsx'
-import { TextInput } from './inputs.tsx'
 import { ErrorNote, TaskProgress } from './states.tsx'
+import { TextField } from './fields.tsx'
 
 interface Progress {
   readonly phase: string
@@ -77,9 +76,14 @@ export function HubDialog(props: HubDialogProps) {
           if (!cannotGoOn) props.onGoOn()
         }}
       >
-        <Field label="Address" note={props.note}>
-          {(ids) => <TextInput {...ids} mono value={address} disabled={isBusy} onChange={props.onAddress} />}
-        </Field>
+        <TextField
+          label="Address"
+          note={props.note}
+          mono
+          value={address}
+          disabled={isBusy}
+          onChange={props.onAddress}
+        />
         {props.children}
         <button type="submit" hidden aria-hidden />
       </form>

@@ -14,7 +14,10 @@ export interface Option<Value extends string> {
   readonly disabled?: boolean
 }
 
-interface SelectProps<Value extends string> extends Omit<ComponentProps<'select'>, 'value' | 'onChange'> {
+export interface SelectProps<Value extends string> extends Omit<
+  ComponentProps<'select'>,
+  'value' | 'onChange'
+> {
   readonly value: Value
   readonly options: readonly Option<Value>[]
   readonly onChange: (value: Value) => void

@@ -6,8 +6,8 @@ import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Segmented, Switch } from '#renderer/kit/choices.tsx'
-import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
 import { DataPicker } from '#renderer/parts/DataPicker.tsx'
+import { AreaField, NumberField } from '#renderer/kit/fields.tsx'
 
 export interface PromptDraft {
   readonly text: string
@@ -34,7 +34,7 @@ export function PromptPanel(props: PromptPanelProps) {
     <Panel>
       <div className="grid grid-cols-[minmax(0,1fr)_300px] gap-6 narrow:grid-cols-[minmax(0,1fr)]">
         <div className="flex min-w-0 flex-col gap-2">
-          <Field
+          <AreaField
             label="Prompt"
             aside={
               <Segmented
@@ -47,18 +47,12 @@ export function PromptPanel(props: PromptPanelProps) {
                 onChange={(kind) => onDraft({ ...draft, asChat: kind === 'chat' })}
               />
             }
-          >
-            {(ids) => (
-              <TextArea
-                {...ids}
-                mono
-                rows={4}
-                placeholder="Type a prompt, or take one from a data set"
-                value={draft.text}
-                onChange={(text) => onDraft({ ...draft, text })}
-              />
-            )}
-          </Field>
+            mono
+            rows={4}
+            placeholder="Type a prompt, or take one from a data set"
+            value={draft.text}
+            onChange={(text) => onDraft({ ...draft, text })}
+          />
           {suggestions.length > 0 && (
             <div className="flex flex-wrap gap-2">
               {suggestions.map((text) => (
@@ -71,40 +65,28 @@ export function PromptPanel(props: PromptPanelProps) {
           <RowPrompts model={model} onPrompt={(text) => onDraft({ text, asChat: false })} />
         </div>
         <div className="grid grid-cols-2 content-start gap-x-3 gap-y-2">
-          <Field
+          <NumberField
             label="Temperature"
             help="0 always takes the likeliest token; 1 samples from the model’s own distribution."
-          >
-            {(ids) => (
-              <NumberInput
-                {...ids}
-                value={sampling.temperature}
-                onChange={(temperature) =>
-                  onSampling({ ...sampling, temperature: Math.max(0, temperature ?? 0) })
-                }
-              />
-            )}
-          </Field>
-          <Field label="Max new tokens" help="Completions are truncated at this length.">
-            {(ids) => (
-              <NumberInput
-                {...ids}
-                value={sampling.maxNewTokens}
-                onChange={(tokens) =>
-                  onSampling({ ...sampling, maxNewTokens: Math.max(1, Math.round(tokens ?? 1)) })
-                }
-              />
-            )}
-          </Field>
-          <Field label="Seed" help="The same seed, prompt and model give the same answer.">
-            {(ids) => (
-              <NumberInput
-                {...ids}
-                value={sampling.seed}
-                onChange={(seed) => onSampling({ ...sampling, seed: Math.max(0, Math.round(seed ?? 0)) })}
-              />
-            )}
-          </Field>
+            value={sampling.temperature}
+            onChange={(temperature) =>
+              onSampling({ ...sampling, temperature: Math.max(0, temperature ?? 0) })
+            }
+          />
+          <NumberField
+            label="Max new tokens"
+            help="Completions are truncated at this length."
+            value={sampling.maxNewTokens}
+            onChange={(tokens) =>
+              onSampling({ ...sampling, maxNewTokens: Math.max(1, Math.round(tokens ?? 1)) })
+            }
+          />
+          <NumberField
+            label="Seed"
+            help="The same seed, prompt and model give the same answer."
+            value={sampling.seed}
+            onChange={(seed) => onSampling({ ...sampling, seed: Math.max(0, Math.round(seed ?? 0)) })}
+          />
           <Field
             label="Hide the names"
             help="Columns are shuffled and their names hidden until you have voted. Only such votes count."

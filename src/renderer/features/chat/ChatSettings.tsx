@@ -1,10 +1,8 @@
 import { heldPrecisions } from '#shared/precision.ts'
-import { Field } from '#renderer/kit/Field.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
-import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
 import { useEffect, useState } from 'react'
 import type { Draft } from './conversation.ts'
 import type { Chat } from './useChat.ts'
+import { NumberField, SelectField, AreaField } from '#renderer/kit/fields.tsx'
 
 type Sampling = Draft['sampling']
 
@@ -24,71 +22,44 @@ export function ChatSettings({ chat }: { chat: Chat }) {
         onText={(system) => change({ system })}
       />
       <div className="grid grid-cols-3 content-start gap-x-3 gap-y-2 phone:grid-cols-2">
-        <Field
+        <NumberField
           label="Temperature"
           help="0 always takes the likeliest token; 1 samples from the model’s own distribution."
-        >
-          {(ids) => (
-            <NumberInput
-              {...ids}
-              value={sampling.temperature}
-              onChange={(value) => value !== null && value >= 0 && set({ temperature: value })}
-            />
-          )}
-        </Field>
-        <Field
+          value={sampling.temperature}
+          onChange={(value) => value !== null && value >= 0 && set({ temperature: value })}
+        />
+        <NumberField
           label="Top-p"
           help="Samples from the likeliest tokens whose probabilities add up to this; 1 is all of them."
-        >
-          {(ids) => (
-            <NumberInput
-              {...ids}
-              value={sampling.topP}
-              onChange={(value) => value !== null && value > 0 && value <= 1 && set({ topP: value })}
-            />
-          )}
-        </Field>
-        <Field label="Max new tokens" help="Answers are cut off at this length, or where the context ends.">
-          {(ids) => (
-            <NumberInput
-              {...ids}
-              value={sampling.maxNewTokens}
-              onChange={(value) => isCount(value, 1, 32_768) && set({ maxNewTokens: value })}
-            />
-          )}
-        </Field>
-        <Field
+          value={sampling.topP}
+          onChange={(value) => value !== null && value > 0 && value <= 1 && set({ topP: value })}
+        />
+        <NumberField
+          label="Max new tokens"
+          help="Answers are cut off at this length, or where the context ends."
+          value={sampling.maxNewTokens}
+          onChange={(value) => isCount(value, 1, 32_768) && set({ maxNewTokens: value })}
+        />
+        <NumberField
           label="Seed"
           help="The same seed and messages give the same answer. Empty: a new one for every answer."
-        >
-          {(ids) => (
-            <NumberInput
-              {...ids}
-              placeholder="new"
-              value={sampling.seed}
-              onChange={(value) => (value === null || isCount(value, 0, 2 ** 47)) && set({ seed: value })}
-            />
-          )}
-        </Field>
-        <Field
+          placeholder="new"
+          value={sampling.seed}
+          onChange={(value) => (value === null || isCount(value, 0, 2 ** 47)) && set({ seed: value })}
+        />
+        <SelectField
           label="Base weights"
           className="col-span-2"
           help="What the weights of the base are held in. Fewer bits take less memory and are less exact."
-        >
-          {(ids) => (
-            <Select
-              {...ids}
-              value={base ?? 'auto'}
-              options={[
-                { value: 'auto', label: 'As it was trained on, else f32' },
-                ...heldPrecisions
-                  .filter((each) => each === 'f32' || each.startsWith('int'))
-                  .map((value) => ({ value, label: value })),
-              ]}
-              onChange={(value) => change({ base: value === 'auto' ? null : value })}
-            />
-          )}
-        </Field>
+          value={base ?? 'auto'}
+          options={[
+            { value: 'auto', label: 'As it was trained on, else f32' },
+            ...heldPrecisions
+              .filter((each) => each === 'f32' || each.startsWith('int'))
+              .map((value) => ({ value, label: value })),
+          ]}
+          onChange={(value) => change({ base: value === 'auto' ? null : value })}
+        />
       </div>
     </section>
   )
@@ -108,20 +79,14 @@ function SystemPrompt({ text, onText }: { text: string; onText: (text: string) =
     return () => clearTimeout(timer)
   }, [draft, text, onText])
   return (
-    <Field
+    <AreaField
       label="System prompt"
       help="Stands before the first message and tells the model how to answer. It counts from the next answer on."
-    >
-      {(ids) => (
-        <TextArea
-          {...ids}
-          rows={4}
-          placeholder="None"
-          value={draft}
-          onChange={setDraft}
-          onBlur={() => draft !== text && onText(draft)}
-        />
-      )}
-    </Field>
+      rows={4}
+      placeholder="None"
+      value={draft}
+      onChange={setDraft}
+      onBlur={() => draft !== text && onText(draft)}
+    />
   )
 }

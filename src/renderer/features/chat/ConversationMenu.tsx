@@ -7,11 +7,10 @@ import { navigate } from '#renderer/client/route.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
 import { asJsonLines, asText, type Draft } from './conversation.ts'
 import { useColumnTitles } from './useColumnTitles.ts'
+import { TextField } from '#renderer/kit/fields.tsx'
 
 /** Copies, renames or deletes a conversation. */
 export function ConversationMenu({ conversation }: { conversation: Draft }) {
@@ -87,16 +86,12 @@ function RenameDialog({ id, title, onClose }: DialogProps) {
         </Button>
       }
     >
-      <Field label="Name">
-        {(ids) => (
-          <TextInput
-            {...ids}
-            value={name}
-            onChange={setName}
-            onKeyDown={({ key }) => key === 'Enter' && save()}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        value={name}
+        onChange={setName}
+        onKeyDown={({ key }) => key === 'Enter' && save()}
+      />
     </Dialog>
   )
 }

@@ -8,7 +8,6 @@ import { useSetting } from '#renderer/client/settings.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
@@ -19,6 +18,7 @@ import type { RewardChoice } from '#renderer/parts/rewardChoice.ts'
 import { cellText, rowColumn } from '#renderer/parts/columnFacts.ts'
 import { isWhole } from './numbers.ts'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
+import { NumberField, TextField } from '#renderer/kit/fields.tsx'
 
 type Item = Answer<'datasets.answer'>
 type TaughtAnswer = Extract<Item, { answers: readonly unknown[] }>['answers'][number]
@@ -225,42 +225,43 @@ function TeacherForm({ rows, suggestedName, isRunning, onStart, onCancel }: Teac
         </div>
         <div className="grid grid-cols-2 gap-3">
           {rewards.length > 0 && (
-            <Field label="Minimum reward" help="Answers that earn less are left out. Empty: all are kept.">
-              {(ids) => <NumberInput {...ids} value={minReward} onChange={setMinReward} />}
-            </Field>
+            <NumberField
+              label="Minimum reward"
+              help="Answers that earn less are left out. Empty: all are kept."
+              value={minReward}
+              onChange={setMinReward}
+            />
           )}
-          <Field
+          <NumberField
             label="Answers per row"
             help="With several and a minimum reward, hard rows are answered too."
             error={isWhole(samplesPerRow, 1, 1024) ? null : '1 to 1 024'}
-          >
-            {(ids) => <NumberInput {...ids} value={samplesPerRow} onChange={setSamples} />}
-          </Field>
-          <Field
+            value={samplesPerRow}
+            onChange={setSamples}
+          />
+          <NumberField
             label="Temperature"
             help="0: the most probable answer."
             error={isGreedyTwice ? 'Above 0 for several answers' : null}
-          >
-            {(ids) => <NumberInput {...ids} value={temperature} onChange={setTemperature} />}
-          </Field>
-          <Field
+            value={temperature}
+            onChange={setTemperature}
+          />
+          <NumberField
             label="Max new tokens"
             help="Longer answers are truncated, and left out."
             error={isWhole(maxNewTokens, 1, 1_000_000) ? null : '1 or more'}
-          >
-            {(ids) => <NumberInput {...ids} value={maxNewTokens} onChange={setMaxNewTokens} />}
-          </Field>
-          <Field
+            value={maxNewTokens}
+            onChange={setMaxNewTokens}
+          />
+          <NumberField
             label={`Rows (of ${formatCount(rows)})`}
             help="From the first."
             error={isWhole(most, 1, 1_000_000) ? null : '1 or more'}
-          >
-            {(ids) => <NumberInput {...ids} value={most} onChange={setMost} />}
-          </Field>
+            value={most}
+            onChange={setMost}
+          />
         </div>
-        <Field label="Name of the new data set">
-          {(ids) => <TextInput {...ids} value={name} onChange={setName} />}
-        </Field>
+        <TextField label="Name of the new data set" value={name} onChange={setName} />
       </div>
       <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">
         {isRunning ? (
@@ -306,19 +307,25 @@ function useTeacher() {
         </Field>
       ) : (
         <div className="flex flex-col gap-2">
-          <Field
+          <TextField
             label="Address"
             help="Of a server that speaks OpenAI’s API. The prompts are sent to it."
             error={address === '' || isAddress ? null : 'Begins with http:// or https://'}
-          >
-            {(ids) => <TextInput {...ids} value={address} onChange={setAddress} />}
-          </Field>
-          <Field label="Model at the address" help="Empty: the first it lists.">
-            {(ids) => <TextInput {...ids} value={servedModel} onChange={setServedModel} />}
-          </Field>
-          <Field label="Variable with the key" help="Environment variable of the host; empty: no key.">
-            {(ids) => <TextInput {...ids} value={keyVariable} onChange={setKeyVariable} />}
-          </Field>
+            value={address}
+            onChange={setAddress}
+          />
+          <TextField
+            label="Model at the address"
+            help="Empty: the first it lists."
+            value={servedModel}
+            onChange={setServedModel}
+          />
+          <TextField
+            label="Variable with the key"
+            help="Environment variable of the host; empty: no key."
+            value={keyVariable}
+            onChange={setKeyVariable}
+          />
         </div>
       )}
     </>

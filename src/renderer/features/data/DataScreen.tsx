@@ -12,13 +12,12 @@ import { formatAgo, formatBytes, formatCount, plural } from '#renderer/client/fo
 import { keyWords } from '#renderer/client/keys.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
 import { HubDialog } from '#renderer/kit/HubDialog.tsx'
 import { IncomingPage } from './IncomingPage.tsx'
 import { VersionPage } from './VersionPage.tsx'
 import { useAddData, useFetchData } from '#renderer/parts/useData.ts'
 import { shortList, type DataSet } from '#renderer/parts/DataPicker.tsx'
+import { SelectField } from '#renderer/kit/fields.tsx'
 
 /** `/data`: files that wait for a decision, else the list; `/data/:versionId`: one version. */
 export function DataScreen() {
@@ -211,32 +210,24 @@ function PartFields({ configs, chosen: { config, split }, isDisabled, onChoose }
   return (
     <>
       {configs.length > 1 && (
-        <Field label="Config">
-          {(ids) => (
-            <Select
-              {...ids}
-              value={config.name}
-              disabled={isDisabled}
-              options={configs.map(({ name }) => ({ value: name, label: name }))}
-              onChange={(name) => onChoose({ config: name })}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Config"
+          value={config.name}
+          disabled={isDisabled}
+          options={configs.map(({ name }) => ({ value: name, label: name }))}
+          onChange={(name) => onChoose({ config: name })}
+        />
       )}
-      <Field label="Split">
-        {(ids) => (
-          <Select
-            {...ids}
-            value={split.name}
-            disabled={isDisabled}
-            options={config.splits.map(({ name, files, sizeBytes }) => ({
-              value: name,
-              label: `${name} · ${formatBytes(sizeBytes)} in ${plural(files, 'file')}`,
-            }))}
-            onChange={(name) => onChoose({ config: config.name, split: name })}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Split"
+        value={split.name}
+        disabled={isDisabled}
+        options={config.splits.map(({ name, files, sizeBytes }) => ({
+          value: name,
+          label: `${name} · ${formatBytes(sizeBytes)} in ${plural(files, 'file')}`,
+        }))}
+        onChange={(name) => onChoose({ config: config.name, split: name })}
+      />
     </>
   )
 }

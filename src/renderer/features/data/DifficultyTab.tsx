@@ -11,7 +11,6 @@ import { choiceTitle, type ListedModel, type ModelChoice } from '#renderer/clien
 import { useSetting } from '#renderer/client/settings.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import type { RewardChoice } from '#renderer/parts/rewardChoice.ts'
@@ -20,6 +19,7 @@ import { isWhole } from './numbers.ts'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
 import { PassRates } from './PassRates.tsx'
 import { rowsSoFar } from './passRates.ts'
+import { NumberField } from '#renderer/kit/fields.tsx'
 
 type Summary = Answer<'datasets.difficulties'>['known'][number]
 
@@ -205,34 +205,34 @@ function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: DifficultyForm
           <RewardPicker value={rewards} onChange={setRewards} />
         </div>
         <div className="grid grid-cols-2 gap-3">
-          <Field
+          <NumberField
             label="Completions per row"
             help="More completions detect rarer successes."
             error={isWhole(samplesPerRow, 1, 64) ? null : '1 to 64'}
-          >
-            {(ids) => <NumberInput {...ids} value={samplesPerRow} onChange={setSamples} />}
-          </Field>
-          <Field
+            value={samplesPerRow}
+            onChange={setSamples}
+          />
+          <NumberField
             label={`Sample size (of ${plural(rows, 'row')})`}
             help="Drawn at random, the same rows every time."
             error={isWhole(most, 1, 20_000) ? null : '1 to 20 000'}
-          >
-            {(ids) => <NumberInput {...ids} value={most} onChange={setMost} />}
-          </Field>
-          <Field
+            value={most}
+            onChange={setMost}
+          />
+          <NumberField
             label="Max new tokens"
             help="In tokens."
             error={isWhole(maxNewTokens, 1, 32_768) ? null : '1 to 32 768'}
-          >
-            {(ids) => <NumberInput {...ids} value={maxNewTokens} onChange={setMaxNewTokens} />}
-          </Field>
-          <Field
+            value={maxNewTokens}
+            onChange={setMaxNewTokens}
+          />
+          <NumberField
             label="Temperature"
             help="Use that of the planned run; 1 samples from the model’s own distribution."
             error={temperature !== null && temperature > 0 ? null : 'Above 0'}
-          >
-            {(ids) => <NumberInput {...ids} value={temperature} onChange={setTemperature} />}
-          </Field>
+            value={temperature}
+            onChange={setTemperature}
+          />
         </div>
       </div>
       <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">

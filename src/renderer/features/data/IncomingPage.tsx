@@ -5,9 +5,6 @@ import { plural, formatBytes, formatCount } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
@@ -21,6 +18,7 @@ import { MappingFields } from './MappingFields.tsx'
 import { ProblemRows } from './VersionPage.tsx'
 import { ListField, Recognised } from './Recognised.tsx'
 import { RowDetail, RowsTable } from './RowsTable.tsx'
+import { SelectField, TextField } from '#renderer/kit/fields.tsx'
 
 interface IncomingPageProps {
   readonly arrivals: readonly Arrival[]
@@ -247,23 +245,22 @@ function TargetFields({ target, onTarget, name, onName }: TargetFieldsProps) {
   const { data: dataSets = [] } = useAnswer('datasets.list', undefined)
   return (
     <div className="flex flex-col gap-3">
-      <Field label="Import as">
-        {(ids) => (
-          <Select
-            {...ids}
-            value={target}
-            options={[
-              { value: '', label: 'A new data set' },
-              ...dataSets.map((set) => ({ value: set.id, label: `New version of “${set.name}”` })),
-            ]}
-            onChange={onTarget}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Import as"
+        value={target}
+        options={[
+          { value: '', label: 'A new data set' },
+          ...dataSets.map((set) => ({ value: set.id, label: `New version of “${set.name}”` })),
+        ]}
+        onChange={onTarget}
+      />
       {target === '' && (
-        <Field label="Name" error={name.trim() === '' ? 'Give it a name.' : null}>
-          {(ids) => <TextInput {...ids} value={name} onChange={onName} />}
-        </Field>
+        <TextField
+          label="Name"
+          error={name.trim() === '' ? 'Give it a name.' : null}
+          value={name}
+          onChange={onName}
+        />
       )}
     </div>
   )

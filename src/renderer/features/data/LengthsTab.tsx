@@ -4,14 +4,13 @@ import { useAnswer, useTask, type Answer } from '#renderer/client/api.tsx'
 import { useCompletionLength } from '#renderer/features/newRun/useNewRun.ts'
 import { formatCount, formatNumber, formatPercent, plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { Histogram } from '#renderer/charts/Histogram.tsx'
 import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
 import { cutBeyond, type PromptForm } from '#renderer/parts/preparation.ts'
+import { NumberField } from '#renderer/kit/fields.tsx'
 
 type Lengths = NonNullable<Answer<'datasets.histogram'>['histogram']>
 
@@ -117,7 +116,7 @@ function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
       </figure>
       <div className="flex flex-col gap-6">
         <div>
-          <Field
+          <NumberField
             label="Max prompt tokens"
             help="Rows with longer prompts are left out of a run. The model must read the prompt and still have room for its completion."
             note={limit === null ? 'No limit but the model’s context.' : undefined}
@@ -128,16 +127,10 @@ function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
                 </Button>
               )
             }
-          >
-            {(ids) => (
-              <NumberInput
-                {...ids}
-                value={limit}
-                placeholder={formatNumber(max)}
-                onChange={(value) => onLimit(value === null || value < 1 ? null : Math.round(value))}
-              />
-            )}
-          </Field>
+            value={limit}
+            placeholder={formatNumber(max)}
+            onChange={(value) => onLimit(value === null || value < 1 ? null : Math.round(value))}
+          />
           <p className="mt-2 tabular-nums" role="status">
             {cut.rows === 0 ? (
               'No row is left out.'

@@ -1,9 +1,9 @@
-import { Segmented, Select, type Option } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
+import { Segmented, type Option } from '#renderer/kit/choices.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import type { ColumnFacts } from '#renderer/parts/columnFacts.ts'
 import { sourceColumns, withTaking, type MappingForm, type PromptSource, type Taking } from './mappingForm.ts'
 import { Button } from '#renderer/kit/Button.tsx'
+import { SelectField } from '#renderer/kit/fields.tsx'
 
 interface MappingFieldsProps {
   readonly facts: readonly ColumnFacts[]
@@ -38,9 +38,13 @@ export function MappingFields({ facts, form, template, onChange }: PromptFieldsP
   return (
     <div className="flex flex-col gap-3">
       <TakingField facts={facts} form={form} onChange={onChange} />
-      <Field label="Prompt comes from" help="What the model reads before it answers.">
-        {(ids) => <Select {...ids} value={promptKey} options={prompts} onChange={choosePrompt} />}
-      </Field>
+      <SelectField
+        label="Prompt comes from"
+        help="What the model reads before it answers."
+        value={promptKey}
+        options={prompts}
+        onChange={choosePrompt}
+      />
       {prompt.kind === 'none' && template !== null && (
         <div className="flex items-center justify-between gap-2">
           <span className="text-sm text-muted">Start with a template, such as</span>
@@ -80,19 +84,13 @@ export function MappingFields({ facts, form, template, onChange }: PromptFieldsP
           />
         </div>
       )}
-      <Field
+      <SelectField
         label="Expected answer comes from"
         help="What rewards compare a completion with. Rewards can read every other column too."
-      >
-        {(ids) => (
-          <Select
-            {...ids}
-            value={form.answer ?? noneKey}
-            options={answerOptions(sources)}
-            onChange={(key) => onChange({ ...form, answer: key === noneKey ? null : key })}
-          />
-        )}
-      </Field>
+        value={form.answer ?? noneKey}
+        options={answerOptions(sources)}
+        onChange={(key) => onChange({ ...form, answer: key === noneKey ? null : key })}
+      />
     </div>
   )
 }
@@ -134,25 +132,19 @@ function TakingField({ facts, form, onChange }: MappingFieldsProps) {
   if (takings.length === 0) return null
   const key = ({ kind, ...rest }: Taking) => `${kind} ${'column' in rest ? rest.column : ''}`
   return (
-    <Field
+    <SelectField
       label="What the prompt is made of"
       help="A run needs a prompt and, apart from it, the expected answer."
-    >
-      {(ids) => (
-        <Select
-          {...ids}
-          value={form.taking === null ? noneKey : key(form.taking)}
-          options={[
-            ...takings.map(({ taking, label }) => ({ value: key(taking), label })),
-            { value: noneKey, label: 'Leave the columns whole' },
-          ]}
-          onChange={(chosen) => {
-            const taking = takings.find((candidate) => key(candidate.taking) === chosen)?.taking ?? null
-            onChange(withTaking(form, taking, facts))
-          }}
-        />
-      )}
-    </Field>
+      value={form.taking === null ? noneKey : key(form.taking)}
+      options={[
+        ...takings.map(({ taking, label }) => ({ value: key(taking), label })),
+        { value: noneKey, label: 'Leave the columns whole' },
+      ]}
+      onChange={(chosen) => {
+        const taking = takings.find((candidate) => key(candidate.taking) === chosen)?.taking ?? null
+        onChange(withTaking(form, taking, facts))
+      }}
+    />
   )
 }
 

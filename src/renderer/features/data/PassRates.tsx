@@ -3,8 +3,6 @@ import { formatCount, formatNumber, formatPercent, plural } from '#renderer/clie
 import { Segmented } from '#renderer/kit/choices.tsx'
 import { CountBars } from '#renderer/charts/Histogram.tsx'
 import { classes } from '#renderer/kit/classes.ts'
-import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { cellText, rowColumn } from '#renderer/parts/columnFacts.ts'
 import {
@@ -18,6 +16,7 @@ import {
   type RatedRow,
   type UnmeasuredRow,
 } from './passRates.ts'
+import { NumberField } from '#renderer/kit/fields.tsx'
 
 interface PassRatesProps {
   readonly rows: readonly MeasuredRow[]
@@ -66,12 +65,12 @@ export function PassRates({ rows, problems, samplesPerRow }: PassRatesProps) {
           {problems.length > 0 && (
             <p className="text-sm text-caution">{plural(problems.length, 'row')} without a prompt</p>
           )}
-          <Field
+          <NumberField
             label="Passes from a reward of"
             help="A completion with at least this reward counts as passed. Leave as is for rewards of 0 and 1. With several parts, set the score that counts as a pass."
-          >
-            {(ids) => <NumberInput {...ids} value={passMark} onChange={setPassMark} />}
-          </Field>
+            value={passMark}
+            onChange={setPassMark}
+          />
         </div>
       </div>
       <div className="flex shrink-0 items-center gap-3 border-y border-line bg-panel px-6 py-2">

@@ -10,12 +10,12 @@ import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { TokenText } from '#renderer/kit/TokenText.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
 import type { PromptForm } from '#renderer/parts/preparation.ts'
 import { promptProblem, formKind, insertAt, toKind, type FormKind } from '#renderer/parts/promptForms.ts'
 import { ColumnChips } from './MappingFields.tsx'
+import { SelectField } from '#renderer/kit/fields.tsx'
 
 /** Template editor beside the resulting prompts, as the model reads them. */
 export function PromptTab({ opened }: { opened: Opened }) {
@@ -198,16 +198,12 @@ function PromptEditor({ columns, form, onChange }: PromptEditorProps) {
       </span>
       <p className="text-sm text-muted text-pretty">{explained[kind]}</p>
       {'column' in form && (
-        <Field label="Column">
-          {(ids) => (
-            <Select
-              {...ids}
-              value={form.column}
-              options={withMissing(columns, form.column).map((name) => ({ value: name, label: name }))}
-              onChange={(column) => onChange({ column })}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Column"
+          value={form.column}
+          options={withMissing(columns, form.column).map((name) => ({ value: name, label: name }))}
+          onChange={(column) => onChange({ column })}
+        />
       )}
       {'template' in form && (
         <TemplateArea

@@ -2,8 +2,7 @@ import { useState } from 'react'
 import type { Answer } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Cautions } from '#renderer/kit/Cautions.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
+import { TextField } from '#renderer/kit/fields.tsx'
 
 /* What a file seems to be, in a sentence for somebody who does not know the names of formats. */
 
@@ -66,9 +65,7 @@ export function ListField({ split, onSplit }: ListFieldProps) {
         onSplit(name.trim() === '' ? undefined : name.trim())
       }}
     >
-      <Field label="List with the rows">
-        {(ids) => <TextInput {...ids} value={name} onChange={setName} />}
-      </Field>
+      <TextField label="List with the rows" value={name} onChange={setName} />
       <Button type="submit">Read</Button>
     </form>
   )

@@ -3,8 +3,6 @@ import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { formatCount, formatPercent, plural } from '#renderer/client/format.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Checkbox, Segmented } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
@@ -12,6 +10,7 @@ import { useSettled } from '#renderer/client/settled.ts'
 import { usePreparation } from '#renderer/parts/useData.ts'
 import type { SplitRule } from '#renderer/parts/preparation.ts'
 import type { Opened } from './usePrompt.ts'
+import { NumberField } from '#renderer/kit/fields.tsx'
 
 /** Shows which rows form the validation split, and whether any of them also occur in training. */
 export function SplitTab({ opened: { version } }: { opened: Opened }) {
@@ -42,7 +41,7 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
         </div>
         {heldOut !== null && (
           <div className="grid grid-cols-2 gap-3">
-            <Field
+            <NumberField
               label={kind === 'share' ? 'Share in percent' : 'Rows'}
               error={problem}
               help={
@@ -50,31 +49,22 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
                   ? 'Rows added later move none of these to the other side.'
                   : 'This many rows, or a few more to keep copies together.'
               }
-            >
-              {(ids) => (
-                <NumberInput
-                  {...ids}
-                  value={'share' in heldOut ? Math.round(heldOut.share * 1000) / 10 : heldOut.rows}
-                  onChange={(value) => {
-                    const next = withAmount(heldOut, value)
-                    if (next !== null) set(next)
-                  }}
-                />
-              )}
-            </Field>
-            <Field label="Seed" help="The same seed gives the same split.">
-              {(ids) => (
-                <NumberInput
-                  {...ids}
-                  value={heldOut.seed}
-                  onChange={(value) => {
-                    if (value === null || value < 0 || !Number.isInteger(value)) return
-                    setSeed(value)
-                    set({ ...heldOut, seed: value })
-                  }}
-                />
-              )}
-            </Field>
+              value={'share' in heldOut ? Math.round(heldOut.share * 1000) / 10 : heldOut.rows}
+              onChange={(value) => {
+                const next = withAmount(heldOut, value)
+                if (next !== null) set(next)
+              }}
+            />
+            <NumberField
+              label="Seed"
+              help="The same seed gives the same split."
+              value={heldOut.seed}
+              onChange={(value) => {
+                if (value === null || value < 0 || !Number.isInteger(value)) return
+                setSeed(value)
+                set({ ...heldOut, seed: value })
+              }}
+            />
           </div>
         )}
         {heldOut !== null && (

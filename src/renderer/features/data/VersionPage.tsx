@@ -12,8 +12,6 @@ import { Page } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
 import { Dialog, ConfirmDialog } from '#renderer/kit/Dialog.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { toast } from '#renderer/client/toasts.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
@@ -28,6 +26,7 @@ import { PromptTab } from './PromptTab.tsx'
 import { SplitTab } from './SplitTab.tsx'
 import { RowDetail, Cell, rowColumns } from './RowsTable.tsx'
 import type { RowProblem } from '#renderer/parts/columnFacts.ts'
+import { TextField } from '#renderer/kit/fields.tsx'
 
 const tabIds = ['rows', 'prompt', 'lengths', 'split', 'difficulty', 'answers', 'problems'] as const
 type TabId = (typeof tabIds)[number]
@@ -235,9 +234,7 @@ function RenameDataSet({ dataSet: { id, name }, onClose }: { dataSet: DataSet; o
           if (!isEmpty) save()
         }}
       >
-        <Field label="Name">
-          {(ids) => <TextInput {...ids} autoFocus value={draft} onChange={setDraft} />}
-        </Field>
+        <TextField label="Name" autoFocus value={draft} onChange={setDraft} />
       </form>
     </Dialog>
   )

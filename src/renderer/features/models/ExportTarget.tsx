@@ -7,7 +7,7 @@ import { classes } from '#renderer/kit/classes.ts'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { Checkbox, Select } from '#renderer/kit/choices.tsx'
+import { Checkbox } from '#renderer/kit/choices.tsx'
 import {
   choiceFor,
   folderName,
@@ -21,6 +21,7 @@ import {
   type ExportChoice,
   type ExportNumbers,
 } from '#renderer/parts/exportPlan.ts'
+import { TextField, SelectField } from '#renderer/kit/fields.tsx'
 
 /** Checkpoint of a run, or a promoted adapter by its name. */
 export type ExportSource = { readonly runId: string; readonly step: number } | { readonly adapter: string }
@@ -140,13 +141,12 @@ function HubId({ source, ...input }: HubIdProps) {
   const { data: known } = useAnswer('checkpoints.baseId', source)
   if (known !== null) return null
   return (
-    <Field
+    <TextField
       label="Hub id of the base model"
       className="mt-4"
       note="Optional, such as Qwen/Qwen2.5-0.5B: exports then name their base model. Remembered; no request is made to the hub."
-    >
-      {(ids) => <TextInput {...ids} {...input} />}
-    </Field>
+      {...input}
+    />
   )
 }
 
@@ -214,16 +214,13 @@ function ExportOptions({ offer, value, onChange }: ExportOptionsProps) {
   return (
     <>
       {dtypes.length > 1 && (
-        <Field label="Precision" className="mt-4">
-          {(ids) => (
-            <Select<ExportNumbers>
-              {...ids}
-              value={dtypes.some((each) => each.value === value.dtype) ? value.dtype : 'usual'}
-              options={dtypes}
-              onChange={(dtype) => onChange({ ...value, dtype })}
-            />
-          )}
-        </Field>
+        <SelectField<ExportNumbers>
+          label="Precision"
+          className="mt-4"
+          value={dtypes.some((each) => each.value === value.dtype) ? value.dtype : 'usual'}
+          options={dtypes}
+          onChange={(dtype) => onChange({ ...value, dtype })}
+        />
       )}
       {format === 'onnx' && (
         <div className="mt-4">

@@ -1,14 +1,14 @@
 import { useState } from 'react'
 import { useCommand, type Answer } from '#renderer/client/api.tsx'
 import { formatBytes, formatCount, formatShort } from '#renderer/client/format.ts'
-import { Checkbox, Select } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
+import { Checkbox } from '#renderer/kit/choices.tsx'
 import { HubDialog } from '#renderer/kit/HubDialog.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import { memoryWords, speedWords } from './hubWords.ts'
 import { Address } from './ModelFacts.tsx'
 import { useFetchModel } from '#renderer/parts/useModels.ts'
+import { SelectField } from '#renderer/kit/fields.tsx'
 
 type Looked = Answer<'hub.look'>
 
@@ -84,20 +84,16 @@ interface ChoiceProps {
 function Choice({ found: { choices, file }, isDisabled, onChoose }: ChoiceProps) {
   if (choices.length < 2) return null
   return (
-    <Field label="Weights">
-      {(ids) => (
-        <Select
-          {...ids}
-          value={file ?? folderValue}
-          disabled={isDisabled}
-          options={choices.map((choice) => ({
-            value: choice.file ?? folderValue,
-            label: `${choice.file ?? 'safetensors'} · ${formatBytes(choice.sizeBytes)}`,
-          }))}
-          onChange={(value) => onChoose(value === folderValue ? null : value)}
-        />
-      )}
-    </Field>
+    <SelectField
+      label="Weights"
+      value={file ?? folderValue}
+      disabled={isDisabled}
+      options={choices.map((choice) => ({
+        value: choice.file ?? folderValue,
+        label: `${choice.file ?? 'safetensors'} · ${formatBytes(choice.sizeBytes)}`,
+      }))}
+      onChange={(value) => onChoose(value === folderValue ? null : value)}
+    />
   )
 }
 

@@ -15,6 +15,7 @@ import type { Known } from './summaries.ts'
 import { templateInputOf } from '#renderer/client/templateVariables.ts'
 import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { algorithmsOf } from './stages.ts'
+import { TextField, NumberField } from '#renderer/kit/fields.tsx'
 
 interface DataStepProps {
   readonly config: JsonObject
@@ -56,32 +57,24 @@ export function DataStep({ config, known, problems, onChange }: DataStepProps) {
         </Field>
       )}
       {source === 'file' && (
-        <Field
+        <TextField
           label="Path"
           help="A file (jsonl, json, csv, tsv, parquet) on the machine where Turnwise runs. It is read as it is when the run starts."
           error={wrongWords(own)}
           className="max-w-140"
-        >
-          {(ids) => (
-            <TextInput
-              {...ids}
-              mono
-              value={typeof train === 'string' ? train : ''}
-              onChange={(path) => onChange((now) => withTypedRows(now, path))}
-            />
-          )}
-        </Field>
+          mono
+          value={typeof train === 'string' ? train : ''}
+          onChange={(path) => onChange((now) => withTypedRows(now, path))}
+        />
       )}
       {source === 'episodes' && (
-        <Field label="Episodes in one pass" error={wrongWords(own)} className="max-w-40">
-          {(ids) => (
-            <NumberInput
-              {...ids}
-              value={Number(valueAt(train, 'episodes'))}
-              onChange={(episodes) => episodes !== null && set('data.train', { episodes })}
-            />
-          )}
-        </Field>
+        <NumberField
+          label="Episodes in one pass"
+          error={wrongWords(own)}
+          className="max-w-40"
+          value={Number(valueAt(train, 'episodes'))}
+          onChange={(episodes) => episodes !== null && set('data.train', { episodes })}
+        />
       )}
       {source !== 'episodes' && typeof train === 'string' && train !== '' && (
         <>

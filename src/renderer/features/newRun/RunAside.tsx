@@ -7,9 +7,6 @@ import { useAnswer } from '#renderer/client/api.tsx'
 import { askAboutKeys } from '#renderer/client/keyQuestion.ts'
 import { link } from '#renderer/client/route.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { KeyValue, Panel } from '#renderer/kit/Page.tsx'
 import { checkpointWords } from '#renderer/client/modelChoice.ts'
 import { forkChanges, isEmptyDraft, type Draft, type ForkPoint } from './draft.ts'
@@ -23,6 +20,7 @@ import { stagesOf } from './stages.ts'
 import type { StudyEstimate } from './useDraft.ts'
 import { studyLabel } from './studyDraft.ts'
 import { batchWords, lengthOfSteps, lengthWords } from './summaries.ts'
+import { TextField, SelectField } from '#renderer/kit/fields.tsx'
 
 interface RunAsideProps {
   readonly draft: Draft
@@ -56,18 +54,14 @@ export function RunAside(props: RunAsideProps) {
     <aside aria-label="The run" className="grid gap-4 self-start">
       <Panel title={verdict.study === null ? 'The run' : 'The study'}>
         <div className="grid gap-3">
-          <Field label="Name">
-            {(ids) => (
-              <TextInput
-                {...ids}
-                value={typeof config['name'] === 'string' ? config['name'] : ''}
-                placeholder={nameHint}
-                onChange={(name) =>
-                  onChange({ ...draft, config: withValue(config, 'name', name === '' ? undefined : name) })
-                }
-              />
-            )}
-          </Field>
+          <TextField
+            label="Name"
+            value={typeof config['name'] === 'string' ? config['name'] : ''}
+            placeholder={nameHint}
+            onChange={(name) =>
+              onChange({ ...draft, config: withValue(config, 'name', name === '' ? undefined : name) })
+            }
+          />
           <KeyValue
             entries={[
               stages > 0 ? ['Stages', String(stages)] : ['Each step', batchWords(config, known)],
@@ -230,23 +224,20 @@ function ForkStep({ fork, onChange }: { fork: ForkPoint; onChange: (step: number
   const { data = [] } = useAnswer('checkpoints.list', { runId: fork.runId })
   const isListed = data.some(({ step }) => step === fork.step)
   return (
-    <Field label="Checkpoint" className="mt-2">
-      {(ids) => (
-        <Select
-          {...ids}
-          value={String(fork.step)}
-          options={[
-            ...(isListed ? [] : [{ value: String(fork.step), label: `Step ${String(fork.step)}` }]),
-            ...data.map((checkpoint) => ({
-              value: String(checkpoint.step),
-              label: checkpointWords(checkpoint),
-              disabled: checkpoint.problem !== null,
-            })),
-          ]}
-          onChange={(step) => onChange(Number(step))}
-        />
-      )}
-    </Field>
+    <SelectField
+      label="Checkpoint"
+      className="mt-2"
+      value={String(fork.step)}
+      options={[
+        ...(isListed ? [] : [{ value: String(fork.step), label: `Step ${String(fork.step)}` }]),
+        ...data.map((checkpoint) => ({
+          value: String(checkpoint.step),
+          label: checkpointWords(checkpoint),
+          disabled: checkpoint.problem !== null,
+        })),
+      ]}
+      onChange={(step) => onChange(Number(step))}
+    />
   )
 }
 

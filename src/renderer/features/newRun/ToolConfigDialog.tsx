@@ -6,14 +6,12 @@ import { useSettled } from '#renderer/client/settled.ts'
 import { plural } from '#renderer/client/format.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextArea } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { useRunSettings, valueWords } from '#renderer/client/runSettings.ts'
 import { noteGroups, readSettingsFile, readWords, studyWord, type ImportedConfig } from './toolConfig.ts'
+import { SelectField, AreaField } from '#renderer/kit/fields.tsx'
 
 interface ToolConfigDialogProps {
   readonly onTakeOver: (imported: ImportedConfig) => void
@@ -89,32 +87,24 @@ function Meant({ tool, algorithm, imported, onTool, onAlgorithm }: MeantProps) {
   const itself = imported === undefined ? { tool: '', algorithm: '' } : readWords(imported, algorithms)
   return (
     <div className="grid gap-4 sm:grid-cols-2">
-      <Field label="Tool">
-        {(ids) => (
-          <Select
-            {...ids}
-            value={tool}
-            options={[
-              { value: byNames, label: `By the names of its settings${tool === byNames ? itself.tool : ''}` },
-              ...tools.map(([value, label]) => ({ value, label })),
-            ]}
-            onChange={onTool}
-          />
-        )}
-      </Field>
-      <Field label="Algorithm">
-        {(ids) => (
-          <Select
-            {...ids}
-            value={algorithm}
-            options={[
-              { value: byNames, label: `As the file says${algorithm === byNames ? itself.algorithm : ''}` },
-              ...algorithms.map(({ id, title }) => ({ value: id, label: title })),
-            ]}
-            onChange={onAlgorithm}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Tool"
+        value={tool}
+        options={[
+          { value: byNames, label: `By the names of its settings${tool === byNames ? itself.tool : ''}` },
+          ...tools.map(([value, label]) => ({ value, label })),
+        ]}
+        onChange={onTool}
+      />
+      <SelectField
+        label="Algorithm"
+        value={algorithm}
+        options={[
+          { value: byNames, label: `As the file says${algorithm === byNames ? itself.algorithm : ''}` },
+          ...algorithms.map(({ id, title }) => ({ value: id, label: title })),
+        ]}
+        onChange={onAlgorithm}
+      />
     </div>
   )
 }
@@ -146,7 +136,7 @@ function SourceText({ text, onText }: SourceProps) {
   }
   return (
     <div className="grid gap-2" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
-      <Field
+      <AreaField
         label="Its settings"
         note={
           name ??
@@ -157,21 +147,15 @@ function SourceText({ text, onText }: SourceProps) {
             Choose a file
           </Button>
         }
-      >
-        {(ids) => (
-          <TextArea
-            {...ids}
-            mono
-            rows={text === '' ? 8 : 5}
-            value={text}
-            placeholder={'learning_rate: 1.0e-6\nnum_generations: 8\nbeta: 0.04'}
-            onChange={(next) => {
-              setName(null)
-              onText(next)
-            }}
-          />
-        )}
-      </Field>
+        mono
+        rows={text === '' ? 8 : 5}
+        value={text}
+        placeholder={'learning_rate: 1.0e-6\nnum_generations: 8\nbeta: 0.04'}
+        onChange={(next) => {
+          setName(null)
+          onText(next)
+        }}
+      />
       {error !== null && <ErrorNote error={error} />}
       <input
         ref={input}

@@ -8,6 +8,7 @@ import { TextArea } from '#renderer/kit/inputs.tsx'
 import { SettingRow } from '#renderer/kit/SettingRow.tsx'
 import { ModelPlace, type Place } from '#renderer/kit/ModelPlace.tsx'
 import type { SettingValue, SettingValues } from '#renderer/parts/rewardTypes.ts'
+import { AreaField } from '#renderer/kit/fields.tsx'
 
 interface JudgeFieldsProps {
   /** Changed settings only. */
@@ -108,16 +109,13 @@ const Rows = ({ names, values, set }: RowsProps & { readonly names: readonly str
 function LongText({ name, values, set }: RowsProps & { readonly name: string }) {
   const field = fields.get(name)
   return (
-    <Field label={field?.label ?? name} help={field?.help}>
-      {(ids) => (
-        <TextArea
-          {...ids}
-          rows={8}
-          value={String(values[name] ?? judgeDefaults[name])}
-          onChange={(next) => set(name, next === '' ? undefined : next)}
-        />
-      )}
-    </Field>
+    <AreaField
+      label={field?.label ?? name}
+      help={field?.help}
+      rows={8}
+      value={String(values[name] ?? judgeDefaults[name])}
+      onChange={(next) => set(name, next === '' ? undefined : next)}
+    />
   )
 }
 

@@ -4,15 +4,14 @@ import { useRuns } from '#renderer/client/runs.ts'
 import { plural } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { Segmented } from '#renderer/kit/choices.tsx'
 import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
 import { galleryKey, type Shelf } from '#renderer/parts/rewardLibrary.ts'
 import type { GalleryEntry, Reward, RewardKind } from '#renderer/parts/rewardTypes.ts'
 import { kinds } from './kinds.tsx'
 import { copyOf, type Beginning } from './useRewards.ts'
+import { TextField, SelectField } from '#renderer/kit/fields.tsx'
 
 interface NewDialogProps {
   readonly shelf: Shelf
@@ -61,24 +60,24 @@ export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCrea
             <KindChoice offered={shelf.kinds} value={kind} onChange={setKind} />
           </div>
         )}
-        <Field label="Name" note={taken.includes(name.trim()) ? nameIsTaken : undefined}>
-          {(ids) => (
-            <TextInput {...ids} autoFocus value={name} onChange={setName} placeholder={shelf.exampleName} />
-          )}
-        </Field>
-        <Field label="Begin with" note={chosen?.description}>
-          {(ids) => (
-            <Select
-              {...ids}
-              value={chosen === undefined ? '' : from}
-              options={[
-                { value: '', label: 'A short example' },
-                ...copies.map((entry) => ({ value: galleryKey(entry), label: `Gallery: ${entry.title}` })),
-              ]}
-              onChange={setFrom}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Name"
+          note={taken.includes(name.trim()) ? nameIsTaken : undefined}
+          autoFocus
+          value={name}
+          onChange={setName}
+          placeholder={shelf.exampleName}
+        />
+        <SelectField
+          label="Begin with"
+          note={chosen?.description}
+          value={chosen === undefined ? '' : from}
+          options={[
+            { value: '', label: 'A short example' },
+            ...copies.map((entry) => ({ value: galleryKey(entry), label: `Gallery: ${entry.title}` })),
+          ]}
+          onChange={setFrom}
+        />
       </form>
     </Dialog>
   )
@@ -140,9 +139,7 @@ export function ArrivedDialog({ file, isBusy, onClose, onCreate }: ArrivedDialog
     >
       <div className="flex flex-col gap-3">
         <div className="flex items-end gap-3">
-          <Field label="Name" className="grow">
-            {(ids) => <TextInput {...ids} autoFocus value={name} onChange={setName} />}
-          </Field>
+          <TextField label="Name" className="grow" autoFocus value={name} onChange={setName} />
           <KindChoice
             offered={['reward', 'environment', 'loss', 'workflow']}
             value={kind}
@@ -187,9 +184,7 @@ export function RenameDialog({ reward, onClose }: { reward: Reward; onClose: () 
           void rename.run({ rewardId: reward.id, name: name.trim() })
         }}
       >
-        <Field label="Name">
-          {(ids) => <TextInput {...ids} autoFocus value={name} onChange={setName} />}
-        </Field>
+        <TextField label="Name" autoFocus value={name} onChange={setName} />
       </form>
     </Dialog>
   )

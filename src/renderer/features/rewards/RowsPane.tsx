@@ -4,12 +4,12 @@ import { formatCount } from '#renderer/client/format.ts'
 import { link } from '#renderer/client/route.ts'
 import { IconButton } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextArea, TextInput } from '#renderer/kit/inputs.tsx'
+import { TextArea } from '#renderer/kit/inputs.tsx'
 import { Popover } from '#renderer/kit/Menu.tsx'
 import { Loading } from '#renderer/kit/states.tsx'
 import { cellText, parseRow } from './bench.ts'
 import { CompletionSource, PromptSource } from './SampleSource.tsx'
+import { SelectField, TextField, AreaField } from '#renderer/kit/fields.tsx'
 
 interface RowsPaneProps {
   readonly bench: RewardBench
@@ -98,18 +98,14 @@ function Pager({ own: { bench, change, version } }: { own: RewardBench }) {
         }
       >
         <div className="flex flex-col gap-3">
-          <Field label="Rows at once">
-            {(ids) => (
-              <Select
-                {...ids}
-                value={String(count) as (typeof counts)[number]}
-                options={counts.map((value) => ({ value, label: value }))}
-                onChange={(value) =>
-                  change({ count: Number(value), from: Math.floor(from / Number(value)) * Number(value) })
-                }
-              />
-            )}
-          </Field>
+          <SelectField
+            label="Rows at once"
+            value={String(count) as (typeof counts)[number]}
+            options={counts.map((value) => ({ value, label: value }))}
+            onChange={(value) =>
+              change({ count: Number(value), from: Math.floor(from / Number(value)) * Number(value) })
+            }
+          />
           <PromptSource
             bench={bench}
             columns={version?.columns ?? []}
@@ -213,33 +209,26 @@ function HandForm({
     <div className="flex min-h-0 grow flex-col gap-2 overflow-auto p-3">
       {!isEnvironment && (
         <>
-          <Field label="Prompt">
-            {(ids) => (
-              <TextInput {...ids} value={hand.prompt} onChange={(prompt) => setHand({ ...hand, prompt })} />
-            )}
-          </Field>
-          <Field label="Completion" help="The completion to score.">
-            {(ids) => (
-              <TextArea
-                {...ids}
-                mono
-                rows={3}
-                value={hand.completion}
-                onChange={(completion) => setHand({ ...hand, completion })}
-              />
-            )}
-          </Field>
+          <TextField label="Prompt" value={hand.prompt} onChange={(prompt) => setHand({ ...hand, prompt })} />
+          <AreaField
+            label="Completion"
+            help="The completion to score."
+            mono
+            rows={3}
+            value={hand.completion}
+            onChange={(completion) => setHand({ ...hand, completion })}
+          />
         </>
       )}
-      <Field
+      <AreaField
         label="Row"
         help="Columns of the data set as JSON; the code gets them as row."
         error={parseRow(hand.row) === null ? 'This is not a JSON object.' : null}
-      >
-        {(ids) => (
-          <TextArea {...ids} mono rows={3} value={hand.row} onChange={(row) => setHand({ ...hand, row })} />
-        )}
-      </Field>
+        mono
+        rows={3}
+        value={hand.row}
+        onChange={(row) => setHand({ ...hand, row })}
+      />
       {!hasData && (
         <p className="mt-1 text-sm text-muted">
           With a data set, the editor knows its columns and a dry run scores many rows.{' '}

@@ -9,7 +9,7 @@ import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput, TextArea, TextInput } from '#renderer/kit/inputs.tsx'
+import { NumberInput } from '#renderer/kit/inputs.tsx'
 import {
   expectWords,
   freeName,
@@ -22,6 +22,7 @@ import {
 } from './testForm.ts'
 import type { TestCase, TestResult } from '#renderer/parts/rewardTypes.ts'
 import type { TestRun } from './useTrials.ts'
+import { TextField, AreaField } from '#renderer/kit/fields.tsx'
 
 interface TestsTabProps {
   readonly tests: readonly TestCase[]
@@ -277,45 +278,39 @@ function TestCaseDialog({ initial, taken, onClose, onKeep }: TestCaseDialogProps
       }
     >
       <div className="flex flex-col gap-2">
-        <Field label="What it shows" error={faults.name}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              autoFocus
-              value={form.name}
-              onChange={(name) => set({ name })}
-              placeholder="A wrong number earns nothing"
-            />
-          )}
-        </Field>
-        <Field label="Prompt">
-          {(ids) => (
-            <TextArea {...ids} mono rows={2} value={form.prompt} onChange={(prompt) => set({ prompt })} />
-          )}
-        </Field>
-        <Field label="Completion">
-          {(ids) => (
-            <TextArea
-              {...ids}
-              mono
-              rows={4}
-              value={form.completion}
-              onChange={(completion) => set({ completion })}
-            />
-          )}
-        </Field>
-        <Field
+        <TextField
+          label="What it shows"
+          error={faults.name}
+          autoFocus
+          value={form.name}
+          onChange={(name) => set({ name })}
+          placeholder="A wrong number earns nothing"
+        />
+        <AreaField label="Prompt" mono rows={2} value={form.prompt} onChange={(prompt) => set({ prompt })} />
+        <AreaField
+          label="Completion"
+          mono
+          rows={4}
+          value={form.completion}
+          onChange={(completion) => set({ completion })}
+        />
+        <AreaField
           label="Row"
           error={faults.row}
           help="Columns of the data set that the code may look at, as JSON."
-        >
-          {(ids) => <TextArea {...ids} mono rows={4} value={form.row} onChange={(row) => set({ row })} />}
-        </Field>
-        <Field label="Settings" error={faults.settings} help="Settings of the code for this test, as JSON.">
-          {(ids) => (
-            <TextInput {...ids} mono value={form.settings} onChange={(settings) => set({ settings })} />
-          )}
-        </Field>
+          mono
+          rows={4}
+          value={form.row}
+          onChange={(row) => set({ row })}
+        />
+        <TextField
+          label="Settings"
+          error={faults.settings}
+          help="Settings of the code for this test, as JSON."
+          mono
+          value={form.settings}
+          onChange={(settings) => set({ settings })}
+        />
         <Expected form={form} fault={faults.low} onChange={set} />
       </div>
     </Dialog>

@@ -9,13 +9,14 @@ import type { RunEntry } from '#renderer/client/runs.ts'
 import { plural } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { Segmented } from '#renderer/kit/choices.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { freeName, joinPath } from '#renderer/parts/exportPlan.ts'
 import { checkpointWords } from '#renderer/client/modelChoice.ts'
+import { SelectField } from '#renderer/kit/fields.tsx'
 
 interface ContinueElsewhereProps {
   readonly run: RunEntry
@@ -78,23 +79,19 @@ function ProjectForm({ run, step: proposed, onDone, onClose }: FormProps) {
             onChange={setTool}
           />
         </div>
-        <Field label="Training there begins with">
-          {(ids) => (
-            <Select
-              {...ids}
-              value={step === null ? asBegun : String(step)}
-              options={[
-                { value: asBegun, label: 'What this run began with' },
-                ...checkpoints.toReversed().map((checkpoint) => ({
-                  value: String(checkpoint.step),
-                  label: `Adapter of ${checkpointWords(checkpoint).replace(/^S/, 's')}`,
-                  disabled: checkpoint.problem !== null,
-                })),
-              ]}
-              onChange={(next) => setStep(next === asBegun ? null : Number(next))}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Training there begins with"
+          value={step === null ? asBegun : String(step)}
+          options={[
+            { value: asBegun, label: 'What this run began with' },
+            ...checkpoints.toReversed().map((checkpoint) => ({
+              value: String(checkpoint.step),
+              label: `Adapter of ${checkpointWords(checkpoint).replace(/^S/, 's')}`,
+              disabled: checkpoint.problem !== null,
+            })),
+          ]}
+          onChange={(next) => setStep(next === asBegun ? null : Number(next))}
+        />
         <Field
           label="Folder"
           note="A new or empty folder on the machine where Turnwise runs."

@@ -6,7 +6,8 @@ import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { TextArea, TextInput } from '#renderer/kit/inputs.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { AreaField } from '#renderer/kit/fields.tsx'
 
 interface Props {
   readonly run: RunEntry
@@ -96,9 +97,7 @@ export function TagsDialog({ run, onClose }: Props) {
             ))}
           </div>
         )}
-        <Field label="Notes">
-          {(ids) => <TextArea {...ids} rows={6} maxLength={100_000} value={notes} onChange={setNotes} />}
-        </Field>
+        <AreaField label="Notes" rows={6} maxLength={100_000} value={notes} onChange={setNotes} />
       </div>
     </Dialog>
   )

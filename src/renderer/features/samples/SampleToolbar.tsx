@@ -6,10 +6,10 @@ import type { RunEntry } from '#renderer/client/runs.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Checkbox, Segmented } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput, SearchInput } from '#renderer/kit/inputs.tsx'
 import { Popover } from '#renderer/kit/Menu.tsx'
 import { filterCount, noFilter, type SampleAddress } from './address.ts'
+import { NumberField } from '#renderer/kit/fields.tsx'
 
 interface Props {
   readonly run: RunEntry
@@ -139,16 +139,15 @@ function FilterMenu({ address: { filter } }: { address: SampleAddress }) {
     >
       <div className="flex flex-col gap-3">
         <div className="grid grid-cols-2 gap-3">
-          <Field label="Reward from">
-            {(ids) => <NumberInput {...ids} value={filter.minReward} onChange={number('min')} />}
-          </Field>
-          <Field label="Reward to">
-            {(ids) => <NumberInput {...ids} value={filter.maxReward} onChange={number('max')} />}
-          </Field>
+          <NumberField label="Reward from" value={filter.minReward} onChange={number('min')} />
+          <NumberField label="Reward to" value={filter.maxReward} onChange={number('max')} />
         </div>
-        <Field label="Row of the data" note="As Data shows it.">
-          {(ids) => <NumberInput {...ids} value={filter.onlyRow} onChange={number('only')} />}
-        </Field>
+        <NumberField
+          label="Row of the data"
+          note="As Data shows it."
+          value={filter.onlyRow}
+          onChange={number('only')}
+        />
         <Checkbox
           checked={filter.hasFailures}
           onChange={(on) => setQuery({ failures: on ? '1' : null, sample: null })}

@@ -23,6 +23,7 @@ import { networkWords } from '#renderer/client/words.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
+import { TextField } from '#renderer/kit/fields.tsx'
 
 const sections: readonly { readonly id: string; readonly title: string; readonly Content: ComponentType }[] =
   [
@@ -294,11 +295,14 @@ function HubAccess() {
   return (
     <Section title="Hub of models">
       <div className="grid max-w-150 gap-3">
-        <Field label="Address" note={`Empty: ${defaultHub}. A token is forgotten when the address changes.`}>
-          {(ids) => (
-            <TextInput {...ids} mono value={endpoint} placeholder={defaultHub} onChange={setEndpoint} />
-          )}
-        </Field>
+        <TextField
+          label="Address"
+          note={`Empty: ${defaultHub}. A token is forgotten when the address changes.`}
+          mono
+          value={endpoint}
+          placeholder={defaultHub}
+          onChange={setEndpoint}
+        />
         <Field
           label="Access token"
           note="Only for models whose owners require it. It is stored unencrypted in the data directory."
