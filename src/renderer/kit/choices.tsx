@@ -14,12 +14,23 @@ export interface Option<Value extends string> {
   readonly disabled?: boolean
 }
 
+/** Options in their order: each in full, by its value alone, or all as a record from value to label. */
+export type Options<Value extends string> =
+  readonly (Option<Value> | Value)[] | Readonly<Record<Value, string>>
+
+function listOf<Value extends string>(options: Options<Value>): readonly Option<Value>[] {
+  const isList = (some: Options<Value>): some is readonly (Option<Value> | Value)[] => Array.isArray(some)
+  return isList(options)
+    ? options.map((option) => (typeof option === 'string' ? { value: option, label: option } : option))
+    : Object.entries<string>(options).map(([value, label]) => ({ value: value as Value, label }))
+}
+
 export interface SelectProps<Value extends string> extends Omit<
   ComponentProps<'select'>,
   'value' | 'onChange'
 > {
   readonly value: Value
-  readonly options: readonly Option<Value>[]
+  readonly options: Options<Value>
   readonly onChange: (value: Value) => void
   readonly small?: boolean
 }
@@ -44,7 +55,7 @@ export function Select<Value extends string>({
         )}
         {...rest}
       >
-        {options.map((option) => (
+        {listOf(options).map((option) => (
           <option key={option.value} value={option.value} disabled={option.disabled}>
             {option.label}
           </option>
@@ -150,7 +161,7 @@ export function Slider({ label, value, min, max, step, onChange, className }: Sl
 interface SegmentedProps<Value extends string> {
   readonly label: string
   readonly value: Value
-  readonly options: readonly Option<Value>[]
+  readonly options: Options<Value>
   readonly onChange: (value: Value) => void
 }
 
@@ -165,7 +176,7 @@ export function Segmented<Value extends string>({ label, value, options, onChang
       onValueChange={(next) => next !== '' && onChange(next as Value)}
       className="inline-flex min-h-7 max-w-full shrink-0 flex-wrap items-stretch rounded border border-line-strong bg-bg p-px"
     >
-      {options.map((option) => (
+      {listOf(options).map((option) => (
         <ToggleGroup.Item
           key={option.value}
           value={option.value}

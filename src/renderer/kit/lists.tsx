@@ -191,10 +191,7 @@ function ValueControl({ name, value, disabled, onChange }: ValueProps) {
         {...common}
         className="w-full"
         value={value ? 'yes' : 'no'}
-        options={[
-          { value: 'yes', label: 'yes' },
-          { value: 'no', label: 'no' },
-        ]}
+        options={{ yes: 'yes', no: 'no' }}
         onChange={(next) => onChange(next === 'yes')}
       />
     )

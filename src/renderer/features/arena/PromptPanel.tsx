@@ -40,10 +40,7 @@ export function PromptPanel(props: PromptPanelProps) {
               <Segmented
                 label="Form of the prompt"
                 value={draft.asChat ? 'chat' : 'text'}
-                options={[
-                  { value: 'chat', label: 'Chat message' },
-                  { value: 'text', label: 'Text to continue' },
-                ]}
+                options={{ chat: 'Chat message', text: 'Text to continue' }}
                 onChange={(kind) => onDraft({ ...draft, asChat: kind === 'chat' })}
               />
             }

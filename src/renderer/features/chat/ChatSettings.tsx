@@ -54,9 +54,7 @@ export function ChatSettings({ chat }: { chat: Chat }) {
           value={base ?? 'auto'}
           options={[
             { value: 'auto', label: 'As it was trained on, else f32' },
-            ...heldPrecisions
-              .filter((each) => each === 'f32' || each.startsWith('int'))
-              .map((value) => ({ value, label: value })),
+            ...heldPrecisions.filter((each) => each === 'f32' || each.startsWith('int')),
           ]}
           onChange={(value) => change({ base: value === 'auto' ? null : value })}
         />

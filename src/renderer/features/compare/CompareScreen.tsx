@@ -273,11 +273,7 @@ function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps
         <Segmented
           label="Band"
           value={shownBand(state)}
-          options={[
-            { value: 'range', label: 'Range' },
-            { value: 'deviation', label: '±1 sd' },
-            { value: 'interval', label: '95 % interval' },
-          ]}
+          options={{ range: 'Range', deviation: '±1 sd', interval: '95 % interval' }}
           onChange={(band) => onChange({ band })}
         />
       )}

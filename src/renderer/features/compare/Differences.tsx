@@ -131,13 +131,7 @@ function RewardDiff({
     <div className="border-t border-line">
       <div className="flex flex-wrap items-center gap-2 px-3 py-2">
         <h3 className="font-medium">Code of the reward</h3>
-        <Select
-          small
-          aria-label="Reward"
-          value={reward}
-          options={changed.map((value) => ({ value, label: value }))}
-          onChange={setName}
-        />
+        <Select small aria-label="Reward" value={reward} options={changed} onChange={setName} />
         <span className="text-muted">in “{base.run.label}” against</span>
         <Select
           small

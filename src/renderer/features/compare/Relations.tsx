@@ -67,10 +67,7 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
           <Segmented<Kind>
             label="Kind of picture"
             value={kind}
-            options={[
-              { value: 'scatter', label: 'Scatter' },
-              { value: 'parallel', label: 'Parallel' },
-            ]}
+            options={{ scatter: 'Scatter', parallel: 'Parallel' }}
             onChange={setKind}
           />
         </>
@@ -131,10 +128,7 @@ function XActions({ keys, nameOf, x, onX, scale, onScale }: XActionsProps) {
       <Segmented<ScaleKind>
         label="Scale of x"
         value={scale}
-        options={[
-          { value: 'linear', label: 'Linear' },
-          { value: 'log', label: 'Log' },
-        ]}
+        options={{ linear: 'Linear', log: 'Log' }}
         onChange={onScale}
       />
     </>

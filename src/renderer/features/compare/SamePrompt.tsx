@@ -97,15 +97,7 @@ function PromptActions({ prompts, index, onIndex, at, onAt }: ActionsProps) {
   const labels = useMemo(() => promptLabels(prompts.map(({ prompt }) => prompt)), [prompts])
   return (
     <>
-      <Segmented
-        label="Which sample"
-        value={at}
-        options={[
-          { value: 'first', label: 'First' },
-          { value: 'last', label: 'Last' },
-        ]}
-        onChange={onAt}
-      />
+      <Segmented label="Which sample" value={at} options={{ first: 'First', last: 'Last' }} onChange={onAt} />
       <IconButton
         small
         label="Previous prompt"

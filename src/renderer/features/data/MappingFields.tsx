@@ -76,10 +76,7 @@ export function MappingFields({ facts, form, template, onChange }: PromptFieldsP
           <Segmented
             label="How the prompt is sent"
             value={form.asMessage ? 'message' : 'text'}
-            options={[
-              { value: 'message', label: 'A user’s message' },
-              { value: 'text', label: 'Plain text' },
-            ]}
+            options={{ message: 'A user’s message', text: 'Plain text' }}
             onChange={(as) => onChange({ ...form, asMessage: as === 'message' })}
           />
         </div>

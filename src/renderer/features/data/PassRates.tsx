@@ -77,12 +77,7 @@ export function PassRates({ rows, problems, samplesPerRow }: PassRatesProps) {
         <Segmented
           label="Rows shown"
           value={band}
-          options={[
-            { value: 'all', label: 'All' },
-            { value: 'hard', label: 'Too hard' },
-            { value: 'useful', label: 'Worth training on' },
-            { value: 'easy', label: 'Too easy' },
-          ]}
+          options={{ all: 'All', hard: 'Too hard', useful: 'Worth training on', easy: 'Too easy' }}
           onChange={setBand}
         />
         <span className="ml-auto text-sm text-faint tabular-nums">{plural(shown.length, 'row')}</span>

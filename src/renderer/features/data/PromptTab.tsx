@@ -101,10 +101,7 @@ function Previews({ versionId, rows, form }: PreviewsProps) {
         <Segmented
           label="Shown as"
           value={view}
-          options={[
-            { value: 'tokens', label: 'Tokens' },
-            { value: 'text', label: 'Text' },
-          ]}
+          options={{ tokens: 'Tokens', text: 'Text' }}
           onChange={setView}
         />
         <span className="ml-auto flex shrink-0 items-center gap-1 text-sm text-muted tabular-nums">
@@ -201,7 +198,7 @@ function PromptEditor({ columns, form, onChange }: PromptEditorProps) {
         <SelectField
           label="Column"
           value={form.column}
-          options={withMissing(columns, form.column).map((name) => ({ value: name, label: name }))}
+          options={withMissing(columns, form.column)}
           onChange={(column) => onChange({ column })}
         />
       )}
@@ -247,7 +244,7 @@ function Messages({ columns, messages, onChange }: MessagesProps) {
                 small
                 aria-label={`Role of message ${String(at + 1)}`}
                 value={role}
-                options={withMissing(roles, role).map((value) => ({ value, label: value }))}
+                options={withMissing(roles, role)}
                 onChange={(next) => change(at, { role: next })}
               />
               <IconButton

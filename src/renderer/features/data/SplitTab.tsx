@@ -31,11 +31,7 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
           <Segmented
             label="Validation split"
             value={kind}
-            options={[
-              { value: 'share', label: 'A share' },
-              { value: 'rows', label: 'A number' },
-              { value: 'none', label: 'None' },
-            ]}
+            options={{ share: 'A share', rows: 'A number', none: 'None' }}
             onChange={(next) => set(withKind(next, seed, version.rows))}
           />
         </div>

@@ -55,10 +55,7 @@ export function SearchForm({ wanted, onChange, onSearch, onClear, hasAsked }: Se
         aria-label="Family"
         value={wanted.family}
         onChange={(family) => set({ family })}
-        options={[
-          { value: '', label: 'Any family' },
-          ...families.map((family) => ({ value: family, label: family })),
-        ]}
+        options={[{ value: '', label: 'Any family' }, ...families]}
       />
       <Select
         aria-label="Size"
@@ -73,10 +70,7 @@ export function SearchForm({ wanted, onChange, onSearch, onClear, hasAsked }: Se
         aria-label="Licence"
         value={wanted.license}
         onChange={(license) => set({ license })}
-        options={[
-          { value: '', label: 'Any licence' },
-          ...licenses.map((license) => ({ value: license, label: license })),
-        ]}
+        options={[{ value: '', label: 'Any licence' }, ...licenses]}
       />
       <Checkbox
         checked={wanted.onlyUsable}

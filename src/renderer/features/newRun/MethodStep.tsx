@@ -70,10 +70,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
         <Segmented
           label="Stages"
           value={stages.length === 0 ? 'one' : 'several'}
-          options={[
-            { value: 'one', label: 'Single stage' },
-            { value: 'several', label: 'Multi-stage' },
-          ]}
+          options={{ one: 'Single stage', several: 'Multi-stage' }}
           onChange={(next) => setConfig(withStages(config, next === 'one' ? [] : firstPlan(config)))}
         />
       </div>

@@ -139,10 +139,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
         <Segmented
           label="Where rewards come from"
           value={kind}
-          options={[
-            { value: 'rewards', label: 'Reward functions' },
-            { value: 'environment', label: 'An environment' },
-          ]}
+          options={{ rewards: 'Reward functions', environment: 'An environment' }}
           onChange={(next) => {
             setWorldWanted(next === 'environment')
             if (next === 'rewards') onChange(withoutWorld)

@@ -49,11 +49,7 @@ export function PromptFields(props: PromptFieldsProps) {
           <Segmented
             label="Prompt"
             value={kind}
-            options={[
-              { value: 'column', label: 'Column' },
-              { value: 'template', label: 'Text' },
-              { value: 'messages', label: 'Messages' },
-            ]}
+            options={{ column: 'Column', template: 'Text', messages: 'Messages' }}
             onChange={(next) => onChange(asKind(form, next, columns))}
           />
         </span>
@@ -71,7 +67,7 @@ export function PromptFields(props: PromptFieldsProps) {
             aria-label="Column"
             className="max-w-64"
             value={form.column}
-            options={[...new Set([form.column, ...columns])].map((name) => ({ value: name, label: name }))}
+            options={[...new Set([form.column, ...columns])]}
             onChange={(column) => onChange({ column })}
           />
         ))}
@@ -119,7 +115,7 @@ function Messages({
             aria-label={`Role of message ${String(i + 1)}`}
             className="w-28 shrink-0"
             value={message.role}
-            options={roles.map((role) => ({ value: role, label: role }))}
+            options={roles}
             onChange={(role) => set(i, { role })}
           />
           <TextArea
@@ -263,10 +259,7 @@ function Fields({ config, columns, problems, onSet }: TemplateFieldsProps) {
               value={column}
               options={[
                 { value: '', label: 'None' },
-                ...[...new Set([...(column === '' ? [] : [column]), ...columns])].map((name) => ({
-                  value: name,
-                  label: name,
-                })),
+                ...[...new Set([...(column === '' ? [] : [column]), ...columns])],
               ]}
               onChange={setColumn}
             />

@@ -130,10 +130,7 @@ function SearchedRow({ field, range, isPopulation, problem, onChange }: Searched
           <Segmented
             label={`${label}: range or values`}
             value={isList ? 'values' : 'range'}
-            options={[
-              { value: 'range', label: 'Range' },
-              { value: 'values', label: 'Values' },
-            ]}
+            options={{ range: 'Range', values: 'Values' }}
             onChange={(next) => onChange(next === 'range' ? rangeOf(range) : valuesOf(range))}
           />
         )}
@@ -196,11 +193,7 @@ function Limits({ label, range, isPopulation, onChange }: LimitsProps) {
         <Select
           aria-label={`${label}: scale`}
           value={typeof range['scale'] === 'string' ? range['scale'] : ''}
-          options={[
-            { value: '', label: scaleWords(range) },
-            { value: 'linear', label: 'Linear' },
-            { value: 'log', label: 'Log' },
-          ]}
+          options={{ '': scaleWords(range), linear: 'Linear', log: 'Log' }}
           onChange={(scale) => {
             const { scale: _, ...others } = range
             onChange(scale === '' ? others : { ...others, scale })

@@ -34,10 +34,7 @@ export function EditorPane({ open, trial, label, onSave = () => {}, about }: Edi
             small
             aria-label="Language"
             value={code.language}
-            options={[
-              { value: 'ts', label: languageNames.ts },
-              { value: 'js', label: languageNames.js },
-            ]}
+            options={{ ts: languageNames.ts, js: languageNames.js }}
             onChange={(language) => own.change({ ...code, language })}
           />
         )}

@@ -289,7 +289,7 @@ export function VersionField(props: PartProps & { readonly source: Extract<Choic
           value={part ?? ''}
           options={[
             { value: '', label: functions.includes('default') ? 'default' : 'all functions' },
-            ...functions.filter((each) => each !== 'default').map((each) => ({ value: each, label: each })),
+            ...functions.filter((each) => each !== 'default'),
           ]}
           onChange={(next) => set({ part: next === '' ? null : next })}
         />

@@ -101,7 +101,7 @@ function Pager({ own: { bench, change, version } }: { own: RewardBench }) {
           <SelectField
             label="Rows at once"
             value={String(count) as (typeof counts)[number]}
-            options={counts.map((value) => ({ value, label: value }))}
+            options={counts}
             onChange={(value) =>
               change({ count: Number(value), from: Math.floor(from / Number(value)) * Number(value) })
             }

@@ -33,7 +33,7 @@ export function CompletionSource({ own, models }: { own: RewardBench; models: re
           small
           aria-label="Column with completions"
           value={bench.column ?? ''}
-          options={columns.map((name) => ({ value: name, label: name }))}
+          options={columns}
           onChange={(column) => change({ column })}
         />
       )}
@@ -56,7 +56,7 @@ function ModelSource({ own: { bench, change }, models }: { own: RewardBench; mod
         small
         aria-label="Model that writes completions"
         value={bench.model ?? ''}
-        options={models.map((name) => ({ value: name, label: name }))}
+        options={models}
         onChange={(model) => change({ model })}
       />
       <Small label="Temperature" width="w-12">

@@ -178,10 +178,7 @@ function SamplingFields({ trial: { choice, change } }: { trial: WorkflowTrial })
         <Segmented
           label="Played as in"
           value={isEvaluation ? 'evaluation' : 'training'}
-          options={[
-            { value: 'training', label: 'Training' },
-            { value: 'evaluation', label: 'Evaluation' },
-          ]}
+          options={{ training: 'Training', evaluation: 'Evaluation' }}
           onChange={(next) => change({ isEvaluation: next === 'evaluation' })}
         />
       </div>

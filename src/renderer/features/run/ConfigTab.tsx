@@ -59,10 +59,7 @@ export function ConfigTab({ run, record, config }: Props) {
             label="Which settings"
             value={shown}
             onChange={setShown}
-            options={[
-              { value: 'all', label: `All ${String(rows.length)}` },
-              { value: 'changed', label: `Changed ${String(changed.length)}` },
-            ]}
+            options={{ all: `All ${String(rows.length)}`, changed: `Changed ${String(changed.length)}` }}
           />
           <span className="ml-auto flex items-center gap-1">
             <CopyButton text={record.config} label="Copy the settings as JSON" />

@@ -72,10 +72,7 @@ function ProjectForm({ run, step: proposed, onDone, onClose }: FormProps) {
           <Segmented
             label="Tool"
             value={tool}
-            options={[
-              { value: 'trl', label: toolTitles.trl },
-              { value: 'agilerl', label: toolTitles.agilerl },
-            ]}
+            options={{ trl: toolTitles.trl, agilerl: toolTitles.agilerl }}
             onChange={setTool}
           />
         </div>

@@ -339,14 +339,14 @@ function RunsToolbar(props: ToolbarProps) {
       <Select
         aria-label="Method"
         value={filter.algorithm}
-        options={[any('Any method'), ...algorithms.map((value) => ({ value, label: value }))]}
+        options={[any('Any method'), ...algorithms]}
         onChange={(algorithm) => onFilter({ ...filter, algorithm })}
       />
       {tags.length > 0 && (
         <Select
           aria-label="Tag"
           value={filter.tag}
-          options={[any('Any tag'), ...tags.map((value) => ({ value, label: value }))]}
+          options={[any('Any tag'), ...tags]}
           onChange={(tag) => onFilter({ ...filter, tag })}
         />
       )}

@@ -92,10 +92,7 @@ export function GroupHeader({ view, children }: { view: SampleAddress['view']; c
         label="Completions shown"
         value={view}
         onChange={(next) => setQuery({ view: next === 'group' ? null : next })}
-        options={[
-          { value: 'group', label: 'Group' },
-          { value: 'time', label: 'Over time' },
-        ]}
+        options={{ group: 'Group', time: 'Over time' }}
       />
     </header>
   )

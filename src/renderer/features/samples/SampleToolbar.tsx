@@ -42,11 +42,7 @@ export function SampleToolbar({ run, address, steps, step }: Props) {
         label="Steps shown"
         value={scope}
         onChange={setScope}
-        options={[
-          { value: 'step', label: 'One step' },
-          { value: 'range', label: 'Range' },
-          { value: 'all', label: 'All steps' },
-        ]}
+        options={{ step: 'One step', range: 'Range', all: 'All steps' }}
       />
       {scope === 'step' && (
         <StepControls run={run} steps={steps} step={step} isNewest={address.step === null} />
@@ -74,10 +70,7 @@ export function SampleToolbar({ run, address, steps, step }: Props) {
         label="Source"
         value={source}
         onChange={(next) => setQuery({ source: next === 'rollout' ? null : next, sample: null, row: null })}
-        options={[
-          { value: 'rollout', label: 'Rollouts' },
-          { value: 'evaluation', label: 'Eval' },
-        ]}
+        options={{ rollout: 'Rollouts', evaluation: 'Eval' }}
       />
       <SearchInput
         ref={search}
