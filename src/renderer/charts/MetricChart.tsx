@@ -1,9 +1,7 @@
-import { Ellipsis } from 'lucide-react'
 import { useDeferredValue, useMemo, useState, type ReactNode } from 'react'
-import { IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Help } from '#renderer/kit/Tooltip.tsx'
-import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
+import { type MenuItem, MoreMenu } from '#renderer/kit/Menu.tsx'
 import { csvOf } from '#shared/csv.ts'
 import { fileNameOf, saveText } from '#renderer/client/download.ts'
 import { axisNumber3, readNumber, xAxisSpecs, type Range, type ScaleKind, type XAxis } from './axes.ts'
@@ -246,9 +244,7 @@ function ChartHeader(props: HeaderProps) {
       )}
       {groups.some(({ length }) => length > 0) && (
         <span className={classes('shrink-0', facts ? '@max-[256px]:ml-auto' : 'ml-auto')}>
-          <Menu groups={groups}>
-            <IconButton small label={`More about ${title}`} icon={<Ellipsis size={14} aria-hidden />} />
-          </Menu>
+          <MoreMenu small label={`More about ${title}`} groups={groups} />
         </span>
       )}
     </header>

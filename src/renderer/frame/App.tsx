@@ -328,7 +328,7 @@ function Notice({ toast: { title, detail, tone, action }, onClose }: { toast: To
           {action.label}
         </Button>
       )}
-      <IconButton small label="Dismiss" icon={<X size={13} aria-hidden />} onClick={onClose} />
+      <IconButton small label="Dismiss" icon={X} onClick={onClose} />
     </div>
   )
 }

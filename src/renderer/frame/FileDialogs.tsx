@@ -179,7 +179,8 @@ function PathInput({
     >
       <IconButton
         label="Parent folder"
-        icon={<ArrowUp size={14} aria-hidden />}
+        icon={ArrowUp}
+        iconSize={14}
         disabled={parent === null}
         onClick={() => parent !== null && onGo(parent)}
       />

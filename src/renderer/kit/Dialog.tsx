@@ -41,7 +41,7 @@ export function Dialog({ isOpen, onClose, title, description, width = 480, actio
               )}
             </div>
             <Radix.Close asChild>
-              <IconButton label="Close" icon={<X size={16} aria-hidden />} />
+              <IconButton label="Close" icon={X} />
             </Radix.Close>
           </header>
           {children !== undefined && <div className="min-h-0 grow overflow-auto p-4">{children}</div>}

@@ -34,7 +34,8 @@ export function SettingRow(props: SettingRowProps) {
     <IconButton
       small
       label={`Reset ${label} to ${valueWords(base)}`}
-      icon={<RotateCcw size={12} aria-hidden />}
+      icon={RotateCcw}
+      iconSize={12}
       onClick={onReset}
     />
   )

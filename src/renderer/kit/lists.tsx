@@ -53,13 +53,7 @@ function ListEditor(props: ListEditorProps) {
       {items.map(({ key, name, content, onRemove }) => (
         <div key={key} className="flex items-center gap-1">
           {content}
-          <IconButton
-            small
-            label={`Remove ${name}`}
-            icon={<X size={13} aria-hidden />}
-            disabled={disabled}
-            onClick={onRemove}
-          />
+          <IconButton small label={`Remove ${name}`} icon={X} disabled={disabled} onClick={onRemove} />
         </div>
       ))}
       <form
@@ -78,7 +72,7 @@ function ListEditor(props: ListEditorProps) {
           onChange={setDraft}
           {...(addsOnBlur ? { onBlur: add } : {})}
         />
-        <Button type="submit" disabled={disabled || !canAdd(draft)} icon={<Plus size={13} aria-hidden />}>
+        <Button type="submit" disabled={disabled || !canAdd(draft)} icon={Plus} iconSize={13}>
           Add
         </Button>
       </form>

@@ -60,7 +60,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
     <IconButton
       small
       label={isCopied ? 'Copied' : label}
-      icon={isCopied ? <Check size={13} aria-hidden /> : <Copy size={13} aria-hidden />}
+      icon={isCopied ? Check : Copy}
       onClick={() => void copyText(text, () => setCopied(true))}
       onBlur={() => setCopied(false)}
     />

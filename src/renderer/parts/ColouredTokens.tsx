@@ -44,7 +44,8 @@ export function ColouredTokens({ rows, colour, onColour, reach = 0 }: ColouredTo
             small
             pressed={isTable}
             label={isTable ? 'Show the text' : 'Show the tokens as a table'}
-            icon={<Table2 size={14} aria-hidden />}
+            icon={Table2}
+            iconSize={14}
             onClick={() => setTable(!isTable)}
           />
         </span>

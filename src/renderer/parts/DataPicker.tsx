@@ -42,7 +42,7 @@ export function DataPicker({
     },
   }
   const add = (
-    <Button small variant="quiet" icon={<Plus size={13} aria-hidden />} onClick={addData}>
+    <Button small variant="quiet" icon={Plus} onClick={addData}>
       Add data
     </Button>
   )

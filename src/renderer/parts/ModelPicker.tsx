@@ -80,7 +80,7 @@ export function ModelPicker({
     },
   }
   const add = (
-    <Button small variant="quiet" icon={<Plus size={13} aria-hidden />} onClick={addModel}>
+    <Button small variant="quiet" icon={Plus} onClick={addModel}>
       Add a model
     </Button>
   )

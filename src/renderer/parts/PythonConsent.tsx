@@ -32,7 +32,7 @@ export function PythonConsent({ asked }: PythonConsentProps) {
   }
   return (
     <>
-      <Button small icon={<ShieldAlert size={14} aria-hidden />} onClick={() => setAsking(true)}>
+      <Button small icon={ShieldAlert} iconSize={14} onClick={() => setAsking(true)}>
         Allow Python…
       </Button>
       {isAsking && <ConsentDialog asked={asked} review={review} onClose={() => setAsking(false)} />}

@@ -143,7 +143,7 @@ function Columns({ candidates, onCandidates, round, voted, onVote }: ColumnsProp
       </div>
       <div className="flex items-center gap-2">
         {candidates.length < maxColumns && !isHidden && (
-          <Button icon={<Plus size={14} aria-hidden />} onClick={() => onCandidates([...candidates, null])}>
+          <Button icon={Plus} onClick={() => onCandidates([...candidates, null])}>
             Add a column
           </Button>
         )}
@@ -182,12 +182,12 @@ function CandidateColumn(props: ColumnProps) {
           </span>
         )}
         {vote.isWinner && (
-          <Badge tone="good" icon={<Trophy size={11} aria-hidden />}>
+          <Badge tone="good" icon={Trophy}>
             Your choice
           </Badge>
         )}
         {onRemove !== undefined && !isHidden && (
-          <IconButton small label={`Remove ${label}`} icon={<X size={13} aria-hidden />} onClick={onRemove} />
+          <IconButton small label={`Remove ${label}`} icon={X} onClick={onRemove} />
         )}
       </header>
       <div className="min-h-0 grow overflow-auto p-3">

@@ -115,7 +115,8 @@ function RowPrompts({ model, onPrompt }: { model: string | null; onPrompt: (text
         <>
           <IconButton
             label="Previous row"
-            icon={<ArrowLeft size={14} aria-hidden />}
+            icon={ArrowLeft}
+            iconSize={14}
             disabled={index === 0}
             onClick={() => setIndex(index - 1)}
           />
@@ -124,7 +125,8 @@ function RowPrompts({ model, onPrompt }: { model: string | null; onPrompt: (text
           </span>
           <IconButton
             label="Next row"
-            icon={<ArrowRight size={14} aria-hidden />}
+            icon={ArrowRight}
+            iconSize={14}
             disabled={index + 1 >= rows}
             onClick={() => setIndex(index + 1)}
           />

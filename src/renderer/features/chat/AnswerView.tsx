@@ -107,7 +107,8 @@ function AnswerBody({ chat, turn, column, answer, title }: BodyProps) {
               small
               pressed={view === 'tokens'}
               label={`Token probabilities: ${title}`}
-              icon={<WholeWord size={14} aria-hidden />}
+              icon={WholeWord}
+              iconSize={14}
               onClick={() => toggle('tokens')}
             />
           )}
@@ -115,14 +116,14 @@ function AnswerBody({ chat, turn, column, answer, title }: BodyProps) {
             small
             disabled={chat.isRunning}
             label={again}
-            icon={<RotateCcw size={13} aria-hidden />}
+            icon={RotateCcw}
             onClick={() => chat.send(turn, null, [column])}
           />
           <IconButton
             small
             disabled={chat.isRunning}
             label={`Edit the answer of ${title}`}
-            icon={<Pencil size={13} aria-hidden />}
+            icon={Pencil}
             onClick={() => toggle('edit')}
           />
           <CopyButton text={answer.text} label={`Copy the answer of ${title}`} />

@@ -43,7 +43,7 @@ export function ChatScreen() {
             </span>
           )}
           {chat !== null && id !== null && <ConversationMenu conversation={chat.conversation} />}
-          <Button icon={<Plus size={14} aria-hidden />} onClick={() => navigate('/chat')}>
+          <Button icon={Plus} onClick={() => navigate('/chat')}>
             New conversation
           </Button>
         </>

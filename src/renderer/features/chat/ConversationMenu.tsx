@@ -1,13 +1,13 @@
-import { Braces, Copy, Download, Ellipsis, Pencil, Trash2 } from 'lucide-react'
+import { Braces, Copy, Download, Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useCommand } from '#renderer/client/api.tsx'
 import { copyText } from '#renderer/client/clipboard.ts'
 import { fileNameOf, saveText } from '#renderer/client/download.ts'
 import { navigate } from '#renderer/client/route.ts'
 import { toast } from '#renderer/client/toasts.ts'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
-import { Menu } from '#renderer/kit/Menu.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { asJsonLines, asText, type Draft } from './conversation.ts'
 import { useColumnTitles } from './useColumnTitles.ts'
 import { TextField } from '#renderer/kit/fields.tsx'
@@ -24,40 +24,30 @@ export function ConversationMenu({ conversation }: { conversation: Draft }) {
   const close = () => setOpen(null)
   return (
     <>
-      <Menu
+      <MoreMenu
+        label="More for this conversation"
         groups={[
           [
-            {
-              label: 'Copy as text',
-              icon: <Copy size={13} aria-hidden />,
-              onSelect: () => copy(asText(conversation, titles), 'text'),
-            },
+            { label: 'Copy as text', icon: Copy, onSelect: () => copy(asText(conversation, titles), 'text') },
             {
               label: 'Copy as JSONL',
-              icon: <Braces size={13} aria-hidden />,
+              icon: Braces,
               title: 'A line of messages for each column, as data sets of conversations have them.',
               onSelect: () => copy(asJsonLines(conversation), 'JSONL'),
             },
             {
               label: 'Save as JSONL',
-              icon: <Download size={13} aria-hidden />,
+              icon: Download,
               onSelect: () =>
                 saveText(asJsonLines(conversation), `${fileNameOf(title)}.jsonl`, 'application/jsonl'),
             },
           ],
           [
-            { label: 'Rename…', icon: <Pencil size={13} aria-hidden />, onSelect: () => setOpen('rename') },
-            {
-              label: 'Delete…',
-              icon: <Trash2 size={13} aria-hidden />,
-              isDangerous: true,
-              onSelect: () => setOpen('delete'),
-            },
+            { label: 'Rename…', icon: Pencil, onSelect: () => setOpen('rename') },
+            { label: 'Delete…', icon: Trash2, isDangerous: true, onSelect: () => setOpen('delete') },
           ],
         ]}
-      >
-        <IconButton label="More for this conversation" icon={<Ellipsis size={16} aria-hidden />} />
-      </Menu>
+      />
       {open === 'rename' && <RenameDialog id={id} title={title} onClose={close} />}
       <DeleteDialog id={id} title={title} isOpen={open === 'delete'} onClose={close} />
     </>

@@ -53,7 +53,7 @@ export function TurnView({ chat, turn, index }: TurnProps) {
             small
             disabled={chat.isRunning}
             label={`Edit ${name}`}
-            icon={<Pencil size={13} aria-hidden />}
+            icon={Pencil}
             onClick={() => setEditing(true)}
           />
         </div>

@@ -60,11 +60,7 @@ export function CompareScreen() {
       about={`${String(listed.length)} ${listed.length === 1 ? 'run' : 'runs'}`}
       main={
         <>
-          <Popover
-            label="Choose runs"
-            width={400}
-            trigger={<Button icon={<Plus size={14} aria-hidden />}>Choose runs</Button>}
-          >
+          <Popover label="Choose runs" width={400} trigger={<Button icon={Plus}>Choose runs</Button>}>
             {picker}
           </Popover>
           <ExportMenu comparison={comparison} state={state} />
@@ -149,7 +145,7 @@ function ExportMenu({ comparison, state }: Omit<ComparingProps, 'onChange'>) {
         [{ label: 'Report as HTML', onSelect: () => void saveReport(comparison, state) }],
       ]}
     >
-      <Button variant="primary" icon={<Download size={14} aria-hidden />}>
+      <Button variant="primary" icon={Download}>
         Export
       </Button>
     </Menu>
@@ -214,7 +210,7 @@ function Gap(props: GapQuestion) {
           return (
             <li key={id} className="flex items-start gap-3 border-b border-line px-3 py-2 last:border-b-0">
               <span className="w-36 shrink-0 pt-px">
-                <Badge tone={tone} icon={<Icon size={11} aria-hidden />}>
+                <Badge tone={tone} icon={Icon}>
                   {verdict !== 'open' && isOneSeed ? `${words}, one seed` : words}
                 </Badge>
               </span>
@@ -292,11 +288,7 @@ function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps
         onChange={(clipsSpikes) => onChange({ clipsSpikes })}
       />
       {state.zoom !== null && (
-        <Button
-          variant="quiet"
-          icon={<RotateCcw size={13} aria-hidden />}
-          onClick={() => onChange({ zoom: null })}
-        >
+        <Button variant="quiet" icon={RotateCcw} iconSize={13} onClick={() => onChange({ zoom: null })}>
           Whole length
         </Button>
       )}

@@ -68,7 +68,7 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
                 })),
               ]}
             >
-              <Button variant="quiet" icon={<Plus size={14} aria-hidden />}>
+              <Button variant="quiet" icon={Plus}>
                 Add panel
               </Button>
             </Menu>

@@ -109,21 +109,24 @@ function RunLine({ run, baseline, metric, onHide, onBaseline, onRemove }: LinePr
           <IconButton
             small
             label={isBaseline ? 'No longer the baseline' : `Set ${label} as baseline`}
-            icon={<Flag size={12} aria-hidden />}
+            icon={Flag}
+            iconSize={12}
             pressed={isBaseline}
             onClick={() => onBaseline(id)}
           />
           <IconButton
             small
             label={isHidden ? `Show ${label}` : `Hide ${label}`}
-            icon={isHidden ? <EyeOff size={12} aria-hidden /> : <Eye size={12} aria-hidden />}
+            icon={isHidden ? EyeOff : Eye}
+            iconSize={12}
             pressed={isHidden}
             onClick={() => onHide(id)}
           />
           <IconButton
             small
             label={`Remove ${label} from the comparison`}
-            icon={<X size={12} aria-hidden />}
+            icon={X}
+            iconSize={12}
             onClick={() => onRemove(id)}
           />
         </span>

@@ -101,7 +101,8 @@ function PromptActions({ prompts, index, onIndex, at, onAt }: ActionsProps) {
       <IconButton
         small
         label="Previous prompt"
-        icon={<ChevronLeft size={14} aria-hidden />}
+        icon={ChevronLeft}
+        iconSize={14}
         disabled={index <= 0}
         onClick={() => onIndex(index - 1)}
       />
@@ -119,7 +120,8 @@ function PromptActions({ prompts, index, onIndex, at, onAt }: ActionsProps) {
       <IconButton
         small
         label="Next prompt"
-        icon={<ChevronRight size={14} aria-hidden />}
+        icon={ChevronRight}
+        iconSize={14}
         disabled={index >= prompts.length - 1}
         onClick={() => onIndex(index + 1)}
       />

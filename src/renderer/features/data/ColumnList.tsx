@@ -111,7 +111,8 @@ function ColumnRow({ column, choice: { name, to, isKept }, form, onChange }: Col
             <IconButton
               small
               label={`Rename ${name}`}
-              icon={<Pencil size={12} aria-hidden />}
+              icon={Pencil}
+              iconSize={12}
               onClick={() => setRenaming(true)}
             />
           )}

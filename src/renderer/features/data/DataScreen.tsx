@@ -54,10 +54,10 @@ function DataSetList() {
   const isEmpty = dataSets?.length === 0
   const add = (
     <span className="flex items-center gap-2">
-      <Button icon={<CloudDownload size={14} aria-hidden />} onClick={() => setHubOpen(true)}>
+      <Button icon={CloudDownload} onClick={() => setHubOpen(true)}>
         From a hub
       </Button>
-      <Button variant="primary" icon={<Plus size={14} aria-hidden />} onClick={addData}>
+      <Button variant="primary" icon={Plus} onClick={addData}>
         Add data
       </Button>
     </span>

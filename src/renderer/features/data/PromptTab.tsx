@@ -109,7 +109,8 @@ function Previews({ versionId, rows, form }: PreviewsProps) {
             small
             label="Rows before"
             disabled={from === 0}
-            icon={<ChevronLeft size={14} aria-hidden />}
+            icon={ChevronLeft}
+            iconSize={14}
             onClick={() => setFrom(Math.max(0, from - pageRows))}
           />
           {formatCount(from + 1)}–{formatCount(to)} of {formatCount(rows)}
@@ -117,7 +118,8 @@ function Previews({ versionId, rows, form }: PreviewsProps) {
             small
             label="Rows behind"
             disabled={to >= rows}
-            icon={<ChevronRight size={14} aria-hidden />}
+            icon={ChevronRight}
+            iconSize={14}
             onClick={() => setFrom(from + pageRows)}
           />
         </span>
@@ -251,7 +253,7 @@ function Messages({ columns, messages, onChange }: MessagesProps) {
                 small
                 label={`Remove message ${String(at + 1)}`}
                 disabled={messages.length === 1}
-                icon={<X size={13} aria-hidden />}
+                icon={X}
                 onClick={() => onChange({ messages: messages.filter((_, index) => index !== at) })}
               />
             </div>
@@ -268,7 +270,7 @@ function Messages({ columns, messages, onChange }: MessagesProps) {
         small
         variant="quiet"
         className="self-start"
-        icon={<Plus size={13} aria-hidden />}
+        icon={Plus}
         onClick={() => onChange({ messages: [...messages, { role: nextRole, content: '' }] })}
       >
         Add a message

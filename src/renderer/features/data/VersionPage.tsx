@@ -1,13 +1,12 @@
-import { Ellipsis, FolderOpen, Pencil, Play, Plus, Trash2 } from 'lucide-react'
+import { Pencil, Play, Plus, Trash2 } from 'lucide-react'
 import { useEffect, useRef, useState, useMemo } from 'react'
-import { shell } from '#renderer/client/connection.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { link, navigate, setQuery, useRoute } from '#renderer/client/route.ts'
 import { formatBytes, formatCount, formatDate, plural } from '#renderer/client/format.ts'
 import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
-import { Menu } from '#renderer/kit/Menu.tsx'
+import { MoreMenu, revealItems } from '#renderer/kit/Menu.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
@@ -87,7 +86,8 @@ function Version({ opened, dataSet }: { opened: Opened; dataSet: DataSet | undef
           {dataSet !== undefined && <Actions dataSet={dataSet} directory={version.directory} />}
           <Button
             variant="primary"
-            icon={<Play size={13} aria-hidden />}
+            icon={Play}
+            iconSize={13}
             onClick={() => navigate('/new-run', { data: version.id })}
           >
             Train on this
@@ -158,37 +158,16 @@ function Actions({ dataSet, directory }: { dataSet: DataSet; directory: string }
   const close = () => setAsked(null)
   return (
     <>
-      <Menu
+      <MoreMenu
         groups={[
           [
-            {
-              label: 'New version from a file',
-              icon: <Plus size={13} aria-hidden />,
-              onSelect: addVersion,
-            },
-            { label: 'Rename', icon: <Pencil size={13} aria-hidden />, onSelect: () => setAsked('rename') },
-            ...(shell === null
-              ? []
-              : [
-                  {
-                    label: 'Show in folder',
-                    icon: <FolderOpen size={13} aria-hidden />,
-                    onSelect: () => void shell?.reveal(directory),
-                  },
-                ]),
+            { label: 'New version from a file', icon: Plus, onSelect: addVersion },
+            { label: 'Rename', icon: Pencil, onSelect: () => setAsked('rename') },
+            ...revealItems(directory),
           ],
-          [
-            {
-              label: 'Delete',
-              icon: <Trash2 size={13} aria-hidden />,
-              isDangerous: true,
-              onSelect: () => setAsked('delete'),
-            },
-          ],
+          [{ label: 'Delete', icon: Trash2, isDangerous: true, onSelect: () => setAsked('delete') }],
         ]}
-      >
-        <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
-      </Menu>
+      />
       {asked === 'rename' && <RenameDataSet dataSet={dataSet} onClose={close} />}
       {asked === 'delete' && <DeleteDataSet dataSet={dataSet} onClose={close} />}
     </>

@@ -25,11 +25,7 @@ export function EvaluationsScreen() {
       title="Evaluations"
       about={evaluations === undefined ? undefined : aboutWords(evaluations)}
       main={
-        <Button
-          variant="primary"
-          icon={<Gauge size={14} aria-hidden />}
-          onClick={() => setQuery({ new: 'any' })}
-        >
+        <Button variant="primary" icon={Gauge} onClick={() => setQuery({ new: 'any' })}>
           Evaluate…
         </Button>
       }

@@ -1,16 +1,15 @@
-import { FolderOpen, Gauge, PackageOpen, Ellipsis, MessagesSquare, Play, Swords, Trash2 } from 'lucide-react'
+import { Gauge, PackageOpen, MessagesSquare, Play, Swords, Trash2 } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { metricLabel } from '#shared/metrics.ts'
 import { link, navigate } from '#renderer/client/route.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { formatBytes, formatCount, formatNumber, formatReward } from '#renderer/client/format.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
-import { Menu } from '#renderer/kit/Menu.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { MoreMenu, revealItems } from '#renderer/kit/Menu.tsx'
 import { KeyValue, Panel } from '#renderer/kit/Page.tsx'
 import { ErrorNote, CopyButton } from '#renderer/kit/states.tsx'
 import { type AdapterOrigin, type ListedAdapter, baseOf } from '#renderer/client/modelChoice.ts'
-import { shell } from '#renderer/client/connection.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { writeChoice } from '#renderer/parts/candidates.ts'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
@@ -32,29 +31,12 @@ export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
         <Badge>{'origin' in adapter && adapter.origin !== null ? 'Promoted' : 'Adapter'}</Badge>
         <span className="ml-auto flex items-center gap-2">
           {!('problem' in adapter) && <Uses adapter={adapter} />}
-          <Menu
+          <MoreMenu
             groups={[
-              shell === null
-                ? []
-                : [
-                    {
-                      label: 'Show in folder',
-                      icon: <FolderOpen size={13} aria-hidden />,
-                      onSelect: () => void shell?.reveal(directory),
-                    },
-                  ],
-              [
-                {
-                  label: 'Delete',
-                  icon: <Trash2 size={13} aria-hidden />,
-                  isDangerous: true,
-                  onSelect: () => setDeleting(true),
-                },
-              ],
+              revealItems(directory),
+              [{ label: 'Delete', icon: Trash2, isDangerous: true, onSelect: () => setDeleting(true) }],
             ]}
-          >
-            <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
-          </Menu>
+          />
         </span>
       </header>
       <div className="max-w-180">
@@ -133,7 +115,7 @@ function Uses({ adapter }: { adapter: ListedAdapter }) {
     <>
       {model !== undefined && (
         <Button
-          icon={<MessagesSquare size={14} aria-hidden />}
+          icon={MessagesSquare}
           onClick={() =>
             navigate('/chat', { a: writeChoice({ model, adapter: { path: adapter.directory } }) })
           }
@@ -143,7 +125,7 @@ function Uses({ adapter }: { adapter: ListedAdapter }) {
       )}
       {model !== undefined && (
         <Button
-          icon={<Swords size={14} aria-hidden />}
+          icon={Swords}
           onClick={() =>
             navigate('/arena', { a: writeChoice({ model, adapter: { path: adapter.directory } }), b: model })
           }
@@ -153,7 +135,7 @@ function Uses({ adapter }: { adapter: ListedAdapter }) {
       )}
       {model !== undefined && (
         <Button
-          icon={<Gauge size={14} aria-hidden />}
+          icon={Gauge}
           onClick={() =>
             navigate('/evaluations', { new: writeChoice({ model, adapter: { path: adapter.directory } }) })
           }
@@ -163,16 +145,13 @@ function Uses({ adapter }: { adapter: ListedAdapter }) {
       )}
       <Button
         variant="primary"
-        icon={<Play size={14} aria-hidden />}
+        icon={Play}
         onClick={() => navigate('/new-run', { ...choice, adapter: adapter.directory })}
       >
         Continue this adapter
       </Button>
       {'origin' in adapter && adapter.origin !== null && (
-        <Button
-          icon={<PackageOpen size={14} aria-hidden />}
-          onClick={() => navigate('/models/export', { adapter: adapter.name })}
-        >
+        <Button icon={PackageOpen} onClick={() => navigate('/models/export', { adapter: adapter.name })}>
           Export…
         </Button>
       )}

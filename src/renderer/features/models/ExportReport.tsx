@@ -35,7 +35,7 @@ export function ExportReport({ report, title }: { report: Report; title: string 
           </p>
         </div>
         {shell !== null && (
-          <Button icon={<FolderOpen size={14} aria-hidden />} onClick={() => void shell?.reveal(directory)}>
+          <Button icon={FolderOpen} onClick={() => void shell?.reveal(directory)}>
             Show in folder
           </Button>
         )}

@@ -1,13 +1,12 @@
-import { Copy, Ellipsis, FolderOpen, MessagesSquare, Play, Trash2 } from 'lucide-react'
+import { Copy, MessagesSquare, Play, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { keepers } from '#shared/api/models.ts'
 import { useArrivals } from '#renderer/client/adding.ts'
-import { shell } from '#renderer/client/connection.ts'
 import { useAnswer, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
 import { navigate } from '#renderer/client/route.ts'
 import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
-import { Menu } from '#renderer/kit/Menu.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { MoreMenu, revealItems } from '#renderer/kit/Menu.tsx'
 import { Panel, KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { type ListedModel } from '#renderer/client/modelChoice.ts'
@@ -28,14 +27,11 @@ function Uses({ name, info }: { name: string; info: Answer<'models.info'> | unde
   return (
     <>
       {info?.hasChatTemplate === true && (
-        <Button
-          icon={<MessagesSquare size={13} aria-hidden />}
-          onClick={() => navigate('/chat', { a: name })}
-        >
+        <Button icon={MessagesSquare} iconSize={13} onClick={() => navigate('/chat', { a: name })}>
           Chat
         </Button>
       )}
-      <Button icon={<Play size={13} aria-hidden />} onClick={() => navigate('/new-run', { model: name })}>
+      <Button icon={Play} iconSize={13} onClick={() => navigate('/new-run', { model: name })}>
         Train this
       </Button>
     </>
@@ -56,22 +52,14 @@ export function ModelPage({ model }: { model: ListedModel }) {
         {info?.isBuiltIn === true && <Badge tone="accent">Built in</Badge>}
         {model.origin !== null && <Badge>{keepers[model.origin]}</Badge>}
         <span className="ml-auto flex items-center gap-2">
-          <Menu
+          <MoreMenu
             groups={[
-              shell === null
-                ? []
-                : [
-                    {
-                      label: 'Show in folder',
-                      icon: <FolderOpen size={13} aria-hidden />,
-                      onSelect: () => void shell?.reveal(model.directory),
-                    },
-                  ],
+              revealItems(model.directory),
               model.origin === null
                 ? [
                     {
                       label: 'Delete',
-                      icon: <Trash2 size={13} aria-hidden />,
+                      icon: Trash2,
                       isDangerous: true,
                       disabled: !canDelete,
                       onSelect: () => setDeleting(true),
@@ -80,15 +68,13 @@ export function ModelPage({ model }: { model: ListedModel }) {
                 : [
                     {
                       label: 'Copy into Turnwise’s folder',
-                      icon: <Copy size={13} aria-hidden />,
+                      icon: Copy,
                       disabled: !isUsable,
                       onSelect: () => lookAt(model),
                     },
                   ],
             ]}
-          >
-            <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
-          </Menu>
+          />
           {isUsable && <Uses name={model.name} info={info} />}
         </span>
       </header>

@@ -63,29 +63,21 @@ function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
       title="Models & export"
       main={
         <>
-          <Button icon={<Search size={14} aria-hidden />} onClick={() => navigate('/models/browse')}>
+          <Button icon={Search} onClick={() => navigate('/models/browse')}>
             Find a model
           </Button>
           <Menu
             groups={[
               [
-                { label: 'From a folder', icon: <FolderOpen size={13} aria-hidden />, onSelect: addModel },
-                {
-                  label: 'From a hub',
-                  icon: <CloudDownload size={13} aria-hidden />,
-                  onSelect: () => setHubOpen(true),
-                },
+                { label: 'From a folder', icon: FolderOpen, onSelect: addModel },
+                { label: 'From a hub', icon: CloudDownload, onSelect: () => setHubOpen(true) },
               ],
             ]}
           >
-            <Button icon={<Plus size={14} aria-hidden />}>Add a model</Button>
+            <Button icon={Plus}>Add a model</Button>
           </Menu>
           {isHubOpen && <HubModelDialog onClose={() => setHubOpen(false)} />}
-          <Button
-            variant="primary"
-            icon={<PackageOpen size={14} aria-hidden />}
-            onClick={() => navigate('/models/export')}
-          >
+          <Button variant="primary" icon={PackageOpen} onClick={() => navigate('/models/export')}>
             Export
           </Button>
         </>

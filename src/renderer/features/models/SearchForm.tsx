@@ -83,7 +83,7 @@ export function SearchForm({ wanted, onChange, onSearch, onClear, hasAsked }: Se
             Recommended models
           </Button>
         )}
-        <Button type="submit" variant="primary" icon={<Search size={14} aria-hidden />}>
+        <Button type="submit" variant="primary" icon={Search}>
           Search the hub
         </Button>
       </span>

@@ -1,9 +1,9 @@
-import { ArrowRightLeft, Braces, Eraser, FileDown, FileUp, Ellipsis } from 'lucide-react'
+import { ArrowRightLeft, Braces, Eraser, FileDown, FileUp } from 'lucide-react'
 import { useRef, useState, lazy, Suspense } from 'react'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { fileNameOf, saveText } from '#renderer/client/download.ts'
-import { IconButton, Button } from '#renderer/kit/Button.tsx'
-import { Menu } from '#renderer/kit/Menu.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { configText, parseConfigText } from './draft.ts'
 import type { SettingField } from '#shared/config/fields.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
@@ -42,33 +42,28 @@ export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: Co
   }
   return (
     <>
-      <Menu
+      <MoreMenu
+        label="Config file"
         groups={[
           [
             {
               label: 'Open a config file',
-              icon: <FileUp size={14} aria-hidden />,
+              icon: FileUp,
               disabled: isFork,
               onSelect: () => input.current?.click(),
             },
             {
               label: 'From another tool…',
-              icon: <ArrowRightLeft size={14} aria-hidden />,
+              icon: ArrowRightLeft,
               disabled: isFork,
               onSelect: () => setTaking(true),
             },
-            { label: 'Save as a config file', icon: <FileDown size={14} aria-hidden />, onSelect: save },
-            {
-              label: 'Edit as JSON',
-              icon: <Braces size={14} aria-hidden />,
-              onSelect: () => setEditing(true),
-            },
+            { label: 'Save as a config file', icon: FileDown, onSelect: save },
+            { label: 'Edit as JSON', icon: Braces, onSelect: () => setEditing(true) },
           ],
-          [{ label: 'Start over', icon: <Eraser size={14} aria-hidden />, onSelect: onClear }],
+          [{ label: 'Start over', icon: Eraser, onSelect: onClear }],
         ]}
-      >
-        <IconButton label="Config file" icon={<Ellipsis size={16} aria-hidden />} />
-      </Menu>
+      />
       <input
         ref={input}
         type="file"

@@ -106,7 +106,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
         <Button
           variant="quiet"
           aria-expanded={isShown}
-          icon={<Chevron size={14} aria-hidden />}
+          icon={Chevron}
           onClick={() => setAllShown(!isShown)}
           className="-ml-3"
         >

@@ -290,7 +290,7 @@ function StartButtons(props: StartButtonsProps) {
           [
             {
               label: isChecked ? 'Start now' : 'Start without checking',
-              icon: <Play size={14} aria-hidden />,
+              icon: Play,
               disabled: !isValid || isBusy,
               onSelect: () => onStart({ queue: false }),
             },
@@ -299,7 +299,7 @@ function StartButtons(props: StartButtonsProps) {
               ? [
                   {
                     label: isChecked ? 'Put in the queue' : 'Put in the queue without checking',
-                    icon: <ListPlus size={14} aria-hidden />,
+                    icon: ListPlus,
                     disabled: !isValid || isBusy,
                     onSelect: () => onStart({ queue: true }),
                   },
@@ -312,7 +312,7 @@ function StartButtons(props: StartButtonsProps) {
           variant="primary"
           aria-label="Other ways to start"
           disabled={!isValid || isBusy}
-          icon={<ChevronDown size={14} aria-hidden />}
+          icon={ChevronDown}
           className="rounded-l-none border-l-bg px-1.5"
         />
       </Menu>

@@ -127,18 +127,15 @@ function Messages({
           />
           <IconButton
             label={`Remove message ${String(i + 1)}`}
-            icon={<X size={14} aria-hidden />}
+            icon={X}
+            iconSize={14}
             disabled={messages.length === 1}
             onClick={() => onChange(messages.toSpliced(i, 1))}
           />
         </div>
       ))}
       <div>
-        <Button
-          small
-          icon={<Plus size={13} aria-hidden />}
-          onClick={() => onChange([{ role: 'system', content: '' }, ...messages])}
-        >
+        <Button small icon={Plus} onClick={() => onChange([{ role: 'system', content: '' }, ...messages])}>
           Add a message
         </Button>
       </div>
@@ -227,7 +224,7 @@ export function TemplateFields(props: TemplateFieldsProps) {
         variant="quiet"
         className="-ml-2"
         aria-expanded={isShown}
-        icon={<Chevron size={13} aria-hidden />}
+        icon={Chevron}
         onClick={() => setAsked(!isShown)}
       >
         Tools and template variables

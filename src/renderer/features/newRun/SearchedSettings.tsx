@@ -137,7 +137,7 @@ function SearchedRow({ field, range, isPopulation, problem, onChange }: Searched
         <IconButton
           small
           label={`Do not search over ${label}`}
-          icon={<X size={13} aria-hidden />}
+          icon={X}
           onClick={() => onChange(undefined)}
         />
       </div>
@@ -269,7 +269,8 @@ function ValueList({ label, values, onChange }: ValueListProps) {
           <IconButton
             small
             label={`Remove ${JSON.stringify(value)} from ${label}`}
-            icon={<X size={12} aria-hidden />}
+            icon={X}
+            iconSize={12}
             onClick={() => onChange(values.toSpliced(i, 1))}
           />
         </span>
@@ -290,7 +291,7 @@ function ValueList({ label, values, onChange }: ValueListProps) {
           onChange={setText}
           onBlur={add}
         />
-        <IconButton label={`Add values to ${label}`} icon={<Plus size={13} aria-hidden />} onClick={add} />
+        <IconButton label={`Add values to ${label}`} icon={Plus} iconSize={13} onClick={add} />
       </form>
     </div>
   )

@@ -143,7 +143,7 @@ function SourceText({ text, onText }: SourceProps) {
           'Drop a file here, or paste YAML, JSON, a Python file or notebook (which is not run) or the command that starts the training.'
         }
         aside={
-          <Button small icon={<FileUp size={13} aria-hidden />} onClick={() => input.current?.click()}>
+          <Button small icon={FileUp} onClick={() => input.current?.click()}>
             Choose a file
           </Button>
         }

@@ -73,10 +73,10 @@ function EpisodeBar({ episode, rowWords }: PlayTabProps) {
   const total = turns.reduce((sum, { reward }) => sum + (reward ?? 0), 0)
   return (
     <div className="flex h-9 shrink-0 items-center gap-3 border-b border-line px-4 text-sm text-muted">
-      <Button small icon={<RotateCcw size={13} aria-hidden />} onClick={start}>
+      <Button small icon={RotateCcw} onClick={start}>
         New episode
       </Button>
-      <Button small icon={<Undo2 size={13} aria-hidden />} disabled={turns.length < 2} onClick={takeBack}>
+      <Button small icon={Undo2} disabled={turns.length < 2} onClick={takeBack}>
         Take back
       </Button>
       <SeedField episode={episode} />
@@ -189,7 +189,7 @@ function ActionForm({ isOver, onAct }: { isOver: boolean; onAct: (action: string
           act()
         }}
       />
-      <Button type="submit" disabled={isOver} icon={<CornerDownLeft size={13} aria-hidden />}>
+      <Button type="submit" disabled={isOver} icon={CornerDownLeft} iconSize={13}>
         Act
       </Button>
     </form>

@@ -234,11 +234,11 @@ function ResultDetail({ row, onClose, onAddTest, onGoTo }: ResultDetailProps) {
         <h3 className="font-medium">{title}</h3>
         <span className="ml-auto" />
         {onAddTest !== null && input !== null && (
-          <Button small icon={<Plus size={13} aria-hidden />} onClick={() => onAddTest(row)}>
+          <Button small icon={Plus} onClick={() => onAddTest(row)}>
             Keep as a test
           </Button>
         )}
-        <IconButton small label="Close" icon={<X size={13} aria-hidden />} onClick={onClose} />
+        <IconButton small label="Close" icon={X} onClick={onClose} />
       </header>
       <div className="flex min-h-0 grow flex-col gap-3 overflow-auto p-3 text-sm" tabIndex={0}>
         {failures.map((failure) => (

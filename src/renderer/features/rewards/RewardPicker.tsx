@@ -113,7 +113,7 @@ function AddMenu({ taken, disabled, onAdd }: AddMenuProps) {
           })),
         ]}
       >
-        <Button icon={<Plus size={14} aria-hidden />} disabled={disabled}>
+        <Button icon={Plus} disabled={disabled}>
           Add reward
         </Button>
       </Menu>
@@ -168,21 +168,21 @@ function ChoiceItem(props: ChoiceItemProps) {
           <IconButton
             small
             label={`Move ${name} up`}
-            icon={<ArrowUp size={13} aria-hidden />}
+            icon={ArrowUp}
             disabled={disabled || index === 0}
             onClick={() => onMove(-1)}
           />
           <IconButton
             small
             label={`Move ${name} down`}
-            icon={<ArrowDown size={13} aria-hidden />}
+            icon={ArrowDown}
             disabled={disabled || index === count - 1}
             onClick={() => onMove(1)}
           />
           <IconButton
             small
             label={`Remove ${name}`}
-            icon={<Trash2 size={13} aria-hidden />}
+            icon={Trash2}
             disabled={disabled}
             onClick={() => onChange(null)}
           />

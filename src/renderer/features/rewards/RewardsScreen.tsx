@@ -262,7 +262,7 @@ function Library({ shelf, rewards, gallery, selected, drafts, actions }: Library
     <nav aria-label={shelf.listLabel} className="flex min-h-0 grow flex-col bg-panel">
       <div className="flex shrink-0 items-center gap-1 border-b border-line p-2">
         <SearchInput label={shelf.searchLabel} value={filter} onChange={setFilter} className="min-w-0 grow" />
-        <IconButton label={shelf.newWords} icon={<Plus size={16} aria-hidden />} onClick={actions.create} />
+        <IconButton label={shelf.newWords} icon={Plus} onClick={actions.create} />
       </div>
       <div className="min-h-0 grow overflow-auto pb-3">
         {groups.map(({ title, items }) => (
@@ -327,7 +327,7 @@ function Item({ item, isSelected, isChanged, actions }: ItemProps) {
       {!key.startsWith('builtin.') && (
         <div className="absolute right-1 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100">
           <Menu groups={groups}>
-            <IconButton small label={`More for ${name}`} icon={<MoreHorizontal size={14} aria-hidden />} />
+            <IconButton small label={`More for ${name}`} icon={MoreHorizontal} iconSize={14} />
           </Menu>
         </div>
       )}
@@ -341,7 +341,7 @@ function Icon({ item: { kind, key } }: { item: LibraryItem }) {
 }
 
 const NewButton = ({ shelf, onClick }: { shelf: Shelf; onClick: () => void }) => (
-  <Button variant="primary" icon={<Plus size={14} aria-hidden />} onClick={onClick}>
+  <Button variant="primary" icon={Plus} onClick={onClick}>
     {shelf.newWords}
   </Button>
 )

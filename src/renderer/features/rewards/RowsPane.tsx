@@ -79,23 +79,23 @@ function Pager({ own: { bench, change, version } }: { own: RewardBench }) {
       <IconButton
         small
         label="Rows before"
-        icon={<ChevronLeft size={14} aria-hidden />}
+        icon={ChevronLeft}
+        iconSize={14}
         disabled={from === 0}
         onClick={() => change({ from: Math.max(0, from - count) })}
       />
       <IconButton
         small
         label="Rows after"
-        icon={<ChevronRight size={14} aria-hidden />}
+        icon={ChevronRight}
+        iconSize={14}
         disabled={last >= total}
         onClick={() => change({ from: from + count })}
       />
       <Popover
         label="Rows and prompts"
         width={320}
-        trigger={
-          <IconButton small label="Rows and prompts" icon={<SlidersHorizontal size={14} aria-hidden />} />
-        }
+        trigger={<IconButton small label="Rows and prompts" icon={SlidersHorizontal} iconSize={14} />}
       >
         <div className="flex flex-col gap-3">
           <SelectField

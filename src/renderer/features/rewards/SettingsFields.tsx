@@ -51,7 +51,8 @@ function SettingField({ name, usual, value, columns, onChange }: SettingFieldPro
     <IconButton
       small
       label={`Reset ${name} to ${String(usual)}`}
-      icon={<RotateCcw size={12} aria-hidden />}
+      icon={RotateCcw}
+      iconSize={12}
       onClick={() => onChange(undefined)}
     />
   )

@@ -58,7 +58,7 @@ export function TestsTab({ tests, own }: TestsTabProps) {
     close()
   }
   const add = own !== null && (
-    <Button small icon={<Plus size={13} aria-hidden />} onClick={() => setEdited('new')}>
+    <Button small icon={Plus} onClick={() => setEdited('new')}>
       Add test
     </Button>
   )
@@ -106,7 +106,7 @@ function TestBar({ add, ...own }: NonNullable<TestsTabProps['own']> & { readonly
   return (
     <>
       <div className="flex h-9 shrink-0 items-center gap-2 border-b border-line px-4 text-sm">
-        <Button small icon={<Play size={13} aria-hidden />} disabled={isRunning} onClick={run}>
+        <Button small icon={Play} disabled={isRunning} onClick={run}>
           Run tests
         </Button>
         {add}
@@ -215,18 +215,8 @@ function columnsFor(actions: RowActions | null): Column<Line>[] {
     width: '72px',
     cell: ({ testCase: { name } }, i) => (
       <span className="flex justify-end" onClick={(event) => event.stopPropagation()}>
-        <IconButton
-          small
-          label={`Edit ${name}`}
-          icon={<Pencil size={13} aria-hidden />}
-          onClick={() => actions.edit(i)}
-        />
-        <IconButton
-          small
-          label={`Delete ${name}`}
-          icon={<Trash2 size={13} aria-hidden />}
-          onClick={() => actions.remove(i)}
-        />
+        <IconButton small label={`Edit ${name}`} icon={Pencil} onClick={() => actions.edit(i)} />
+        <IconButton small label={`Delete ${name}`} icon={Trash2} onClick={() => actions.remove(i)} />
       </span>
     ),
   }

@@ -88,7 +88,8 @@ function RowFields({ bench: own }: { bench: WorkflowTrial['bench'] }) {
                 <IconButton
                   small
                   label="Row before"
-                  icon={<ChevronLeft size={14} aria-hidden />}
+                  icon={ChevronLeft}
+                  iconSize={14}
                   disabled={bench.from === 0}
                   onClick={() => go(bench.from - 1)}
                 />
@@ -102,7 +103,8 @@ function RowFields({ bench: own }: { bench: WorkflowTrial['bench'] }) {
                 <IconButton
                   small
                   label="Row after"
-                  icon={<ChevronRight size={14} aria-hidden />}
+                  icon={ChevronRight}
+                  iconSize={14}
                   disabled={bench.from + 1 >= total}
                   onClick={() => go(bench.from + 1)}
                 />

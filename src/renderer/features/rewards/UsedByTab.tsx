@@ -160,7 +160,7 @@ function RescorePane({ rewardId, run, used, versions, onClose }: RescorePaneProp
       <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3">
         <h3 className="truncate font-medium">Dry-run on recorded samples</h3>
         <span className="ml-auto" />
-        <IconButton small label="Close" icon={<X size={13} aria-hidden />} onClick={onClose} />
+        <IconButton small label="Close" icon={X} onClick={onClose} />
       </header>
       <div className="flex min-h-0 grow flex-col gap-3 overflow-auto p-3 text-sm">
         <div className="flex items-center gap-2">

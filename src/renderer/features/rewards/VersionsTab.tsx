@@ -56,7 +56,7 @@ export function VersionsTab({ open: { versions, code, change, note } }: { open: 
             options={{ split: 'Side by side', unified: 'One column' }}
             onChange={setLayout}
           />
-          <Button small icon={<RotateCcw size={13} aria-hidden />} disabled={isSame} onClick={restore}>
+          <Button small icon={RotateCcw} disabled={isSame} onClick={restore}>
             Restore
           </Button>
         </div>

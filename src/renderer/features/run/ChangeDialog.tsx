@@ -62,7 +62,7 @@ export function ChangeDialog({ run, config, onClose }: Props) {
           <Button onClick={onClose}>Cancel</Button>
           <Button
             variant="primary"
-            icon={<Play size={14} aria-hidden />}
+            icon={Play}
             disabled={goOn.isRunning || count === 0 || !isJudged}
             onClick={() => goOn.run(effective)}
           >

@@ -1,7 +1,6 @@
 import {
   Check,
   CirclePlus,
-  Ellipsis,
   FileOutput,
   Gauge,
   GitFork,
@@ -24,9 +23,9 @@ import { toast } from '#renderer/client/toasts.ts'
 import { formatBytes, formatDate, formatFixed, formatTime, plural } from '#renderer/client/format.ts'
 import { writeChoice } from '#renderer/parts/candidates.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
-import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
+import { type MenuItem, MoreMenu } from '#renderer/kit/Menu.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
@@ -239,14 +238,14 @@ function State({ item: { isBest, problem } }: { item: CheckpointItem }) {
   if (problem !== null) {
     return (
       <span title={problem.message}>
-        <Badge tone="bad" icon={<TriangleAlert size={11} aria-hidden />}>
+        <Badge tone="bad" icon={TriangleAlert}>
           Damaged
         </Badge>
       </span>
     )
   }
   return isBest ? (
-    <Badge tone="good" icon={<Check size={11} aria-hidden />}>
+    <Badge tone="good" icon={Check}>
       Best
     </Badge>
   ) : (
@@ -278,7 +277,7 @@ function Actions(props: ActionsProps) {
       <Button
         small
         variant="quiet"
-        icon={<GitFork size={13} aria-hidden />}
+        icon={GitFork}
         disabled={!isWhole}
         onClick={onFork}
         aria-label={`Fork from step ${step}`}
@@ -288,7 +287,7 @@ function Actions(props: ActionsProps) {
       <Button
         small
         variant="quiet"
-        icon={<Play size={13} aria-hidden />}
+        icon={Play}
         disabled={!isWhole || isLiving || run.status === 'finished'}
         onClick={onResume}
         title={
@@ -303,7 +302,7 @@ function Actions(props: ActionsProps) {
       <Button
         small
         variant="quiet"
-        icon={<MessagesSquare size={13} aria-hidden />}
+        icon={MessagesSquare}
         disabled={!isWhole}
         onClick={() => navigate('/chat', { a: trained(run, item.step) })}
         aria-label={`Chat with step ${step}`}
@@ -313,7 +312,7 @@ function Actions(props: ActionsProps) {
       <Button
         small
         variant="quiet"
-        icon={<Swords size={13} aria-hidden />}
+        icon={Swords}
         disabled={!isWhole}
         onClick={() => navigate('/arena', { a: trained(run, item.step), b: run.model })}
         aria-label={`Open step ${step} in the Arena`}
@@ -323,7 +322,7 @@ function Actions(props: ActionsProps) {
       <Button
         small
         variant="quiet"
-        icon={<Gauge size={13} aria-hidden />}
+        icon={Gauge}
         disabled={!isWhole}
         onClick={() => navigate('/evaluations', { new: trained(run, item.step) })}
         aria-label={`Evaluate step ${step}`}
@@ -333,16 +332,14 @@ function Actions(props: ActionsProps) {
       <Button
         small
         variant="quiet"
-        icon={<FileOutput size={13} aria-hidden />}
+        icon={FileOutput}
         disabled={!isWhole}
         onClick={() => (location.hash = link('/models/export', { run: run.id, step }))}
         aria-label={`Export step ${step}`}
       >
         Export
       </Button>
-      <Menu groups={moreItems(props)}>
-        <IconButton small label={`More for step ${step}`} icon={<Ellipsis size={14} aria-hidden />} />
-      </Menu>
+      <MoreMenu small label={`More for step ${step}`} groups={moreItems(props)} />
     </span>
   )
 }
@@ -354,31 +351,13 @@ const moreItems = (props: ActionsProps): readonly (readonly MenuItem[])[] => {
     [
       {
         label: 'Continue its adapter in a new run',
-        icon: <CirclePlus size={13} aria-hidden />,
+        icon: CirclePlus,
         disabled: !isWhole,
         onSelect: () => navigate('/new-run', { model: run.model, adapter: item.directory }),
       },
-      {
-        label: 'Continue elsewhere…',
-        icon: <Send size={13} aria-hidden />,
-        disabled: !isWhole,
-        onSelect: onSend,
-      },
-      {
-        label: 'Verify its files',
-        icon: <ShieldCheck size={13} aria-hidden />,
-        disabled: isVerifying,
-        onSelect: onVerify,
-      },
+      { label: 'Continue elsewhere…', icon: Send, disabled: !isWhole, onSelect: onSend },
+      { label: 'Verify its files', icon: ShieldCheck, disabled: isVerifying, onSelect: onVerify },
     ],
-    [
-      {
-        label: 'Delete',
-        icon: <Trash2 size={13} aria-hidden />,
-        isDangerous: true,
-        disabled: isLiving,
-        onSelect: onDelete,
-      },
-    ],
+    [{ label: 'Delete', icon: Trash2, isDangerous: true, disabled: isLiving, onSelect: onDelete }],
   ]
 }

@@ -65,7 +65,7 @@ export function ConfigTab({ run, record, config }: Props) {
             <CopyButton text={record.config} label="Copy the settings as JSON" />
             <Button
               small
-              icon={<Download size={13} aria-hidden />}
+              icon={Download}
               onClick={() => saveText(record.config, `${fileName(run)}.json`, 'application/json')}
             >
               Save as file

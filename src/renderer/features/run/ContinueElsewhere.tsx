@@ -157,7 +157,7 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
             Write another
           </Button>
           {shell !== null && (
-            <Button icon={<FolderOpen size={14} aria-hidden />} onClick={() => void shell?.reveal(directory)}>
+            <Button icon={FolderOpen} onClick={() => void shell?.reveal(directory)}>
               Show in folder
             </Button>
           )}

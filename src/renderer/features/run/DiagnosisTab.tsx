@@ -178,17 +178,16 @@ function ApplyButton({
   if (from === 'start') {
     const open = () => navigate('/new-run', { copy: runId, changes: JSON.stringify(changes) })
     return (
-      <Button small icon={<ArrowRight size={13} aria-hidden />} onClick={open}>
+      <Button small icon={ArrowRight} onClick={open}>
         Open in New run
       </Button>
     )
   }
   const step = from === 'newest' ? newest : from
-  const icon = <GitFork size={13} aria-hidden />
   return (
     <Button
       small
-      icon={icon}
+      icon={GitFork}
       disabled={step === null}
       title={
         step === null
@@ -212,7 +211,7 @@ interface LookProps {
 function LookButton({ lookAt, runId, rewards, onFork }: LookProps) {
   const [label, go] = lookOf(lookAt, { runId, rewards, onFork })
   return (
-    <Button small icon={<ArrowRight size={13} aria-hidden />} onClick={go}>
+    <Button small icon={ArrowRight} onClick={go}>
       {label}
     </Button>
   )

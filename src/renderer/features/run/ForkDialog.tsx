@@ -77,12 +77,7 @@ export function ForkDialog({ run, config, proposal, onClose }: Props) {
             Open in New run
           </Button>
           <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            icon={<GitFork size={14} aria-hidden />}
-            disabled={fork.isRunning}
-            onClick={start}
-          >
+          <Button variant="primary" icon={GitFork} disabled={fork.isRunning} onClick={start}>
             {count === 0 ? 'Fork unchanged' : `Fork with ${plural(count, 'change')}`}
           </Button>
         </>

@@ -98,7 +98,8 @@ export function OverviewTab({ run, config, events, findings }: Props) {
             <IconButton
               label={isPaused ? 'Resume live charts (Space)' : 'Pause live charts (Space)'}
               pressed={isPaused}
-              icon={isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
+              icon={isPaused ? Play : Pause}
+              iconSize={14}
               onClick={() => setPaused(!isPaused)}
             />
           )}
@@ -151,7 +152,7 @@ const CurveBar = ({ overview: { look, setLook, zoom, setZoom }, names, marks }: 
   <div role="toolbar" aria-label="Curves" className="flex flex-wrap items-center gap-x-3 gap-y-2">
     <CurveControls look={look} axes={axesOf(names)} smoothing={look.smoothing} onChange={setLook} />
     {zoom !== null && (
-      <Button variant="quiet" icon={<RotateCcw size={13} aria-hidden />} onClick={() => setZoom(null)}>
+      <Button variant="quiet" icon={RotateCcw} iconSize={13} onClick={() => setZoom(null)}>
         Whole length
       </Button>
     )}
@@ -216,7 +217,8 @@ const Pinned = ({ runId, step }: { runId: string; step: number }) => (
     <IconButton
       small
       label="Unpin the step"
-      icon={<X size={12} aria-hidden />}
+      icon={X}
+      iconSize={12}
       onClick={() => setQuery({ step: null })}
     />
   </span>

@@ -1,7 +1,6 @@
 import { lastPart } from '#renderer/client/format.ts'
 import {
   Copy,
-  Ellipsis,
   FileDown,
   GitFork,
   Pause,
@@ -25,10 +24,10 @@ import { useExportBundles } from '#renderer/features/runs/useRunsTable.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
-import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
+import { type MenuItem, MoreMenu } from '#renderer/kit/Menu.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
 import { DeleteRuns } from '#renderer/parts/DeleteRuns.tsx'
 import { StudyLink } from '#renderer/parts/StudyLink.tsx'
@@ -144,7 +143,7 @@ export function RunActions({ run, onFork, onChange }: ActionsProps) {
     <div className="flex shrink-0 items-center gap-2 narrow:shrink narrow:flex-wrap">
       {(activity === 'running' || activity === 'starting' || activity === 'pausing') && (
         <Button
-          icon={<Pause size={14} aria-hidden />}
+          icon={Pause}
           disabled={isBusy || activity !== 'running'}
           onClick={() => void pause.run({ runId })}
         >
@@ -152,23 +151,19 @@ export function RunActions({ run, onFork, onChange }: ActionsProps) {
         </Button>
       )}
       {isChangeable(activity, run) && (
-        <Button icon={<SlidersHorizontal size={14} aria-hidden />} disabled={isBusy} onClick={onChange}>
+        <Button icon={SlidersHorizontal} disabled={isBusy} onClick={onChange}>
           Change settings
         </Button>
       )}
       {activity === 'paused' && (
-        <Button
-          variant="primary"
-          icon={<Play size={14} aria-hidden />}
-          disabled={isBusy}
-          onClick={() => void unpause.run({ runId })}
-        >
+        <Button variant="primary" icon={Play} disabled={isBusy} onClick={() => void unpause.run({ runId })}>
           Resume
         </Button>
       )}
       {activity !== undefined && (
         <Button
-          icon={<Square size={13} aria-hidden />}
+          icon={Square}
+          iconSize={13}
           disabled={isBusy || activity === 'stopping'}
           onClick={() => void stop.run({ runId })}
         >
@@ -176,16 +171,11 @@ export function RunActions({ run, onFork, onChange }: ActionsProps) {
         </Button>
       )}
       {canResume && (
-        <Button
-          variant="primary"
-          icon={<Play size={14} aria-hidden />}
-          disabled={isBusy}
-          onClick={() => void resume.run({ runId })}
-        >
+        <Button variant="primary" icon={Play} disabled={isBusy} onClick={() => void resume.run({ runId })}>
           {run.status === 'new' || run.status === 'queued' ? 'Start now' : 'Resume'}
         </Button>
       )}
-      <MoreMenu run={run} onFork={onFork} />
+      <RunMenu run={run} onFork={onFork} />
     </div>
   )
 }
@@ -218,7 +208,7 @@ export function useResume() {
 
 type Asked = 'kill' | 'delete' | 'tags' | 'elsewhere' | null
 
-function MoreMenu({ run, onFork }: Pick<ActionsProps, 'run' | 'onFork'>) {
+function RunMenu({ run, onFork }: Pick<ActionsProps, 'run' | 'onFork'>) {
   const [asked, setAsked] = useState<Asked>(null)
   const kill = useCommand('runs.kill')
   const exportBundles = useExportBundles()
@@ -230,46 +220,27 @@ function MoreMenu({ run, onFork }: Pick<ActionsProps, 'run' | 'onFork'>) {
     [
       {
         label: newest === undefined ? 'Fork (no checkpoint yet)' : `Fork from step ${String(newest.step)}`,
-        icon: <GitFork size={13} aria-hidden />,
+        icon: GitFork,
         disabled: newest === undefined,
         onSelect: () => newest && onFork({ step: newest.step, changes: {} }),
       },
       {
         label: 'Copy settings to a new run',
-        icon: <Copy size={13} aria-hidden />,
+        icon: Copy,
         onSelect: () => navigate('/new-run', { copy: run.id }),
       },
-      {
-        label: 'Compare',
-        icon: <Scale size={13} aria-hidden />,
-        onSelect: () => navigate('/compare', { runs: comparedWith(run) }),
-      },
-      {
-        label: 'Export bundle',
-        icon: <FileDown size={13} aria-hidden />,
-        onSelect: () => exportBundles([run]),
-      },
-      {
-        label: 'Continue elsewhere…',
-        icon: <Send size={13} aria-hidden />,
-        onSelect: () => setAsked('elsewhere'),
-      },
-      { label: 'Tags and notes', icon: <Tag size={13} aria-hidden />, onSelect: () => setAsked('tags') },
+      { label: 'Compare', icon: Scale, onSelect: () => navigate('/compare', { runs: comparedWith(run) }) },
+      { label: 'Export bundle', icon: FileDown, onSelect: () => exportBundles([run]) },
+      { label: 'Continue elsewhere…', icon: Send, onSelect: () => setAsked('elsewhere') },
+      { label: 'Tags and notes', icon: Tag, onSelect: () => setAsked('tags') },
     ],
     [
       ...(isLiving
-        ? [
-            {
-              label: 'End at once',
-              icon: <Skull size={13} aria-hidden />,
-              isDangerous: true,
-              onSelect: () => setAsked('kill'),
-            },
-          ]
+        ? [{ label: 'End at once', icon: Skull, isDangerous: true, onSelect: () => setAsked('kill') }]
         : []),
       {
         label: 'Delete',
-        icon: <Trash2 size={13} aria-hidden />,
+        icon: Trash2,
         isDangerous: true,
         disabled: isLiving,
         onSelect: () => setAsked('delete'),
@@ -278,9 +249,7 @@ function MoreMenu({ run, onFork }: Pick<ActionsProps, 'run' | 'onFork'>) {
   ]
   return (
     <>
-      <Menu groups={groups}>
-        <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
-      </Menu>
+      <MoreMenu groups={groups} />
       <ConfirmDialog
         isOpen={asked === 'kill'}
         onClose={close}

@@ -239,7 +239,7 @@ function Ended({ run, config, onFork }: Props) {
             {run.error?.code === 'python/not-allowed' && <PythonConsent asked={{ runId: run.id }} />}
             {run.error?.code === 'key/not-allowed' && <MissingKeys runId={run.id} />}
             <Button
-              icon={<Play size={14} aria-hidden />}
+              icon={Play}
               disabled={resume.isRunning}
               onClick={() => void resume.run({ runId: run.id })}
             >

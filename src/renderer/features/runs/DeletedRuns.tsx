@@ -21,7 +21,7 @@ export function DeletedRuns() {
   return (
     <>
       {trashed.length > 0 && (
-        <Button variant="quiet" icon={<Trash2 size={14} aria-hidden />} onClick={() => setOpen(true)}>
+        <Button variant="quiet" icon={Trash2} onClick={() => setOpen(true)}>
           {`Deleted (${String(trashed.length)})`}
         </Button>
       )}

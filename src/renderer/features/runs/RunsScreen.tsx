@@ -241,10 +241,10 @@ function SelectionBar({ runs, onExport, onDelete, onClear }: SelectionBarProps) 
     >
       <span className="mr-2 font-medium text-accent-ink">{plural(runs.length, 'run')} selected</span>
       <AddTag runs={runs} />
-      <Button variant="quiet" small icon={<Download size={13} aria-hidden />} onClick={() => onExport(runs)}>
+      <Button variant="quiet" small icon={Download} onClick={() => onExport(runs)}>
         Export bundle
       </Button>
-      <Button variant="quiet" small icon={<Trash2 size={13} aria-hidden />} onClick={() => onDelete(runs)}>
+      <Button variant="quiet" small icon={Trash2} onClick={() => onDelete(runs)}>
         Delete
       </Button>
       <Button variant="quiet" small className="ml-auto" onClick={onClear}>
@@ -271,7 +271,7 @@ function AddTag({ runs }: { runs: readonly RunEntry[] }) {
     <Popover
       label="Add tags"
       trigger={
-        <Button variant="quiet" small icon={<Tag size={13} aria-hidden />}>
+        <Button variant="quiet" small icon={Tag}>
           Add tags
         </Button>
       }
@@ -372,7 +372,8 @@ function RunsToolbar(props: ToolbarProps) {
       <span className="ml-auto flex items-center gap-1">
         <IconButton
           label="Show forks under their parents"
-          icon={<ListTree size={15} aria-hidden />}
+          icon={ListTree}
+          iconSize={15}
           pressed={isTree}
           onClick={() => onTree(!isTree)}
         />
@@ -385,7 +386,7 @@ function RunsToolbar(props: ToolbarProps) {
             })),
           ]}
         >
-          <IconButton label="Choose columns" icon={<Columns3 size={15} aria-hidden />} />
+          <IconButton label="Choose columns" icon={Columns3} iconSize={15} />
         </Menu>
       </span>
     </>

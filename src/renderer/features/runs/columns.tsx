@@ -1,8 +1,6 @@
-import { Ellipsis } from 'lucide-react'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
-import { IconButton } from '#renderer/kit/Button.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
-import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
+import { type MenuItem, MoreMenu } from '#renderer/kit/Menu.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
 import type { Column } from '#renderer/kit/Table.tsx'
 import type { RunEntry, RunStyle } from '#renderer/client/runs.ts'
@@ -285,9 +283,7 @@ const ownColumns = (state: RowState): readonly Column<Row>[] => [
     width: '52px',
     cell: ({ run }) => (
       <span onClick={(event) => event.stopPropagation()}>
-        <Menu groups={state.menuOf(run)}>
-          <IconButton small label={`Actions of ${runTitle(run)}`} icon={<Ellipsis size={14} aria-hidden />} />
-        </Menu>
+        <MoreMenu small label={`Actions of ${runTitle(run)}`} groups={state.menuOf(run)} />
       </span>
     ),
   },

@@ -17,7 +17,7 @@ export function EditedCopy({ sample }: { sample: Sample }) {
       <div className="border-t border-line px-4 py-3">
         <Button
           small
-          icon={<Pencil size={13} aria-hidden />}
+          icon={Pencil}
           onClick={() => {
             // Without a step in the address the newest is shown: pin this one, so that the next does not replace it.
             setQuery({ step: String(sample.step), sample: String(sample.id) })

@@ -98,14 +98,16 @@ function StepControls({ run, steps, step, isNewest }: ControlProps) {
     <div className="flex min-w-64 grow flex-wrap items-center gap-1">
       <IconButton
         label="Previous step ( [ )"
-        icon={<ChevronLeft size={15} aria-hidden />}
+        icon={ChevronLeft}
+        iconSize={15}
         disabled={place <= 0}
         onClick={() => moveTo(atPlace(place - 1) ?? null)}
       />
       <StepScrubber steps={steps} step={step} last={run.steps} onStep={moveTo} />
       <IconButton
         label="Next step ( ] )"
-        icon={<ChevronRight size={15} aria-hidden />}
+        icon={ChevronRight}
+        iconSize={15}
         disabled={place < 0 || place >= steps.length - 1}
         onClick={() => moveTo(atPlace(place + 1) ?? null)}
       />
@@ -124,7 +126,7 @@ function FilterMenu({ address: { filter } }: { address: SampleAddress }) {
     <Popover
       label="Filter"
       trigger={
-        <Button icon={<ListFilter size={14} aria-hidden />}>
+        <Button icon={ListFilter}>
           Filter
           {count > 0 && <Badge tone="accent">{count}</Badge>}
         </Button>

@@ -118,7 +118,8 @@ function KeyRow({ id, bindings, areSinglesOn, isWaiting, onChange, onReset }: Ke
             <IconButton
               small
               label={`Reset the keys of ${label}`}
-              icon={<RotateCcw size={12} aria-hidden />}
+              icon={RotateCcw}
+              iconSize={12}
               onClick={onReset}
             />
           )}

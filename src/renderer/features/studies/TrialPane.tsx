@@ -36,7 +36,7 @@ function PromoteButton({ id, trial }: { id: string; trial: number }) {
   return (
     <Button
       small
-      icon={<Award size={13} aria-hidden />}
+      icon={Award}
       disabled={promote.isRunning}
       title="Copies the checkpoint of its last result to an adapter with a name"
       onClick={() => void promote.run({ id, trial })}
