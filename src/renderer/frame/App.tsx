@@ -29,6 +29,7 @@ import { StatusStrip } from './StatusStrip.tsx'
 import { screens } from './screens.ts'
 import { CircleAlert, CircleCheck, X } from 'lucide-react'
 import { TextField } from '#renderer/kit/fields.tsx'
+import { Form } from '#renderer/kit/inputs.tsx'
 
 export function App() {
   useNews()
@@ -270,13 +271,7 @@ function KeyField() {
   const [text, setText] = useState('')
   const [isWrong, setWrong] = useState(false)
   return (
-    <form
-      className="flex items-end gap-2"
-      onSubmit={(event) => {
-        event.preventDefault()
-        setWrong(!giveKey(text))
-      }}
-    >
+    <Form className="flex items-end gap-2" onSubmit={() => setWrong(!giveKey(text))}>
       <TextField
         label="Address or key"
         className="grow"
@@ -289,7 +284,7 @@ function KeyField() {
       <Button variant="primary" type="submit">
         Connect
       </Button>
-    </form>
+    </Form>
   )
 }
 

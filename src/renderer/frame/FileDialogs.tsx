@@ -8,7 +8,7 @@ import { useSetting } from '#renderer/client/settings.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
+import { TextInput, Form } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { TextField } from '#renderer/kit/fields.tsx'
 
@@ -38,19 +38,11 @@ function FileDialog({ choosing, onAnswer }: FileDialogProps) {
   const isChosen = isSettled && (kind === 'folder' || name !== '')
   return (
     <Dialog
-      isOpen
       width={640}
       title={title}
       description={`On the machine where Turnwise runs${filters === undefined ? '' : ` · ${filterWords(filters)}`}`}
       onClose={() => onAnswer(null)}
-      actions={
-        <>
-          <Button onClick={() => onAnswer(null)}>Cancel</Button>
-          <Button variant="primary" disabled={!isChosen} onClick={() => answer(chosen)}>
-            {actionWords[kind]}
-          </Button>
-        </>
-      }
+      action={{ label: actionWords[kind], isDisabled: !isChosen, run: () => answer(chosen) }}
     >
       <PathInput
         key={folder ?? ''}
@@ -170,13 +162,7 @@ function PathInput({
   const [typed, setTyped] = useState<string | null>(null)
   const shown = typed ?? path ?? ''
   return (
-    <form
-      className="flex gap-2"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (shown !== '') onGo(shown)
-      }}
-    >
+    <Form className="flex gap-2" onSubmit={() => shown !== '' && onGo(shown)}>
       <IconButton
         label="Parent folder"
         icon={ArrowUp}
@@ -186,7 +172,7 @@ function PathInput({
       />
       <TextInput mono aria-label="Folder" readOnly={isUnknown} value={shown} onChange={setTyped} />
       <Button type="submit">Go</Button>
-    </form>
+    </Form>
   )
 }
 

@@ -7,6 +7,7 @@ import { Button } from './Button.tsx'
 import { Dialog } from './Dialog.tsx'
 import { ErrorNote, TaskProgress } from './states.tsx'
 import { TextField } from './fields.tsx'
+import { Form } from './inputs.tsx'
 
 interface Progress {
   readonly phase: string
@@ -47,7 +48,6 @@ export function HubDialog(props: HubDialogProps) {
   const progress = task.last !== undefined && 'progress' in task.last ? task.last.progress : null
   return (
     <Dialog
-      isOpen
       title={props.title}
       description={
         <>
@@ -69,13 +69,7 @@ export function HubDialog(props: HubDialogProps) {
         </>
       }
     >
-      <form
-        className="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (!cannotGoOn) props.onGoOn()
-        }}
-      >
+      <Form className="flex flex-col gap-3" onSubmit={() => !cannotGoOn && props.onGoOn()}>
         <TextField
           label="Address"
           note={props.note}
@@ -86,7 +80,7 @@ export function HubDialog(props: HubDialogProps) {
         />
         {props.children}
         <button type="submit" hidden aria-hidden />
-      </form>
+      </Form>
       {isBusy && (
         <div className="mt-3">
           <TaskProgress

@@ -118,3 +118,18 @@ export function SearchInput({ label, value, onChange, className, ...rest }: Sear
     </span>
   )
 }
+
+interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit'> {
+  readonly onSubmit: () => void
+}
+
+/** Form that is handled by the page. */
+export const Form = ({ onSubmit, ...rest }: FormProps) => (
+  <form
+    onSubmit={(event) => {
+      event.preventDefault()
+      onSubmit()
+    }}
+    {...rest}
+  />
+)

@@ -2,7 +2,7 @@ import { Plus, X } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
-import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
+import { NumberInput, TextInput, Form } from '#renderer/kit/inputs.tsx'
 import {
   asKind,
   initialValue,
@@ -56,13 +56,7 @@ function ListEditor(props: ListEditorProps) {
           <IconButton small label={`Remove ${name}`} icon={X} disabled={disabled} onClick={onRemove} />
         </div>
       ))}
-      <form
-        className="flex gap-1"
-        onSubmit={(event) => {
-          event.preventDefault()
-          add()
-        }}
-      >
+      <Form className="flex gap-1" onSubmit={add}>
         <TextInput
           mono
           aria-label={newLabel}
@@ -75,7 +69,7 @@ function ListEditor(props: ListEditorProps) {
         <Button type="submit" disabled={disabled || !canAdd(draft)} icon={Plus} iconSize={13}>
           Add
         </Button>
-      </form>
+      </Form>
     </>
   )
 }

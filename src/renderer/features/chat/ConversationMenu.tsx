@@ -67,7 +67,6 @@ function RenameDialog({ id, title, onClose }: DialogProps) {
   const save = () => isUsable && void rename.run({ id, title: name.trim() })
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="Rename the conversation"
       actions={

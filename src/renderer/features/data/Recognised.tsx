@@ -3,6 +3,7 @@ import type { Answer } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Cautions } from '#renderer/kit/Cautions.tsx'
 import { TextField } from '#renderer/kit/fields.tsx'
+import { Form } from '#renderer/kit/inputs.tsx'
 
 /* What a file seems to be, in a sentence for somebody who does not know the names of formats. */
 
@@ -58,15 +59,12 @@ interface ListFieldProps {
 export function ListField({ split, onSplit }: ListFieldProps) {
   const [name, setName] = useState(split ?? '')
   return (
-    <form
+    <Form
       className="my-3 flex items-end gap-2"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSplit(name.trim() === '' ? undefined : name.trim())
-      }}
+      onSubmit={() => onSplit(name.trim() === '' ? undefined : name.trim())}
     >
       <TextField label="List with the rows" value={name} onChange={setName} />
       <Button type="submit">Read</Button>
-    </form>
+    </Form>
   )
 }

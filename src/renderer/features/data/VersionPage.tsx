@@ -26,6 +26,7 @@ import { SplitTab } from './SplitTab.tsx'
 import { RowDetail, Cell, rowColumns } from './RowsTable.tsx'
 import type { RowProblem } from '#renderer/parts/columnFacts.ts'
 import { TextField } from '#renderer/kit/fields.tsx'
+import { Form } from '#renderer/kit/inputs.tsx'
 
 const tabIds = ['rows', 'prompt', 'lengths', 'split', 'difficulty', 'answers', 'problems'] as const
 type TabId = (typeof tabIds)[number]
@@ -195,26 +196,13 @@ function RenameDataSet({ dataSet: { id, name }, onClose }: { dataSet: DataSet; o
   const save = () => void rename.run({ dataSetId: id, name: draft.trim() })
   return (
     <Dialog
-      isOpen
       title="Rename data set"
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" disabled={isEmpty || rename.isRunning} onClick={save}>
-            Rename
-          </Button>
-        </>
-      }
+      action={{ label: 'Rename', isDisabled: isEmpty || rename.isRunning, run: save }}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (!isEmpty) save()
-        }}
-      >
+      <Form onSubmit={() => !isEmpty && save()}>
         <TextField label="Name" autoFocus value={draft} onChange={setDraft} />
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -12,6 +12,7 @@ import { useDiscardFolder, useImportModel } from '#renderer/parts/useModels.ts'
 import { importName, isImportName } from '#renderer/parts/exportPlan.ts'
 import { ModelFacts, type ModelInfo } from './ModelFacts.tsx'
 import { TextField } from '#renderer/kit/fields.tsx'
+import { Form } from '#renderer/kit/inputs.tsx'
 
 type Source = NonNullable<ArrivingFolder['source']>
 
@@ -175,12 +176,9 @@ interface ImportFormProps {
 function ImportForm(props: ImportFormProps) {
   const { action, name, onName, isTaken, isRunning, onImport, onDiscard, children } = props
   return (
-    <form
+    <Form
       className="my-4 flex flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (!isRunning && !isTaken && isImportName(name)) onImport()
-      }}
+      onSubmit={() => !isRunning && !isTaken && isImportName(name) && onImport()}
     >
       <TextField
         label="Name"
@@ -199,7 +197,7 @@ function ImportForm(props: ImportFormProps) {
           {isRunning ? 'Cancel' : 'Discard'}
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }
 

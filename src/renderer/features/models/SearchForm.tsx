@@ -4,7 +4,7 @@ import { useAnswer } from '#renderer/client/api.tsx'
 import { link } from '#renderer/client/route.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Checkbox, Select } from '#renderer/kit/choices.tsx'
-import { SearchInput } from '#renderer/kit/inputs.tsx'
+import { SearchInput, Form } from '#renderer/kit/inputs.tsx'
 
 /** Search terms; empty texts match anything. */
 export interface Wanted {
@@ -37,13 +37,10 @@ export function SearchForm({ wanted, onChange, onSearch, onClear, hasAsked }: Se
   const hub = typeof endpoint === 'string' && endpoint !== '' ? endpoint : defaultHub
   const set = (change: Partial<Wanted>) => onChange({ ...wanted, ...change })
   return (
-    <form
+    <Form
       role="search"
       className="flex flex-wrap items-center gap-2 border-b border-line px-page py-3"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSearch()
-      }}
+      onSubmit={onSearch}
     >
       <SearchInput
         label="Words of the model’s name"
@@ -95,6 +92,6 @@ export function SearchForm({ wanted, onChange, onSearch, onClear, hasAsked }: Se
         </a>
         .
       </p>
-    </form>
+    </Form>
   )
 }

@@ -2,7 +2,6 @@ import { ArrowRightLeft, Braces, Eraser, FileDown, FileUp } from 'lucide-react'
 import { useRef, useState, lazy, Suspense } from 'react'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { fileNameOf, saveText } from '#renderer/client/download.ts'
-import { Button } from '#renderer/kit/Button.tsx'
 import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { configText, parseConfigText } from './draft.ts'
 import type { SettingField } from '#shared/config/fields.ts'
@@ -119,19 +118,11 @@ function JsonDialog({ config, onApply, onClose }: JsonDialogProps) {
   }
   return (
     <Dialog
-      isOpen
       width={760}
       title="Config as JSON"
       description="Keys that the file omits get their defaults. The host checks the config when it is applied."
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" onClick={apply}>
-            Take over
-          </Button>
-        </>
-      }
+      action={{ label: 'Take over', run: apply }}
     >
       {error !== null && <ErrorNote error={error} className="mb-3" />}
       <div className="h-[50vh] overflow-hidden rounded border border-line">

@@ -7,7 +7,7 @@ import { isLogRange } from '#shared/studies.ts'
 import { unknownField, valueWords } from '#renderer/client/runSettings.ts'
 import { IconButton } from '#renderer/kit/Button.tsx'
 import { Checkbox, Segmented, Select } from '#renderer/kit/choices.tsx'
-import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
+import { NumberInput, TextInput, Form } from '#renderer/kit/inputs.tsx'
 import { Picker } from '#renderer/kit/Picker.tsx'
 import { Help } from '#renderer/kit/Tooltip.tsx'
 import { effectiveValue, type Draft } from './draft.ts'
@@ -275,13 +275,7 @@ function ValueList({ label, values, onChange }: ValueListProps) {
           />
         </span>
       ))}
-      <form
-        className="flex gap-1"
-        onSubmit={(event) => {
-          event.preventDefault()
-          add()
-        }}
-      >
+      <Form className="flex gap-1" onSubmit={add}>
         <TextInput
           mono
           className="w-36"
@@ -292,7 +286,7 @@ function ValueList({ label, values, onChange }: ValueListProps) {
           onBlur={add}
         />
         <IconButton label={`Add values to ${label}`} icon={Plus} iconSize={13} onClick={add} />
-      </form>
+      </Form>
     </div>
   )
 }

@@ -44,23 +44,15 @@ export function ToolConfigDialog({ onTakeOver, onClose }: ToolConfigDialogProps)
   const imported = isGiven && asked === text ? data : undefined
   return (
     <Dialog
-      isOpen
       width={820}
       title="Settings from another tool"
       description="The settings that TRL, AgileRL, AReaL, LLaMA-Factory or axolotl was started with, or a search of AgileRL or W&B. Nothing changes until you apply them."
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={imported === undefined}
-            onClick={() => imported && onTakeOver(imported)}
-          >
-            Take over
-          </Button>
-        </>
-      }
+      action={{
+        label: 'Take over',
+        isDisabled: imported === undefined,
+        run: () => imported && onTakeOver(imported),
+      }}
     >
       <div className="grid gap-4">
         <SourceText text={text} onText={setText} />

@@ -5,7 +5,7 @@ import type { Episode } from './useTrials.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { besideClasses } from '#renderer/kit/classes.ts'
-import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
+import { NumberInput, TextArea, Form } from '#renderer/kit/inputs.tsx'
 import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
 import { cellText } from './bench.ts'
 import { failureWords } from './results.ts'
@@ -167,12 +167,9 @@ function ActionForm({ isOver, onAct }: { isOver: boolean; onAct: (action: string
     setText('')
   }
   return (
-    <form
+    <Form
       className="flex shrink-0 items-end gap-2 border-t border-line p-2"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (!isOver) act()
-      }}
+      onSubmit={() => !isOver && act()}
     >
       <TextArea
         mono
@@ -192,7 +189,7 @@ function ActionForm({ isOver, onAct }: { isOver: boolean; onAct: (action: string
       <Button type="submit" disabled={isOver} icon={CornerDownLeft} iconSize={13}>
         Act
       </Button>
-    </form>
+    </Form>
   )
 }
 

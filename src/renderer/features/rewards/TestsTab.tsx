@@ -254,18 +254,10 @@ function TestCaseDialog({ initial, taken, onClose, onKeep }: TestCaseDialogProps
   }
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={initial.name === '' ? 'New test' : 'Edit test'}
       width={560}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" onClick={keep}>
-            Keep test
-          </Button>
-        </>
-      }
+      action={{ label: 'Keep test', run: keep }}
     >
       <div className="flex flex-col gap-2">
         <TextField

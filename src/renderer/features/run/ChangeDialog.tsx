@@ -11,7 +11,6 @@ import { useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
 import { useSettled } from '#renderer/client/settled.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { Button } from '#renderer/kit/Button.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import { problemWords } from '#renderer/features/newRun/problems.ts'
@@ -52,24 +51,16 @@ export function ChangeDialog({ run, config, onClose }: Props) {
   const general = problems.filter(({ path }) => !(path in changes))
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       width={640}
       title="Change settings"
       description={`“${runTitle(run)}” goes on with them from its next step. Its steps so far stay as they are.`}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            icon={Play}
-            disabled={goOn.isRunning || count === 0 || !isJudged}
-            onClick={() => goOn.run(effective)}
-          >
-            {count === 0 ? 'Resume with changes' : `Resume with ${plural(count, 'change')}`}
-          </Button>
-        </>
-      }
+      action={{
+        label: count === 0 ? 'Resume with changes' : `Resume with ${plural(count, 'change')}`,
+        icon: Play,
+        isDisabled: goOn.isRunning || count === 0 || !isJudged,
+        run: () => goOn.run(effective),
+      }}
     >
       <div className="flex flex-col gap-3">
         {general.map((problem) => (

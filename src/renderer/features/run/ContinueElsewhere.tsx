@@ -52,19 +52,11 @@ function ProjectForm({ run, step: proposed, onDone, onClose }: FormProps) {
     })
   return (
     <Dialog
-      isOpen
       width={600}
       title="Continue elsewhere"
       description={`Writes “${runTitle(run)}” as a project for another tool: rows, rewards, every setting, and a README that lists the differences. The run itself stays as it is.`}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" disabled={write.isRunning || out.trim() === ''} onClick={start}>
-            Write project
-          </Button>
-        </>
-      }
+      action={{ label: 'Write project', isDisabled: write.isRunning || out.trim() === '', run: start }}
     >
       <div className="grid gap-3">
         <div className="flex flex-col items-start">
@@ -147,7 +139,6 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
   const lines = startLines(report)
   return (
     <Dialog
-      isOpen
       width={720}
       title={`Written for ${version}`}
       onClose={onClose}

@@ -56,31 +56,30 @@ export function ForkDialog({ run, config, proposal, onClose }: Props) {
   const start = () => void fork.run({ runId: run.id, step: proposal.step, changes: effective, start: true })
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       width={640}
       title={`Fork from step ${String(proposal.step)}`}
       description={`A new run with the adapter, optimizer and data position of checkpoint ${String(proposal.step)}. “${runTitle(run)}” stays as it is.`}
-      actions={
-        <>
-          <Button
-            variant="quiet"
-            className="mr-auto"
-            onClick={() =>
-              navigate('/new-run', {
-                fork: run.id,
-                step: String(proposal.step),
-                changes: count === 0 ? null : JSON.stringify(effective),
-              })
-            }
-          >
-            Open in New run
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" icon={GitFork} disabled={fork.isRunning} onClick={start}>
-            {count === 0 ? 'Fork unchanged' : `Fork with ${plural(count, 'change')}`}
-          </Button>
-        </>
+      action={{
+        label: count === 0 ? 'Fork unchanged' : `Fork with ${plural(count, 'change')}`,
+        icon: GitFork,
+        isDisabled: fork.isRunning,
+        run: start,
+      }}
+      aside={
+        <Button
+          variant="quiet"
+          className="mr-auto"
+          onClick={() =>
+            navigate('/new-run', {
+              fork: run.id,
+              step: String(proposal.step),
+              changes: count === 0 ? null : JSON.stringify(effective),
+            })
+          }
+        >
+          Open in New run
+        </Button>
       }
     >
       <div className="flex flex-col gap-3">

@@ -45,21 +45,13 @@ export function TagsDialog({ run, onClose }: Props) {
   const others = known.filter(({ tag }) => !tags.includes(tag)).slice(0, 8)
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="Tags and notes"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={saveTags.isRunning || saveNotes.isRunning}
-            onClick={() => void save()}
-          >
-            Save
-          </Button>
-        </>
-      }
+      action={{
+        label: 'Save',
+        isDisabled: saveTags.isRunning || saveNotes.isRunning,
+        run: () => void save(),
+      }}
     >
       <div className="flex flex-col gap-4">
         <Field label="Tags" note="Enter adds a tag.">

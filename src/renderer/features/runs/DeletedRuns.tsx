@@ -49,7 +49,6 @@ function TrashDialog({ trashed, onChanged, onClose }: TrashDialogProps) {
   const bytes = trashed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
   return (
     <Dialog
-      isOpen
       width={640}
       title="Deleted runs"
       description="Each is kept for a week and then removed for good."

@@ -11,7 +11,7 @@ import { formatCount, plural } from '#renderer/client/format.ts'
 import { type MenuItem, Popover, Menu } from '#renderer/kit/Menu.tsx'
 import { useApi } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
-import { TextInput, SearchInput } from '#renderer/kit/inputs.tsx'
+import { TextInput, SearchInput, Form } from '#renderer/kit/inputs.tsx'
 import { useStudyTitles } from '#renderer/parts/StudyLink.tsx'
 import { columnsOf, type Row, type RowState, optionalColumns, type ColumnId } from './columns.tsx'
 import { DeletedRuns } from './DeletedRuns.tsx'
@@ -276,13 +276,7 @@ function AddTag({ runs }: { runs: readonly RunEntry[] }) {
         </Button>
       }
     >
-      <form
-        className="flex gap-2"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void add()
-        }}
-      >
+      <Form className="flex gap-2" onSubmit={() => void add()}>
         <TextInput
           aria-label="Tags, separated by commas"
           placeholder="seeds, paper"
@@ -292,7 +286,7 @@ function AddTag({ runs }: { runs: readonly RunEntry[] }) {
         <Button type="submit" disabled={tagsOf(text).length === 0}>
           Add
         </Button>
-      </form>
+      </Form>
     </Popover>
   )
 }
