@@ -2,7 +2,7 @@ import { GraduationCap } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { link } from '#renderer/client/route.ts'
 import { useTask, type Answer } from '#renderer/client/api.tsx'
-import { formatCount, formatNumber, plural } from '#renderer/client/format.ts'
+import { formatCount, plural } from '#renderer/client/format.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
@@ -19,6 +19,7 @@ import { cellText, rowColumn } from '#renderer/parts/columnFacts.ts'
 import { isWhole } from './numbers.ts'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
 import { NumberField, TextField } from '#renderer/kit/fields.tsx'
+import { numberColumn, verbatimColumn } from '#renderer/kit/columns.tsx'
 
 type Item = Answer<'datasets.answer'>
 type TaughtAnswer = Extract<Item, { answers: readonly unknown[] }>['answers'][number]
@@ -138,24 +139,8 @@ const answerColumns = (least: number | null): readonly Column<TaughtAnswer>[] =>
     width: '116px',
     cell: (answer) => <Fate answer={answer} least={least} />,
   },
-  {
-    id: 'reward',
-    title: 'Reward',
-    width: '88px',
-    isNumber: true,
-    cell: ({ reward }) => formatNumber(reward),
-    sortBy: ({ reward }) => reward,
-  },
-  {
-    id: 'text',
-    title: 'Answer',
-    width: 'minmax(240px, 1fr)',
-    cell: ({ text }) => (
-      <span dir="auto" className="font-mono text-sm">
-        {cellText(text)}
-      </span>
-    ),
-  },
+  numberColumn(['reward', 'Reward', '88px'], ({ reward }) => reward),
+  verbatimColumn(['text', 'Answer', 'minmax(240px, 1fr)'], ({ text }) => cellText(text)),
 ]
 
 function Fate({ answer, least }: { answer: TaughtAnswer; least: number | null }) {

@@ -8,7 +8,7 @@ import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Kbd, Loading } from '#renderer/kit/states.tsx'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import { useNow } from '#renderer/client/live.ts'
-import { formatAgo, formatBytes, formatCount, plural } from '#renderer/client/format.ts'
+import { formatBytes, formatCount, plural } from '#renderer/client/format.ts'
 import { keyWords } from '#renderer/client/keys.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
@@ -18,6 +18,7 @@ import { VersionPage } from './VersionPage.tsx'
 import { useAddData, useFetchData } from '#renderer/parts/useData.ts'
 import { shortList, type DataSet } from '#renderer/parts/DataPicker.tsx'
 import { SelectField } from '#renderer/kit/fields.tsx'
+import { numberColumn, agoColumn } from '#renderer/kit/columns.tsx'
 
 /** `/data`: files that wait for a decision, else the list; `/data/:versionId`: one version. */
 export function DataScreen() {
@@ -125,39 +126,14 @@ const columnsAt = (now: number): readonly Column<DataSet>[] => [
       <span className="text-muted">{shortList(latest?.columns.map(({ name }) => name) ?? [])}</span>
     ),
   },
-  {
-    id: 'rows',
-    title: 'Rows',
-    width: '96px',
-    isNumber: true,
-    cell: ({ versions: [latest] }) => formatCount(latest?.rows),
-    sortBy: ({ versions: [latest] }) => latest?.rows ?? null,
-  },
-  {
-    id: 'size',
-    title: 'Size',
-    width: '96px',
-    isNumber: true,
-    cell: ({ versions: [latest] }) => formatBytes(latest?.sizeBytes),
-    sortBy: ({ versions: [latest] }) => latest?.sizeBytes ?? null,
-  },
-  {
-    id: 'versions',
-    title: 'Versions',
-    width: '96px',
-    isNumber: true,
-    cell: ({ versions }) => formatCount(versions.length),
-    sortBy: ({ versions }) => versions.length,
-  },
-  {
-    id: 'changed',
-    title: 'Changed',
-    width: '140px',
-    cell: ({ versions: [latest], createdAt }) => (
-      <span className="text-muted">{formatAgo(latest?.createdAt ?? createdAt, now)}</span>
-    ),
-    sortBy: ({ versions: [latest], createdAt }) => latest?.createdAt ?? createdAt,
-  },
+  numberColumn(['rows', 'Rows', '96px'], ({ versions: [latest] }) => latest?.rows, formatCount),
+  numberColumn(['size', 'Size', '96px'], ({ versions: [latest] }) => latest?.sizeBytes, formatBytes),
+  numberColumn(['versions', 'Versions', '96px'], ({ versions }) => versions.length, formatCount),
+  agoColumn(
+    ['changed', 'Changed', '140px'],
+    ({ versions: [latest], createdAt }) => latest?.createdAt ?? createdAt,
+    now,
+  ),
 ]
 
 /** Lists the configs and splits of a hub data set and downloads one split, to be reviewed before it is imported. */

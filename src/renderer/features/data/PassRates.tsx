@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react'
-import { formatCount, formatNumber, formatPercent, plural } from '#renderer/client/format.ts'
+import { formatCount, formatPercent, plural } from '#renderer/client/format.ts'
 import { Segmented } from '#renderer/kit/choices.tsx'
 import { CountBars } from '#renderer/charts/Histogram.tsx'
 import { classes } from '#renderer/kit/classes.ts'
@@ -17,6 +17,7 @@ import {
   type UnmeasuredRow,
 } from './passRates.ts'
 import { NumberField } from '#renderer/kit/fields.tsx'
+import { numberColumn, verbatimColumn } from '#renderer/kit/columns.tsx'
 
 interface PassRatesProps {
   readonly rows: readonly MeasuredRow[]
@@ -104,24 +105,12 @@ const columns: readonly Column<RatedRow>[] = [
     cell: ({ rate }) => <RateBar rate={rate} />,
     sortBy: ({ rate }) => rate,
   },
-  {
-    id: 'mean',
-    title: 'Mean reward',
-    width: '104px',
-    isNumber: true,
-    cell: ({ mean }) => formatNumber(mean),
-    sortBy: ({ mean }) => mean,
-  },
-  {
-    id: 'text',
-    title: 'Prompt',
-    width: 'minmax(240px, 1fr)',
-    cell: ({ text }) => (
-      <span dir="auto" className="font-mono text-sm" title={text}>
-        {cellText(text)}
-      </span>
-    ),
-  },
+  numberColumn(['mean', 'Mean reward', '104px'], ({ mean }) => mean),
+  verbatimColumn(
+    ['text', 'Prompt', 'minmax(240px, 1fr)'],
+    ({ text }) => cellText(text),
+    ({ text }) => text,
+  ),
 ]
 
 function RateBar({ rate }: { rate: number | null }) {

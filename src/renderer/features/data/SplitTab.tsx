@@ -11,6 +11,7 @@ import { usePreparation } from '#renderer/parts/useData.ts'
 import type { SplitRule } from '#renderer/parts/preparation.ts'
 import type { Opened } from './usePrompt.ts'
 import { NumberField } from '#renderer/kit/fields.tsx'
+import { numberColumn, verbatimColumn } from '#renderer/kit/columns.tsx'
 
 /** Shows which rows form the validation split, and whether any of them also occur in training. */
 export function SplitTab({ opened: { version } }: { opened: Opened }) {
@@ -224,32 +225,9 @@ interface MatchListProps {
 function MatchList({ label, pairs, places: [first, second] }: MatchListProps) {
   const columns = useMemo(
     (): readonly Column<Pair>[] => [
-      {
-        id: 'first',
-        title: first,
-        width: '112px',
-        isNumber: true,
-        cell: (pair) => formatCount(pair.first + 1),
-        sortBy: (pair) => pair.first,
-      },
-      {
-        id: 'second',
-        title: second,
-        width: '112px',
-        isNumber: true,
-        cell: (pair) => formatCount(pair.second + 1),
-        sortBy: (pair) => pair.second,
-      },
-      {
-        id: 'text',
-        title: 'Both say',
-        width: 'minmax(240px, 1fr)',
-        cell: ({ text }) => (
-          <span dir="auto" className="font-mono text-sm">
-            {text}
-          </span>
-        ),
-      },
+      numberColumn(['first', first, '112px'], (pair) => pair.first + 1, formatCount),
+      numberColumn(['second', second, '112px'], (pair) => pair.second + 1, formatCount),
+      verbatimColumn(['text', 'Both say', 'minmax(240px, 1fr)'], ({ text }) => text),
     ],
     [first, second],
   )

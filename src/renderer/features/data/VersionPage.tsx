@@ -27,6 +27,7 @@ import { RowDetail, Cell, rowColumns } from './RowsTable.tsx'
 import type { RowProblem } from '#renderer/parts/columnFacts.ts'
 import { TextField } from '#renderer/kit/fields.tsx'
 import { Form } from '#renderer/kit/inputs.tsx'
+import { numberColumn } from '#renderer/kit/columns.tsx'
 
 const tabIds = ['rows', 'prompt', 'lengths', 'split', 'difficulty', 'answers', 'problems'] as const
 type TabId = (typeof tabIds)[number]
@@ -309,22 +310,8 @@ function ChosenRow(place: Place) {
 }
 
 const columns: readonly Column<RowProblem>[] = [
-  {
-    id: 'number',
-    title: 'Row',
-    width: '80px',
-    isNumber: true,
-    cell: ({ number }) => formatCount(number),
-    sortBy: ({ number }) => number,
-  },
-  {
-    id: 'line',
-    title: 'Line',
-    width: '80px',
-    isNumber: true,
-    cell: ({ line }) => formatCount(line),
-    sortBy: ({ line }) => line,
-  },
+  numberColumn(['number', 'Row', '80px'], ({ number }) => number, formatCount),
+  numberColumn(['line', 'Line', '80px'], ({ line }) => line, formatCount),
   {
     id: 'sentence',
     title: 'What is wrong',

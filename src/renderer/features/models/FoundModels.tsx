@@ -3,6 +3,7 @@ import { formatShort } from '#renderer/client/format.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { numberColumn } from '#renderer/kit/columns.tsx'
 
 type Found = Answer<'hub.search'>['models'][number]
 
@@ -56,14 +57,7 @@ const columnsFor = (onOpen: (address: string) => void): readonly Column<Found>[]
       ),
     sortBy: ({ verdict }) => ('family' in verdict ? verdict.family : null),
   },
-  {
-    id: 'parameters',
-    title: 'Parameters',
-    width: '96px',
-    isNumber: true,
-    cell: ({ parameters }) => formatShort(parameters),
-    sortBy: ({ parameters }) => parameters,
-  },
+  numberColumn(['parameters', 'Parameters', '96px'], ({ parameters }) => parameters, formatShort),
   {
     id: 'weights',
     title: 'Weights',
@@ -84,14 +78,7 @@ const columnsFor = (onOpen: (address: string) => void): readonly Column<Found>[]
     ),
     sortBy: ({ license }) => license,
   },
-  {
-    id: 'downloads',
-    title: 'Downloads',
-    width: '96px',
-    isNumber: true,
-    cell: ({ downloads }) => formatShort(downloads),
-    sortBy: ({ downloads }) => downloads,
-  },
+  numberColumn(['downloads', 'Downloads', '96px'], ({ downloads }) => downloads, formatShort),
   {
     id: 'action',
     title: '',

@@ -16,6 +16,7 @@ import type { Answer } from '#renderer/client/api.tsx'
 import { versionNumber } from '#renderer/parts/rewardLibrary.ts'
 import type { RewardKind, RewardVersion } from '#renderer/parts/rewardTypes.ts'
 import { useRescore } from './useTrials.ts'
+import { numberColumn } from '#renderer/kit/columns.tsx'
 
 interface UsedByTabProps {
   readonly rewardId: string
@@ -105,14 +106,7 @@ function columnsFor(
       cell: ({ version }) => versionNumber(versions, version) ?? '',
       sortBy: ({ version }) => versionNumber(versions, version),
     },
-    {
-      id: 'reward',
-      title: 'Reward',
-      width: '80px',
-      isNumber: true,
-      cell: ({ run }) => formatReward(run.reward),
-      sortBy: ({ run }) => run.reward,
-    },
+    numberColumn(['reward', 'Reward', '80px'], ({ run }) => run.reward, formatReward),
   ]
   if (onRescore === null) return base
   const action: Column<Line> = {

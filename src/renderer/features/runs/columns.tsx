@@ -25,6 +25,7 @@ import {
 } from './cells.tsx'
 import type { FamilyRow } from './families.ts'
 import { seedCell, seedSorting, type SeedRowState } from './seedCells.tsx'
+import { numberColumn } from '#renderer/kit/columns.tsx'
 
 export type Row = FamilyRow<RunEntry>
 
@@ -268,14 +269,11 @@ const ownColumns = (state: RowState): readonly Column<Row>[] => [
       />
     ),
   },
-  {
-    id: 'seed',
-    title: 'Seed',
-    width: '64px',
-    isNumber: true,
-    sortBy: ({ run }) => run.seed,
-    cell: ({ run }) => formatNumber(run.seed, 6),
-  },
+  numberColumn(
+    ['seed', 'Seed', '64px'],
+    ({ run }) => run.seed,
+    (seed) => formatNumber(seed, 6),
+  ),
   {
     id: 'menu',
     title: '',

@@ -14,6 +14,7 @@ import { Checkbox } from '#renderer/kit/choices.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { lastResult, lineId, spentBy, stateOf } from '#renderer/parts/lineage.ts'
 import { changeWords, stateLooks, trialTitle, valueWords } from '#renderer/parts/studyWords.ts'
+import { numberColumn } from '#renderer/kit/columns.tsx'
 
 interface TrialsProps {
   readonly study: StudyEntry
@@ -165,14 +166,11 @@ const nameColumns = ({ study, styleOf, ticked, toggle }: Columns): readonly Colu
       return <Badge tone={tone}>{words}</Badge>
     },
   },
-  {
-    id: 'fitness',
-    title: metricLabel(study.search.fitness.metric),
-    width: '104px',
-    isNumber: true,
-    sortBy: (trial) => lastResult(trial)?.fitness ?? null,
-    cell: (trial) => formatReward(lastResult(trial)?.fitness),
-  },
+  numberColumn(
+    ['fitness', metricLabel(study.search.fitness.metric), '104px'],
+    (trial) => lastResult(trial)?.fitness,
+    formatReward,
+  ),
 ]
 
 /** Column of a setting; `start`: its value in the config. */
@@ -192,14 +190,7 @@ function settingColumn(key: string, start: unknown): Column<StudyTrial> {
 }
 
 const lineageColumns = (study: StudyEntry): readonly Column<StudyTrial>[] => [
-  {
-    id: 'generation',
-    title: 'Generation',
-    width: '96px',
-    isNumber: true,
-    sortBy: ({ generation }) => generation,
-    cell: ({ generation }) => generation + 1,
-  },
+  numberColumn(['generation', 'Generation', '96px'], ({ generation }) => generation + 1, String),
   {
     id: 'parent',
     title: 'Cloned from',
@@ -238,20 +229,6 @@ const resultColumns = (study: StudyEntry): readonly Column<StudyTrial>[] => [
       </>
     ),
   },
-  {
-    id: 'tokens',
-    title: 'Tokens',
-    width: '88px',
-    isNumber: true,
-    sortBy: (trial) => spentBy(trial).tokens,
-    cell: (trial) => formatShort(spentBy(trial).tokens),
-  },
-  {
-    id: 'time',
-    title: 'Time',
-    width: '112px',
-    isNumber: true,
-    sortBy: (trial) => spentBy(trial).seconds,
-    cell: (trial) => formatDuration(1000 * spentBy(trial).seconds),
-  },
+  numberColumn(['tokens', 'Tokens', '88px'], (trial) => spentBy(trial).tokens, formatShort),
+  numberColumn(['time', 'Time', '112px'], (trial) => 1000 * spentBy(trial).seconds, formatDuration),
 ]
