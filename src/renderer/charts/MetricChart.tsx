@@ -1,7 +1,7 @@
 import { useDeferredValue, useMemo, useState, type ReactNode } from 'react'
 import { classes } from '#renderer/kit/classes.ts'
 import { Help } from '#renderer/kit/Tooltip.tsx'
-import { type MenuItem, MoreMenu } from '#renderer/kit/Menu.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { csvOf } from '#shared/csv.ts'
 import { fileNameOf, saveText } from '#renderer/client/download.ts'
 import { axisNumber3, readNumber, xAxisSpecs, type Range, type ScaleKind, type XAxis } from './axes.ts'
@@ -14,6 +14,7 @@ import { inReadingOrder, plotOf, type Plot } from './plot.ts'
 import { indexNear, lineFacts, tableRows, textSummary, type Better } from './reading.ts'
 import { inUnit, linesInUnit, titleWithUnit } from './units.ts'
 import { useIsNear, useSize } from './useSize.ts'
+import { type Action } from '#renderer/kit/actions.tsx'
 
 export interface MetricChartProps {
   readonly title: string
@@ -44,7 +45,7 @@ export interface MetricChartProps {
   readonly hasFacts?: boolean
   /** Loads the full series for the CSV file. Default: the values drawn. */
   readonly fullCsv?: () => Promise<string>
-  readonly menu?: readonly MenuItem[]
+  readonly menu?: readonly Action[]
   readonly className?: string
 }
 
@@ -223,7 +224,7 @@ function ChartHeader(props: HeaderProps) {
   const { title, unit, help, plot, isTable, onTable, lines, better = 'none' } = props
   const [line] = lines
   const facts = (props.hasFacts ?? lines.length === 1) && line ? lineFacts(line.points, better) : null
-  const table = { label: 'Show as table', checked: isTable, onSelect: onTable }
+  const table = { label: 'Show as table', checked: isTable, run: onTable }
   const groups = plot ? [[table], saveItems(props, plot), props.menu ?? []] : [props.menu ?? []]
   return (
     <header className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-1.5 pr-1.5 pl-3">
@@ -251,21 +252,21 @@ function ChartHeader(props: HeaderProps) {
   )
 }
 
-function saveItems({ title: name, unit, lines, fullCsv }: MetricChartProps, plot: Plot): readonly MenuItem[] {
+function saveItems({ title: name, unit, lines, fullCsv }: MetricChartProps, plot: Plot): readonly Action[] {
   const title = titleWithUnit(name, unit)
   const file = fileNameOf(name)
   return [
     {
       label: 'Save as PNG',
-      onSelect: () => void pictureOf(plot, title).then((picture) => savePng(picture, `${file}.png`)),
+      run: () => void pictureOf(plot, title).then((picture) => savePng(picture, `${file}.png`)),
     },
     {
       label: 'Save as SVG',
-      onSelect: () => void pictureOf(plot, title).then((picture) => saveSvg(picture, `${file}.svg`)),
+      run: () => void pictureOf(plot, title).then((picture) => saveSvg(picture, `${file}.svg`)),
     },
     {
       label: 'Save all values as CSV',
-      onSelect: () =>
+      run: () =>
         void (fullCsv ?? (() => Promise.resolve(drawnCsv(title, lines))))().then((text) =>
           saveText(text, `${file}.csv`, 'text/csv'),
         ),

@@ -1,6 +1,7 @@
-import { X, type LucideIcon } from 'lucide-react'
+import { X } from 'lucide-react'
 import { AlertDialog, Dialog as Radix } from 'radix-ui'
 import type { ReactNode } from 'react'
+import type { Action } from './actions.tsx'
 import { Button, IconButton } from './Button.tsx'
 import { classes } from './classes.ts'
 
@@ -8,11 +9,8 @@ const veil = 'fixed inset-0 z-40 bg-[rgb(0_0_0/0.45)] animate-appear'
 const box =
   'fixed top-1/2 left-1/2 z-40 flex max-h-[calc(100vh-48px)] max-w-[calc(100vw-48px)] -translate-x-1/2 -translate-y-1/2 flex-col rounded border border-line bg-bg shadow-float animate-appear'
 
-interface DialogAction {
+interface DialogAction extends Partial<Pick<Action, 'icon' | 'isDisabled' | 'run'>> {
   readonly label: ReactNode
-  readonly icon?: LucideIcon
-  readonly isDisabled?: boolean
-  readonly run?: () => void
   /** Id of the form that it submits, in place of `run`. */
   readonly form?: string
 }
@@ -37,7 +35,7 @@ export interface DialogProps {
 
 export function Dialog(props: DialogProps) {
   const { isOpen = true, onClose, title, description, width = 480, action, aside, children } = props
-  const actions = props.actions ?? (action && <Actions {...{ action, aside, onClose }} />)
+  const actions = props.actions ?? (action && <Answers {...{ action, aside, onClose }} />)
   return (
     <Radix.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Radix.Portal>
@@ -70,7 +68,7 @@ export function Dialog(props: DialogProps) {
   )
 }
 
-const Actions = ({
+const Answers = ({
   action,
   aside,
   onClose,

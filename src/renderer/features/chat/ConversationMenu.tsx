@@ -28,23 +28,23 @@ export function ConversationMenu({ conversation }: { conversation: Draft }) {
         label="More for this conversation"
         groups={[
           [
-            { label: 'Copy as text', icon: Copy, onSelect: () => copy(asText(conversation, titles), 'text') },
+            { label: 'Copy as text', icon: Copy, run: () => copy(asText(conversation, titles), 'text') },
             {
               label: 'Copy as JSONL',
               icon: Braces,
               title: 'A line of messages for each column, as data sets of conversations have them.',
-              onSelect: () => copy(asJsonLines(conversation), 'JSONL'),
+              run: () => copy(asJsonLines(conversation), 'JSONL'),
             },
             {
               label: 'Save as JSONL',
               icon: Download,
-              onSelect: () =>
+              run: () =>
                 saveText(asJsonLines(conversation), `${fileNameOf(title)}.jsonl`, 'application/jsonl'),
             },
           ],
           [
-            { label: 'Rename…', icon: Pencil, onSelect: () => setOpen('rename') },
-            { label: 'Delete…', icon: Trash2, isDangerous: true, onSelect: () => setOpen('delete') },
+            { label: 'Rename…', icon: Pencil, run: () => setOpen('rename') },
+            { label: 'Delete…', icon: Trash2, isDangerous: true, run: () => setOpen('delete') },
           ],
         ]}
       />

@@ -138,11 +138,11 @@ function ExportMenu({ comparison, state }: Omit<ComparingProps, 'onChange'>) {
     <Menu
       groups={[
         [
-          { label: 'Panels as PNG', onSelect: () => void savePng(comparison, state) },
-          { label: 'Panels as SVG', onSelect: () => void saveSvg(comparison, state) },
-          { label: 'All values as CSV', onSelect: () => void saveCsv(client, comparison) },
+          { label: 'Panels as PNG', run: () => void savePng(comparison, state) },
+          { label: 'Panels as SVG', run: () => void saveSvg(comparison, state) },
+          { label: 'All values as CSV', run: () => void saveCsv(client, comparison) },
         ],
-        [{ label: 'Report as HTML', onSelect: () => void saveReport(comparison, state) }],
+        [{ label: 'Report as HTML', run: () => void saveReport(comparison, state) }],
       ]}
     >
       <Button variant="primary" icon={Download}>

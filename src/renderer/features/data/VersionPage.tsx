@@ -163,11 +163,11 @@ function Actions({ dataSet, directory }: { dataSet: DataSet; directory: string }
       <MoreMenu
         groups={[
           [
-            { label: 'New version from a file', icon: Plus, onSelect: addVersion },
-            { label: 'Rename', icon: Pencil, onSelect: () => setAsked('rename') },
+            { label: 'New version from a file', icon: Plus, run: addVersion },
+            { label: 'Rename', icon: Pencil, run: () => setAsked('rename') },
             ...revealItems(directory),
           ],
-          [{ label: 'Delete', icon: Trash2, isDangerous: true, onSelect: () => setAsked('delete') }],
+          [{ label: 'Delete', icon: Trash2, isDangerous: true, run: () => setAsked('delete') }],
         ]}
       />
       {asked === 'rename' && <RenameDataSet dataSet={dataSet} onClose={close} />}

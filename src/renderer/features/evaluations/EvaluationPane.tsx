@@ -89,8 +89,8 @@ function Header({ evaluation }: { evaluation: Evaluation }) {
                 label: 'Delete',
                 icon: Trash2,
                 isDangerous: true,
-                disabled: isOpen,
-                onSelect: () => setDeleting(true),
+                isDisabled: isOpen,
+                run: () => setDeleting(true),
               },
             ],
           ]}

@@ -4,8 +4,8 @@ import { metricLabel } from '#shared/metrics.ts'
 import { link, navigate } from '#renderer/client/route.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { formatBytes, formatCount, formatNumber, formatReward } from '#renderer/client/format.ts'
+import { Actions } from '#renderer/kit/actions.tsx'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { Button } from '#renderer/kit/Button.tsx'
 import { MoreMenu, revealItems } from '#renderer/kit/Menu.tsx'
 import { KeyValue, Panel } from '#renderer/kit/Page.tsx'
 import { ErrorNote, CopyButton } from '#renderer/kit/states.tsx'
@@ -34,7 +34,7 @@ export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
           <MoreMenu
             groups={[
               revealItems(directory),
-              [{ label: 'Delete', icon: Trash2, isDangerous: true, onSelect: () => setDeleting(true) }],
+              [{ label: 'Delete', icon: Trash2, isDangerous: true, run: () => setDeleting(true) }],
             ]}
           />
         </span>
@@ -110,51 +110,36 @@ function originEntries(origin: AdapterOrigin | null): readonly (readonly [string
 function Uses({ adapter }: { adapter: ListedAdapter }) {
   const { data: models = [] } = useAnswer('models.list', undefined)
   const model = baseOf(adapter, models)
-  const choice = model === undefined ? {} : { model }
+  const { directory, name } = adapter
+  const choice = model === undefined ? '' : writeChoice({ model, adapter: { path: directory } })
+  const isWithBase = model !== undefined
   return (
-    <>
-      {model !== undefined && (
-        <Button
-          icon={MessagesSquare}
-          onClick={() =>
-            navigate('/chat', { a: writeChoice({ model, adapter: { path: adapter.directory } }) })
-          }
-        >
-          Chat
-        </Button>
-      )}
-      {model !== undefined && (
-        <Button
-          icon={Swords}
-          onClick={() =>
-            navigate('/arena', { a: writeChoice({ model, adapter: { path: adapter.directory } }), b: model })
-          }
-        >
-          Compare in the Arena
-        </Button>
-      )}
-      {model !== undefined && (
-        <Button
-          icon={Gauge}
-          onClick={() =>
-            navigate('/evaluations', { new: writeChoice({ model, adapter: { path: adapter.directory } }) })
-          }
-        >
-          Evaluate…
-        </Button>
-      )}
-      <Button
-        variant="primary"
-        icon={Play}
-        onClick={() => navigate('/new-run', { ...choice, adapter: adapter.directory })}
-      >
-        Continue this adapter
-      </Button>
-      {'origin' in adapter && adapter.origin !== null && (
-        <Button icon={PackageOpen} onClick={() => navigate('/models/export', { adapter: adapter.name })}>
-          Export…
-        </Button>
-      )}
-    </>
+    <Actions
+      actions={[
+        isWithBase && { label: 'Chat', icon: MessagesSquare, run: () => navigate('/chat', { a: choice }) },
+        isWithBase && {
+          label: 'Compare in the Arena',
+          icon: Swords,
+          run: () => navigate('/arena', { a: choice, b: model }),
+        },
+        isWithBase && {
+          label: 'Evaluate…',
+          icon: Gauge,
+          run: () => navigate('/evaluations', { new: choice }),
+        },
+        {
+          label: 'Continue this adapter',
+          icon: Play,
+          isMain: true,
+          run: () => navigate('/new-run', { ...(isWithBase ? { model } : {}), adapter: directory }),
+        },
+        'origin' in adapter &&
+          adapter.origin !== null && {
+            label: 'Export…',
+            icon: PackageOpen,
+            run: () => navigate('/models/export', { adapter: name }),
+          },
+      ]}
+    />
   )
 }

@@ -4,6 +4,7 @@ import { keepers } from '#shared/api/models.ts'
 import { useArrivals } from '#renderer/client/adding.ts'
 import { useAnswer, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
 import { navigate } from '#renderer/client/route.ts'
+import { Actions } from '#renderer/kit/actions.tsx'
 import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { MoreMenu, revealItems } from '#renderer/kit/Menu.tsx'
@@ -23,20 +24,24 @@ import { ModelFacts } from './ModelFacts.tsx'
 import { TrainedHere } from './TrainedHere.tsx'
 import type { PrecisionEffect } from '#shared/precision.ts'
 
-function Uses({ name, info }: { name: string; info: Answer<'models.info'> | undefined }) {
-  return (
-    <>
-      {info?.hasChatTemplate === true && (
-        <Button icon={MessagesSquare} iconSize={13} onClick={() => navigate('/chat', { a: name })}>
-          Chat
-        </Button>
-      )}
-      <Button icon={Play} iconSize={13} onClick={() => navigate('/new-run', { model: name })}>
-        Train this
-      </Button>
-    </>
-  )
-}
+const Uses = ({ name, info }: { name: string; info: Answer<'models.info'> | undefined }) => (
+  <Actions
+    actions={[
+      info?.hasChatTemplate === true && {
+        label: 'Chat',
+        icon: MessagesSquare,
+        iconSize: 13,
+        run: () => navigate('/chat', { a: name }),
+      },
+      {
+        label: 'Train this',
+        icon: Play,
+        iconSize: 13,
+        run: () => navigate('/new-run', { model: name }),
+      },
+    ]}
+  />
+)
 
 /** One model: its properties, its tokenization of a text, and adapters trained on it. */
 export function ModelPage({ model }: { model: ListedModel }) {
@@ -61,16 +66,16 @@ export function ModelPage({ model }: { model: ListedModel }) {
                       label: 'Delete',
                       icon: Trash2,
                       isDangerous: true,
-                      disabled: !canDelete,
-                      onSelect: () => setDeleting(true),
+                      isDisabled: !canDelete,
+                      run: () => setDeleting(true),
                     },
                   ]
                 : [
                     {
                       label: 'Copy into Turnwise’s folder',
                       icon: Copy,
-                      disabled: !isUsable,
-                      onSelect: () => lookAt(model),
+                      isDisabled: !isUsable,
+                      run: () => lookAt(model),
                     },
                   ],
             ]}

@@ -69,8 +69,8 @@ function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
           <Menu
             groups={[
               [
-                { label: 'From a folder', icon: FolderOpen, onSelect: addModel },
-                { label: 'From a hub', icon: CloudDownload, onSelect: () => setHubOpen(true) },
+                { label: 'From a folder', icon: FolderOpen, run: addModel },
+                { label: 'From a hub', icon: CloudDownload, run: () => setHubOpen(true) },
               ],
             ]}
           >

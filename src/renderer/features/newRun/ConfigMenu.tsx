@@ -48,19 +48,19 @@ export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: Co
             {
               label: 'Open a config file',
               icon: FileUp,
-              disabled: isFork,
-              onSelect: () => input.current?.click(),
+              isDisabled: isFork,
+              run: () => input.current?.click(),
             },
             {
               label: 'From another tool…',
               icon: ArrowRightLeft,
-              disabled: isFork,
-              onSelect: () => setTaking(true),
+              isDisabled: isFork,
+              run: () => setTaking(true),
             },
-            { label: 'Save as a config file', icon: FileDown, onSelect: save },
-            { label: 'Edit as JSON', icon: Braces, onSelect: () => setEditing(true) },
+            { label: 'Save as a config file', icon: FileDown, run: save },
+            { label: 'Edit as JSON', icon: Braces, run: () => setEditing(true) },
           ],
-          [{ label: 'Start over', icon: Eraser, onSelect: onClear }],
+          [{ label: 'Start over', icon: Eraser, run: onClear }],
         ]}
       />
       <input

@@ -291,8 +291,8 @@ function StartButtons(props: StartButtonsProps) {
             {
               label: isChecked ? 'Start now' : 'Start without checking',
               icon: Play,
-              disabled: !isValid || isBusy,
-              onSelect: () => onStart({ queue: false }),
+              isDisabled: !isValid || isBusy,
+              run: () => onStart({ queue: false }),
             },
             // Trials of a study queue by themselves.
             ...(kind === 'run'
@@ -300,8 +300,8 @@ function StartButtons(props: StartButtonsProps) {
                   {
                     label: isChecked ? 'Put in the queue' : 'Put in the queue without checking',
                     icon: ListPlus,
-                    disabled: !isValid || isBusy,
-                    onSelect: () => onStart({ queue: true }),
+                    isDisabled: !isValid || isBusy,
+                    run: () => onStart({ queue: true }),
                   },
                 ]
               : []),

@@ -49,7 +49,7 @@ export function StagesEditor({ stages, known, problems, steps, onChange }: Stage
           groups={[
             stagePlans.map((plan) => ({
               label: plan.title,
-              onSelect: () => onChange(plannedStages(plan, steps)),
+              run: () => onChange(plannedStages(plan, steps)),
             })),
           ]}
         >

@@ -101,15 +101,15 @@ function AddMenu({ taken, disabled, onAdd }: AddMenuProps) {
         groups={[
           own.map(({ id, name }) => ({
             label: name,
-            onSelect: () => void addOwn(id).then((file) => named(name, file)),
+            run: () => void addOwn(id).then((file) => named(name, file)),
           })),
           builtIn.map(({ id, title }) => ({
             label: `${title} (built-in)`,
-            onSelect: () => onAdd({ function: id, weight: 1, name: chartName(id, taken) }),
+            run: () => onAdd({ function: id, weight: 1, name: chartName(id, taken) }),
           })),
           copies.map((entry) => ({
             label: `Copy of ${entry.title}`,
-            onSelect: () => void addCopy(entry).then((file) => named(entry.title, file)),
+            run: () => void addCopy(entry).then((file) => named(entry.title, file)),
           })),
         ]}
       >

@@ -296,12 +296,12 @@ interface ItemProps {
 
 function Item({ item, isSelected, isChanged, actions }: ItemProps) {
   const { key, name, about, isBuiltIn } = item
-  const duplicate = { label: isBuiltIn ? 'Make a copy' : 'Duplicate', onSelect: () => actions.duplicate(key) }
+  const duplicate = { label: isBuiltIn ? 'Make a copy' : 'Duplicate', run: () => actions.duplicate(key) }
   const groups = isBuiltIn
     ? [[duplicate]]
     : [
-        [{ label: 'Rename', onSelect: () => actions.rename(key) }, duplicate],
-        [{ label: 'Delete', isDangerous: true, onSelect: () => actions.remove(key) }],
+        [{ label: 'Rename', run: () => actions.rename(key) }, duplicate],
+        [{ label: 'Delete', isDangerous: true, run: () => actions.remove(key) }],
       ]
   return (
     <li className="group relative flex items-center">

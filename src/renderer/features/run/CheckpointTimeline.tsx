@@ -51,7 +51,7 @@ export function CheckpointTimeline({ run, checkpoints, metric }: Props) {
         events={events}
         height={130}
         emptyText="No eval reward was measured, so checkpoints are ranked by age alone."
-        menu={[{ label: 'Show the run', onSelect: () => navigate(`/runs/${run.id}/overview`) }]}
+        menu={[{ label: 'Show the run', run: () => navigate(`/runs/${run.id}/overview`) }]}
       />
     </CursorGroup>
   )

@@ -16,16 +16,15 @@ import { useState } from 'react'
 import { metricLabel } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
-import { link, navigate } from '#renderer/client/route.ts'
+import { navigate } from '#renderer/client/route.ts'
 import { useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
 import { useSeries } from '#renderer/charts/useSeries.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { formatBytes, formatDate, formatFixed, formatTime, plural } from '#renderer/client/format.ts'
 import { writeChoice } from '#renderer/parts/candidates.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { Button } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
-import { type MenuItem, MoreMenu } from '#renderer/kit/Menu.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
@@ -34,6 +33,7 @@ import { ContinueElsewhere } from './ContinueElsewhere.tsx'
 import { FamilyTree } from './FamilyTree.tsx'
 import type { ForkProposal } from './ForkDialog.tsx'
 import { useResume } from './RunHeader.tsx'
+import { Actions, type Action } from '#renderer/kit/actions.tsx'
 
 interface Props {
   readonly run: RunEntry
@@ -185,7 +185,7 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
       label: 'Actions',
       width: '532px',
       cell: (item) => (
-        <Actions
+        <CheckpointActions
           run={run}
           item={item}
           isLiving={isLiving}
@@ -253,9 +253,6 @@ function State({ item: { isBest, problem } }: { item: CheckpointItem }) {
   )
 }
 
-const trained = ({ id: runId, model }: RunEntry, step: number): string =>
-  writeChoice({ model, adapter: { runId, step } })
-
 interface ActionsProps {
   readonly run: RunEntry
   readonly item: CheckpointItem
@@ -268,83 +265,50 @@ interface ActionsProps {
   readonly onDelete: () => void
 }
 
-function Actions(props: ActionsProps) {
+/** What can be done with a checkpoint: the usual as buttons, the rest behind ⋯. */
+function CheckpointActions(props: ActionsProps) {
   const { run, item, isLiving, onResume, onFork } = props
   const step = String(item.step)
-  const isWhole = item.problem === null
+  const isDisabled = item.problem !== null
+  const isOver = run.status === 'finished'
+  const a = writeChoice({ model: run.model, adapter: { runId: run.id, step: item.step } })
+  const to = (path: string, query: Readonly<Record<string, string>>) => () => navigate(path, query)
   return (
     <span className="flex items-center justify-end gap-1">
-      <Button
+      <Actions
         small
         variant="quiet"
-        icon={GitFork}
-        disabled={!isWhole}
-        onClick={onFork}
-        aria-label={`Fork from step ${step}`}
-      >
-        Fork
-      </Button>
-      <Button
-        small
-        variant="quiet"
-        icon={Play}
-        disabled={!isWhole || isLiving || run.status === 'finished'}
-        onClick={onResume}
-        title={
-          run.status === 'finished'
-            ? 'The run has reached its end: fork it to continue from here.'
-            : undefined
-        }
-        aria-label={`Resume from step ${step}`}
-      >
-        Resume
-      </Button>
-      <Button
-        small
-        variant="quiet"
-        icon={MessagesSquare}
-        disabled={!isWhole}
-        onClick={() => navigate('/chat', { a: trained(run, item.step) })}
-        aria-label={`Chat with step ${step}`}
-      >
-        Chat
-      </Button>
-      <Button
-        small
-        variant="quiet"
-        icon={Swords}
-        disabled={!isWhole}
-        onClick={() => navigate('/arena', { a: trained(run, item.step), b: run.model })}
-        aria-label={`Open step ${step} in the Arena`}
-      >
-        Arena
-      </Button>
-      <Button
-        small
-        variant="quiet"
-        icon={Gauge}
-        disabled={!isWhole}
-        onClick={() => navigate('/evaluations', { new: trained(run, item.step) })}
-        aria-label={`Evaluate step ${step}`}
-      >
-        Evaluate…
-      </Button>
-      <Button
-        small
-        variant="quiet"
-        icon={FileOutput}
-        disabled={!isWhole}
-        onClick={() => (location.hash = link('/models/export', { run: run.id, step }))}
-        aria-label={`Export step ${step}`}
-      >
-        Export
-      </Button>
+        actions={[
+          { label: 'Fork', name: `Fork from step ${step}`, icon: GitFork, isDisabled, run: onFork },
+          {
+            ...{ label: 'Resume', name: `Resume from step ${step}`, icon: Play, run: onResume },
+            isDisabled: isDisabled || isLiving || isOver,
+            title: isOver ? 'The run has reached its end: fork it to continue from here.' : undefined,
+          },
+          {
+            ...{ label: 'Chat', name: `Chat with step ${step}`, icon: MessagesSquare, isDisabled },
+            run: to('/chat', { a }),
+          },
+          {
+            ...{ label: 'Arena', name: `Open step ${step} in the Arena`, icon: Swords, isDisabled },
+            run: to('/arena', { a, b: run.model }),
+          },
+          {
+            ...{ label: 'Evaluate…', name: `Evaluate step ${step}`, icon: Gauge, isDisabled },
+            run: to('/evaluations', { new: a }),
+          },
+          {
+            ...{ label: 'Export', name: `Export step ${step}`, icon: FileOutput, isDisabled },
+            run: to('/models/export', { run: run.id, step }),
+          },
+        ]}
+      />
       <MoreMenu small label={`More for step ${step}`} groups={moreItems(props)} />
     </span>
   )
 }
 
-const moreItems = (props: ActionsProps): readonly (readonly MenuItem[])[] => {
+const moreItems = (props: ActionsProps): readonly (readonly Action[])[] => {
   const { run, item, isLiving, isVerifying, onVerify, onSend, onDelete } = props
   const isWhole = item.problem === null
   return [
@@ -352,12 +316,12 @@ const moreItems = (props: ActionsProps): readonly (readonly MenuItem[])[] => {
       {
         label: 'Continue its adapter in a new run',
         icon: CirclePlus,
-        disabled: !isWhole,
-        onSelect: () => navigate('/new-run', { model: run.model, adapter: item.directory }),
+        isDisabled: !isWhole,
+        run: () => navigate('/new-run', { model: run.model, adapter: item.directory }),
       },
-      { label: 'Continue elsewhere…', icon: Send, disabled: !isWhole, onSelect: onSend },
-      { label: 'Verify its files', icon: ShieldCheck, disabled: isVerifying, onSelect: onVerify },
+      { label: 'Continue elsewhere…', icon: Send, isDisabled: !isWhole, run: onSend },
+      { label: 'Verify its files', icon: ShieldCheck, isDisabled: isVerifying, run: onVerify },
     ],
-    [{ label: 'Delete', icon: Trash2, isDangerous: true, disabled: isLiving, onSelect: onDelete }],
+    [{ label: 'Delete', icon: Trash2, isDangerous: true, isDisabled: isLiving, run: onDelete }],
   ]
 }

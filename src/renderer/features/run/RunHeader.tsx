@@ -24,10 +24,9 @@ import { useExportBundles } from '#renderer/features/runs/useRunsTable.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
-import { Button } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
-import { type MenuItem, MoreMenu } from '#renderer/kit/Menu.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
 import { DeleteRuns } from '#renderer/parts/DeleteRuns.tsx'
 import { StudyLink } from '#renderer/parts/StudyLink.tsx'
@@ -35,6 +34,7 @@ import { ContinueElsewhere } from './ContinueElsewhere.tsx'
 import type { ForkProposal } from './ForkDialog.tsx'
 import { dataName, deviceWords, engineWords, rewardWords, serverWords } from '#renderer/parts/runFacts.ts'
 import { TagsDialog } from './TagsDialog.tsx'
+import { Actions, type Action } from '#renderer/kit/actions.tsx'
 
 export function RunName({ run }: { run: RunEntry }) {
   const [draft, setDraft] = useState<string | null>(null)
@@ -141,40 +141,34 @@ export function RunActions({ run, onFork, onChange }: ActionsProps) {
   const canResume = activity === undefined && resumable.has(run.status)
   return (
     <div className="flex shrink-0 items-center gap-2 narrow:shrink narrow:flex-wrap">
-      {(activity === 'running' || activity === 'starting' || activity === 'pausing') && (
-        <Button
-          icon={Pause}
-          disabled={isBusy || activity !== 'running'}
-          onClick={() => void pause.run({ runId })}
-        >
-          Pause
-        </Button>
-      )}
-      {isChangeable(activity, run) && (
-        <Button icon={SlidersHorizontal} disabled={isBusy} onClick={onChange}>
-          Change settings
-        </Button>
-      )}
-      {activity === 'paused' && (
-        <Button variant="primary" icon={Play} disabled={isBusy} onClick={() => void unpause.run({ runId })}>
-          Resume
-        </Button>
-      )}
-      {activity !== undefined && (
-        <Button
-          icon={Square}
-          iconSize={13}
-          disabled={isBusy || activity === 'stopping'}
-          onClick={() => void stop.run({ runId })}
-        >
-          Stop and save
-        </Button>
-      )}
-      {canResume && (
-        <Button variant="primary" icon={Play} disabled={isBusy} onClick={() => void resume.run({ runId })}>
-          {run.status === 'new' || run.status === 'queued' ? 'Start now' : 'Resume'}
-        </Button>
-      )}
+      <Actions
+        actions={[
+          (activity === 'running' || activity === 'starting' || activity === 'pausing') && {
+            ...{ label: 'Pause', icon: Pause, run: () => void pause.run({ runId }) },
+            isDisabled: isBusy || activity !== 'running',
+          },
+          isChangeable(activity, run) && {
+            label: 'Change settings',
+            icon: SlidersHorizontal,
+            isDisabled: isBusy,
+            run: onChange,
+          },
+          activity === 'paused' && {
+            ...{ label: 'Resume', icon: Play, isMain: true, isDisabled: isBusy },
+            run: () => void unpause.run({ runId }),
+          },
+          activity !== undefined && {
+            ...{ label: 'Stop and save', icon: Square, iconSize: 13 },
+            isDisabled: isBusy || activity === 'stopping',
+            run: () => void stop.run({ runId }),
+          },
+          canResume && {
+            label: run.status === 'new' || run.status === 'queued' ? 'Start now' : 'Resume',
+            ...{ icon: Play, isMain: true, isDisabled: isBusy },
+            run: () => void resume.run({ runId }),
+          },
+        ]}
+      />
       <RunMenu run={run} onFork={onFork} />
     </div>
   )
@@ -216,34 +210,30 @@ function RunMenu({ run, onFork }: Pick<ActionsProps, 'run' | 'onFork'>) {
   const checkpoints = useAnswer('checkpoints.list', { runId: run.id }).data ?? []
   const newest = checkpoints.findLast(({ problem }) => problem === null)
   const close = () => setAsked(null)
-  const groups: readonly (readonly MenuItem[])[] = [
+  const groups: readonly (readonly Action[])[] = [
     [
       {
         label: newest === undefined ? 'Fork (no checkpoint yet)' : `Fork from step ${String(newest.step)}`,
         icon: GitFork,
-        disabled: newest === undefined,
-        onSelect: () => newest && onFork({ step: newest.step, changes: {} }),
+        isDisabled: newest === undefined,
+        run: () => newest && onFork({ step: newest.step, changes: {} }),
       },
-      {
-        label: 'Copy settings to a new run',
-        icon: Copy,
-        onSelect: () => navigate('/new-run', { copy: run.id }),
-      },
-      { label: 'Compare', icon: Scale, onSelect: () => navigate('/compare', { runs: comparedWith(run) }) },
-      { label: 'Export bundle', icon: FileDown, onSelect: () => exportBundles([run]) },
-      { label: 'Continue elsewhere…', icon: Send, onSelect: () => setAsked('elsewhere') },
-      { label: 'Tags and notes', icon: Tag, onSelect: () => setAsked('tags') },
+      { label: 'Copy settings to a new run', icon: Copy, run: () => navigate('/new-run', { copy: run.id }) },
+      { label: 'Compare', icon: Scale, run: () => navigate('/compare', { runs: comparedWith(run) }) },
+      { label: 'Export bundle', icon: FileDown, run: () => exportBundles([run]) },
+      { label: 'Continue elsewhere…', icon: Send, run: () => setAsked('elsewhere') },
+      { label: 'Tags and notes', icon: Tag, run: () => setAsked('tags') },
     ],
     [
       ...(isLiving
-        ? [{ label: 'End at once', icon: Skull, isDangerous: true, onSelect: () => setAsked('kill') }]
+        ? [{ label: 'End at once', icon: Skull, isDangerous: true, run: () => setAsked('kill') }]
         : []),
       {
         label: 'Delete',
         icon: Trash2,
         isDangerous: true,
-        disabled: isLiving,
-        onSelect: () => setAsked('delete'),
+        isDisabled: isLiving,
+        run: () => setAsked('delete'),
       },
     ],
   ]

@@ -8,7 +8,7 @@ import { useNow } from '#renderer/client/live.ts'
 import { goToNewRun, navigate } from '#renderer/client/route.ts'
 import { useRuns, useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import { formatCount, plural } from '#renderer/client/format.ts'
-import { type MenuItem, Popover, Menu } from '#renderer/kit/Menu.tsx'
+import { Popover, Menu } from '#renderer/kit/Menu.tsx'
 import { useApi } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
 import { TextInput, SearchInput, Form } from '#renderer/kit/inputs.tsx'
@@ -29,6 +29,7 @@ import { tagsOf } from './cells.tsx'
 import { runStatuses } from '#shared/runs.ts'
 import { statusWords } from '#renderer/kit/Badge.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
+import { type Action } from '#renderer/kit/actions.tsx'
 
 const unsorted = { isDescending: true }
 
@@ -201,27 +202,27 @@ interface RowActions {
   readonly onDelete: (runs: readonly RunEntry[]) => void
 }
 
-function rowMenu(run: RunEntry, actions: RowActions): readonly (readonly MenuItem[])[] {
+function rowMenu(run: RunEntry, actions: RowActions): readonly (readonly Action[])[] {
   const { id: runId } = run
   const { isBaseline, isPinned, hasNotes, onEdit, onBaseline, onPin, onExport, onDelete } = actions
-  const notes = { label: 'Edit notes', onSelect: () => onEdit({ runId, field: 'notes' }) }
+  const notes = { label: 'Edit notes', run: () => onEdit({ runId, field: 'notes' }) }
   return [
     [
-      { label: 'Open', onSelect: () => navigate(`/runs/${runId}`) },
-      { label: 'Rename', onSelect: () => onEdit({ runId, field: 'name' }) },
-      { label: 'Edit tags', onSelect: () => onEdit({ runId, field: 'tags' }) },
+      { label: 'Open', run: () => navigate(`/runs/${runId}`) },
+      { label: 'Rename', run: () => onEdit({ runId, field: 'name' }) },
+      { label: 'Edit tags', run: () => onEdit({ runId, field: 'tags' }) },
       ...(hasNotes ? [notes] : []),
     ],
     [
       {
         label: isBaseline ? 'No longer the baseline' : 'Set as baseline',
         keys: 'B',
-        onSelect: () => onBaseline(runId),
+        run: () => onBaseline(runId),
       },
-      { label: isPinned ? 'Unpin' : 'Pin', keys: 'P', onSelect: () => onPin(runId) },
-      { label: 'Export bundle', onSelect: () => onExport([run]) },
+      { label: isPinned ? 'Unpin' : 'Pin', keys: 'P', run: () => onPin(runId) },
+      { label: 'Export bundle', run: () => onExport([run]) },
     ],
-    [{ label: 'Delete', isDangerous: true, onSelect: () => onDelete([run]) }],
+    [{ label: 'Delete', isDangerous: true, run: () => onDelete([run]) }],
   ]
 }
 
@@ -376,7 +377,7 @@ function RunsToolbar(props: ToolbarProps) {
             optionalColumns.map(([id, label]) => ({
               label,
               checked: columns.includes(id),
-              onSelect: () => toggle(id),
+              run: () => toggle(id),
             })),
           ]}
         >

@@ -1,6 +1,6 @@
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
-import { type MenuItem, MoreMenu } from '#renderer/kit/Menu.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
 import type { Column } from '#renderer/kit/Table.tsx'
 import type { RunEntry, RunStyle } from '#renderer/client/runs.ts'
@@ -26,6 +26,7 @@ import {
 import type { FamilyRow } from './families.ts'
 import { seedCell, seedSorting, type SeedRowState } from './seedCells.tsx'
 import { numberColumn } from '#renderer/kit/columns.tsx'
+import { type Action } from '#renderer/kit/actions.tsx'
 
 export type Row = FamilyRow<RunEntry>
 
@@ -37,7 +38,7 @@ export interface RowState extends SeedRowState {
   readonly baseline: string | null
   readonly editing: { readonly runId: string; readonly field: EditedField } | null
   readonly onEdit: (editing: RowState['editing']) => void
-  readonly menuOf: (run: RunEntry) => readonly (readonly MenuItem[])[]
+  readonly menuOf: (run: RunEntry) => readonly (readonly Action[])[]
 }
 
 /** Optional columns in their order. */
