@@ -6,17 +6,15 @@ import { formatCount, plural } from '#renderer/client/format.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { Button } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { ModelPlace } from '#renderer/kit/ModelPlace.tsx'
-import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import type { RewardChoice } from '#renderer/parts/rewardChoice.ts'
 import { cellText, rowColumn } from '#renderer/parts/columnFacts.ts'
-import { isWhole } from './numbers.ts'
+import { TaskForm, useNumbers, whole } from './TaskForm.tsx'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
 import { NumberField, TextField } from '#renderer/kit/fields.tsx'
 import { numberColumn, verbatimColumn } from '#renderer/kit/columns.tsx'
@@ -175,40 +173,25 @@ function TeacherForm({ rows, suggestedName, isRunning, onStart, onCancel }: Teac
   const teacher = useTeacher()
   const [rewards, setRewards] = useSetting<readonly RewardChoice[]>('data.answers.rewards', noRewards)
   const [minReward, setMinReward] = useState<number | null>(1)
-  const [samplesPerRow, setSamples] = useState<number | null>(1)
-  const [temperature, setTemperature] = useState<number | null>(0)
-  const [maxNewTokens, setMaxNewTokens] = useState<number | null>(512)
-  const [most, setMost] = useState<number | null>(rows)
   const [name, setName] = useState(suggestedName)
-  const isGreedyTwice = temperature === 0 && (samplesPerRow ?? 1) > 1
-  const isReady =
-    teacher.chosen !== null &&
-    isWhole(samplesPerRow, 1, 1024) &&
-    isWhole(most, 1, 1_000_000) &&
-    isWhole(maxNewTokens, 1, 1_000_000) &&
-    temperature !== null &&
-    temperature >= 0 &&
-    !isGreedyTwice &&
-    name.trim() !== ''
+  const { numbers, fields } = useTeacherNumbers(rows)
+  const { chosen } = teacher
   const start = () => {
-    if (!isReady || teacher.chosen === null) return
-    const asked = { samplesPerRow, rows: most, temperature, maxNewTokens, name: name.trim() }
-    onStart({
-      teacher: teacher.chosen,
-      rewards,
-      minReward: rewards.length === 0 ? null : minReward,
-      ...asked,
-    })
+    if (numbers === null || chosen === null) return
+    const least = rewards.length === 0 ? null : minReward
+    onStart({ teacher: chosen, rewards, minReward: least, ...numbers, name: name.trim() })
   }
   return (
-    <div className="flex min-h-0 grow flex-col">
-      <div className="flex min-h-0 grow flex-col gap-4 overflow-auto py-4 pr-6 pl-page">
-        {teacher.fields}
-        <div>
-          <p className="flex min-h-6 items-center text-sm font-medium text-muted">Rewards</p>
-          <RewardPicker value={rewards} onChange={setRewards} />
-        </div>
-        <div className="grid grid-cols-2 gap-3">
+    <TaskForm
+      {...{ isRunning, onCancel, rewards }}
+      action="Answer the rows"
+      note="Answers are kept: none is asked for twice."
+      isReady={numbers !== null && chosen !== null && name.trim() !== ''}
+      onStart={start}
+      onRewards={setRewards}
+      model={teacher.fields}
+      numbers={
+        <>
           {rewards.length > 0 && (
             <NumberField
               label="Minimum reward"
@@ -217,49 +200,35 @@ function TeacherForm({ rows, suggestedName, isRunning, onStart, onCancel }: Teac
               onChange={setMinReward}
             />
           )}
-          <NumberField
-            label="Answers per row"
-            help="With several and a minimum reward, hard rows are answered too."
-            error={isWhole(samplesPerRow, 1, 1024) ? null : '1 to 1 024'}
-            value={samplesPerRow}
-            onChange={setSamples}
-          />
-          <NumberField
-            label="Temperature"
-            help="0: the most probable answer."
-            error={isGreedyTwice ? 'Above 0 for several answers' : null}
-            value={temperature}
-            onChange={setTemperature}
-          />
-          <NumberField
-            label="Max new tokens"
-            help="Longer answers are truncated, and left out."
-            error={isWhole(maxNewTokens, 1, 1_000_000) ? null : '1 or more'}
-            value={maxNewTokens}
-            onChange={setMaxNewTokens}
-          />
-          <NumberField
-            label={`Rows (of ${formatCount(rows)})`}
-            help="From the first."
-            error={isWhole(most, 1, 1_000_000) ? null : '1 or more'}
-            value={most}
-            onChange={setMost}
-          />
-        </div>
-        <TextField label="Name of the new data set" value={name} onChange={setName} />
-      </div>
-      <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">
-        {isRunning ? (
-          <Button onClick={onCancel}>Cancel</Button>
-        ) : (
-          <Button disabled={!isReady} onClick={start}>
-            Answer the rows
-          </Button>
-        )}
-        <span className="text-sm text-faint">Answers are kept: none is asked for twice.</span>
-      </footer>
-    </div>
+          {fields}
+        </>
+      }
+    >
+      <TextField label="Name of the new data set" value={name} onChange={setName} />
+    </TaskForm>
   )
+}
+
+function useTeacherNumbers(rows: number) {
+  const most = { isRight: whole(1, 1_000_000), wrong: '1 or more' }
+  const made = useNumbers({
+    samplesPerRow: {
+      ...{ label: 'Answers per row', first: 1, isRight: whole(1, 1024), wrong: '1 to 1 024' },
+      help: 'With several and a minimum reward, hard rows are answered too.',
+    },
+    temperature: {
+      ...{ label: 'Temperature', help: '0: the most probable answer.', first: 0 },
+      isRight: (value): boolean => value > 0 || (value === 0 && !areSeveral()),
+      wrong: (): string => (areSeveral() ? 'Above 0 for several answers' : '0 or more'),
+    },
+    maxNewTokens: {
+      ...{ label: 'Max new tokens', first: 512, ...most },
+      help: 'Longer answers are truncated, and left out.',
+    },
+    rows: { label: `Rows (of ${formatCount(rows)})`, help: 'From the first.', first: rows, ...most },
+  })
+  const areSeveral = (): boolean => (made.valueOf('samplesPerRow') ?? 1) > 1
+  return made
 }
 
 /** Chooses a local model or one behind an address. `chosen` is null until it is complete. */

@@ -9,17 +9,14 @@ import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { choiceTitle, type ListedModel, type ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useSetting } from '#renderer/client/settings.ts'
-import { Button } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
-import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import type { RewardChoice } from '#renderer/parts/rewardChoice.ts'
 import { useDifficulty } from '#renderer/parts/useData.ts'
-import { isWhole } from './numbers.ts'
+import { TaskForm, useNumbers, whole } from './TaskForm.tsx'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
 import { PassRates } from './PassRates.tsx'
 import { rowsSoFar } from './passRates.ts'
-import { NumberField } from '#renderer/kit/fields.tsx'
 
 type Summary = Answer<'datasets.difficulties'>['known'][number]
 
@@ -178,72 +175,46 @@ function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: DifficultyForm
   const [chosen, choose] = useState<ModelChoice | null>(null)
   const choice = chosen ?? (defaultModel === null ? null : { model: defaultModel })
   const [rewards, setRewards] = useSetting<readonly RewardChoice[]>('data.difficulty.rewards', defaultRewards)
-  const [samplesPerRow, setSamples] = useState<number | null>(4)
-  const [most, setMost] = useState<number | null>(Math.min(rows, 100))
-  const [maxNewTokens, setMaxNewTokens] = useState<number | null>(64)
-  const [temperature, setTemperature] = useState<number | null>(1)
-  const isReady =
-    choice !== null &&
-    rewards.length > 0 &&
-    isWhole(samplesPerRow, 1, 64) &&
-    isWhole(most, 1, 20_000) &&
-    isWhole(maxNewTokens, 1, 32_768) &&
-    temperature !== null &&
-    temperature > 0
+  const { numbers, fields } = useNumbers({
+    samplesPerRow: {
+      ...{ label: 'Completions per row', help: 'More completions detect rarer successes.' },
+      ...{ first: 4, isRight: whole(1, 64), wrong: '1 to 64' },
+    },
+    rows: {
+      ...{
+        label: `Sample size (of ${plural(rows, 'row')})`,
+        help: 'Drawn at random, the same rows every time.',
+      },
+      ...{ first: Math.min(rows, 100), isRight: whole(1, 20_000), wrong: '1 to 20 000' },
+    },
+    maxNewTokens: {
+      ...{ label: 'Max new tokens', help: 'In tokens.' },
+      ...{ first: 64, isRight: whole(1, 32_768), wrong: '1 to 32 768' },
+    },
+    temperature: {
+      label: 'Temperature',
+      help: 'Use that of the planned run; 1 samples from the model’s own distribution.',
+      ...{ first: 1, isRight: (value) => value > 0, wrong: 'Above 0' },
+    },
+  })
+  const isReady = choice !== null && rewards.length > 0 && numbers !== null
   const measure = () => {
     if (!isReady) return
-    onMeasure({ choice, rewards, samplesPerRow, rows: most, sampling: { temperature, maxNewTokens } })
+    const { samplesPerRow, rows: most, ...sampling } = numbers
+    onMeasure({ choice, rewards, samplesPerRow, rows: most, sampling })
   }
   return (
-    <div className="flex min-h-0 grow flex-col">
-      <div className="flex min-h-0 grow flex-col gap-4 overflow-auto py-4 pr-6 pl-page">
+    <TaskForm
+      {...{ isReady, isRunning, onCancel, rewards }}
+      action="Measure"
+      onStart={measure}
+      onRewards={setRewards}
+      numbers={fields}
+      model={
         <Field label="Model" help="A base model, or a checkpoint of a run to see what is still hard for it.">
           {(ids) => <ModelPicker {...ids} withCheckpoints value={choice} onChange={choose} />}
         </Field>
-        <div>
-          <p className="flex min-h-6 items-center text-sm font-medium text-muted">Rewards</p>
-          <RewardPicker value={rewards} onChange={setRewards} />
-        </div>
-        <div className="grid grid-cols-2 gap-3">
-          <NumberField
-            label="Completions per row"
-            help="More completions detect rarer successes."
-            error={isWhole(samplesPerRow, 1, 64) ? null : '1 to 64'}
-            value={samplesPerRow}
-            onChange={setSamples}
-          />
-          <NumberField
-            label={`Sample size (of ${plural(rows, 'row')})`}
-            help="Drawn at random, the same rows every time."
-            error={isWhole(most, 1, 20_000) ? null : '1 to 20 000'}
-            value={most}
-            onChange={setMost}
-          />
-          <NumberField
-            label="Max new tokens"
-            help="In tokens."
-            error={isWhole(maxNewTokens, 1, 32_768) ? null : '1 to 32 768'}
-            value={maxNewTokens}
-            onChange={setMaxNewTokens}
-          />
-          <NumberField
-            label="Temperature"
-            help="Use that of the planned run; 1 samples from the model’s own distribution."
-            error={temperature !== null && temperature > 0 ? null : 'Above 0'}
-            value={temperature}
-            onChange={setTemperature}
-          />
-        </div>
-      </div>
-      <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">
-        {isRunning ? (
-          <Button onClick={onCancel}>Cancel</Button>
-        ) : (
-          <Button disabled={!isReady} onClick={measure}>
-            Measure
-          </Button>
-        )}
-      </footer>
-    </div>
+      }
+    />
   )
 }
