@@ -156,8 +156,8 @@ function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
             ['Median', `${formatNumber(median)} tokens`],
             ['95 % up to', `${formatNumber(p95)} tokens`],
             ['Longest', `${formatNumber(max)} tokens`],
-            ...(context === null ? [] : [['Model reads', `${formatCount(context)} tokens`] as const]),
-            ...(problems === 0 ? [] : [['Without a prompt', plural(problems, 'row')] as const]),
+            context !== null && ['Model reads', `${formatCount(context)} tokens`],
+            problems > 0 && ['Without a prompt', plural(problems, 'row')],
           ]}
         />
       </div>

@@ -3,7 +3,8 @@ import { useEffect, useRef, useState, useMemo } from 'react'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { link, navigate, setQuery, useRoute } from '#renderer/client/route.ts'
 import { formatBytes, formatCount, formatDate, plural } from '#renderer/client/format.ts'
-import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
+import { isInTheWay, RunsInTheWay } from '#renderer/parts/RunsInTheWay.tsx'
+import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { MoreMenu, revealItems } from '#renderer/kit/Menu.tsx'
@@ -12,7 +13,6 @@ import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
 import { Dialog, ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 import { toast } from '#renderer/client/toasts.ts'
-import { runTitle } from '#renderer/client/words.ts'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { useAddVersion, useLastDataSet, useRunsReading } from '#renderer/parts/useData.ts'
@@ -208,13 +208,10 @@ function RenameDataSet({ dataSet: { id, name }, onClose }: { dataSet: DataSet; o
   )
 }
 
-const maxShown = 8
-
 /** Asks for confirmation, naming the runs that read the data set. */
 function DeleteDataSet({ dataSet, onClose }: { dataSet: DataSet; onClose: () => void }) {
   const { id, name, versions } = dataSet
   const { runs, isLoaded } = useRunsReading(versions.map(({ directory }) => directory))
-  const unfinished = runs.filter(({ status }) => status !== 'finished')
   const remove = useCommand('datasets.delete', {
     onDone() {
       toast({ title: `“${name}” was deleted.` })
@@ -227,7 +224,7 @@ function DeleteDataSet({ dataSet, onClose }: { dataSet: DataSet; onClose: () => 
       onClose={onClose}
       title={`Delete “${name}”?`}
       action="Delete data set"
-      isDisabled={!isLoaded || unfinished.length > 0}
+      isDisabled={!isLoaded || runs.some(isInTheWay)}
       onConfirm={() => void remove.run({ dataSetId: id })}
     >
       <p>
@@ -237,21 +234,11 @@ function DeleteDataSet({ dataSet, onClose }: { dataSet: DataSet; onClose: () => 
       {!isLoaded && <p className="mt-2">Checking which runs use it…</p>}
       {isLoaded && runs.length === 0 && <p className="mt-2">No run uses it.</p>}
       {runs.length > 0 && (
-        <>
-          <p className="mt-2">
-            {unfinished.length > 0
-              ? 'It cannot be deleted while unfinished runs use it. Delete those runs first:'
-              : 'These finished runs used it. They and their checkpoints stay, but they cannot be forked or trained further:'}
-          </p>
-          <ul className="mt-1 flex flex-col gap-1">
-            {(unfinished.length > 0 ? unfinished : runs).slice(0, maxShown).map((run) => (
-              <li key={run.id} className="flex items-center gap-2 text-text">
-                <span className="truncate">{runTitle(run)}</span>
-                <StatusBadge status={run.status} />
-              </li>
-            ))}
-          </ul>
-        </>
+        <RunsInTheWay
+          runs={runs}
+          need="use it"
+          after="These finished runs used it. They and their checkpoints stay, but they cannot be forked or trained further:"
+        />
       )}
     </ConfirmDialog>
   )

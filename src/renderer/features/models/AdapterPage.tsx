@@ -1,6 +1,7 @@
 import { Gauge, PackageOpen, MessagesSquare, Play, Swords, Trash2 } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { metricLabel } from '#shared/metrics.ts'
+import { Address } from './ModelFacts.tsx'
 import { link, navigate } from '#renderer/client/route.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { formatBytes, formatCount, formatNumber, formatReward } from '#renderer/client/format.ts'
@@ -8,7 +9,7 @@ import { Actions } from '#renderer/kit/actions.tsx'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { MoreMenu, revealItems } from '#renderer/kit/Menu.tsx'
 import { KeyValue, Panel } from '#renderer/kit/Page.tsx'
-import { ErrorNote, CopyButton } from '#renderer/kit/states.tsx'
+import { ErrorNote } from '#renderer/kit/states.tsx'
 import { type AdapterOrigin, type ListedAdapter, baseOf } from '#renderer/client/modelChoice.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { writeChoice } from '#renderer/parts/candidates.ts'
@@ -56,13 +57,7 @@ export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
                 ['Rank', formatCount(adapter.rank)],
                 ['Alpha', formatNumber(adapter.alpha)],
                 ['Size', formatBytes(adapter.sizeBytes)],
-                [
-                  'Folder',
-                  <span key="folder" className="flex items-start gap-1">
-                    <span className="min-w-0 font-mono text-sm break-all">{directory}</span>
-                    <CopyButton text={directory} label="Copy path" />
-                  </span>,
-                ],
+                ['Folder', <Address key="folder" address={directory} label="Copy path" />],
               ]}
             />
             <p className="mt-3 text-muted text-pretty">

@@ -1,19 +1,15 @@
 import { RadioGroup } from 'radix-ui'
 import { useState } from 'react'
+import { FolderField, useExportFolder } from '#renderer/parts/ExportFolder.tsx'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
-import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
 import {
   choiceFor,
   folderName,
   formatWords,
-  freeName,
-  joinPath,
   defaultChoice,
   type ExportFormat,
   type ExportOffer,
@@ -44,35 +40,16 @@ interface ExportTargetProps {
 export function ExportTarget(props: ExportTargetProps) {
   const { source, title, isRunning, isDone, onExport, onCancel, onAgain } = props
   const { data: formats, error } = useAnswer('checkpoints.formats', source)
-  const { data: system } = useAnswer('system.info', undefined)
   const [format, setFormat] = useState<ExportFormat>('peft')
   const [choice, setChoice] = useState(defaultChoice)
-  const [folder, setFolder] = useState<string | null>(null)
-  const choose = useFileDialog((state) => state.choose)
-  const exports = system === undefined ? '' : joinPath(system.dataDirectory, 'exports')
-  // The folder need not exist yet; then no name is taken.
-  const {
-    data: there,
-    isPending: isLooking,
-    refetch: lookAgain,
-  } = useAnswer('system.browse', { path: exports }, { enabled: exports !== '', staleMs: 0 })
-  const taken = there?.path === exports ? there.entries.map((entry) => entry.name) : []
-  const name = freeName(
+  const folder = useExportFolder(
     folderName({ run: title, step: 'step' in source ? source.step : null, format }),
-    taken,
+    'Export into',
   )
-  const defaultOut = exports === '' ? '' : joinPath(exports, name)
-  const out = folder ?? defaultOut
-  // Typing is disabled, since the text would be mixed with it.
-  const isNameComing = folder === null && isLooking
+  const out = folder.out.trim()
   const offer = formats?.find((each) => each.format === format)
   const isOffered = offer?.problem === null
   const [hubId, setHubId] = useState('')
-  const chooseFolder = () => {
-    void choose({ kind: 'folder', title: 'Export into' }).then((path) => {
-      if (path !== null) setFolder(joinPath(path, name))
-    })
-  }
   if (error !== null) return <ErrorNote error={error} className="mx-8" />
   if (formats === undefined) return <Loading />
   return (
@@ -81,32 +58,14 @@ export function ExportTarget(props: ExportTargetProps) {
         <Formats formats={formats} value={format} onChange={setFormat} />
         {offer !== undefined && <ExportOptions offer={offer} value={choice} onChange={setChoice} />}
         <HubId source={source} value={hubId} onChange={setHubId} disabled={isRunning} />
-        <Field
-          label="Folder"
-          className="mt-4"
-          note="A new or empty folder on the machine where Turnwise runs."
-          aside={
-            folder !== null && (
-              <Button small variant="quiet" onClick={() => setFolder(null)}>
-                Usual folder
-              </Button>
-            )
-          }
-        >
-          {(ids) => (
-            <div className="flex gap-2">
-              <TextInput mono {...ids} value={out} readOnly={isNameComing} onChange={setFolder} />
-              <Button onClick={chooseFolder}>Choose</Button>
-            </div>
-          )}
-        </Field>
+        <FolderField folder={folder} inside={folder.free} className="mt-4" />
       </div>
       <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">
         {isDone ? (
           <Button
             onClick={() => {
-              setFolder(null)
-              lookAgain()
+              folder.setOwn(null)
+              folder.lookAgain()
               onAgain()
             }}
           >
@@ -115,10 +74,8 @@ export function ExportTarget(props: ExportTargetProps) {
         ) : (
           <Button
             variant="primary"
-            disabled={isRunning || !isOffered || out.trim() === ''}
-            onClick={() =>
-              onExport({ ...choiceFor(format, choice), out: out.trim(), hubId: textOrNull(hubId) })
-            }
+            disabled={isRunning || !isOffered || out === ''}
+            onClick={() => onExport({ ...choiceFor(format, choice), out, hubId: textOrNull(hubId) })}
           >
             Export
           </Button>

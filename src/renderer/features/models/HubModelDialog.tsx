@@ -111,7 +111,7 @@ function Verdict({ verdict }: { verdict: Looked['verdict'] }) {
         ['Parameters', formatShort(parameters)],
         ['Context', `${formatCount(contextLength)} tokens`],
         ['Training', memoryWords({ fits, trainingBytes })],
-        ...(speed === null ? [] : [['Speed, estimated', speedWords(speed)] as const]),
+        speed !== null && ['Speed, estimated', speedWords(speed)],
       ]}
     />
   )

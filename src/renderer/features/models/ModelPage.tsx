@@ -5,7 +5,8 @@ import { useArrivals } from '#renderer/client/adding.ts'
 import { useAnswer, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
 import { navigate } from '#renderer/client/route.ts'
 import { Actions } from '#renderer/kit/actions.tsx'
-import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
+import { isInTheWay, RunsInTheWay } from '#renderer/parts/RunsInTheWay.tsx'
+import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { MoreMenu, revealItems } from '#renderer/kit/Menu.tsx'
 import { Panel, KeyValue } from '#renderer/kit/Page.tsx'
@@ -14,7 +15,6 @@ import { type ListedModel } from '#renderer/client/modelChoice.ts'
 import { useRuns } from '#renderer/client/runs.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { formatBytes, formatNumber, plural, formatPercent, lastPart } from '#renderer/client/format.ts'
-import { runTitle } from '#renderer/client/words.ts'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 import { useSettled } from '#renderer/client/settled.ts'
 import { Segmented } from '#renderer/kit/choices.tsx'
@@ -123,10 +123,10 @@ const maxShown = 8
 /** Asks for confirmation, naming the runs that need the model. */
 function DeleteModel({ model, onClose }: { model: ListedModel; onClose: () => void }) {
   const { name, directory } = model
-  const { runs, isLoaded } = useRuns()
-  const needing = runs.filter((run) => run.model === directory)
-  const unfinished = needing.filter(({ status }) => status !== 'finished')
-  const shown = unfinished.length > 0 ? unfinished : needing
+  const { runs: all, isLoaded } = useRuns()
+  const runs = all.filter((run) => run.model === directory)
+  const unfinished = runs.filter(isInTheWay)
+  const shown = unfinished.length > 0 ? unfinished.length : runs.length
   const remove = useCommand('models.delete', {
     onDone() {
       toast({ title: `“${name}” was deleted.` })
@@ -146,25 +146,16 @@ function DeleteModel({ model, onClose }: { model: ListedModel; onClose: () => vo
         Its copy in Turnwise’s folder{'sizeBytes' in model && ` (${formatBytes(model.sizeBytes)})`} is
         removed. The folder it was imported from stays.
       </p>
-      {shown.length === 0 && <p className="mt-2">No run needs it.</p>}
-      {shown.length > 0 && (
-        <>
-          <p className="mt-2">
-            {unfinished.length > 0
-              ? 'It cannot be deleted while unfinished runs need it. Delete those runs first:'
-              : 'These finished runs were trained on it. Their adapters stay, but cannot be used without it:'}
-          </p>
-          <ul className="mt-1 flex flex-col gap-1">
-            {shown.slice(0, maxShown).map((run) => (
-              <li key={run.id} className="flex items-center gap-2 text-text">
-                <span className="truncate">{runTitle(run)}</span>
-                <StatusBadge status={run.status} />
-              </li>
-            ))}
-          </ul>
-          {shown.length > maxShown && <p className="mt-1">and {shown.length - maxShown} more.</p>}
-        </>
+      {runs.length === 0 ? (
+        <p className="mt-2">No run needs it.</p>
+      ) : (
+        <RunsInTheWay
+          runs={runs}
+          need="need it"
+          after="These finished runs were trained on it. Their adapters stay, but cannot be used without it:"
+        />
       )}
+      {shown > maxShown && <p className="mt-1">and {shown - maxShown} more.</p>}
     </ConfirmDialog>
   )
 }

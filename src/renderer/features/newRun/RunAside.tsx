@@ -70,9 +70,7 @@ export function RunAside(props: RunAsideProps) {
               ...(estimate === null ? [] : estimateEntries(estimate)),
               ['Rows', verdict.rows === null ? '–' : formatCount(verdict.rows)],
               ['Seed', valueWords(valueAt(config, 'seed') ?? 42)],
-              ...(verdict.device === null
-                ? []
-                : [['Device', <DeviceWords device={verdict.device} />] as const]),
+              verdict.device !== null && ['Device', <DeviceWords device={verdict.device} />],
             ]}
           />
           <VerdictLine verdict={verdict} missing={missing} />

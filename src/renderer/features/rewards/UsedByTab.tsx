@@ -195,9 +195,7 @@ function RescorePane({ rewardId, run, used, versions, onClose }: RescorePaneProp
                   `${formatNumber(comparison.meanAfter)} (${formatDelta(differenceOf(comparison))})`,
                 ],
                 ['Changed', plural(comparison.changed, 'sample')],
-                ...(comparison.failed === 0
-                  ? []
-                  : [['Failed', plural(comparison.failed, 'sample')] as const]),
+                comparison.failed > 0 && ['Failed', plural(comparison.failed, 'sample')],
               ]}
             />
             <ol className="flex flex-col" aria-label="Samples that changed most">
