@@ -64,12 +64,9 @@ export function AxisBrush({ axis, x, height, brush, onBrush }: BrushProps) {
       {(['from', 'to'] as const).map((end) => (
         <BrushEnd
           key={end}
-          axis={axis}
-          end={end}
+          {...{ axis, end, isBrushed, onBrush }}
           brush={[low, high]}
           top={place(end === 'from' ? low : high)}
-          isBrushed={isBrushed}
-          onBrush={onBrush}
         />
       ))}
     </div>

@@ -93,13 +93,7 @@ export function MetricChart(given: MetricChartProps) {
       {plot === null && <EmptyPlot text={props.emptyText} height={height} />}
       {plot !== null && isTable && <PlotTable title={title} plot={plot} height={height} />}
       {plot !== null && !isTable && (
-        <VisiblePlot
-          label={summary}
-          plot={plot}
-          others={props.others ?? noLines}
-          height={height}
-          group={group}
-        />
+        <VisiblePlot {...{ plot, height, group }} label={summary} others={props.others ?? noLines} />
       )}
       {plot !== null && (props.hasLegend ?? lines.length > 1) && <Legend plot={plot} />}
     </section>

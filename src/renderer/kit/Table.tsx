@@ -113,9 +113,7 @@ export function Table<Row>(props: TableProps<Row>) {
             return (
               <BodyRow
                 key={props.rowKey(row, index)}
-                columns={columns}
-                row={row}
-                index={index}
+                {...{ columns, row, index }}
                 isSelected={props.isSelected?.(row)}
                 className={props.rowClassName?.(row)}
                 tabIndex={index === Math.min(active, rows.length - 1) ? 0 : -1}

@@ -140,10 +140,8 @@ interface SliderProps {
 export function Slider({ label, value, min, max, step, onChange, className }: SliderProps) {
   return (
     <RadixSlider.Root
+      {...{ min, max, step }}
       value={[value]}
-      min={min}
-      max={max}
-      step={step}
       onValueChange={([next]) => next !== undefined && onChange(next)}
       className={classes('relative flex h-6 min-w-24 touch-none items-center select-none', className)}
     >

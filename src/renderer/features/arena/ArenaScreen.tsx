@@ -83,14 +83,11 @@ export function ArenaScreen() {
     >
       <div className="flex flex-col gap-6">
         <PromptPanel
-          draft={draft}
+          {...{ draft, sampling, isBlind, suggestions }}
           onDraft={setDraft}
-          sampling={sampling}
           onSampling={setSampling}
-          isBlind={isBlind}
           onBlind={setBlind}
           model={chosen[0]?.model ?? null}
-          suggestions={suggestions}
         />
         {round.error !== null && <ErrorNote error={round.error} />}
         <Columns candidates={candidates} onCandidates={set} round={round} voted={voted} onVote={vote} />

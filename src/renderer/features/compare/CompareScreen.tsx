@@ -118,14 +118,7 @@ function Comparing({ comparison, state, onChange }: ComparingProps) {
         <Differences runs={visible} settings={settings} records={records} />
         <SamePrompt runs={visible} />
         {metric !== null && (
-          <Relations
-            runs={visible}
-            settings={settings}
-            keys={keys}
-            metrics={shownMetrics}
-            valueOf={valueOf}
-            metric={metric}
-          />
+          <Relations {...{ settings, keys, valueOf, metric }} runs={visible} metrics={shownMetrics} />
         )}
       </div>
     </div>

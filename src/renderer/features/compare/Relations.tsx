@@ -89,12 +89,10 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
         />
       ) : (
         <ParallelCoordinates
+          {...{ axes, brushes, front }}
           title="Settings of each run and its result"
-          axes={axes}
           runs={lines}
-          brushes={brushes}
           onBrush={setBrushes}
-          front={front}
           onFront={setFront}
           onOpen={(runId) => navigate(`/runs/${runId}`)}
           emptyText={nothingDiffers}

@@ -51,7 +51,7 @@ export function AnswersTab({ opened, name }: { opened: Opened; name: string }) {
 }
 
 const NothingYet = () => (
-  <EmptyState icon={<GraduationCap size={28} strokeWidth={1.5} aria-hidden />} title="Learn from a teacher">
+  <EmptyState icon={GraduationCap} title="Learn from a teacher">
     A larger model answers the rows. Answers that earn enough become a data set, from which a small model
     learns by supervised finetuning.
   </EmptyState>

@@ -34,9 +34,7 @@ export function ColumnList({ columns, form, onChange }: ColumnListProps) {
           choice !== undefined && (
             <ColumnRow
               key={column.name}
-              column={column}
-              choice={choice}
-              form={form}
+              {...{ column, choice, form }}
               onChange={(changes) => change(column.name, changes)}
             />
           )

@@ -71,11 +71,7 @@ function DataSetList() {
       {isHubOpen && <HubDataDialog onClose={() => setHubOpen(false)} />}
       {dataSets === undefined && error === null && <Loading />}
       {isEmpty && (
-        <EmptyState
-          icon={<Database size={28} strokeWidth={1.5} aria-hidden />}
-          title="Add tasks to train a model on"
-          action={add}
-        >
+        <EmptyState icon={Database} title="Add tasks to train a model on" action={add}>
           Drop a file anywhere in the window, or press <Kbd>{keyWords(keyTable.addData.keys[0] ?? '')}</Kbd>.
           Turnwise reads csv, tsv, json, jsonl and parquet. Every row needs a prompt, and most rewards need
           the expected answer.
@@ -157,16 +153,13 @@ function HubDataDialog({ onClose }: { onClose: () => void }) {
   }
   return (
     <HubDialog
+      {...{ address, isBusy, task, onClose }}
       title="Add data from a hub"
       note="owner/name, or the address of its page. Only files with rows are fetched (parquet, jsonl, json, csv, tsv); loading scripts are never run."
-      address={address}
       onAddress={change}
       action={chosen === null ? 'Show its files' : 'Fetch rows'}
       onGoOn={goOn}
-      isBusy={isBusy}
-      task={task}
       error={task.error ?? look.error}
-      onClose={onClose}
     >
       {found !== null && chosen !== null && (
         <PartFields configs={found.configs} chosen={chosen} isDisabled={isRunning} onChoose={setChoice} />

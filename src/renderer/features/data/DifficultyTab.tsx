@@ -66,7 +66,7 @@ export function DifficultyTab({ opened }: { opened: Opened }) {
 }
 
 const NothingYet = () => (
-  <EmptyState icon={<Gauge size={28} strokeWidth={1.5} aria-hidden />} title="How hard are these rows?">
+  <EmptyState icon={Gauge} title="How hard are these rows?">
     The model answers some rows several times and the rewards score its completions. A run learns nothing from
     rows that always or never pass, only from the rows in between.
   </EmptyState>

@@ -72,13 +72,7 @@ function Measured({ versionId, model, prompt, limit, onLimit }: MeasuredProps) {
       {histogram === null ? (
         <p className="text-muted">No row has a prompt yet. See the Prompt tab.</p>
       ) : (
-        <Chart
-          lengths={histogram}
-          limit={limit}
-          onLimit={onLimit}
-          context={context}
-          completion={completion}
-        />
+        <Chart {...{ limit, onLimit, context, completion }} lengths={histogram} />
       )}
     </div>
   )

@@ -59,7 +59,7 @@ function Evaluations({ evaluations, id }: { evaluations: readonly Evaluation[]; 
   if (evaluations.length === 0) {
     return (
       <EmptyState
-        icon={<Gauge size={28} strokeWidth={1.5} aria-hidden />}
+        icon={Gauge}
         title="Did it get better?"
         action={<Button onClick={() => setQuery({ new: 'any' })}>Evaluate a model…</Button>}
       >

@@ -37,9 +37,9 @@ export function HubModelDialog({ address: given = '', onClose }: HubModelDialogP
   const canOpen = found === null || !('problem' in found.verdict)
   return (
     <HubDialog
+      {...{ address, task, onClose }}
       title="Add a model from a hub"
       note="owner/name, or the address of its page. Only weights as safetensors or GGUF, tokenizer and texts are downloaded; no code in it is run."
-      address={address}
       onAddress={(text) => {
         setAddress(text)
         forget()
@@ -48,9 +48,7 @@ export function HubModelDialog({ address: given = '', onClose }: HubModelDialogP
       onGoOn={goOn}
       isReady={found === null || (canOpen && isAccepted)}
       isBusy={isRunning || look.isRunning}
-      task={task}
       error={task.error ?? look.error}
-      onClose={onClose}
     >
       {found !== null && (
         <>

@@ -108,7 +108,7 @@ function Library({ models, name, adapterName, incoming, onAdd }: LibraryProps) {
   if (models.length === 0 && incoming === null) {
     return (
       <EmptyState
-        icon={<Box size={28} strokeWidth={1.5} aria-hidden />}
+        icon={Box}
         title="Add a model to train"
         action={
           <div className="flex gap-2">

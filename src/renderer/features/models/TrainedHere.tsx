@@ -40,11 +40,9 @@ export function TrainedHere({ directory }: { directory: string }) {
       ) : (
         <div className="flex flex-col" style={{ height: 33 + Math.min(rows.length, maxRows) * rowHeight }}>
           <Table
+            {...{ rows, columns, rowHeight }}
             label="Adapters trained on this model"
-            rows={rows}
-            columns={columns}
             rowKey={({ run }) => run.id}
-            rowHeight={rowHeight}
           />
         </div>
       )}

@@ -86,13 +86,7 @@ export function DataStep({ config, known, problems, onChange }: DataStepProps) {
           >
             <TemplateFields config={config} columns={columns} problems={problems} onSet={set} />
           </PromptFields>
-          <AnswerColumns
-            config={config}
-            algorithms={known.algorithms}
-            columns={columns}
-            problems={problems}
-            onSet={set}
-          />
+          <AnswerColumns {...{ config, columns, problems }} algorithms={known.algorithms} onSet={set} />
         </>
       )}
     </div>

@@ -78,9 +78,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
         <AlgorithmCards algorithms={known.algorithms} value={id} onChange={choose} />
       ) : (
         <StagesEditor
-          stages={stages}
-          known={known}
-          problems={problems}
+          {...{ stages, known, problems }}
           steps={stepsOf(config)}
           onChange={(next) => setConfig(withStages(config, next))}
         />
@@ -91,9 +89,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
             Begin with{model === null ? '' : ' settings for a model of this size'}
           </h3>
           <PresetCards
-            config={config}
-            presets={presets}
-            measured={measured}
+            {...{ config, presets, measured }}
             onChoose={(preset) => setConfig(applied(config, preset, preset))}
           />
         </div>
@@ -289,10 +285,7 @@ function SimpleSettings({ draft, known, problems, onChange }: SimpleSettingsProp
       {shown.map((field) => (
         <DraftSetting
           key={field.key}
-          draft={draft}
-          field={field}
-          problems={problems}
-          onChange={onChange}
+          {...{ draft, field, problems, onChange }}
           note={notes[field.key]}
           disabled={draft.fork !== null && field.key === 'adapter.rank'}
         />

@@ -106,9 +106,7 @@ export function NewRunScreen() {
         </div>
         <div className="sticky top-0 self-start narrow:static narrow:self-auto">
           <RunAside
-            draft={draft}
-            known={known}
-            verdict={verdict}
+            {...{ draft, known, verdict }}
             estimate={trial.isCurrent ? trial.study : null}
             missing={wizard.missing}
             nameHint={wizard.name}
@@ -175,14 +173,7 @@ function StepContent({ id, wizard }: { id: StepId; wizard: Wizard }) {
     case 'study':
       return <StudyStep draft={draft} known={known} problems={problems} onChange={setDraft} />
     case 'check':
-      return (
-        <CheckStep
-          verdict={verdict}
-          trial={trial}
-          problems={problems}
-          isComplete={wizard.missing.length === 0}
-        />
-      )
+      return <CheckStep {...{ verdict, trial, problems }} isComplete={wizard.missing.length === 0} />
   }
 }
 

@@ -29,11 +29,9 @@ export function QueueList() {
           {entries.map(({ runId, continueOnError, run }, i) => (
             <QueueRow
               key={runId}
-              runId={runId}
-              run={run}
+              {...{ runId, run, continueOnError }}
               place={i}
               count={entries.length}
-              continueOnError={continueOnError}
               onMove={(to) => void move({ runId, to })}
               onContinue={(next) => void setContinue({ runId, continueOnError: next })}
               onRemove={() => void remove({ runId })}

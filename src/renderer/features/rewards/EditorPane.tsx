@@ -45,16 +45,13 @@ export function EditorPane({ open, trial, label, onSave = () => {}, about }: Edi
         ) : (
           <LazyCodeEditor
             key={key}
-            label={label}
+            {...{ label, context, problems, onSave }}
             value={code.code}
             language={code.language}
-            context={context}
-            problems={problems}
             goTo={view.goTo}
             onTypeErrors={(count) => setTypeErrors({ key, count })}
             onChange={(text) => own.change({ ...code, code: text })}
             onRun={act}
-            onSave={onSave}
           />
         )}
       </div>

@@ -23,7 +23,8 @@ export function PlayTab({ episode, rowWords }: PlayTabProps) {
   if (!isStarted) {
     return (
       <EmptyState
-        icon={<Gamepad2 size={24} aria-hidden />}
+        icon={Gamepad2}
+        iconSize={24}
         title="Take the policy’s place for an episode."
         action={
           <div className="flex items-center gap-3">

@@ -27,7 +27,7 @@ export function ResultsTab({ dryRun, isGenerated, onAddTest, onGoTo }: ResultsTa
   const { rows, task, missing } = dryRun
   const [chosen, setChosen] = useState<number | null>(null)
   const open = rows.find(({ index }) => index === chosen) ?? null
-  if (missing !== null) return <EmptyState icon={<FlaskConical size={24} aria-hidden />} title={missing} />
+  if (missing !== null) return <EmptyState icon={FlaskConical} iconSize={24} title={missing} />
   if (rows.length === 0 && task.state === 'idle') return <NothingYet />
   if (rows.length === 0 && task.error !== null) return <ErrorNote error={task.error} className="m-3" />
   return (
@@ -59,10 +59,7 @@ export function ResultsTab({ dryRun, isGenerated, onAddTest, onGoTo }: ResultsTa
 }
 
 const NothingYet = () => (
-  <EmptyState
-    icon={<FlaskConical size={24} aria-hidden />}
-    title="See what the rows earn before you train on them."
-  >
+  <EmptyState icon={FlaskConical} iconSize={24} title="See what the rows earn before you train on them.">
     <p>
       Press <Kbd>{keyWords(keyTable.act.keys[0] ?? '')}</Kbd> to score the rows on the right with the current
       code.

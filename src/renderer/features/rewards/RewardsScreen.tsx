@@ -78,7 +78,8 @@ function LibraryScreen({ shelf }: { shelf: Shelf }) {
               {!isLoaded && error === null && <Loading label="Reading the library" />}
               {isLoaded && (
                 <EmptyState
-                  icon={<FileCode2 size={24} aria-hidden />}
+                  icon={FileCode2}
+                  iconSize={24}
                   title={selected === null ? shelf.emptyTitle : shelf.missingTitle}
                   action={<NewButton shelf={shelf} onClick={actions.create} />}
                 >

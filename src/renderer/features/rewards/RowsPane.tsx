@@ -125,12 +125,10 @@ function RowList({ own, isEnvironment }: { own: RewardBench; isEnvironment: bool
       {shown.rows.map((row, i) => (
         <RowItem
           key={bench.from + i}
+          {...{ row, own, isEnvironment }}
           number={bench.from + i}
-          row={row}
           prompt={shown.prompts[i] ?? null}
           problem={problems[i] ?? null}
-          own={own}
-          isEnvironment={isEnvironment}
         />
       ))}
     </ol>

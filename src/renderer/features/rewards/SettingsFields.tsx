@@ -26,10 +26,8 @@ export function SettingsFields({ known, values, onChange, columns = [] }: Settin
       {Object.entries(known).map(([name, usual]) => (
         <SettingField
           key={name}
-          name={name}
-          usual={usual}
+          {...{ name, usual, columns }}
           value={values[name]}
-          columns={columns}
           onChange={(value) => set(name, value)}
         />
       ))}

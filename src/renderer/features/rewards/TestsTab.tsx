@@ -67,7 +67,8 @@ export function TestsTab({ tests, own }: TestsTabProps) {
     <div className="flex h-full min-h-0 flex-col">
       {tests.length === 0 ? (
         <EmptyState
-          icon={<ListChecks size={24} aria-hidden />}
+          icon={ListChecks}
+          iconSize={24}
           title="Record what must be rewarded, and what must not."
           action={add}
         >

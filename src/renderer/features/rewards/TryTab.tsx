@@ -17,7 +17,8 @@ export function TryTab({ trial }: { trial: WorkflowTrial }) {
   if (code === null) {
     return (
       <EmptyState
-        icon={<Workflow size={24} aria-hidden />}
+        icon={Workflow}
+        iconSize={24}
         title="Play one episode on a row."
         action={
           missing === null ? (

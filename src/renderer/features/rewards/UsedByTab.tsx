@@ -44,7 +44,8 @@ export function UsedByTab({ rewardId, kind, versions, uses }: UsedByTabProps) {
   if (lines.length === 0) {
     return (
       <EmptyState
-        icon={<History size={24} aria-hidden />}
+        icon={History}
+        iconSize={24}
         title="No run has used it yet."
         action={
           versions.length > 0 && (

@@ -67,19 +67,15 @@ export function ChangeDialog({ run, config, onClose }: Props) {
           <ErrorNote key={problem.message} error={{ message: problemWords(problem) }} />
         ))}
         <ChangedSettings
-          rows={rows}
-          changes={changes}
+          {...{ rows, changes, problems }}
           empty="Choose settings to change."
           noteOf={(value) => `So far: ${value}`}
-          problems={problems}
           onChange={setChanges}
         />
         {possible !== null && <Effect possible={possible} run={run} />}
         <AddSetting
-          rows={rows}
-          changes={changes}
+          {...{ rows, changes, whyFixed }}
           toolNames={known?.toolNames ?? {}}
-          whyFixed={whyFixed}
           onAdd={({ field, value }) => setChanges({ ...changes, [field.key]: value })}
         />
         {goOn.error !== null && <ErrorNote error={goOn.error} />}

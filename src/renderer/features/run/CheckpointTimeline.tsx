@@ -44,11 +44,9 @@ export function CheckpointTimeline({ run, checkpoints, metric }: Props) {
       onPin={(_x, step) => goToTab(run.id, 'samples', { step: String(step), source: 'evaluation' })}
     >
       <MetricChart
+        {...{ better, lines, events }}
         title={`${metricLabel(metric)} and checkpoints`}
         help={<Explained name={metric}>{explanation}</Explained>}
-        better={better}
-        lines={lines}
-        events={events}
         height={130}
         emptyText="No eval reward was measured, so checkpoints are ranked by age alone."
         menu={[{ label: 'Show the run', run: () => navigate(`/runs/${run.id}/overview`) }]}

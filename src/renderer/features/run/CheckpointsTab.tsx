@@ -69,10 +69,7 @@ export function CheckpointsTab({ run, config, onFork }: Props) {
             }
           >
             <CheckpointTable
-              run={run}
-              checkpoints={checkpoints}
-              metric={metric}
-              onFork={onFork}
+              {...{ run, checkpoints, metric, onFork }}
               onSend={setSentStep}
               onDelete={setDeleting}
             />
@@ -186,9 +183,7 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
       width: '532px',
       cell: (item) => (
         <CheckpointActions
-          run={run}
-          item={item}
-          isLiving={isLiving}
+          {...{ run, item, isLiving }}
           isVerifying={verify.isRunning}
           onVerify={() => void verify.run({ runId: run.id, step: item.step })}
           onResume={() => void resume.run({ runId: run.id, step: item.step })}

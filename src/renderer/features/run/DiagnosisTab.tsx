@@ -59,11 +59,9 @@ export function DiagnosisTab({ run, config, diagnosis: { data, error }, onFork }
       {data.findings.map((finding) => (
         <FindingCard
           key={`${finding.id} ${finding.words}`}
-          finding={finding}
+          {...{ finding, newest, onFork }}
           runId={run.id}
           rewards={config?.rewards ?? []}
-          newest={newest}
-          onFork={onFork}
         />
       ))}
       {data.checks.length > 0 && <CheckList checks={data.checks} />}
@@ -109,14 +107,7 @@ function FindingCard({ finding, runId, rewards, newest, onFork }: CardProps) {
       {finding.proposals.length > 0 && (
         <ul aria-label="What to do" className="border-t border-line">
           {finding.proposals.map((proposal) => (
-            <ProposalItem
-              key={proposal.words}
-              proposal={proposal}
-              runId={runId}
-              rewards={rewards}
-              newest={newest}
-              onFork={onFork}
-            />
+            <ProposalItem key={proposal.words} {...{ proposal, runId, rewards, newest, onFork }} />
           ))}
         </ul>
       )}

@@ -73,14 +73,10 @@ export function OverviewTab({ run, config, events, findings }: Props) {
   const panel = (chart: PlannedChart, height: number) => (
     <PlannedPanel
       key={chart.id}
+      {...{ chart, byMetric, height, color, place }}
       runId={run.id}
-      chart={chart}
-      byMetric={byMetric}
       events={chart.size === 'wide' ? marks : grave}
-      height={height}
-      color={color}
       look={overview.look}
-      place={place}
       range={overview.range}
     />
   )

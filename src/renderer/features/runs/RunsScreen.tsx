@@ -84,13 +84,10 @@ export function RunsScreen() {
       toolbar={
         runs.length > 0 && (
           <RunsToolbar
-            runs={runs}
+            {...{ runs, filter, isTree, columns }}
             shown={order.length}
-            filter={filter}
             onFilter={setFilter}
-            isTree={isTree}
             onTree={setTree}
-            columns={columns}
             onColumns={setColumns}
             searchRef={search}
           />
@@ -148,7 +145,8 @@ const NoneFits = ({ onClear }: { onClear: () => void }) => (
 
 const NoRuns = () => (
   <EmptyState
-    icon={<ChartNoAxesCombined size={28} aria-hidden />}
+    icon={ChartNoAxesCombined}
+    strokeWidth={2}
     title="All your runs appear here"
     action={
       <Button variant="primary" onClick={goToNewRun}>

@@ -98,13 +98,9 @@ export function LineageTree({ study, lineage, onChoose }: TreeProps) {
         {shown.map(({ index }) => (
           <Column
             key={index}
-            study={study}
+            {...{ study, index, family, height, act }}
             generation={generations[index]}
-            index={index}
             active={entry?.key ?? null}
-            family={family}
-            height={height}
-            act={act}
           />
         ))}
       </div>
@@ -193,8 +189,7 @@ function Column({ study, generation, index, active, family, height, act }: Colum
       {places.map((place, rank) => (
         <Node
           key={place.key}
-          place={place}
-          rank={rank}
+          {...{ place, rank, act }}
           count={places.length}
           level={index + 1}
           color={styleOf(place.trial.runId ?? '').color}
@@ -204,7 +199,6 @@ function Column({ study, generation, index, active, family, height, act }: Colum
           isBest={study.best?.trial === place.trial.index && study.best.step === step}
           isActive={place.key === active}
           isFaded={family !== null && !family.has(place.key)}
-          act={act}
         />
       ))}
     </div>

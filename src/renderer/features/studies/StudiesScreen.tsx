@@ -55,10 +55,7 @@ function Damaged({ studies }: { studies: readonly UnreadableStudy[] }) {
 }
 
 const NoStudies = () => (
-  <EmptyState
-    icon={<FlaskConical size={28} strokeWidth={1.5} aria-hidden />}
-    title="Several runs that answer one question"
-  >
+  <EmptyState icon={FlaskConical} title="Several runs that answer one question">
     <dl className="flex flex-col gap-2 text-left">
       {kinds.map(([name, words, command]) => (
         <div key={name}>
