@@ -39,11 +39,27 @@ interface HubDialogProps {
   readonly children?: ReactNode
 }
 
+/** Returns the address of the hub that is asked. */
+export function useHub(): string {
+  const endpoint = useAnswer('settings.all', undefined).data?.['hub.endpoint']
+  return typeof endpoint === 'string' && endpoint !== '' ? endpoint : defaultHub
+}
+
+/** Says where address and token of the hub are set. */
+export const HubSettings = ({ onLeave }: { onLeave?: () => void }) => (
+  <>
+    Address and token are set under{' '}
+    <a href={link('/settings/privacy')} onClick={onLeave} className="text-accent-ink underline">
+      Settings, Privacy
+    </a>
+    .
+  </>
+)
+
 /** Asks for an address on a hub and downloads what is there. */
 export function HubDialog(props: HubDialogProps) {
   const { address, isBusy, isReady = true, task, error, onClose } = props
-  const { data: settings } = useAnswer('settings.all', undefined)
-  const hub = settings?.['hub.endpoint']
+  const hub = useHub()
   const cannotGoOn = isBusy || !isReady || address.trim() === ''
   const progress = task.last !== undefined && 'progress' in task.last ? task.last.progress : null
   return (
@@ -51,12 +67,7 @@ export function HubDialog(props: HubDialogProps) {
       title={props.title}
       description={
         <>
-          Requests go to {typeof hub === 'string' && hub !== '' ? hub : defaultHub} and to no other server.
-          Address and token are set under{' '}
-          <a href={link('/settings/privacy')} onClick={onClose} className="text-accent-ink underline">
-            Settings, Privacy
-          </a>
-          .
+          Requests go to {hub} and to no other server. <HubSettings onLeave={onClose} />
         </>
       }
       onClose={onClose}

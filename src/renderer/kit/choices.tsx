@@ -70,6 +70,17 @@ export function Select<Value extends string>({
   )
 }
 
+interface AnySelectProps extends Omit<SelectProps<string>, 'options'> {
+  /** Label of the empty value. */
+  readonly any: string
+  readonly options: readonly (Option<string> | string)[]
+}
+
+/** Select in which nothing need be chosen. */
+export const AnySelect = ({ any, options, ...rest }: AnySelectProps) => (
+  <Select options={[{ value: '', label: any }, ...options]} {...rest} />
+)
+
 interface CheckboxProps {
   readonly checked: boolean | 'indeterminate'
   readonly onChange: (checked: boolean) => void

@@ -1,5 +1,5 @@
 import { FileText, TriangleAlert } from 'lucide-react'
-import { useState, useMemo, type ReactNode } from 'react'
+import { useState, useMemo, type ComponentProps, type ReactNode } from 'react'
 import type { Arrival } from '#renderer/client/adding.ts'
 import { plural, formatBytes, formatCount } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
@@ -151,11 +151,8 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
   const [target, setTarget] = useState(into ?? '')
   const mapping = useMemo(() => mappingOf(form, facts), [form, facts])
   const asked = useSettled(mapping)
-  const mapped = useAnswer(
-    'datasets.inspect',
-    { source: arrival.source, mapping: asked, split },
-    { keep: true },
-  )
+  const { source } = arrival
+  const mapped = useAnswer('datasets.inspect', { source, mapping: asked, split }, { keep: true })
   const task = useImport(arrival, promptOf(form, facts))
   const problems = formProblems(form)
   const isRunning = task.state === 'running'
@@ -172,19 +169,13 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
           <Button
             variant="primary"
             disabled={isRunning || problems.length > 0 || named.name === ''}
-            onClick={() => task.start({ source: arrival.source, mapping, split, ...named })}
+            onClick={() => task.start({ source, mapping, split, ...named })}
           >
             {target === '' ? 'Import' : 'Import as new version'}
           </Button>
         </>
       }
-      toolbar={
-        isRunning && progress !== null ? (
-          <div className="min-w-0 grow">
-            <TaskProgress progress={progress} />
-          </div>
-        ) : undefined
-      }
+      toolbar={isRunning && progress !== null ? <Importing progress={progress} /> : undefined}
     >
       {task.error !== null && <ErrorNote error={task.error} className="mx-8 mt-3" />}
       <div className="flex min-h-0 grow">
@@ -195,16 +186,16 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
             <Recognised file={file} />
             {listField}
             <MappingFields facts={facts} form={form} template={file.shape.template} onChange={setForm} />
-            <h2 className="mt-6 mb-1 flex h-6 items-center font-medium">
+            <Heading>
               Columns
               {changed !== null && (
                 <Button small variant="quiet" className="ml-auto" onClick={() => setForm(null)}>
                   Reset to detected
                 </Button>
               )}
-            </h2>
+            </Heading>
             <ColumnList columns={file.columns} form={form} onChange={setForm} />
-            <h2 className="mt-6 mb-1 flex h-6 items-center font-medium">Data set</h2>
+            <Heading>Data set</Heading>
             <TargetFields target={target} onTarget={setTarget} name={name} onName={setName} />
           </div>
           <IncomingRows file={file} mapped={mapped.data} error={mapped.error} formProblems={problems} />
@@ -213,6 +204,16 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
     </Page>
   )
 }
+
+const Heading = ({ children }: { children: ReactNode }) => (
+  <h2 className="mt-6 mb-1 flex h-6 items-center font-medium">{children}</h2>
+)
+
+const Importing = (props: ComponentProps<typeof TaskProgress>) => (
+  <div className="min-w-0 grow">
+    <TaskProgress {...props} />
+  </div>
+)
 
 const factsOf = ({ columns, rows }: Inspection) =>
   columnFacts(

@@ -110,21 +110,7 @@ function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
       </figure>
       <div className="flex flex-col gap-6">
         <div>
-          <NumberField
-            label="Max prompt tokens"
-            help="Rows with longer prompts are left out of a run. The model must read the prompt and still have room for its completion."
-            note={limit === null ? 'No limit but the model’s context.' : undefined}
-            aside={
-              limit !== null && (
-                <Button small variant="quiet" onClick={() => onLimit(null)}>
-                  No limit
-                </Button>
-              )
-            }
-            value={limit}
-            placeholder={formatNumber(max)}
-            onChange={(value) => onLimit(value === null || value < 1 ? null : Math.round(value))}
-          />
+          <LimitField {...{ limit, onLimit, max }} />
           <p className="mt-2 tabular-nums" role="status">
             {cut.rows === 0 ? (
               'No row is left out.'
@@ -158,3 +144,25 @@ function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
     </div>
   )
 }
+
+interface LimitFieldProps extends Pick<ChartProps, 'limit' | 'onLimit'> {
+  readonly max: number
+}
+
+const LimitField = ({ limit, onLimit, max }: LimitFieldProps) => (
+  <NumberField
+    label="Max prompt tokens"
+    help="Rows with longer prompts are left out of a run. The model must read the prompt and still have room for its completion."
+    note={limit === null ? 'No limit but the model’s context.' : undefined}
+    aside={
+      limit !== null && (
+        <Button small variant="quiet" onClick={() => onLimit(null)}>
+          No limit
+        </Button>
+      )
+    }
+    value={limit}
+    placeholder={formatNumber(max)}
+    onChange={(value) => onLimit(value === null || value < 1 ? null : Math.round(value))}
+  />
+)

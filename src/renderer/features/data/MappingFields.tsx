@@ -54,21 +54,11 @@ export function MappingFields({ facts, form, template, onChange }: PromptFieldsP
         </div>
       )}
       {prompt.kind === 'template' && (
-        <div className="flex flex-col gap-1">
-          <TextArea
-            mono
-            rows={4}
-            aria-label="Template of the prompt"
-            value={prompt.text}
-            onChange={(text) => onChange({ ...form, prompt: { kind: 'template', text } })}
-          />
-          <ColumnChips
-            names={sources.map(({ name }) => name)}
-            onInsert={(name) =>
-              onChange({ ...form, prompt: { kind: 'template', text: `${prompt.text}{${name}}` } })
-            }
-          />
-        </div>
+        <TemplateText
+          text={prompt.text}
+          names={sources.map(({ name }) => name)}
+          onChange={(text) => onChange({ ...form, prompt: { kind: 'template', text } })}
+        />
       )}
       {prompt.kind !== 'none' && !isChat && (
         <div className="flex items-center justify-between gap-2">
@@ -91,6 +81,19 @@ export function MappingFields({ facts, form, template, onChange }: PromptFieldsP
     </div>
   )
 }
+
+interface TemplateTextProps {
+  readonly text: string
+  readonly names: readonly string[]
+  readonly onChange: (text: string) => void
+}
+
+const TemplateText = ({ text, names, onChange }: TemplateTextProps) => (
+  <div className="flex flex-col gap-1">
+    <TextArea mono rows={4} aria-label="Template of the prompt" value={text} onChange={onChange} />
+    <ColumnChips names={names} onInsert={(name) => onChange(`${text}{${name}}`)} />
+  </div>
+)
 
 function promptSource(key: string, before: PromptSource, template: string | null): PromptSource {
   if (key === noneKey) return { kind: 'none' }

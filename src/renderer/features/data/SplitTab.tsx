@@ -39,13 +39,8 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
         {heldOut !== null && (
           <div className="grid grid-cols-2 gap-3">
             <NumberField
-              label={kind === 'share' ? 'Share in percent' : 'Rows'}
+              {...amountWords[kind === 'share' ? 'share' : 'rows']}
               error={problem}
-              help={
-                kind === 'share'
-                  ? 'Rows added later move none of these to the other side.'
-                  : 'This many rows, or a few more to keep copies together.'
-              }
               value={'share' in heldOut ? Math.round(heldOut.share * 1000) / 10 : heldOut.rows}
               onChange={(value) => {
                 const next = withAmount(heldOut, value)
@@ -78,6 +73,11 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
     </SplitPane>
   )
 }
+
+const amountWords = {
+  share: { label: 'Share in percent', help: 'Rows added later move none of these to the other side.' },
+  rows: { label: 'Rows', help: 'This many rows, or a few more to keep copies together.' },
+} as const
 
 interface AlikeByProps {
   readonly names: readonly string[]

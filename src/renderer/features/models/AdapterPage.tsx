@@ -44,28 +44,7 @@ export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
         {'problem' in adapter ? (
           <ErrorNote error={{ message: adapter.problem, hint: 'Delete it and import it again.' }} />
         ) : (
-          <Panel title="Card">
-            <KeyValue
-              entries={[
-                [
-                  'Trained on',
-                  adapter.baseModel ?? adapter.origin?.model ?? (
-                    <span className="text-faint">Not stated</span>
-                  ),
-                ],
-                ...originEntries(adapter.origin),
-                ['Rank', formatCount(adapter.rank)],
-                ['Alpha', formatNumber(adapter.alpha)],
-                ['Size', formatBytes(adapter.sizeBytes)],
-                ['Folder', <Address key="folder" address={directory} label="Copy path" />],
-              ]}
-            />
-            <p className="mt-3 text-muted text-pretty">
-              A run that continues it keeps its rank, scale and projections and starts with a new optimizer.
-              It can also be the reference policy of a run (reference.adapter), and be compared with its base
-              model in the Arena.
-            </p>
-          </Panel>
+          <Card adapter={adapter} />
         )}
       </div>
       <ConfirmDialog
@@ -79,6 +58,31 @@ export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
         deleted while an unfinished run needs it.
       </ConfirmDialog>
     </div>
+  )
+}
+
+function Card({ adapter }: { adapter: Exclude<ListedAdapter, { problem: string }> }) {
+  return (
+    <Panel title="Card">
+      <KeyValue
+        entries={[
+          [
+            'Trained on',
+            adapter.baseModel ?? adapter.origin?.model ?? <span className="text-faint">Not stated</span>,
+          ],
+          ...originEntries(adapter.origin),
+          ['Rank', formatCount(adapter.rank)],
+          ['Alpha', formatNumber(adapter.alpha)],
+          ['Size', formatBytes(adapter.sizeBytes)],
+          ['Folder', <Address key="folder" address={adapter.directory} label="Copy path" />],
+        ]}
+      />
+      <p className="mt-3 text-muted text-pretty">
+        A run that continues it keeps its rank, scale and projections and starts with a new optimizer. It can
+        also be the reference policy of a run (reference.adapter), and be compared with its base model in the
+        Arena.
+      </p>
+    </Panel>
   )
 }
 

@@ -1,7 +1,7 @@
 import type { Answer } from '#renderer/client/api.tsx'
 import { formatShort } from '#renderer/client/format.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { Button } from '#renderer/kit/Button.tsx'
+import { GetButton } from './KnownModels.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { numberColumn } from '#renderer/kit/columns.tsx'
 
@@ -84,11 +84,6 @@ const columnsFor = (onOpen: (address: string) => void): readonly Column<Found>[]
     title: '',
     label: 'Actions',
     width: '72px',
-    cell: ({ id, verdict }) =>
-      'family' in verdict && (
-        <Button small aria-label={`Get ${id}`} onClick={() => onOpen(id)}>
-          Get
-        </Button>
-      ),
+    cell: ({ id, verdict }) => 'family' in verdict && <GetButton id={id} onOpen={onOpen} />,
   },
 ]

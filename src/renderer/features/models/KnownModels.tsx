@@ -32,6 +32,12 @@ export function KnownModels({ models, onOpen }: KnownModelsProps) {
   )
 }
 
+export const GetButton = ({ id, onOpen }: { id: string } & Pick<KnownModelsProps, 'onOpen'>) => (
+  <Button small aria-label={`Get ${id}`} onClick={() => onOpen(id)}>
+    Get
+  </Button>
+)
+
 const Number = ({ children }: { children: string }) => (
   <span className="font-mono text-sm tabular-nums">{children}</span>
 )
@@ -87,9 +93,7 @@ const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): reado
     width: '124px',
     cell: ({ id, localName }) =>
       localName === null ? (
-        <Button small aria-label={`Get ${id}`} onClick={() => onOpen(id)}>
-          Get
-        </Button>
+        <GetButton id={id} onOpen={onOpen} />
       ) : (
         <a href={link(`/models/${encodeURIComponent(localName)}`)} aria-label={`${id} is on this machine`}>
           <Badge tone="good">On this machine</Badge>

@@ -4,7 +4,7 @@ import { keepers } from '#shared/api/models.ts'
 import { useArrivals } from '#renderer/client/adding.ts'
 import { useAnswer, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
 import { navigate } from '#renderer/client/route.ts'
-import { Actions } from '#renderer/kit/actions.tsx'
+import { Actions, type Action } from '#renderer/kit/actions.tsx'
 import { isInTheWay, RunsInTheWay } from '#renderer/parts/RunsInTheWay.tsx'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
@@ -50,6 +50,16 @@ export function ModelPage({ model }: { model: ListedModel }) {
   const [isDeleting, setDeleting] = useState(false)
   // The included model is not a file of the user.
   const canDelete = model.origin === null && (!isUsable || info?.isBuiltIn === false)
+  const ownAction: Action =
+    model.origin === null
+      ? {
+          ...{ label: 'Delete', icon: Trash2, isDangerous: true, isDisabled: !canDelete },
+          run: () => setDeleting(true),
+        }
+      : {
+          ...{ label: 'Copy into Turnwise’s folder', icon: Copy, isDisabled: !isUsable },
+          run: () => lookAt(model),
+        }
   return (
     <div className="min-h-0 grow overflow-auto px-6 py-4">
       <header className="mb-4 flex min-h-7 flex-wrap items-center gap-2">
@@ -57,29 +67,7 @@ export function ModelPage({ model }: { model: ListedModel }) {
         {info?.isBuiltIn === true && <Badge tone="accent">Built in</Badge>}
         {model.origin !== null && <Badge>{keepers[model.origin]}</Badge>}
         <span className="ml-auto flex items-center gap-2">
-          <MoreMenu
-            groups={[
-              revealItems(model.directory),
-              model.origin === null
-                ? [
-                    {
-                      label: 'Delete',
-                      icon: Trash2,
-                      isDangerous: true,
-                      isDisabled: !canDelete,
-                      run: () => setDeleting(true),
-                    },
-                  ]
-                : [
-                    {
-                      label: 'Copy into Turnwise’s folder',
-                      icon: Copy,
-                      isDisabled: !isUsable,
-                      run: () => lookAt(model),
-                    },
-                  ],
-            ]}
-          />
+          <MoreMenu groups={[revealItems(model.directory), [ownAction]]} />
           {isUsable && <Uses name={model.name} info={info} />}
         </span>
       </header>
