@@ -182,7 +182,6 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
         {files}
         <SplitPane id="data.incoming" sizes={[36, 64]} minimums={[340, 360]}>
           <div className="min-h-0 grow overflow-auto py-4 pr-6 pl-page">
-            <p className="font-medium">{sentenceCase(file.shape.title)}</p>
             <Recognised file={file} />
             {listField}
             <MappingFields facts={facts} form={form} template={file.shape.template} onChange={setForm} />
@@ -266,8 +265,6 @@ function TargetFields({ target, onTarget, name, onName }: TargetFieldsProps) {
     </div>
   )
 }
-
-const sentenceCase = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
 interface IncomingRowsProps {
   readonly file: Inspection

@@ -24,8 +24,6 @@ export function MappingFields({ facts, form, template, onChange }: PromptFieldsP
   const sources = sourceColumns(form, facts)
   const { prompt } = form
   const choosePrompt = (key: string) => onChange({ ...form, prompt: promptSource(key, prompt, template) })
-  const promptKey =
-    prompt.kind === 'column' ? prompt.column : prompt.kind === 'template' ? templateKey : noneKey
   const isChat =
     prompt.kind === 'column' && sources.find(({ name }) => name === prompt.column)?.kind === 'chat'
   const prompts: Option<string>[] = [
@@ -41,7 +39,7 @@ export function MappingFields({ facts, form, template, onChange }: PromptFieldsP
       <SelectField
         label="Prompt comes from"
         help="What the model reads before it answers."
-        value={promptKey}
+        value={keyOf(prompt)}
         options={prompts}
         onChange={choosePrompt}
       />
@@ -94,6 +92,9 @@ const TemplateText = ({ text, names, onChange }: TemplateTextProps) => (
     <ColumnChips names={names} onInsert={(name) => onChange(`${text}{${name}}`)} />
   </div>
 )
+
+const keyOf = (prompt: PromptSource): string =>
+  prompt.kind === 'column' ? prompt.column : prompt.kind === 'template' ? templateKey : noneKey
 
 function promptSource(key: string, before: PromptSource, template: string | null): PromptSource {
   if (key === noneKey) return { kind: 'none' }

@@ -32,6 +32,8 @@ const nothing = 'The file is empty: it has no rows.'
 const shapeSentence = (id: string, columns: number): string =>
   columns === 0 ? nothing : (sentences[id] ?? sentences['unknown'] ?? '')
 
+const sentenceCase = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
 /** Shows the detected shape of a file, the evidence, and ignored columns. */
 export function Recognised({
   file: { shape, columns, notes, oddValues },
@@ -40,13 +42,16 @@ export function Recognised({
 }) {
   const by = shape.id === 'unknown' || columns.length === 0 ? '' : ` Recognised by ${shape.evidence}.`
   return (
-    <div className="mb-4 flex flex-col gap-2 text-pretty">
-      <p className="text-muted">{`${shapeSentence(shape.id, columns.length)}${by}`}</p>
-      {notes.map((sentence) => (
-        <p key={sentence}>{sentence}</p>
-      ))}
-      <Cautions sentences={[...shape.leftAside.map(({ text }) => text), ...shape.doubts, ...oddValues]} />
-    </div>
+    <>
+      <p className="font-medium">{sentenceCase(shape.title)}</p>
+      <div className="mb-4 flex flex-col gap-2 text-pretty">
+        <p className="text-muted">{`${shapeSentence(shape.id, columns.length)}${by}`}</p>
+        {notes.map((sentence) => (
+          <p key={sentence}>{sentence}</p>
+        ))}
+        <Cautions sentences={[...shape.leftAside.map(({ text }) => text), ...shape.doubts, ...oddValues]} />
+      </div>
+    </>
   )
 }
 

@@ -4,7 +4,7 @@ import { useChooseData } from './usePrefill.ts'
 import { formatCount } from '#renderer/client/format.ts'
 import { Segmented, Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
 import { DataPicker } from '#renderer/parts/DataPicker.tsx'
 import { defaultSplit } from '#renderer/parts/preparation.ts'
 import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
@@ -34,7 +34,6 @@ export function DataStep({ config, known, problems, onChange }: DataStepProps) {
   const version = versionAt(train, known.dataSets)
   const columns = version?.columns.map(({ name }) => name) ?? []
   const source = sourceOf(train, version !== undefined)
-  const choose = useChooseData(onChange)
   const set = (key: string, value: unknown) => onChange((now) => withValue(now, key, value))
   const own = [...problemsAt(problems, 'data.train'), ...problems.filter(({ path }) => path === 'data')]
   return (
@@ -47,31 +46,7 @@ export function DataStep({ config, known, problems, onChange }: DataStepProps) {
           onChange={(next) => onChange((now) => withRows(now, emptyOf(next)))}
         />
       </div>
-      {source === 'rows' && (
-        <Field label="Data set" error={wrongWords(own)} className="max-w-140">
-          {(ids) => <DataPicker {...ids} value={version?.id ?? null} onChange={choose} />}
-        </Field>
-      )}
-      {source === 'file' && (
-        <TextField
-          label="Path"
-          help="A file (jsonl, json, csv, tsv, parquet) on the machine where Turnwise runs. It is read as it is when the run starts."
-          error={wrongWords(own)}
-          className="max-w-140"
-          mono
-          value={typeof train === 'string' ? train : ''}
-          onChange={(path) => onChange((now) => withTypedRows(now, path))}
-        />
-      )}
-      {source === 'episodes' && (
-        <NumberField
-          label="Episodes in one pass"
-          error={wrongWords(own)}
-          className="max-w-40"
-          value={Number(valueAt(train, 'episodes'))}
-          onChange={(episodes) => episodes !== null && set('data.train', { episodes })}
-        />
-      )}
+      <RowsField {...{ source, train, version, onChange }} error={wrongWords(own)} />
       {source !== 'episodes' && typeof train === 'string' && train !== '' && (
         <>
           <HeldOut config={config} known={known} problems={problems} onSet={set} version={version} />
@@ -106,6 +81,49 @@ const emptyOf = (source: Source): string | { readonly episodes: number } | undef
   return source === 'file' ? '' : { episodes: 512 }
 }
 
+interface RowsFieldProps extends Pick<DataStepProps, 'onChange'> {
+  readonly source: ReturnType<typeof sourceOf>
+  readonly train: unknown
+  readonly version: DataSetOf['versions'][number] | undefined
+  readonly error: ReturnType<typeof wrongWords>
+}
+
+/** Asks for the rows of a source: a data set, a path, or a number of episodes. */
+function RowsField({ source, train, version, error, onChange }: RowsFieldProps) {
+  const choose = useChooseData(onChange)
+  return (
+    <>
+      {source === 'rows' && (
+        <Field label="Data set" error={error} className="max-w-140">
+          {(ids) => <DataPicker {...ids} value={version?.id ?? null} onChange={choose} />}
+        </Field>
+      )}
+      {source === 'file' && (
+        <TextField
+          label="Path"
+          help="A file (jsonl, json, csv, tsv, parquet) on the machine where Turnwise runs. It is read as it is when the run starts."
+          error={error}
+          className="max-w-140"
+          mono
+          value={typeof train === 'string' ? train : ''}
+          onChange={(path) => onChange((now) => withTypedRows(now, path))}
+        />
+      )}
+      {source === 'episodes' && (
+        <NumberField
+          label="Episodes in one pass"
+          error={error}
+          className="max-w-40"
+          value={Number(valueAt(train, 'episodes'))}
+          onChange={(episodes) =>
+            episodes !== null && onChange((now) => withValue(now, 'data.train', { episodes }))
+          }
+        />
+      )}
+    </>
+  )
+}
+
 interface HeldOutProps extends Pick<DataStepProps, 'config' | 'known' | 'problems'> {
   readonly version: DataSetOf['versions'][number] | undefined
   readonly onSet: (key: string, value: unknown) => void
@@ -122,10 +140,14 @@ function HeldOut({ config, known, problems, version, onSet }: HeldOutProps) {
     { versionId: version?.id ?? '', split: { share: Number(share), seed: seedOf(heldOut) } },
     { enabled: version !== undefined && typeof share === 'number' && share > 0 && share < 1, keep: true },
   )
+  const isShare = typeof share === 'number'
   const counted =
-    split === undefined || kind !== 'part'
+    split === undefined || !isShare
       ? undefined
       : `${formatCount(split.train)} training, ${formatCount(split.heldOut)} validation rows`
+  const error = wrongWords(problemsAt(problems, 'data.heldOut'))
+  const set = (next: unknown) => onSet('data.heldOut', next)
+  const seed = seedOf(heldOut)
   return (
     <div className="flex flex-wrap items-start gap-x-6 gap-y-2">
       <div className="flex flex-col">
@@ -134,52 +156,34 @@ function HeldOut({ config, known, problems, version, onSet }: HeldOutProps) {
           label="Validation split"
           value={kind}
           options={{ part: 'Part of the rows', set: 'Another data set', none: 'None' }}
-          onChange={(next) => onSet('data.heldOut', heldOutOf(next))}
+          onChange={(next) => set(heldOutOf(next))}
         />
       </div>
-      {kind === 'part' && typeof share === 'number' && (
-        <Field label="Share in %" note={counted} error={wrongWords(problemsAt(problems, 'data.heldOut'))}>
-          {(ids) => (
-            <NumberInput
-              {...ids}
-              className="max-w-24"
-              value={Number((share * 100).toPrecision(6))}
-              onChange={(percent) =>
-                percent !== null && onSet('data.heldOut', { share: percent / 100, seed: seedOf(heldOut) })
-              }
-            />
-          )}
-        </Field>
-      )}
-      {kind === 'part' && typeof share !== 'number' && (
-        <Field label="Rows" error={wrongWords(problemsAt(problems, 'data.heldOut'))}>
-          {(ids) => (
-            <NumberInput
-              {...ids}
-              className="max-w-24"
-              value={Number(valueAt(heldOut, 'rows'))}
-              onChange={(rows) => rows !== null && onSet('data.heldOut', { rows, seed: seedOf(heldOut) })}
-            />
-          )}
-        </Field>
+      {kind === 'part' && (
+        <NumberField
+          key={String(isShare)}
+          label={isShare ? 'Share in %' : 'Rows'}
+          note={counted}
+          error={error}
+          inputClassName="max-w-24"
+          value={isShare ? Number((share * 100).toPrecision(6)) : Number(valueAt(heldOut, 'rows'))}
+          onChange={(next) =>
+            next !== null && set(isShare ? { share: next / 100, seed } : { rows: next, seed })
+          }
+        />
       )}
       {kind === 'set' && (
-        <Field label="Data set" error={wrongWords(problemsAt(problems, 'data.heldOut'))} className="min-w-64">
+        <Field label="Data set" error={error} className="min-w-64">
           {(ids) =>
             other !== undefined || heldOut === '' ? (
               <DataPicker
                 {...ids}
                 label="Validation data set"
                 value={other?.id ?? null}
-                onChange={(id) => onSet('data.heldOut', directoryOf(id, known.dataSets))}
+                onChange={(id) => set(directoryOf(id, known.dataSets))}
               />
             ) : (
-              <TextInput
-                {...ids}
-                mono
-                value={String(heldOut)}
-                onChange={(path) => onSet('data.heldOut', path)}
-              />
+              <TextInput {...ids} mono value={String(heldOut)} onChange={set} />
             )
           }
         </Field>

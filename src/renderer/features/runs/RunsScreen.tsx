@@ -1,5 +1,5 @@
 import { ChartNoAxesCombined, Download, Tag, Trash2, Columns3, ListTree } from 'lucide-react'
-import { useRef, useState, type Ref } from 'react'
+import { useRef, useState, type ComponentProps, type Ref } from 'react'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, Loading, ErrorNote } from '#renderer/kit/states.tsx'
@@ -28,7 +28,7 @@ import {
 import { tagsOf } from './cells.tsx'
 import { runStatuses } from '#shared/runs.ts'
 import { statusWords } from '#renderer/kit/Badge.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
+import { AnySelect } from '#renderer/kit/choices.tsx'
 import { type Action } from '#renderer/kit/actions.tsx'
 
 const unsorted = { isDescending: true }
@@ -37,45 +37,22 @@ const unsorted = { isDescending: true }
 export function RunsScreen() {
   const { runs, isLoaded } = useRuns()
   const { filter, setFilter, isTree, setTree, shown, order, toggleSeeds, marks } = useShownRuns(runs)
-  const { pinned, baseline, togglePin, toggleBaseline } = marks
+  const { baseline } = marks
   const { columns, setColumns, sorting, setSorting } = useColumns()
-  const [editing, setEditing] = useState<RowState['editing']>(null)
   const [deleting, setDeleting] = useState<readonly RunEntry[]>([])
-  const { selected, select, clear, forget } = useSelection(order)
+  const selection = useSelection(order)
+  const { selected, clear, forget } = selection
   const exportBundles = useExportBundles()
   const search = useRef<HTMLInputElement>(null)
-
   const chosen = runs.filter(({ id }) => selected.has(id))
   const compare = () => navigate('/compare', compareQuery(chosen, baseline))
+  const onFilter = () => search.current?.focus()
+  const hasNotes = columns.includes('notes')
   useRunKeys({
-    onFilter: () => search.current?.focus(),
-    onSelect: (runId) => select(runId, false),
-    onBaseline: toggleBaseline,
-    onPin: togglePin,
-    onCompare: compare,
-    chosen,
+    ...{ onFilter, onCompare: compare, chosen, onBaseline: marks.toggleBaseline, onPin: marks.togglePin },
+    onSelect: (runId) => selection.select(runId, false),
   })
-  const menuOf = (run: RunEntry) =>
-    rowMenu(run, {
-      isBaseline: baseline === run.id,
-      isPinned: pinned.has(run.id),
-      hasNotes: columns.includes('notes'),
-      onEdit: setEditing,
-      onBaseline: toggleBaseline,
-      onPin: togglePin,
-      onExport: exportBundles,
-      onDelete: setDeleting,
-    })
-  const state: RowState = {
-    styleOf: useRunStyles(),
-    ...{ pinned, baseline, selected, editing },
-    now: useNow(30_000),
-    onEdit: setEditing,
-    onSelect: select,
-    onToggleSeeds: toggleSeeds,
-    menuOf,
-  }
-
+  const state = useRowState({ marks, selection, hasNotes, toggleSeeds, exportBundles, onDelete: setDeleting })
   return (
     <Page
       title="Runs"
@@ -95,9 +72,7 @@ export function RunsScreen() {
       }
     >
       <UnreadableRuns />
-      {chosen.length > 0 && (
-        <SelectionBar runs={chosen} onExport={exportBundles} onDelete={setDeleting} onClear={clear} />
-      )}
+      <SelectionBar runs={chosen} onExport={exportBundles} onDelete={setDeleting} onClear={clear} />
       {runs.length === 0 && (isLoaded ? <NoRuns /> : <Loading label="Reading the history" />)}
       {runs.length > 0 && (
         <Table<Row>
@@ -119,6 +94,41 @@ export function RunsScreen() {
       )}
     </Page>
   )
+}
+
+interface Handling {
+  readonly marks: ReturnType<typeof useShownRuns>['marks']
+  readonly selection: ReturnType<typeof useSelection>
+  readonly hasNotes: boolean
+  readonly toggleSeeds: RowState['onToggleSeeds']
+  readonly exportBundles: (runs: readonly RunEntry[]) => void
+  readonly onDelete: (runs: readonly RunEntry[]) => void
+}
+
+/** What rows show of the state of the table, and what can be done with each. */
+function useRowState({
+  marks,
+  selection,
+  hasNotes,
+  toggleSeeds,
+  exportBundles,
+  onDelete,
+}: Handling): RowState {
+  const [editing, setEditing] = useState<RowState['editing']>(null)
+  const { pinned, baseline, togglePin, toggleBaseline } = marks
+  const menuOf = (run: RunEntry) =>
+    rowMenu(run, {
+      isBaseline: baseline === run.id,
+      isPinned: pinned.has(run.id),
+      ...{ hasNotes, onDelete, onEdit: setEditing, onBaseline: toggleBaseline, onPin: togglePin },
+      onExport: exportBundles,
+    })
+  return {
+    styleOf: useRunStyles(),
+    ...{ pinned, baseline, selected: selection.selected, editing, menuOf },
+    now: useNow(30_000),
+    ...{ onEdit: setEditing, onSelect: selection.select, onToggleSeeds: toggleSeeds },
+  }
 }
 
 /** Opens the page of a run, or the comparison of several seeds. */
@@ -231,7 +241,9 @@ interface SelectionBarProps {
   readonly onClear: () => void
 }
 
+/** Actions on the selected runs; renders nothing without any. */
 function SelectionBar({ runs, onExport, onDelete, onClear }: SelectionBarProps) {
+  if (runs.length === 0) return null
   return (
     <div
       role="toolbar"
@@ -304,12 +316,6 @@ interface ToolbarProps {
 
 function RunsToolbar(props: ToolbarProps) {
   const { runs, shown, filter, onFilter, isTree, onTree, columns, onColumns, searchRef } = props
-  const { algorithms, tags } = choicesOf(runs)
-  const statuses = runStatuses.filter((status) => runs.some((run) => run.status === status))
-  const studies = [...useStudyTitles()].filter(([id]) => runs.some(({ studyId }) => studyId === id))
-  const any = (label: string) => ({ value: '', label })
-  const toggle = (id: ColumnId) =>
-    onColumns(columns.includes(id) ? columns.filter((other) => other !== id) : [...columns, id])
   return (
     <>
       <SearchInput
@@ -320,38 +326,7 @@ function RunsToolbar(props: ToolbarProps) {
         onChange={(text) => onFilter({ ...filter, text })}
         className="w-64"
       />
-      <Select
-        aria-label="Status"
-        value={filter.status}
-        options={[
-          any('Any status'),
-          ...statuses.map((status) => ({ value: status, label: statusWords(status) })),
-        ]}
-        onChange={(status) => onFilter({ ...filter, status: status as RunFilter['status'] })}
-      />
-      <Select
-        aria-label="Method"
-        value={filter.algorithm}
-        options={[any('Any method'), ...algorithms]}
-        onChange={(algorithm) => onFilter({ ...filter, algorithm })}
-      />
-      {tags.length > 0 && (
-        <Select
-          aria-label="Tag"
-          value={filter.tag}
-          options={[any('Any tag'), ...tags]}
-          onChange={(tag) => onFilter({ ...filter, tag })}
-        />
-      )}
-      {studies.length > 0 && (
-        <Select
-          aria-label="Study"
-          value={filter.study}
-          options={[any('Any study'), ...studies.map(([value, label]) => ({ value, label }))]}
-          onChange={(study) => onFilter({ ...filter, study })}
-          className="max-w-48"
-        />
-      )}
+      <RunFilters {...{ runs, filter, onFilter }} />
       {isFiltering(filter) && (
         <>
           <span className="text-sm text-faint">
@@ -370,18 +345,51 @@ function RunsToolbar(props: ToolbarProps) {
           pressed={isTree}
           onClick={() => onTree(!isTree)}
         />
-        <Menu
-          groups={[
-            optionalColumns.map(([id, label]) => ({
-              label,
-              checked: columns.includes(id),
-              run: () => toggle(id),
-            })),
-          ]}
-        >
-          <IconButton label="Choose columns" icon={Columns3} iconSize={15} />
-        </Menu>
+        <ColumnMenu {...{ columns, onColumns }} />
       </span>
     </>
+  )
+}
+
+/** Selects what runs are shown by what they have; tags and studies only once there are any. */
+function RunFilters({ runs, filter, onFilter }: Pick<ToolbarProps, 'runs' | 'filter' | 'onFilter'>) {
+  const { algorithms, tags } = choicesOf(runs)
+  const statuses = runStatuses.filter((status) => runs.some((run) => run.status === status))
+  const studies = [...useStudyTitles()].filter(([id]) => runs.some(({ studyId }) => studyId === id))
+  const select = (name: string, key: Exclude<keyof RunFilter, 'text'>, options: Options) => (
+    <AnySelect
+      aria-label={name}
+      any={`Any ${name.toLowerCase()}`}
+      value={filter[key]}
+      options={options}
+      onChange={(value) => onFilter({ ...filter, [key]: value })}
+      className={key === 'study' ? 'max-w-48' : undefined}
+    />
+  )
+  const named = statuses.map((value) => ({ value, label: statusWords(value) }))
+  const titled = studies.map(([value, label]) => ({ value, label }))
+  return (
+    <>
+      {select('Status', 'status', named)}
+      {select('Method', 'algorithm', algorithms)}
+      {tags.length > 0 && select('Tag', 'tag', tags)}
+      {titled.length > 0 && select('Study', 'study', titled)}
+    </>
+  )
+}
+
+type Options = ComponentProps<typeof AnySelect>['options']
+
+function ColumnMenu({ columns, onColumns }: Pick<ToolbarProps, 'columns' | 'onColumns'>) {
+  const toggle = (id: ColumnId) =>
+    onColumns(columns.includes(id) ? columns.filter((other) => other !== id) : [...columns, id])
+  const group = optionalColumns.map(([id, label]) => ({
+    ...{ label, checked: columns.includes(id) },
+    run: () => toggle(id),
+  }))
+  return (
+    <Menu groups={[group]}>
+      <IconButton label="Choose columns" icon={Columns3} iconSize={15} />
+    </Menu>
   )
 }
