@@ -198,3 +198,11 @@ export function Segmented<Value extends string>({ label, value, options, onChang
     </ToggleGroup.Root>
   )
 }
+
+/** The same below its label, as a field of a form. */
+export const SegmentedField = <Value extends string>(props: SegmentedProps<Value>) => (
+  <div className="flex flex-col items-start">
+    <span className="flex min-h-7 items-center text-sm font-medium text-muted">{props.label}</span>
+    <Segmented {...props} />
+  </div>
+)

@@ -43,30 +43,15 @@ export function ArenaScreen() {
   const [draft, setDraft] = useState({ text: query.get('prompt') ?? suggestions[0] ?? '', asChat: true })
   const [sampling, setSampling] = useState(firstSampling)
   const [isBlind, setBlind] = useState(true)
-  /** Index into the round's candidates, null for a tie; undefined: not voted yet. */
-  const [voted, setVoted] = useState<number | null | undefined>(undefined)
-
+  const { voted, vote, forget } = useVote(round, votes)
   const chosen = candidates.filter((each): each is ModelChoice => each !== null)
   const isReady = chosen.length === candidates.length && draft.text !== '' && !round.isRunning
   const generate = () => {
     if (!isReady) return
-    setVoted(undefined)
+    forget()
     round.start({ candidates: chosen, prompt: draft.text, sampling, isBlind }, draft.asChat)
   }
   useKeys({ act: generate })
-
-  const shown = round.round
-  const vote = (winner: number | null) => {
-    if (shown === null) return
-    setVoted(winner)
-    votes.add({
-      candidates: shown.candidates.map(writeChoice),
-      winner,
-      isBlind: shown.isBlind,
-      prompt: shown.prompt,
-      seed: shown.sampling.seed,
-    })
-  }
 
   return (
     <Page
@@ -100,6 +85,23 @@ export function ArenaScreen() {
 const isOf = (round: Round | null, candidates: readonly (ModelChoice | null)[]): boolean =>
   JSON.stringify(round?.candidates.map(writeChoice)) ===
   JSON.stringify(candidates.map((choice) => (choice === null ? null : writeChoice(choice))))
+
+/** Vote on the answers of a round: an index into its candidates, null for a tie; undefined before. */
+function useVote({ round: shown }: ReturnType<typeof useRound>, votes: ReturnType<typeof useVotes>) {
+  const [voted, setVoted] = useState<number | null | undefined>(undefined)
+  const vote = (winner: number | null) => {
+    if (shown === null) return
+    setVoted(winner)
+    votes.add({
+      candidates: shown.candidates.map(writeChoice),
+      winner,
+      isBlind: shown.isBlind,
+      prompt: shown.prompt,
+      seed: shown.sampling.seed,
+    })
+  }
+  return { voted, vote, forget: () => setVoted(undefined) }
+}
 
 interface ColumnsProps {
   readonly candidates: readonly (ModelChoice | null)[]

@@ -61,40 +61,42 @@ export function PromptPanel(props: PromptPanelProps) {
           )}
           <RowPrompts model={model} onPrompt={(text) => onDraft({ text, asChat: false })} />
         </div>
-        <div className="grid grid-cols-2 content-start gap-x-3 gap-y-2">
-          <NumberField
-            label="Temperature"
-            help="0 always takes the likeliest token; 1 samples from the model’s own distribution."
-            value={sampling.temperature}
-            onChange={(temperature) =>
-              onSampling({ ...sampling, temperature: Math.max(0, temperature ?? 0) })
-            }
-          />
-          <NumberField
-            label="Max new tokens"
-            help="Completions are truncated at this length."
-            value={sampling.maxNewTokens}
-            onChange={(tokens) =>
-              onSampling({ ...sampling, maxNewTokens: Math.max(1, Math.round(tokens ?? 1)) })
-            }
-          />
-          <NumberField
-            label="Seed"
-            help="The same seed, prompt and model give the same answer."
-            value={sampling.seed}
-            onChange={(seed) => onSampling({ ...sampling, seed: Math.max(0, Math.round(seed ?? 0)) })}
-          />
-          <Field
-            label="Hide the names"
-            help="Columns are shuffled and their names hidden until you have voted. Only such votes count."
-          >
-            {({ id }) => <Switch id={id} checked={isBlind} onChange={onBlind} />}
-          </Field>
-        </div>
+        <SamplingFields {...{ sampling, onSampling, isBlind, onBlind }} />
       </div>
     </Panel>
   )
 }
+
+type SamplingProps = Pick<PromptPanelProps, 'sampling' | 'onSampling' | 'isBlind' | 'onBlind'>
+
+const SamplingFields = ({ sampling, onSampling, isBlind, onBlind }: SamplingProps) => (
+  <div className="grid grid-cols-2 content-start gap-x-3 gap-y-2">
+    <NumberField
+      label="Temperature"
+      help="0 always takes the likeliest token; 1 samples from the model’s own distribution."
+      value={sampling.temperature}
+      onChange={(temperature) => onSampling({ ...sampling, temperature: Math.max(0, temperature ?? 0) })}
+    />
+    <NumberField
+      label="Max new tokens"
+      help="Completions are truncated at this length."
+      value={sampling.maxNewTokens}
+      onChange={(tokens) => onSampling({ ...sampling, maxNewTokens: Math.max(1, Math.round(tokens ?? 1)) })}
+    />
+    <NumberField
+      label="Seed"
+      help="The same seed, prompt and model give the same answer."
+      value={sampling.seed}
+      onChange={(seed) => onSampling({ ...sampling, seed: Math.max(0, Math.round(seed ?? 0)) })}
+    />
+    <Field
+      label="Hide the names"
+      help="Columns are shuffled and their names hidden until you have voted. Only such votes count."
+    >
+      {({ id }) => <Switch id={id} checked={isBlind} onChange={onBlind} />}
+    </Field>
+  </div>
+)
 
 /** Steps through the prompts of a data set, as a run would show them to the model. */
 function RowPrompts({ model, onPrompt }: { model: string | null; onPrompt: (text: string) => void }) {

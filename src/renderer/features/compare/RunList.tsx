@@ -87,7 +87,6 @@ function RunLine({ run, baseline, metric, onHide, onBaseline, onRemove }: LinePr
     baseline === undefined || isBaseline || value === null || baseline.value === null
       ? null
       : value - baseline.value
-  const progress = delta === null || metric === null ? null : isProgress(delta, betterOf(metric))
   return (
     <li className={classes('group px-3 py-1.5 hover:bg-panel', isHidden && 'opacity-60')}>
       <div className="flex items-center gap-2">
@@ -130,21 +129,26 @@ function RunLine({ run, baseline, metric, onHide, onBaseline, onRemove }: LinePr
             onClick={() => onRemove(id)}
           />
         </span>
-        {delta !== null && (
-          <span
-            className={classes(
-              'shrink-0 font-mono tabular-nums group-focus-within:hidden group-hover:hidden',
-              progress === true && 'text-good',
-              progress === false && 'text-bad',
-              progress === null && 'text-muted',
-              // Shown beside the name of the run until its buttons replace it.
-              'ml-auto',
-            )}
-          >
-            {formatDelta(delta)}
-          </span>
-        )}
+        {delta !== null && <Delta delta={delta} metric={metric} />}
       </div>
     </li>
+  )
+}
+
+/** Difference to the baseline, shown beside the name of the run until its buttons replace it. */
+function Delta({ delta, metric }: { delta: number; metric: LineProps['metric'] }) {
+  const progress = metric === null ? null : isProgress(delta, betterOf(metric))
+  return (
+    <span
+      className={classes(
+        'shrink-0 font-mono tabular-nums group-focus-within:hidden group-hover:hidden',
+        progress === true && 'text-good',
+        progress === false && 'text-bad',
+        progress === null && 'text-muted',
+        'ml-auto',
+      )}
+    >
+      {formatDelta(delta)}
+    </span>
   )
 }

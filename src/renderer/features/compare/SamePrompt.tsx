@@ -14,8 +14,8 @@ import { diffArrays } from 'diff'
 
 const maxColumns = 4
 
-/** Compares the runs' answers to the same prompt, word by word against the baseline. */
-export function SamePrompt({ runs }: { runs: readonly ComparedRun[] }) {
+/** Prompts that several runs answered, and the answers to the chosen one; those of the baseline come first. */
+function useAnswersOf(runs: readonly ComparedRun[]) {
   const shown = useMemo(
     () =>
       [...runs.filter(({ isBaseline }) => isBaseline), ...runs.filter(({ isBaseline }) => !isBaseline)].slice(
@@ -39,6 +39,13 @@ export function SamePrompt({ runs }: { runs: readonly ComparedRun[] }) {
       at,
     ),
   }))
+  return { ids, newest, prompts, index, setChosen, at, setAt, answers }
+}
+
+/** Compares the runs' answers to the same prompt, word by word against the baseline. */
+export function SamePrompt({ runs }: { runs: readonly ComparedRun[] }) {
+  const { ids, newest, prompts, index, setChosen, at, setAt, answers } = useAnswersOf(runs)
+  const prompt = prompts[index]
   const base = answers.find(({ sample }) => sample !== undefined)
   return (
     <Panel

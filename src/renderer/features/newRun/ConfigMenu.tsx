@@ -1,4 +1,5 @@
 import { ArrowRightLeft, Braces, Eraser, FileDown, FileUp } from 'lucide-react'
+import { FileInput } from '#renderer/kit/FileInput.tsx'
 import { useRef, useState, lazy, Suspense } from 'react'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { fileNameOf, saveText } from '#renderer/client/download.ts'
@@ -26,8 +27,7 @@ export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: Co
   const input = useRef<HTMLInputElement>(null)
   const [isEditing, setEditing] = useState(false)
   const [isTaking, setTaking] = useState(false)
-  const open = (file: File | undefined) => {
-    if (file === undefined) return
+  const open = (file: File) => {
     file
       .text()
       .then((text) => onOpen(parseConfigText(text), `${file.name} was opened.`))
@@ -63,17 +63,7 @@ export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: Co
           [{ label: 'Start over', icon: Eraser, run: onClear }],
         ]}
       />
-      <input
-        ref={input}
-        type="file"
-        accept=".json,application/json"
-        aria-label="Config file to open"
-        className="hidden"
-        onChange={(event) => {
-          open(event.target.files?.[0])
-          event.target.value = ''
-        }}
-      />
+      <FileInput {...{ input }} accept=".json,application/json" label="Config file to open" onFile={open} />
       {isTaking && (
         <ToolConfigDialog
           onClose={() => setTaking(false)}

@@ -2,7 +2,7 @@ import type { Problem } from '#shared/errors.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { useChooseData } from './usePrefill.ts'
 import { formatCount } from '#renderer/client/format.ts'
-import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { Segmented, SegmentedField, Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { DataPicker } from '#renderer/parts/DataPicker.tsx'
@@ -150,15 +150,12 @@ function HeldOut({ config, known, problems, version, onSet }: HeldOutProps) {
   const seed = seedOf(heldOut)
   return (
     <div className="flex flex-wrap items-start gap-x-6 gap-y-2">
-      <div className="flex flex-col">
-        <span className="flex min-h-7 items-center text-sm font-medium text-muted">Validation split</span>
-        <Segmented
-          label="Validation split"
-          value={kind}
-          options={{ part: 'Part of the rows', set: 'Another data set', none: 'None' }}
-          onChange={(next) => set(heldOutOf(next))}
-        />
-      </div>
+      <SegmentedField
+        label="Validation split"
+        value={kind}
+        options={{ part: 'Part of the rows', set: 'Another data set', none: 'None' }}
+        onChange={(next) => set(heldOutOf(next))}
+      />
       {kind === 'part' && (
         <NumberField
           key={String(isShare)}

@@ -39,7 +39,6 @@ interface MethodStepProps {
 
 /** Chooses algorithm, preset and the most important settings; all others are behind a button. */
 export function MethodStep({ draft, known, model, problems, onChange }: MethodStepProps) {
-  const [isAllShown, setAllShown] = useState(false)
   const { config } = draft
   const id = algorithmOf(config)
   const algorithm = known.algorithms.find((each) => each.id === id)
@@ -62,8 +61,6 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
       return field === undefined ? undefined : effectiveValue(some, field)
     },
   })
-  const isShown = isAllShown || problems.some(isHidden)
-  const Chevron = isShown ? ChevronDown : ChevronRight
   return (
     <div className="grid gap-5">
       <div className="flex flex-wrap items-center gap-3">
@@ -98,23 +95,38 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
       {draft.fork === null && (
         <TrainedBy draft={draft} known={known} problems={problems} onChange={onChange} />
       )}
-      <div className="border-t border-line pt-3">
-        <Button
-          variant="quiet"
-          aria-expanded={isShown}
-          icon={Chevron}
-          onClick={() => setAllShown(!isShown)}
-          className="-ml-3"
-        >
-          All settings
-          <span className="text-faint">
-            {plural(known.fields.length, 'setting')}, {changeWords(changed, preset)}
-          </span>
-        </Button>
-        {isShown && (
-          <AllSettings draft={draft} sections={known.sections} problems={problems} onChange={onChange} />
-        )}
-      </div>
+      <AllSettingsPart {...{ draft, known, problems, onChange }} words={changeWords(changed, preset)} />
+    </div>
+  )
+}
+
+interface AllSettingsPartProps extends Pick<MethodStepProps, 'draft' | 'known' | 'problems' | 'onChange'> {
+  /** Says how many differ from the defaults. */
+  readonly words: string
+}
+
+/** Every setting, behind a button; open at once if one of them has a problem that is shown nowhere else. */
+function AllSettingsPart({ draft, known, problems, words, onChange }: AllSettingsPartProps) {
+  const [isAllShown, setAllShown] = useState(false)
+  const isShown = isAllShown || problems.some(isHidden)
+  const Chevron = isShown ? ChevronDown : ChevronRight
+  return (
+    <div className="border-t border-line pt-3">
+      <Button
+        variant="quiet"
+        aria-expanded={isShown}
+        icon={Chevron}
+        onClick={() => setAllShown(!isShown)}
+        className="-ml-3"
+      >
+        All settings
+        <span className="text-faint">
+          {plural(known.fields.length, 'setting')}, {words}
+        </span>
+      </Button>
+      {isShown && (
+        <AllSettings draft={draft} sections={known.sections} problems={problems} onChange={onChange} />
+      )}
     </div>
   )
 }

@@ -127,9 +127,6 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
   const kind = environment !== null || isWorldWanted ? 'environment' : 'rewards'
   const rewards = Array.isArray(config['rewards']) ? (config['rewards'] as RewardChoice[]) : []
   const interpreter = interpreterIn(config)
-  const general = problems.filter(
-    (problem) => !isMissing(problem) && ['rewards', 'python'].includes(problem.path),
-  )
   const isNeeded = algorithmsOf(config).some(
     (id) => (algorithms.find((each) => each.id === id)?.experience ?? 'rollout') === 'rollout',
   )
@@ -177,11 +174,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
           onChange={(next) => onChange((now) => withValue(now, 'rollout.workflow', next ?? undefined))}
         />
       </div>
-      {[...general, ...(kind === 'environment' ? problemsAt(problems, 'environment') : [])].map((problem) => (
-        <p key={problem.message} className="text-sm wrap-anywhere text-bad">
-          {problemWords(problem)}
-        </p>
-      ))}
+      <GeneralProblems problems={problems} areOfWorld={kind === 'environment'} />
     </div>
   )
 }
@@ -209,4 +202,20 @@ function byEntry(problems: readonly Problem[]): Record<number, string> {
     return index === undefined ? [] : [[Number(index), problemWords(problem)] as const]
   })
   return Object.fromEntries(entries)
+}
+
+interface GeneralProblemsProps extends Pick<RewardStepProps, 'problems'> {
+  readonly areOfWorld: boolean
+}
+
+/** Lists what is wrong with the rewards as a whole, or with the environment. */
+function GeneralProblems({ problems, areOfWorld }: GeneralProblemsProps) {
+  const general = problems.filter(
+    (problem) => !isMissing(problem) && ['rewards', 'python'].includes(problem.path),
+  )
+  return [...general, ...(areOfWorld ? problemsAt(problems, 'environment') : [])].map((problem) => (
+    <p key={problem.message} className="text-sm wrap-anywhere text-bad">
+      {problemWords(problem)}
+    </p>
+  ))
 }

@@ -86,23 +86,7 @@ export function NewRunScreen() {
       {draft.fork === null && <KindChooser kind={wizard.kind} onChange={wizard.setKind} />}
       <div className="grid grid-cols-[minmax(0,1fr)_minmax(280px,22%)] gap-6 narrow:grid-cols-[minmax(0,1fr)]">
         <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-2">
-          {wizard.steps.map(({ id, summary, next }, i) => (
-            <StepPanel
-              key={id}
-              headId={headOf(id)}
-              number={i + 1}
-              title={id === 'study' ? studyTitles[wizard.kind] : titles[id]}
-              summary={summary}
-              isDone={id === 'check' ? trial.isCurrent : summary !== null}
-              {...(id === 'check' ? { emptyWords: 'Not run yet' } : {})}
-              isOpen={wizard.isOpen(id)}
-              onToggle={() => wizard.toggle(id)}
-              problems={wizard.problemsOf(id).filter((problem) => !isMissing(problem)).length}
-              onContinue={next === null ? undefined : () => wizard.goOn(id, next)}
-            >
-              <StepContent id={id} wizard={wizard} />
-            </StepPanel>
-          ))}
+          <Steps wizard={wizard} />
         </div>
         <div className="sticky top-0 self-start narrow:static narrow:self-auto">
           <RunAside
@@ -120,6 +104,26 @@ export function NewRunScreen() {
     </Page>
   )
 }
+
+/** All steps, each with its summary once it is done. */
+const Steps = ({ wizard }: { wizard: Wizard }) =>
+  wizard.steps.map(({ id, summary, next }, i) => (
+    <StepPanel
+      key={id}
+      headId={headOf(id)}
+      number={i + 1}
+      title={id === 'study' ? studyTitles[wizard.kind] : titles[id]}
+      summary={summary}
+      isDone={id === 'check' ? wizard.trial.isCurrent : summary !== null}
+      {...(id === 'check' ? { emptyWords: 'Not run yet' } : {})}
+      isOpen={wizard.isOpen(id)}
+      onToggle={() => wizard.toggle(id)}
+      problems={wizard.problemsOf(id).filter((problem) => !isMissing(problem)).length}
+      onContinue={next === null ? undefined : () => wizard.goOn(id, next)}
+    >
+      <StepContent id={id} wizard={wizard} />
+    </StepPanel>
+  ))
 
 const KindChooser = ({ kind, onChange }: { kind: DraftKind; onChange: (kind: DraftKind) => void }) => (
   <div className="mb-4 flex flex-wrap items-center gap-x-3 gap-y-1">

@@ -54,23 +54,7 @@ export function PromptFields(props: PromptFieldsProps) {
           />
         </span>
       </div>
-      {'column' in form &&
-        (columns.length === 0 ? (
-          <TextInput
-            aria-label="Column"
-            mono
-            value={form.column}
-            onChange={(column) => onChange({ column })}
-          />
-        ) : (
-          <Select
-            aria-label="Column"
-            className="max-w-64"
-            value={form.column}
-            options={[...new Set([form.column, ...columns])]}
-            onChange={(column) => onChange({ column })}
-          />
-        ))}
+      {'column' in form && <ColumnInput {...{ columns, onChange }} column={form.column} />}
       {'template' in form && (
         <TextArea
           aria-label="Text with {column} placeholders"
@@ -94,6 +78,25 @@ export function PromptFields(props: PromptFieldsProps) {
     </div>
   )
 }
+
+interface ColumnInputProps extends Pick<PromptFieldsProps, 'columns'> {
+  readonly column: string
+  readonly onChange: (form: { readonly column: string }) => void
+}
+
+/** Names a column: among those of the rows, if they are known. */
+const ColumnInput = ({ columns, column: chosen, onChange }: ColumnInputProps) =>
+  columns.length === 0 ? (
+    <TextInput aria-label="Column" mono value={chosen} onChange={(column) => onChange({ column })} />
+  ) : (
+    <Select
+      aria-label="Column"
+      className="max-w-64"
+      value={chosen}
+      options={[...new Set([chosen, ...columns])]}
+      onChange={(column) => onChange({ column })}
+    />
+  )
 
 type Message = Extract<PromptForm, { messages: unknown }>['messages'][number]
 

@@ -106,22 +106,28 @@ export function RunAside(props: RunAsideProps) {
           </Button>
         </div>
       )}
-      {fork !== null && (
-        <Panel title="Fork">
-          <p className="text-muted">
-            Continues from a checkpoint of{' '}
-            <a href={link(`/runs/${fork.runId}/overview`)} className="text-accent-ink underline">
-              {parentName}
-            </a>
-            , with its adapter, optimizer and position in the data.
-          </p>
-          <ForkStep fork={fork} onChange={(step) => onChange({ ...draft, fork: { ...fork, step } })} />
-          <Differences draft={draft} />
-        </Panel>
-      )}
+      {fork !== null && <ForkPanel {...{ draft, fork, parentName, onChange }} />}
     </aside>
   )
 }
+
+interface ForkPanelProps extends Pick<RunAsideProps, 'draft' | 'parentName' | 'onChange'> {
+  readonly fork: NonNullable<Draft['fork']>
+}
+
+const ForkPanel = ({ draft, fork, parentName, onChange }: ForkPanelProps) => (
+  <Panel title="Fork">
+    <p className="text-muted">
+      Continues from a checkpoint of{' '}
+      <a href={link(`/runs/${fork.runId}/overview`)} className="text-accent-ink underline">
+        {parentName}
+      </a>
+      , with its adapter, optimizer and position in the data.
+    </p>
+    <ForkStep fork={fork} onChange={(step) => onChange({ ...draft, fork: { ...fork, step } })} />
+    <Differences draft={draft} />
+  </Panel>
+)
 
 const DeviceWords = ({ device }: { device: NonNullable<Verdict['device']> }) => (
   <>

@@ -1,4 +1,5 @@
 import { FileUp } from 'lucide-react'
+import { FileInput } from '#renderer/kit/FileInput.tsx'
 import { useRef, useState, type DragEvent } from 'react'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { asError } from '#renderer/client/toasts.ts'
@@ -149,16 +150,11 @@ function SourceText({ text, onText }: SourceProps) {
         }}
       />
       {error !== null && <ErrorNote error={error} />}
-      <input
-        ref={input}
-        type="file"
+      <FileInput
+        {...{ input }}
         accept=".yaml,.yml,.json,.py,.ipynb,.sh,.txt"
-        aria-label="Settings file to read"
-        className="hidden"
-        onChange={(event) => {
-          read(event.target.files?.[0])
-          event.target.value = ''
-        }}
+        label="Settings file to read"
+        onFile={read}
       />
     </div>
   )

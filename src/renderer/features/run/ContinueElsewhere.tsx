@@ -10,7 +10,7 @@ import { plural } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { classes } from '#renderer/kit/classes.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Segmented } from '#renderer/kit/choices.tsx'
+import { SegmentedField } from '#renderer/kit/choices.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { joinPath } from '#renderer/parts/exportPlan.ts'
@@ -60,15 +60,15 @@ function ProjectForm({ run, step: proposed, onDone, onClose }: FormProps) {
       action={{ label: 'Write project', isDisabled: write.isRunning || path === '', run: start }}
     >
       <div className="grid gap-3">
-        <div className="flex flex-col items-start">
-          <span className="flex min-h-7 items-center text-sm font-medium text-muted">Tool</span>
-          <Segmented
-            label="Tool"
-            value={tool}
-            options={{ trl: toolTitles.trl, agilerl: toolTitles.agilerl }}
-            onChange={setTool}
-          />
-        </div>
+        <SegmentedField
+          label="Tool"
+          value={tool}
+          options={[
+            { value: 'trl', label: toolTitles.trl },
+            { value: 'agilerl', label: toolTitles.agilerl },
+          ]}
+          onChange={setTool}
+        />
         <SelectField
           label="Training there begins with"
           value={step === null ? asBegun : String(step)}

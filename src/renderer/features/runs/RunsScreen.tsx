@@ -37,7 +37,6 @@ const unsorted = { isDescending: true }
 export function RunsScreen() {
   const { runs, isLoaded } = useRuns()
   const { filter, setFilter, isTree, setTree, shown, order, toggleSeeds, marks } = useShownRuns(runs)
-  const { baseline } = marks
   const { columns, setColumns, sorting, setSorting } = useColumns()
   const [deleting, setDeleting] = useState<readonly RunEntry[]>([])
   const selection = useSelection(order)
@@ -45,7 +44,7 @@ export function RunsScreen() {
   const exportBundles = useExportBundles()
   const search = useRef<HTMLInputElement>(null)
   const chosen = runs.filter(({ id }) => selected.has(id))
-  const compare = () => navigate('/compare', compareQuery(chosen, baseline))
+  const compare = () => navigate('/compare', compareQuery(chosen, marks.baseline))
   const onFilter = () => search.current?.focus()
   const hasNotes = columns.includes('notes')
   useRunKeys({
@@ -82,7 +81,7 @@ export function RunsScreen() {
           rowKey={({ run, seeds }) => (seeds ? `seeds ${run.id}` : run.id)}
           sorting={isTree ? null : sorting}
           onSort={setSorting}
-          onOpen={(row) => openRow(row, baseline)}
+          onOpen={(row) => openRow(row, marks.baseline)}
           isSelected={({ run, seeds }) => (seeds?.runIds ?? [run.id]).every((id) => selected.has(id))}
           rowHeight={36}
           className="px-4"
