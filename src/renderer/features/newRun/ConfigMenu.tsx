@@ -22,6 +22,13 @@ interface ConfigMenuProps {
   readonly onClear: () => void
 }
 
+function saveConfig(config: JsonObject, name: string): void {
+  saveText(configText(config), `${fileNameOf(name)}.json`, 'application/json')
+  const kind = kindOf(config)
+  const command = `turnwise ${kind === 'run' ? 'train' : kind}`
+  toast({ title: 'The config was saved.', detail: `Start it anywhere with \`${command}\`.` })
+}
+
 /** Opens and saves the config in the same format as the command line. */
 export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: ConfigMenuProps) {
   const input = useRef<HTMLInputElement>(null)
@@ -32,12 +39,6 @@ export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: Co
       .text()
       .then((text) => onOpen(parseConfigText(text), `${file.name} was opened.`))
       .catch((thrown: unknown) => toastError(asError(thrown)))
-  }
-  const save = () => {
-    saveText(configText(config), `${fileNameOf(name)}.json`, 'application/json')
-    const kind = kindOf(config)
-    const command = `turnwise ${kind === 'run' ? 'train' : kind}`
-    toast({ title: 'The config was saved.', detail: `Start it anywhere with \`${command}\`.` })
   }
   return (
     <>
@@ -57,7 +58,7 @@ export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: Co
               isDisabled: isFork,
               run: () => setTaking(true),
             },
-            { label: 'Save as a config file', icon: FileDown, run: save },
+            { label: 'Save as a config file', icon: FileDown, run: () => saveConfig(config, name) },
             { label: 'Edit as JSON', icon: Braces, run: () => setEditing(true) },
           ],
           [{ label: 'Start over', icon: Eraser, run: onClear }],

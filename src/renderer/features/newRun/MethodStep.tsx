@@ -37,6 +37,20 @@ interface MethodStepProps {
   readonly onChange: (draft: Draft) => void
 }
 
+interface Before extends Pick<MethodStepProps, 'draft' | 'known' | 'model'> {
+  readonly presets: ReturnType<typeof presetsFor>
+}
+
+/** Changes the method; settings of a preset follow to the one of the same name, except in a fork. */
+function withMethod(
+  next: string,
+  { draft: { config, fork }, known, model, presets }: Before,
+): Draft['config'] {
+  const after = known.algorithms.find((each) => each.id === next)
+  const named = withValue(withValue(config, 'algorithm', undefined), 'algorithm.id', next)
+  return after === undefined || fork !== null ? named : followed(named, presets, presetsFor(model, after))
+}
+
 /** Chooses algorithm, preset and the most important settings; all others are behind a button. */
 export function MethodStep({ draft, known, model, problems, onChange }: MethodStepProps) {
   const { config } = draft
@@ -45,13 +59,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
   const stages = stagesOf(config)
   const presets = algorithm === undefined ? [] : presetsFor(model, algorithm)
   const setConfig = (next: Draft['config']) => onChange({ ...draft, config: next })
-  const choose = (next: string) => {
-    const after = known.algorithms.find((each) => each.id === next)
-    const named = withValue(withValue(config, 'algorithm', undefined), 'algorithm.id', next)
-    setConfig(
-      after === undefined || draft.fork !== null ? named : followed(named, presets, presetsFor(model, after)),
-    )
-  }
+  const choose = (next: string) => setConfig(withMethod(next, { draft, known, model, presets }))
   const changed = changedFields(draft, known.fields).map(({ key }) => key)
   const preset = presets.find((each) => isActive(config, each))
   const measured = useMeasured({

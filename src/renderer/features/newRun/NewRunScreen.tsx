@@ -43,7 +43,6 @@ export function NewRunScreen() {
   const aside = usePutAside()
   const isFromElsewhere = useNewRunStore((state) => state.isFromElsewhere)
   const { draft, known, verdict, trial, setDraft } = wizard
-  const { config } = draft
   if (!wizard.isReady) {
     return (
       <Page title="New run">
@@ -55,27 +54,7 @@ export function NewRunScreen() {
     <Page
       title={draft.fork === null ? 'New run' : 'Fork a run'}
       about={draft.fork === null ? undefined : `${wizard.parentName} · step ${String(draft.fork.step)}`}
-      main={
-        <>
-          <ConfigMenu
-            config={config}
-            name={wizard.name}
-            isFork={draft.fork !== null}
-            fields={known.fields}
-            onOpen={wizard.open}
-            onClear={wizard.clear}
-          />
-          <StartButtons
-            kind={wizard.kind}
-            isChecked={trial.isCurrent}
-            isValid={wizard.isValid}
-            isChecking={trial.state === 'running'}
-            isStarting={wizard.isStarting}
-            onMain={wizard.act}
-            onStart={wizard.start}
-          />
-        </>
-      }
+      main={<MainButtons wizard={wizard} />}
     >
       {isFromElsewhere && (
         <p role="status" className="mb-4 text-muted">
@@ -104,6 +83,29 @@ export function NewRunScreen() {
     </Page>
   )
 }
+
+/** What is done with the settings as a whole: as a file, as a check, as a run. */
+const MainButtons = ({ wizard }: { wizard: Wizard }) => (
+  <>
+    <ConfigMenu
+      config={wizard.draft.config}
+      name={wizard.name}
+      isFork={wizard.draft.fork !== null}
+      fields={wizard.known.fields}
+      onOpen={wizard.open}
+      onClear={wizard.clear}
+    />
+    <StartButtons
+      kind={wizard.kind}
+      isChecked={wizard.trial.isCurrent}
+      isValid={wizard.isValid}
+      isChecking={wizard.trial.state === 'running'}
+      isStarting={wizard.isStarting}
+      onMain={wizard.act}
+      onStart={wizard.start}
+    />
+  </>
+)
 
 /** All steps, each with its summary once it is done. */
 const Steps = ({ wizard }: { wizard: Wizard }) =>

@@ -74,26 +74,7 @@ export function RunAside(props: RunAsideProps) {
             ]}
           />
           <VerdictLine verdict={verdict} missing={missing} />
-          <ul className="-mx-1 grid">
-            {missing.map((step) => (
-              <li key={step}>
-                <button
-                  type="button"
-                  onClick={() => onShow(step)}
-                  className="min-h-6 rounded px-1 text-accent-ink hover:underline"
-                >
-                  {stepTitles[step]}
-                </button>
-              </li>
-            ))}
-            {[...openProblems(verdict.problems, missing), ...verdict.warnings].map((problem) => (
-              <ProblemLine
-                key={`${String(problem.stage)} ${problem.path} ${problem.message}`}
-                problem={problem}
-                onShow={onShow}
-              />
-            ))}
-          </ul>
+          <OpenPoints {...{ verdict, missing, onShow }} />
         </div>
       </Panel>
       {isEmptyDraft(draft) && (
@@ -110,6 +91,30 @@ export function RunAside(props: RunAsideProps) {
     </aside>
   )
 }
+
+/** Steps that are not done and problems of others, each a way to its place. */
+const OpenPoints = ({ verdict, missing, onShow }: Pick<RunAsideProps, 'verdict' | 'missing' | 'onShow'>) => (
+  <ul className="-mx-1 grid">
+    {missing.map((step) => (
+      <li key={step}>
+        <button
+          type="button"
+          onClick={() => onShow(step)}
+          className="min-h-6 rounded px-1 text-accent-ink hover:underline"
+        >
+          {stepTitles[step]}
+        </button>
+      </li>
+    ))}
+    {[...openProblems(verdict.problems, missing), ...verdict.warnings].map((problem) => (
+      <ProblemLine
+        key={`${String(problem.stage)} ${problem.path} ${problem.message}`}
+        problem={problem}
+        onShow={onShow}
+      />
+    ))}
+  </ul>
+)
 
 interface ForkPanelProps extends Pick<RunAsideProps, 'draft' | 'parentName' | 'onChange'> {
   readonly fork: NonNullable<Draft['fork']>

@@ -1,3 +1,4 @@
+import { numberColumn } from '#renderer/kit/columns.tsx'
 import { FlaskConical, Plus, X } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { formatDuration, formatNumber, plural } from '#renderer/client/format.ts'
@@ -107,6 +108,24 @@ const Figure = ({ children }: { children: ReactNode }) => (
   <span className="font-mono font-medium text-text tabular-nums">{children}</span>
 )
 
+const partColumn = (part: string): Column<ResultRow> => ({
+  ...{ id: `part.${part}`, title: part, width: '84px', isNumber: true },
+  cell: ({ score, failures }) => (
+    <Reward value={score?.parts[part] ?? null} isFailed={failures.some((each) => each.part === part)} />
+  ),
+  sortBy: ({ score }) => score?.parts[part] ?? null,
+})
+
+const loggedColumn = (name: string): Column<ResultRow> => ({
+  ...{ id: `log.${name}`, title: name, width: 'minmax(80px, 1fr)' },
+  cell: ({ score }) => (
+    <span dir="auto" className="font-mono text-sm text-muted">
+      {oneLine(cellText(score?.columns[name]))}
+    </span>
+  ),
+  sortBy: ({ score }) => cellText(score?.columns[name]),
+})
+
 function columnsFor(rows: readonly ResultRow[]): Column<ResultRow>[] {
   const parts = partNames(rows)
   const logged = loggedNames(rows).slice(0, 4)
@@ -141,35 +160,13 @@ function columnsFor(rows: readonly ResultRow[]): Column<ResultRow>[] {
       cell: ({ score, failures }) => <Reward value={score?.total ?? null} isFailed={failures.length > 0} />,
       sortBy: ({ score }) => score?.total ?? null,
     },
-    ...parts.map((part): Column<ResultRow> => ({
-      id: `part.${part}`,
-      title: part,
-      width: '84px',
-      isNumber: true,
-      cell: ({ score, failures }) => (
-        <Reward value={score?.parts[part] ?? null} isFailed={failures.some((each) => each.part === part)} />
-      ),
-      sortBy: ({ score }) => score?.parts[part] ?? null,
-    })),
-    {
-      id: 'ms',
-      title: 'ms',
-      width: '64px',
-      isNumber: true,
-      cell: ({ score }) => (score === null ? '' : formatNumber(score.durationMs, 2)),
-      sortBy: ({ score }) => score?.durationMs ?? null,
-    },
-    ...logged.map((name): Column<ResultRow> => ({
-      id: `log.${name}`,
-      title: name,
-      width: 'minmax(80px, 1fr)',
-      cell: ({ score }) => (
-        <span dir="auto" className="font-mono text-sm text-muted">
-          {oneLine(cellText(score?.columns[name]))}
-        </span>
-      ),
-      sortBy: ({ score }) => cellText(score?.columns[name]),
-    })),
+    ...parts.map(partColumn),
+    numberColumn(
+      ['ms', 'ms', '64px'],
+      ({ score }) => score?.durationMs,
+      (ms) => (ms == null ? '' : formatNumber(ms, 2)),
+    ),
+    ...logged.map(loggedColumn),
     ...(rows.some(({ score }) => logWords(score) !== '') ? [logColumn] : []),
     ...(rows.some(({ failures }) => failures.length > 0) ? [errorColumn] : []),
   ]

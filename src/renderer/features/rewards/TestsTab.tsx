@@ -161,6 +161,17 @@ interface RowActions {
   readonly remove: (at: number) => void
 }
 
+const completionColumn: Column<Line> = {
+  id: 'completion',
+  title: 'Completion',
+  width: 'minmax(140px, 1.5fr)',
+  cell: ({ testCase: { completion } }) => (
+    <span dir="auto" className="font-mono text-sm text-muted" title={completion}>
+      {completion === '' ? 'empty' : completion.replaceAll(/\s*\n\s*/g, ' ⏎ ')}
+    </span>
+  ),
+}
+
 function columnsFor(actions: RowActions | null): Column<Line>[] {
   const base: Column<Line>[] = [
     {
@@ -172,16 +183,7 @@ function columnsFor(actions: RowActions | null): Column<Line>[] {
       sortBy: ({ result }) => (result === null ? null : Number(result.passed)),
     },
     { id: 'name', title: 'Test', width: 'minmax(140px, 1.2fr)', cell: ({ testCase }) => testCase.name },
-    {
-      id: 'completion',
-      title: 'Completion',
-      width: 'minmax(140px, 1.5fr)',
-      cell: ({ testCase: { completion } }) => (
-        <span dir="auto" className="font-mono text-sm text-muted" title={completion}>
-          {completion === '' ? 'empty' : completion.replaceAll(/\s*\n\s*/g, ' ⏎ ')}
-        </span>
-      ),
-    },
+    completionColumn,
     {
       id: 'expect',
       title: 'Expected',

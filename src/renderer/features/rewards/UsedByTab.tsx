@@ -186,30 +186,37 @@ function RescorePane({ rewardId, run, used, versions, onClose }: RescorePaneProp
         )}
         {task.error !== null && <ErrorNote error={task.error} />}
         {comparison !== null && task.state !== 'running' && (
-          <>
-            <KeyValue
-              entries={[
-                ['Samples', String(comparison.samples)],
-                ['Mean then', formatNumber(comparison.meanBefore)],
-                [
-                  'Mean now',
-                  `${formatNumber(comparison.meanAfter)} (${formatDelta(differenceOf(comparison))})`,
-                ],
-                ['Changed', plural(comparison.changed, 'sample')],
-                comparison.failed > 0 && ['Failed', plural(comparison.failed, 'sample')],
-              ]}
-            />
-            <ol className="flex flex-col" aria-label="Samples that changed most">
-              {comparison.changes.slice(0, maxShown).map((change) => (
-                <ChangeItem key={change.sample.id} change={change} runId={run.id} />
-              ))}
-            </ol>
-          </>
+          <ScoreComparison comparison={comparison} runId={run.id} />
         )}
       </div>
     </aside>
   )
 }
+
+interface ComparisonProps {
+  readonly comparison: ReturnType<typeof compareScores>
+  readonly runId: string
+}
+
+/** Scores then and now, and the samples that changed most. */
+const ScoreComparison = ({ comparison, runId }: ComparisonProps) => (
+  <>
+    <KeyValue
+      entries={[
+        ['Samples', String(comparison.samples)],
+        ['Mean then', formatNumber(comparison.meanBefore)],
+        ['Mean now', `${formatNumber(comparison.meanAfter)} (${formatDelta(differenceOf(comparison))})`],
+        ['Changed', plural(comparison.changed, 'sample')],
+        comparison.failed > 0 && ['Failed', plural(comparison.failed, 'sample')],
+      ]}
+    />
+    <ol className="flex flex-col" aria-label="Samples that changed most">
+      {comparison.changes.slice(0, maxShown).map((change) => (
+        <ChangeItem key={change.sample.id} change={change} runId={runId} />
+      ))}
+    </ol>
+  </>
+)
 
 const differenceOf = ({ meanBefore, meanAfter }: { meanBefore: number | null; meanAfter: number | null }) =>
   meanBefore === null || meanAfter === null ? null : meanAfter - meanBefore
