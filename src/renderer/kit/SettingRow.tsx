@@ -88,12 +88,12 @@ function SettingControl(props: SettingControlProps) {
   const { field, value, onChange, ids, disabled = false } = props
   const { control, isNullable, empty, label } = field
   const none = isNullable ? null : undefined
+  const common = { ...ids, disabled }
   switch (control.kind) {
     case 'number':
       return (
         <NumberInput
-          {...ids}
-          disabled={disabled}
+          {...common}
           value={typeof value === 'number' ? value : null}
           placeholder={empty}
           onChange={(next) => onChange(next ?? none)}
@@ -112,8 +112,7 @@ function SettingControl(props: SettingControlProps) {
     case 'choice':
       return (
         <Select
-          {...ids}
-          disabled={disabled}
+          {...common}
           value={typeof value === 'string' ? value : ''}
           options={isNullable ? [{ value: '', label: empty }, ...control.options] : control.options}
           onChange={(next) => onChange(next === '' ? none : next)}
@@ -136,9 +135,8 @@ function SettingControl(props: SettingControlProps) {
     case 'text':
       return (
         <TextInput
-          {...ids}
+          {...common}
           mono
-          disabled={disabled}
           value={typeof value === 'string' ? value : ''}
           placeholder={empty}
           onChange={(next) => onChange(next === '' ? none : next)}

@@ -211,15 +211,15 @@ function TeacherForm({ rows, suggestedName, isRunning, onStart, onCancel }: Teac
 
 function useTeacherNumbers(rows: number) {
   const most = { isRight: whole(1, 1_000_000), wrong: '1 or more' }
-  const made = useNumbers({
+  return useNumbers({
     samplesPerRow: {
       ...{ label: 'Answers per row', first: 1, isRight: whole(1, 1024), wrong: '1 to 1 024' },
       help: 'With several and a minimum reward, hard rows are answered too.',
     },
     temperature: {
       ...{ label: 'Temperature', help: '0: the most probable answer.', first: 0 },
-      isRight: (value): boolean => value > 0 || (value === 0 && !areSeveral()),
-      wrong: (): string => (areSeveral() ? 'Above 0 for several answers' : '0 or more'),
+      isRight: (value, valueOf) => value > 0 || (value === 0 && (valueOf('samplesPerRow') ?? 1) <= 1),
+      wrong: (valueOf) => ((valueOf('samplesPerRow') ?? 1) > 1 ? 'Above 0 for several answers' : '0 or more'),
     },
     maxNewTokens: {
       ...{ label: 'Max new tokens', first: 512, ...most },
@@ -227,8 +227,6 @@ function useTeacherNumbers(rows: number) {
     },
     rows: { label: `Rows (of ${formatCount(rows)})`, help: 'From the first.', first: rows, ...most },
   })
-  const areSeveral = (): boolean => (made.valueOf('samplesPerRow') ?? 1) > 1
-  return made
 }
 
 /** Chooses a local model or one behind an address. `chosen` is null until it is complete. */

@@ -4,14 +4,17 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { NumberField } from '#renderer/kit/fields.tsx'
 import type { RewardChoice } from '#renderer/parts/rewardChoice.ts'
 
+/** Returns another number of the form; null while it is missing. */
+type ValueOf = (key: string) => number | null
+
 /** Number that a task asks for. */
 export interface Asked {
   readonly label: string
   readonly help: string
   readonly first: number
   /** Words for what `isRight` refuses. */
-  readonly wrong: string | (() => string)
-  readonly isRight: (value: number) => boolean
+  readonly wrong: string | ((valueOf: ValueOf) => string)
+  readonly isRight: (value: number, valueOf: ValueOf) => boolean
 }
 
 /** Whole number within limits. */
@@ -22,13 +25,13 @@ export const whole = (min: number, max: number) => (value: number) =>
 export function useNumbers<Key extends string>(asked: Readonly<Record<Key, Asked>>) {
   const entries = Object.entries<Asked>(asked) as [Key, Asked][]
   const [values, setValues] = useState<Readonly<Record<string, number | null>>>({})
-  const valueOf = (key: Key): number | null => (key in values ? (values[key] ?? null) : asked[key].first)
+  const all: Readonly<Record<string, Asked | undefined>> = asked
+  const valueOf: ValueOf = (key) => (key in values ? (values[key] ?? null) : (all[key]?.first ?? null))
   const isWrong = (key: Key): boolean => {
     const value = valueOf(key)
-    return value === null || !asked[key].isRight(value)
+    return value === null || !asked[key].isRight(value, valueOf)
   }
   return {
-    valueOf,
     numbers: entries.some(([key]) => isWrong(key))
       ? null
       : (Object.fromEntries(entries.map(([key]) => [key, valueOf(key)])) as Record<Key, number>),
@@ -36,7 +39,7 @@ export function useNumbers<Key extends string>(asked: Readonly<Record<Key, Asked
       <NumberField
         key={key}
         {...{ label, help }}
-        error={isWrong(key) ? (typeof wrong === 'string' ? wrong : wrong()) : null}
+        error={isWrong(key) ? (typeof wrong === 'string' ? wrong : wrong(valueOf)) : null}
         value={valueOf(key)}
         onChange={(value) => setValues({ ...values, [key]: value })}
       />

@@ -2,7 +2,7 @@ import { Play, TriangleAlert } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { whyFixed } from '#shared/config/changes.ts'
 import { labelOf } from '#shared/config/fields.ts'
-import { isEqual, valueAt, type JsonObject } from '#shared/config/paths.ts'
+import { isEqual, type JsonObject } from '#shared/config/paths.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import { plural } from '#renderer/client/format.ts'
@@ -15,7 +15,7 @@ import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import { problemWords } from '#renderer/features/newRun/problems.ts'
 import { Sentence } from '#renderer/features/newRun/Sentence.tsx'
-import { AddSetting, ChangedSettings } from './SettingChanges.tsx'
+import { effectiveOf, SettingsEditor } from './SettingChanges.tsx'
 
 interface Props {
   readonly run: RunEntry
@@ -34,9 +34,7 @@ export function ChangeDialog({ run, config, onClose }: Props) {
     [config, known],
   )
   const [changes, setChanges] = useState<JsonObject>({})
-  const effective = Object.fromEntries(
-    Object.entries(changes).filter(([key, value]) => !isEqual(value, valueAt(config, key))),
-  )
+  const effective = effectiveOf(changes, config)
   const asked = useSettled(effective, 250)
   const { data: verdict, isPrevious } = useAnswer(
     'runs.checkChanges',
@@ -66,19 +64,15 @@ export function ChangeDialog({ run, config, onClose }: Props) {
         {general.map((problem) => (
           <ErrorNote key={problem.message} error={{ message: problemWords(problem) }} />
         ))}
-        <ChangedSettings
-          {...{ rows, changes, problems }}
+        <SettingsEditor
+          {...{ rows, changes, problems, whyFixed }}
+          error={goOn.error}
           empty="Choose settings to change."
           noteOf={(value) => `So far: ${value}`}
           onChange={setChanges}
-        />
-        {possible !== null && <Effect possible={possible} run={run} />}
-        <AddSetting
-          {...{ rows, changes, whyFixed }}
-          toolNames={known?.toolNames ?? {}}
-          onAdd={({ field, value }) => setChanges({ ...changes, [field.key]: value })}
-        />
-        {goOn.error !== null && <ErrorNote error={goOn.error} />}
+        >
+          {possible !== null && <Effect possible={possible} run={run} />}
+        </SettingsEditor>
       </div>
     </Dialog>
   )

@@ -137,20 +137,8 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
   const scoreOf = useScores(run.id, metric)
   const isLiving = useWorkerOf(run.id) !== undefined
   const resume = useResume()
-  const verify = useCommand('checkpoints.verify', {
-    onDone: ({ step, problem }) =>
-      toast(
-        problem === null
-          ? {
-              title: `Checkpoint ${String(step)} is complete`,
-              detail: 'Every file has the digest it was saved with.',
-              tone: 'good',
-            }
-          : { title: `Checkpoint ${String(step)} is damaged`, detail: problem.message, tone: 'bad' },
-      ),
-  })
-  const scored = checkpoints.filter((item) => scoreOf(item) !== null)
-  const first = scored[0]
+  const verify = useVerify()
+  const first = checkpoints.find((item) => scoreOf(item) !== null)
   const columns: readonly Column<CheckpointItem>[] = [
     { id: 'step', title: 'Step', width: '72px', isNumber: true, cell: ({ step }) => step },
     {
@@ -205,6 +193,21 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
     />
   )
 }
+
+/** Compares the files of a checkpoint with the digests they were saved with, and says what came of it. */
+const useVerify = () =>
+  useCommand('checkpoints.verify', {
+    onDone: ({ step, problem }) =>
+      toast(
+        problem === null
+          ? {
+              title: `Checkpoint ${String(step)} is complete`,
+              detail: 'Every file has the digest it was saved with.',
+              tone: 'good',
+            }
+          : { title: `Checkpoint ${String(step)} is damaged`, detail: problem.message, tone: 'bad' },
+      ),
+  })
 
 function Score({ score, first }: { score: number | null; first: number | null }) {
   return (

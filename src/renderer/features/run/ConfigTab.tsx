@@ -76,22 +76,31 @@ export function ConfigTab({ run, record, config }: Props) {
           </span>
         </div>
         {found.length === 0 && <EmptyState title="No setting fits." />}
-        <div className="flex flex-col gap-3">
-          {sectionsOf(found).map(({ name, rows: inside }) => (
-            <Panel key={name} isFlush title={<code>{name}</code>}>
-              <ul>
-                {inside.map((row) => (
-                  <Setting key={row.field.key} row={row} section={name} changes={record.settingChanges} />
-                ))}
-              </ul>
-            </Panel>
-          ))}
-        </div>
+        <Found rows={found} changes={record.settingChanges} />
       </section>
       <Manifest record={record} />
     </div>
   )
 }
+
+interface FoundProps extends Pick<SettingProps, 'changes'> {
+  readonly rows: readonly RunSetting[]
+}
+
+/** Settings by their section. */
+const Found = ({ rows, changes }: FoundProps) => (
+  <div className="flex flex-col gap-3">
+    {sectionsOf(rows).map(({ name, rows: inside }) => (
+      <Panel key={name} isFlush title={<code>{name}</code>}>
+        <ul>
+          {inside.map((row) => (
+            <Setting key={row.field.key} row={row} section={name} changes={changes} />
+          ))}
+        </ul>
+      </Panel>
+    ))}
+  </div>
+)
 
 /** Groups rows by the first part of their key, in order. */
 function sectionsOf(rows: readonly RunSetting[]) {

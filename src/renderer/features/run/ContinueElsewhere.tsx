@@ -122,20 +122,7 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
       }
     >
       <div className="grid gap-4" role="status">
-        <div className="flex items-start gap-2">
-          <CircleCheck size={16} aria-hidden className="mt-0.5 shrink-0 text-good" />
-          <div className="min-w-0">
-            <p className="flex items-start gap-1">
-              <span className="min-w-0 pt-0.5 font-mono text-sm break-all">{directory}</span>
-              <CopyButton text={directory} label="Copy path" />
-            </p>
-            {fixtures > 0 && (
-              <p className="text-sm text-muted">
-                {plural(fixtures, 'scored sample')} checks there that the rewards equal those of the run.
-              </p>
-            )}
-          </div>
-        </div>
+        <WrittenTo {...{ directory, fixtures }} />
         <Part title="Start it" aside={<CopyButton text={lines.join(' && ')} label="Copy the commands" />}>
           <pre
             tabIndex={0}
@@ -167,6 +154,23 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
     </Dialog>
   )
 }
+
+const WrittenTo = ({ directory, fixtures }: Pick<ProjectReport, 'directory' | 'fixtures'>) => (
+  <div className="flex items-start gap-2">
+    <CircleCheck size={16} aria-hidden className="mt-0.5 shrink-0 text-good" />
+    <div className="min-w-0">
+      <p className="flex items-start gap-1">
+        <span className="min-w-0 pt-0.5 font-mono text-sm break-all">{directory}</span>
+        <CopyButton text={directory} label="Copy path" />
+      </p>
+      {fixtures > 0 && (
+        <p className="text-sm text-muted">
+          {plural(fixtures, 'scored sample')} checks there that the rewards equal those of the run.
+        </p>
+      )}
+    </div>
+  </div>
+)
 
 interface PartProps {
   readonly title: string

@@ -42,39 +42,19 @@ export function TagsDialog({ run, onClose }: Props) {
     if (notes !== before.notes) await saveNotes.run({ runId: run.id, notes })
     onClose()
   }
+  const isBusy = saveTags.isRunning || saveNotes.isRunning
   const others = known.filter(({ tag }) => !tags.includes(tag)).slice(0, 8)
   return (
     <Dialog
       onClose={onClose}
       title="Tags and notes"
-      action={{
-        label: 'Save',
-        isDisabled: saveTags.isRunning || saveNotes.isRunning,
-        run: () => void save(),
-      }}
+      action={{ label: 'Save', isDisabled: isBusy, run: () => void save() }}
     >
       <div className="flex flex-col gap-4">
         <Field label="Tags" note="Enter adds a tag.">
           {(ids) => (
             <>
-              {tags.length > 0 && (
-                <div className="mb-2 flex flex-wrap gap-1">
-                  {tags.map((tag) => (
-                    <button
-                      key={tag}
-                      type="button"
-                      aria-label={`Remove tag ${tag}`}
-                      className="inline-flex h-6 items-center rounded hover:bg-raised"
-                      onClick={() => setTags(tags.filter((other) => other !== tag))}
-                    >
-                      <Badge>
-                        {tag}
-                        <X size={11} aria-hidden />
-                      </Badge>
-                    </button>
-                  ))}
-                </div>
-              )}
+              {tags.length > 0 && <Tags tags={tags} onChange={setTags} />}
               <TextInput {...ids} value={draft} maxLength={most} onChange={setDraft} onKeyDown={add} />
             </>
           )}
@@ -94,3 +74,28 @@ export function TagsDialog({ run, onClose }: Props) {
     </Dialog>
   )
 }
+
+interface TagsProps {
+  readonly tags: readonly string[]
+  readonly onChange: (tags: readonly string[]) => void
+}
+
+/** Tags of the run; one that is pressed is removed. */
+const Tags = ({ tags, onChange }: TagsProps) => (
+  <div className="mb-2 flex flex-wrap gap-1">
+    {tags.map((tag) => (
+      <button
+        key={tag}
+        type="button"
+        aria-label={`Remove tag ${tag}`}
+        className="inline-flex h-6 items-center rounded hover:bg-raised"
+        onClick={() => onChange(tags.filter((other) => other !== tag))}
+      >
+        <Badge>
+          {tag}
+          <X size={11} aria-hidden />
+        </Badge>
+      </button>
+    ))}
+  </div>
+)

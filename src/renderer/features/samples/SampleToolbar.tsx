@@ -21,27 +21,29 @@ interface Props {
 
 type Scope = 'step' | 'range' | 'all'
 
+/** Query of the steps shown; a range begins around the step that was shown. */
+function scopeQuery(scope: Scope, shown: Props['address']['range'], step: number) {
+  const [from, to] = shown === null || shown === 'all' ? [Math.max(0, step - 5), step] : shown
+  const isRange = scope === 'range'
+  return {
+    steps: scope === 'all' ? 'all' : null,
+    from: isRange ? String(from) : null,
+    to: isRange ? String(to) : null,
+  }
+}
+
 /** Chooses step, source and filter, all stored in the address. */
 export function SampleToolbar({ run, address, steps, step }: Props) {
   const search = useRef<HTMLInputElement>(null)
   useKeys({ filter: () => search.current?.focus() })
   const { range, source, filter } = address
   const scope: Scope = range === null ? 'step' : range === 'all' ? 'all' : 'range'
-  const setScope = (next: Scope) => {
-    const now = step ?? 0
-    setQuery({
-      steps: next === 'all' ? 'all' : null,
-      from:
-        next === 'range' ? String(range !== null && range !== 'all' ? range[0] : Math.max(0, now - 5)) : null,
-      to: next === 'range' ? String(range !== null && range !== 'all' ? range[1] : now) : null,
-    })
-  }
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2">
       <Segmented
         label="Steps shown"
         value={scope}
-        onChange={setScope}
+        onChange={(next) => setQuery(scopeQuery(next, range, step ?? 0))}
         options={{ step: 'One step', range: 'Range', all: 'All steps' }}
       />
       {scope === 'step' && (

@@ -8,6 +8,7 @@ import { useFront, usePointing } from '#renderer/charts/front.tsx'
 import { useLatest } from '#renderer/client/api.tsx'
 import { formatReward } from '#renderer/client/format.ts'
 import { useRunStyles } from '#renderer/client/runs.ts'
+import { focusOnceDrawn } from '#renderer/kit/scroll.ts'
 import { classes } from '#renderer/kit/classes.ts'
 import {
   familyOf,
@@ -55,21 +56,7 @@ export function LineageTree({ study, lineage, onChoose }: TreeProps) {
   const focus = (place: Place) => {
     setActive(place.key)
     virtual.scrollToIndex(generations.findIndex(({ step }) => step === place.step))
-    const mounted = () =>
-      scroller.current?.querySelector<HTMLElement>(`[data-place="${CSS.escape(place.key)}"]`)
-    const found = mounted()
-    if (found) found.focus()
-    else requestAnimationFrame(() => mounted()?.focus())
-  }
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (entry === undefined) return
-    if (event.key === 'Enter') onChoose(entry.trial)
-    else {
-      const next = neighbourOf(lineage, entry, event.key)
-      if (next === null) return
-      focus(next)
-    }
-    event.preventDefault()
+    focusOnceDrawn(() => scroller.current?.querySelector(`[data-place="${CSS.escape(place.key)}"]`))
   }
   const latest = useLatest({ onChoose, setActive })
   const act = useMemo(
@@ -90,7 +77,7 @@ export function LineageTree({ study, lineage, onChoose }: TreeProps) {
       ref={scroller}
       role="tree"
       aria-label="Lineage"
-      onKeyDown={onKeyDown}
+      onKeyDown={keysOf({ lineage, entry, onMove: focus, onChoose })}
       className="relative min-h-0 grow overflow-auto"
     >
       <div role="presentation" style={{ width: leftOf(generations.length), height }}>
@@ -107,6 +94,25 @@ export function LineageTree({ study, lineage, onChoose }: TreeProps) {
     </div>
   )
 }
+
+interface KeysOf extends Pick<TreeProps, 'lineage' | 'onChoose'> {
+  readonly entry: Place | undefined
+  readonly onMove: (place: Place) => void
+}
+
+/** Keys of the tree: arrows move among the members, Enter chooses one. */
+const keysOf =
+  ({ lineage, entry, onMove, onChoose }: KeysOf) =>
+  (event: KeyboardEvent) => {
+    if (entry === undefined) return
+    if (event.key === 'Enter') onChoose(entry.trial)
+    else {
+      const next = neighbourOf(lineage, entry, event.key)
+      if (next === null) return
+      onMove(next)
+    }
+    event.preventDefault()
+  }
 
 const ranksOf = (generations: readonly Generation[]): ReadonlyMap<string, number> =>
   new Map(generations.flatMap(({ places }) => places.map(({ key }, rank) => [key, rank] as const)))

@@ -43,48 +43,9 @@ export function TrialsTable({ study, trials, actions, onChoose }: TrialsProps) {
       })
     return columnsOf({ study, styleOf, ticked, toggle })
   }, [study, styleOf, ticked])
-  const compare = () => {
-    const runs = chosen.map(({ runId }) => runId).slice(0, maxCompared)
-    navigate('/compare', { runs: runs.join(',') })
-  }
   return (
     <>
-      <div
-        role="toolbar"
-        aria-label="Trials"
-        className="flex min-h-10 shrink-0 flex-wrap items-center gap-2 border-b border-line px-4 py-1"
-      >
-        {actions}
-        {(actions === undefined || chosen.length >= 2) && (
-          <Button
-            small
-            variant={chosen.length < 2 ? 'plain' : 'primary'}
-            disabled={chosen.length < 2}
-            onClick={compare}
-          >
-            {chosen.length < 2 ? 'Compare' : `Compare ${plural(Math.min(maxCompared, chosen.length), 'run')}`}
-          </Button>
-        )}
-        <Button
-          small
-          variant="quiet"
-          disabled={begun.length === 0}
-          onClick={() => setTicked(new Set(begun.slice(-maxCompared).map(({ index }) => index)))}
-        >
-          {begun.length > maxCompared ? `Select the newest ${String(maxCompared)}` : 'Select all'}
-        </Button>
-        {chosen.length > 0 && (
-          <Button small variant="quiet" onClick={() => setTicked(new Set())}>
-            Clear selection
-          </Button>
-        )}
-        <a
-          className="ml-auto text-sm text-accent-ink hover:underline"
-          href={link('/runs', { study: study.id })}
-        >
-          Show in Runs
-        </a>
-      </div>
+      <TrialsToolbar {...{ study, actions, begun, chosen }} onTick={setTicked} />
       <Table
         label="Trials"
         rows={trials}
@@ -96,6 +57,58 @@ export function TrialsTable({ study, trials, actions, onChoose }: TrialsProps) {
         isSelected={(trial) => lineId(trial) === front}
       />
     </>
+  )
+}
+
+interface ToolbarProps extends Pick<TrialsProps, 'study' | 'actions'> {
+  readonly begun: readonly StudyTrial[]
+  readonly chosen: readonly StudyTrial[]
+  readonly onTick: (ticked: ReadonlySet<number>) => void
+}
+
+/** Compares the ticked trials, and ticks all or none. */
+function TrialsToolbar({ study, actions, begun, chosen, onTick }: ToolbarProps) {
+  const compare = () => {
+    const runs = chosen.map(({ runId }) => runId).slice(0, maxCompared)
+    navigate('/compare', { runs: runs.join(',') })
+  }
+  return (
+    <div
+      role="toolbar"
+      aria-label="Trials"
+      className="flex min-h-10 shrink-0 flex-wrap items-center gap-2 border-b border-line px-4 py-1"
+    >
+      {actions}
+      {(actions === undefined || chosen.length >= 2) && (
+        <Button
+          small
+          variant={chosen.length < 2 ? 'plain' : 'primary'}
+          disabled={chosen.length < 2}
+          onClick={compare}
+        >
+          {chosen.length < 2 ? 'Compare' : `Compare ${plural(Math.min(maxCompared, chosen.length), 'run')}`}
+        </Button>
+      )}
+      <Button
+        small
+        variant="quiet"
+        disabled={begun.length === 0}
+        onClick={() => onTick(new Set(begun.slice(-maxCompared).map(({ index }) => index)))}
+      >
+        {begun.length > maxCompared ? `Select the newest ${String(maxCompared)}` : 'Select all'}
+      </Button>
+      {chosen.length > 0 && (
+        <Button small variant="quiet" onClick={() => onTick(new Set())}>
+          Clear selection
+        </Button>
+      )}
+      <a
+        className="ml-auto text-sm text-accent-ink hover:underline"
+        href={link('/runs', { study: study.id })}
+      >
+        Show in Runs
+      </a>
+    </div>
   )
 }
 
