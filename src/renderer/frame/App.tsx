@@ -28,8 +28,7 @@ import { FileDialogs } from './FileDialogs.tsx'
 import { StatusStrip } from './StatusStrip.tsx'
 import { screens } from './screens.ts'
 import { CircleAlert, CircleCheck, X } from 'lucide-react'
-import { TextField } from '#renderer/kit/fields.tsx'
-import { Form } from '#renderer/kit/inputs.tsx'
+import { Form, TextField } from '#renderer/kit/inputs.tsx'
 
 export function App() {
   useNews()

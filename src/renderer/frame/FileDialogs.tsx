@@ -8,9 +8,8 @@ import { useSetting } from '#renderer/client/settings.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
-import { TextInput, Form } from '#renderer/kit/inputs.tsx'
+import { TextInput, Form, TextField } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { TextField } from '#renderer/kit/fields.tsx'
 
 /** Chooser for the host's files in a browser, where a page cannot know their paths. */
 export function FileDialogs() {

@@ -6,8 +6,7 @@ import { link } from '#renderer/client/route.ts'
 import { Button } from './Button.tsx'
 import { Dialog } from './Dialog.tsx'
 import { ErrorNote, TaskProgress } from './states.tsx'
-import { TextField } from './fields.tsx'
-import { Form } from './inputs.tsx'
+import { Form, TextField } from './inputs.tsx'
 
 interface Progress {
   readonly phase: string

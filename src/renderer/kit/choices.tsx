@@ -7,6 +7,7 @@ import {
 } from 'radix-ui'
 import type { ComponentProps, ReactNode } from 'react'
 import { classes } from './classes.ts'
+import { inField, type Around, type OwnProps } from './Field.tsx'
 
 export interface Option<Value extends string> {
   readonly value: Value
@@ -69,6 +70,10 @@ export function Select<Value extends string>({
     </span>
   )
 }
+
+export const SelectField = inField(Select) as <Value extends string>(
+  props: Around & OwnProps<SelectProps<Value>>,
+) => ReactNode
 
 interface AnySelectProps extends Omit<SelectProps<string>, 'options'> {
   /** Label of the empty value. */

@@ -7,7 +7,7 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Segmented, Switch } from '#renderer/kit/choices.tsx'
 import { DataPicker } from '#renderer/parts/DataPicker.tsx'
-import { AreaField, NumberField } from '#renderer/kit/fields.tsx'
+import { AreaField, NumberField } from '#renderer/kit/inputs.tsx'
 
 export interface PromptDraft {
   readonly text: string

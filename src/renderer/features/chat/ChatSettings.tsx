@@ -2,7 +2,8 @@ import { heldPrecisions } from '#shared/precision.ts'
 import { useEffect, useState } from 'react'
 import type { Draft } from './conversation.ts'
 import type { Chat } from './useChat.ts'
-import { NumberField, SelectField, AreaField } from '#renderer/kit/fields.tsx'
+import { SelectField } from '#renderer/kit/choices.tsx'
+import { NumberField, AreaField } from '#renderer/kit/inputs.tsx'
 
 type Sampling = Draft['sampling']
 

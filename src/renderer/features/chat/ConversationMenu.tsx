@@ -10,7 +10,7 @@ import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
 import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { asJsonLines, asText, type Draft } from './conversation.ts'
 import { useColumnTitles } from './useColumnTitles.ts'
-import { TextField } from '#renderer/kit/fields.tsx'
+import { TextField } from '#renderer/kit/inputs.tsx'
 
 /** Copies, renames or deletes a conversation. */
 export function ConversationMenu({ conversation }: { conversation: Draft }) {

@@ -16,7 +16,7 @@ import type { RewardChoice } from '#renderer/parts/rewardChoice.ts'
 import { cellText, rowColumn } from '#renderer/parts/columnFacts.ts'
 import { TaskForm, useNumbers, whole } from './TaskForm.tsx'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
-import { NumberField, TextField } from '#renderer/kit/fields.tsx'
+import { NumberField, TextField } from '#renderer/kit/inputs.tsx'
 import { numberColumn, verbatimColumn } from '#renderer/kit/columns.tsx'
 
 type Item = Answer<'datasets.answer'>

@@ -17,7 +17,7 @@ import { IncomingPage } from './IncomingPage.tsx'
 import { VersionPage } from './VersionPage.tsx'
 import { useAddData, useFetchData } from '#renderer/parts/useData.ts'
 import { shortList, type DataSet } from '#renderer/parts/DataPicker.tsx'
-import { SelectField } from '#renderer/kit/fields.tsx'
+import { SelectField } from '#renderer/kit/choices.tsx'
 import { numberColumn, agoColumn } from '#renderer/kit/columns.tsx'
 
 /** `/data`: files that wait for a decision, else the list; `/data/:versionId`: one version. */

@@ -18,7 +18,8 @@ import { MappingFields } from './MappingFields.tsx'
 import { ProblemRows } from './VersionPage.tsx'
 import { ListField, Recognised } from './Recognised.tsx'
 import { RowDetail, RowsTable } from './RowsTable.tsx'
-import { SelectField, TextField } from '#renderer/kit/fields.tsx'
+import { SelectField } from '#renderer/kit/choices.tsx'
+import { TextField } from '#renderer/kit/inputs.tsx'
 
 interface IncomingPageProps {
   readonly arrivals: readonly Arrival[]

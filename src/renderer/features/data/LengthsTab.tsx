@@ -10,7 +10,7 @@ import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { Histogram } from '#renderer/charts/Histogram.tsx'
 import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
 import { cutBeyond, type PromptForm } from '#renderer/parts/preparation.ts'
-import { NumberField } from '#renderer/kit/fields.tsx'
+import { NumberField } from '#renderer/kit/inputs.tsx'
 
 type Lengths = NonNullable<Answer<'datasets.histogram'>['histogram']>
 

@@ -1,9 +1,8 @@
-import { Segmented, type Option } from '#renderer/kit/choices.tsx'
+import { Segmented, type Option, SelectField } from '#renderer/kit/choices.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import type { ColumnFacts } from '#renderer/parts/columnFacts.ts'
 import { sourceColumns, withTaking, type MappingForm, type PromptSource, type Taking } from './mappingForm.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { SelectField } from '#renderer/kit/fields.tsx'
 
 interface MappingFieldsProps {
   readonly facts: readonly ColumnFacts[]

@@ -16,7 +16,7 @@ import {
   type RatedRow,
   type UnmeasuredRow,
 } from './passRates.ts'
-import { NumberField } from '#renderer/kit/fields.tsx'
+import { NumberField } from '#renderer/kit/inputs.tsx'
 import { numberColumn, verbatimColumn } from '#renderer/kit/columns.tsx'
 
 interface PassRatesProps {

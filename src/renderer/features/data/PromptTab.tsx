@@ -5,7 +5,7 @@ import { useSettled } from '#renderer/client/settled.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { formatCount, plural } from '#renderer/client/format.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
-import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { Segmented, Select, SelectField } from '#renderer/kit/choices.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
@@ -15,7 +15,6 @@ import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
 import type { PromptForm } from '#renderer/parts/preparation.ts'
 import { promptProblem, formKind, insertAt, toKind, type FormKind } from '#renderer/parts/promptForms.ts'
 import { ColumnChips } from './MappingFields.tsx'
-import { SelectField } from '#renderer/kit/fields.tsx'
 
 /** Template editor beside the resulting prompts, as the model reads them. */
 export function PromptTab({ opened }: { opened: Opened }) {

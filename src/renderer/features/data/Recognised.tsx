@@ -2,8 +2,7 @@ import { useState } from 'react'
 import type { Answer } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Cautions } from '#renderer/kit/Cautions.tsx'
-import { TextField } from '#renderer/kit/fields.tsx'
-import { Form } from '#renderer/kit/inputs.tsx'
+import { Form, TextField } from '#renderer/kit/inputs.tsx'
 
 /* What a file seems to be, in a sentence for somebody who does not know the names of formats. */
 

@@ -10,7 +10,7 @@ import { useSettled } from '#renderer/client/settled.ts'
 import { usePreparation } from '#renderer/parts/useData.ts'
 import type { SplitRule } from '#renderer/parts/preparation.ts'
 import type { Opened } from './usePrompt.ts'
-import { NumberField } from '#renderer/kit/fields.tsx'
+import { NumberField } from '#renderer/kit/inputs.tsx'
 import { numberColumn, verbatimColumn } from '#renderer/kit/columns.tsx'
 
 /** Shows which rows form the validation split, and whether any of them also occur in training. */

@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from 'react'
 import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
-import { NumberField } from '#renderer/kit/fields.tsx'
+import { NumberField } from '#renderer/kit/inputs.tsx'
 import type { RewardChoice } from '#renderer/parts/rewardChoice.ts'
 
 /** Returns another number of the form; null while it is missing. */

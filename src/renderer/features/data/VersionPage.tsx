@@ -25,8 +25,7 @@ import { PromptTab } from './PromptTab.tsx'
 import { SplitTab } from './SplitTab.tsx'
 import { RowDetail, Cell, rowColumns } from './RowsTable.tsx'
 import type { RowProblem } from '#renderer/parts/columnFacts.ts'
-import { TextField } from '#renderer/kit/fields.tsx'
-import { Form } from '#renderer/kit/inputs.tsx'
+import { Form, TextField } from '#renderer/kit/inputs.tsx'
 import { numberColumn } from '#renderer/kit/columns.tsx'
 
 const tabIds = ['rows', 'prompt', 'lengths', 'split', 'difficulty', 'answers', 'problems'] as const

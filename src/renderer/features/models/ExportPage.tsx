@@ -14,7 +14,7 @@ import { useCheckpointsOf } from '#renderer/parts/useModels.ts'
 import { ExportTarget } from './ExportTarget.tsx'
 import { etaWords } from '#renderer/client/live.ts'
 import { ExportReport } from './ExportReport.tsx'
-import { SelectField } from '#renderer/kit/fields.tsx'
+import { SelectField } from '#renderer/kit/choices.tsx'
 
 interface ExportPageProps {
   /** Name of a promoted adapter, exported instead of a checkpoint. */

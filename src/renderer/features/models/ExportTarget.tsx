@@ -5,7 +5,7 @@ import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { Checkbox } from '#renderer/kit/choices.tsx'
+import { Checkbox, SelectField } from '#renderer/kit/choices.tsx'
 import {
   choiceFor,
   folderName,
@@ -17,7 +17,7 @@ import {
   type ExportChoice,
   type ExportNumbers,
 } from '#renderer/parts/exportPlan.ts'
-import { TextField, SelectField } from '#renderer/kit/fields.tsx'
+import { TextField } from '#renderer/kit/inputs.tsx'
 
 /** Checkpoint of a run, or a promoted adapter by its name. */
 export type ExportSource = { readonly runId: string; readonly step: number } | { readonly adapter: string }

@@ -1,14 +1,13 @@
 import { useState } from 'react'
 import { useCommand, type Answer } from '#renderer/client/api.tsx'
 import { formatBytes, formatCount, formatShort } from '#renderer/client/format.ts'
-import { Checkbox } from '#renderer/kit/choices.tsx'
+import { Checkbox, SelectField } from '#renderer/kit/choices.tsx'
 import { HubDialog } from '#renderer/kit/HubDialog.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import { memoryWords, speedWords } from './hubWords.ts'
 import { Address } from './ModelFacts.tsx'
 import { useFetchModel } from '#renderer/parts/useModels.ts'
-import { SelectField } from '#renderer/kit/fields.tsx'
 
 type Looked = Answer<'hub.look'>
 

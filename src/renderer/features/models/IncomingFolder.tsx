@@ -11,8 +11,7 @@ import { Panel } from '#renderer/kit/Page.tsx'
 import { useDiscardFolder, useImportModel } from '#renderer/parts/useModels.ts'
 import { importName, isImportName } from '#renderer/parts/exportPlan.ts'
 import { ModelFacts, type ModelInfo } from './ModelFacts.tsx'
-import { TextField } from '#renderer/kit/fields.tsx'
-import { Form } from '#renderer/kit/inputs.tsx'
+import { Form, TextField } from '#renderer/kit/inputs.tsx'
 
 type Source = NonNullable<ArrivingFolder['source']>
 

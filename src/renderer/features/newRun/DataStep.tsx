@@ -4,7 +4,7 @@ import { useChooseData } from './usePrefill.ts'
 import { formatCount } from '#renderer/client/format.ts'
 import { Segmented, SegmentedField, Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
+import { TextInput, TextField, NumberField } from '#renderer/kit/inputs.tsx'
 import { DataPicker } from '#renderer/parts/DataPicker.tsx'
 import { defaultSplit } from '#renderer/parts/preparation.ts'
 import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
@@ -15,7 +15,6 @@ import type { Known } from './summaries.ts'
 import { templateInputOf } from '#renderer/client/templateVariables.ts'
 import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { algorithmsOf } from './stages.ts'
-import { TextField, NumberField } from '#renderer/kit/fields.tsx'
 
 interface DataStepProps {
   readonly config: JsonObject

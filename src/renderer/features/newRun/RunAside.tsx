@@ -20,7 +20,8 @@ import { stagesOf } from './stages.ts'
 import type { StudyEstimate } from './useDraft.ts'
 import { studyLabel } from './studyDraft.ts'
 import { batchWords, lengthOfSteps, lengthWords } from './summaries.ts'
-import { TextField, SelectField } from '#renderer/kit/fields.tsx'
+import { SelectField } from '#renderer/kit/choices.tsx'
+import { TextField } from '#renderer/kit/inputs.tsx'
 
 interface RunAsideProps {
   readonly draft: Draft

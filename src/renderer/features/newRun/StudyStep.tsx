@@ -13,7 +13,7 @@ import { parsedValues, SearchedSettings } from './SearchedSettings.tsx'
 import { Sentence } from './Sentence.tsx'
 import { kindOf } from './studyDraft.ts'
 import type { Knowledge } from './useNewRun.ts'
-import { TextField } from '#renderer/kit/fields.tsx'
+import { TextField } from '#renderer/kit/inputs.tsx'
 
 interface StudyStepProps {
   readonly draft: Draft

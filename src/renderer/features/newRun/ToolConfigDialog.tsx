@@ -12,7 +12,8 @@ import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { useRunSettings, valueWords } from '#renderer/client/runSettings.ts'
 import { noteGroups, readSettingsFile, readWords, studyWord, type ImportedConfig } from './toolConfig.ts'
-import { SelectField, AreaField } from '#renderer/kit/fields.tsx'
+import { SelectField } from '#renderer/kit/choices.tsx'
+import { AreaField } from '#renderer/kit/inputs.tsx'
 
 interface ToolConfigDialogProps {
   readonly onTakeOver: (imported: ImportedConfig) => void

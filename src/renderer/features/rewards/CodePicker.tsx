@@ -11,7 +11,7 @@ import {
 import type { GalleryEntry, Reward } from '#renderer/parts/rewardTypes.ts'
 import { useAddChoice } from './useRewardChoices.ts'
 import { useRewardLibrary } from './useRewards.ts'
-import { SelectField } from '#renderer/kit/fields.tsx'
+import { SelectField } from '#renderer/kit/choices.tsx'
 
 /** `config.environment`, or `config.rollout.workflow`; other keys are kept as they are. */
 type Choice = EnvironmentChoice

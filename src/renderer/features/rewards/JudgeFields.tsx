@@ -4,11 +4,10 @@ import { fieldsOf } from '#shared/config/fields.ts'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { TextArea } from '#renderer/kit/inputs.tsx'
+import { TextArea, AreaField } from '#renderer/kit/inputs.tsx'
 import { SettingRow } from '#renderer/kit/SettingRow.tsx'
 import { ModelPlace, type Place } from '#renderer/kit/ModelPlace.tsx'
 import type { SettingValue, SettingValues } from '#renderer/parts/rewardTypes.ts'
-import { AreaField } from '#renderer/kit/fields.tsx'
 
 interface JudgeFieldsProps {
   /** Changed settings only. */

@@ -3,15 +3,14 @@ import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { useRuns } from '#renderer/client/runs.ts'
 import { plural } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { Segmented } from '#renderer/kit/choices.tsx'
+import { Segmented, SelectField } from '#renderer/kit/choices.tsx'
 import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
 import { LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
 import { galleryKey, type Shelf } from '#renderer/parts/rewardLibrary.ts'
 import type { GalleryEntry, Reward, RewardKind } from '#renderer/parts/rewardTypes.ts'
 import { kinds } from './kinds.tsx'
 import { copyOf, type Beginning } from './useRewards.ts'
-import { TextField, SelectField } from '#renderer/kit/fields.tsx'
-import { Form } from '#renderer/kit/inputs.tsx'
+import { Form, TextField } from '#renderer/kit/inputs.tsx'
 
 interface NewDialogProps {
   readonly shelf: Shelf

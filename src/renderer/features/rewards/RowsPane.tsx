@@ -3,13 +3,12 @@ import type { RewardBench } from './useRewards.ts'
 import { formatCount } from '#renderer/client/format.ts'
 import { link } from '#renderer/client/route.ts'
 import { IconButton } from '#renderer/kit/Button.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
-import { TextArea } from '#renderer/kit/inputs.tsx'
+import { Select, SelectField } from '#renderer/kit/choices.tsx'
+import { TextArea, TextField, AreaField } from '#renderer/kit/inputs.tsx'
 import { Popover } from '#renderer/kit/Menu.tsx'
 import { Loading } from '#renderer/kit/states.tsx'
 import { cellText, parseRow } from './bench.ts'
 import { CompletionSource, PromptSource } from './SampleSource.tsx'
-import { SelectField, TextField, AreaField } from '#renderer/kit/fields.tsx'
 
 interface RowsPaneProps {
   readonly bench: RewardBench

@@ -1,10 +1,9 @@
 import { useState, type ReactNode } from 'react'
 import type { RewardBench } from './useRewards.ts'
-import { Segmented, Select } from '#renderer/kit/choices.tsx'
-import { NumberInput } from '#renderer/kit/inputs.tsx'
+import { Segmented, Select, SelectField } from '#renderer/kit/choices.tsx'
+import { NumberInput, AreaField } from '#renderer/kit/inputs.tsx'
 import { promptWords, textColumns, type Bench, type PromptForm, type ReadyBench } from './bench.ts'
 import type { DataColumn } from '#renderer/parts/rewardTypes.ts'
-import { SelectField, AreaField } from '#renderer/kit/fields.tsx'
 
 const sources: readonly { readonly value: Bench['completions']; readonly label: string }[] = [
   { value: 'column', label: 'Column' },

@@ -9,7 +9,7 @@ import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput } from '#renderer/kit/inputs.tsx'
+import { NumberInput, TextField, AreaField } from '#renderer/kit/inputs.tsx'
 import {
   expectWords,
   freeName,
@@ -22,7 +22,6 @@ import {
 } from './testForm.ts'
 import type { TestCase, TestResult } from '#renderer/parts/rewardTypes.ts'
 import type { TestRun } from './useTrials.ts'
-import { TextField, AreaField } from '#renderer/kit/fields.tsx'
 
 interface TestsTabProps {
   readonly tests: readonly TestCase[]

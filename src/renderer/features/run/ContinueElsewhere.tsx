@@ -10,12 +10,11 @@ import { plural } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { classes } from '#renderer/kit/classes.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { SegmentedField } from '#renderer/kit/choices.tsx'
+import { SegmentedField, SelectField } from '#renderer/kit/choices.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { joinPath } from '#renderer/parts/exportPlan.ts'
 import { checkpointWords } from '#renderer/client/modelChoice.ts'
-import { SelectField } from '#renderer/kit/fields.tsx'
 
 interface ContinueElsewhereProps {
   readonly run: RunEntry

@@ -6,8 +6,7 @@ import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
-import { AreaField } from '#renderer/kit/fields.tsx'
+import { TextInput, AreaField } from '#renderer/kit/inputs.tsx'
 
 interface Props {
   readonly run: RunEntry

@@ -6,10 +6,9 @@ import type { RunEntry } from '#renderer/client/runs.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Checkbox, Segmented } from '#renderer/kit/choices.tsx'
-import { NumberInput, SearchInput } from '#renderer/kit/inputs.tsx'
+import { NumberInput, SearchInput, NumberField } from '#renderer/kit/inputs.tsx'
 import { Popover } from '#renderer/kit/Menu.tsx'
 import { filterCount, noFilter, type SampleAddress } from './address.ts'
-import { NumberField } from '#renderer/kit/fields.tsx'
 
 interface Props {
   readonly run: RunEntry

@@ -11,7 +11,7 @@ import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 import { ErrorNote, Progress } from '#renderer/kit/states.tsx'
 import { tellTask } from '#renderer/client/tasks.ts'
 import { Section } from './Section.tsx'
-import { TextField } from '#renderer/kit/fields.tsx'
+import { TextField } from '#renderer/kit/inputs.tsx'
 
 type Library = NonNullable<Answer<'libraries.cuda'>>
 

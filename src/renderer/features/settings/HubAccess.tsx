@@ -3,8 +3,7 @@ import { defaultHub } from '#shared/hub.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { TextField } from '#renderer/kit/fields.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
+import { TextInput, TextField } from '#renderer/kit/inputs.tsx'
 import { Section } from './Section.tsx'
 
 /** Server for model downloads, and access to it. */

@@ -7,7 +7,8 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Section } from './Section.tsx'
-import { SelectField, NumberField } from '#renderer/kit/fields.tsx'
+import { SelectField } from '#renderer/kit/choices.tsx'
+import { NumberField } from '#renderer/kit/inputs.tsx'
 
 const highestPort = 65_535
 
