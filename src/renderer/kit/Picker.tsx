@@ -122,7 +122,7 @@ export function AddingPicker({ isInline, addLabel, onAdd, children, ...picker }:
 }
 
 /** The list alone, if there is room for it. Keys: type to search, arrows and Enter to choose. */
-export function PickerList({
+function PickerList({
   label,
   items,
   value,
