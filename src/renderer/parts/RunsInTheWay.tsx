@@ -9,9 +9,9 @@ export const isInTheWay = ({ status }: Pick<RunEntry, 'status'>): boolean => sta
 
 interface InTheWayProps {
   readonly runs: readonly UsingRun[]
-  /** What they do with it: “use it”. */
+  /** Verb and object of their use: “use it”. */
   readonly need: string
-  /** What a deletion means for runs that are finished. */
+  /** Consequence of a deletion for runs that are finished. */
   readonly after: string
   readonly most?: number
 }

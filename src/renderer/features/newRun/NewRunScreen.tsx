@@ -84,7 +84,7 @@ export function NewRunScreen() {
   )
 }
 
-/** What is done with the settings as a whole: as a file, as a check, as a run. */
+/** Buttons for the settings as a whole: as a file, as a check, as a run. */
 const MainButtons = ({ wizard }: { wizard: Wizard }) => (
   <>
     <ConfigMenu

@@ -263,7 +263,7 @@ interface ActionsProps {
   readonly onDelete: () => void
 }
 
-/** What can be done with a checkpoint: the usual as buttons, the rest behind ⋯. */
+/** Actions on a checkpoint: the usual as buttons, the rest behind ⋯. */
 function CheckpointActions(props: ActionsProps) {
   const { run, item, isLiving, onResume, onFork } = props
   const step = String(item.step)

@@ -104,7 +104,7 @@ interface Handling {
   readonly onDelete: (runs: readonly RunEntry[]) => void
 }
 
-/** What rows show of the state of the table, and what can be done with each. */
+/** State of the table as its rows show it, and the actions on each. */
 function useRowState({
   marks,
   selection,
