@@ -1,5 +1,6 @@
 import { useState, type KeyboardEvent, type PointerEvent } from 'react'
 import { classes } from '#renderer/kit/classes.ts'
+import { dragPx, followPointer } from './drag.ts'
 import { dragged, movedEnd, type Brush, type ParallelAxis } from './parallelAxes.ts'
 
 /** Space around the axes, in px. */
@@ -15,8 +16,6 @@ interface BrushProps {
 
 /** Half the width, in px, of the strip along the axis that responds to the pointer. */
 const grip = 14
-/** Shorter drags are clicks. */
-const dragPx = 4
 
 /** Selects a range of an axis by dragging, or by moving either end with the keys; a click or Escape clears it. */
 export function AxisBrush({ axis, x, height, brush, onBrush }: BrushProps) {
@@ -35,24 +34,15 @@ export function AxisBrush({ axis, x, height, brush, onBrush }: BrushProps) {
       return share < near ? 0 : share > 1 - near ? 1 : share
     }
     const brushTo = dragged(brush, shareAt(begin), near)
-    const ended = new AbortController()
-    const stop = () => {
-      ended.abort()
-      setDrag(null)
-    }
-    const options = { signal: ended.signal }
-    const move = ({ clientY }: { readonly clientY: number }) => {
-      const next = axis.snapped(brushTo(shareAt(clientY)))
-      setDrag(next)
-      onBrush(next)
-    }
-    const end = ({ clientY }: { readonly clientY: number }) => {
-      stop()
-      if (Math.abs(clientY - begin) < dragPx) onBrush(null)
-    }
-    window.addEventListener('pointermove', move, options)
-    window.addEventListener('pointercancel', stop, options)
-    window.addEventListener('pointerup', end, options)
+    followPointer({
+      onMove({ clientY }) {
+        const next = axis.snapped(brushTo(shareAt(clientY)))
+        setDrag(next)
+        onBrush(next)
+      },
+      onStop: () => setDrag(null),
+      onEnd: ({ clientY }) => Math.abs(clientY - begin) < dragPx && onBrush(null),
+    })
   }
   const place = (share: number) => (1 - share) * inner
   return (
@@ -74,12 +64,9 @@ export function AxisBrush({ axis, x, height, brush, onBrush }: BrushProps) {
       {(['from', 'to'] as const).map((end) => (
         <BrushEnd
           key={end}
-          axis={axis}
-          end={end}
+          {...{ axis, end, isBrushed, onBrush }}
           brush={[low, high]}
           top={place(end === 'from' ? low : high)}
-          isBrushed={isBrushed}
-          onBrush={onBrush}
         />
       ))}
     </div>

@@ -40,10 +40,7 @@ export const CurveControls = ({ look, axes, smoothing, onChange }: ControlsProps
     <Segmented
       label="Scale"
       value={look.scale}
-      options={[
-        { value: 'linear', label: 'Linear' },
-        { value: 'log', label: 'Log' },
-      ]}
+      options={{ linear: 'Linear', log: 'Log' }}
       onChange={(scale) => onChange({ scale })}
     />
   </>

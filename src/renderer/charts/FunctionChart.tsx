@@ -1,9 +1,9 @@
 import { extent, ticks as ticksOf } from 'd3-array'
 import { useMemo } from 'react'
-import { CartesianGrid, ComposedChart, Label, Line, ReferenceLine, Tooltip, XAxis, YAxis } from 'recharts'
-import { axisNumber, readNumber, valueAxis, type Range } from './axes.ts'
-import { tick } from './LineDrawing.tsx'
+import { ComposedChart, Label, Line, ReferenceLine, Tooltip } from 'recharts'
+import { axisNumber, readNumber, valueAxis } from './axes.ts'
 import { LineMark } from './marks.tsx'
+import { NamedLine, PlotFrame } from './PlotFrame.tsx'
 import { useSize } from './useSize.ts'
 
 export interface FunctionLine {
@@ -55,9 +55,9 @@ export function FunctionChart(props: FunctionChartProps) {
   )
 }
 
-function Drawing(props: FunctionChartProps & { readonly width: number; readonly height: number }) {
-  const { xLabel, points, lines, mark, syncId, width, height } = props
-  const rows = useMemo(
+/** Joins the values of all lines at a point, by their ids. */
+const useRows = (points: readonly number[], lines: readonly FunctionLine[]) =>
+  useMemo(
     () =>
       points.map((x, i) => ({
         x,
@@ -65,12 +65,15 @@ function Drawing(props: FunctionChartProps & { readonly width: number; readonly 
       })),
     [points, lines],
   )
+
+function Drawing(props: FunctionChartProps & { readonly width: number; readonly height: number }) {
+  const { xLabel, points, lines, mark, syncId, width, height } = props
+  const rows = useRows(points, lines)
   const y = valueAxis(
     lines.flatMap(({ values }) => values.filter((value) => value !== null)),
     'linear',
   )
   const [from = 0, to = 1] = extent(points)
-  const domain: Range = [from, to]
   return (
     <ComposedChart
       {...{ width, height, margin, syncId }}
@@ -78,41 +81,20 @@ function Drawing(props: FunctionChartProps & { readonly width: number; readonly 
       data={rows}
       className="text-sm"
     >
-      <CartesianGrid vertical={false} syncWithTicks stroke="var(--line)" />
-      <XAxis
-        type="number"
-        dataKey="x"
-        domain={[...domain]}
-        ticks={ticksOf(from, to, Math.max(3, Math.round(width / 90)))}
-        tickFormatter={axisNumber}
-        tick={tick}
-        tickLine={false}
-        axisLine={{ stroke: 'var(--line)' }}
-        height={xHeight}
-        interval={0}
-      >
-        <Label value={xLabel} position="insideBottom" offset={2} fontSize={12} fill="var(--muted)" />
-      </XAxis>
-      <YAxis
-        type="number"
-        domain={[...y.domain]}
-        ticks={y.ticks}
-        tickFormatter={axisNumber}
-        tick={tick}
-        tickLine={false}
-        axisLine={false}
-        width={52}
-        interval={0}
+      <PlotFrame
+        x={{
+          ...{ type: 'number', dataKey: 'x', domain: [from, to], height: xHeight, tickFormatter: axisNumber },
+          ticks: ticksOf(from, to, Math.max(3, Math.round(width / 90))),
+          children: (
+            <Label value={xLabel} position="insideBottom" offset={2} fontSize={12} fill="var(--muted)" />
+          ),
+        }}
+        y={{
+          ...{ type: 'number', domain: [...y.domain], ticks: y.ticks, tickFormatter: axisNumber, width: 52 },
+        }}
       />
       <ReferenceLine y={0} stroke="var(--line-strong)" />
-      {mark !== null && mark.at >= from && mark.at <= to && (
-        <ReferenceLine
-          x={mark.at}
-          stroke="var(--muted)"
-          strokeDasharray="2 3"
-          label={{ value: mark.label, position: 'top', ...tick, fill: 'var(--muted)' }}
-        />
-      )}
+      {mark !== null && mark.at >= from && mark.at <= to && <NamedLine x={mark.at} name={mark.label} />}
       <Tooltip
         isAnimationActive={false}
         cursor={{ stroke: 'var(--muted)' }}

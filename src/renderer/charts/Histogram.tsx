@@ -2,10 +2,8 @@ import type { KeyboardEvent, PointerEvent } from 'react'
 import {
   Bar,
   BarChart,
-  CartesianGrid,
   LabelList,
   Rectangle,
-  ReferenceLine,
   Tooltip,
   usePlotArea,
   useXAxisScale,
@@ -14,7 +12,7 @@ import {
 } from 'recharts'
 import { formatCount, formatNumber, plural } from '#renderer/client/format.ts'
 import { wholeTicks } from './axes.ts'
-import { tick } from './LineDrawing.tsx'
+import { NamedLine, PlotFrame, tick } from './PlotFrame.tsx'
 import { useSize } from './useSize.ts'
 
 export interface Bin {
@@ -75,29 +73,16 @@ function Bins({ width, label, bins, unit, line, onLine, marks = [] }: HistogramP
         accessibilityLayer={false}
         data={bins.map((bin) => ({ ...bin, middle: (bin.from + bin.to) / 2 }))}
       >
-        <CartesianGrid vertical={false} syncWithTicks stroke="var(--line)" />
-        <XAxis
-          type="number"
-          dataKey="middle"
-          domain={[from, to]}
-          ticks={wholeTicks(from, to, Math.max(4, Math.round(width / 90)))}
-          tickFormatter={formatNumber}
-          tick={tick}
-          tickLine={false}
-          axisLine={false}
-          height={edge.bottom}
-          interval={0}
-          allowDataOverflow
-        />
-        <YAxis
-          domain={[0, most]}
-          ticks={wholeTicks(0, most, 4)}
-          tickFormatter={formatCount}
-          tick={tick}
-          tickLine={false}
-          axisLine={false}
-          width={edge.left}
-          interval={0}
+        <PlotFrame
+          x={{
+            ...{ type: 'number', dataKey: 'middle', domain: [from, to], height: edge.bottom },
+            ticks: wholeTicks(from, to, Math.max(4, Math.round(width / 90))),
+            ...{ tickFormatter: formatNumber, axisLine: false, allowDataOverflow: true },
+          }}
+          y={{
+            ...{ domain: [0, most], ticks: wholeTicks(0, most, 4), tickFormatter: formatCount },
+            width: edge.left,
+          }}
         />
         <Tooltip cursor={false} isAnimationActive={false} content={<BinFacts unit={unit} />} />
         <Bar
@@ -110,20 +95,7 @@ function Bins({ width, label, bins, unit, line, onLine, marks = [] }: HistogramP
         {marks
           .filter(({ at }) => at >= from && at <= to)
           .map(({ at, label: name }) => (
-            <ReferenceLine
-              key={name}
-              x={at}
-              stroke="var(--muted)"
-              strokeDasharray="2 3"
-              label={{
-                value: name,
-                position: 'top',
-                dx: 4,
-                textAnchor: 'start',
-                ...tick,
-                fill: 'var(--muted)',
-              }}
-            />
+            <NamedLine key={name} x={at} name={name} isBeside />
           ))}
         <Limit from={from} to={to} unit={unit} line={line} onLine={onLine} />
       </BarChart>

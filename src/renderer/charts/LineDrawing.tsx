@@ -2,7 +2,6 @@
 import { bisectCenter } from 'd3-array'
 import { Fragment, memo, useId, useMemo, type ReactNode, type SVGProps } from 'react'
 import {
-  CartesianGrid,
   ComposedChart,
   Curve,
   Line,
@@ -11,17 +10,15 @@ import {
   usePlotArea,
   useXAxisScale,
   useYAxisScale,
-  XAxis,
-  YAxis,
 } from 'recharts'
 import { useKept } from '#renderer/client/settled.ts'
 import { axisNumber, xAxisSpecs } from './axes.ts'
 import { eventColors } from './marks.tsx'
+import { PlotFrame } from './PlotFrame.tsx'
 import type { Plot, PlottedLine } from './plot.ts'
 
 export const edge = { left: 46, right: 16, top: 8, bottom: 20 } as const
 const margin = { left: 0, right: edge.right, top: edge.top, bottom: 0 }
-export const tick = { fontSize: 11, fill: 'var(--faint)' }
 /** Recharts props of lines that do not react to the pointer; only the tooltip moves. */
 const still = { dot: false, activeDot: false, isAnimationActive: false, legendType: 'none' } as const
 
@@ -54,33 +51,15 @@ export function LineDrawing({ plot, width, height, syncId, children }: DrawingPr
       syncMethod={nearestTick}
       {...(syncId === undefined ? {} : { syncId })}
     >
-      <CartesianGrid vertical={false} syncWithTicks stroke="var(--line)" />
-      <XAxis
-        type="number"
-        dataKey="x"
-        domain={wholeData}
-        ticks={xTicks}
-        tickFormatter={xAxisSpecs[plot.xAxis].write}
-        tick={tick}
-        tickLine={false}
-        axisLine={{ stroke: 'var(--line)' }}
-        height={edge.bottom}
-        interval={0}
-      />
-      <YAxis
-        type="number"
-        scale={y.scale}
-        domain={domain}
-        ticks={y.ticks}
-        tickFormatter={axisNumber}
-        tick={tick}
-        tickLine={false}
-        axisLine={false}
-        width={edge.left}
-        tickSize={2}
-        tickMargin={3}
-        interval={0}
-        allowDataOverflow={plot.isClipped}
+      <PlotFrame
+        x={{
+          ...{ type: 'number', dataKey: 'x', domain: wholeData, ticks: xTicks, height: edge.bottom },
+          tickFormatter: xAxisSpecs[plot.xAxis].write,
+        }}
+        y={{
+          ...{ type: 'number', scale: y.scale, domain, ticks: y.ticks, tickFormatter: axisNumber },
+          ...{ width: edge.left, tickSize: 2, tickMargin: 3, allowDataOverflow: plot.isClipped },
+        }}
       />
       {events.map(({ id, x: at, kind, color, label }) => (
         <ReferenceLine

@@ -1,8 +1,17 @@
-import { memo, useEffect, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react'
+import {
+  memo,
+  useEffect,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type MouseEvent,
+  type PointerEvent,
+} from 'react'
 import { ReferenceArea, ReferenceLine, Tooltip } from 'recharts'
 import { classes } from '#renderer/kit/classes.ts'
 import { readNumber, type Range } from './axes.ts'
 import type { Group } from './CursorGroup.tsx'
+import { dragPx, followPointer } from './drag.ts'
 import { FrontLine } from './FrontLine.tsx'
 import { useFront } from './front.tsx'
 import { edge, LineDrawing } from './LineDrawing.tsx'
@@ -34,15 +43,10 @@ interface LinePlotProps {
   readonly group: Group
 }
 
-/** Shorter drags are clicks. */
-const dragPx = 4
-
 /** Draws the lines with everything that reacts to pointer and keys: cursor, values, pin, zoom by dragging. */
 export const LinePlot = memo(function LinePlot(props: LinePlotProps) {
   const { label, plot, others, width, height, group } = props
-  const { syncId, zoom, setZoom, pinned, pin } = group
-  const surface = useRef<HTMLDivElement>(null)
-  const cursor = useRef<number | null>(null)
+  const { syncId, setZoom, pinned, pin } = group
   const [low, high] = plot.x
   const innerWidth = Math.max(1, width - edge.left - edge.right)
   const lines = useLinesUnder(plot, { width: innerWidth, height })
@@ -51,33 +55,7 @@ export const LinePlot = memo(function LinePlot(props: LinePlotProps) {
     else if (lines.isPointing()) lines.choose()
     else pin(x, stepAt(plot, x))
   })
-  const hover = (x: number | null) => {
-    const chart = surface.current?.querySelector('.recharts-wrapper')
-    if (!chart) return
-    movePointer(chart, x === null ? null : ((x - low) / (high - low)) * innerWidth)
-    cursor.current = x
-  }
-  const onKeyDown = (event: KeyboardEvent) => {
-    const now = cursor.current ?? plot.x[event.key === 'ArrowLeft' ? 1 : 0]
-    const next = walk(plot, now, event.key, event.shiftKey)
-    const turned = lines.turn(event.key, cursor.current ?? high)
-    if (turned !== null) surface.current?.setAttribute('aria-valuetext', turned)
-    else if (next !== null) hover(next)
-    else if (event.key === 'Enter' && lines.isPointing()) lines.choose()
-    else if (event.key === 'Enter' && cursor.current !== null) pin(now, stepAt(plot, now))
-    else if (event.key === 'Escape' && (zoom !== null || cursor.current !== null)) {
-      setZoom(null)
-      hover(null)
-    } else return
-    event.preventDefault()
-    event.stopPropagation()
-  }
-  const onPlace = (x: number | null, words: string) => {
-    cursor.current = x
-    if (x === null || document.activeElement !== surface.current) return
-    surface.current?.setAttribute('aria-valuenow', String(x))
-    surface.current?.setAttribute('aria-valuetext', words)
-  }
+  const { surface, hover, onKeyDown, onPlace } = usePlotCursor({ plot, group, lines, innerWidth })
   return (
     <div
       ref={surface}
@@ -89,11 +67,7 @@ export const LinePlot = memo(function LinePlot(props: LinePlotProps) {
       aria-valuenow={low}
       aria-valuetext="No step chosen; arrow keys move along the line."
       className="group/plot absolute inset-0 cursor-crosshair touch-none select-none has-data-front:[&_.recharts-line]:opacity-20"
-      onMouseDown={(event) => {
-        // Excludes the layers inside.
-        event.preventDefault()
-        event.currentTarget.focus({ preventScroll: true })
-      }}
+      onMouseDown={takeFocus}
       onPointerDown={onPointerDown}
       onPointerMove={lines.onPointerMove}
       onPointerLeave={lines.leave}
@@ -129,6 +103,54 @@ export const LinePlot = memo(function LinePlot(props: LinePlotProps) {
   )
 })
 
+/** Focuses the surface, and none of the layers inside. */
+function takeFocus(event: MouseEvent<HTMLElement>): void {
+  event.preventDefault()
+  event.currentTarget.focus({ preventScroll: true })
+}
+
+interface CursorOf {
+  readonly plot: Plot
+  readonly group: Group
+  readonly lines: ReturnType<typeof useLinesUnder>
+  readonly innerWidth: number
+}
+
+/** Position that follows pointer and keys, which screen readers are told as the value of the surface. */
+function usePlotCursor({ plot, group: { zoom, setZoom, pin }, lines, innerWidth }: CursorOf) {
+  const surface = useRef<HTMLDivElement>(null)
+  const cursor = useRef<number | null>(null)
+  const [low, high] = plot.x
+  const hover = (x: number | null) => {
+    const chart = surface.current?.querySelector('.recharts-wrapper')
+    if (!chart) return
+    movePointer(chart, x === null ? null : ((x - low) / (high - low)) * innerWidth)
+    cursor.current = x
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const now = cursor.current ?? plot.x[event.key === 'ArrowLeft' ? 1 : 0]
+    const next = walk(plot, now, event.key, event.shiftKey)
+    const turned = lines.turn(event.key, cursor.current ?? high)
+    if (turned !== null) surface.current?.setAttribute('aria-valuetext', turned)
+    else if (next !== null) hover(next)
+    else if (event.key === 'Enter' && lines.isPointing()) lines.choose()
+    else if (event.key === 'Enter' && cursor.current !== null) pin(now, stepAt(plot, now))
+    else if (event.key === 'Escape' && (zoom !== null || cursor.current !== null)) {
+      setZoom(null)
+      hover(null)
+    } else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  const onPlace = (x: number | null, words: string) => {
+    cursor.current = x
+    if (x === null || document.activeElement !== surface.current) return
+    surface.current?.setAttribute('aria-valuenow', String(x))
+    surface.current?.setAttribute('aria-valuetext', words)
+  }
+  return { surface, hover, onKeyDown, onPlace }
+}
+
 /**
  * Moves Recharts' pointer from our own key handling, since Recharts' keys support neither Home and End nor steps of
  * ten. `x` is in px from the y axis; null moves it away.
@@ -151,23 +173,14 @@ function useDrag([low, high]: Range, width: number, onEnd: (range: Range | null,
       low + Math.min(1, Math.max(0, (clientX - left) / width)) * (high - low)
     const from = placeAt(begin)
     const rangeTo = (to: number): Range => [Math.min(from, to), Math.max(from, to)]
-    const ended = new AbortController()
-    const stop = () => {
-      ended.abort()
-      setDrag(null)
-    }
-    const options = { signal: ended.signal }
-    window.addEventListener('pointermove', ({ clientX }) => setDrag(rangeTo(placeAt(clientX))), options)
-    window.addEventListener('pointercancel', stop, options)
-    window.addEventListener(
-      'pointerup',
-      ({ clientX }) => {
-        stop()
+    followPointer({
+      onMove: ({ clientX }) => setDrag(rangeTo(placeAt(clientX))),
+      onStop: () => setDrag(null),
+      onEnd({ clientX }) {
         const x = placeAt(clientX)
         onEnd(Math.abs(clientX - begin) >= dragPx ? rangeTo(x) : null, x)
       },
-      options,
-    )
+    })
   }
   return { drag, onPointerDown }
 }

@@ -1,9 +1,7 @@
-import { Ellipsis } from 'lucide-react'
 import { useDeferredValue, useMemo, useState, type ReactNode } from 'react'
-import { IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Help } from '#renderer/kit/Tooltip.tsx'
-import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { csvOf } from '#shared/csv.ts'
 import { fileNameOf, saveText } from '#renderer/client/download.ts'
 import { axisNumber3, readNumber, xAxisSpecs, type Range, type ScaleKind, type XAxis } from './axes.ts'
@@ -16,6 +14,7 @@ import { inReadingOrder, plotOf, type Plot } from './plot.ts'
 import { indexNear, lineFacts, tableRows, textSummary, type Better } from './reading.ts'
 import { inUnit, linesInUnit, titleWithUnit } from './units.ts'
 import { useIsNear, useSize } from './useSize.ts'
+import { type Action } from '#renderer/kit/actions.tsx'
 
 export interface MetricChartProps {
   readonly title: string
@@ -46,7 +45,7 @@ export interface MetricChartProps {
   readonly hasFacts?: boolean
   /** Loads the full series for the CSV file. Default: the values drawn. */
   readonly fullCsv?: () => Promise<string>
-  readonly menu?: readonly MenuItem[]
+  readonly menu?: readonly Action[]
   readonly className?: string
 }
 
@@ -94,13 +93,7 @@ export function MetricChart(given: MetricChartProps) {
       {plot === null && <EmptyPlot text={props.emptyText} height={height} />}
       {plot !== null && isTable && <PlotTable title={title} plot={plot} height={height} />}
       {plot !== null && !isTable && (
-        <VisiblePlot
-          label={summary}
-          plot={plot}
-          others={props.others ?? noLines}
-          height={height}
-          group={group}
-        />
+        <VisiblePlot {...{ plot, height, group }} label={summary} others={props.others ?? noLines} />
       )}
       {plot !== null && (props.hasLegend ?? lines.length > 1) && <Legend plot={plot} />}
     </section>
@@ -225,7 +218,7 @@ function ChartHeader(props: HeaderProps) {
   const { title, unit, help, plot, isTable, onTable, lines, better = 'none' } = props
   const [line] = lines
   const facts = (props.hasFacts ?? lines.length === 1) && line ? lineFacts(line.points, better) : null
-  const table = { label: 'Show as table', checked: isTable, onSelect: onTable }
+  const table = { label: 'Show as table', checked: isTable, run: onTable }
   const groups = plot ? [[table], saveItems(props, plot), props.menu ?? []] : [props.menu ?? []]
   return (
     <header className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-1.5 pr-1.5 pl-3">
@@ -246,30 +239,28 @@ function ChartHeader(props: HeaderProps) {
       )}
       {groups.some(({ length }) => length > 0) && (
         <span className={classes('shrink-0', facts ? '@max-[256px]:ml-auto' : 'ml-auto')}>
-          <Menu groups={groups}>
-            <IconButton small label={`More about ${title}`} icon={<Ellipsis size={14} aria-hidden />} />
-          </Menu>
+          <MoreMenu small label={`More about ${title}`} groups={groups} />
         </span>
       )}
     </header>
   )
 }
 
-function saveItems({ title: name, unit, lines, fullCsv }: MetricChartProps, plot: Plot): readonly MenuItem[] {
+function saveItems({ title: name, unit, lines, fullCsv }: MetricChartProps, plot: Plot): readonly Action[] {
   const title = titleWithUnit(name, unit)
   const file = fileNameOf(name)
   return [
     {
       label: 'Save as PNG',
-      onSelect: () => void pictureOf(plot, title).then((picture) => savePng(picture, `${file}.png`)),
+      run: () => void pictureOf(plot, title).then((picture) => savePng(picture, `${file}.png`)),
     },
     {
       label: 'Save as SVG',
-      onSelect: () => void pictureOf(plot, title).then((picture) => saveSvg(picture, `${file}.svg`)),
+      run: () => void pictureOf(plot, title).then((picture) => saveSvg(picture, `${file}.svg`)),
     },
     {
       label: 'Save all values as CSV',
-      onSelect: () =>
+      run: () =>
         void (fullCsv ?? (() => Promise.resolve(drawnCsv(title, lines))))().then((text) =>
           saveText(text, `${file}.csv`, 'text/csv'),
         ),

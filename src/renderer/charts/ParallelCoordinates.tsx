@@ -96,7 +96,12 @@ interface Trace extends ParallelRun {
   readonly shares: readonly (number | null)[]
 }
 
-function Plane({ axes: specs, runs, brushes, onBrush, front, onFront, onOpen, width, height }: PlaneProps) {
+interface Traced extends Pick<PlaneProps, 'runs' | 'brushes' | 'width' | 'height'> {
+  readonly specs: PlaneProps['axes']
+}
+
+/** Runs as lines over the axes, and which of them lie within all brushes. */
+function useTraces({ specs, runs, brushes, width, height }: Traced) {
   const axes = useMemo(
     () =>
       specs.map((spec) =>
@@ -125,6 +130,11 @@ function Plane({ axes: specs, runs, brushes, onBrush, front, onFront, onOpen, wi
     return { xs: axes.map((_, i) => edge.left + i * step), y: (share) => edge.top + (1 - share) * inner }
   }, [axes, width, height])
   const lines = useMemo(() => strokesOf(traces, within, places), [traces, within, places])
+  return { axes, traces, within, places, lines }
+}
+
+function Plane({ axes: specs, runs, brushes, onBrush, front, onFront, onOpen, width, height }: PlaneProps) {
+  const { axes, traces, within, places, lines } = useTraces({ specs, runs, brushes, width, height })
   const standing = traces.find(({ id }) => id === front)
   const pointAt = ({ clientX, clientY, currentTarget }: PointerEvent) => {
     const box = currentTarget.getBoundingClientRect()

@@ -1,7 +1,7 @@
 import { extent, ticks as ticksOf } from 'd3-array'
-import { CartesianGrid, ScatterChart as Chart, Label, Scatter, Tooltip, XAxis, YAxis } from 'recharts'
+import { ScatterChart as Chart, Label, Scatter, Tooltip } from 'recharts'
 import { axisNumber, axisNumber3, logTicks, valueAxis, type Range, type ScaleKind } from './axes.ts'
-import { tick } from './LineDrawing.tsx'
+import { PlotFrame } from './PlotFrame.tsx'
 import { useSize } from './useSize.ts'
 
 export interface ScatterDot {
@@ -68,36 +68,32 @@ function Dots({
   return (
     <div aria-hidden>
       <Chart {...size} margin={margin} accessibilityLayer={false} className="text-sm">
-        <CartesianGrid vertical={false} syncWithTicks stroke="var(--line)" />
-        <XAxis
-          {...alongX(dots, xScale)}
-          dataKey="x"
-          tick={tick}
-          tickLine={false}
-          axisLine={{ stroke: 'var(--line)' }}
-        >
-          <Label value={xLabel} position="insideBottomRight" offset={-10} fontSize={12} fill="var(--muted)" />
-        </XAxis>
-        <YAxis
-          dataKey="y"
-          domain={[...y.domain]}
-          ticks={y.ticks}
-          tickFormatter={axisNumber}
-          tick={tick}
-          tickLine={false}
-          axisLine={false}
-          width={52}
-        >
-          <Label
-            value={yLabel}
-            position="top"
-            offset={8}
-            dx={-20}
-            textAnchor="start"
-            fontSize={12}
-            fill="var(--muted)"
-          />
-        </YAxis>
+        <PlotFrame
+          x={{
+            ...{ ...alongX(dots, xScale), dataKey: 'x', interval: 'preserveEnd' },
+            children: (
+              <Label
+                value={xLabel}
+                position="insideBottomRight"
+                offset={-10}
+                fontSize={12}
+                fill="var(--muted)"
+              />
+            ),
+          }}
+          y={{
+            ...{ dataKey: 'y', domain: [...y.domain], ticks: y.ticks, tickFormatter: axisNumber },
+            ...{ width: 52, interval: 'preserveEnd' },
+            children: (
+              <Label
+                {...{ value: yLabel, position: 'top', offset: 8, dx: -20 }}
+                textAnchor="start"
+                fontSize={12}
+                fill="var(--muted)"
+              />
+            ),
+          }}
+        />
         <Tooltip cursor={false} isAnimationActive={false} content={<DotFacts />} />
         {dots.map((dot) => (
           <Scatter

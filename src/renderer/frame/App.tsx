@@ -27,9 +27,8 @@ import { DropTarget } from './DropTarget.tsx'
 import { FileDialogs } from './FileDialogs.tsx'
 import { StatusStrip } from './StatusStrip.tsx'
 import { screens } from './screens.ts'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { CircleAlert, CircleCheck, X } from 'lucide-react'
+import { Form, TextField } from '#renderer/kit/inputs.tsx'
 
 export function App() {
   useNews()
@@ -271,32 +270,20 @@ function KeyField() {
   const [text, setText] = useState('')
   const [isWrong, setWrong] = useState(false)
   return (
-    <form
-      className="flex items-end gap-2"
-      onSubmit={(event) => {
-        event.preventDefault()
-        setWrong(!giveKey(text))
-      }}
-    >
-      <Field
+    <Form className="flex items-end gap-2" onSubmit={() => setWrong(!giveKey(text))}>
+      <TextField
         label="Address or key"
         className="grow"
         {...(isWrong ? { error: 'This address has no key. The key follows #token=.' } : {})}
-      >
-        {(ids) => (
-          <TextInput
-            mono
-            {...ids}
-            value={text}
-            onChange={setText}
-            placeholder="http://127.0.0.1:…/#token=…"
-          />
-        )}
-      </Field>
+        mono
+        value={text}
+        onChange={setText}
+        placeholder="http://127.0.0.1:…/#token=…"
+      />
       <Button variant="primary" type="submit">
         Connect
       </Button>
-    </form>
+    </Form>
   )
 }
 
@@ -335,7 +322,7 @@ function Notice({ toast: { title, detail, tone, action }, onClose }: { toast: To
           {action.label}
         </Button>
       )}
-      <IconButton small label="Dismiss" icon={<X size={13} aria-hidden />} onClick={onClose} />
+      <IconButton small label="Dismiss" icon={X} onClick={onClose} />
     </div>
   )
 }

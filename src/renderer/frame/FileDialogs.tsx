@@ -8,8 +8,7 @@ import { useSetting } from '#renderer/client/settings.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
+import { TextInput, Form, TextField } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 
 /** Chooser for the host's files in a browser, where a page cannot know their paths. */
@@ -38,19 +37,11 @@ function FileDialog({ choosing, onAnswer }: FileDialogProps) {
   const isChosen = isSettled && (kind === 'folder' || name !== '')
   return (
     <Dialog
-      isOpen
       width={640}
       title={title}
       description={`On the machine where Turnwise runs${filters === undefined ? '' : ` · ${filterWords(filters)}`}`}
       onClose={() => onAnswer(null)}
-      actions={
-        <>
-          <Button onClick={() => onAnswer(null)}>Cancel</Button>
-          <Button variant="primary" disabled={!isChosen} onClick={() => answer(chosen)}>
-            {actionWords[kind]}
-          </Button>
-        </>
-      }
+      action={{ label: actionWords[kind], isDisabled: !isChosen, run: () => answer(chosen) }}
     >
       <PathInput
         key={folder ?? ''}
@@ -83,11 +74,7 @@ function FileDialog({ choosing, onAnswer }: FileDialogProps) {
             ))}
         </ul>
       )}
-      {kind === 'save' && (
-        <Field label="Name" className="mt-2">
-          {(ids) => <TextInput {...ids} value={name} onChange={setName} />}
-        </Field>
-      )}
+      {kind === 'save' && <TextField label="Name" className="mt-2" value={name} onChange={setName} />}
     </Dialog>
   )
 }
@@ -174,22 +161,17 @@ function PathInput({
   const [typed, setTyped] = useState<string | null>(null)
   const shown = typed ?? path ?? ''
   return (
-    <form
-      className="flex gap-2"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (shown !== '') onGo(shown)
-      }}
-    >
+    <Form className="flex gap-2" onSubmit={() => shown !== '' && onGo(shown)}>
       <IconButton
         label="Parent folder"
-        icon={<ArrowUp size={14} aria-hidden />}
+        icon={ArrowUp}
+        iconSize={14}
         disabled={parent === null}
         onClick={() => parent !== null && onGo(parent)}
       />
       <TextInput mono aria-label="Folder" readOnly={isUnknown} value={shown} onChange={setTyped} />
       <Button type="submit">Go</Button>
-    </form>
+    </Form>
   )
 }
 

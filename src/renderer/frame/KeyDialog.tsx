@@ -1,7 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { invalidate, useCommand } from '#renderer/client/api.tsx'
 import { askAboutKeys, useKeyQuestion } from '#renderer/client/keyQuestion.ts'
-import { Button } from '#renderer/kit/Button.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 
@@ -25,14 +24,7 @@ export function KeyDialog() {
       title={keys.length === 1 ? 'Send this key?' : 'Send these keys?'}
       description="The settings name environment variables of this machine and the servers that get their values."
       width={560}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" disabled={isRunning} onClick={() => void run({ keys: [...keys] })}>
-            Allow
-          </Button>
-        </>
-      }
+      action={{ label: 'Allow', isDisabled: isRunning, run: () => void run({ keys: [...keys] }) }}
     >
       <div className="flex flex-col gap-3">
         {error !== null && <ErrorNote error={error} />}

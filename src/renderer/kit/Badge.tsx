@@ -1,4 +1,15 @@
-import { Ban, Check, Circle, CircleDot, CircleStop, Clock, Pause, TriangleAlert, Unplug } from 'lucide-react'
+import {
+  Ban,
+  Check,
+  Circle,
+  CircleDot,
+  CircleStop,
+  Clock,
+  Pause,
+  TriangleAlert,
+  Unplug,
+  type LucideIcon,
+} from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { Remark } from '#shared/diagnosis.ts'
 import type { RunStatus } from '#shared/runs.ts'
@@ -15,15 +26,13 @@ const tones: Readonly<Record<Tone, string>> = {
   bad: 'bg-bad-soft text-bad',
 }
 
-export function Badge({
-  tone = 'plain',
-  icon,
-  children,
-}: {
-  tone?: Tone
-  icon?: ReactNode
-  children: ReactNode
-}) {
+interface BadgeProps {
+  readonly tone?: Tone
+  readonly icon?: LucideIcon
+  readonly children: ReactNode
+}
+
+export function Badge({ tone = 'plain', icon: Icon, children }: BadgeProps) {
   return (
     <span
       className={classes(
@@ -31,7 +40,7 @@ export function Badge({
         tones[tone],
       )}
     >
-      {icon}
+      {Icon && <Icon size={11} aria-hidden />}
       {children}
     </span>
   )
@@ -39,7 +48,7 @@ export function Badge({
 
 interface StatusLook {
   readonly tone: Tone
-  readonly Icon: typeof Circle
+  readonly icon: LucideIcon
   readonly words: string
 }
 
@@ -47,33 +56,27 @@ interface StatusLook {
 type Status = RunStatus | 'waiting'
 
 const statuses: Readonly<Record<Status, StatusLook>> = {
-  waiting: { tone: 'plain', Icon: Clock, words: 'Waiting' },
-  new: { tone: 'plain', Icon: Circle, words: 'New' },
-  queued: { tone: 'plain', Icon: Clock, words: 'Queued' },
-  running: { tone: 'accent', Icon: CircleDot, words: 'Running' },
-  paused: { tone: 'caution', Icon: Pause, words: 'Paused' },
-  finished: { tone: 'good', Icon: Check, words: 'Finished' },
-  stopped: { tone: 'plain', Icon: CircleStop, words: 'Stopped' },
-  failed: { tone: 'bad', Icon: TriangleAlert, words: 'Failed' },
-  interrupted: { tone: 'caution', Icon: Unplug, words: 'Interrupted' },
+  waiting: { tone: 'plain', icon: Clock, words: 'Waiting' },
+  new: { tone: 'plain', icon: Circle, words: 'New' },
+  queued: { tone: 'plain', icon: Clock, words: 'Queued' },
+  running: { tone: 'accent', icon: CircleDot, words: 'Running' },
+  paused: { tone: 'caution', icon: Pause, words: 'Paused' },
+  finished: { tone: 'good', icon: Check, words: 'Finished' },
+  stopped: { tone: 'plain', icon: CircleStop, words: 'Stopped' },
+  failed: { tone: 'bad', icon: TriangleAlert, words: 'Failed' },
+  interrupted: { tone: 'caution', icon: Unplug, words: 'Interrupted' },
 }
 
 export const statusWords = (status: Status): string => statuses[status].words
 
 /** Badge of a status. `finding`: most severe one of the diagnosis, since a run that ended with one is not simply fine. */
 export function StatusBadge({ status, finding = null }: { status: Status; finding?: Remark | null }) {
-  const { tone, Icon, words } = statuses[status]
-  if (finding === null) {
-    return (
-      <Badge tone={tone} icon={<Icon size={11} aria-hidden />}>
-        {words}
-      </Badge>
-    )
-  }
+  const { words, ...look } = statuses[status]
+  if (finding === null) return <Badge {...look}>{words}</Badge>
   const isProblem = finding.severity === 'problem'
   return (
     <Tooltip text={finding.words}>
-      <Badge tone={isProblem ? 'bad' : 'caution'} icon={<TriangleAlert size={11} aria-hidden />}>
+      <Badge tone={isProblem ? 'bad' : 'caution'} icon={TriangleAlert}>
         {words}
         <span className="sr-only">, {isProblem ? 'problem' : 'warning'} in the diagnosis</span>
       </Badge>
@@ -82,10 +85,7 @@ export function StatusBadge({ status, finding = null }: { status: Status; findin
 }
 
 export const PassBadge = ({ passed }: { passed: boolean }) => (
-  <Badge
-    tone={passed ? 'good' : 'bad'}
-    icon={passed ? <Check size={11} aria-hidden /> : <Ban size={11} aria-hidden />}
-  >
+  <Badge tone={passed ? 'good' : 'bad'} icon={passed ? Check : Ban}>
     {passed ? 'Passed' : 'Failed'}
   </Badge>
 )

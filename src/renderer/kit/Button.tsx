@@ -1,4 +1,5 @@
-import type { ComponentProps, ReactNode } from 'react'
+import type { LucideIcon } from 'lucide-react'
+import type { ComponentProps } from 'react'
 import { classes } from './classes.ts'
 import { Tooltip } from './Tooltip.tsx'
 
@@ -14,14 +15,17 @@ const variants: Readonly<Record<Variant, string>> = {
 export interface ButtonProps extends ComponentProps<'button'> {
   readonly variant?: Variant
   readonly small?: boolean
-  readonly icon?: ReactNode
+  readonly icon?: LucideIcon | undefined
+  /** Pixels. Default: 14, in a small button 13. */
+  readonly iconSize?: number
 }
 
 /** Button; `primary` is for the one main action of a page. */
 export function Button({
   variant = 'plain',
   small = false,
-  icon,
+  icon: Icon,
+  iconSize = small ? 13 : 14,
   className,
   children,
   ...rest
@@ -37,7 +41,7 @@ export function Button({
       )}
       {...rest}
     >
-      {icon}
+      {Icon && <Icon size={iconSize} aria-hidden />}
       {children}
     </button>
   )
@@ -46,12 +50,15 @@ export function Button({
 export interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children'> {
   /** Accessible name and tooltip. */
   readonly label: string
-  readonly icon: ReactNode
+  readonly icon: LucideIcon
+  /** Pixels. Default: 16, in a small button 13. */
+  readonly iconSize?: number
   readonly small?: boolean
   readonly pressed?: boolean
 }
 
-export function IconButton({ label, icon, small = false, pressed, className, ...rest }: IconButtonProps) {
+export function IconButton(props: IconButtonProps) {
+  const { label, icon: Icon, small = false, iconSize = small ? 13 : 16, pressed, className, ...rest } = props
   return (
     <Tooltip text={label}>
       <button
@@ -66,7 +73,7 @@ export function IconButton({ label, icon, small = false, pressed, className, ...
         )}
         {...rest}
       >
-        {icon}
+        <Icon size={iconSize} aria-hidden />
       </button>
     </Tooltip>
   )

@@ -1,6 +1,7 @@
 import { X } from 'lucide-react'
 import { AlertDialog, Dialog as Radix } from 'radix-ui'
 import type { ReactNode } from 'react'
+import type { Action } from './actions.tsx'
 import { Button, IconButton } from './Button.tsx'
 import { classes } from './classes.ts'
 
@@ -8,20 +9,33 @@ const veil = 'fixed inset-0 z-40 bg-[rgb(0_0_0/0.45)] animate-appear'
 const box =
   'fixed top-1/2 left-1/2 z-40 flex max-h-[calc(100vh-48px)] max-w-[calc(100vw-48px)] -translate-x-1/2 -translate-y-1/2 flex-col rounded border border-line bg-bg shadow-float animate-appear'
 
+interface DialogAction extends Partial<Pick<Action, 'icon' | 'isDisabled' | 'run'>> {
+  readonly label: ReactNode
+  /** Id of the form that it submits, in place of `run`. */
+  readonly form?: string
+}
+
 export interface DialogProps {
-  readonly isOpen: boolean
+  /** Default: true, for dialogs that are mounted only while they are open. */
+  readonly isOpen?: boolean
   readonly onClose: () => void
   readonly title: string
   /** One sentence below the title. */
   readonly description?: ReactNode
   /** Pixels. Default: 480. */
   readonly width?: number
-  /** Buttons at the bottom, the main one last. */
+  /** Main action, beside a button that leaves everything as it is. */
+  readonly action?: DialogAction
+  /** Content left of the two. */
+  readonly aside?: ReactNode
+  /** Buttons at the bottom in place of these, the main one last. */
   readonly actions?: ReactNode
   readonly children?: ReactNode
 }
 
-export function Dialog({ isOpen, onClose, title, description, width = 480, actions, children }: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const { isOpen = true, onClose, title, description, width = 480, action, aside, children } = props
+  const actions = props.actions ?? (action && <Answers {...{ action, aside, onClose }} />)
   return (
     <Radix.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Radix.Portal>
@@ -41,7 +55,7 @@ export function Dialog({ isOpen, onClose, title, description, width = 480, actio
               )}
             </div>
             <Radix.Close asChild>
-              <IconButton label="Close" icon={<X size={16} aria-hidden />} />
+              <IconButton label="Close" icon={X} />
             </Radix.Close>
           </header>
           {children !== undefined && <div className="min-h-0 grow overflow-auto p-4">{children}</div>}
@@ -53,6 +67,25 @@ export function Dialog({ isOpen, onClose, title, description, width = 480, actio
     </Radix.Root>
   )
 }
+
+const Answers = ({
+  action,
+  aside,
+  onClose,
+}: Pick<DialogProps, 'aside' | 'onClose'> & { action: DialogAction }) => (
+  <>
+    {aside}
+    <Button onClick={onClose}>Cancel</Button>
+    <Button
+      variant="primary"
+      icon={action.icon}
+      disabled={action.isDisabled}
+      {...(action.form === undefined ? { onClick: action.run } : { type: 'submit', form: action.form })}
+    >
+      {action.label}
+    </Button>
+  </>
+)
 
 /** Puts the focus into the first field, so that typing can start at once. */
 function focusFirstField(event: Event): void {

@@ -1,4 +1,4 @@
-import { useId, type ReactNode } from 'react'
+import { useId, type ComponentType, type ReactNode } from 'react'
 import { Help } from './Tooltip.tsx'
 import { classes } from './classes.ts'
 
@@ -9,7 +9,7 @@ export interface FieldProps {
   readonly note?: ReactNode
   /** Content right of the label, such as a reset button. */
   readonly aside?: ReactNode
-  readonly className?: string
+  readonly className?: string | undefined
   readonly children: (ids: FieldIds) => ReactNode
 }
 
@@ -42,3 +42,30 @@ export function Field({ label, help, error, note, aside, className, children }: 
     </div>
   )
 }
+
+export interface Around extends Omit<FieldProps, 'children'> {
+  /** Class of the control; `className` is that of the field. */
+  readonly inputClassName?: string
+}
+
+/** Puts a control into a field, which takes the props about its label; all others go to the control. */
+export function inField<Props>(Control: ComponentType<Props>) {
+  return function InField({
+    label,
+    help,
+    error,
+    note,
+    aside,
+    className,
+    inputClassName,
+    ...rest
+  }: Around & OwnProps<Props>) {
+    return (
+      <Field {...{ label, help, error, note, aside, className }}>
+        {(ids) => <Control {...ids} className={inputClassName} {...(rest as Props)} />}
+      </Field>
+    )
+  }
+}
+
+export type OwnProps<Props> = Omit<Props, keyof FieldIds | keyof Around>

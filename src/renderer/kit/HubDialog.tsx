@@ -5,9 +5,8 @@ import { formatBytes } from '#renderer/client/format.ts'
 import { link } from '#renderer/client/route.ts'
 import { Button } from './Button.tsx'
 import { Dialog } from './Dialog.tsx'
-import { Field } from './Field.tsx'
-import { TextInput } from './inputs.tsx'
 import { ErrorNote, TaskProgress } from './states.tsx'
+import { Form, TextField } from './inputs.tsx'
 
 interface Progress {
   readonly phase: string
@@ -39,25 +38,35 @@ interface HubDialogProps {
   readonly children?: ReactNode
 }
 
+/** Returns the address of the hub that is asked. */
+export function useHub(): string {
+  const endpoint = useAnswer('settings.all', undefined).data?.['hub.endpoint']
+  return typeof endpoint === 'string' && endpoint !== '' ? endpoint : defaultHub
+}
+
+/** Says where address and token of the hub are set. */
+export const HubSettings = ({ onLeave }: { onLeave?: () => void }) => (
+  <>
+    Address and token are set under{' '}
+    <a href={link('/settings/privacy')} onClick={onLeave} className="text-accent-ink underline">
+      Settings, Privacy
+    </a>
+    .
+  </>
+)
+
 /** Asks for an address on a hub and downloads what is there. */
 export function HubDialog(props: HubDialogProps) {
   const { address, isBusy, isReady = true, task, error, onClose } = props
-  const { data: settings } = useAnswer('settings.all', undefined)
-  const hub = settings?.['hub.endpoint']
+  const hub = useHub()
   const cannotGoOn = isBusy || !isReady || address.trim() === ''
   const progress = task.last !== undefined && 'progress' in task.last ? task.last.progress : null
   return (
     <Dialog
-      isOpen
       title={props.title}
       description={
         <>
-          Requests go to {typeof hub === 'string' && hub !== '' ? hub : defaultHub} and to no other server.
-          Address and token are set under{' '}
-          <a href={link('/settings/privacy')} onClick={onClose} className="text-accent-ink underline">
-            Settings, Privacy
-          </a>
-          .
+          Requests go to {hub} and to no other server. <HubSettings onLeave={onClose} />
         </>
       }
       onClose={onClose}
@@ -70,19 +79,18 @@ export function HubDialog(props: HubDialogProps) {
         </>
       }
     >
-      <form
-        className="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (!cannotGoOn) props.onGoOn()
-        }}
-      >
-        <Field label="Address" note={props.note}>
-          {(ids) => <TextInput {...ids} mono value={address} disabled={isBusy} onChange={props.onAddress} />}
-        </Field>
+      <Form className="flex flex-col gap-3" onSubmit={() => !cannotGoOn && props.onGoOn()}>
+        <TextField
+          label="Address"
+          note={props.note}
+          mono
+          value={address}
+          disabled={isBusy}
+          onChange={props.onAddress}
+        />
         {props.children}
         <button type="submit" hidden aria-hidden />
-      </form>
+      </Form>
       {isBusy && (
         <div className="mt-3">
           <TaskProgress

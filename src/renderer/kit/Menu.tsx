@@ -1,31 +1,18 @@
-import { Check } from 'lucide-react'
+import { Check, Ellipsis, FolderOpen } from 'lucide-react'
 import { DropdownMenu, Popover as RadixPopover } from 'radix-ui'
 import { Fragment, type ReactElement, type ReactNode } from 'react'
+import { shell } from '#renderer/client/connection.ts'
+import type { Action } from './actions.tsx'
+import { IconButton } from './Button.tsx'
 import { classes } from './classes.ts'
 
-export interface MenuItem {
-  readonly label: string
-  readonly icon?: ReactNode
-  /** Shortcut as displayed. */
-  readonly keys?: string
-  readonly title?: string
-  readonly checked?: boolean
-  readonly disabled?: boolean
-  readonly isDangerous?: boolean
-  readonly onSelect: () => void
-}
+export type MenuGroups = readonly (readonly Action[])[]
 
 const panel =
   'z-50 min-w-44 rounded border border-line bg-bg p-1 text-text shadow-float animate-appear max-h-[var(--radix-dropdown-menu-content-available-height)] overflow-auto'
 
 /** Actions behind a button, with lines between groups. */
-export function Menu({
-  groups,
-  children,
-}: {
-  groups: readonly (readonly MenuItem[])[]
-  children: ReactElement
-}) {
+export function Menu({ groups, children }: { groups: MenuGroups; children: ReactElement }) {
   const shown = groups.filter(({ length }) => length > 0)
   return (
     <DropdownMenu.Root>
@@ -46,12 +33,29 @@ export function Menu({
   )
 }
 
-function Item({ item }: { item: MenuItem }) {
-  const { label, icon, keys, title, checked, disabled = false, isDangerous = false, onSelect } = item
+interface MoreMenuProps {
+  readonly groups: MenuGroups
+  readonly label?: string
+  readonly small?: boolean
+}
+
+/** Actions behind ⋯. */
+export const MoreMenu = ({ groups, label = 'More actions', small = false }: MoreMenuProps) => (
+  <Menu groups={groups}>
+    <IconButton {...{ label, small }} icon={Ellipsis} iconSize={small ? 14 : 16} />
+  </Menu>
+)
+
+/** Item that shows a file or folder in the system’s file manager; none in a browser. */
+export const revealItems = (path: string): readonly Action[] =>
+  shell === null ? [] : [{ label: 'Show in folder', icon: FolderOpen, run: () => void shell?.reveal(path) }]
+
+function Item({ item }: { item: Action }) {
+  const { label, icon: Icon, keys, title, checked, isDisabled = false, isDangerous = false, run } = item
   const content = (
     <>
       <span className="inline-flex w-4 justify-center">
-        {checked === true ? <Check size={13} aria-hidden /> : icon}
+        {checked === true ? <Check size={13} aria-hidden /> : Icon && <Icon size={13} aria-hidden />}
       </span>
       <span className="grow" title={title}>
         {label}
@@ -65,7 +69,7 @@ function Item({ item }: { item: MenuItem }) {
   )
   if (checked === undefined) {
     return (
-      <DropdownMenu.Item disabled={disabled} className={look} onSelect={onSelect}>
+      <DropdownMenu.Item disabled={isDisabled} className={look} onSelect={run}>
         {content}
       </DropdownMenu.Item>
     )
@@ -73,10 +77,10 @@ function Item({ item }: { item: MenuItem }) {
   return (
     <DropdownMenu.CheckboxItem
       checked={checked}
-      disabled={disabled}
+      disabled={isDisabled}
       className={look}
       onSelect={(event) => event.preventDefault()}
-      onCheckedChange={onSelect}
+      onCheckedChange={run}
     >
       {content}
     </DropdownMenu.CheckboxItem>

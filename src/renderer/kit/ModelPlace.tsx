@@ -15,10 +15,7 @@ export const ModelPlace = ({ label, ...choice }: ModelPlaceProps) => (
     <span className="text-sm font-medium text-muted">{label}</span>
     <Segmented
       label={label}
-      options={[
-        { value: 'machine', label: 'On this machine' },
-        { value: 'address', label: 'Behind an address' },
-      ]}
+      options={{ machine: 'On this machine', address: 'Behind an address' }}
       {...choice}
     />
   </div>

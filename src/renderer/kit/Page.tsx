@@ -81,17 +81,20 @@ export function KeyValue({
   entries,
   className,
 }: {
-  entries: readonly (readonly [string, ReactNode])[]
+  /** False: left out. */
+  entries: readonly (readonly [string, ReactNode] | false)[]
   className?: string
 }) {
   return (
     <dl className={classes('grid grid-cols-[max-content_minmax(0,1fr)] gap-x-4 gap-y-1', className)}>
-      {entries.map(([name, value]) => (
-        <div key={name} className="contents">
-          <dt className="text-muted">{name}</dt>
-          <dd className="min-w-0 break-words tabular-nums">{value}</dd>
-        </div>
-      ))}
+      {entries
+        .filter((entry) => entry !== false)
+        .map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-muted">{name}</dt>
+            <dd className="min-w-0 break-words tabular-nums">{value}</dd>
+          </div>
+        ))}
     </dl>
   )
 }

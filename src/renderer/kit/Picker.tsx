@@ -1,7 +1,8 @@
 import { Command } from 'cmdk'
-import { Check, ChevronDown } from 'lucide-react'
+import { Check, ChevronDown, Plus } from 'lucide-react'
 import { Popover } from 'radix-ui'
 import { useState, type ReactNode } from 'react'
+import { Button } from './Button.tsx'
 import { classes } from './classes.ts'
 
 export interface PickerItem {
@@ -79,8 +80,49 @@ export function Picker({ className, disabled = false, footer, ...props }: Picker
   )
 }
 
+/** Props of a picker in a form, whatever it picks. */
+export interface PickerFieldProps extends Pick<PickerProps, 'id' | 'aria-describedby' | 'aria-invalid'> {
+  readonly label?: string
+  /** Shows the list itself instead of a button that opens it. */
+  readonly isInline?: boolean
+}
+
+interface AddingPickerProps extends Omit<PickerProps, 'footer'> {
+  readonly isInline: boolean
+  readonly addLabel: string
+  readonly onAdd: () => void
+  /** Further choices beside it, about what is chosen. */
+  readonly children: ReactNode
+}
+
+/** Picker of things that can be added below the list. */
+export function AddingPicker({ isInline, addLabel, onAdd, children, ...picker }: AddingPickerProps) {
+  const add = (
+    <Button small variant="quiet" icon={Plus} onClick={onAdd}>
+      {addLabel}
+    </Button>
+  )
+  if (!isInline) {
+    return (
+      <div className="flex min-w-0 items-center gap-2">
+        <Picker {...picker} footer={add} />
+        {children}
+      </div>
+    )
+  }
+  return (
+    <div className="overflow-hidden rounded border border-line">
+      <PickerList {...picker} className="max-h-64" />
+      <div className="flex items-center gap-2 border-t border-line p-1">
+        {add}
+        {children}
+      </div>
+    </div>
+  )
+}
+
 /** The list alone, if there is room for it. Keys: type to search, arrows and Enter to choose. */
-export function PickerList({
+function PickerList({
   label,
   items,
   value,

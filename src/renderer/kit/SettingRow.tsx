@@ -34,7 +34,8 @@ export function SettingRow(props: SettingRowProps) {
     <IconButton
       small
       label={`Reset ${label} to ${valueWords(base)}`}
-      icon={<RotateCcw size={12} aria-hidden />}
+      icon={RotateCcw}
+      iconSize={12}
       onClick={onReset}
     />
   )
@@ -87,12 +88,12 @@ export function SettingControl(props: SettingControlProps) {
   const { field, value, onChange, ids, disabled = false } = props
   const { control, isNullable, empty, label } = field
   const none = isNullable ? null : undefined
+  const common = { ...ids, disabled }
   switch (control.kind) {
     case 'number':
       return (
         <NumberInput
-          {...ids}
-          disabled={disabled}
+          {...common}
           value={typeof value === 'number' ? value : null}
           placeholder={empty}
           onChange={(next) => onChange(next ?? none)}
@@ -111,8 +112,7 @@ export function SettingControl(props: SettingControlProps) {
     case 'choice':
       return (
         <Select
-          {...ids}
-          disabled={disabled}
+          {...common}
           value={typeof value === 'string' ? value : ''}
           options={isNullable ? [{ value: '', label: empty }, ...control.options] : control.options}
           onChange={(next) => onChange(next === '' ? none : next)}
@@ -135,9 +135,8 @@ export function SettingControl(props: SettingControlProps) {
     case 'text':
       return (
         <TextInput
-          {...ids}
+          {...common}
           mono
-          disabled={disabled}
           value={typeof value === 'string' ? value : ''}
           placeholder={empty}
           onChange={(next) => onChange(next === '' ? none : next)}

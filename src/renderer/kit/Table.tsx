@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import { useMemo, useRef, useState, type ComponentProps, type KeyboardEvent, type ReactNode } from 'react'
 import { classes } from './classes.ts'
-import { movedBy } from './scroll.ts'
+import { focusOnceDrawn, movedBy } from './scroll.ts'
 
 export interface Column<Row> {
   readonly id: string
@@ -49,9 +49,7 @@ export interface TableProps<Row> {
 /** Virtualized table. Arrow keys move, Enter opens, Home and End jump. */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rowHeight = 32, startAt = 0, onOpen, onEnd, empty, className } = props
-  const [ownSorting, setOwnSorting] = useState<Sorting | null>(props.initialSorting ?? null)
-  const sorting = props.sorting === undefined ? ownSorting : props.sorting
-  const rows = useMemo(() => sorted(props.rows, columns, sorting), [props.rows, columns, sorting])
+  const { rows, sorting, sort } = useSorted(props)
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState(startAt)
   const virtual = useVirtualizer({
@@ -66,26 +64,12 @@ export function Table<Row>(props: TableProps<Row>) {
     },
   })
   const template = columns.map(({ width }) => width).join(' ')
-
+  const track = { gridTemplateColumns: template, height: rowHeight }
   const focusRow = (index: number) => {
     setActive(index)
     virtual.scrollToIndex(index)
-    const mounted = () => scroller.current?.querySelector<HTMLElement>(`[data-index="${String(index)}"]`)
-    const row = mounted()
-    // A visible row gets the focus at once: the next key may come before the next frame.
-    if (row) row.focus()
-    else requestAnimationFrame(() => mounted()?.focus())
+    focusOnceDrawn(() => scroller.current?.querySelector(`[data-index="${String(index)}"]`))
   }
-  const move = (event: KeyboardEvent<HTMLElement>, index: number, row: Row) => {
-    if (event.target !== event.currentTarget) return
-    const to = movedBy(event.key, index, rows.length)
-    if (to === null && (event.key !== 'Enter' || onOpen === undefined)) return
-    event.preventDefault()
-    if (to === null) onOpen?.(row, index)
-    else focusRow(to)
-  }
-  const sort = (columnId: string) => (props.onSort ?? setOwnSorting)(nextSorting(sorting, columnId))
-
   return (
     <div
       ref={scroller}
@@ -95,39 +79,24 @@ export function Table<Row>(props: TableProps<Row>) {
       className={classes('min-h-0 grow overflow-auto', className)}
     >
       <div className="min-w-max">
-        <div role="rowgroup" className="sticky top-0 z-10">
-          <div
-            role="row"
-            className="grid h-8 items-center border-b border-line bg-panel"
-            style={{ gridTemplateColumns: template }}
-          >
-            {columns.map((column) => (
-              <HeaderCell key={column.id} column={column} sorting={sorting} onSort={sort} />
-            ))}
-          </div>
-        </div>
+        <HeaderRow {...{ columns, template, sorting }} onSort={sort} />
         <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ index, start }) => {
             const row = rows[index]
             if (row === undefined) return null
+            const open = onOpen && (() => onOpen(row, index))
             return (
               <BodyRow
                 key={props.rowKey(row, index)}
-                columns={columns}
-                row={row}
-                index={index}
+                {...{ columns, row, index }}
                 isSelected={props.isSelected?.(row)}
                 className={props.rowClassName?.(row)}
                 tabIndex={index === Math.min(active, rows.length - 1) ? 0 : -1}
                 onFocus={() => setActive(index)}
                 onPoint={props.onPoint}
-                onKeyDown={(event) => move(event, index, row)}
-                onClick={() => onOpen?.(row, index)}
-                style={{
-                  gridTemplateColumns: template,
-                  height: rowHeight,
-                  transform: `translateY(${String(start)}px)`,
-                }}
+                onKeyDown={(event) => onRowKey(event, { index, count: rows.length, onOpen: open, focusRow })}
+                onClick={open}
+                style={{ ...track, transform: `translateY(${String(start)}px)` }}
               />
             )
           })}
@@ -137,6 +106,52 @@ export function Table<Row>(props: TableProps<Row>) {
     </div>
   )
 }
+
+/** Rows in their order, which the table keeps itself unless it is told. */
+function useSorted<Row>({ rows: given, columns, ...props }: TableProps<Row>) {
+  const [own, setOwn] = useState<Sorting | null>(props.initialSorting ?? null)
+  const sorting = props.sorting === undefined ? own : props.sorting
+  const rows = useMemo(() => sorted(given, columns, sorting), [given, columns, sorting])
+  const sort = (columnId: string) => (props.onSort ?? setOwn)(nextSorting(sorting, columnId))
+  return { rows, sorting, sort }
+}
+
+interface RowKeys {
+  readonly index: number
+  readonly count: number
+  readonly onOpen: (() => void) | undefined
+  readonly focusRow: (index: number) => void
+}
+
+/** Keys of a row, not of what is in its cells. */
+function onRowKey(event: KeyboardEvent<HTMLElement>, { index, count, onOpen, focusRow }: RowKeys): void {
+  if (event.target !== event.currentTarget) return
+  const to = movedBy(event.key, index, count)
+  if (to === null && (event.key !== 'Enter' || onOpen === undefined)) return
+  event.preventDefault()
+  if (to === null) onOpen?.()
+  else focusRow(to)
+}
+
+interface HeaderRowProps<Row> extends Omit<HeaderProps<Row>, 'column'> {
+  readonly columns: readonly Column<Row>[]
+  /** Tracks of the grid. */
+  readonly template: string
+}
+
+const HeaderRow = <Row,>({ columns, template, sorting, onSort }: HeaderRowProps<Row>) => (
+  <div role="rowgroup" className="sticky top-0 z-10">
+    <div
+      role="row"
+      className="grid h-8 items-center border-b border-line bg-panel"
+      style={{ gridTemplateColumns: template }}
+    >
+      {columns.map((column) => (
+        <HeaderCell key={column.id} column={column} sorting={sorting} onSort={onSort} />
+      ))}
+    </div>
+  </div>
+)
 
 interface BodyRowProps<Row> extends Omit<ComponentProps<'div'>, 'className'> {
   readonly onPoint: ((row: Row | null) => void) | undefined

@@ -7,6 +7,7 @@ import {
 } from 'radix-ui'
 import type { ComponentProps, ReactNode } from 'react'
 import { classes } from './classes.ts'
+import { inField, type Around, type OwnProps } from './Field.tsx'
 
 export interface Option<Value extends string> {
   readonly value: Value
@@ -14,9 +15,23 @@ export interface Option<Value extends string> {
   readonly disabled?: boolean
 }
 
-interface SelectProps<Value extends string> extends Omit<ComponentProps<'select'>, 'value' | 'onChange'> {
+/** Options in their order: each in full, by its value alone, or all as a record from value to label. */
+export type Options<Value extends string> =
+  readonly (Option<Value> | Value)[] | Readonly<Record<Value, string>>
+
+function listOf<Value extends string>(options: Options<Value>): readonly Option<Value>[] {
+  const isList = (some: Options<Value>): some is readonly (Option<Value> | Value)[] => Array.isArray(some)
+  return isList(options)
+    ? options.map((option) => (typeof option === 'string' ? { value: option, label: option } : option))
+    : Object.entries<string>(options).map(([value, label]) => ({ value: value as Value, label }))
+}
+
+export interface SelectProps<Value extends string> extends Omit<
+  ComponentProps<'select'>,
+  'value' | 'onChange'
+> {
   readonly value: Value
-  readonly options: readonly Option<Value>[]
+  readonly options: Options<Value>
   readonly onChange: (value: Value) => void
   readonly small?: boolean
 }
@@ -41,7 +56,7 @@ export function Select<Value extends string>({
         )}
         {...rest}
       >
-        {options.map((option) => (
+        {listOf(options).map((option) => (
           <option key={option.value} value={option.value} disabled={option.disabled}>
             {option.label}
           </option>
@@ -55,6 +70,21 @@ export function Select<Value extends string>({
     </span>
   )
 }
+
+export const SelectField = inField(Select) as <Value extends string>(
+  props: Around & OwnProps<SelectProps<Value>>,
+) => ReactNode
+
+interface AnySelectProps extends Omit<SelectProps<string>, 'options'> {
+  /** Label of the empty value. */
+  readonly any: string
+  readonly options: readonly (Option<string> | string)[]
+}
+
+/** Select in which nothing need be chosen. */
+export const AnySelect = ({ any, options, ...rest }: AnySelectProps) => (
+  <Select options={[{ value: '', label: any }, ...options]} {...rest} />
+)
 
 interface CheckboxProps {
   readonly checked: boolean | 'indeterminate'
@@ -126,10 +156,8 @@ interface SliderProps {
 export function Slider({ label, value, min, max, step, onChange, className }: SliderProps) {
   return (
     <RadixSlider.Root
+      {...{ min, max, step }}
       value={[value]}
-      min={min}
-      max={max}
-      step={step}
       onValueChange={([next]) => next !== undefined && onChange(next)}
       className={classes('relative flex h-6 min-w-24 touch-none items-center select-none', className)}
     >
@@ -147,7 +175,7 @@ export function Slider({ label, value, min, max, step, onChange, className }: Sl
 interface SegmentedProps<Value extends string> {
   readonly label: string
   readonly value: Value
-  readonly options: readonly Option<Value>[]
+  readonly options: Options<Value>
   readonly onChange: (value: Value) => void
 }
 
@@ -162,7 +190,7 @@ export function Segmented<Value extends string>({ label, value, options, onChang
       onValueChange={(next) => next !== '' && onChange(next as Value)}
       className="inline-flex min-h-7 max-w-full shrink-0 flex-wrap items-stretch rounded border border-line-strong bg-bg p-px"
     >
-      {options.map((option) => (
+      {listOf(options).map((option) => (
         <ToggleGroup.Item
           key={option.value}
           value={option.value}
@@ -175,3 +203,11 @@ export function Segmented<Value extends string>({ label, value, options, onChang
     </ToggleGroup.Root>
   )
 }
+
+/** The same below its label, as a field of a form. */
+export const SegmentedField = <Value extends string>(props: SegmentedProps<Value>) => (
+  <div className="flex flex-col items-start">
+    <span className="flex min-h-7 items-center text-sm font-medium text-muted">{props.label}</span>
+    <Segmented {...props} />
+  </div>
+)

@@ -1,6 +1,7 @@
 import { Search, X } from 'lucide-react'
 import { useState, type ComponentProps, type Ref } from 'react'
 import { classes } from './classes.ts'
+import { inField } from './Field.tsx'
 
 const box =
   'rounded border border-line-strong bg-bg text-text placeholder:text-faint disabled:opacity-50 aria-invalid:border-bad'
@@ -118,3 +119,22 @@ export function SearchInput({ label, value, onChange, className, ...rest }: Sear
     </span>
   )
 }
+
+interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit'> {
+  readonly onSubmit: () => void
+}
+
+/** Form that is handled by the page. */
+export const Form = ({ onSubmit, ...rest }: FormProps) => (
+  <form
+    onSubmit={(event) => {
+      event.preventDefault()
+      onSubmit()
+    }}
+    {...rest}
+  />
+)
+
+export const NumberField = inField(NumberInput)
+export const TextField = inField(TextInput)
+export const AreaField = inField(TextArea)

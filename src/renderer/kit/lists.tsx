@@ -2,7 +2,7 @@ import { Plus, X } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
-import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
+import { NumberInput, TextInput, Form } from '#renderer/kit/inputs.tsx'
 import {
   asKind,
   initialValue,
@@ -53,22 +53,10 @@ function ListEditor(props: ListEditorProps) {
       {items.map(({ key, name, content, onRemove }) => (
         <div key={key} className="flex items-center gap-1">
           {content}
-          <IconButton
-            small
-            label={`Remove ${name}`}
-            icon={<X size={13} aria-hidden />}
-            disabled={disabled}
-            onClick={onRemove}
-          />
+          <IconButton small label={`Remove ${name}`} icon={X} disabled={disabled} onClick={onRemove} />
         </div>
       ))}
-      <form
-        className="flex gap-1"
-        onSubmit={(event) => {
-          event.preventDefault()
-          add()
-        }}
-      >
+      <Form className="flex gap-1" onSubmit={add}>
         <TextInput
           mono
           aria-label={newLabel}
@@ -78,10 +66,10 @@ function ListEditor(props: ListEditorProps) {
           onChange={setDraft}
           {...(addsOnBlur ? { onBlur: add } : {})}
         />
-        <Button type="submit" disabled={disabled || !canAdd(draft)} icon={<Plus size={13} aria-hidden />}>
+        <Button type="submit" disabled={disabled || !canAdd(draft)} icon={Plus} iconSize={13}>
           Add
         </Button>
-      </form>
+      </Form>
     </>
   )
 }
@@ -191,10 +179,7 @@ function ValueControl({ name, value, disabled, onChange }: ValueProps) {
         {...common}
         className="w-full"
         value={value ? 'yes' : 'no'}
-        options={[
-          { value: 'yes', label: 'yes' },
-          { value: 'no', label: 'no' },
-        ]}
+        options={{ yes: 'yes', no: 'no' }}
         onChange={(next) => onChange(next === 'yes')}
       />
     )

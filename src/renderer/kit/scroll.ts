@@ -48,3 +48,10 @@ export function movedBy(key: string, at: number, count: number): number | null {
   const next = moves[key]
   return next === undefined ? null : Math.min(count - 1, Math.max(0, next))
 }
+
+/** Focuses an element: at once if it is there, since the next key may come before the next frame, else once it is drawn. */
+export function focusOnceDrawn(find: () => HTMLElement | null | undefined): void {
+  const found = find()
+  if (found) found.focus()
+  else requestAnimationFrame(() => find()?.focus())
+}

@@ -1,4 +1,4 @@
-import { CircleAlert, Copy, Check } from 'lucide-react'
+import { CircleAlert, Copy, Check, type LucideIcon } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { copyText } from '#renderer/client/clipboard.ts'
 import { formatCount } from '#renderer/client/format.ts'
@@ -7,17 +7,25 @@ import { Button, IconButton } from './Button.tsx'
 import { classes } from './classes.ts'
 
 interface EmptyStateProps {
-  readonly icon?: ReactNode
+  readonly icon?: LucideIcon
+  /** Pixels. Default: 28, drawn finely. */
+  readonly iconSize?: number
+  readonly strokeWidth?: number
   /** One sentence on what will appear here. */
   readonly title: string
   readonly children?: ReactNode
   readonly action?: ReactNode
 }
 
-export function EmptyState({ icon, title, children, action }: EmptyStateProps) {
+export function EmptyState(props: EmptyStateProps) {
+  const { icon: Icon, iconSize = 28, strokeWidth = iconSize < 28 ? 2 : 1.5, title, children, action } = props
   return (
     <div className="mx-auto flex max-w-100 flex-col items-center gap-3 px-4 py-12 text-center">
-      {icon !== undefined && <div className="text-faint">{icon}</div>}
+      {Icon && (
+        <div className="text-faint">
+          <Icon {...{ strokeWidth }} size={iconSize} aria-hidden />
+        </div>
+      )}
       <p className="text-lg font-medium text-balance">{title}</p>
       {children !== undefined && <div className="text-muted text-pretty">{children}</div>}
       {action}
@@ -60,7 +68,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
     <IconButton
       small
       label={isCopied ? 'Copied' : label}
-      icon={isCopied ? <Check size={13} aria-hidden /> : <Copy size={13} aria-hidden />}
+      icon={isCopied ? Check : Copy}
       onClick={() => void copyText(text, () => setCopied(true))}
       onBlur={() => setCopied(false)}
     />

@@ -7,6 +7,7 @@ import { Help } from '#renderer/kit/Tooltip.tsx'
 import { heatScale, heatSpecs, legendOf, type HeatScale, tokenValueText, visibleText } from './heat.ts'
 import { TokenHeatMap } from './TokenHeatMap.tsx'
 import { valuesPresent, type TokenRow, type TokenValue } from './tokenRows.ts'
+import { numberColumn } from '#renderer/kit/columns.tsx'
 
 interface ColouredTokensProps {
   readonly rows: readonly TokenRow[]
@@ -44,7 +45,8 @@ export function ColouredTokens({ rows, colour, onColour, reach = 0 }: ColouredTo
             small
             pressed={isTable}
             label={isTable ? 'Show the text' : 'Show the tokens as a table'}
-            icon={<Table2 size={14} aria-hidden />}
+            icon={Table2}
+            iconSize={14}
             onClick={() => setTable(!isTable)}
           />
         </span>
@@ -120,14 +122,7 @@ function TokenTable({ rows, present }: TokenTableProps) {
         sortBy: (row) => row[value],
       }))
     return [
-      {
-        id: 'index',
-        title: '#',
-        width: '52px',
-        isNumber: true,
-        cell: ({ index }) => index + 1,
-        sortBy: ({ index }) => index,
-      },
+      numberColumn(['index', '#', '52px'], ({ index }) => index + 1, String),
       {
         id: 'token',
         title: 'Token',

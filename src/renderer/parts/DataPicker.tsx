@@ -1,32 +1,19 @@
-import { Plus } from 'lucide-react'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { useAddData } from './useData.ts'
 import { useNow } from '#renderer/client/live.ts'
-import { Button } from '#renderer/kit/Button.tsx'
-import { Picker, PickerList, type PickerItem } from '#renderer/kit/Picker.tsx'
+import { AddingPicker, type PickerFieldProps, type PickerItem } from '#renderer/kit/Picker.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { formatAgo, formatBytes, plural } from '#renderer/client/format.ts'
 
-export interface DataPickerProps {
+export interface DataPickerProps extends PickerFieldProps {
   /** Id of a version; null: nothing chosen. */
   readonly value: string | null
   readonly onChange: (versionId: string) => void
-  readonly label?: string
-  /** Shows the list itself instead of a button that opens it. */
-  readonly isInline?: boolean
-  readonly id?: string
-  readonly 'aria-describedby'?: string | undefined
-  readonly 'aria-invalid'?: boolean
 }
 
 /** Chooses a data set, by default its newest version, or adds one. */
-export function DataPicker({
-  value,
-  onChange,
-  label = 'Data set',
-  isInline = false,
-  ...ids
-}: DataPickerProps) {
+export function DataPicker(props: DataPickerProps) {
+  const { value, onChange, label = 'Data set', isInline = false, ...ids } = props
   const { data: dataSets } = useAnswer('datasets.list', undefined)
   const now = useNow(60_000)
   const addData = useAddData()
@@ -41,11 +28,6 @@ export function DataPicker({
       if (versionId !== undefined) onChange(versionId)
     },
   }
-  const add = (
-    <Button small variant="quiet" icon={<Plus size={13} aria-hidden />} onClick={addData}>
-      Add data
-    </Button>
-  )
   const versions = chosen !== undefined && chosen.dataSet.versions.length > 1 && (
     <Select
       aria-label={`Version of ${chosen.dataSet.name}`}
@@ -58,22 +40,16 @@ export function DataPicker({
       className="shrink-0"
     />
   )
-  if (isInline) {
-    return (
-      <div className="overflow-hidden rounded border border-line">
-        <PickerList {...list} className="max-h-64" />
-        <div className="flex items-center gap-2 border-t border-line p-1">
-          {add}
-          {versions}
-        </div>
-      </div>
-    )
-  }
   return (
-    <div className="flex min-w-0 items-center gap-2">
-      <Picker {...list} {...ids} placeholder="Choose a data set" footer={add} className="grow" />
+    <AddingPicker
+      {...{ ...list, ...ids, isInline }}
+      placeholder="Choose a data set"
+      addLabel="Add data"
+      onAdd={addData}
+      className="grow"
+    >
       {versions}
-    </div>
+    </AddingPicker>
   )
 }
 

@@ -1,11 +1,9 @@
-import { Plus } from 'lucide-react'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { useAddModel, useChooseRun } from './useModels.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
 import { formatReward, lastPart } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { Button } from '#renderer/kit/Button.tsx'
-import { Picker, PickerList, type PickerItem } from '#renderer/kit/Picker.tsx'
+import { AddingPicker, type PickerFieldProps, type PickerItem } from '#renderer/kit/Picker.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import {
   baseOf,
@@ -20,30 +18,17 @@ import {
   type ModelChoice,
 } from '#renderer/client/modelChoice.ts'
 
-export interface ModelPickerProps {
+export interface ModelPickerProps extends PickerFieldProps {
   readonly value: ModelChoice | null
   readonly onChange: (choice: ModelChoice) => void
   readonly withCheckpoints?: boolean
   /** Name or folder of a base model, to offer only that and adapters trained on it. */
   readonly on?: string | undefined
-  readonly label?: string
-  /** Shows the list itself instead of a button that opens it. */
-  readonly isInline?: boolean
-  readonly id?: string
-  readonly 'aria-describedby'?: string | undefined
-  readonly 'aria-invalid'?: boolean
 }
 
 /** Chooses a model of this machine, or a checkpoint of a run, by default the best one. */
-export function ModelPicker({
-  value,
-  onChange,
-  withCheckpoints = false,
-  on,
-  label = 'Model',
-  isInline = false,
-  ...ids
-}: ModelPickerProps) {
+export function ModelPicker(props: ModelPickerProps) {
+  const { value, onChange, withCheckpoints = false, on, label = 'Model', isInline = false, ...ids } = props
   const { data: listed = [] } = useAnswer('models.list', undefined)
   const { runs } = useRuns()
   const models = on === undefined ? listed : listed.filter((each) => each === findModel(listed, on))
@@ -79,29 +64,17 @@ export function ModelPicker({
       }
     },
   }
-  const add = (
-    <Button small variant="quiet" icon={<Plus size={13} aria-hidden />} onClick={addModel}>
-      Add a model
-    </Button>
-  )
-  if (isInline) {
-    return (
-      <div className="overflow-hidden rounded border border-line">
-        <PickerList {...list} className="max-h-64" />
-        <div className="flex items-center gap-2 border-t border-line p-1">
-          {add}
-          <StepSelect value={value} onChange={onChange} />
-          <BaseSelect value={value} models={models} onChange={onChange} />
-        </div>
-      </div>
-    )
-  }
   return (
-    <div className="flex min-w-0 items-center gap-2">
-      <Picker {...list} {...ids} placeholder="Choose a model" footer={add} className="min-w-32 grow" />
+    <AddingPicker
+      {...{ ...list, ...ids, isInline }}
+      placeholder="Choose a model"
+      addLabel="Add a model"
+      onAdd={addModel}
+      className="min-w-32 grow"
+    >
       <StepSelect value={value} onChange={onChange} />
-      <BaseSelect value={value} models={models} onChange={onChange} />
-    </div>
+      <BaseSelect {...{ value, models, onChange }} />
+    </AddingPicker>
   )
 }
 

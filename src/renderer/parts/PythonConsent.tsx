@@ -32,7 +32,7 @@ export function PythonConsent({ asked }: PythonConsentProps) {
   }
   return (
     <>
-      <Button small icon={<ShieldAlert size={14} aria-hidden />} onClick={() => setAsking(true)}>
+      <Button small icon={ShieldAlert} iconSize={14} onClick={() => setAsking(true)}>
         Allow Python…
       </Button>
       {isAsking && <ConsentDialog asked={asked} review={review} onClose={() => setAsking(false)} />}
@@ -61,23 +61,15 @@ function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
   })
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="Allow this Python code on this machine?"
       description="It is not sandboxed: it can read and change your files, start programs and use the network, as any script you start."
       width={620}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={isRunning}
-            onClick={() => void run({ asked, reviewed: review })}
-          >
-            Allow Python
-          </Button>
-        </>
-      }
+      action={{
+        label: 'Allow Python',
+        isDisabled: isRunning,
+        run: () => void run({ asked, reviewed: review }),
+      }}
     >
       <div className="flex flex-col gap-3">
         {error !== null && <ErrorNote error={error} />}

@@ -56,12 +56,7 @@ export function TokenHeatMap({ rows, scale, about = usualAbout, wordsOf = tokenW
         {segments.map((segment) => (
           <div key={segment.rows[0]?.index ?? 0}>
             {hasTurns && <p className="mb-0.5 font-sans text-xs text-faint">{segmentTitle(segment)}</p>}
-            <p
-              className={classes(
-                segment.kind === 'turn' ? 'leading-6' : 'leading-5 text-faint',
-                segment.kind === 'reply' && 'border-l-2 border-line pl-3',
-              )}
-            >
+            <p className={segmentLook(segment)}>
               {segment.rows.map((each) => (
                 <Token key={each.index} row={each} scale={scale} isActive={each.index === active} />
               ))}
@@ -81,6 +76,12 @@ export function TokenHeatMap({ rows, scale, about = usualAbout, wordsOf = tokenW
     </>
   )
 }
+
+const segmentLook = ({ kind }: Parameters<typeof segmentTitle>[0]): string =>
+  classes(
+    kind === 'turn' ? 'leading-6' : 'leading-5 text-faint',
+    kind === 'reply' && 'border-l-2 border-line pl-3',
+  )
 
 const segmentTitle = ({ kind, turn }: Segment): string =>
   kind === 'prompt' ? 'Prompt' : kind === 'turn' ? `Turn ${String(turn)}` : `Answer to turn ${String(turn)}`

@@ -4,6 +4,7 @@ import { commonKind, kindOf, type ColumnKind } from '#shared/columnKind.ts'
 import { chatIn, type ChatMessage } from '#shared/messages.ts'
 import { formatCount, formatNumber, plural } from '#renderer/client/format.ts'
 import type { Column } from '#renderer/kit/Table.tsx'
+import { numberColumn } from '#renderer/kit/columns.tsx'
 
 export type DataColumn = Answer<'datasets.inspect'>['columns'][number]
 export type DataRow = Readonly<Record<string, unknown>>
@@ -69,11 +70,8 @@ export function cellText(value: unknown): string {
 export const messagesOf = (value: unknown): readonly ChatMessage[] => chatIn(value) ?? []
 
 /** Column with the number of a data row, from 1. */
-export const rowColumn: Column<{ readonly row: number }> = {
-  id: 'row',
-  title: 'Row',
-  width: '72px',
-  isNumber: true,
-  cell: ({ row }) => formatCount(row + 1),
-  sortBy: ({ row }) => row,
-}
+export const rowColumn: Column<{ readonly row: number }> = numberColumn(
+  ['row', 'Row', '72px'],
+  ({ row }) => row + 1,
+  formatCount,
+)

@@ -21,7 +21,7 @@ import {
   readChoice,
   standings,
   type Vote,
-} from '../../parts/candidates.ts'
+} from '#renderer/parts/candidates.ts'
 import { PromptPanel } from './PromptPanel.tsx'
 import { useCandidates, useRound, useVotes, type Round, type RoundView, type Sampling } from './useArena.ts'
 
@@ -43,30 +43,15 @@ export function ArenaScreen() {
   const [draft, setDraft] = useState({ text: query.get('prompt') ?? suggestions[0] ?? '', asChat: true })
   const [sampling, setSampling] = useState(firstSampling)
   const [isBlind, setBlind] = useState(true)
-  /** Index into the round's candidates, null for a tie; undefined: not voted yet. */
-  const [voted, setVoted] = useState<number | null | undefined>(undefined)
-
+  const { voted, vote, forget } = useVote(round, votes)
   const chosen = candidates.filter((each): each is ModelChoice => each !== null)
   const isReady = chosen.length === candidates.length && draft.text !== '' && !round.isRunning
   const generate = () => {
     if (!isReady) return
-    setVoted(undefined)
+    forget()
     round.start({ candidates: chosen, prompt: draft.text, sampling, isBlind }, draft.asChat)
   }
   useKeys({ act: generate })
-
-  const shown = round.round
-  const vote = (winner: number | null) => {
-    if (shown === null) return
-    setVoted(winner)
-    votes.add({
-      candidates: shown.candidates.map(writeChoice),
-      winner,
-      isBlind: shown.isBlind,
-      prompt: shown.prompt,
-      seed: shown.sampling.seed,
-    })
-  }
 
   return (
     <Page
@@ -83,14 +68,11 @@ export function ArenaScreen() {
     >
       <div className="flex flex-col gap-6">
         <PromptPanel
-          draft={draft}
+          {...{ draft, sampling, isBlind, suggestions }}
           onDraft={setDraft}
-          sampling={sampling}
           onSampling={setSampling}
-          isBlind={isBlind}
           onBlind={setBlind}
           model={chosen[0]?.model ?? null}
-          suggestions={suggestions}
         />
         {round.error !== null && <ErrorNote error={round.error} />}
         <Columns candidates={candidates} onCandidates={set} round={round} voted={voted} onVote={vote} />
@@ -103,6 +85,23 @@ export function ArenaScreen() {
 const isOf = (round: Round | null, candidates: readonly (ModelChoice | null)[]): boolean =>
   JSON.stringify(round?.candidates.map(writeChoice)) ===
   JSON.stringify(candidates.map((choice) => (choice === null ? null : writeChoice(choice))))
+
+/** Vote on the answers of a round: an index into its candidates, null for a tie; undefined before. */
+function useVote({ round: shown }: ReturnType<typeof useRound>, votes: ReturnType<typeof useVotes>) {
+  const [voted, setVoted] = useState<number | null | undefined>(undefined)
+  const vote = (winner: number | null) => {
+    if (shown === null) return
+    setVoted(winner)
+    votes.add({
+      candidates: shown.candidates.map(writeChoice),
+      winner,
+      isBlind: shown.isBlind,
+      prompt: shown.prompt,
+      seed: shown.sampling.seed,
+    })
+  }
+  return { voted, vote, forget: () => setVoted(undefined) }
+}
 
 interface ColumnsProps {
   readonly candidates: readonly (ModelChoice | null)[]
@@ -143,7 +142,7 @@ function Columns({ candidates, onCandidates, round, voted, onVote }: ColumnsProp
       </div>
       <div className="flex items-center gap-2">
         {candidates.length < maxColumns && !isHidden && (
-          <Button icon={<Plus size={14} aria-hidden />} onClick={() => onCandidates([...candidates, null])}>
+          <Button icon={Plus} onClick={() => onCandidates([...candidates, null])}>
             Add a column
           </Button>
         )}
@@ -182,12 +181,12 @@ function CandidateColumn(props: ColumnProps) {
           </span>
         )}
         {vote.isWinner && (
-          <Badge tone="good" icon={<Trophy size={11} aria-hidden />}>
+          <Badge tone="good" icon={Trophy}>
             Your choice
           </Badge>
         )}
         {onRemove !== undefined && !isHidden && (
-          <IconButton small label={`Remove ${label}`} icon={<X size={13} aria-hidden />} onClick={onRemove} />
+          <IconButton small label={`Remove ${label}`} icon={X} onClick={onRemove} />
         )}
       </header>
       <div className="min-h-0 grow overflow-auto p-3">

@@ -6,9 +6,9 @@ import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Segmented, Switch } from '#renderer/kit/choices.tsx'
-import { TextArea } from '#renderer/kit/inputs.tsx'
 import { RequestFields, useAcceptedForm } from '#renderer/kit/RequestForm.tsx'
 import { DataPicker } from '#renderer/parts/DataPicker.tsx'
+import { AreaField } from '#renderer/kit/inputs.tsx'
 
 export interface PromptDraft {
   readonly text: string
@@ -31,36 +31,26 @@ interface PromptPanelProps {
 /** Prompt and sampling settings, the same for all columns. */
 export function PromptPanel(props: PromptPanelProps) {
   const { draft, onDraft, sampling, onSampling, isBlind, onBlind, model, suggestions } = props
-  const form = useAcceptedForm(sharedSampling, sampling, onSampling)
   return (
     <Panel>
       <div className="grid grid-cols-[minmax(0,1fr)_300px] gap-6 narrow:grid-cols-[minmax(0,1fr)]">
         <div className="flex min-w-0 flex-col gap-2">
-          <Field
+          <AreaField
             label="Prompt"
             aside={
               <Segmented
                 label="Form of the prompt"
                 value={draft.asChat ? 'chat' : 'text'}
-                options={[
-                  { value: 'chat', label: 'Chat message' },
-                  { value: 'text', label: 'Text to continue' },
-                ]}
+                options={{ chat: 'Chat message', text: 'Text to continue' }}
                 onChange={(kind) => onDraft({ ...draft, asChat: kind === 'chat' })}
               />
             }
-          >
-            {(ids) => (
-              <TextArea
-                {...ids}
-                mono
-                rows={4}
-                placeholder="Type a prompt, or take one from a data set"
-                value={draft.text}
-                onChange={(text) => onDraft({ ...draft, text })}
-              />
-            )}
-          </Field>
+            mono
+            rows={4}
+            placeholder="Type a prompt, or take one from a data set"
+            value={draft.text}
+            onChange={(text) => onDraft({ ...draft, text })}
+          />
           {suggestions.length > 0 && (
             <div className="flex flex-wrap gap-2">
               {suggestions.map((text) => (
@@ -72,17 +62,26 @@ export function PromptPanel(props: PromptPanelProps) {
           )}
           <RowPrompts model={model} onPrompt={(text) => onDraft({ text, asChat: false })} />
         </div>
-        <div className="grid grid-cols-2 content-start gap-x-3 gap-y-2">
-          <RequestFields form={form} />
-          <Field
-            label="Hide the names"
-            help="Columns are shuffled and their names hidden until you have voted. Only such votes count."
-          >
-            {({ id }) => <Switch id={id} checked={isBlind} onChange={onBlind} />}
-          </Field>
-        </div>
+        <SamplingFields {...{ sampling, onSampling, isBlind, onBlind }} />
       </div>
     </Panel>
+  )
+}
+
+type SamplingProps = Pick<PromptPanelProps, 'sampling' | 'onSampling' | 'isBlind' | 'onBlind'>
+
+function SamplingFields({ sampling, onSampling, isBlind, onBlind }: SamplingProps) {
+  const form = useAcceptedForm(sharedSampling, sampling, onSampling)
+  return (
+    <div className="grid grid-cols-2 content-start gap-x-3 gap-y-2">
+      <RequestFields form={form} />
+      <Field
+        label="Hide the names"
+        help="Columns are shuffled and their names hidden until you have voted. Only such votes count."
+      >
+        {({ id }) => <Switch id={id} checked={isBlind} onChange={onBlind} />}
+      </Field>
+    </div>
   )
 }
 
@@ -105,7 +104,8 @@ function RowPrompts({ model, onPrompt }: { model: string | null; onPrompt: (text
         <>
           <IconButton
             label="Previous row"
-            icon={<ArrowLeft size={14} aria-hidden />}
+            icon={ArrowLeft}
+            iconSize={14}
             disabled={index === 0}
             onClick={() => setIndex(index - 1)}
           />
@@ -114,7 +114,8 @@ function RowPrompts({ model, onPrompt }: { model: string | null; onPrompt: (text
           </span>
           <IconButton
             label="Next row"
-            icon={<ArrowRight size={14} aria-hidden />}
+            icon={ArrowRight}
+            iconSize={14}
             disabled={index + 1 >= rows}
             onClick={() => setIndex(index + 1)}
           />

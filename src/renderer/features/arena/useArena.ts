@@ -10,7 +10,7 @@ import {
   shuffled,
   writeChoice,
   type Vote,
-} from '../../parts/candidates.ts'
+} from '#renderer/parts/candidates.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useAnswer, useApi, useTask } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'

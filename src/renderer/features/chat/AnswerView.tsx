@@ -65,14 +65,53 @@ interface BodyProps extends Omit<AnswerProps, 'writing'> {
   readonly title: string
 }
 
-function AnswerBody({ chat, turn, column, answer, title }: BodyProps) {
-  const [view, setView] = useState<'text' | 'tokens' | 'edit'>('text')
-  const edit = useCommand('chat.editAnswer')
-  const { id } = chat.conversation
-  const toggle = (other: 'tokens' | 'edit') => setView(view === other ? 'text' : other)
+type View = 'text' | 'tokens' | 'edit'
+
+interface ButtonsProps extends BodyProps {
+  readonly view: View
+  readonly onView: (view: View) => void
+}
+
+function AnswerButtons({ chat, turn, column, answer, title, view, onView }: ButtonsProps) {
   const later = chat.turns.length - turn - 1
   const again =
     later === 0 ? `Answer again: ${title}` : `Answer again: ${title}; ${plural(later, 'later turn')} removed`
+  return (
+    <>
+      {answer.tokens > 0 && (
+        <IconButton
+          small
+          pressed={view === 'tokens'}
+          label={`Token probabilities: ${title}`}
+          icon={WholeWord}
+          iconSize={14}
+          onClick={() => onView('tokens')}
+        />
+      )}
+      <IconButton
+        small
+        disabled={chat.isRunning}
+        label={again}
+        icon={RotateCcw}
+        onClick={() => chat.send(turn, null, [column])}
+      />
+      <IconButton
+        small
+        disabled={chat.isRunning}
+        label={`Edit the answer of ${title}`}
+        icon={Pencil}
+        onClick={() => onView('edit')}
+      />
+      <CopyButton text={answer.text} label={`Copy the answer of ${title}`} />
+    </>
+  )
+}
+
+function AnswerBody({ chat, turn, column, answer, title }: BodyProps) {
+  const [view, setView] = useState<View>('text')
+  const edit = useCommand('chat.editAnswer')
+  const { id } = chat.conversation
+  const toggle = (other: View) => setView(view === other ? 'text' : other)
   return (
     <>
       {answer.error !== null ? (
@@ -102,30 +141,7 @@ function AnswerBody({ chat, turn, column, answer, title }: BodyProps) {
       <footer className="mt-auto flex flex-wrap items-center gap-1 px-3 pb-1.5 text-sm text-muted tabular-nums">
         <span className="min-w-0">{answerFacts(answer)}</span>
         <span className="ml-auto inline-flex gap-1">
-          {answer.tokens > 0 && (
-            <IconButton
-              small
-              pressed={view === 'tokens'}
-              label={`Token probabilities: ${title}`}
-              icon={<WholeWord size={14} aria-hidden />}
-              onClick={() => toggle('tokens')}
-            />
-          )}
-          <IconButton
-            small
-            disabled={chat.isRunning}
-            label={again}
-            icon={<RotateCcw size={13} aria-hidden />}
-            onClick={() => chat.send(turn, null, [column])}
-          />
-          <IconButton
-            small
-            disabled={chat.isRunning}
-            label={`Edit the answer of ${title}`}
-            icon={<Pencil size={13} aria-hidden />}
-            onClick={() => toggle('edit')}
-          />
-          <CopyButton text={answer.text} label={`Copy the answer of ${title}`} />
+          <AnswerButtons {...{ chat, turn, column, answer, title, view }} onView={toggle} />
         </span>
       </footer>
     </>

@@ -28,7 +28,7 @@ export function ChatHead({ chat, hasSettings, onSettings }: HeadProps) {
         ))}
         {conversation.columns.length < maxColumns && (
           <Button
-            icon={<Plus size={14} aria-hidden />}
+            icon={Plus}
             disabled={isRunning}
             onClick={() => chat.change({ columns: [...present(chat), { adapter: null, was: null }] })}
           >
@@ -36,11 +36,7 @@ export function ChatHead({ chat, hasSettings, onSettings }: HeadProps) {
           </Button>
         )}
         <span className="grow" />
-        <Button
-          icon={<SlidersHorizontal size={14} aria-hidden />}
-          aria-expanded={hasSettings}
-          onClick={() => onSettings(!hasSettings)}
-        >
+        <Button icon={SlidersHorizontal} aria-expanded={hasSettings} onClick={() => onSettings(!hasSettings)}>
           Settings
         </Button>
       </div>
@@ -76,7 +72,7 @@ function ColumnPicker({ chat, column }: { chat: Chat; column: number }) {
           small
           disabled={isRunning}
           label={`Remove column ${String(column + 1)}`}
-          icon={<X size={13} aria-hidden />}
+          icon={X}
           onClick={remove}
         />
       )}

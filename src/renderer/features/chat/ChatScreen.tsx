@@ -43,7 +43,7 @@ export function ChatScreen() {
             </span>
           )}
           {chat !== null && id !== null && <ConversationMenu conversation={chat.conversation} />}
-          <Button icon={<Plus size={14} aria-hidden />} onClick={() => navigate('/chat')}>
+          <Button icon={Plus} onClick={() => navigate('/chat')}>
             New conversation
           </Button>
         </>
@@ -65,10 +65,7 @@ export function ChatScreen() {
             onSettings={setSettings}
           />
         ) : models?.length === 0 ? (
-          <EmptyState
-            icon={<MessagesSquare size={28} strokeWidth={1.5} aria-hidden />}
-            title="Add a model to talk to"
-          >
+          <EmptyState icon={MessagesSquare} title="Add a model to talk to">
             Models are added under Models & export.
           </EmptyState>
         ) : (
@@ -108,10 +105,7 @@ function ConversationPane({ chat, hasSettings, onSettings }: PaneProps) {
             </p>
           )}
           {turns.length === 0 && (
-            <EmptyState
-              icon={<MessagesSquare size={28} strokeWidth={1.5} aria-hidden />}
-              title="Say something"
-            >
+            <EmptyState icon={MessagesSquare} title="Say something">
               The model keeps what was said in mind, as far as its context reaches. Conversations stay on this
               machine.
             </EmptyState>

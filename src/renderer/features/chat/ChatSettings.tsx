@@ -1,11 +1,10 @@
 import { chatSampling } from '#shared/api/chat.ts'
 import { heldPrecisions } from '#shared/precision.ts'
-import { Field } from '#renderer/kit/Field.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
-import { TextArea } from '#renderer/kit/inputs.tsx'
 import { RequestFields, useAcceptedForm } from '#renderer/kit/RequestForm.tsx'
 import { useEffect, useState } from 'react'
 import type { Chat } from './useChat.ts'
+import { SelectField } from '#renderer/kit/choices.tsx'
+import { AreaField } from '#renderer/kit/inputs.tsx'
 
 const shownSampling = chatSampling.pick({ temperature: true, topP: true, maxNewTokens: true, seed: true })
 
@@ -28,25 +27,17 @@ export function ChatSettings({ chat }: { chat: Chat }) {
       />
       <div className="grid grid-cols-3 content-start gap-x-3 gap-y-2 phone:grid-cols-2">
         <RequestFields form={form} placeholders={{ seed: 'new' }} />
-        <Field
+        <SelectField
           label="Base weights"
           className="col-span-2"
           help="What the weights of the base are held in. Fewer bits take less memory and are less exact."
-        >
-          {(ids) => (
-            <Select
-              {...ids}
-              value={base ?? 'auto'}
-              options={[
-                { value: 'auto', label: 'As it was trained on, else f32' },
-                ...heldPrecisions
-                  .filter((each) => each === 'f32' || each.startsWith('int'))
-                  .map((value) => ({ value, label: value })),
-              ]}
-              onChange={(value) => change({ base: value === 'auto' ? null : value })}
-            />
-          )}
-        </Field>
+          value={base ?? 'auto'}
+          options={[
+            { value: 'auto', label: 'As it was trained on, else f32' },
+            ...heldPrecisions.filter((each) => each === 'f32' || each.startsWith('int')),
+          ]}
+          onChange={(value) => change({ base: value === 'auto' ? null : value })}
+        />
       </div>
     </section>
   )
@@ -63,20 +54,14 @@ function SystemPrompt({ text, onText }: { text: string; onText: (text: string) =
     return () => clearTimeout(timer)
   }, [draft, text, onText])
   return (
-    <Field
+    <AreaField
       label="System prompt"
       help="Stands before the first message and tells the model how to answer. It counts from the next answer on."
-    >
-      {(ids) => (
-        <TextArea
-          {...ids}
-          rows={4}
-          placeholder="None"
-          value={draft}
-          onChange={setDraft}
-          onBlur={() => draft !== text && onText(draft)}
-        />
-      )}
-    </Field>
+      rows={4}
+      placeholder="None"
+      value={draft}
+      onChange={setDraft}
+      onBlur={() => draft !== text && onText(draft)}
+    />
   )
 }

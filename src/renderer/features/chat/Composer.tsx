@@ -35,16 +35,11 @@ export function Composer({ chat, onSend }: { chat: Chat; onSend: () => void }) {
           autoFocus
         />
         {isRunning ? (
-          <Button icon={<Square size={13} aria-hidden />} onClick={stop}>
+          <Button icon={Square} iconSize={13} onClick={stop}>
             Stop
           </Button>
         ) : (
-          <Button
-            variant="primary"
-            icon={<ArrowUp size={14} aria-hidden />}
-            disabled={!isReady}
-            onClick={submit}
-          >
+          <Button variant="primary" icon={ArrowUp} disabled={!isReady} onClick={submit}>
             Send
           </Button>
         )}

@@ -1,17 +1,16 @@
-import { Braces, Copy, Download, Ellipsis, Pencil, Trash2 } from 'lucide-react'
+import { Braces, Copy, Download, Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useCommand } from '#renderer/client/api.tsx'
 import { copyText } from '#renderer/client/clipboard.ts'
 import { fileNameOf, saveText } from '#renderer/client/download.ts'
 import { navigate } from '#renderer/client/route.ts'
 import { toast } from '#renderer/client/toasts.ts'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
-import { Menu } from '#renderer/kit/Menu.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { asJsonLines, asText, type Draft } from './conversation.ts'
 import { useColumnTitles } from './useColumnTitles.ts'
+import { TextField } from '#renderer/kit/inputs.tsx'
 
 /** Copies, renames or deletes a conversation. */
 export function ConversationMenu({ conversation }: { conversation: Draft }) {
@@ -25,40 +24,30 @@ export function ConversationMenu({ conversation }: { conversation: Draft }) {
   const close = () => setOpen(null)
   return (
     <>
-      <Menu
+      <MoreMenu
+        label="More for this conversation"
         groups={[
           [
-            {
-              label: 'Copy as text',
-              icon: <Copy size={13} aria-hidden />,
-              onSelect: () => copy(asText(conversation, titles), 'text'),
-            },
+            { label: 'Copy as text', icon: Copy, run: () => copy(asText(conversation, titles), 'text') },
             {
               label: 'Copy as JSONL',
-              icon: <Braces size={13} aria-hidden />,
+              icon: Braces,
               title: 'A line of messages for each column, as data sets of conversations have them.',
-              onSelect: () => copy(asJsonLines(conversation), 'JSONL'),
+              run: () => copy(asJsonLines(conversation), 'JSONL'),
             },
             {
               label: 'Save as JSONL',
-              icon: <Download size={13} aria-hidden />,
-              onSelect: () =>
+              icon: Download,
+              run: () =>
                 saveText(asJsonLines(conversation), `${fileNameOf(title)}.jsonl`, 'application/jsonl'),
             },
           ],
           [
-            { label: 'Rename…', icon: <Pencil size={13} aria-hidden />, onSelect: () => setOpen('rename') },
-            {
-              label: 'Delete…',
-              icon: <Trash2 size={13} aria-hidden />,
-              isDangerous: true,
-              onSelect: () => setOpen('delete'),
-            },
+            { label: 'Rename…', icon: Pencil, run: () => setOpen('rename') },
+            { label: 'Delete…', icon: Trash2, isDangerous: true, run: () => setOpen('delete') },
           ],
         ]}
-      >
-        <IconButton label="More for this conversation" icon={<Ellipsis size={16} aria-hidden />} />
-      </Menu>
+      />
       {open === 'rename' && <RenameDialog id={id} title={title} onClose={close} />}
       <DeleteDialog id={id} title={title} isOpen={open === 'delete'} onClose={close} />
     </>
@@ -78,7 +67,6 @@ function RenameDialog({ id, title, onClose }: DialogProps) {
   const save = () => isUsable && void rename.run({ id, title: name.trim() })
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="Rename the conversation"
       actions={
@@ -87,16 +75,12 @@ function RenameDialog({ id, title, onClose }: DialogProps) {
         </Button>
       }
     >
-      <Field label="Name">
-        {(ids) => (
-          <TextInput
-            {...ids}
-            value={name}
-            onChange={setName}
-            onKeyDown={({ key }) => key === 'Enter' && save()}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        value={name}
+        onChange={setName}
+        onKeyDown={({ key }) => key === 'Enter' && save()}
+      />
     </Dialog>
   )
 }

@@ -53,7 +53,7 @@ export function TurnView({ chat, turn, index }: TurnProps) {
             small
             disabled={chat.isRunning}
             label={`Edit ${name}`}
-            icon={<Pencil size={13} aria-hidden />}
+            icon={Pencil}
             onClick={() => setEditing(true)}
           />
         </div>
@@ -62,10 +62,8 @@ export function TurnView({ chat, turn, index }: TurnProps) {
         {turn.answers.map((answer, column) => (
           <AnswerView
             key={answer?.id ?? `column ${String(column)}`}
-            chat={chat}
+            {...{ chat, column, answer }}
             turn={index}
-            column={column}
-            answer={answer}
             writing={turn.writing[column] ?? null}
           />
         ))}

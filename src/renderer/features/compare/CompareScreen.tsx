@@ -60,11 +60,7 @@ export function CompareScreen() {
       about={`${String(listed.length)} ${listed.length === 1 ? 'run' : 'runs'}`}
       main={
         <>
-          <Popover
-            label="Choose runs"
-            width={400}
-            trigger={<Button icon={<Plus size={14} aria-hidden />}>Choose runs</Button>}
-          >
+          <Popover label="Choose runs" width={400} trigger={<Button icon={Plus}>Choose runs</Button>}>
             {picker}
           </Popover>
           <ExportMenu comparison={comparison} state={state} />
@@ -122,14 +118,7 @@ function Comparing({ comparison, state, onChange }: ComparingProps) {
         <Differences runs={visible} settings={settings} records={records} />
         <SamePrompt runs={visible} />
         {metric !== null && (
-          <Relations
-            runs={visible}
-            settings={settings}
-            keys={keys}
-            metrics={shownMetrics}
-            valueOf={valueOf}
-            metric={metric}
-          />
+          <Relations {...{ settings, keys, valueOf, metric }} runs={visible} metrics={shownMetrics} />
         )}
       </div>
     </div>
@@ -142,14 +131,14 @@ function ExportMenu({ comparison, state }: Omit<ComparingProps, 'onChange'>) {
     <Menu
       groups={[
         [
-          { label: 'Panels as PNG', onSelect: () => void savePng(comparison, state) },
-          { label: 'Panels as SVG', onSelect: () => void saveSvg(comparison, state) },
-          { label: 'All values as CSV', onSelect: () => void saveCsv(client, comparison) },
+          { label: 'Panels as PNG', run: () => void savePng(comparison, state) },
+          { label: 'Panels as SVG', run: () => void saveSvg(comparison, state) },
+          { label: 'All values as CSV', run: () => void saveCsv(client, comparison) },
         ],
-        [{ label: 'Report as HTML', onSelect: () => void saveReport(comparison, state) }],
+        [{ label: 'Report as HTML', run: () => void saveReport(comparison, state) }],
       ]}
     >
-      <Button variant="primary" icon={<Download size={14} aria-hidden />}>
+      <Button variant="primary" icon={Download}>
         Export
       </Button>
     </Menu>
@@ -214,7 +203,7 @@ function Gap(props: GapQuestion) {
           return (
             <li key={id} className="flex items-start gap-3 border-b border-line px-3 py-2 last:border-b-0">
               <span className="w-36 shrink-0 pt-px">
-                <Badge tone={tone} icon={<Icon size={11} aria-hidden />}>
+                <Badge tone={tone} icon={Icon}>
                   {verdict !== 'open' && isOneSeed ? `${words}, one seed` : words}
                 </Badge>
               </span>
@@ -273,11 +262,7 @@ function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps
         <Segmented
           label="Band"
           value={shownBand(state)}
-          options={[
-            { value: 'range', label: 'Range' },
-            { value: 'deviation', label: '±1 sd' },
-            { value: 'interval', label: '95 % interval' },
-          ]}
+          options={{ range: 'Range', deviation: '±1 sd', interval: '95 % interval' }}
           onChange={(band) => onChange({ band })}
         />
       )}
@@ -296,11 +281,7 @@ function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps
         onChange={(clipsSpikes) => onChange({ clipsSpikes })}
       />
       {state.zoom !== null && (
-        <Button
-          variant="quiet"
-          icon={<RotateCcw size={13} aria-hidden />}
-          onClick={() => onChange({ zoom: null })}
-        >
+        <Button variant="quiet" icon={RotateCcw} iconSize={13} onClick={() => onChange({ zoom: null })}>
           Whole length
         </Button>
       )}

@@ -24,12 +24,7 @@ export function Differences({ runs, settings, records }: DifferencesProps) {
     () => settingRows(known.map(({ id }) => settings.get(id) ?? new Map())),
     [known, settings],
   )
-  const algorithms = useRunSettings()?.algorithms ?? []
   const shown = rows.filter(({ isDifferent }) => hasAll || isDifferent)
-  const first = Math.max(
-    0,
-    known.findIndex(({ isBaseline }) => isBaseline),
-  )
   return (
     <Panel
       title="What differs"
@@ -43,67 +38,78 @@ export function Differences({ runs, settings, records }: DifferencesProps) {
             : 'Only their names: settings and seed are the same.'}
         </p>
       ) : (
-        <div className="overflow-x-auto" tabIndex={0} role="group" aria-label="Settings that differ">
-          <table className="w-full text-sm">
-            <thead>
-              <tr className="border-b border-line text-left text-muted">
-                <th scope="col" className="sticky left-0 bg-bg px-3 py-1.5 font-medium">
-                  Setting
-                </th>
-                {known.map((run) => (
-                  <th key={run.id} scope="col" className="max-w-48 min-w-28 px-3 py-1.5 font-medium">
-                    <span className="flex items-center gap-1.5">
-                      <LineMark color={run.style.color} dash={run.style.dash} isThick={run.isBaseline} />
-                      <span className="truncate" title={run.label}>
-                        {run.label}
-                      </span>
-                    </span>
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map(({ key, values }) => (
-                <tr key={key} className="border-b border-line last:border-b-0 hover:bg-panel">
-                  <th
-                    scope="row"
-                    title={key}
-                    className="sticky left-0 bg-bg px-3 py-1 text-left font-normal text-muted"
-                  >
-                    {labelOf(key)}
-                  </th>
-                  {values.map((value, i) => (
-                    <td
-                      key={known[i]?.id}
-                      title={settingText(value)}
-                      className={classes(
-                        'max-w-48 truncate px-3 py-1 font-mono',
-                        value === values[first] ? 'text-muted' : 'font-medium text-text',
-                      )}
-                    >
-                      {/algorithm\.id$/.test(key) && typeof value === 'string'
-                        ? algorithmTitle(value, algorithms)
-                        : shortSetting(value)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <SettingsTable runs={known} rows={shown} />
       )}
       <RewardDiff runs={known} records={records} />
     </Panel>
   )
 }
 
-function RewardDiff({
-  runs,
-  records,
-}: {
-  runs: readonly ComparedRun[]
-  records: DifferencesProps['records']
-}) {
+interface SettingsTableProps {
+  readonly runs: readonly ComparedRun[]
+  readonly rows: ReturnType<typeof settingRows>
+}
+
+/** Lists settings with their values; those of the baseline are pale. */
+function SettingsTable({ runs: known, rows }: SettingsTableProps) {
+  const algorithms = useRunSettings()?.algorithms ?? []
+  const first = Math.max(
+    0,
+    known.findIndex(({ isBaseline }) => isBaseline),
+  )
+  return (
+    <div className="overflow-x-auto" tabIndex={0} role="group" aria-label="Settings that differ">
+      <table className="w-full text-sm">
+        <thead>
+          <tr className="border-b border-line text-left text-muted">
+            <th scope="col" className="sticky left-0 bg-bg px-3 py-1.5 font-medium">
+              Setting
+            </th>
+            {known.map((run) => (
+              <th key={run.id} scope="col" className="max-w-48 min-w-28 px-3 py-1.5 font-medium">
+                <span className="flex items-center gap-1.5">
+                  <LineMark color={run.style.color} dash={run.style.dash} isThick={run.isBaseline} />
+                  <span className="truncate" title={run.label}>
+                    {run.label}
+                  </span>
+                </span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ key, values }) => (
+            <tr key={key} className="border-b border-line last:border-b-0 hover:bg-panel">
+              <th
+                scope="row"
+                title={key}
+                className="sticky left-0 bg-bg px-3 py-1 text-left font-normal text-muted"
+              >
+                {labelOf(key)}
+              </th>
+              {values.map((value, i) => (
+                <td
+                  key={known[i]?.id}
+                  title={settingText(value)}
+                  className={classes(
+                    'max-w-48 truncate px-3 py-1 font-mono',
+                    value === values[first] ? 'text-muted' : 'font-medium text-text',
+                  )}
+                >
+                  {/algorithm\.id$/.test(key) && typeof value === 'string'
+                    ? algorithmTitle(value, algorithms)
+                    : shortSetting(value)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function RewardDiff({ runs, records }: Pick<DifferencesProps, 'runs' | 'records'>) {
   const files = useMemo(() => {
     const found = runs.flatMap((run) => {
       const record = records.get(run.id)
@@ -131,13 +137,7 @@ function RewardDiff({
     <div className="border-t border-line">
       <div className="flex flex-wrap items-center gap-2 px-3 py-2">
         <h3 className="font-medium">Code of the reward</h3>
-        <Select
-          small
-          aria-label="Reward"
-          value={reward}
-          options={changed.map((value) => ({ value, label: value }))}
-          onChange={setName}
-        />
+        <Select small aria-label="Reward" value={reward} options={changed} onChange={setName} />
         <span className="text-muted">in “{base.run.label}” against</span>
         <Select
           small

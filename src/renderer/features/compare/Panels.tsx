@@ -52,9 +52,7 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
             hasFacts={false}
             emptyText={hasSeries ? emptyText(name, isRunning) : 'Reading the curves…'}
             fullCsv={() => csvOfPanel(client, runs, name)}
-            menu={[
-              { label: 'Remove panel', onSelect: () => setPanels(panels.filter((other) => other !== name)) },
-            ]}
+            menu={[{ label: 'Remove panel', run: () => setPanels(panels.filter((other) => other !== name)) }]}
           />
         ))}
         {free.length > 0 && (
@@ -64,11 +62,11 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
                 free.map((name) => ({
                   label: metricLabel(name),
                   title: name,
-                  onSelect: () => setPanels([...panels, name]),
+                  run: () => setPanels([...panels, name]),
                 })),
               ]}
             >
-              <Button variant="quiet" icon={<Plus size={14} aria-hidden />}>
+              <Button variant="quiet" icon={Plus}>
                 Add panel
               </Button>
             </Menu>

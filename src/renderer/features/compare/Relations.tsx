@@ -26,14 +26,9 @@ type Kind = 'scatter' | 'parallel'
 const maxAxes = 6
 const nothingDiffers = 'The runs differ in no setting. Change one in a fork to see what it does.'
 
-/** Plots settings against results, with a dot or a line per run. */
-export function Relations({ runs, settings, keys, metrics, valueOf, metric }: RelationsProps) {
-  const [kind, setKind] = useState<Kind>('scatter')
-  const nameOf = (key: string) => (keys.includes(key) ? labelOf(key) : metricLabel(key))
-  const [chosen, setChosen] = useState<string | null>(null)
-  const [scale, setScale] = useState<ScaleKind>('linear')
-  const [brushes, setBrushes] = useState<Brushes>({})
-  const [front, setFront] = useState<string | null>(null)
+/** A dot for each run at the chosen setting or metric; without a choice, at the first. */
+function useDots({ runs, settings, keys, metrics, valueOf, metric }: RelationsProps) {
+  const [chosen, setX] = useState<string | null>(null)
   const xKeys = useMemo(
     () => [...orderedKeys(keys, runs, settings), ...metrics.filter((name) => name !== metric)],
     [keys, runs, settings, metrics, metric],
@@ -43,6 +38,16 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
     if (x === undefined) return []
     return dotsOf(runs, (id) => (keys.includes(x) ? settings.get(id)?.get(x) : valueOf(id, x)))
   }, [runs, settings, keys, x, valueOf])
+  return { xKeys, x, setX, dots }
+}
+
+/** A line for each run over the axes of settings that differ, and its result. */
+function useParallel({
+  runs,
+  settings,
+  keys,
+  metric,
+}: Pick<RelationsProps, 'runs' | 'settings' | 'keys' | 'metric'>) {
   const axisKeys = useMemo(() => keys.slice(0, maxAxes), [keys])
   const axes = useMemo(
     () => [
@@ -55,6 +60,18 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
     () => parallelRunsOf(runs, axisKeys, settings, metric),
     [runs, axisKeys, settings, metric],
   )
+  return { axes, lines }
+}
+
+/** Plots settings against results, with a dot or a line per run. */
+export function Relations({ runs, settings, keys, metrics, valueOf, metric }: RelationsProps) {
+  const [kind, setKind] = useState<Kind>('scatter')
+  const nameOf = (key: string) => (keys.includes(key) ? labelOf(key) : metricLabel(key))
+  const [scale, setScale] = useState<ScaleKind>('linear')
+  const [brushes, setBrushes] = useState<Brushes>({})
+  const [front, setFront] = useState<string | null>(null)
+  const { xKeys, x, setX, dots } = useDots({ runs, settings, keys, metrics, valueOf, metric })
+  const { axes, lines } = useParallel({ runs, settings, keys, metric })
   return (
     <Panel
       title="Settings and result"
@@ -62,15 +79,12 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
       actions={
         <>
           {kind === 'scatter' && x !== undefined && (
-            <XActions keys={xKeys} nameOf={nameOf} x={x} onX={setChosen} scale={scale} onScale={setScale} />
+            <XActions keys={xKeys} nameOf={nameOf} x={x} onX={setX} scale={scale} onScale={setScale} />
           )}
           <Segmented<Kind>
             label="Kind of picture"
             value={kind}
-            options={[
-              { value: 'scatter', label: 'Scatter' },
-              { value: 'parallel', label: 'Parallel' },
-            ]}
+            options={{ scatter: 'Scatter', parallel: 'Parallel' }}
             onChange={setKind}
           />
         </>
@@ -92,12 +106,10 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
         />
       ) : (
         <ParallelCoordinates
+          {...{ axes, brushes, front }}
           title="Settings of each run and its result"
-          axes={axes}
           runs={lines}
-          brushes={brushes}
           onBrush={setBrushes}
-          front={front}
           onFront={setFront}
           onOpen={(runId) => navigate(`/runs/${runId}`)}
           emptyText={nothingDiffers}
@@ -131,10 +143,7 @@ function XActions({ keys, nameOf, x, onX, scale, onScale }: XActionsProps) {
       <Segmented<ScaleKind>
         label="Scale of x"
         value={scale}
-        options={[
-          { value: 'linear', label: 'Linear' },
-          { value: 'log', label: 'Log' },
-        ]}
+        options={{ linear: 'Linear', log: 'Log' }}
         onChange={onScale}
       />
     </>

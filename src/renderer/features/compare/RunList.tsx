@@ -87,7 +87,6 @@ function RunLine({ run, baseline, metric, onHide, onBaseline, onRemove }: LinePr
     baseline === undefined || isBaseline || value === null || baseline.value === null
       ? null
       : value - baseline.value
-  const progress = delta === null || metric === null ? null : isProgress(delta, betterOf(metric))
   return (
     <li className={classes('group px-3 py-1.5 hover:bg-panel', isHidden && 'opacity-60')}>
       <div className="flex items-center gap-2">
@@ -109,39 +108,47 @@ function RunLine({ run, baseline, metric, onHide, onBaseline, onRemove }: LinePr
           <IconButton
             small
             label={isBaseline ? 'No longer the baseline' : `Set ${label} as baseline`}
-            icon={<Flag size={12} aria-hidden />}
+            icon={Flag}
+            iconSize={12}
             pressed={isBaseline}
             onClick={() => onBaseline(id)}
           />
           <IconButton
             small
             label={isHidden ? `Show ${label}` : `Hide ${label}`}
-            icon={isHidden ? <EyeOff size={12} aria-hidden /> : <Eye size={12} aria-hidden />}
+            icon={isHidden ? EyeOff : Eye}
+            iconSize={12}
             pressed={isHidden}
             onClick={() => onHide(id)}
           />
           <IconButton
             small
             label={`Remove ${label} from the comparison`}
-            icon={<X size={12} aria-hidden />}
+            icon={X}
+            iconSize={12}
             onClick={() => onRemove(id)}
           />
         </span>
-        {delta !== null && (
-          <span
-            className={classes(
-              'shrink-0 font-mono tabular-nums group-focus-within:hidden group-hover:hidden',
-              progress === true && 'text-good',
-              progress === false && 'text-bad',
-              progress === null && 'text-muted',
-              // Shown beside the name of the run until its buttons replace it.
-              'ml-auto',
-            )}
-          >
-            {formatDelta(delta)}
-          </span>
-        )}
+        {delta !== null && <Delta delta={delta} metric={metric} />}
       </div>
     </li>
+  )
+}
+
+/** Difference to the baseline, shown beside the name of the run until its buttons replace it. */
+function Delta({ delta, metric }: { delta: number; metric: LineProps['metric'] }) {
+  const progress = metric === null ? null : isProgress(delta, betterOf(metric))
+  return (
+    <span
+      className={classes(
+        'shrink-0 font-mono tabular-nums group-focus-within:hidden group-hover:hidden',
+        progress === true && 'text-good',
+        progress === false && 'text-bad',
+        progress === null && 'text-muted',
+        'ml-auto',
+      )}
+    >
+      {formatDelta(delta)}
+    </span>
   )
 }

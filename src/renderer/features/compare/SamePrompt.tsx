@@ -14,8 +14,8 @@ import { diffArrays } from 'diff'
 
 const maxColumns = 4
 
-/** Compares the runs' answers to the same prompt, word by word against the baseline. */
-export function SamePrompt({ runs }: { runs: readonly ComparedRun[] }) {
+/** Prompts that several runs answered, and the answers to the chosen one; those of the baseline come first. */
+function useAnswersOf(runs: readonly ComparedRun[]) {
   const shown = useMemo(
     () =>
       [...runs.filter(({ isBaseline }) => isBaseline), ...runs.filter(({ isBaseline }) => !isBaseline)].slice(
@@ -39,6 +39,13 @@ export function SamePrompt({ runs }: { runs: readonly ComparedRun[] }) {
       at,
     ),
   }))
+  return { ids, newest, prompts, index, setChosen, at, setAt, answers }
+}
+
+/** Compares the runs' answers to the same prompt, word by word against the baseline. */
+export function SamePrompt({ runs }: { runs: readonly ComparedRun[] }) {
+  const { ids, newest, prompts, index, setChosen, at, setAt, answers } = useAnswersOf(runs)
+  const prompt = prompts[index]
   const base = answers.find(({ sample }) => sample !== undefined)
   return (
     <Panel
@@ -97,19 +104,12 @@ function PromptActions({ prompts, index, onIndex, at, onAt }: ActionsProps) {
   const labels = useMemo(() => promptLabels(prompts.map(({ prompt }) => prompt)), [prompts])
   return (
     <>
-      <Segmented
-        label="Which sample"
-        value={at}
-        options={[
-          { value: 'first', label: 'First' },
-          { value: 'last', label: 'Last' },
-        ]}
-        onChange={onAt}
-      />
+      <Segmented label="Which sample" value={at} options={{ first: 'First', last: 'Last' }} onChange={onAt} />
       <IconButton
         small
         label="Previous prompt"
-        icon={<ChevronLeft size={14} aria-hidden />}
+        icon={ChevronLeft}
+        iconSize={14}
         disabled={index <= 0}
         onClick={() => onIndex(index - 1)}
       />
@@ -127,7 +127,8 @@ function PromptActions({ prompts, index, onIndex, at, onAt }: ActionsProps) {
       <IconButton
         small
         label="Next prompt"
-        icon={<ChevronRight size={14} aria-hidden />}
+        icon={ChevronRight}
+        iconSize={14}
         disabled={index >= prompts.length - 1}
         onClick={() => onIndex(index + 1)}
       />

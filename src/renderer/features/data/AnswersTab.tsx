@@ -4,23 +4,23 @@ import { useMemo, useState } from 'react'
 import { answerSettings } from '#shared/api/teaching.ts'
 import { link } from '#renderer/client/route.ts'
 import { useTask, type Answer } from '#renderer/client/api.tsx'
-import { formatCount, formatNumber, plural } from '#renderer/client/format.ts'
+import { formatCount, plural } from '#renderer/client/format.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { Button } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { RequestFields, useRequestForm } from '#renderer/kit/RequestForm.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { ModelPlace } from '#renderer/kit/ModelPlace.tsx'
-import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import type { RewardChoice } from '#renderer/parts/rewardChoice.ts'
-import { cellText, rowColumn } from '../../parts/columnFacts.ts'
+import { cellText, rowColumn } from '#renderer/parts/columnFacts.ts'
+import { TaskForm } from './TaskForm.tsx'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
+import { TextField } from '#renderer/kit/inputs.tsx'
+import { numberColumn, verbatimColumn } from '#renderer/kit/columns.tsx'
 
 type Item = Answer<'datasets.answer'>
 type TaughtAnswer = Extract<Item, { answers: readonly unknown[] }>['answers'][number]
@@ -54,7 +54,7 @@ export function AnswersTab({ opened, name }: { opened: Opened; name: string }) {
 }
 
 const NothingYet = () => (
-  <EmptyState icon={<GraduationCap size={28} strokeWidth={1.5} aria-hidden />} title="Learn from a teacher">
+  <EmptyState icon={GraduationCap} title="Learn from a teacher">
     A larger model answers the rows. Answers that earn enough become a data set, from which a small model
     learns by supervised finetuning.
   </EmptyState>
@@ -140,24 +140,8 @@ const answerColumns = (least: number | null): readonly Column<TaughtAnswer>[] =>
     width: '116px',
     cell: (answer) => <Fate answer={answer} least={least} />,
   },
-  {
-    id: 'reward',
-    title: 'Reward',
-    width: '88px',
-    isNumber: true,
-    cell: ({ reward }) => formatNumber(reward),
-    sortBy: ({ reward }) => reward,
-  },
-  {
-    id: 'text',
-    title: 'Answer',
-    width: 'minmax(240px, 1fr)',
-    cell: ({ text }) => (
-      <span dir="auto" className="font-mono text-sm">
-        {cellText(text)}
-      </span>
-    ),
-  },
+  numberColumn(['reward', 'Reward', '88px'], ({ reward }) => reward),
+  verbatimColumn(['text', 'Answer', 'minmax(240px, 1fr)'], ({ text }) => cellText(text)),
 ]
 
 function Fate({ answer, least }: { answer: TaughtAnswer; least: number | null }) {
@@ -196,35 +180,23 @@ function TeacherForm({ rows, suggestedName, isRunning, onStart, onCancel }: Teac
     onStart({ ...form.parsed, teacher: teacher.chosen, rewards, minReward, name: name.trim() })
   }
   return (
-    <div className="flex min-h-0 grow flex-col">
-      <div className="flex min-h-0 grow flex-col gap-4 overflow-auto py-4 pr-6 pl-page">
-        {teacher.fields}
-        <div>
-          <p className="flex min-h-6 items-center text-sm font-medium text-muted">Rewards</p>
-          <RewardPicker value={rewards} onChange={setRewards} />
-        </div>
-        <div className="grid grid-cols-2 gap-3">
-          <RequestFields
-            form={form}
-            without={hasRewards ? [] : ['minReward']}
-            labels={{ rows: `Rows (of ${formatCount(rows)})` }}
-          />
-        </div>
-        <Field label="Name of the new data set">
-          {(ids) => <TextInput {...ids} value={name} onChange={setName} />}
-        </Field>
-      </div>
-      <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">
-        {isRunning ? (
-          <Button onClick={onCancel}>Cancel</Button>
-        ) : (
-          <Button disabled={!isReady} onClick={start}>
-            Answer the rows
-          </Button>
-        )}
-        <span className="text-sm text-faint">Answers are kept: none is asked for twice.</span>
-      </footer>
-    </div>
+    <TaskForm
+      {...{ isReady, isRunning, onCancel, rewards }}
+      action="Answer the rows"
+      note="Answers are kept: none is asked for twice."
+      onStart={start}
+      onRewards={setRewards}
+      model={teacher.fields}
+      numbers={
+        <RequestFields
+          form={form}
+          without={hasRewards ? [] : ['minReward']}
+          labels={{ rows: `Rows (of ${formatCount(rows)})` }}
+        />
+      }
+    >
+      <TextField label="Name of the new data set" value={name} onChange={setName} />
+    </TaskForm>
   )
 }
 
@@ -258,19 +230,25 @@ function useTeacher() {
         </Field>
       ) : (
         <div className="flex flex-col gap-2">
-          <Field
+          <TextField
             label="Address"
             help="Of a server that speaks OpenAI’s API. The prompts are sent to it."
             error={address === '' || isAddress ? null : 'Begins with http:// or https://'}
-          >
-            {(ids) => <TextInput {...ids} value={address} onChange={setAddress} />}
-          </Field>
-          <Field label="Model at the address" help="Empty: the first it lists.">
-            {(ids) => <TextInput {...ids} value={servedModel} onChange={setServedModel} />}
-          </Field>
-          <Field label="Variable with the key" help="Environment variable of the host; empty: no key.">
-            {(ids) => <TextInput {...ids} value={keyVariable} onChange={setKeyVariable} />}
-          </Field>
+            value={address}
+            onChange={setAddress}
+          />
+          <TextField
+            label="Model at the address"
+            help="Empty: the first it lists."
+            value={servedModel}
+            onChange={setServedModel}
+          />
+          <TextField
+            label="Variable with the key"
+            help="Environment variable of the host; empty: no key."
+            value={keyVariable}
+            onChange={setKeyVariable}
+          />
         </div>
       )}
     </>

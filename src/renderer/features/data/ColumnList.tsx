@@ -4,7 +4,7 @@ import { IconButton } from '#renderer/kit/Button.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { TextInput } from '#renderer/kit/inputs.tsx'
-import { columnWords, type DataColumn } from '../../parts/columnFacts.ts'
+import { columnWords, type DataColumn } from '#renderer/parts/columnFacts.ts'
 import {
   answerName,
   mergedColumns,
@@ -34,9 +34,7 @@ export function ColumnList({ columns, form, onChange }: ColumnListProps) {
           choice !== undefined && (
             <ColumnRow
               key={column.name}
-              column={column}
-              choice={choice}
-              form={form}
+              {...{ column, choice, form }}
               onChange={(changes) => change(column.name, changes)}
             />
           )
@@ -81,28 +79,17 @@ function ColumnRow({ column, choice: { name, to, isKept }, form, onChange }: Col
           >
             {name}
           </span>
-          {next !== name && !isRenaming && !isTaken && (
-            <>
-              <ArrowRight size={12} aria-label="becomes" className="shrink-0 text-faint" />
-              <span className="min-w-0 truncate">{next}</span>
-            </>
-          )}
-          {isRenaming && !isFixed && (
-            <>
-              <ArrowRight size={12} aria-hidden className="shrink-0 text-faint" />
-              <TextInput
-                small
-                autoFocus
-                aria-label={`New name of ${name}`}
-                value={to}
-                onChange={(value) => onChange({ to: value })}
-                onBlur={() => setRenaming(false)}
-                onKeyDown={(event) => {
-                  if (event.key === 'Enter') setRenaming(false)
-                }}
-                className="max-w-40"
-              />
-            </>
+          {isRenaming && !isFixed ? (
+            <NewName name={name} to={to} onChange={onChange} onEnd={() => setRenaming(false)} />
+          ) : (
+            next !== name &&
+            !isRenaming &&
+            !isTaken && (
+              <>
+                <ArrowRight size={12} aria-label="becomes" className="shrink-0 text-faint" />
+                <span className="min-w-0 truncate">{next}</span>
+              </>
+            )
           )}
           <span className="ml-auto shrink-0 text-sm text-accent-ink">{use}</span>
           {isFixed || !isKept ? (
@@ -111,7 +98,8 @@ function ColumnRow({ column, choice: { name, to, isKept }, form, onChange }: Col
             <IconButton
               small
               label={`Rename ${name}`}
-              icon={<Pencil size={12} aria-hidden />}
+              icon={Pencil}
+              iconSize={12}
               onClick={() => setRenaming(true)}
             />
           )}
@@ -121,6 +109,30 @@ function ColumnRow({ column, choice: { name, to, isKept }, form, onChange }: Col
     </li>
   )
 }
+
+interface NewNameProps {
+  readonly name: string
+  readonly to: string
+  readonly onChange: ColumnRowProps['onChange']
+  readonly onEnd: () => void
+}
+
+/** Field in which Enter or leaving ends the renaming. */
+const NewName = ({ name, to, onChange, onEnd }: NewNameProps) => (
+  <>
+    <ArrowRight size={12} aria-hidden className="shrink-0 text-faint" />
+    <TextInput
+      small
+      autoFocus
+      aria-label={`New name of ${name}`}
+      value={to}
+      onChange={(value) => onChange({ to: value })}
+      onBlur={onEnd}
+      onKeyDown={({ key }) => key === 'Enter' && onEnd()}
+      className="max-w-40"
+    />
+  </>
+)
 
 function useOf({
   isAnswer,

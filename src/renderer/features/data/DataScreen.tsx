@@ -8,17 +8,17 @@ import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Kbd, Loading } from '#renderer/kit/states.tsx'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import { useNow } from '#renderer/client/live.ts'
-import { formatAgo, formatBytes, formatCount, plural } from '#renderer/client/format.ts'
+import { formatBytes, formatCount, plural } from '#renderer/client/format.ts'
 import { keyWords } from '#renderer/client/keys.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
 import { HubDialog } from '#renderer/kit/HubDialog.tsx'
 import { IncomingPage } from './IncomingPage.tsx'
 import { VersionPage } from './VersionPage.tsx'
-import { useAddData, useFetchData } from '../../parts/useData.ts'
-import { shortList, type DataSet } from '../../parts/DataPicker.tsx'
+import { useAddData, useFetchData } from '#renderer/parts/useData.ts'
+import { shortList, type DataSet } from '#renderer/parts/DataPicker.tsx'
+import { SelectField } from '#renderer/kit/choices.tsx'
+import { numberColumn, agoColumn } from '#renderer/kit/columns.tsx'
 
 /** `/data`: files that wait for a decision, else the list; `/data/:versionId`: one version. */
 export function DataScreen() {
@@ -55,10 +55,10 @@ function DataSetList() {
   const isEmpty = dataSets?.length === 0
   const add = (
     <span className="flex items-center gap-2">
-      <Button icon={<CloudDownload size={14} aria-hidden />} onClick={() => setHubOpen(true)}>
+      <Button icon={CloudDownload} onClick={() => setHubOpen(true)}>
         From a hub
       </Button>
-      <Button variant="primary" icon={<Plus size={14} aria-hidden />} onClick={addData}>
+      <Button variant="primary" icon={Plus} onClick={addData}>
         Add data
       </Button>
     </span>
@@ -71,11 +71,7 @@ function DataSetList() {
       {isHubOpen && <HubDataDialog onClose={() => setHubOpen(false)} />}
       {dataSets === undefined && error === null && <Loading />}
       {isEmpty && (
-        <EmptyState
-          icon={<Database size={28} strokeWidth={1.5} aria-hidden />}
-          title="Add tasks to train a model on"
-          action={add}
-        >
+        <EmptyState icon={Database} title="Add tasks to train a model on" action={add}>
           Drop a file anywhere in the window, or press <Kbd>{keyWords(keyTable.addData.keys[0] ?? '')}</Kbd>.
           Turnwise reads csv, tsv, json, jsonl and parquet. Every row needs a prompt, and most rewards need
           the expected answer.
@@ -126,39 +122,14 @@ const columnsAt = (now: number): readonly Column<DataSet>[] => [
       <span className="text-muted">{shortList(latest?.columns.map(({ name }) => name) ?? [])}</span>
     ),
   },
-  {
-    id: 'rows',
-    title: 'Rows',
-    width: '96px',
-    isNumber: true,
-    cell: ({ versions: [latest] }) => formatCount(latest?.rows),
-    sortBy: ({ versions: [latest] }) => latest?.rows ?? null,
-  },
-  {
-    id: 'size',
-    title: 'Size',
-    width: '96px',
-    isNumber: true,
-    cell: ({ versions: [latest] }) => formatBytes(latest?.sizeBytes),
-    sortBy: ({ versions: [latest] }) => latest?.sizeBytes ?? null,
-  },
-  {
-    id: 'versions',
-    title: 'Versions',
-    width: '96px',
-    isNumber: true,
-    cell: ({ versions }) => formatCount(versions.length),
-    sortBy: ({ versions }) => versions.length,
-  },
-  {
-    id: 'changed',
-    title: 'Changed',
-    width: '140px',
-    cell: ({ versions: [latest], createdAt }) => (
-      <span className="text-muted">{formatAgo(latest?.createdAt ?? createdAt, now)}</span>
-    ),
-    sortBy: ({ versions: [latest], createdAt }) => latest?.createdAt ?? createdAt,
-  },
+  numberColumn(['rows', 'Rows', '96px'], ({ versions: [latest] }) => latest?.rows, formatCount),
+  numberColumn(['size', 'Size', '96px'], ({ versions: [latest] }) => latest?.sizeBytes, formatBytes),
+  numberColumn(['versions', 'Versions', '96px'], ({ versions }) => versions.length, formatCount),
+  agoColumn(
+    ['changed', 'Changed', '140px'],
+    ({ versions: [latest], createdAt }) => latest?.createdAt ?? createdAt,
+    now,
+  ),
 ]
 
 /** Lists the configs and splits of a hub data set and downloads one split, to be reviewed before it is imported. */
@@ -182,16 +153,13 @@ function HubDataDialog({ onClose }: { onClose: () => void }) {
   }
   return (
     <HubDialog
+      {...{ address, isBusy, task, onClose }}
       title="Add data from a hub"
       note="owner/name, or the address of its page. Only files with rows are fetched (parquet, jsonl, json, csv, tsv); loading scripts are never run."
-      address={address}
       onAddress={change}
       action={chosen === null ? 'Show its files' : 'Fetch rows'}
       onGoOn={goOn}
-      isBusy={isBusy}
-      task={task}
       error={task.error ?? look.error}
-      onClose={onClose}
     >
       {found !== null && chosen !== null && (
         <PartFields configs={found.configs} chosen={chosen} isDisabled={isRunning} onChoose={setChoice} />
@@ -211,32 +179,24 @@ function PartFields({ configs, chosen: { config, split }, isDisabled, onChoose }
   return (
     <>
       {configs.length > 1 && (
-        <Field label="Config">
-          {(ids) => (
-            <Select
-              {...ids}
-              value={config.name}
-              disabled={isDisabled}
-              options={configs.map(({ name }) => ({ value: name, label: name }))}
-              onChange={(name) => onChoose({ config: name })}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Config"
+          value={config.name}
+          disabled={isDisabled}
+          options={configs.map(({ name }) => ({ value: name, label: name }))}
+          onChange={(name) => onChoose({ config: name })}
+        />
       )}
-      <Field label="Split">
-        {(ids) => (
-          <Select
-            {...ids}
-            value={split.name}
-            disabled={isDisabled}
-            options={config.splits.map(({ name, files, sizeBytes }) => ({
-              value: name,
-              label: `${name} · ${formatBytes(sizeBytes)} in ${plural(files, 'file')}`,
-            }))}
-            onChange={(name) => onChoose({ config: config.name, split: name })}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Split"
+        value={split.name}
+        disabled={isDisabled}
+        options={config.splits.map(({ name, files, sizeBytes }) => ({
+          value: name,
+          label: `${name} · ${formatBytes(sizeBytes)} in ${plural(files, 'file')}`,
+        }))}
+        onChange={(name) => onChoose({ config: config.name, split: name })}
+      />
     </>
   )
 }

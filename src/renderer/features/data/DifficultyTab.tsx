@@ -13,12 +13,11 @@ import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { choiceTitle, type ListedModel, type ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useSetting } from '#renderer/client/settings.ts'
-import { Button } from '#renderer/kit/Button.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
-import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import type { RewardChoice } from '#renderer/parts/rewardChoice.ts'
-import { useDifficulty } from '../../parts/useData.ts'
+import { useDifficulty } from '#renderer/parts/useData.ts'
+import { TaskForm } from './TaskForm.tsx'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
 import { PassRates } from './PassRates.tsx'
 import { rowsSoFar } from './passRates.ts'
@@ -71,7 +70,7 @@ export function DifficultyTab({ opened }: { opened: Opened }) {
 }
 
 const NothingYet = () => (
-  <EmptyState icon={<Gauge size={28} strokeWidth={1.5} aria-hidden />} title="How hard are these rows?">
+  <EmptyState icon={Gauge} title="How hard are these rows?">
     The model answers some rows several times and the rewards score its completions. A run learns nothing from
     rows that always or never pass, only from the rows in between.
   </EmptyState>
@@ -189,29 +188,22 @@ function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: DifficultyForm
     onMeasure({ choice, rewards, ...form.parsed, sampling: sampling.parsed })
   }
   return (
-    <div className="flex min-h-0 grow flex-col">
-      <div className="flex min-h-0 grow flex-col gap-4 overflow-auto py-4 pr-6 pl-page">
+    <TaskForm
+      {...{ isReady, isRunning, onCancel, rewards }}
+      action="Measure"
+      onStart={measure}
+      onRewards={setRewards}
+      numbers={
+        <>
+          <RequestFields form={form} labels={{ rows: `Sample size (of ${plural(rows, 'row')})` }} />
+          <RequestFields form={sampling} />
+        </>
+      }
+      model={
         <Field label="Model" help="A base model, or a checkpoint of a run to see what is still hard for it.">
           {(ids) => <ModelPicker {...ids} withCheckpoints value={choice} onChange={choose} />}
         </Field>
-        <div>
-          <p className="flex min-h-6 items-center text-sm font-medium text-muted">Rewards</p>
-          <RewardPicker value={rewards} onChange={setRewards} />
-        </div>
-        <div className="grid grid-cols-2 gap-3">
-          <RequestFields form={form} labels={{ rows: `Sample size (of ${plural(rows, 'row')})` }} />
-          <RequestFields form={sampling} />
-        </div>
-      </div>
-      <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">
-        {isRunning ? (
-          <Button onClick={onCancel}>Cancel</Button>
-        ) : (
-          <Button disabled={!isReady} onClick={measure}>
-            Measure
-          </Button>
-        )}
-      </footer>
-    </div>
+      }
+    />
   )
 }

@@ -1,26 +1,25 @@
 import { FileText, TriangleAlert } from 'lucide-react'
-import { useState, useMemo, type ReactNode } from 'react'
+import { useState, useMemo, type ComponentProps, type ReactNode } from 'react'
 import type { Arrival } from '#renderer/client/adding.ts'
 import { plural, formatBytes, formatCount } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { Tabs } from '#renderer/kit/Tabs.tsx'
 import { useSettled } from '#renderer/client/settled.ts'
-import { useDiscard, useImport } from '../../parts/useData.ts'
-import { columnFacts } from '../../parts/columnFacts.ts'
+import { useDiscard, useImport } from '#renderer/parts/useData.ts'
+import { columnFacts } from '#renderer/parts/columnFacts.ts'
 import { ColumnList } from './ColumnList.tsx'
 import { formOf, formProblems, mappingOf, promptOf, type MappingForm } from './mappingForm.ts'
 import { MappingFields } from './MappingFields.tsx'
 import { ProblemRows } from './VersionPage.tsx'
 import { ListField, Recognised } from './Recognised.tsx'
 import { RowDetail, RowsTable } from './RowsTable.tsx'
+import { SelectField } from '#renderer/kit/choices.tsx'
+import { TextField } from '#renderer/kit/inputs.tsx'
 
 interface IncomingPageProps {
   readonly arrivals: readonly Arrival[]
@@ -153,11 +152,8 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
   const [target, setTarget] = useState(into ?? '')
   const mapping = useMemo(() => mappingOf(form, facts), [form, facts])
   const asked = useSettled(mapping)
-  const mapped = useAnswer(
-    'datasets.inspect',
-    { source: arrival.source, mapping: asked, split },
-    { keep: true },
-  )
+  const { source } = arrival
+  const mapped = useAnswer('datasets.inspect', { source, mapping: asked, split }, { keep: true })
   const task = useImport(arrival, promptOf(form, facts))
   const problems = formProblems(form)
   const isRunning = task.state === 'running'
@@ -174,39 +170,32 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
           <Button
             variant="primary"
             disabled={isRunning || problems.length > 0 || named.name === ''}
-            onClick={() => task.start({ source: arrival.source, mapping, split, ...named })}
+            onClick={() => task.start({ source, mapping, split, ...named })}
           >
             {target === '' ? 'Import' : 'Import as new version'}
           </Button>
         </>
       }
-      toolbar={
-        isRunning && progress !== null ? (
-          <div className="min-w-0 grow">
-            <TaskProgress progress={progress} />
-          </div>
-        ) : undefined
-      }
+      toolbar={isRunning && progress !== null ? <Importing progress={progress} /> : undefined}
     >
       {task.error !== null && <ErrorNote error={task.error} className="mx-8 mt-3" />}
       <div className="flex min-h-0 grow">
         {files}
         <SplitPane id="data.incoming" sizes={[36, 64]} minimums={[340, 360]}>
           <div className="min-h-0 grow overflow-auto py-4 pr-6 pl-page">
-            <p className="font-medium">{sentenceCase(file.shape.title)}</p>
             <Recognised file={file} />
             {listField}
             <MappingFields facts={facts} form={form} template={file.shape.template} onChange={setForm} />
-            <h2 className="mt-6 mb-1 flex h-6 items-center font-medium">
+            <Heading>
               Columns
               {changed !== null && (
                 <Button small variant="quiet" className="ml-auto" onClick={() => setForm(null)}>
                   Reset to detected
                 </Button>
               )}
-            </h2>
+            </Heading>
             <ColumnList columns={file.columns} form={form} onChange={setForm} />
-            <h2 className="mt-6 mb-1 flex h-6 items-center font-medium">Data set</h2>
+            <Heading>Data set</Heading>
             <TargetFields target={target} onTarget={setTarget} name={name} onName={setName} />
           </div>
           <IncomingRows file={file} mapped={mapped.data} error={mapped.error} formProblems={problems} />
@@ -215,6 +204,16 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
     </Page>
   )
 }
+
+const Heading = ({ children }: { children: ReactNode }) => (
+  <h2 className="mt-6 mb-1 flex h-6 items-center font-medium">{children}</h2>
+)
+
+const Importing = (props: ComponentProps<typeof TaskProgress>) => (
+  <div className="min-w-0 grow">
+    <TaskProgress {...props} />
+  </div>
+)
 
 const factsOf = ({ columns, rows }: Inspection) =>
   columnFacts(
@@ -247,29 +246,26 @@ function TargetFields({ target, onTarget, name, onName }: TargetFieldsProps) {
   const { data: dataSets = [] } = useAnswer('datasets.list', undefined)
   return (
     <div className="flex flex-col gap-3">
-      <Field label="Import as">
-        {(ids) => (
-          <Select
-            {...ids}
-            value={target}
-            options={[
-              { value: '', label: 'A new data set' },
-              ...dataSets.map((set) => ({ value: set.id, label: `New version of “${set.name}”` })),
-            ]}
-            onChange={onTarget}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Import as"
+        value={target}
+        options={[
+          { value: '', label: 'A new data set' },
+          ...dataSets.map((set) => ({ value: set.id, label: `New version of “${set.name}”` })),
+        ]}
+        onChange={onTarget}
+      />
       {target === '' && (
-        <Field label="Name" error={name.trim() === '' ? 'Give it a name.' : null}>
-          {(ids) => <TextInput {...ids} value={name} onChange={onName} />}
-        </Field>
+        <TextField
+          label="Name"
+          error={name.trim() === '' ? 'Give it a name.' : null}
+          value={name}
+          onChange={onName}
+        />
       )}
     </div>
   )
 }
-
-const sentenceCase = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
 interface IncomingRowsProps {
   readonly file: Inspection

@@ -4,14 +4,13 @@ import { useAnswer, useTask, type Answer } from '#renderer/client/api.tsx'
 import { useCompletionLength } from '#renderer/features/newRun/useNewRun.ts'
 import { formatCount, formatNumber, formatPercent, plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { Histogram } from '#renderer/charts/Histogram.tsx'
 import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
-import { cutBeyond, type PromptForm } from '../../parts/preparation.ts'
+import { cutBeyond, type PromptForm } from '#renderer/parts/preparation.ts'
+import { NumberField } from '#renderer/kit/inputs.tsx'
 
 type Lengths = NonNullable<Answer<'datasets.histogram'>['histogram']>
 
@@ -73,13 +72,7 @@ function Measured({ versionId, model, prompt, limit, onLimit }: MeasuredProps) {
       {histogram === null ? (
         <p className="text-muted">No row has a prompt yet. See the Prompt tab.</p>
       ) : (
-        <Chart
-          lengths={histogram}
-          limit={limit}
-          onLimit={onLimit}
-          context={context}
-          completion={completion}
-        />
+        <Chart {...{ limit, onLimit, context, completion }} lengths={histogram} />
       )}
     </div>
   )
@@ -117,27 +110,7 @@ function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
       </figure>
       <div className="flex flex-col gap-6">
         <div>
-          <Field
-            label="Max prompt tokens"
-            help="Rows with longer prompts are left out of a run. The model must read the prompt and still have room for its completion."
-            note={limit === null ? 'No limit but the model’s context.' : undefined}
-            aside={
-              limit !== null && (
-                <Button small variant="quiet" onClick={() => onLimit(null)}>
-                  No limit
-                </Button>
-              )
-            }
-          >
-            {(ids) => (
-              <NumberInput
-                {...ids}
-                value={limit}
-                placeholder={formatNumber(max)}
-                onChange={(value) => onLimit(value === null || value < 1 ? null : Math.round(value))}
-              />
-            )}
-          </Field>
+          <LimitField {...{ limit, onLimit, max }} />
           <p className="mt-2 tabular-nums" role="status">
             {cut.rows === 0 ? (
               'No row is left out.'
@@ -163,11 +136,33 @@ function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
             ['Median', `${formatNumber(median)} tokens`],
             ['95 % up to', `${formatNumber(p95)} tokens`],
             ['Longest', `${formatNumber(max)} tokens`],
-            ...(context === null ? [] : [['Model reads', `${formatCount(context)} tokens`] as const]),
-            ...(problems === 0 ? [] : [['Without a prompt', plural(problems, 'row')] as const]),
+            context !== null && ['Model reads', `${formatCount(context)} tokens`],
+            problems > 0 && ['Without a prompt', plural(problems, 'row')],
           ]}
         />
       </div>
     </div>
   )
 }
+
+interface LimitFieldProps extends Pick<ChartProps, 'limit' | 'onLimit'> {
+  readonly max: number
+}
+
+const LimitField = ({ limit, onLimit, max }: LimitFieldProps) => (
+  <NumberField
+    label="Max prompt tokens"
+    help="Rows with longer prompts are left out of a run. The model must read the prompt and still have room for its completion."
+    note={limit === null ? 'No limit but the model’s context.' : undefined}
+    aside={
+      limit !== null && (
+        <Button small variant="quiet" onClick={() => onLimit(null)}>
+          No limit
+        </Button>
+      )
+    }
+    value={limit}
+    placeholder={formatNumber(max)}
+    onChange={(value) => onLimit(value === null || value < 1 ? null : Math.round(value))}
+  />
+)

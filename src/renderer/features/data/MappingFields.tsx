@@ -1,7 +1,6 @@
-import { Segmented, Select, type Option } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
+import { Segmented, type Option, SelectField } from '#renderer/kit/choices.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
-import type { ColumnFacts } from '../../parts/columnFacts.ts'
+import type { ColumnFacts } from '#renderer/parts/columnFacts.ts'
 import { sourceColumns, withTaking, type MappingForm, type PromptSource, type Taking } from './mappingForm.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 
@@ -24,8 +23,6 @@ export function MappingFields({ facts, form, template, onChange }: PromptFieldsP
   const sources = sourceColumns(form, facts)
   const { prompt } = form
   const choosePrompt = (key: string) => onChange({ ...form, prompt: promptSource(key, prompt, template) })
-  const promptKey =
-    prompt.kind === 'column' ? prompt.column : prompt.kind === 'template' ? templateKey : noneKey
   const isChat =
     prompt.kind === 'column' && sources.find(({ name }) => name === prompt.column)?.kind === 'chat'
   const prompts: Option<string>[] = [
@@ -38,9 +35,13 @@ export function MappingFields({ facts, form, template, onChange }: PromptFieldsP
   return (
     <div className="flex flex-col gap-3">
       <TakingField facts={facts} form={form} onChange={onChange} />
-      <Field label="Prompt comes from" help="What the model reads before it answers.">
-        {(ids) => <Select {...ids} value={promptKey} options={prompts} onChange={choosePrompt} />}
-      </Field>
+      <SelectField
+        label="Prompt comes from"
+        help="What the model reads before it answers."
+        value={keyOf(prompt)}
+        options={prompts}
+        onChange={choosePrompt}
+      />
       {prompt.kind === 'none' && template !== null && (
         <div className="flex items-center justify-between gap-2">
           <span className="text-sm text-muted">Start with a template, such as</span>
@@ -50,21 +51,11 @@ export function MappingFields({ facts, form, template, onChange }: PromptFieldsP
         </div>
       )}
       {prompt.kind === 'template' && (
-        <div className="flex flex-col gap-1">
-          <TextArea
-            mono
-            rows={4}
-            aria-label="Template of the prompt"
-            value={prompt.text}
-            onChange={(text) => onChange({ ...form, prompt: { kind: 'template', text } })}
-          />
-          <ColumnChips
-            names={sources.map(({ name }) => name)}
-            onInsert={(name) =>
-              onChange({ ...form, prompt: { kind: 'template', text: `${prompt.text}{${name}}` } })
-            }
-          />
-        </div>
+        <TemplateText
+          text={prompt.text}
+          names={sources.map(({ name }) => name)}
+          onChange={(text) => onChange({ ...form, prompt: { kind: 'template', text } })}
+        />
       )}
       {prompt.kind !== 'none' && !isChat && (
         <div className="flex items-center justify-between gap-2">
@@ -72,30 +63,37 @@ export function MappingFields({ facts, form, template, onChange }: PromptFieldsP
           <Segmented
             label="How the prompt is sent"
             value={form.asMessage ? 'message' : 'text'}
-            options={[
-              { value: 'message', label: 'A user’s message' },
-              { value: 'text', label: 'Plain text' },
-            ]}
+            options={{ message: 'A user’s message', text: 'Plain text' }}
             onChange={(as) => onChange({ ...form, asMessage: as === 'message' })}
           />
         </div>
       )}
-      <Field
+      <SelectField
         label="Expected answer comes from"
         help="What rewards compare a completion with. Rewards can read every other column too."
-      >
-        {(ids) => (
-          <Select
-            {...ids}
-            value={form.answer ?? noneKey}
-            options={answerOptions(sources)}
-            onChange={(key) => onChange({ ...form, answer: key === noneKey ? null : key })}
-          />
-        )}
-      </Field>
+        value={form.answer ?? noneKey}
+        options={answerOptions(sources)}
+        onChange={(key) => onChange({ ...form, answer: key === noneKey ? null : key })}
+      />
     </div>
   )
 }
+
+interface TemplateTextProps {
+  readonly text: string
+  readonly names: readonly string[]
+  readonly onChange: (text: string) => void
+}
+
+const TemplateText = ({ text, names, onChange }: TemplateTextProps) => (
+  <div className="flex flex-col gap-1">
+    <TextArea mono rows={4} aria-label="Template of the prompt" value={text} onChange={onChange} />
+    <ColumnChips names={names} onInsert={(name) => onChange(`${text}{${name}}`)} />
+  </div>
+)
+
+const keyOf = (prompt: PromptSource): string =>
+  prompt.kind === 'column' ? prompt.column : prompt.kind === 'template' ? templateKey : noneKey
 
 function promptSource(key: string, before: PromptSource, template: string | null): PromptSource {
   if (key === noneKey) return { kind: 'none' }
@@ -134,25 +132,19 @@ function TakingField({ facts, form, onChange }: MappingFieldsProps) {
   if (takings.length === 0) return null
   const key = ({ kind, ...rest }: Taking) => `${kind} ${'column' in rest ? rest.column : ''}`
   return (
-    <Field
+    <SelectField
       label="What the prompt is made of"
       help="A run needs a prompt and, apart from it, the expected answer."
-    >
-      {(ids) => (
-        <Select
-          {...ids}
-          value={form.taking === null ? noneKey : key(form.taking)}
-          options={[
-            ...takings.map(({ taking, label }) => ({ value: key(taking), label })),
-            { value: noneKey, label: 'Leave the columns whole' },
-          ]}
-          onChange={(chosen) => {
-            const taking = takings.find((candidate) => key(candidate.taking) === chosen)?.taking ?? null
-            onChange(withTaking(form, taking, facts))
-          }}
-        />
-      )}
-    </Field>
+      value={form.taking === null ? noneKey : key(form.taking)}
+      options={[
+        ...takings.map(({ taking, label }) => ({ value: key(taking), label })),
+        { value: noneKey, label: 'Leave the columns whole' },
+      ]}
+      onChange={(chosen) => {
+        const taking = takings.find((candidate) => key(candidate.taking) === chosen)?.taking ?? null
+        onChange(withTaking(form, taking, facts))
+      }}
+    />
   )
 }
 

@@ -1,12 +1,10 @@
 import { useMemo, useState } from 'react'
-import { formatCount, formatNumber, formatPercent, plural } from '#renderer/client/format.ts'
+import { formatCount, formatPercent, plural } from '#renderer/client/format.ts'
 import { Segmented } from '#renderer/kit/choices.tsx'
 import { CountBars } from '#renderer/charts/Histogram.tsx'
 import { classes } from '#renderer/kit/classes.ts'
-import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
-import { cellText, rowColumn } from '../../parts/columnFacts.ts'
+import { cellText, rowColumn } from '#renderer/parts/columnFacts.ts'
 import {
   bandCounts,
   bandOf,
@@ -18,6 +16,8 @@ import {
   type RatedRow,
   type UnmeasuredRow,
 } from './passRates.ts'
+import { NumberField } from '#renderer/kit/inputs.tsx'
+import { numberColumn, verbatimColumn } from '#renderer/kit/columns.tsx'
 
 interface PassRatesProps {
   readonly rows: readonly MeasuredRow[]
@@ -66,24 +66,19 @@ export function PassRates({ rows, problems, samples }: PassRatesProps) {
           {problems.length > 0 && (
             <p className="text-sm text-caution">{plural(problems.length, 'row')} without a prompt</p>
           )}
-          <Field
+          <NumberField
             label="Passes from a reward of"
             help="A completion with at least this reward counts as passed. Leave as is for rewards of 0 and 1. With several parts, set the score that counts as a pass."
-          >
-            {(ids) => <NumberInput {...ids} value={passMark} onChange={setPassMark} />}
-          </Field>
+            value={passMark}
+            onChange={setPassMark}
+          />
         </div>
       </div>
       <div className="flex shrink-0 items-center gap-3 border-y border-line bg-panel px-6 py-2">
         <Segmented
           label="Rows shown"
           value={band}
-          options={[
-            { value: 'all', label: 'All' },
-            { value: 'hard', label: 'Too hard' },
-            { value: 'useful', label: 'Worth training on' },
-            { value: 'easy', label: 'Too easy' },
-          ]}
+          options={{ all: 'All', hard: 'Too hard', useful: 'Worth training on', easy: 'Too easy' }}
           onChange={setBand}
         />
         <span className="ml-auto text-sm text-faint tabular-nums">{plural(shown.length, 'row')}</span>
@@ -110,24 +105,12 @@ const columns: readonly Column<RatedRow>[] = [
     cell: ({ rate }) => <RateBar rate={rate} />,
     sortBy: ({ rate }) => rate,
   },
-  {
-    id: 'mean',
-    title: 'Mean reward',
-    width: '104px',
-    isNumber: true,
-    cell: ({ mean }) => formatNumber(mean),
-    sortBy: ({ mean }) => mean,
-  },
-  {
-    id: 'text',
-    title: 'Prompt',
-    width: 'minmax(240px, 1fr)',
-    cell: ({ text }) => (
-      <span dir="auto" className="font-mono text-sm" title={text}>
-        {cellText(text)}
-      </span>
-    ),
-  },
+  numberColumn(['mean', 'Mean reward', '104px'], ({ mean }) => mean),
+  verbatimColumn(
+    ['text', 'Prompt', 'minmax(240px, 1fr)'],
+    ({ text }) => cellText(text),
+    ({ text }) => text,
+  ),
 ]
 
 function RateBar({ rate }: { rate: number | null }) {

@@ -5,16 +5,15 @@ import { useSettled } from '#renderer/client/settled.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { formatCount, plural } from '#renderer/client/format.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
-import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { Segmented, Select, SelectField } from '#renderer/kit/choices.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { TokenText } from '#renderer/kit/TokenText.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
-import type { PromptForm } from '../../parts/preparation.ts'
-import { promptProblem, formKind, insertAt, toKind, type FormKind } from '../../parts/promptForms.ts'
+import type { PromptForm } from '#renderer/parts/preparation.ts'
+import { promptProblem, formKind, insertAt, toKind, type FormKind } from '#renderer/parts/promptForms.ts'
 import { ColumnChips } from './MappingFields.tsx'
 
 /** Template editor beside the resulting prompts, as the model reads them. */
@@ -101,10 +100,7 @@ function Previews({ versionId, rows, form }: PreviewsProps) {
         <Segmented
           label="Shown as"
           value={view}
-          options={[
-            { value: 'tokens', label: 'Tokens' },
-            { value: 'text', label: 'Text' },
-          ]}
+          options={{ tokens: 'Tokens', text: 'Text' }}
           onChange={setView}
         />
         <span className="ml-auto flex shrink-0 items-center gap-1 text-sm text-muted tabular-nums">
@@ -112,7 +108,8 @@ function Previews({ versionId, rows, form }: PreviewsProps) {
             small
             label="Rows before"
             disabled={from === 0}
-            icon={<ChevronLeft size={14} aria-hidden />}
+            icon={ChevronLeft}
+            iconSize={14}
             onClick={() => setFrom(Math.max(0, from - pageRows))}
           />
           {formatCount(from + 1)}–{formatCount(to)} of {formatCount(rows)}
@@ -120,7 +117,8 @@ function Previews({ versionId, rows, form }: PreviewsProps) {
             small
             label="Rows behind"
             disabled={to >= rows}
-            icon={<ChevronRight size={14} aria-hidden />}
+            icon={ChevronRight}
+            iconSize={14}
             onClick={() => setFrom(from + pageRows)}
           />
         </span>
@@ -198,16 +196,12 @@ function PromptEditor({ columns, form, onChange }: PromptEditorProps) {
       </span>
       <p className="text-sm text-muted text-pretty">{explained[kind]}</p>
       {'column' in form && (
-        <Field label="Column">
-          {(ids) => (
-            <Select
-              {...ids}
-              value={form.column}
-              options={withMissing(columns, form.column).map((name) => ({ value: name, label: name }))}
-              onChange={(column) => onChange({ column })}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Column"
+          value={form.column}
+          options={withMissing(columns, form.column)}
+          onChange={(column) => onChange({ column })}
+        />
       )}
       {'template' in form && (
         <TemplateArea
@@ -251,14 +245,14 @@ function Messages({ columns, messages, onChange }: MessagesProps) {
                 small
                 aria-label={`Role of message ${String(at + 1)}`}
                 value={role}
-                options={withMissing(roles, role).map((value) => ({ value, label: value }))}
+                options={withMissing(roles, role)}
                 onChange={(next) => change(at, { role: next })}
               />
               <IconButton
                 small
                 label={`Remove message ${String(at + 1)}`}
                 disabled={messages.length === 1}
-                icon={<X size={13} aria-hidden />}
+                icon={X}
                 onClick={() => onChange({ messages: messages.filter((_, index) => index !== at) })}
               />
             </div>
@@ -275,7 +269,7 @@ function Messages({ columns, messages, onChange }: MessagesProps) {
         small
         variant="quiet"
         className="self-start"
-        icon={<Plus size={13} aria-hidden />}
+        icon={Plus}
         onClick={() => onChange({ messages: [...messages, { role: nextRole, content: '' }] })}
       >
         Add a message

@@ -2,8 +2,7 @@ import { useState } from 'react'
 import type { Answer } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Cautions } from '#renderer/kit/Cautions.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
+import { Form, TextField } from '#renderer/kit/inputs.tsx'
 
 /* What a file seems to be, in a sentence for somebody who does not know the names of formats. */
 
@@ -32,6 +31,8 @@ const nothing = 'The file is empty: it has no rows.'
 const shapeSentence = (id: string, columns: number): string =>
   columns === 0 ? nothing : (sentences[id] ?? sentences['unknown'] ?? '')
 
+const sentenceCase = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
 /** Shows the detected shape of a file, the evidence, and ignored columns. */
 export function Recognised({
   file: { shape, columns, notes, oddValues },
@@ -40,13 +41,16 @@ export function Recognised({
 }) {
   const by = shape.id === 'unknown' || columns.length === 0 ? '' : ` Recognised by ${shape.evidence}.`
   return (
-    <div className="mb-4 flex flex-col gap-2 text-pretty">
-      <p className="text-muted">{`${shapeSentence(shape.id, columns.length)}${by}`}</p>
-      {notes.map((sentence) => (
-        <p key={sentence}>{sentence}</p>
-      ))}
-      <Cautions sentences={[...shape.leftAside.map(({ text }) => text), ...shape.doubts, ...oddValues]} />
-    </div>
+    <>
+      <p className="font-medium">{sentenceCase(shape.title)}</p>
+      <div className="mb-4 flex flex-col gap-2 text-pretty">
+        <p className="text-muted">{`${shapeSentence(shape.id, columns.length)}${by}`}</p>
+        {notes.map((sentence) => (
+          <p key={sentence}>{sentence}</p>
+        ))}
+        <Cautions sentences={[...shape.leftAside.map(({ text }) => text), ...shape.doubts, ...oddValues]} />
+      </div>
+    </>
   )
 }
 
@@ -59,17 +63,12 @@ interface ListFieldProps {
 export function ListField({ split, onSplit }: ListFieldProps) {
   const [name, setName] = useState(split ?? '')
   return (
-    <form
+    <Form
       className="my-3 flex items-end gap-2"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSplit(name.trim() === '' ? undefined : name.trim())
-      }}
+      onSubmit={() => onSplit(name.trim() === '' ? undefined : name.trim())}
     >
-      <Field label="List with the rows">
-        {(ids) => <TextInput {...ids} value={name} onChange={setName} />}
-      </Field>
+      <TextField label="List with the rows" value={name} onChange={setName} />
       <Button type="submit">Read</Button>
-    </form>
+    </Form>
   )
 }

@@ -4,7 +4,7 @@ import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { CopyButton } from '#renderer/kit/states.tsx'
 import { kindOf } from '#shared/columnKind.ts'
-import { cellText, type DataRow, messagesOf } from '../../parts/columnFacts.ts'
+import { cellText, type DataRow, messagesOf } from '#renderer/parts/columnFacts.ts'
 
 export interface RowsTableProps {
   readonly label: string

@@ -3,15 +3,15 @@ import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { formatCount, formatPercent, plural } from '#renderer/client/format.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Checkbox, Segmented } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { useSettled } from '#renderer/client/settled.ts'
-import { usePreparation } from '../../parts/useData.ts'
-import type { SplitRule } from '../../parts/preparation.ts'
+import { usePreparation } from '#renderer/parts/useData.ts'
+import type { SplitRule } from '#renderer/parts/preparation.ts'
 import type { Opened } from './usePrompt.ts'
+import { NumberField } from '#renderer/kit/inputs.tsx'
+import { numberColumn, verbatimColumn } from '#renderer/kit/columns.tsx'
 
 /** Shows which rows form the validation split, and whether any of them also occur in training. */
 export function SplitTab({ opened: { version } }: { opened: Opened }) {
@@ -32,49 +32,31 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
           <Segmented
             label="Validation split"
             value={kind}
-            options={[
-              { value: 'share', label: 'A share' },
-              { value: 'rows', label: 'A number' },
-              { value: 'none', label: 'None' },
-            ]}
+            options={{ share: 'A share', rows: 'A number', none: 'None' }}
             onChange={(next) => set(withKind(next, seed, version.rows))}
           />
         </div>
         {heldOut !== null && (
           <div className="grid grid-cols-2 gap-3">
-            <Field
-              label={kind === 'share' ? 'Share in percent' : 'Rows'}
+            <NumberField
+              {...amountWords[kind === 'share' ? 'share' : 'rows']}
               error={problem}
-              help={
-                kind === 'share'
-                  ? 'Rows added later move none of these to the other side.'
-                  : 'This many rows, or a few more to keep copies together.'
-              }
-            >
-              {(ids) => (
-                <NumberInput
-                  {...ids}
-                  value={'share' in heldOut ? Math.round(heldOut.share * 1000) / 10 : heldOut.rows}
-                  onChange={(value) => {
-                    const next = withAmount(heldOut, value)
-                    if (next !== null) set(next)
-                  }}
-                />
-              )}
-            </Field>
-            <Field label="Seed" help="The same seed gives the same split.">
-              {(ids) => (
-                <NumberInput
-                  {...ids}
-                  value={heldOut.seed}
-                  onChange={(value) => {
-                    if (value === null || value < 0 || !Number.isInteger(value)) return
-                    setSeed(value)
-                    set({ ...heldOut, seed: value })
-                  }}
-                />
-              )}
-            </Field>
+              value={'share' in heldOut ? Math.round(heldOut.share * 1000) / 10 : heldOut.rows}
+              onChange={(value) => {
+                const next = withAmount(heldOut, value)
+                if (next !== null) set(next)
+              }}
+            />
+            <NumberField
+              label="Seed"
+              help="The same seed gives the same split."
+              value={heldOut.seed}
+              onChange={(value) => {
+                if (value === null || value < 0 || !Number.isInteger(value)) return
+                setSeed(value)
+                set({ ...heldOut, seed: value })
+              }}
+            />
           </div>
         )}
         {heldOut !== null && (
@@ -91,6 +73,11 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
     </SplitPane>
   )
 }
+
+const amountWords = {
+  share: { label: 'Share in percent', help: 'Rows added later move none of these to the other side.' },
+  rows: { label: 'Rows', help: 'This many rows, or a few more to keep copies together.' },
+} as const
 
 interface AlikeByProps {
   readonly names: readonly string[]
@@ -238,32 +225,9 @@ interface MatchListProps {
 function MatchList({ label, pairs, places: [first, second] }: MatchListProps) {
   const columns = useMemo(
     (): readonly Column<Pair>[] => [
-      {
-        id: 'first',
-        title: first,
-        width: '112px',
-        isNumber: true,
-        cell: (pair) => formatCount(pair.first + 1),
-        sortBy: (pair) => pair.first,
-      },
-      {
-        id: 'second',
-        title: second,
-        width: '112px',
-        isNumber: true,
-        cell: (pair) => formatCount(pair.second + 1),
-        sortBy: (pair) => pair.second,
-      },
-      {
-        id: 'text',
-        title: 'Both say',
-        width: 'minmax(240px, 1fr)',
-        cell: ({ text }) => (
-          <span dir="auto" className="font-mono text-sm">
-            {text}
-          </span>
-        ),
-      },
+      numberColumn(['first', first, '112px'], (pair) => pair.first + 1, formatCount),
+      numberColumn(['second', second, '112px'], (pair) => pair.second + 1, formatCount),
+      verbatimColumn(['text', 'Both say', 'minmax(240px, 1fr)'], ({ text }) => text),
     ],
     [first, second],
   )

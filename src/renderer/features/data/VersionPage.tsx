@@ -1,33 +1,32 @@
-import { Ellipsis, FolderOpen, Pencil, Play, Plus, Trash2 } from 'lucide-react'
+import { Pencil, Play, Plus, Trash2 } from 'lucide-react'
 import { useEffect, useRef, useState, useMemo } from 'react'
-import { shell } from '#renderer/client/connection.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { link, navigate, setQuery, useRoute } from '#renderer/client/route.ts'
 import { formatBytes, formatCount, formatDate, plural } from '#renderer/client/format.ts'
-import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { isInTheWay, RunsInTheWay } from '#renderer/parts/RunsInTheWay.tsx'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
-import { Menu } from '#renderer/kit/Menu.tsx'
+import { MoreMenu, revealItems } from '#renderer/kit/Menu.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
 import { Dialog, ConfirmDialog } from '#renderer/kit/Dialog.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { toast } from '#renderer/client/toasts.ts'
-import { runTitle } from '#renderer/client/words.ts'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
-import { useAddVersion, useLastDataSet, useRunsReading } from '../../parts/useData.ts'
+import { useAddVersion, useLastDataSet, useRunsReading } from '#renderer/parts/useData.ts'
 import { AnswersTab } from './AnswersTab.tsx'
 import { DifficultyTab } from './DifficultyTab.tsx'
-import { findVersion, versionNumber, type DataSet } from '../../parts/DataPicker.tsx'
+import { findVersion, versionNumber, type DataSet } from '#renderer/parts/DataPicker.tsx'
 import { LengthsTab } from './LengthsTab.tsx'
 import type { Opened } from './usePrompt.ts'
 import { PromptTab } from './PromptTab.tsx'
 import { SplitTab } from './SplitTab.tsx'
 import { RowDetail, Cell, rowColumns } from './RowsTable.tsx'
-import type { RowProblem } from '../../parts/columnFacts.ts'
+import type { RowProblem } from '#renderer/parts/columnFacts.ts'
+import { Form, TextField } from '#renderer/kit/inputs.tsx'
+import { numberColumn } from '#renderer/kit/columns.tsx'
 
 const tabIds = ['rows', 'prompt', 'lengths', 'split', 'difficulty', 'answers', 'problems'] as const
 type TabId = (typeof tabIds)[number]
@@ -88,7 +87,8 @@ function Version({ opened, dataSet }: { opened: Opened; dataSet: DataSet | undef
           {dataSet !== undefined && <Actions dataSet={dataSet} directory={version.directory} />}
           <Button
             variant="primary"
-            icon={<Play size={13} aria-hidden />}
+            icon={Play}
+            iconSize={13}
             onClick={() => navigate('/new-run', { data: version.id })}
           >
             Train on this
@@ -159,37 +159,16 @@ function Actions({ dataSet, directory }: { dataSet: DataSet; directory: string }
   const close = () => setAsked(null)
   return (
     <>
-      <Menu
+      <MoreMenu
         groups={[
           [
-            {
-              label: 'New version from a file',
-              icon: <Plus size={13} aria-hidden />,
-              onSelect: addVersion,
-            },
-            { label: 'Rename', icon: <Pencil size={13} aria-hidden />, onSelect: () => setAsked('rename') },
-            ...(shell === null
-              ? []
-              : [
-                  {
-                    label: 'Show in folder',
-                    icon: <FolderOpen size={13} aria-hidden />,
-                    onSelect: () => void shell?.reveal(directory),
-                  },
-                ]),
+            { label: 'New version from a file', icon: Plus, run: addVersion },
+            { label: 'Rename', icon: Pencil, run: () => setAsked('rename') },
+            ...revealItems(directory),
           ],
-          [
-            {
-              label: 'Delete',
-              icon: <Trash2 size={13} aria-hidden />,
-              isDangerous: true,
-              onSelect: () => setAsked('delete'),
-            },
-          ],
+          [{ label: 'Delete', icon: Trash2, isDangerous: true, run: () => setAsked('delete') }],
         ]}
-      >
-        <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
-      </Menu>
+      />
       {asked === 'rename' && <RenameDataSet dataSet={dataSet} onClose={close} />}
       {asked === 'delete' && <DeleteDataSet dataSet={dataSet} onClose={close} />}
     </>
@@ -217,39 +196,21 @@ function RenameDataSet({ dataSet: { id, name }, onClose }: { dataSet: DataSet; o
   const save = () => void rename.run({ dataSetId: id, name: draft.trim() })
   return (
     <Dialog
-      isOpen
       title="Rename data set"
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" disabled={isEmpty || rename.isRunning} onClick={save}>
-            Rename
-          </Button>
-        </>
-      }
+      action={{ label: 'Rename', isDisabled: isEmpty || rename.isRunning, run: save }}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (!isEmpty) save()
-        }}
-      >
-        <Field label="Name">
-          {(ids) => <TextInput {...ids} autoFocus value={draft} onChange={setDraft} />}
-        </Field>
-      </form>
+      <Form onSubmit={() => !isEmpty && save()}>
+        <TextField label="Name" autoFocus value={draft} onChange={setDraft} />
+      </Form>
     </Dialog>
   )
 }
-
-const maxShown = 8
 
 /** Asks for confirmation, naming the runs that read the data set. */
 function DeleteDataSet({ dataSet, onClose }: { dataSet: DataSet; onClose: () => void }) {
   const { id, name, versions } = dataSet
   const { runs, isLoaded } = useRunsReading(versions.map(({ directory }) => directory))
-  const unfinished = runs.filter(({ status }) => status !== 'finished')
   const remove = useCommand('datasets.delete', {
     onDone() {
       toast({ title: `“${name}” was deleted.` })
@@ -262,7 +223,7 @@ function DeleteDataSet({ dataSet, onClose }: { dataSet: DataSet; onClose: () => 
       onClose={onClose}
       title={`Delete “${name}”?`}
       action="Delete data set"
-      isDisabled={!isLoaded || unfinished.length > 0}
+      isDisabled={!isLoaded || runs.some(isInTheWay)}
       onConfirm={() => void remove.run({ dataSetId: id })}
     >
       <p>
@@ -272,21 +233,11 @@ function DeleteDataSet({ dataSet, onClose }: { dataSet: DataSet; onClose: () => 
       {!isLoaded && <p className="mt-2">Checking which runs use it…</p>}
       {isLoaded && runs.length === 0 && <p className="mt-2">No run uses it.</p>}
       {runs.length > 0 && (
-        <>
-          <p className="mt-2">
-            {unfinished.length > 0
-              ? 'It cannot be deleted while unfinished runs use it. Delete those runs first:'
-              : 'These finished runs used it. They and their checkpoints stay, but they cannot be forked or trained further:'}
-          </p>
-          <ul className="mt-1 flex flex-col gap-1">
-            {(unfinished.length > 0 ? unfinished : runs).slice(0, maxShown).map((run) => (
-              <li key={run.id} className="flex items-center gap-2 text-text">
-                <span className="truncate">{runTitle(run)}</span>
-                <StatusBadge status={run.status} />
-              </li>
-            ))}
-          </ul>
-        </>
+        <RunsInTheWay
+          runs={runs}
+          need="use it"
+          after="These finished runs used it. They and their checkpoints stay, but they cannot be forked or trained further:"
+        />
       )}
     </ConfirmDialog>
   )
@@ -345,22 +296,8 @@ function ChosenRow(place: Place) {
 }
 
 const columns: readonly Column<RowProblem>[] = [
-  {
-    id: 'number',
-    title: 'Row',
-    width: '80px',
-    isNumber: true,
-    cell: ({ number }) => formatCount(number),
-    sortBy: ({ number }) => number,
-  },
-  {
-    id: 'line',
-    title: 'Line',
-    width: '80px',
-    isNumber: true,
-    cell: ({ line }) => formatCount(line),
-    sortBy: ({ line }) => line,
-  },
+  numberColumn(['number', 'Row', '80px'], ({ number }) => number, formatCount),
+  numberColumn(['line', 'Line', '80px'], ({ line }) => line, formatCount),
   {
     id: 'sentence',
     title: 'What is wrong',

@@ -5,9 +5,9 @@
  */
 import { answerColumns } from '#shared/api/datasets.ts'
 import type { Answer } from '#renderer/client/api.tsx'
-import type { ColumnFacts } from '../../parts/columnFacts.ts'
-import type { PromptForm } from '../../parts/preparation.ts'
-import { placeholders, userMessage, withNames } from '../../parts/promptForms.ts'
+import type { ColumnFacts } from '#renderer/parts/columnFacts.ts'
+import type { PromptForm } from '#renderer/parts/preparation.ts'
+import { placeholders, userMessage, withNames } from '#renderer/parts/promptForms.ts'
 
 export type Shape = Answer<'datasets.inspect'>['shape']
 

@@ -1,8 +1,8 @@
 /** Prompt settings of a version, and the model used for previews. */
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { useSetting } from '#renderer/client/settings.ts'
-import { detectedPrompt, userMessage } from '../../parts/promptForms.ts'
-import { usePreparation } from '../../parts/useData.ts'
+import { detectedPrompt, userMessage } from '#renderer/parts/promptForms.ts'
+import { usePreparation } from '#renderer/parts/useData.ts'
 
 /** Returns the prompt that runs on this version will use. */
 export function usePrompt(opened: Opened) {

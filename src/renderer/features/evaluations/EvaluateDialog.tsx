@@ -53,7 +53,7 @@ export function EvaluateDialog({ first, evaluations, onClose, onStarted }: Evalu
           <Button onClick={onClose}>Cancel</Button>
           <Button
             variant="primary"
-            icon={<Gauge size={14} aria-hidden />}
+            icon={Gauge}
             disabled={problem !== null || form.isStarting}
             onClick={start}
           >

@@ -1,13 +1,4 @@
-import {
-  CircleStop,
-  Ellipsis,
-  Play,
-  Trash2,
-  TrendingDown,
-  TrendingUp,
-  TriangleAlert,
-  Equal,
-} from 'lucide-react'
+import { CircleStop, Play, Trash2, TrendingDown, TrendingUp, TriangleAlert, Equal } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import {
@@ -24,10 +15,10 @@ import {
 import { link, navigate, setQuery, useRoute } from '#renderer/client/route.ts'
 import { choiceName, type RewardChoice } from '#renderer/parts/rewardChoice.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
-import { Menu } from '#renderer/kit/Menu.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { KeyValue, Panel } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
 import { AnswersList } from './AnswersList.tsx'
@@ -82,30 +73,28 @@ function Header({ evaluation }: { evaluation: Evaluation }) {
           </a>
         )}
         {isOpen && (
-          <Button icon={<CircleStop size={14} aria-hidden />} onClick={() => void stop.run({ id })}>
+          <Button icon={CircleStop} onClick={() => void stop.run({ id })}>
             Stop
           </Button>
         )}
         {canGoOn && (
-          <Button icon={<Play size={14} aria-hidden />} onClick={() => void resume.run({ id })}>
+          <Button icon={Play} onClick={() => void resume.run({ id })}>
             Resume
           </Button>
         )}
-        <Menu
+        <MoreMenu
           groups={[
             [
               {
                 label: 'Delete',
-                icon: <Trash2 size={13} aria-hidden />,
+                icon: Trash2,
                 isDangerous: true,
-                disabled: isOpen,
-                onSelect: () => setDeleting(true),
+                isDisabled: isOpen,
+                run: () => setDeleting(true),
               },
             ],
           ]}
-        >
-          <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
-        </Menu>
+        />
       </span>
       <ConfirmDialog
         isOpen={isDeleting}

@@ -13,6 +13,7 @@ import { EvaluateDialog } from './EvaluateDialog.tsx'
 import { EvaluationPane } from './EvaluationPane.tsx'
 import { IntervalBar, intervalWords, scaleOf } from '#renderer/charts/IntervalBar.tsx'
 import type { Evaluation } from './useEvaluateForm.ts'
+import { numberColumn } from '#renderer/kit/columns.tsx'
 
 /** `/evaluations/:id?against=`: the list and one evaluation in full; `?new=` fills in the form of a new one. */
 export function EvaluationsScreen() {
@@ -25,11 +26,7 @@ export function EvaluationsScreen() {
       title="Evaluations"
       about={evaluations === undefined ? undefined : aboutWords(evaluations)}
       main={
-        <Button
-          variant="primary"
-          icon={<Gauge size={14} aria-hidden />}
-          onClick={() => setQuery({ new: 'any' })}
-        >
+        <Button variant="primary" icon={Gauge} onClick={() => setQuery({ new: 'any' })}>
           Evaluate…
         </Button>
       }
@@ -62,7 +59,7 @@ function Evaluations({ evaluations, id }: { evaluations: readonly Evaluation[]; 
   if (evaluations.length === 0) {
     return (
       <EmptyState
-        icon={<Gauge size={28} strokeWidth={1.5} aria-hidden />}
+        icon={Gauge}
         title="Did it get better?"
         action={<Button onClick={() => setQuery({ new: 'any' })}>Evaluate a model…</Button>}
       >
@@ -98,28 +95,14 @@ function EvaluationTable({ evaluations, chosen }: EvaluationTableProps) {
       sortBy: ({ title }) => title,
       cell: ({ title }) => <span title={title}>{title}</span>,
     },
-    {
-      id: 'reward',
-      title: 'Reward',
-      width: '76px',
-      isNumber: true,
-      sortBy: ({ summary }) => summary?.reward?.value ?? null,
-      cell: ({ summary }) => formatReward(summary?.reward?.value),
-    },
+    numberColumn(['reward', 'Reward', '76px'], ({ summary }) => summary?.reward?.value, formatReward),
     {
       id: 'interval',
       title: '95 % interval',
       width: 'minmax(88px, 1fr)',
       cell: (evaluation) => <IntervalCell evaluation={evaluation} scale={scale} />,
     },
-    {
-      id: 'pass',
-      title: 'pass@1',
-      width: '76px',
-      isNumber: true,
-      sortBy: ({ summary }) => summary?.pass[0]?.value ?? null,
-      cell: ({ summary }) => formatPercent(summary?.pass[0]?.value),
-    },
+    numberColumn(['pass', 'pass@1', '76px'], ({ summary }) => summary?.pass[0]?.value, formatPercent),
     {
       id: 'prompts',
       title: 'Prompts',

@@ -7,6 +7,7 @@ import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import type { EvaluationGroup } from '#shared/api/evaluations.ts'
 import { IntervalBar, intervalWords, scaleOf } from '#renderer/charts/IntervalBar.tsx'
+import { numberColumn } from '#renderer/kit/columns.tsx'
 
 /** Means by the values of a column, to show strengths and weaknesses. */
 export function GroupsPanel({ id }: { id: string }) {
@@ -57,22 +58,8 @@ function GroupTable({ column, groups }: GroupTableProps) {
       sortBy: ({ value }) => value,
       cell: ({ value }) => <span title={value}>{value}</span>,
     },
-    {
-      id: 'prompts',
-      title: 'Prompts',
-      width: '80px',
-      isNumber: true,
-      sortBy: (row) => row.prompts,
-      cell: (row) => row.prompts,
-    },
-    {
-      id: 'reward',
-      title: 'Reward',
-      width: '76px',
-      isNumber: true,
-      sortBy: ({ reward }) => reward?.value ?? null,
-      cell: ({ reward }) => formatReward(reward?.value),
-    },
+    numberColumn(['prompts', 'Prompts', '80px'], (row) => row.prompts, String),
+    numberColumn(['reward', 'Reward', '76px'], ({ reward }) => reward?.value, formatReward),
     {
       id: 'interval',
       title: '95 % interval',
@@ -84,14 +71,7 @@ function GroupTable({ column, groups }: GroupTableProps) {
           </span>
         ),
     },
-    {
-      id: 'pass',
-      title: 'pass@1',
-      width: '76px',
-      isNumber: true,
-      sortBy: ({ pass }) => pass,
-      cell: ({ pass }) => formatPercent(pass),
-    },
+    numberColumn(['pass', 'pass@1', '76px'], ({ pass }) => pass, formatPercent),
   ]
   return (
     <Table

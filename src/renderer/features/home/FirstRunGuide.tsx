@@ -38,7 +38,7 @@ function Guide({ run, onClose }: { run: RunEntry; onClose: () => void }) {
           <h2 className="grow font-semibold text-balance">
             {step?.title ?? (success === null ? 'What to do next' : `It worked: ${success}`)}
           </h2>
-          <IconButton small label="Close the guide" icon={<X size={13} aria-hidden />} onClick={onClose} />
+          <IconButton small label="Close the guide" icon={X} onClick={onClose} />
         </header>
         {step === undefined ? (
           <NextSteps run={run} onClose={onClose} />

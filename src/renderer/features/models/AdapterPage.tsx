@@ -1,16 +1,16 @@
-import { FolderOpen, Gauge, PackageOpen, Ellipsis, MessagesSquare, Play, Swords, Trash2 } from 'lucide-react'
+import { Gauge, PackageOpen, MessagesSquare, Play, Swords, Trash2 } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { metricLabel } from '#shared/metrics.ts'
+import { Address } from './ModelFacts.tsx'
 import { link, navigate } from '#renderer/client/route.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { formatBytes, formatCount, formatNumber, formatReward } from '#renderer/client/format.ts'
+import { Actions } from '#renderer/kit/actions.tsx'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
-import { Menu } from '#renderer/kit/Menu.tsx'
+import { MoreMenu, revealItems } from '#renderer/kit/Menu.tsx'
 import { KeyValue, Panel } from '#renderer/kit/Page.tsx'
-import { ErrorNote, CopyButton } from '#renderer/kit/states.tsx'
+import { ErrorNote } from '#renderer/kit/states.tsx'
 import { type AdapterOrigin, type ListedAdapter, baseOf } from '#renderer/client/modelChoice.ts'
-import { shell } from '#renderer/client/connection.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { writeChoice } from '#renderer/parts/candidates.ts'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
@@ -32,63 +32,19 @@ export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
         <Badge>{'origin' in adapter && adapter.origin !== null ? 'Promoted' : 'Adapter'}</Badge>
         <span className="ml-auto flex items-center gap-2">
           {!('problem' in adapter) && <Uses adapter={adapter} />}
-          <Menu
+          <MoreMenu
             groups={[
-              shell === null
-                ? []
-                : [
-                    {
-                      label: 'Show in folder',
-                      icon: <FolderOpen size={13} aria-hidden />,
-                      onSelect: () => void shell?.reveal(directory),
-                    },
-                  ],
-              [
-                {
-                  label: 'Delete',
-                  icon: <Trash2 size={13} aria-hidden />,
-                  isDangerous: true,
-                  onSelect: () => setDeleting(true),
-                },
-              ],
+              revealItems(directory),
+              [{ label: 'Delete', icon: Trash2, isDangerous: true, run: () => setDeleting(true) }],
             ]}
-          >
-            <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
-          </Menu>
+          />
         </span>
       </header>
       <div className="max-w-180">
         {'problem' in adapter ? (
           <ErrorNote error={{ message: adapter.problem, hint: 'Delete it and import it again.' }} />
         ) : (
-          <Panel title="Card">
-            <KeyValue
-              entries={[
-                [
-                  'Trained on',
-                  adapter.baseModel ?? adapter.origin?.model ?? (
-                    <span className="text-faint">Not stated</span>
-                  ),
-                ],
-                ...originEntries(adapter.origin),
-                ['Rank', formatCount(adapter.rank)],
-                ['Alpha', formatNumber(adapter.alpha)],
-                ['Size', formatBytes(adapter.sizeBytes)],
-                [
-                  'Folder',
-                  <span key="folder" className="flex items-start gap-1">
-                    <span className="min-w-0 font-mono text-sm break-all">{directory}</span>
-                    <CopyButton text={directory} label="Copy path" />
-                  </span>,
-                ],
-              ]}
-            />
-            <p className="mt-3 text-muted text-pretty">
-              A run that continues it keeps its rank, scale and projections and starts with a new optimizer.
-              It can also be the reference policy of a run (reference.adapter), and be compared with its base
-              model in the Arena.
-            </p>
-          </Panel>
+          <Card adapter={adapter} />
         )}
       </div>
       <ConfirmDialog
@@ -102,6 +58,31 @@ export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
         deleted while an unfinished run needs it.
       </ConfirmDialog>
     </div>
+  )
+}
+
+function Card({ adapter }: { adapter: Exclude<ListedAdapter, { problem: string }> }) {
+  return (
+    <Panel title="Card">
+      <KeyValue
+        entries={[
+          [
+            'Trained on',
+            adapter.baseModel ?? adapter.origin?.model ?? <span className="text-faint">Not stated</span>,
+          ],
+          ...originEntries(adapter.origin),
+          ['Rank', formatCount(adapter.rank)],
+          ['Alpha', formatNumber(adapter.alpha)],
+          ['Size', formatBytes(adapter.sizeBytes)],
+          ['Folder', <Address key="folder" address={adapter.directory} label="Copy path" />],
+        ]}
+      />
+      <p className="mt-3 text-muted text-pretty">
+        A run that continues it keeps its rank, scale and projections and starts with a new optimizer. It can
+        also be the reference policy of a run (reference.adapter), and be compared with its base model in the
+        Arena.
+      </p>
+    </Panel>
   )
 }
 
@@ -128,54 +109,36 @@ function originEntries(origin: AdapterOrigin | null): readonly (readonly [string
 function Uses({ adapter }: { adapter: ListedAdapter }) {
   const { data: models = [] } = useAnswer('models.list', undefined)
   const model = baseOf(adapter, models)
-  const choice = model === undefined ? {} : { model }
+  const { directory, name } = adapter
+  const choice = model === undefined ? '' : writeChoice({ model, adapter: { path: directory } })
+  const isWithBase = model !== undefined
   return (
-    <>
-      {model !== undefined && (
-        <Button
-          icon={<MessagesSquare size={14} aria-hidden />}
-          onClick={() =>
-            navigate('/chat', { a: writeChoice({ model, adapter: { path: adapter.directory } }) })
-          }
-        >
-          Chat
-        </Button>
-      )}
-      {model !== undefined && (
-        <Button
-          icon={<Swords size={14} aria-hidden />}
-          onClick={() =>
-            navigate('/arena', { a: writeChoice({ model, adapter: { path: adapter.directory } }), b: model })
-          }
-        >
-          Compare in the Arena
-        </Button>
-      )}
-      {model !== undefined && (
-        <Button
-          icon={<Gauge size={14} aria-hidden />}
-          onClick={() =>
-            navigate('/evaluations', { new: writeChoice({ model, adapter: { path: adapter.directory } }) })
-          }
-        >
-          Evaluate…
-        </Button>
-      )}
-      <Button
-        variant="primary"
-        icon={<Play size={14} aria-hidden />}
-        onClick={() => navigate('/new-run', { ...choice, adapter: adapter.directory })}
-      >
-        Continue this adapter
-      </Button>
-      {'origin' in adapter && adapter.origin !== null && (
-        <Button
-          icon={<PackageOpen size={14} aria-hidden />}
-          onClick={() => navigate('/models/export', { adapter: adapter.name })}
-        >
-          Export…
-        </Button>
-      )}
-    </>
+    <Actions
+      actions={[
+        isWithBase && { label: 'Chat', icon: MessagesSquare, run: () => navigate('/chat', { a: choice }) },
+        isWithBase && {
+          label: 'Compare in the Arena',
+          icon: Swords,
+          run: () => navigate('/arena', { a: choice, b: model }),
+        },
+        isWithBase && {
+          label: 'Evaluate…',
+          icon: Gauge,
+          run: () => navigate('/evaluations', { new: choice }),
+        },
+        {
+          label: 'Continue this adapter',
+          icon: Play,
+          isMain: true,
+          run: () => navigate('/new-run', { ...(isWithBase ? { model } : {}), adapter: directory }),
+        },
+        'origin' in adapter &&
+          adapter.origin !== null && {
+            label: 'Export…',
+            icon: PackageOpen,
+            run: () => navigate('/models/export', { adapter: name }),
+          },
+      ]}
+    />
   )
 }

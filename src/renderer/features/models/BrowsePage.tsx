@@ -116,7 +116,7 @@ function Measuring({ action, onDone }: { action: string; onDone: () => void }) {
   return (
     <>
       {error !== null && <ErrorNote error={error} />}
-      <Button icon={<Gauge size={14} aria-hidden />} onClick={() => task.start(undefined)}>
+      <Button icon={Gauge} onClick={() => task.start(undefined)}>
         {action}
       </Button>
     </>

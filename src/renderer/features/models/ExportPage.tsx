@@ -7,14 +7,14 @@ import { runTitle } from '#renderer/client/words.ts'
 import { Page } from '#renderer/kit/Page.tsx'
 import { Picker, type PickerItem } from '#renderer/kit/Picker.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { bestOf, checkpointWords, trainedRuns, type Checkpoint } from '#renderer/client/modelChoice.ts'
-import { useCheckpointsOf } from '../../parts/useModels.ts'
+import { useCheckpointsOf } from '#renderer/parts/useModels.ts'
 import { ExportTarget } from './ExportTarget.tsx'
 import { etaWords } from '#renderer/client/live.ts'
 import { ExportReport } from './ExportReport.tsx'
+import { SelectField } from '#renderer/kit/choices.tsx'
 
 interface ExportPageProps {
   /** Name of a promoted adapter, exported instead of a checkpoint. */
@@ -203,24 +203,21 @@ function WhichCheckpoint({ run, trained, checkpoints, step }: WhichCheckpointPro
             />
           )}
         </Field>
-        <Field label="Checkpoint" help="The best is the one with the highest eval reward.">
-          {(ids) => (
-            <Select
-              {...ids}
-              value={isThere ? String(step) : ''}
-              disabled={checkpoints === undefined || checkpoints.length === 0}
-              options={[
-                ...(isThere ? [] : [{ value: '', label: 'Choose a checkpoint', disabled: true }]),
-                ...(checkpoints ?? []).map((one) => ({
-                  value: String(one.step),
-                  label: checkpointWords(one),
-                  disabled: one.problem !== null,
-                })),
-              ]}
-              onChange={(next) => choose(run?.id, next)}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Checkpoint"
+          help="The best is the one with the highest eval reward."
+          value={isThere ? String(step) : ''}
+          disabled={checkpoints === undefined || checkpoints.length === 0}
+          options={[
+            ...(isThere ? [] : [{ value: '', label: 'Choose a checkpoint', disabled: true }]),
+            ...(checkpoints ?? []).map((one) => ({
+              value: String(one.step),
+              label: checkpointWords(one),
+              disabled: one.problem !== null,
+            })),
+          ]}
+          onChange={(next) => choose(run?.id, next)}
+        />
       </div>
       {run === undefined && <p className="text-caution">This run no longer exists. Choose another one.</p>}
       {checkpoints !== undefined && run !== undefined && !isThere && (

@@ -6,7 +6,7 @@ import { CopyButton } from '#renderer/kit/states.tsx'
 import { shell } from '#renderer/client/connection.ts'
 import { PassBadge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
-import { formatWords, placeIn } from '../../parts/exportPlan.ts'
+import { formatWords, placeIn } from '#renderer/parts/exportPlan.ts'
 
 type Report = Extract<Answer<'checkpoints.export'>, { result: unknown }>['result']
 
@@ -35,59 +35,68 @@ export function ExportReport({ report, title }: { report: Report; title: string 
           </p>
         </div>
         {shell !== null && (
-          <Button icon={<FolderOpen size={14} aria-hidden />} onClick={() => void shell?.reveal(directory)}>
+          <Button icon={FolderOpen} onClick={() => void shell?.reveal(directory)}>
             Show in folder
           </Button>
         )}
       </header>
       {isSame && openIn.length > 0 && <OpenIn commands={openIn} />}
-      <Panel title="Read back" isFlush>
-        <table className="w-full text-left">
-          <thead className="text-sm text-muted">
-            <tr className="border-b border-line">
-              <th className="px-3 py-1.5 font-medium">What was compared</th>
-              <th className="px-3 py-1.5 text-right font-medium">Difference</th>
-              <th className="px-3 py-1.5 text-right font-medium">Allowed</th>
-              <th className="px-3 py-1.5 font-medium">Result</th>
-            </tr>
-          </thead>
-          <tbody>
-            {parity.map(({ sentence, measured, limit, passed }) => (
-              <tr key={sentence} className="border-b border-line last:border-b-0">
-                <td className="px-3 py-2 text-pretty">{sentence}</td>
-                <td className="px-3 py-2 text-right font-mono text-sm">{formatNumber(measured)}</td>
-                <td className="px-3 py-2 text-right font-mono text-sm">{formatNumber(limit)}</td>
-                <td className="px-3 py-2">
-                  <PassBadge passed={passed} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Panel>
-      <Panel title="Files" isFlush>
-        <table className="w-full text-left">
-          <thead className="sr-only">
-            <tr>
-              <th>File</th>
-              <th>Size</th>
-            </tr>
-          </thead>
-          <tbody>
-            {files.map(({ path, sizeBytes: size }) => (
-              <tr key={path} className="border-b border-line last:border-b-0">
-                <td className="px-3 py-1.5 font-mono text-sm break-all">{placeIn(directory, path)}</td>
-                <td className="px-3 py-1.5 text-right font-mono text-sm whitespace-nowrap">
-                  {formatBytes(size)}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Panel>
+      <ReadBack parity={parity} />
+      <WrittenFiles {...{ directory, files }} />
     </div>
   )
 }
+
+/** Lists what was compared with the trained policy after writing. */
+const ReadBack = ({ parity }: Pick<Report, 'parity'>) => (
+  <Panel title="Read back" isFlush>
+    <table className="w-full text-left">
+      <thead className="text-sm text-muted">
+        <tr className="border-b border-line">
+          <th className="px-3 py-1.5 font-medium">What was compared</th>
+          <th className="px-3 py-1.5 text-right font-medium">Difference</th>
+          <th className="px-3 py-1.5 text-right font-medium">Allowed</th>
+          <th className="px-3 py-1.5 font-medium">Result</th>
+        </tr>
+      </thead>
+      <tbody>
+        {parity.map(({ sentence, measured, limit, passed }) => (
+          <tr key={sentence} className="border-b border-line last:border-b-0">
+            <td className="px-3 py-2 text-pretty">{sentence}</td>
+            <td className="px-3 py-2 text-right font-mono text-sm">{formatNumber(measured)}</td>
+            <td className="px-3 py-2 text-right font-mono text-sm">{formatNumber(limit)}</td>
+            <td className="px-3 py-2">
+              <PassBadge passed={passed} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </Panel>
+)
+
+const WrittenFiles = ({ directory, files }: Pick<Report, 'directory' | 'files'>) => (
+  <Panel title="Files" isFlush>
+    <table className="w-full text-left">
+      <thead className="sr-only">
+        <tr>
+          <th>File</th>
+          <th>Size</th>
+        </tr>
+      </thead>
+      <tbody>
+        {files.map(({ path, sizeBytes: size }) => (
+          <tr key={path} className="border-b border-line last:border-b-0">
+            <td className="px-3 py-1.5 font-mono text-sm break-all">{placeIn(directory, path)}</td>
+            <td className="px-3 py-1.5 text-right font-mono text-sm whitespace-nowrap">
+              {formatBytes(size)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </Panel>
+)
 
 const OpenIn = ({ commands }: { commands: Report['openIn'] }) => (
   <Panel title="Open in" isFlush>

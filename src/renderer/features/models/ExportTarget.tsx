@@ -1,26 +1,23 @@
 import { RadioGroup } from 'radix-ui'
 import { useState } from 'react'
+import { FolderField, useExportFolder } from '#renderer/parts/ExportFolder.tsx'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
-import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { Checkbox, Select } from '#renderer/kit/choices.tsx'
+import { Checkbox, SelectField } from '#renderer/kit/choices.tsx'
 import {
   choiceFor,
   folderName,
   formatWords,
-  freeName,
-  joinPath,
   defaultChoice,
   type ExportFormat,
   type ExportOffer,
   sizedDtypes,
   type ExportChoice,
   type ExportNumbers,
-} from '../../parts/exportPlan.ts'
+} from '#renderer/parts/exportPlan.ts'
+import { TextField } from '#renderer/kit/inputs.tsx'
 
 /** Checkpoint of a run, or a promoted adapter by its name. */
 export type ExportSource = { readonly runId: string; readonly step: number } | { readonly adapter: string }
@@ -43,35 +40,16 @@ interface ExportTargetProps {
 export function ExportTarget(props: ExportTargetProps) {
   const { source, title, isRunning, isDone, onExport, onCancel, onAgain } = props
   const { data: formats, error } = useAnswer('checkpoints.formats', source)
-  const { data: system } = useAnswer('system.info', undefined)
   const [format, setFormat] = useState<ExportFormat>('peft')
   const [choice, setChoice] = useState(defaultChoice)
-  const [folder, setFolder] = useState<string | null>(null)
-  const choose = useFileDialog((state) => state.choose)
-  const exports = system === undefined ? '' : joinPath(system.dataDirectory, 'exports')
-  // The folder need not exist yet; then no name is taken.
-  const {
-    data: there,
-    isPending: isLooking,
-    refetch: lookAgain,
-  } = useAnswer('system.browse', { path: exports }, { enabled: exports !== '', staleMs: 0 })
-  const taken = there?.path === exports ? there.entries.map((entry) => entry.name) : []
-  const name = freeName(
+  const folder = useExportFolder(
     folderName({ run: title, step: 'step' in source ? source.step : null, format }),
-    taken,
+    'Export into',
   )
-  const defaultOut = exports === '' ? '' : joinPath(exports, name)
-  const out = folder ?? defaultOut
-  // Typing is disabled, since the text would be mixed with it.
-  const isNameComing = folder === null && isLooking
+  const out = folder.out.trim()
   const offer = formats?.find((each) => each.format === format)
   const isOffered = offer?.problem === null
   const [hubId, setHubId] = useState('')
-  const chooseFolder = () => {
-    void choose({ kind: 'folder', title: 'Export into' }).then((path) => {
-      if (path !== null) setFolder(joinPath(path, name))
-    })
-  }
   if (error !== null) return <ErrorNote error={error} className="mx-8" />
   if (formats === undefined) return <Loading />
   return (
@@ -80,32 +58,14 @@ export function ExportTarget(props: ExportTargetProps) {
         <Formats formats={formats} value={format} onChange={setFormat} />
         {offer !== undefined && <ExportOptions offer={offer} value={choice} onChange={setChoice} />}
         <HubId source={source} value={hubId} onChange={setHubId} disabled={isRunning} />
-        <Field
-          label="Folder"
-          className="mt-4"
-          note="A new or empty folder on the machine where Turnwise runs."
-          aside={
-            folder !== null && (
-              <Button small variant="quiet" onClick={() => setFolder(null)}>
-                Usual folder
-              </Button>
-            )
-          }
-        >
-          {(ids) => (
-            <div className="flex gap-2">
-              <TextInput mono {...ids} value={out} readOnly={isNameComing} onChange={setFolder} />
-              <Button onClick={chooseFolder}>Choose</Button>
-            </div>
-          )}
-        </Field>
+        <FolderField folder={folder} inside={folder.free} className="mt-4" />
       </div>
       <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">
         {isDone ? (
           <Button
             onClick={() => {
-              setFolder(null)
-              lookAgain()
+              folder.setOwn(null)
+              folder.lookAgain()
               onAgain()
             }}
           >
@@ -114,10 +74,8 @@ export function ExportTarget(props: ExportTargetProps) {
         ) : (
           <Button
             variant="primary"
-            disabled={isRunning || !isOffered || out.trim() === ''}
-            onClick={() =>
-              onExport({ ...choiceFor(format, choice), out: out.trim(), hubId: textOrNull(hubId) })
-            }
+            disabled={isRunning || !isOffered || out === ''}
+            onClick={() => onExport({ ...choiceFor(format, choice), out, hubId: textOrNull(hubId) })}
           >
             Export
           </Button>
@@ -140,13 +98,12 @@ function HubId({ source, ...input }: HubIdProps) {
   const { data: known } = useAnswer('checkpoints.baseId', source)
   if (known !== null) return null
   return (
-    <Field
+    <TextField
       label="Hub id of the base model"
       className="mt-4"
       note="Optional, such as Qwen/Qwen2.5-0.5B: exports then name their base model. Remembered; no request is made to the hub."
-    >
-      {(ids) => <TextInput {...ids} {...input} />}
-    </Field>
+      {...input}
+    />
   )
 }
 
@@ -214,16 +171,13 @@ function ExportOptions({ offer, value, onChange }: ExportOptionsProps) {
   return (
     <>
       {dtypes.length > 1 && (
-        <Field label="Precision" className="mt-4">
-          {(ids) => (
-            <Select<ExportNumbers>
-              {...ids}
-              value={dtypes.some((each) => each.value === value.dtype) ? value.dtype : 'usual'}
-              options={dtypes}
-              onChange={(dtype) => onChange({ ...value, dtype })}
-            />
-          )}
-        </Field>
+        <SelectField<ExportNumbers>
+          label="Precision"
+          className="mt-4"
+          value={dtypes.some((each) => each.value === value.dtype) ? value.dtype : 'usual'}
+          options={dtypes}
+          onChange={(dtype) => onChange({ ...value, dtype })}
+        />
       )}
       {format === 'onnx' && (
         <div className="mt-4">

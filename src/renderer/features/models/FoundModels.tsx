@@ -1,8 +1,9 @@
 import type { Answer } from '#renderer/client/api.tsx'
 import { formatShort } from '#renderer/client/format.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { Button } from '#renderer/kit/Button.tsx'
+import { GetButton } from './KnownModels.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { numberColumn } from '#renderer/kit/columns.tsx'
 
 type Found = Answer<'hub.search'>['models'][number]
 
@@ -56,14 +57,7 @@ const columnsFor = (onOpen: (address: string) => void): readonly Column<Found>[]
       ),
     sortBy: ({ verdict }) => ('family' in verdict ? verdict.family : null),
   },
-  {
-    id: 'parameters',
-    title: 'Parameters',
-    width: '96px',
-    isNumber: true,
-    cell: ({ parameters }) => formatShort(parameters),
-    sortBy: ({ parameters }) => parameters,
-  },
+  numberColumn(['parameters', 'Parameters', '96px'], ({ parameters }) => parameters, formatShort),
   {
     id: 'weights',
     title: 'Weights',
@@ -84,24 +78,12 @@ const columnsFor = (onOpen: (address: string) => void): readonly Column<Found>[]
     ),
     sortBy: ({ license }) => license,
   },
-  {
-    id: 'downloads',
-    title: 'Downloads',
-    width: '96px',
-    isNumber: true,
-    cell: ({ downloads }) => formatShort(downloads),
-    sortBy: ({ downloads }) => downloads,
-  },
+  numberColumn(['downloads', 'Downloads', '96px'], ({ downloads }) => downloads, formatShort),
   {
     id: 'action',
     title: '',
     label: 'Actions',
     width: '72px',
-    cell: ({ id, verdict }) =>
-      'family' in verdict && (
-        <Button small aria-label={`Get ${id}`} onClick={() => onOpen(id)}>
-          Get
-        </Button>
-      ),
+    cell: ({ id, verdict }) => 'family' in verdict && <GetButton id={id} onOpen={onOpen} />,
   },
 ]

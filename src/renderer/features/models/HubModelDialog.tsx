@@ -1,14 +1,13 @@
 import { useState } from 'react'
 import { useCommand, type Answer } from '#renderer/client/api.tsx'
 import { formatBytes, formatCount, formatShort } from '#renderer/client/format.ts'
-import { Checkbox, Select } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
+import { Checkbox, SelectField } from '#renderer/kit/choices.tsx'
 import { HubDialog } from '#renderer/kit/HubDialog.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import { memoryWords, speedWords } from './hubWords.ts'
 import { Address } from './ModelFacts.tsx'
-import { useFetchModel } from '../../parts/useModels.ts'
+import { useFetchModel } from '#renderer/parts/useModels.ts'
 
 type Looked = Answer<'hub.look'>
 
@@ -37,9 +36,9 @@ export function HubModelDialog({ address: given = '', onClose }: HubModelDialogP
   const canOpen = found === null || !('problem' in found.verdict)
   return (
     <HubDialog
+      {...{ address, task, onClose }}
       title="Add a model from a hub"
       note="owner/name, or the address of its page. Only weights as safetensors or GGUF, tokenizer and texts are downloaded; no code in it is run."
-      address={address}
       onAddress={(text) => {
         setAddress(text)
         forget()
@@ -48,9 +47,7 @@ export function HubModelDialog({ address: given = '', onClose }: HubModelDialogP
       onGoOn={goOn}
       isReady={found === null || (canOpen && isAccepted)}
       isBusy={isRunning || look.isRunning}
-      task={task}
       error={task.error ?? look.error}
-      onClose={onClose}
     >
       {found !== null && (
         <>
@@ -84,20 +81,16 @@ interface ChoiceProps {
 function Choice({ found: { choices, file }, isDisabled, onChoose }: ChoiceProps) {
   if (choices.length < 2) return null
   return (
-    <Field label="Weights">
-      {(ids) => (
-        <Select
-          {...ids}
-          value={file ?? folderValue}
-          disabled={isDisabled}
-          options={choices.map((choice) => ({
-            value: choice.file ?? folderValue,
-            label: `${choice.file ?? 'safetensors'} · ${formatBytes(choice.sizeBytes)}`,
-          }))}
-          onChange={(value) => onChoose(value === folderValue ? null : value)}
-        />
-      )}
-    </Field>
+    <SelectField
+      label="Weights"
+      value={file ?? folderValue}
+      disabled={isDisabled}
+      options={choices.map((choice) => ({
+        value: choice.file ?? folderValue,
+        label: `${choice.file ?? 'safetensors'} · ${formatBytes(choice.sizeBytes)}`,
+      }))}
+      onChange={(value) => onChoose(value === folderValue ? null : value)}
+    />
   )
 }
 
@@ -115,7 +108,7 @@ function Verdict({ verdict }: { verdict: Looked['verdict'] }) {
         ['Parameters', formatShort(parameters)],
         ['Context', `${formatCount(contextLength)} tokens`],
         ['Training', memoryWords({ fits, trainingBytes })],
-        ...(speed === null ? [] : [['Speed, estimated', speedWords(speed)] as const]),
+        speed !== null && ['Speed, estimated', speedWords(speed)],
       ]}
     />
   )

@@ -7,12 +7,11 @@ import { CopyButton, ErrorNote, Loading, TaskProgress } from '#renderer/kit/stat
 import type { FileSource } from '#renderer/client/connection.ts'
 import { navigate } from '#renderer/client/route.ts'
 import { toast } from '#renderer/client/toasts.ts'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
-import { useDiscardFolder, useImportModel } from '../../parts/useModels.ts'
-import { importName, isImportName } from '../../parts/exportPlan.ts'
+import { useDiscardFolder, useImportModel } from '#renderer/parts/useModels.ts'
+import { importName, isImportName } from '#renderer/parts/exportPlan.ts'
 import { ModelFacts, type ModelInfo } from './ModelFacts.tsx'
+import { Form, TextField } from '#renderer/kit/inputs.tsx'
 
 type Source = NonNullable<ArrivingFolder['source']>
 
@@ -145,12 +144,13 @@ function ImportModel({ name: folderName, source, info, onDiscard }: ImportModelP
         onImport={() => task.start({ ...source, name, hubId: hubId.trim() === '' ? null : hubId.trim() })}
         onDiscard={isRunning ? task.cancel : onDiscard}
       >
-        <Field
+        <TextField
           label="Hub id"
           note="Optional, such as Qwen/Qwen2.5-0.5B: adapters then name their base model. No request is made to the hub."
-        >
-          {(ids) => <TextInput {...ids} value={hubId} onChange={setHubId} disabled={isRunning} />}
-        </Field>
+          value={hubId}
+          onChange={setHubId}
+          disabled={isRunning}
+        />
       </ImportForm>
       {isRunning && task.last !== undefined && 'progress' in task.last && (
         <TaskProgress progress={{ ...task.last.progress, total: null }} />
@@ -175,20 +175,18 @@ interface ImportFormProps {
 function ImportForm(props: ImportFormProps) {
   const { action, name, onName, isTaken, isRunning, onImport, onDiscard, children } = props
   return (
-    <form
+    <Form
       className="my-4 flex flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (!isRunning && !isTaken && isImportName(name)) onImport()
-      }}
+      onSubmit={() => !isRunning && !isTaken && isImportName(name) && onImport()}
     >
-      <Field
+      <TextField
         label="Name"
         error={nameProblem(name, isTaken)}
         note="The files are copied into Turnwise’s folder; these stay as they are."
-      >
-        {(ids) => <TextInput {...ids} value={name} onChange={onName} disabled={isRunning} />}
-      </Field>
+        value={name}
+        onChange={onName}
+        disabled={isRunning}
+      />
       {children}
       <div className="flex items-center gap-2">
         <Button type="submit" variant="primary" disabled={isRunning || isTaken || !isImportName(name)}>
@@ -198,7 +196,7 @@ function ImportForm(props: ImportFormProps) {
           {isRunning ? 'Cancel' : 'Discard'}
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }
 

@@ -5,6 +5,7 @@ import { link } from '#renderer/client/route.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { numberColumn, mutedColumn } from '#renderer/kit/columns.tsx'
 
 type Known = Answer<'hub.known'>[number]
 
@@ -31,6 +32,12 @@ export function KnownModels({ models, onOpen }: KnownModelsProps) {
   )
 }
 
+export const GetButton = ({ id, onOpen }: { id: string } & Pick<KnownModelsProps, 'onOpen'>) => (
+  <Button small aria-label={`Get ${id}`} onClick={() => onOpen(id)}>
+    Get
+  </Button>
+)
+
 const Number = ({ children }: { children: string }) => (
   <span className="font-mono text-sm tabular-nums">{children}</span>
 )
@@ -48,14 +55,7 @@ const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): reado
     ),
     sortBy: ({ id }) => id.toLowerCase(),
   },
-  {
-    id: 'parameters',
-    title: 'Parameters',
-    width: '92px',
-    isNumber: true,
-    cell: ({ parameters }) => formatShort(parameters),
-    sortBy: ({ parameters }) => parameters,
-  },
+  numberColumn(['parameters', 'Parameters', '92px'], ({ parameters }) => parameters, formatShort),
   {
     id: 'memory',
     title: 'Memory to train',
@@ -71,29 +71,9 @@ const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): reado
     sortBy: ({ trainingBytes }) => trainingBytes,
   },
   ...(hasSpeed ? speedColumns : []),
-  {
-    id: 'disk',
-    title: 'On disk',
-    width: '80px',
-    isNumber: true,
-    cell: ({ sizeBytes }) => formatBytes(sizeBytes),
-    sortBy: ({ sizeBytes }) => sizeBytes,
-  },
-  {
-    id: 'context',
-    title: 'Context',
-    width: '84px',
-    isNumber: true,
-    cell: ({ contextLength }) => formatCount(contextLength),
-    sortBy: ({ contextLength }) => contextLength,
-  },
-  {
-    id: 'family',
-    title: 'Family',
-    width: '96px',
-    cell: ({ family }) => <span className="text-muted">{family}</span>,
-    sortBy: ({ family }) => family,
-  },
+  numberColumn(['disk', 'On disk', '80px'], ({ sizeBytes }) => sizeBytes, formatBytes),
+  numberColumn(['context', 'Context', '84px'], ({ contextLength }) => contextLength, formatCount),
+  mutedColumn(['family', 'Family', '96px'], ({ family }) => family),
   {
     id: 'license',
     title: 'Licence',
@@ -113,9 +93,7 @@ const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): reado
     width: '124px',
     cell: ({ id, localName }) =>
       localName === null ? (
-        <Button small aria-label={`Get ${id}`} onClick={() => onOpen(id)}>
-          Get
-        </Button>
+        <GetButton id={id} onOpen={onOpen} />
       ) : (
         <a href={link(`/models/${encodeURIComponent(localName)}`)} aria-label={`${id} is on this machine`}>
           <Badge tone="good">On this machine</Badge>

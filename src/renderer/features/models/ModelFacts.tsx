@@ -36,17 +36,11 @@ export function ModelFacts({ info, isListed = false }: ModelFactsProps) {
           </span>,
         ],
         ['Chat template', info.hasChatTemplate ? 'Yes' : 'None: prompts are plain text'],
-        ...(info.notes.length === 0 || !isListed ? [] : [['Notes', info.notes.join(' ')] as const]),
+        info.notes.length > 0 && isListed && ['Notes', info.notes.join(' ')],
         ['Licence', <LicenseFact key="license" license={info.license} />],
-        ...(info.hubId === null ? [] : [['Hub id', info.hubId] as const]),
-        ...(isListed ? [['Digest', <Digest key="digest" info={info} />] as const] : []),
-        [
-          'Folder',
-          <span key="folder" className="flex items-start gap-1">
-            <span className="min-w-0 font-mono text-sm break-all">{info.directory}</span>
-            <CopyButton text={info.directory} label="Copy path" />
-          </span>,
-        ],
+        info.hubId !== null && ['Hub id', info.hubId],
+        isListed && ['Digest', <Digest key="digest" info={info} />],
+        ['Folder', <Address key="folder" address={info.directory} label="Copy path" />],
       ]}
     />
   )

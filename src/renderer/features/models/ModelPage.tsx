@@ -1,20 +1,20 @@
-import { Copy, Ellipsis, FolderOpen, MessagesSquare, Play, Trash2 } from 'lucide-react'
+import { Copy, MessagesSquare, Play, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { keepers } from '#shared/api/models.ts'
 import { useArrivals } from '#renderer/client/adding.ts'
-import { shell } from '#renderer/client/connection.ts'
 import { useAnswer, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
 import { navigate } from '#renderer/client/route.ts'
-import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
-import { Menu } from '#renderer/kit/Menu.tsx'
+import { Actions, type Action } from '#renderer/kit/actions.tsx'
+import { isInTheWay, RunsInTheWay } from '#renderer/parts/RunsInTheWay.tsx'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { MoreMenu, revealItems } from '#renderer/kit/Menu.tsx'
 import { Panel, KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { type ListedModel } from '#renderer/client/modelChoice.ts'
 import { useRuns } from '#renderer/client/runs.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { formatBytes, formatNumber, plural, formatPercent, lastPart } from '#renderer/client/format.ts'
-import { runTitle } from '#renderer/client/words.ts'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 import { useSettled } from '#renderer/client/settled.ts'
 import { Segmented } from '#renderer/kit/choices.tsx'
@@ -24,23 +24,24 @@ import { ModelFacts } from './ModelFacts.tsx'
 import { TrainedHere } from './TrainedHere.tsx'
 import type { PrecisionEffect } from '#shared/precision.ts'
 
-function Uses({ name, info }: { name: string; info: Answer<'models.info'> | undefined }) {
-  return (
-    <>
-      {info?.hasChatTemplate === true && (
-        <Button
-          icon={<MessagesSquare size={13} aria-hidden />}
-          onClick={() => navigate('/chat', { a: name })}
-        >
-          Chat
-        </Button>
-      )}
-      <Button icon={<Play size={13} aria-hidden />} onClick={() => navigate('/new-run', { model: name })}>
-        Train this
-      </Button>
-    </>
-  )
-}
+const Uses = ({ name, info }: { name: string; info: Answer<'models.info'> | undefined }) => (
+  <Actions
+    actions={[
+      info?.hasChatTemplate === true && {
+        label: 'Chat',
+        icon: MessagesSquare,
+        iconSize: 13,
+        run: () => navigate('/chat', { a: name }),
+      },
+      {
+        label: 'Train this',
+        icon: Play,
+        iconSize: 13,
+        run: () => navigate('/new-run', { model: name }),
+      },
+    ]}
+  />
+)
 
 /** One model: its properties, its tokenization of a text, and adapters trained on it. */
 export function ModelPage({ model }: { model: ListedModel }) {
@@ -49,6 +50,16 @@ export function ModelPage({ model }: { model: ListedModel }) {
   const [isDeleting, setDeleting] = useState(false)
   // The included model is not a file of the user.
   const canDelete = model.origin === null && (!isUsable || info?.isBuiltIn === false)
+  const ownAction: Action =
+    model.origin === null
+      ? {
+          ...{ label: 'Delete', icon: Trash2, isDangerous: true, isDisabled: !canDelete },
+          run: () => setDeleting(true),
+        }
+      : {
+          ...{ label: 'Copy into Turnwise’s folder', icon: Copy, isDisabled: !isUsable },
+          run: () => lookAt(model),
+        }
   return (
     <div className="min-h-0 grow overflow-auto px-6 py-4">
       <header className="mb-4 flex min-h-7 flex-wrap items-center gap-2">
@@ -56,39 +67,7 @@ export function ModelPage({ model }: { model: ListedModel }) {
         {info?.isBuiltIn === true && <Badge tone="accent">Built in</Badge>}
         {model.origin !== null && <Badge>{keepers[model.origin]}</Badge>}
         <span className="ml-auto flex items-center gap-2">
-          <Menu
-            groups={[
-              shell === null
-                ? []
-                : [
-                    {
-                      label: 'Show in folder',
-                      icon: <FolderOpen size={13} aria-hidden />,
-                      onSelect: () => void shell?.reveal(model.directory),
-                    },
-                  ],
-              model.origin === null
-                ? [
-                    {
-                      label: 'Delete',
-                      icon: <Trash2 size={13} aria-hidden />,
-                      isDangerous: true,
-                      disabled: !canDelete,
-                      onSelect: () => setDeleting(true),
-                    },
-                  ]
-                : [
-                    {
-                      label: 'Copy into Turnwise’s folder',
-                      icon: <Copy size={13} aria-hidden />,
-                      disabled: !isUsable,
-                      onSelect: () => lookAt(model),
-                    },
-                  ],
-            ]}
-          >
-            <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
-          </Menu>
+          <MoreMenu groups={[revealItems(model.directory), [ownAction]]} />
           {isUsable && <Uses name={model.name} info={info} />}
         </span>
       </header>
@@ -132,10 +111,10 @@ const maxShown = 8
 /** Asks for confirmation, naming the runs that need the model. */
 function DeleteModel({ model, onClose }: { model: ListedModel; onClose: () => void }) {
   const { name, directory } = model
-  const { runs, isLoaded } = useRuns()
-  const needing = runs.filter((run) => run.model === directory)
-  const unfinished = needing.filter(({ status }) => status !== 'finished')
-  const shown = unfinished.length > 0 ? unfinished : needing
+  const { runs: all, isLoaded } = useRuns()
+  const runs = all.filter((run) => run.model === directory)
+  const unfinished = runs.filter(isInTheWay)
+  const shown = unfinished.length > 0 ? unfinished.length : runs.length
   const remove = useCommand('models.delete', {
     onDone() {
       toast({ title: `“${name}” was deleted.` })
@@ -155,25 +134,16 @@ function DeleteModel({ model, onClose }: { model: ListedModel; onClose: () => vo
         Its copy in Turnwise’s folder{'sizeBytes' in model && ` (${formatBytes(model.sizeBytes)})`} is
         removed. The folder it was imported from stays.
       </p>
-      {shown.length === 0 && <p className="mt-2">No run needs it.</p>}
-      {shown.length > 0 && (
-        <>
-          <p className="mt-2">
-            {unfinished.length > 0
-              ? 'It cannot be deleted while unfinished runs need it. Delete those runs first:'
-              : 'These finished runs were trained on it. Their adapters stay, but cannot be used without it:'}
-          </p>
-          <ul className="mt-1 flex flex-col gap-1">
-            {shown.slice(0, maxShown).map((run) => (
-              <li key={run.id} className="flex items-center gap-2 text-text">
-                <span className="truncate">{runTitle(run)}</span>
-                <StatusBadge status={run.status} />
-              </li>
-            ))}
-          </ul>
-          {shown.length > maxShown && <p className="mt-1">and {shown.length - maxShown} more.</p>}
-        </>
+      {runs.length === 0 ? (
+        <p className="mt-2">No run needs it.</p>
+      ) : (
+        <RunsInTheWay
+          runs={runs}
+          need="need it"
+          after="These finished runs were trained on it. Their adapters stay, but cannot be used without it:"
+        />
       )}
+      {shown > maxShown && <p className="mt-1">and {shown - maxShown} more.</p>}
     </ConfirmDialog>
   )
 }

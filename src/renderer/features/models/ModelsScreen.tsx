@@ -16,7 +16,7 @@ import { AdapterPage } from './AdapterPage.tsx'
 import { BrowsePage } from './BrowsePage.tsx'
 import { ExportPage } from './ExportPage.tsx'
 import { HubModelDialog } from './HubModelDialog.tsx'
-import { useAddModel } from '../../parts/useModels.ts'
+import { useAddModel } from '#renderer/parts/useModels.ts'
 import { IncomingFolder } from './IncomingFolder.tsx'
 import { ModelPage } from './ModelPage.tsx'
 
@@ -63,29 +63,21 @@ function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
       title="Models & export"
       main={
         <>
-          <Button icon={<Search size={14} aria-hidden />} onClick={() => navigate('/models/browse')}>
+          <Button icon={Search} onClick={() => navigate('/models/browse')}>
             Find a model
           </Button>
           <Menu
             groups={[
               [
-                { label: 'From a folder', icon: <FolderOpen size={13} aria-hidden />, onSelect: addModel },
-                {
-                  label: 'From a hub',
-                  icon: <CloudDownload size={13} aria-hidden />,
-                  onSelect: () => setHubOpen(true),
-                },
+                { label: 'From a folder', icon: FolderOpen, run: addModel },
+                { label: 'From a hub', icon: CloudDownload, run: () => setHubOpen(true) },
               ],
             ]}
           >
-            <Button icon={<Plus size={14} aria-hidden />}>Add a model</Button>
+            <Button icon={Plus}>Add a model</Button>
           </Menu>
           {isHubOpen && <HubModelDialog onClose={() => setHubOpen(false)} />}
-          <Button
-            variant="primary"
-            icon={<PackageOpen size={14} aria-hidden />}
-            onClick={() => navigate('/models/export')}
-          >
+          <Button variant="primary" icon={PackageOpen} onClick={() => navigate('/models/export')}>
             Export
           </Button>
         </>
@@ -116,7 +108,7 @@ function Library({ models, name, adapterName, incoming, onAdd }: LibraryProps) {
   if (models.length === 0 && incoming === null) {
     return (
       <EmptyState
-        icon={<Box size={28} strokeWidth={1.5} aria-hidden />}
+        icon={Box}
         title="Add a model to train"
         action={
           <div className="flex gap-2">

@@ -1,10 +1,9 @@
 import { Search } from 'lucide-react'
-import { defaultHub } from '#shared/hub.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
-import { link } from '#renderer/client/route.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Checkbox, Select } from '#renderer/kit/choices.tsx'
-import { SearchInput } from '#renderer/kit/inputs.tsx'
+import { AnySelect, Checkbox } from '#renderer/kit/choices.tsx'
+import { HubSettings, useHub } from '#renderer/kit/HubDialog.tsx'
+import { SearchInput, Form } from '#renderer/kit/inputs.tsx'
 
 /** Search terms; empty texts match anything. */
 export interface Wanted {
@@ -32,18 +31,13 @@ interface SearchFormProps {
 
 export function SearchForm({ wanted, onChange, onSearch, onClear, hasAsked }: SearchFormProps) {
   const { data: families = [] } = useAnswer('hub.families', undefined)
-  const { data: settings } = useAnswer('settings.all', undefined)
-  const endpoint = settings?.['hub.endpoint']
-  const hub = typeof endpoint === 'string' && endpoint !== '' ? endpoint : defaultHub
+  const hub = useHub()
   const set = (change: Partial<Wanted>) => onChange({ ...wanted, ...change })
   return (
-    <form
+    <Form
       role="search"
       className="flex flex-wrap items-center gap-2 border-b border-line px-page py-3"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSearch()
-      }}
+      onSubmit={onSearch}
     >
       <SearchInput
         label="Words of the model’s name"
@@ -51,32 +45,26 @@ export function SearchForm({ wanted, onChange, onSearch, onClear, hasAsked }: Se
         onChange={(words) => set({ words })}
         className="w-64 max-w-full grow"
       />
-      <Select
+      <AnySelect
+        any="Any family"
         aria-label="Family"
         value={wanted.family}
         onChange={(family) => set({ family })}
-        options={[
-          { value: '', label: 'Any family' },
-          ...families.map((family) => ({ value: family, label: family })),
-        ]}
+        options={families}
       />
-      <Select
+      <AnySelect
+        any="Any size"
         aria-label="Size"
         value={wanted.billions}
         onChange={(billions) => set({ billions })}
-        options={[
-          { value: '', label: 'Any size' },
-          ...sizes.map((size) => ({ value: size, label: `Up to ${size} B` })),
-        ]}
+        options={sizes.map((size) => ({ value: size, label: `Up to ${size} B` }))}
       />
-      <Select
+      <AnySelect
+        any="Any licence"
         aria-label="Licence"
         value={wanted.license}
         onChange={(license) => set({ license })}
-        options={[
-          { value: '', label: 'Any licence' },
-          ...licenses.map((license) => ({ value: license, label: license })),
-        ]}
+        options={licenses}
       />
       <Checkbox
         checked={wanted.onlyUsable}
@@ -89,18 +77,13 @@ export function SearchForm({ wanted, onChange, onSearch, onClear, hasAsked }: Se
             Recommended models
           </Button>
         )}
-        <Button type="submit" variant="primary" icon={<Search size={14} aria-hidden />}>
+        <Button type="submit" variant="primary" icon={Search}>
           Search the hub
         </Button>
       </span>
       <p className="basis-full text-sm text-faint">
-        A search asks {hub} and no other server; the recommended models ask nobody. Address and token are set
-        under{' '}
-        <a href={link('/settings/privacy')} className="text-accent-ink underline">
-          Settings, Privacy
-        </a>
-        .
+        A search asks {hub} and no other server; the recommended models ask nobody. <HubSettings />
       </p>
-    </form>
+    </Form>
   )
 }

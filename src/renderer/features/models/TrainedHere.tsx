@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import { link, navigate } from '#renderer/client/route.ts'
-import { formatAgo, formatCount, formatFixed } from '#renderer/client/format.ts'
+import { formatCount, formatFixed } from '#renderer/client/format.ts'
 import { useNow } from '#renderer/client/live.ts'
 import { bestOf, trainedRuns, type Checkpoint } from '#renderer/client/modelChoice.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
@@ -9,7 +9,8 @@ import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
-import { useCheckpointsOf } from '../../parts/useModels.ts'
+import { useCheckpointsOf } from '#renderer/parts/useModels.ts'
+import { numberColumn, mutedColumn, agoColumn } from '#renderer/kit/columns.tsx'
 
 interface Trained {
   readonly run: RunEntry
@@ -39,11 +40,9 @@ export function TrainedHere({ directory }: { directory: string }) {
       ) : (
         <div className="flex flex-col" style={{ height: 33 + Math.min(rows.length, maxRows) * rowHeight }}>
           <Table
+            {...{ rows, columns, rowHeight }}
             label="Adapters trained on this model"
-            rows={rows}
-            columns={columns}
             rowKey={({ run }) => run.id}
-            rowHeight={rowHeight}
           />
         </div>
       )}
@@ -70,44 +69,11 @@ const columnsAt = (now: number): readonly Column<Trained>[] => [
     cell: ({ run }) => <StatusBadge status={run.status} />,
     sortBy: ({ run }) => run.status,
   },
-  {
-    id: 'method',
-    title: 'Method',
-    width: '104px',
-    cell: ({ run }) => <span className="text-muted">{run.algorithm}</span>,
-    sortBy: ({ run }) => run.algorithm,
-  },
-  {
-    id: 'best',
-    title: 'Best step',
-    width: '88px',
-    isNumber: true,
-    cell: ({ best }) => formatCount(best.step),
-    sortBy: ({ best }) => best.step,
-  },
-  {
-    id: 'reward',
-    title: 'Eval reward',
-    width: '88px',
-    isNumber: true,
-    cell: ({ best }) => formatFixed(best.reward),
-    sortBy: ({ best }) => best.reward,
-  },
-  {
-    id: 'last',
-    title: 'Last step',
-    width: '88px',
-    isNumber: true,
-    cell: ({ last }) => formatCount(last.step),
-    sortBy: ({ last }) => last.step,
-  },
-  {
-    id: 'saved',
-    title: 'Saved',
-    width: '112px',
-    cell: ({ last }) => <span className="text-muted">{formatAgo(last.savedAt, now)}</span>,
-    sortBy: ({ last }) => last.savedAt,
-  },
+  mutedColumn(['method', 'Method', '104px'], ({ run }) => run.algorithm),
+  numberColumn(['best', 'Best step', '88px'], ({ best }) => best.step, formatCount),
+  numberColumn(['reward', 'Eval reward', '88px'], ({ best }) => best.reward, formatFixed),
+  numberColumn(['last', 'Last step', '88px'], ({ last }) => last.step, formatCount),
+  agoColumn(['saved', 'Saved', '112px'], ({ last }) => last.savedAt, now),
   {
     id: 'actions',
     title: '',

@@ -206,7 +206,8 @@ function SearchOver({ draft, field, onChange }: Pick<DraftSettingProps, 'draft' 
       small
       label={isSearched ? `Do not search over ${field.label}` : `Search over ${field.label}`}
       aria-pressed={isSearched}
-      icon={<Telescope size={12} aria-hidden />}
+      icon={Telescope}
+      iconSize={12}
       onClick={() => onChange({ ...draft, config: withSearched(config, field.key, range) })}
     />
   )

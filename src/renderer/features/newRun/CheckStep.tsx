@@ -30,7 +30,7 @@ interface CheckStepProps {
 }
 
 const AllowKeys = ({ keys }: { readonly keys: NonNullable<Problem['keys']> }) => (
-  <Button small className="ml-2" icon={<KeyRound size={14} aria-hidden />} onClick={() => askAboutKeys(keys)}>
+  <Button small className="ml-2" icon={KeyRound} iconSize={14} onClick={() => askAboutKeys(keys)}>
     Allow…
   </Button>
 )

@@ -1,9 +1,9 @@
-import { ArrowRightLeft, Braces, Eraser, FileDown, FileUp, Ellipsis } from 'lucide-react'
+import { ArrowRightLeft, Braces, Eraser, FileDown, FileUp } from 'lucide-react'
+import { FileInput } from '#renderer/kit/FileInput.tsx'
 import { useRef, useState, lazy, Suspense } from 'react'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { fileNameOf, saveText } from '#renderer/client/download.ts'
-import { IconButton, Button } from '#renderer/kit/Button.tsx'
-import { Menu } from '#renderer/kit/Menu.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { configText, parseConfigText } from './draft.ts'
 import type { SettingField } from '#shared/config/fields.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
@@ -22,64 +22,49 @@ interface ConfigMenuProps {
   readonly onClear: () => void
 }
 
+function saveConfig(config: JsonObject, name: string): void {
+  saveText(configText(config), `${fileNameOf(name)}.json`, 'application/json')
+  const kind = kindOf(config)
+  const command = `turnwise ${kind === 'run' ? 'train' : kind}`
+  toast({ title: 'The config was saved.', detail: `Start it anywhere with \`${command}\`.` })
+}
+
 /** Opens and saves the config in the same format as the command line. */
 export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: ConfigMenuProps) {
   const input = useRef<HTMLInputElement>(null)
   const [isEditing, setEditing] = useState(false)
   const [isTaking, setTaking] = useState(false)
-  const open = (file: File | undefined) => {
-    if (file === undefined) return
+  const open = (file: File) => {
     file
       .text()
       .then((text) => onOpen(parseConfigText(text), `${file.name} was opened.`))
       .catch((thrown: unknown) => toastError(asError(thrown)))
   }
-  const save = () => {
-    saveText(configText(config), `${fileNameOf(name)}.json`, 'application/json')
-    const kind = kindOf(config)
-    const command = `turnwise ${kind === 'run' ? 'train' : kind}`
-    toast({ title: 'The config was saved.', detail: `Start it anywhere with \`${command}\`.` })
-  }
   return (
     <>
-      <Menu
+      <MoreMenu
+        label="Config file"
         groups={[
           [
             {
               label: 'Open a config file',
-              icon: <FileUp size={14} aria-hidden />,
-              disabled: isFork,
-              onSelect: () => input.current?.click(),
+              icon: FileUp,
+              isDisabled: isFork,
+              run: () => input.current?.click(),
             },
             {
               label: 'From another tool…',
-              icon: <ArrowRightLeft size={14} aria-hidden />,
-              disabled: isFork,
-              onSelect: () => setTaking(true),
+              icon: ArrowRightLeft,
+              isDisabled: isFork,
+              run: () => setTaking(true),
             },
-            { label: 'Save as a config file', icon: <FileDown size={14} aria-hidden />, onSelect: save },
-            {
-              label: 'Edit as JSON',
-              icon: <Braces size={14} aria-hidden />,
-              onSelect: () => setEditing(true),
-            },
+            { label: 'Save as a config file', icon: FileDown, run: () => saveConfig(config, name) },
+            { label: 'Edit as JSON', icon: Braces, run: () => setEditing(true) },
           ],
-          [{ label: 'Start over', icon: <Eraser size={14} aria-hidden />, onSelect: onClear }],
+          [{ label: 'Start over', icon: Eraser, run: onClear }],
         ]}
-      >
-        <IconButton label="Config file" icon={<Ellipsis size={16} aria-hidden />} />
-      </Menu>
-      <input
-        ref={input}
-        type="file"
-        accept=".json,application/json"
-        aria-label="Config file to open"
-        className="hidden"
-        onChange={(event) => {
-          open(event.target.files?.[0])
-          event.target.value = ''
-        }}
       />
+      <FileInput {...{ input }} accept=".json,application/json" label="Config file to open" onFile={open} />
       {isTaking && (
         <ToolConfigDialog
           onClose={() => setTaking(false)}
@@ -124,19 +109,11 @@ function JsonDialog({ config, onApply, onClose }: JsonDialogProps) {
   }
   return (
     <Dialog
-      isOpen
       width={760}
       title="Config as JSON"
       description="Keys that the file omits get their defaults. The host checks the config when it is applied."
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" onClick={apply}>
-            Take over
-          </Button>
-        </>
-      }
+      action={{ label: 'Take over', run: apply }}
     >
       {error !== null && <ErrorNote error={error} className="mb-3" />}
       <div className="h-[50vh] overflow-hidden rounded border border-line">

@@ -37,22 +37,29 @@ interface MethodStepProps {
   readonly onChange: (draft: Draft) => void
 }
 
+interface Before extends Pick<MethodStepProps, 'draft' | 'known' | 'model'> {
+  readonly presets: ReturnType<typeof presetsFor>
+}
+
+/** Changes the method; settings of a preset follow to the one of the same name, except in a fork. */
+function withMethod(
+  next: string,
+  { draft: { config, fork }, known, model, presets }: Before,
+): Draft['config'] {
+  const after = known.algorithms.find((each) => each.id === next)
+  const named = withValue(withValue(config, 'algorithm', undefined), 'algorithm.id', next)
+  return after === undefined || fork !== null ? named : followed(named, presets, presetsFor(model, after))
+}
+
 /** Chooses algorithm, preset and the most important settings; all others are behind a button. */
 export function MethodStep({ draft, known, model, problems, onChange }: MethodStepProps) {
-  const [isAllShown, setAllShown] = useState(false)
   const { config } = draft
   const id = algorithmOf(config)
   const algorithm = known.algorithms.find((each) => each.id === id)
   const stages = stagesOf(config)
   const presets = algorithm === undefined ? [] : presetsFor(model, algorithm)
   const setConfig = (next: Draft['config']) => onChange({ ...draft, config: next })
-  const choose = (next: string) => {
-    const after = known.algorithms.find((each) => each.id === next)
-    const named = withValue(withValue(config, 'algorithm', undefined), 'algorithm.id', next)
-    setConfig(
-      after === undefined || draft.fork !== null ? named : followed(named, presets, presetsFor(model, after)),
-    )
-  }
+  const choose = (next: string) => setConfig(withMethod(next, { draft, known, model, presets }))
   const changed = changedFields(draft, known.fields).map(({ key }) => key)
   const preset = presets.find((each) => isActive(config, each))
   const measured = useMeasured({
@@ -62,18 +69,13 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
       return field === undefined ? undefined : effectiveValue(some, field)
     },
   })
-  const isShown = isAllShown || problems.some(isHidden)
-  const Chevron = isShown ? ChevronDown : ChevronRight
   return (
     <div className="grid gap-5">
       <div className="flex flex-wrap items-center gap-3">
         <Segmented
           label="Stages"
           value={stages.length === 0 ? 'one' : 'several'}
-          options={[
-            { value: 'one', label: 'Single stage' },
-            { value: 'several', label: 'Multi-stage' },
-          ]}
+          options={{ one: 'Single stage', several: 'Multi-stage' }}
           onChange={(next) => setConfig(withStages(config, next === 'one' ? [] : firstPlan(config)))}
         />
       </div>
@@ -81,9 +83,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
         <AlgorithmCards algorithms={known.algorithms} value={id} onChange={choose} />
       ) : (
         <StagesEditor
-          stages={stages}
-          known={known}
-          problems={problems}
+          {...{ stages, known, problems }}
           steps={stepsOf(config)}
           onChange={(next) => setConfig(withStages(config, next))}
         />
@@ -94,9 +94,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
             Begin with{model === null ? '' : ' settings for a model of this size'}
           </h3>
           <PresetCards
-            config={config}
-            presets={presets}
-            measured={measured}
+            {...{ config, presets, measured }}
             onChoose={(preset) => setConfig(applied(config, preset, preset))}
           />
         </div>
@@ -105,23 +103,38 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
       {draft.fork === null && (
         <TrainedBy draft={draft} known={known} problems={problems} onChange={onChange} />
       )}
-      <div className="border-t border-line pt-3">
-        <Button
-          variant="quiet"
-          aria-expanded={isShown}
-          icon={<Chevron size={14} aria-hidden />}
-          onClick={() => setAllShown(!isShown)}
-          className="-ml-3"
-        >
-          All settings
-          <span className="text-faint">
-            {plural(known.fields.length, 'setting')}, {changeWords(changed, preset)}
-          </span>
-        </Button>
-        {isShown && (
-          <AllSettings draft={draft} sections={known.sections} problems={problems} onChange={onChange} />
-        )}
-      </div>
+      <AllSettingsPart {...{ draft, known, problems, onChange }} words={changeWords(changed, preset)} />
+    </div>
+  )
+}
+
+interface AllSettingsPartProps extends Pick<MethodStepProps, 'draft' | 'known' | 'problems' | 'onChange'> {
+  /** Says how many differ from the defaults. */
+  readonly words: string
+}
+
+/** Every setting, behind a button; open at once if one of them has a problem that is shown nowhere else. */
+function AllSettingsPart({ draft, known, problems, words, onChange }: AllSettingsPartProps) {
+  const [isAllShown, setAllShown] = useState(false)
+  const isShown = isAllShown || problems.some(isHidden)
+  const Chevron = isShown ? ChevronDown : ChevronRight
+  return (
+    <div className="border-t border-line pt-3">
+      <Button
+        variant="quiet"
+        aria-expanded={isShown}
+        icon={Chevron}
+        onClick={() => setAllShown(!isShown)}
+        className="-ml-3"
+      >
+        All settings
+        <span className="text-faint">
+          {plural(known.fields.length, 'setting')}, {words}
+        </span>
+      </Button>
+      {isShown && (
+        <AllSettings draft={draft} sections={known.sections} problems={problems} onChange={onChange} />
+      )}
     </div>
   )
 }
@@ -292,10 +305,7 @@ function SimpleSettings({ draft, known, problems, onChange }: SimpleSettingsProp
       {shown.map((field) => (
         <DraftSetting
           key={field.key}
-          draft={draft}
-          field={field}
-          problems={problems}
-          onChange={onChange}
+          {...{ draft, field, problems, onChange }}
           note={notes[field.key]}
           disabled={draft.fork !== null && field.key === 'adapter.rank'}
         />

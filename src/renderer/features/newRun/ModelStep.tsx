@@ -127,9 +127,6 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
   const kind = environment !== null || isWorldWanted ? 'environment' : 'rewards'
   const rewards = Array.isArray(config['rewards']) ? (config['rewards'] as RewardChoice[]) : []
   const interpreter = interpreterIn(config)
-  const general = problems.filter(
-    (problem) => !isMissing(problem) && ['rewards', 'python'].includes(problem.path),
-  )
   const isNeeded = algorithmsOf(config).some(
     (id) => (algorithms.find((each) => each.id === id)?.experience ?? 'rollout') === 'rollout',
   )
@@ -139,10 +136,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
         <Segmented
           label="Where rewards come from"
           value={kind}
-          options={[
-            { value: 'rewards', label: 'Reward functions' },
-            { value: 'environment', label: 'An environment' },
-          ]}
+          options={{ rewards: 'Reward functions', environment: 'An environment' }}
           onChange={(next) => {
             setWorldWanted(next === 'environment')
             if (next === 'rewards') onChange(withoutWorld)
@@ -180,11 +174,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
           onChange={(next) => onChange((now) => withValue(now, 'rollout.workflow', next ?? undefined))}
         />
       </div>
-      {[...general, ...(kind === 'environment' ? problemsAt(problems, 'environment') : [])].map((problem) => (
-        <p key={problem.message} className="text-sm wrap-anywhere text-bad">
-          {problemWords(problem)}
-        </p>
-      ))}
+      <GeneralProblems problems={problems} areOfWorld={kind === 'environment'} />
     </div>
   )
 }
@@ -212,4 +202,20 @@ function byEntry(problems: readonly Problem[]): Record<number, string> {
     return index === undefined ? [] : [[Number(index), problemWords(problem)] as const]
   })
   return Object.fromEntries(entries)
+}
+
+interface GeneralProblemsProps extends Pick<RewardStepProps, 'problems'> {
+  readonly areOfWorld: boolean
+}
+
+/** Lists what is wrong with the rewards as a whole, or with the environment. */
+function GeneralProblems({ problems, areOfWorld }: GeneralProblemsProps) {
+  const general = problems.filter(
+    (problem) => !isMissing(problem) && ['rewards', 'python'].includes(problem.path),
+  )
+  return [...general, ...(areOfWorld ? problemsAt(problems, 'environment') : [])].map((problem) => (
+    <p key={problem.message} className="text-sm wrap-anywhere text-bad">
+      {problemWords(problem)}
+    </p>
+  ))
 }

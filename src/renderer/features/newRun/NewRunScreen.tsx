@@ -43,7 +43,6 @@ export function NewRunScreen() {
   const aside = usePutAside()
   const isFromElsewhere = useNewRunStore((state) => state.isFromElsewhere)
   const { draft, known, verdict, trial, setDraft } = wizard
-  const { config } = draft
   if (!wizard.isReady) {
     return (
       <Page title="New run">
@@ -55,27 +54,7 @@ export function NewRunScreen() {
     <Page
       title={draft.fork === null ? 'New run' : 'Fork a run'}
       about={draft.fork === null ? undefined : `${wizard.parentName} · step ${String(draft.fork.step)}`}
-      main={
-        <>
-          <ConfigMenu
-            config={config}
-            name={wizard.name}
-            isFork={draft.fork !== null}
-            fields={known.fields}
-            onOpen={wizard.open}
-            onClear={wizard.clear}
-          />
-          <StartButtons
-            kind={wizard.kind}
-            isChecked={trial.isCurrent}
-            isValid={wizard.isValid}
-            isChecking={trial.state === 'running'}
-            isStarting={wizard.isStarting}
-            onMain={wizard.act}
-            onStart={wizard.start}
-          />
-        </>
-      }
+      main={<MainButtons wizard={wizard} />}
     >
       {isFromElsewhere && (
         <p role="status" className="mb-4 text-muted">
@@ -86,29 +65,11 @@ export function NewRunScreen() {
       {draft.fork === null && <KindChooser kind={wizard.kind} onChange={wizard.setKind} />}
       <div className="grid grid-cols-[minmax(0,1fr)_minmax(280px,22%)] gap-6 narrow:grid-cols-[minmax(0,1fr)]">
         <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-2">
-          {wizard.steps.map(({ id, summary, next }, i) => (
-            <StepPanel
-              key={id}
-              headId={headOf(id)}
-              number={i + 1}
-              title={id === 'study' ? studyTitles[wizard.kind] : titles[id]}
-              summary={summary}
-              isDone={id === 'check' ? trial.isCurrent : summary !== null}
-              {...(id === 'check' ? { emptyWords: 'Not run yet' } : {})}
-              isOpen={wizard.isOpen(id)}
-              onToggle={() => wizard.toggle(id)}
-              problems={wizard.problemsOf(id).filter((problem) => !isMissing(problem)).length}
-              onContinue={next === null ? undefined : () => wizard.goOn(id, next)}
-            >
-              <StepContent id={id} wizard={wizard} />
-            </StepPanel>
-          ))}
+          <Steps wizard={wizard} />
         </div>
         <div className="sticky top-0 self-start narrow:static narrow:self-auto">
           <RunAside
-            draft={draft}
-            known={known}
-            verdict={verdict}
+            {...{ draft, known, verdict }}
             estimate={trial.isCurrent ? trial.study : null}
             missing={wizard.missing}
             nameHint={wizard.name}
@@ -122,6 +83,49 @@ export function NewRunScreen() {
     </Page>
   )
 }
+
+/** Buttons for the settings as a whole: as a file, as a check, as a run. */
+const MainButtons = ({ wizard }: { wizard: Wizard }) => (
+  <>
+    <ConfigMenu
+      config={wizard.draft.config}
+      name={wizard.name}
+      isFork={wizard.draft.fork !== null}
+      fields={wizard.known.fields}
+      onOpen={wizard.open}
+      onClear={wizard.clear}
+    />
+    <StartButtons
+      kind={wizard.kind}
+      isChecked={wizard.trial.isCurrent}
+      isValid={wizard.isValid}
+      isChecking={wizard.trial.state === 'running'}
+      isStarting={wizard.isStarting}
+      onMain={wizard.act}
+      onStart={wizard.start}
+    />
+  </>
+)
+
+/** All steps, each with its summary once it is done. */
+const Steps = ({ wizard }: { wizard: Wizard }) =>
+  wizard.steps.map(({ id, summary, next }, i) => (
+    <StepPanel
+      key={id}
+      headId={headOf(id)}
+      number={i + 1}
+      title={id === 'study' ? studyTitles[wizard.kind] : titles[id]}
+      summary={summary}
+      isDone={id === 'check' ? wizard.trial.isCurrent : summary !== null}
+      {...(id === 'check' ? { emptyWords: 'Not run yet' } : {})}
+      isOpen={wizard.isOpen(id)}
+      onToggle={() => wizard.toggle(id)}
+      problems={wizard.problemsOf(id).filter((problem) => !isMissing(problem)).length}
+      onContinue={next === null ? undefined : () => wizard.goOn(id, next)}
+    >
+      <StepContent id={id} wizard={wizard} />
+    </StepPanel>
+  ))
 
 const KindChooser = ({ kind, onChange }: { kind: DraftKind; onChange: (kind: DraftKind) => void }) => (
   <div className="mb-4 flex flex-wrap items-center gap-x-3 gap-y-1">
@@ -175,14 +179,7 @@ function StepContent({ id, wizard }: { id: StepId; wizard: Wizard }) {
     case 'study':
       return <StudyStep draft={draft} known={known} problems={problems} onChange={setDraft} />
     case 'check':
-      return (
-        <CheckStep
-          verdict={verdict}
-          trial={trial}
-          problems={problems}
-          isComplete={wizard.missing.length === 0}
-        />
-      )
+      return <CheckStep {...{ verdict, trial, problems }} isComplete={wizard.missing.length === 0} />
   }
 }
 
@@ -290,18 +287,18 @@ function StartButtons(props: StartButtonsProps) {
           [
             {
               label: isChecked ? 'Start now' : 'Start without checking',
-              icon: <Play size={14} aria-hidden />,
-              disabled: !isValid || isBusy,
-              onSelect: () => onStart({ queue: false }),
+              icon: Play,
+              isDisabled: !isValid || isBusy,
+              run: () => onStart({ queue: false }),
             },
             // Trials of a study queue by themselves.
             ...(kind === 'run'
               ? [
                   {
                     label: isChecked ? 'Put in the queue' : 'Put in the queue without checking',
-                    icon: <ListPlus size={14} aria-hidden />,
-                    disabled: !isValid || isBusy,
-                    onSelect: () => onStart({ queue: true }),
+                    icon: ListPlus,
+                    isDisabled: !isValid || isBusy,
+                    run: () => onStart({ queue: true }),
                   },
                 ]
               : []),
@@ -312,7 +309,7 @@ function StartButtons(props: StartButtonsProps) {
           variant="primary"
           aria-label="Other ways to start"
           disabled={!isValid || isBusy}
-          icon={<ChevronDown size={14} aria-hidden />}
+          icon={ChevronDown}
           className="rounded-l-none border-l-bg px-1.5"
         />
       </Menu>

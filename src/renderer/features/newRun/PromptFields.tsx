@@ -49,32 +49,12 @@ export function PromptFields(props: PromptFieldsProps) {
           <Segmented
             label="Prompt"
             value={kind}
-            options={[
-              { value: 'column', label: 'Column' },
-              { value: 'template', label: 'Text' },
-              { value: 'messages', label: 'Messages' },
-            ]}
+            options={{ column: 'Column', template: 'Text', messages: 'Messages' }}
             onChange={(next) => onChange(asKind(form, next, columns))}
           />
         </span>
       </div>
-      {'column' in form &&
-        (columns.length === 0 ? (
-          <TextInput
-            aria-label="Column"
-            mono
-            value={form.column}
-            onChange={(column) => onChange({ column })}
-          />
-        ) : (
-          <Select
-            aria-label="Column"
-            className="max-w-64"
-            value={form.column}
-            options={[...new Set([form.column, ...columns])].map((name) => ({ value: name, label: name }))}
-            onChange={(column) => onChange({ column })}
-          />
-        ))}
+      {'column' in form && <ColumnInput {...{ columns, onChange }} column={form.column} />}
       {'template' in form && (
         <TextArea
           aria-label="Text with {column} placeholders"
@@ -99,6 +79,25 @@ export function PromptFields(props: PromptFieldsProps) {
   )
 }
 
+interface ColumnInputProps extends Pick<PromptFieldsProps, 'columns'> {
+  readonly column: string
+  readonly onChange: (form: { readonly column: string }) => void
+}
+
+/** Names a column: among those of the rows, if they are known. */
+const ColumnInput = ({ columns, column: chosen, onChange }: ColumnInputProps) =>
+  columns.length === 0 ? (
+    <TextInput aria-label="Column" mono value={chosen} onChange={(column) => onChange({ column })} />
+  ) : (
+    <Select
+      aria-label="Column"
+      className="max-w-64"
+      value={chosen}
+      options={[...new Set([chosen, ...columns])]}
+      onChange={(column) => onChange({ column })}
+    />
+  )
+
 type Message = Extract<PromptForm, { messages: unknown }>['messages'][number]
 
 function Messages({
@@ -119,7 +118,7 @@ function Messages({
             aria-label={`Role of message ${String(i + 1)}`}
             className="w-28 shrink-0"
             value={message.role}
-            options={roles.map((role) => ({ value: role, label: role }))}
+            options={roles}
             onChange={(role) => set(i, { role })}
           />
           <TextArea
@@ -131,18 +130,15 @@ function Messages({
           />
           <IconButton
             label={`Remove message ${String(i + 1)}`}
-            icon={<X size={14} aria-hidden />}
+            icon={X}
+            iconSize={14}
             disabled={messages.length === 1}
             onClick={() => onChange(messages.toSpliced(i, 1))}
           />
         </div>
       ))}
       <div>
-        <Button
-          small
-          icon={<Plus size={13} aria-hidden />}
-          onClick={() => onChange([{ role: 'system', content: '' }, ...messages])}
-        >
+        <Button small icon={Plus} onClick={() => onChange([{ role: 'system', content: '' }, ...messages])}>
           Add a message
         </Button>
       </div>
@@ -231,7 +227,7 @@ export function TemplateFields(props: TemplateFieldsProps) {
         variant="quiet"
         className="-ml-2"
         aria-expanded={isShown}
-        icon={<Chevron size={13} aria-hidden />}
+        icon={Chevron}
         onClick={() => setAsked(!isShown)}
       >
         Tools and template variables
@@ -263,10 +259,7 @@ function Fields({ config, columns, problems, onSet }: TemplateFieldsProps) {
               value={column}
               options={[
                 { value: '', label: 'None' },
-                ...[...new Set([...(column === '' ? [] : [column]), ...columns])].map((name) => ({
-                  value: name,
-                  label: name,
-                })),
+                ...[...new Set([...(column === '' ? [] : [column]), ...columns])],
               ]}
               onChange={setColumn}
             />

@@ -7,9 +7,6 @@ import { useAnswer } from '#renderer/client/api.tsx'
 import { askAboutKeys } from '#renderer/client/keyQuestion.ts'
 import { link } from '#renderer/client/route.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { KeyValue, Panel } from '#renderer/kit/Page.tsx'
 import { checkpointWords } from '#renderer/client/modelChoice.ts'
 import { forkChanges, isEmptyDraft, type Draft, type ForkPoint } from './draft.ts'
@@ -23,6 +20,8 @@ import { stagesOf } from './stages.ts'
 import type { StudyEstimate } from './useDraft.ts'
 import { studyLabel } from './studyDraft.ts'
 import { batchWords, lengthOfSteps, lengthWords } from './summaries.ts'
+import { SelectField } from '#renderer/kit/choices.tsx'
+import { TextField } from '#renderer/kit/inputs.tsx'
 
 interface RunAsideProps {
   readonly draft: Draft
@@ -56,18 +55,14 @@ export function RunAside(props: RunAsideProps) {
     <aside aria-label="The run" className="grid gap-4 self-start">
       <Panel title={verdict.study === null ? 'The run' : 'The study'}>
         <div className="grid gap-3">
-          <Field label="Name">
-            {(ids) => (
-              <TextInput
-                {...ids}
-                value={typeof config['name'] === 'string' ? config['name'] : ''}
-                placeholder={nameHint}
-                onChange={(name) =>
-                  onChange({ ...draft, config: withValue(config, 'name', name === '' ? undefined : name) })
-                }
-              />
-            )}
-          </Field>
+          <TextField
+            label="Name"
+            value={typeof config['name'] === 'string' ? config['name'] : ''}
+            placeholder={nameHint}
+            onChange={(name) =>
+              onChange({ ...draft, config: withValue(config, 'name', name === '' ? undefined : name) })
+            }
+          />
           <KeyValue
             entries={[
               stages > 0 ? ['Stages', String(stages)] : ['Each step', batchWords(config, known)],
@@ -76,32 +71,11 @@ export function RunAside(props: RunAsideProps) {
               ...(estimate === null ? [] : estimateEntries(estimate)),
               ['Rows', verdict.rows === null ? '–' : formatCount(verdict.rows)],
               ['Seed', valueWords(valueAt(config, 'seed') ?? 42)],
-              ...(verdict.device === null
-                ? []
-                : [['Device', <DeviceWords device={verdict.device} />] as const]),
+              verdict.device !== null && ['Device', <DeviceWords device={verdict.device} />],
             ]}
           />
           <VerdictLine verdict={verdict} missing={missing} />
-          <ul className="-mx-1 grid">
-            {missing.map((step) => (
-              <li key={step}>
-                <button
-                  type="button"
-                  onClick={() => onShow(step)}
-                  className="min-h-6 rounded px-1 text-accent-ink hover:underline"
-                >
-                  {stepTitles[step]}
-                </button>
-              </li>
-            ))}
-            {[...openProblems(verdict.problems, missing), ...verdict.warnings].map((problem) => (
-              <ProblemLine
-                key={`${String(problem.stage)} ${problem.path} ${problem.message}`}
-                problem={problem}
-                onShow={onShow}
-              />
-            ))}
-          </ul>
+          <OpenPoints {...{ verdict, missing, onShow }} />
         </div>
       </Panel>
       {isEmptyDraft(draft) && (
@@ -114,22 +88,52 @@ export function RunAside(props: RunAsideProps) {
           </Button>
         </div>
       )}
-      {fork !== null && (
-        <Panel title="Fork">
-          <p className="text-muted">
-            Continues from a checkpoint of{' '}
-            <a href={link(`/runs/${fork.runId}/overview`)} className="text-accent-ink underline">
-              {parentName}
-            </a>
-            , with its adapter, optimizer and position in the data.
-          </p>
-          <ForkStep fork={fork} onChange={(step) => onChange({ ...draft, fork: { ...fork, step } })} />
-          <Differences draft={draft} />
-        </Panel>
-      )}
+      {fork !== null && <ForkPanel {...{ draft, fork, parentName, onChange }} />}
     </aside>
   )
 }
+
+/** Steps that are not done and problems of others, each a way to its place. */
+const OpenPoints = ({ verdict, missing, onShow }: Pick<RunAsideProps, 'verdict' | 'missing' | 'onShow'>) => (
+  <ul className="-mx-1 grid">
+    {missing.map((step) => (
+      <li key={step}>
+        <button
+          type="button"
+          onClick={() => onShow(step)}
+          className="min-h-6 rounded px-1 text-accent-ink hover:underline"
+        >
+          {stepTitles[step]}
+        </button>
+      </li>
+    ))}
+    {[...openProblems(verdict.problems, missing), ...verdict.warnings].map((problem) => (
+      <ProblemLine
+        key={`${String(problem.stage)} ${problem.path} ${problem.message}`}
+        problem={problem}
+        onShow={onShow}
+      />
+    ))}
+  </ul>
+)
+
+interface ForkPanelProps extends Pick<RunAsideProps, 'draft' | 'parentName' | 'onChange'> {
+  readonly fork: NonNullable<Draft['fork']>
+}
+
+const ForkPanel = ({ draft, fork, parentName, onChange }: ForkPanelProps) => (
+  <Panel title="Fork">
+    <p className="text-muted">
+      Continues from a checkpoint of{' '}
+      <a href={link(`/runs/${fork.runId}/overview`)} className="text-accent-ink underline">
+        {parentName}
+      </a>
+      , with its adapter, optimizer and position in the data.
+    </p>
+    <ForkStep fork={fork} onChange={(step) => onChange({ ...draft, fork: { ...fork, step } })} />
+    <Differences draft={draft} />
+  </Panel>
+)
 
 const DeviceWords = ({ device }: { device: NonNullable<Verdict['device']> }) => (
   <>
@@ -230,23 +234,20 @@ function ForkStep({ fork, onChange }: { fork: ForkPoint; onChange: (step: number
   const { data = [] } = useAnswer('checkpoints.list', { runId: fork.runId })
   const isListed = data.some(({ step }) => step === fork.step)
   return (
-    <Field label="Checkpoint" className="mt-2">
-      {(ids) => (
-        <Select
-          {...ids}
-          value={String(fork.step)}
-          options={[
-            ...(isListed ? [] : [{ value: String(fork.step), label: `Step ${String(fork.step)}` }]),
-            ...data.map((checkpoint) => ({
-              value: String(checkpoint.step),
-              label: checkpointWords(checkpoint),
-              disabled: checkpoint.problem !== null,
-            })),
-          ]}
-          onChange={(step) => onChange(Number(step))}
-        />
-      )}
-    </Field>
+    <SelectField
+      label="Checkpoint"
+      className="mt-2"
+      value={String(fork.step)}
+      options={[
+        ...(isListed ? [] : [{ value: String(fork.step), label: `Step ${String(fork.step)}` }]),
+        ...data.map((checkpoint) => ({
+          value: String(checkpoint.step),
+          label: checkpointWords(checkpoint),
+          disabled: checkpoint.problem !== null,
+        })),
+      ]}
+      onChange={(step) => onChange(Number(step))}
+    />
   )
 }
 

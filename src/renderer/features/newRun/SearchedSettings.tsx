@@ -7,7 +7,7 @@ import { isLogRange } from '#shared/studies.ts'
 import { unknownField, valueWords } from '#renderer/client/runSettings.ts'
 import { IconButton } from '#renderer/kit/Button.tsx'
 import { Checkbox, Segmented, Select } from '#renderer/kit/choices.tsx'
-import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
+import { NumberInput, TextInput, Form } from '#renderer/kit/inputs.tsx'
 import { Picker } from '#renderer/kit/Picker.tsx'
 import { Help } from '#renderer/kit/Tooltip.tsx'
 import { effectiveValue, type Draft } from './draft.ts'
@@ -130,17 +130,14 @@ function SearchedRow({ field, range, isPopulation, problem, onChange }: Searched
           <Segmented
             label={`${label}: range or values`}
             value={isList ? 'values' : 'range'}
-            options={[
-              { value: 'range', label: 'Range' },
-              { value: 'values', label: 'Values' },
-            ]}
+            options={{ range: 'Range', values: 'Values' }}
             onChange={(next) => onChange(next === 'range' ? rangeOf(range) : valuesOf(range))}
           />
         )}
         <IconButton
           small
           label={`Do not search over ${label}`}
-          icon={<X size={13} aria-hidden />}
+          icon={X}
           onClick={() => onChange(undefined)}
         />
       </div>
@@ -196,11 +193,7 @@ function Limits({ label, range, isPopulation, onChange }: LimitsProps) {
         <Select
           aria-label={`${label}: scale`}
           value={typeof range['scale'] === 'string' ? range['scale'] : ''}
-          options={[
-            { value: '', label: scaleWords(range) },
-            { value: 'linear', label: 'Linear' },
-            { value: 'log', label: 'Log' },
-          ]}
+          options={{ '': scaleWords(range), linear: 'Linear', log: 'Log' }}
           onChange={(scale) => {
             const { scale: _, ...others } = range
             onChange(scale === '' ? others : { ...others, scale })
@@ -276,18 +269,13 @@ function ValueList({ label, values, onChange }: ValueListProps) {
           <IconButton
             small
             label={`Remove ${JSON.stringify(value)} from ${label}`}
-            icon={<X size={12} aria-hidden />}
+            icon={X}
+            iconSize={12}
             onClick={() => onChange(values.toSpliced(i, 1))}
           />
         </span>
       ))}
-      <form
-        className="flex gap-1"
-        onSubmit={(event) => {
-          event.preventDefault()
-          add()
-        }}
-      >
+      <Form className="flex gap-1" onSubmit={add}>
         <TextInput
           mono
           className="w-36"
@@ -297,8 +285,8 @@ function ValueList({ label, values, onChange }: ValueListProps) {
           onChange={setText}
           onBlur={add}
         />
-        <IconButton label={`Add values to ${label}`} icon={<Plus size={13} aria-hidden />} onClick={add} />
-      </form>
+        <IconButton label={`Add values to ${label}`} icon={Plus} iconSize={13} onClick={add} />
+      </Form>
     </div>
   )
 }

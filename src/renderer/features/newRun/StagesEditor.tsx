@@ -49,7 +49,7 @@ export function StagesEditor({ stages, known, problems, steps, onChange }: Stage
           groups={[
             stagePlans.map((plan) => ({
               label: plan.title,
-              onSelect: () => onChange(plannedStages(plan, steps)),
+              run: () => onChange(plannedStages(plan, steps)),
             })),
           ]}
         >
@@ -79,7 +79,8 @@ export function StagesEditor({ stages, known, problems, steps, onChange }: Stage
       </ol>
       <div>
         <Button
-          icon={<Plus size={13} aria-hidden />}
+          icon={Plus}
+          iconSize={13}
           onClick={() => onChange([...stages, newStage('grpo', `stage ${String(stages.length + 1)}`, 20)])}
         >
           Add a stage
@@ -119,21 +120,19 @@ function StageHead({ stage, index, count, known, onChange, onMove, onRemove }: S
       <span className="grow" />
       <IconButton
         label={`Move stage ${place} up`}
-        icon={<ArrowUp size={14} aria-hidden />}
+        icon={ArrowUp}
+        iconSize={14}
         disabled={index === 0}
         onClick={() => onMove(index - 1)}
       />
       <IconButton
         label={`Move stage ${place} down`}
-        icon={<ArrowDown size={14} aria-hidden />}
+        icon={ArrowDown}
+        iconSize={14}
         disabled={index === count - 1}
         onClick={() => onMove(index + 1)}
       />
-      <IconButton
-        label={`Remove stage ${place}`}
-        icon={<Trash2 size={14} aria-hidden />}
-        onClick={onRemove}
-      />
+      <IconButton label={`Remove stage ${place}`} icon={Trash2} iconSize={14} onClick={onRemove} />
     </div>
   )
 }

@@ -4,7 +4,6 @@ import { studyFields, type StudyKind } from '#shared/studies.ts'
 import { valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import { isReachable, valueWords } from '#renderer/client/runSettings.ts'
 import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { Picker } from '#renderer/kit/Picker.tsx'
 import { useState } from 'react'
 import { DraftSetting, SettingFields } from './AllSettings.tsx'
@@ -14,6 +13,7 @@ import { parsedValues, SearchedSettings } from './SearchedSettings.tsx'
 import { Sentence } from './Sentence.tsx'
 import { kindOf } from './studyDraft.ts'
 import type { Knowledge } from './useNewRun.ts'
+import { TextField } from '#renderer/kit/inputs.tsx'
 
 interface StudyStepProps {
   readonly draft: Draft
@@ -129,22 +129,16 @@ function Seeds({ draft, problems, onChange }: Omit<StudyStepProps, 'known'>) {
     onChange({ ...draft, config: withValue(draft.config, 'seeds.values', value) })
   }
   return (
-    <Field
+    <TextField
       label="Seeds"
       className="max-w-80"
       help="How many, counted on from the seed of the config; or the seeds themselves, separated by commas."
       note={Array.isArray(values) ? 'These seeds.' : 'So many, counted on from that of the config.'}
       error={problem === undefined ? undefined : <Sentence text={problemWords(problem)} />}
-    >
-      {(ids) => (
-        <TextInput
-          {...ids}
-          value={text ?? shown}
-          placeholder="5, or 1, 2, 3"
-          onChange={take}
-          onBlur={() => setText(null)}
-        />
-      )}
-    </Field>
+      value={text ?? shown}
+      placeholder="5, or 1, 2, 3"
+      onChange={take}
+      onBlur={() => setText(null)}
+    />
   )
 }

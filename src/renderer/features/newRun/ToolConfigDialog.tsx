@@ -1,4 +1,5 @@
 import { FileUp } from 'lucide-react'
+import { FileInput } from '#renderer/kit/FileInput.tsx'
 import { useRef, useState, type DragEvent } from 'react'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { asError } from '#renderer/client/toasts.ts'
@@ -6,14 +7,13 @@ import { useSettled } from '#renderer/client/settled.ts'
 import { plural } from '#renderer/client/format.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextArea } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { useRunSettings, valueWords } from '#renderer/client/runSettings.ts'
 import { noteGroups, readSettingsFile, readWords, studyWord, type ImportedConfig } from './toolConfig.ts'
+import { SelectField } from '#renderer/kit/choices.tsx'
+import { AreaField } from '#renderer/kit/inputs.tsx'
 
 interface ToolConfigDialogProps {
   readonly onTakeOver: (imported: ImportedConfig) => void
@@ -46,23 +46,15 @@ export function ToolConfigDialog({ onTakeOver, onClose }: ToolConfigDialogProps)
   const imported = isGiven && asked === text ? data : undefined
   return (
     <Dialog
-      isOpen
       width={820}
       title="Settings from another tool"
       description="The settings that TRL, AgileRL, AReaL, LLaMA-Factory or axolotl was started with, or a search of AgileRL or W&B. Nothing changes until you apply them."
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={imported === undefined}
-            onClick={() => imported && onTakeOver(imported)}
-          >
-            Take over
-          </Button>
-        </>
-      }
+      action={{
+        label: 'Take over',
+        isDisabled: imported === undefined,
+        run: () => imported && onTakeOver(imported),
+      }}
     >
       <div className="grid gap-4">
         <SourceText text={text} onText={setText} />
@@ -89,32 +81,24 @@ function Meant({ tool, algorithm, imported, onTool, onAlgorithm }: MeantProps) {
   const itself = imported === undefined ? { tool: '', algorithm: '' } : readWords(imported, algorithms)
   return (
     <div className="grid gap-4 sm:grid-cols-2">
-      <Field label="Tool">
-        {(ids) => (
-          <Select
-            {...ids}
-            value={tool}
-            options={[
-              { value: byNames, label: `By the names of its settings${tool === byNames ? itself.tool : ''}` },
-              ...tools.map(([value, label]) => ({ value, label })),
-            ]}
-            onChange={onTool}
-          />
-        )}
-      </Field>
-      <Field label="Algorithm">
-        {(ids) => (
-          <Select
-            {...ids}
-            value={algorithm}
-            options={[
-              { value: byNames, label: `As the file says${algorithm === byNames ? itself.algorithm : ''}` },
-              ...algorithms.map(({ id, title }) => ({ value: id, label: title })),
-            ]}
-            onChange={onAlgorithm}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Tool"
+        value={tool}
+        options={[
+          { value: byNames, label: `By the names of its settings${tool === byNames ? itself.tool : ''}` },
+          ...tools.map(([value, label]) => ({ value, label })),
+        ]}
+        onChange={onTool}
+      />
+      <SelectField
+        label="Algorithm"
+        value={algorithm}
+        options={[
+          { value: byNames, label: `As the file says${algorithm === byNames ? itself.algorithm : ''}` },
+          ...algorithms.map(({ id, title }) => ({ value: id, label: title })),
+        ]}
+        onChange={onAlgorithm}
+      />
     </div>
   )
 }
@@ -146,43 +130,32 @@ function SourceText({ text, onText }: SourceProps) {
   }
   return (
     <div className="grid gap-2" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
-      <Field
+      <AreaField
         label="Its settings"
         note={
           name ??
           'Drop a file here, or paste YAML, JSON, a Python file or notebook (which is not run) or the command that starts the training.'
         }
         aside={
-          <Button small icon={<FileUp size={13} aria-hidden />} onClick={() => input.current?.click()}>
+          <Button small icon={FileUp} onClick={() => input.current?.click()}>
             Choose a file
           </Button>
         }
-      >
-        {(ids) => (
-          <TextArea
-            {...ids}
-            mono
-            rows={text === '' ? 8 : 5}
-            value={text}
-            placeholder={'learning_rate: 1.0e-6\nnum_generations: 8\nbeta: 0.04'}
-            onChange={(next) => {
-              setName(null)
-              onText(next)
-            }}
-          />
-        )}
-      </Field>
-      {error !== null && <ErrorNote error={error} />}
-      <input
-        ref={input}
-        type="file"
-        accept=".yaml,.yml,.json,.py,.ipynb,.sh,.txt"
-        aria-label="Settings file to read"
-        className="hidden"
-        onChange={(event) => {
-          read(event.target.files?.[0])
-          event.target.value = ''
+        mono
+        rows={text === '' ? 8 : 5}
+        value={text}
+        placeholder={'learning_rate: 1.0e-6\nnum_generations: 8\nbeta: 0.04'}
+        onChange={(next) => {
+          setName(null)
+          onText(next)
         }}
+      />
+      {error !== null && <ErrorNote error={error} />}
+      <FileInput
+        {...{ input }}
+        accept=".yaml,.yml,.json,.py,.ipynb,.sh,.txt"
+        label="Settings file to read"
+        onFile={read}
       />
     </div>
   )

@@ -44,11 +44,7 @@ export function TrainedBy({ draft, known, problems, onChange }: TrainedByProps) 
         <Segmented
           label="Where it trains"
           value={engine.kind}
-          options={[
-            { value: 'local', label: 'Turnwise, here' },
-            { value: 'trl', label: 'TRL, in Python' },
-            { value: 'agilerl', label: 'AgileRL, in Python' },
-          ]}
+          options={{ local: 'Turnwise, here', trl: 'TRL, in Python', agilerl: 'AgileRL, in Python' }}
           onChange={choose}
         />
       </div>

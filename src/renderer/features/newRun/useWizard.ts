@@ -36,6 +36,14 @@ export interface Step {
 
 export type Wizard = ReturnType<typeof useWizard>
 
+/** Keeps the settings of a study, for when its kind is chosen again. */
+function keepingStudy(kind: DraftKind, config: JsonObject) {
+  const { kept } = useNewRunStore.getState()
+  const keeping = kind === 'run' ? kept : { ...kept, [kind]: config[kind] }
+  useNewRunStore.setState({ kept: keeping })
+  return keeping
+}
+
 export function useWizard() {
   const view = useDraft()
   const { draft, setDraft, update, replace } = view
@@ -69,10 +77,8 @@ export function useWizard() {
   return {
     ...{ draft, kind, setDraft, update, known, verdict, trial, isReady, missing, isValid, act },
     setKind: (next: DraftKind) => {
-      const { kept } = useNewRunStore.getState()
-      const keeping = kind === 'run' ? kept : { ...kept, [kind]: config[kind] }
-      useNewRunStore.setState({ kept: keeping })
-      update((now) => withKind(now, next, keeping))
+      const kept = keepingStudy(kind, config)
+      update((now) => withKind(now, next, kept))
       if (next !== 'run') steps.showOnly(['study'])
     },
     ...{ start: starter.start, isStarting: starter.isStarting },

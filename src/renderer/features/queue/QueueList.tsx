@@ -29,11 +29,9 @@ export function QueueList() {
           {entries.map(({ runId, continueOnError, run }, i) => (
             <QueueRow
               key={runId}
-              runId={runId}
-              run={run}
+              {...{ runId, run, continueOnError }}
               place={i}
               count={entries.length}
-              continueOnError={continueOnError}
               onMove={(to) => void move({ runId, to })}
               onContinue={(next) => void setContinue({ runId, continueOnError: next })}
               onRemove={() => void remove({ runId })}
@@ -83,23 +81,18 @@ function QueueRow(props: QueueRowProps) {
         <IconButton
           small
           label={`Move ${title} up`}
-          icon={<ArrowUp size={13} aria-hidden />}
+          icon={ArrowUp}
           disabled={place === 0}
           onClick={() => onMove(place - 1)}
         />
         <IconButton
           small
           label={`Move ${title} down`}
-          icon={<ArrowDown size={13} aria-hidden />}
+          icon={ArrowDown}
           disabled={place === count - 1}
           onClick={() => onMove(place + 1)}
         />
-        <IconButton
-          small
-          label={`Take ${title} out of the queue`}
-          icon={<X size={13} aria-hidden />}
-          onClick={onRemove}
-        />
+        <IconButton small label={`Take ${title} out of the queue`} icon={X} onClick={onRemove} />
       </span>
     </li>
   )
@@ -127,12 +120,7 @@ function Halted({ halted: { runId, error }, run }: HaltedProps) {
             : `${error.message} The runs behind it are safe and have not started.`,
       }}
       action={
-        <Button
-          small
-          disabled={isRunning}
-          icon={<Play size={12} aria-hidden />}
-          onClick={() => void proceed(undefined)}
-        >
+        <Button small disabled={isRunning} icon={Play} iconSize={12} onClick={() => void proceed(undefined)}>
           Continue with the next
         </Button>
       }

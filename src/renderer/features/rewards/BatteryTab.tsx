@@ -35,7 +35,8 @@ export function BatteryTab({ battery, honestColumns }: BatteryTabProps) {
   if (report === null && battery.error === null) {
     return (
       <EmptyState
-        icon={<ShieldQuestion size={24} aria-hidden />}
+        icon={ShieldQuestion}
+        iconSize={24}
         title="Find what a lazy policy would find."
         action={button}
       >

@@ -19,7 +19,8 @@ export function ChecksTab({ check, onGoTo }: ChecksTabProps) {
     const { line } = problem
     return (
       <EmptyState
-        icon={<CircleAlert size={24} aria-hidden />}
+        icon={CircleAlert}
+        iconSize={24}
         title={check.description === null ? 'The code does not load.' : 'The loss cannot be traced.'}
         action={line !== null && <Button onClick={() => onGoTo(line)}>Go to line {line}</Button>}
       >

@@ -1,7 +1,5 @@
 /** Picker of a run's environment or workflow: built in, from the library, or none. */
 import type { ReactNode } from 'react'
-import { Field } from '#renderer/kit/Field.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
 import { PythonBadge, PythonFile, PythonLine } from './PythonFile.tsx'
 import { ChoiceSettings, VersionField } from './RewardPicker.tsx'
 import {
@@ -13,6 +11,7 @@ import {
 import type { GalleryEntry, Reward } from '#renderer/parts/rewardTypes.ts'
 import { useAddChoice } from './useRewardChoices.ts'
 import { useRewardLibrary } from './useRewards.ts'
+import { SelectField } from '#renderer/kit/choices.tsx'
 
 /** `config.environment`, or `config.rollout.workflow`; other keys are kept as they are. */
 type Choice = EnvironmentChoice
@@ -91,27 +90,21 @@ function CodePicker(props: CodePickerProps) {
   }
   return (
     <div className="flex flex-col gap-2">
-      <Field
+      <SelectField
         label={label}
         note={source?.kind === 'builtin' ? source.entry.description : undefined}
         help={help}
         error={problem}
-      >
-        {(ids) => (
-          <Select
-            {...ids}
-            value={chosenKey(source)}
-            options={[
-              { value: '', label: none },
-              ...options.own,
-              ...options.builtIn,
-              ...options.copies,
-              ...(source?.kind === 'file' ? [{ value: source.path, label: source.path }] : []),
-            ]}
-            onChange={choose}
-          />
-        )}
-      </Field>
+        value={chosenKey(source)}
+        options={[
+          { value: '', label: none },
+          ...options.own,
+          ...options.builtIn,
+          ...options.copies,
+          ...(source?.kind === 'file' ? [{ value: source.path, label: source.path }] : []),
+        ]}
+        onChange={choose}
+      />
       {(aside !== undefined || source?.kind === 'own') && (
         <span className="flex min-w-0 flex-wrap items-center gap-2">
           {source?.kind === 'own' && value !== null && (

@@ -51,7 +51,7 @@ export function OwnWorkbench({ reward: { id, kind, name }, models, library }: Ow
       actions={
         <>
           <Button
-            icon={<Save size={14} aria-hidden />}
+            icon={Save}
             disabled={!canSave(own)}
             title={`Save as a version (${keyWords(keyTable.save.keys[0] ?? '')})`}
             onClick={save}
@@ -101,11 +101,7 @@ export function GalleryWorkbench({ entry, models, library, onCopy }: GalleryWork
         </>
       }
       actions={
-        <Button
-          variant={trial.button === null ? 'primary' : 'plain'}
-          icon={<Copy size={14} aria-hidden />}
-          onClick={onCopy}
-        >
+        <Button variant={trial.button === null ? 'primary' : 'plain'} icon={Copy} onClick={onCopy}>
           Make a copy
         </Button>
       }
@@ -130,7 +126,7 @@ interface TrainButtonProps {
 const TrainButton = ({ rewardId, open, isMain }: TrainButtonProps) => (
   <Button
     variant={isMain ? 'primary' : 'plain'}
-    icon={isMain ? <Play size={14} aria-hidden /> : <ListPlus size={14} aria-hidden />}
+    icon={isMain ? Play : ListPlus}
     disabled={open.versions.length === 0}
     title="A new run with the newest version"
     onClick={() => navigate('/new-run', { reward: rewardId })}

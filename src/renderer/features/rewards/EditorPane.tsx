@@ -34,10 +34,7 @@ export function EditorPane({ open, trial, label, onSave = () => {}, about }: Edi
             small
             aria-label="Language"
             value={code.language}
-            options={[
-              { value: 'ts', label: languageNames.ts },
-              { value: 'js', label: languageNames.js },
-            ]}
+            options={{ ts: languageNames.ts, js: languageNames.js }}
             onChange={(language) => own.change({ ...code, language })}
           />
         )}
@@ -48,16 +45,13 @@ export function EditorPane({ open, trial, label, onSave = () => {}, about }: Edi
         ) : (
           <LazyCodeEditor
             key={key}
-            label={label}
+            {...{ label, context, problems, onSave }}
             value={code.code}
             language={code.language}
-            context={context}
-            problems={problems}
             goTo={view.goTo}
             onTypeErrors={(count) => setTypeErrors({ key, count })}
             onChange={(text) => own.change({ ...code, code: text })}
             onRun={act}
-            onSave={onSave}
           />
         )}
       </div>

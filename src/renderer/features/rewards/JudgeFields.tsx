@@ -4,7 +4,7 @@ import { fieldsOf } from '#shared/config/fields.ts'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { TextArea } from '#renderer/kit/inputs.tsx'
+import { TextArea, AreaField } from '#renderer/kit/inputs.tsx'
 import { SettingRow } from '#renderer/kit/SettingRow.tsx'
 import { ModelPlace, type Place } from '#renderer/kit/ModelPlace.tsx'
 import type { SettingValue, SettingValues } from '#renderer/parts/rewardTypes.ts'
@@ -108,16 +108,13 @@ const Rows = ({ names, values, set }: RowsProps & { readonly names: readonly str
 function LongText({ name, values, set }: RowsProps & { readonly name: string }) {
   const field = fields.get(name)
   return (
-    <Field label={field?.label ?? name} help={field?.help}>
-      {(ids) => (
-        <TextArea
-          {...ids}
-          rows={8}
-          value={String(values[name] ?? judgeDefaults[name])}
-          onChange={(next) => set(name, next === '' ? undefined : next)}
-        />
-      )}
-    </Field>
+    <AreaField
+      label={field?.label ?? name}
+      help={field?.help}
+      rows={8}
+      value={String(values[name] ?? judgeDefaults[name])}
+      onChange={(next) => set(name, next === '' ? undefined : next)}
+    />
   )
 }
 

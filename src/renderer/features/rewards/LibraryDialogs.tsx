@@ -3,16 +3,14 @@ import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { useRuns } from '#renderer/client/runs.ts'
 import { plural } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { Button } from '#renderer/kit/Button.tsx'
-import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { Segmented, SelectField } from '#renderer/kit/choices.tsx'
 import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
 import { galleryKey, type Shelf } from '#renderer/parts/rewardLibrary.ts'
 import type { GalleryEntry, Reward, RewardKind } from '#renderer/parts/rewardTypes.ts'
 import { kinds } from './kinds.tsx'
 import { copyOf, type Beginning } from './useRewards.ts'
+import { Form, TextField } from '#renderer/kit/inputs.tsx'
 
 interface NewDialogProps {
   readonly shelf: Shelf
@@ -35,51 +33,36 @@ export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCrea
   }
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={shelf.newWords}
       description={shelf.newHelp}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" type="submit" form="new-reward" disabled={name.trim() === '' || isBusy}>
-            Create
-          </Button>
-        </>
-      }
+      action={{ label: 'Create', isDisabled: name.trim() === '' || isBusy, form: 'new-reward' }}
     >
-      <form
-        id="new-reward"
-        className="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (name.trim() !== '') create()
-        }}
-      >
+      <Form id="new-reward" className="flex flex-col gap-3" onSubmit={() => name.trim() !== '' && create()}>
         {shelf.kinds.length > 1 && (
           <div className="flex">
             <KindChoice offered={shelf.kinds} value={kind} onChange={setKind} />
           </div>
         )}
-        <Field label="Name" note={taken.includes(name.trim()) ? nameIsTaken : undefined}>
-          {(ids) => (
-            <TextInput {...ids} autoFocus value={name} onChange={setName} placeholder={shelf.exampleName} />
-          )}
-        </Field>
-        <Field label="Begin with" note={chosen?.description}>
-          {(ids) => (
-            <Select
-              {...ids}
-              value={chosen === undefined ? '' : from}
-              options={[
-                { value: '', label: 'A short example' },
-                ...copies.map((entry) => ({ value: galleryKey(entry), label: `Gallery: ${entry.title}` })),
-              ]}
-              onChange={setFrom}
-            />
-          )}
-        </Field>
-      </form>
+        <TextField
+          label="Name"
+          note={taken.includes(name.trim()) ? nameIsTaken : undefined}
+          autoFocus
+          value={name}
+          onChange={setName}
+          placeholder={shelf.exampleName}
+        />
+        <SelectField
+          label="Begin with"
+          note={chosen?.description}
+          value={chosen === undefined ? '' : from}
+          options={[
+            { value: '', label: 'A short example' },
+            ...copies.map((entry) => ({ value: galleryKey(entry), label: `Gallery: ${entry.title}` })),
+          ]}
+          onChange={setFrom}
+        />
+      </Form>
     </Dialog>
   )
 }
@@ -124,25 +107,15 @@ export function ArrivedDialog({ file, isBusy, onClose, onCreate }: ArrivedDialog
     })
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={`Add ${file.name}`}
       description="Read it before you add it: it runs without files and network, but it decides what the model learns."
       width={720}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" disabled={name.trim() === '' || isBusy} onClick={create}>
-            Add to the library
-          </Button>
-        </>
-      }
+      action={{ label: 'Add to the library', isDisabled: name.trim() === '' || isBusy, run: create }}
     >
       <div className="flex flex-col gap-3">
         <div className="flex items-end gap-3">
-          <Field label="Name" className="grow">
-            {(ids) => <TextInput {...ids} autoFocus value={name} onChange={setName} />}
-          </Field>
+          <TextField label="Name" className="grow" autoFocus value={name} onChange={setName} />
           <KindChoice
             offered={['reward', 'environment', 'loss', 'workflow']}
             value={kind}
@@ -162,35 +135,18 @@ export function RenameDialog({ reward, onClose }: { reward: Reward; onClose: () 
   const rename = useCommand('rewards.rename', { onDone: onClose })
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="Rename"
       width={400}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            type="submit"
-            form="rename-reward"
-            disabled={name.trim() === '' || rename.isRunning}
-          >
-            Rename
-          </Button>
-        </>
-      }
+      action={{
+        label: 'Rename',
+        isDisabled: name.trim() === '' || rename.isRunning,
+        form: 'rename-reward',
+      }}
     >
-      <form
-        id="rename-reward"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void rename.run({ rewardId: reward.id, name: name.trim() })
-        }}
-      >
-        <Field label="Name">
-          {(ids) => <TextInput {...ids} autoFocus value={name} onChange={setName} />}
-        </Field>
-      </form>
+      <Form id="rename-reward" onSubmit={() => void rename.run({ rewardId: reward.id, name: name.trim() })}>
+        <TextField label="Name" autoFocus value={name} onChange={setName} />
+      </Form>
     </Dialog>
   )
 }

@@ -74,7 +74,8 @@ function TriedSetting({ field, given, onChange }: TriedSettingProps) {
           <IconButton
             small
             label={`Reset ${label} to ${String(field.default)}`}
-            icon={<RotateCcw size={12} aria-hidden />}
+            icon={RotateCcw}
+            iconSize={12}
             onClick={() => onChange(undefined)}
           />
         )

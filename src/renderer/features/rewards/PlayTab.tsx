@@ -5,7 +5,7 @@ import type { Episode } from './useTrials.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { besideClasses } from '#renderer/kit/classes.ts'
-import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
+import { NumberInput, TextArea, Form } from '#renderer/kit/inputs.tsx'
 import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
 import { cellText } from './bench.ts'
 import { failureWords } from './results.ts'
@@ -23,7 +23,8 @@ export function PlayTab({ episode, rowWords }: PlayTabProps) {
   if (!isStarted) {
     return (
       <EmptyState
-        icon={<Gamepad2 size={24} aria-hidden />}
+        icon={Gamepad2}
+        iconSize={24}
         title="Take the policy’s place for an episode."
         action={
           <div className="flex items-center gap-3">
@@ -73,10 +74,10 @@ function EpisodeBar({ episode, rowWords }: PlayTabProps) {
   const total = turns.reduce((sum, { reward }) => sum + (reward ?? 0), 0)
   return (
     <div className="flex h-9 shrink-0 items-center gap-3 border-b border-line px-4 text-sm text-muted">
-      <Button small icon={<RotateCcw size={13} aria-hidden />} onClick={start}>
+      <Button small icon={RotateCcw} onClick={start}>
         New episode
       </Button>
-      <Button small icon={<Undo2 size={13} aria-hidden />} disabled={turns.length < 2} onClick={takeBack}>
+      <Button small icon={Undo2} disabled={turns.length < 2} onClick={takeBack}>
         Take back
       </Button>
       <SeedField episode={episode} />
@@ -167,12 +168,9 @@ function ActionForm({ isOver, onAct }: { isOver: boolean; onAct: (action: string
     setText('')
   }
   return (
-    <form
+    <Form
       className="flex shrink-0 items-end gap-2 border-t border-line p-2"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (!isOver) act()
-      }}
+      onSubmit={() => !isOver && act()}
     >
       <TextArea
         mono
@@ -189,10 +187,10 @@ function ActionForm({ isOver, onAct }: { isOver: boolean; onAct: (action: string
           act()
         }}
       />
-      <Button type="submit" disabled={isOver} icon={<CornerDownLeft size={13} aria-hidden />}>
+      <Button type="submit" disabled={isOver} icon={CornerDownLeft} iconSize={13}>
         Act
       </Button>
-    </form>
+    </Form>
   )
 }
 

@@ -1,3 +1,4 @@
+import { numberColumn } from '#renderer/kit/columns.tsx'
 import { FlaskConical, Plus, X } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { formatDuration, formatNumber, plural } from '#renderer/client/format.ts'
@@ -27,7 +28,7 @@ export function ResultsTab({ dryRun, isGenerated, onAddTest, onGoTo }: ResultsTa
   const { rows, task, missing } = dryRun
   const [chosen, setChosen] = useState<number | null>(null)
   const open = rows.find(({ index }) => index === chosen) ?? null
-  if (missing !== null) return <EmptyState icon={<FlaskConical size={24} aria-hidden />} title={missing} />
+  if (missing !== null) return <EmptyState icon={FlaskConical} iconSize={24} title={missing} />
   if (rows.length === 0 && task.state === 'idle') return <NothingYet />
   if (rows.length === 0 && task.error !== null) return <ErrorNote error={task.error} className="m-3" />
   return (
@@ -59,10 +60,7 @@ export function ResultsTab({ dryRun, isGenerated, onAddTest, onGoTo }: ResultsTa
 }
 
 const NothingYet = () => (
-  <EmptyState
-    icon={<FlaskConical size={24} aria-hidden />}
-    title="See what the rows earn before you train on them."
-  >
+  <EmptyState icon={FlaskConical} iconSize={24} title="See what the rows earn before you train on them.">
     <p>
       Press <Kbd>{keyWords(keyTable.act.keys[0] ?? '')}</Kbd> to score the rows on the right with the current
       code.
@@ -110,6 +108,24 @@ const Figure = ({ children }: { children: ReactNode }) => (
   <span className="font-mono font-medium text-text tabular-nums">{children}</span>
 )
 
+const partColumn = (part: string): Column<ResultRow> => ({
+  ...{ id: `part.${part}`, title: part, width: '84px', isNumber: true },
+  cell: ({ score, failures }) => (
+    <Reward value={score?.parts[part] ?? null} isFailed={failures.some((each) => each.part === part)} />
+  ),
+  sortBy: ({ score }) => score?.parts[part] ?? null,
+})
+
+const loggedColumn = (name: string): Column<ResultRow> => ({
+  ...{ id: `log.${name}`, title: name, width: 'minmax(80px, 1fr)' },
+  cell: ({ score }) => (
+    <span dir="auto" className="font-mono text-sm text-muted">
+      {oneLine(cellText(score?.columns[name]))}
+    </span>
+  ),
+  sortBy: ({ score }) => cellText(score?.columns[name]),
+})
+
 function columnsFor(rows: readonly ResultRow[]): Column<ResultRow>[] {
   const parts = partNames(rows)
   const logged = loggedNames(rows).slice(0, 4)
@@ -144,35 +160,13 @@ function columnsFor(rows: readonly ResultRow[]): Column<ResultRow>[] {
       cell: ({ score, failures }) => <Reward value={score?.total ?? null} isFailed={failures.length > 0} />,
       sortBy: ({ score }) => score?.total ?? null,
     },
-    ...parts.map((part): Column<ResultRow> => ({
-      id: `part.${part}`,
-      title: part,
-      width: '84px',
-      isNumber: true,
-      cell: ({ score, failures }) => (
-        <Reward value={score?.parts[part] ?? null} isFailed={failures.some((each) => each.part === part)} />
-      ),
-      sortBy: ({ score }) => score?.parts[part] ?? null,
-    })),
-    {
-      id: 'ms',
-      title: 'ms',
-      width: '64px',
-      isNumber: true,
-      cell: ({ score }) => (score === null ? '' : formatNumber(score.durationMs, 2)),
-      sortBy: ({ score }) => score?.durationMs ?? null,
-    },
-    ...logged.map((name): Column<ResultRow> => ({
-      id: `log.${name}`,
-      title: name,
-      width: 'minmax(80px, 1fr)',
-      cell: ({ score }) => (
-        <span dir="auto" className="font-mono text-sm text-muted">
-          {oneLine(cellText(score?.columns[name]))}
-        </span>
-      ),
-      sortBy: ({ score }) => cellText(score?.columns[name]),
-    })),
+    ...parts.map(partColumn),
+    numberColumn(
+      ['ms', 'ms', '64px'],
+      ({ score }) => score?.durationMs,
+      (ms) => (ms == null ? '' : formatNumber(ms, 2)),
+    ),
+    ...logged.map(loggedColumn),
     ...(rows.some(({ score }) => logWords(score) !== '') ? [logColumn] : []),
     ...(rows.some(({ failures }) => failures.length > 0) ? [errorColumn] : []),
   ]
@@ -234,11 +228,11 @@ function ResultDetail({ row, onClose, onAddTest, onGoTo }: ResultDetailProps) {
         <h3 className="font-medium">{title}</h3>
         <span className="ml-auto" />
         {onAddTest !== null && input !== null && (
-          <Button small icon={<Plus size={13} aria-hidden />} onClick={() => onAddTest(row)}>
+          <Button small icon={Plus} onClick={() => onAddTest(row)}>
             Keep as a test
           </Button>
         )}
-        <IconButton small label="Close" icon={<X size={13} aria-hidden />} onClick={onClose} />
+        <IconButton small label="Close" icon={X} onClick={onClose} />
       </header>
       <div className="flex min-h-0 grow flex-col gap-3 overflow-auto p-3 text-sm" tabIndex={0}>
         {failures.map((failure) => (

@@ -101,19 +101,19 @@ function AddMenu({ taken, disabled, onAdd }: AddMenuProps) {
         groups={[
           own.map(({ id, name }) => ({
             label: name,
-            onSelect: () => void addOwn(id).then((file) => named(name, file)),
+            run: () => void addOwn(id).then((file) => named(name, file)),
           })),
           builtIn.map(({ id, title }) => ({
             label: `${title} (built-in)`,
-            onSelect: () => onAdd({ function: id, weight: 1, name: chartName(id, taken) }),
+            run: () => onAdd({ function: id, weight: 1, name: chartName(id, taken) }),
           })),
           copies.map((entry) => ({
             label: `Copy of ${entry.title}`,
-            onSelect: () => void addCopy(entry).then((file) => named(entry.title, file)),
+            run: () => void addCopy(entry).then((file) => named(entry.title, file)),
           })),
         ]}
       >
-        <Button icon={<Plus size={14} aria-hidden />} disabled={disabled}>
+        <Button icon={Plus} disabled={disabled}>
           Add reward
         </Button>
       </Menu>
@@ -168,21 +168,21 @@ function ChoiceItem(props: ChoiceItemProps) {
           <IconButton
             small
             label={`Move ${name} up`}
-            icon={<ArrowUp size={13} aria-hidden />}
+            icon={ArrowUp}
             disabled={disabled || index === 0}
             onClick={() => onMove(-1)}
           />
           <IconButton
             small
             label={`Move ${name} down`}
-            icon={<ArrowDown size={13} aria-hidden />}
+            icon={ArrowDown}
             disabled={disabled || index === count - 1}
             onClick={() => onMove(1)}
           />
           <IconButton
             small
             label={`Remove ${name}`}
-            icon={<Trash2 size={13} aria-hidden />}
+            icon={Trash2}
             disabled={disabled}
             onClick={() => onChange(null)}
           />
@@ -289,7 +289,7 @@ export function VersionField(props: PartProps & { readonly source: Extract<Choic
           value={part ?? ''}
           options={[
             { value: '', label: functions.includes('default') ? 'default' : 'all functions' },
-            ...functions.filter((each) => each !== 'default').map((each) => ({ value: each, label: each })),
+            ...functions.filter((each) => each !== 'default'),
           ]}
           onChange={(next) => set({ part: next === '' ? null : next })}
         />

@@ -78,7 +78,8 @@ function LibraryScreen({ shelf }: { shelf: Shelf }) {
               {!isLoaded && error === null && <Loading label="Reading the library" />}
               {isLoaded && (
                 <EmptyState
-                  icon={<FileCode2 size={24} aria-hidden />}
+                  icon={FileCode2}
+                  iconSize={24}
                   title={selected === null ? shelf.emptyTitle : shelf.missingTitle}
                   action={<NewButton shelf={shelf} onClick={actions.create} />}
                 >
@@ -262,7 +263,7 @@ function Library({ shelf, rewards, gallery, selected, drafts, actions }: Library
     <nav aria-label={shelf.listLabel} className="flex min-h-0 grow flex-col bg-panel">
       <div className="flex shrink-0 items-center gap-1 border-b border-line p-2">
         <SearchInput label={shelf.searchLabel} value={filter} onChange={setFilter} className="min-w-0 grow" />
-        <IconButton label={shelf.newWords} icon={<Plus size={16} aria-hidden />} onClick={actions.create} />
+        <IconButton label={shelf.newWords} icon={Plus} onClick={actions.create} />
       </div>
       <div className="min-h-0 grow overflow-auto pb-3">
         {groups.map(({ title, items }) => (
@@ -296,12 +297,12 @@ interface ItemProps {
 
 function Item({ item, isSelected, isChanged, actions }: ItemProps) {
   const { key, name, about, isBuiltIn } = item
-  const duplicate = { label: isBuiltIn ? 'Make a copy' : 'Duplicate', onSelect: () => actions.duplicate(key) }
+  const duplicate = { label: isBuiltIn ? 'Make a copy' : 'Duplicate', run: () => actions.duplicate(key) }
   const groups = isBuiltIn
     ? [[duplicate]]
     : [
-        [{ label: 'Rename', onSelect: () => actions.rename(key) }, duplicate],
-        [{ label: 'Delete', isDangerous: true, onSelect: () => actions.remove(key) }],
+        [{ label: 'Rename', run: () => actions.rename(key) }, duplicate],
+        [{ label: 'Delete', isDangerous: true, run: () => actions.remove(key) }],
       ]
   return (
     <li className="group relative flex items-center">
@@ -327,7 +328,7 @@ function Item({ item, isSelected, isChanged, actions }: ItemProps) {
       {!key.startsWith('builtin.') && (
         <div className="absolute right-1 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100">
           <Menu groups={groups}>
-            <IconButton small label={`More for ${name}`} icon={<MoreHorizontal size={14} aria-hidden />} />
+            <IconButton small label={`More for ${name}`} icon={MoreHorizontal} iconSize={14} />
           </Menu>
         </div>
       )}
@@ -341,7 +342,7 @@ function Icon({ item: { kind, key } }: { item: LibraryItem }) {
 }
 
 const NewButton = ({ shelf, onClick }: { shelf: Shelf; onClick: () => void }) => (
-  <Button variant="primary" icon={<Plus size={14} aria-hidden />} onClick={onClick}>
+  <Button variant="primary" icon={Plus} onClick={onClick}>
     {shelf.newWords}
   </Button>
 )

@@ -3,9 +3,8 @@ import type { RewardBench } from './useRewards.ts'
 import { formatCount } from '#renderer/client/format.ts'
 import { link } from '#renderer/client/route.ts'
 import { IconButton } from '#renderer/kit/Button.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextArea, TextInput } from '#renderer/kit/inputs.tsx'
+import { Select, SelectField } from '#renderer/kit/choices.tsx'
+import { TextArea, TextField, AreaField } from '#renderer/kit/inputs.tsx'
 import { Popover } from '#renderer/kit/Menu.tsx'
 import { Loading } from '#renderer/kit/states.tsx'
 import { cellText, parseRow } from './bench.ts'
@@ -79,37 +78,33 @@ function Pager({ own: { bench, change, version } }: { own: RewardBench }) {
       <IconButton
         small
         label="Rows before"
-        icon={<ChevronLeft size={14} aria-hidden />}
+        icon={ChevronLeft}
+        iconSize={14}
         disabled={from === 0}
         onClick={() => change({ from: Math.max(0, from - count) })}
       />
       <IconButton
         small
         label="Rows after"
-        icon={<ChevronRight size={14} aria-hidden />}
+        icon={ChevronRight}
+        iconSize={14}
         disabled={last >= total}
         onClick={() => change({ from: from + count })}
       />
       <Popover
         label="Rows and prompts"
         width={320}
-        trigger={
-          <IconButton small label="Rows and prompts" icon={<SlidersHorizontal size={14} aria-hidden />} />
-        }
+        trigger={<IconButton small label="Rows and prompts" icon={SlidersHorizontal} iconSize={14} />}
       >
         <div className="flex flex-col gap-3">
-          <Field label="Rows at once">
-            {(ids) => (
-              <Select
-                {...ids}
-                value={String(count) as (typeof counts)[number]}
-                options={counts.map((value) => ({ value, label: value }))}
-                onChange={(value) =>
-                  change({ count: Number(value), from: Math.floor(from / Number(value)) * Number(value) })
-                }
-              />
-            )}
-          </Field>
+          <SelectField
+            label="Rows at once"
+            value={String(count) as (typeof counts)[number]}
+            options={counts}
+            onChange={(value) =>
+              change({ count: Number(value), from: Math.floor(from / Number(value)) * Number(value) })
+            }
+          />
           <PromptSource
             bench={bench}
             columns={version?.columns ?? []}
@@ -129,12 +124,10 @@ function RowList({ own, isEnvironment }: { own: RewardBench; isEnvironment: bool
       {shown.rows.map((row, i) => (
         <RowItem
           key={bench.from + i}
+          {...{ row, own, isEnvironment }}
           number={bench.from + i}
-          row={row}
           prompt={shown.prompts[i] ?? null}
           problem={problems[i] ?? null}
-          own={own}
-          isEnvironment={isEnvironment}
         />
       ))}
     </ol>
@@ -213,33 +206,26 @@ function HandForm({
     <div className="flex min-h-0 grow flex-col gap-2 overflow-auto p-3">
       {!isEnvironment && (
         <>
-          <Field label="Prompt">
-            {(ids) => (
-              <TextInput {...ids} value={hand.prompt} onChange={(prompt) => setHand({ ...hand, prompt })} />
-            )}
-          </Field>
-          <Field label="Completion" help="The completion to score.">
-            {(ids) => (
-              <TextArea
-                {...ids}
-                mono
-                rows={3}
-                value={hand.completion}
-                onChange={(completion) => setHand({ ...hand, completion })}
-              />
-            )}
-          </Field>
+          <TextField label="Prompt" value={hand.prompt} onChange={(prompt) => setHand({ ...hand, prompt })} />
+          <AreaField
+            label="Completion"
+            help="The completion to score."
+            mono
+            rows={3}
+            value={hand.completion}
+            onChange={(completion) => setHand({ ...hand, completion })}
+          />
         </>
       )}
-      <Field
+      <AreaField
         label="Row"
         help="Columns of the data set as JSON; the code gets them as row."
         error={parseRow(hand.row) === null ? 'This is not a JSON object.' : null}
-      >
-        {(ids) => (
-          <TextArea {...ids} mono rows={3} value={hand.row} onChange={(row) => setHand({ ...hand, row })} />
-        )}
-      </Field>
+        mono
+        rows={3}
+        value={hand.row}
+        onChange={(row) => setHand({ ...hand, row })}
+      />
       {!hasData && (
         <p className="mt-1 text-sm text-muted">
           With a data set, the editor knows its columns and a dry run scores many rows.{' '}

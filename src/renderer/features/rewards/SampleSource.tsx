@@ -1,8 +1,7 @@
 import { useState, type ReactNode } from 'react'
 import type { RewardBench } from './useRewards.ts'
-import { Segmented, Select } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
+import { Segmented, Select, SelectField } from '#renderer/kit/choices.tsx'
+import { NumberInput, AreaField } from '#renderer/kit/inputs.tsx'
 import { promptWords, textColumns, type Bench, type PromptForm, type ReadyBench } from './bench.ts'
 import type { DataColumn } from '#renderer/parts/rewardTypes.ts'
 
@@ -33,7 +32,7 @@ export function CompletionSource({ own, models }: { own: RewardBench; models: re
           small
           aria-label="Column with completions"
           value={bench.column ?? ''}
-          options={columns.map((name) => ({ value: name, label: name }))}
+          options={columns}
           onChange={(column) => change({ column })}
         />
       )}
@@ -56,7 +55,7 @@ function ModelSource({ own: { bench, change }, models }: { own: RewardBench; mod
         small
         aria-label="Model that writes completions"
         value={bench.model ?? ''}
-        options={models.map((name) => ({ value: name, label: name }))}
+        options={models}
         onChange={(model) => change({ model })}
       />
       <Small label="Temperature" width="w-12">
@@ -129,36 +128,30 @@ export function PromptSource({ bench: { prompt }, columns, onChange }: PromptSou
   }
   return (
     <>
-      <Field label="Prompt" help="How a row becomes a prompt.">
-        {(ids) => (
-          <Select
-            {...ids}
-            value={now}
-            options={[
-              { value: 'own', label: 'As set for the data set' },
-              ...(now === 'messages' ? [{ value: 'messages', label: promptWords(prompt) }] : []),
-              ...names.map(({ name }) => ({ value: `column:${name}`, label: `Column ${name}` })),
-              { value: 'template', label: 'Template…' },
-            ]}
-            onChange={choose}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Prompt"
+        help="How a row becomes a prompt."
+        value={now}
+        options={[
+          { value: 'own', label: 'As set for the data set' },
+          ...(now === 'messages' ? [{ value: 'messages', label: promptWords(prompt) }] : []),
+          ...names.map(({ name }) => ({ value: `column:${name}`, label: `Column ${name}` })),
+          { value: 'template', label: 'Template…' },
+        ]}
+        onChange={choose}
+      />
       {now === 'template' && (
-        <Field label="Template" note={`Columns: ${columns.map(({ name }) => `{${name}}`).join(' ')}`}>
-          {(ids) => (
-            <TextArea
-              {...ids}
-              mono
-              rows={4}
-              value={typeof template === 'string' ? template : draft}
-              onChange={(text) => {
-                setDraft(text)
-                if (text.trim() !== '') onChange({ template: text })
-              }}
-            />
-          )}
-        </Field>
+        <AreaField
+          label="Template"
+          note={`Columns: ${columns.map(({ name }) => `{${name}}`).join(' ')}`}
+          mono
+          rows={4}
+          value={typeof template === 'string' ? template : draft}
+          onChange={(text) => {
+            setDraft(text)
+            if (text.trim() !== '') onChange({ template: text })
+          }}
+        />
       )}
     </>
   )

@@ -26,10 +26,8 @@ export function SettingsFields({ known, values, onChange, columns = [] }: Settin
       {Object.entries(known).map(([name, usual]) => (
         <SettingField
           key={name}
-          name={name}
-          usual={usual}
+          {...{ name, usual, columns }}
           value={values[name]}
-          columns={columns}
           onChange={(value) => set(name, value)}
         />
       ))}
@@ -51,7 +49,8 @@ function SettingField({ name, usual, value, columns, onChange }: SettingFieldPro
     <IconButton
       small
       label={`Reset ${name} to ${String(usual)}`}
-      icon={<RotateCcw size={12} aria-hidden />}
+      icon={RotateCcw}
+      iconSize={12}
       onClick={() => onChange(undefined)}
     />
   )

@@ -9,7 +9,7 @@ import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput, TextArea, TextInput } from '#renderer/kit/inputs.tsx'
+import { NumberInput, TextField, AreaField } from '#renderer/kit/inputs.tsx'
 import {
   expectWords,
   freeName,
@@ -57,7 +57,7 @@ export function TestsTab({ tests, own }: TestsTabProps) {
     close()
   }
   const add = own !== null && (
-    <Button small icon={<Plus size={13} aria-hidden />} onClick={() => setEdited('new')}>
+    <Button small icon={Plus} onClick={() => setEdited('new')}>
       Add test
     </Button>
   )
@@ -66,7 +66,8 @@ export function TestsTab({ tests, own }: TestsTabProps) {
     <div className="flex h-full min-h-0 flex-col">
       {tests.length === 0 ? (
         <EmptyState
-          icon={<ListChecks size={24} aria-hidden />}
+          icon={ListChecks}
+          iconSize={24}
           title="Record what must be rewarded, and what must not."
           action={add}
         >
@@ -105,7 +106,7 @@ function TestBar({ add, ...own }: NonNullable<TestsTabProps['own']> & { readonly
   return (
     <>
       <div className="flex h-9 shrink-0 items-center gap-2 border-b border-line px-4 text-sm">
-        <Button small icon={<Play size={13} aria-hidden />} disabled={isRunning} onClick={run}>
+        <Button small icon={Play} disabled={isRunning} onClick={run}>
           Run tests
         </Button>
         {add}
@@ -159,6 +160,17 @@ interface RowActions {
   readonly remove: (at: number) => void
 }
 
+const completionColumn: Column<Line> = {
+  id: 'completion',
+  title: 'Completion',
+  width: 'minmax(140px, 1.5fr)',
+  cell: ({ testCase: { completion } }) => (
+    <span dir="auto" className="font-mono text-sm text-muted" title={completion}>
+      {completion === '' ? 'empty' : completion.replaceAll(/\s*\n\s*/g, ' ⏎ ')}
+    </span>
+  ),
+}
+
 function columnsFor(actions: RowActions | null): Column<Line>[] {
   const base: Column<Line>[] = [
     {
@@ -170,16 +182,7 @@ function columnsFor(actions: RowActions | null): Column<Line>[] {
       sortBy: ({ result }) => (result === null ? null : Number(result.passed)),
     },
     { id: 'name', title: 'Test', width: 'minmax(140px, 1.2fr)', cell: ({ testCase }) => testCase.name },
-    {
-      id: 'completion',
-      title: 'Completion',
-      width: 'minmax(140px, 1.5fr)',
-      cell: ({ testCase: { completion } }) => (
-        <span dir="auto" className="font-mono text-sm text-muted" title={completion}>
-          {completion === '' ? 'empty' : completion.replaceAll(/\s*\n\s*/g, ' ⏎ ')}
-        </span>
-      ),
-    },
+    completionColumn,
     {
       id: 'expect',
       title: 'Expected',
@@ -214,18 +217,8 @@ function columnsFor(actions: RowActions | null): Column<Line>[] {
     width: '72px',
     cell: ({ testCase: { name } }, i) => (
       <span className="flex justify-end" onClick={(event) => event.stopPropagation()}>
-        <IconButton
-          small
-          label={`Edit ${name}`}
-          icon={<Pencil size={13} aria-hidden />}
-          onClick={() => actions.edit(i)}
-        />
-        <IconButton
-          small
-          label={`Delete ${name}`}
-          icon={<Trash2 size={13} aria-hidden />}
-          onClick={() => actions.remove(i)}
-        />
+        <IconButton small label={`Edit ${name}`} icon={Pencil} onClick={() => actions.edit(i)} />
+        <IconButton small label={`Delete ${name}`} icon={Trash2} onClick={() => actions.remove(i)} />
       </span>
     ),
   }
@@ -263,59 +256,45 @@ function TestCaseDialog({ initial, taken, onClose, onKeep }: TestCaseDialogProps
   }
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={initial.name === '' ? 'New test' : 'Edit test'}
       width={560}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" onClick={keep}>
-            Keep test
-          </Button>
-        </>
-      }
+      action={{ label: 'Keep test', run: keep }}
     >
       <div className="flex flex-col gap-2">
-        <Field label="What it shows" error={faults.name}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              autoFocus
-              value={form.name}
-              onChange={(name) => set({ name })}
-              placeholder="A wrong number earns nothing"
-            />
-          )}
-        </Field>
-        <Field label="Prompt">
-          {(ids) => (
-            <TextArea {...ids} mono rows={2} value={form.prompt} onChange={(prompt) => set({ prompt })} />
-          )}
-        </Field>
-        <Field label="Completion">
-          {(ids) => (
-            <TextArea
-              {...ids}
-              mono
-              rows={4}
-              value={form.completion}
-              onChange={(completion) => set({ completion })}
-            />
-          )}
-        </Field>
-        <Field
+        <TextField
+          label="What it shows"
+          error={faults.name}
+          autoFocus
+          value={form.name}
+          onChange={(name) => set({ name })}
+          placeholder="A wrong number earns nothing"
+        />
+        <AreaField label="Prompt" mono rows={2} value={form.prompt} onChange={(prompt) => set({ prompt })} />
+        <AreaField
+          label="Completion"
+          mono
+          rows={4}
+          value={form.completion}
+          onChange={(completion) => set({ completion })}
+        />
+        <AreaField
           label="Row"
           error={faults.row}
           help="Columns of the data set that the code may look at, as JSON."
-        >
-          {(ids) => <TextArea {...ids} mono rows={4} value={form.row} onChange={(row) => set({ row })} />}
-        </Field>
-        <Field label="Settings" error={faults.settings} help="Settings of the code for this test, as JSON.">
-          {(ids) => (
-            <TextInput {...ids} mono value={form.settings} onChange={(settings) => set({ settings })} />
-          )}
-        </Field>
+          mono
+          rows={4}
+          value={form.row}
+          onChange={(row) => set({ row })}
+        />
+        <TextField
+          label="Settings"
+          error={faults.settings}
+          help="Settings of the code for this test, as JSON."
+          mono
+          value={form.settings}
+          onChange={(settings) => set({ settings })}
+        />
         <Expected form={form} fault={faults.low} onChange={set} />
       </div>
     </Dialog>

@@ -3,9 +3,9 @@ import { formatCount } from '#renderer/client/format.ts'
 import { link } from '#renderer/client/route.ts'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { IconButton } from '#renderer/kit/Button.tsx'
-import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { Segmented, SelectField } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
+import { NumberInput, AreaField, NumberField } from '#renderer/kit/inputs.tsx'
 import { Help } from '#renderer/kit/Tooltip.tsx'
 import { cellText, columnNames, parseRow } from './bench.ts'
 import { EnvironmentPicker } from './CodePicker.tsx'
@@ -73,16 +73,13 @@ function RowFields({ bench: own }: { bench: WorkflowTrial['bench'] }) {
   return (
     <div className="flex flex-col gap-2">
       <div className="flex flex-wrap items-end gap-2">
-        <Field label="Data set" className="min-w-32 grow">
-          {(ids) => (
-            <Select
-              {...ids}
-              value={bench.versionId ?? byHand}
-              options={[...options, { value: byHand, label: 'A row by hand' }]}
-              onChange={(id) => change({ versionId: id === byHand ? null : id, from: 0, prompt: null })}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Data set"
+          className="min-w-32 grow"
+          value={bench.versionId ?? byHand}
+          options={[...options, { value: byHand, label: 'A row by hand' }]}
+          onChange={(id) => change({ versionId: id === byHand ? null : id, from: 0, prompt: null })}
+        />
         {bench.versionId !== null && (
           <Field label={`Row of ${formatCount(total)}`}>
             {(ids) => (
@@ -90,7 +87,8 @@ function RowFields({ bench: own }: { bench: WorkflowTrial['bench'] }) {
                 <IconButton
                   small
                   label="Row before"
-                  icon={<ChevronLeft size={14} aria-hidden />}
+                  icon={ChevronLeft}
+                  iconSize={14}
                   disabled={bench.from === 0}
                   onClick={() => go(bench.from - 1)}
                 />
@@ -104,7 +102,8 @@ function RowFields({ bench: own }: { bench: WorkflowTrial['bench'] }) {
                 <IconButton
                   small
                   label="Row after"
-                  icon={<ChevronRight size={14} aria-hidden />}
+                  icon={ChevronRight}
+                  iconSize={14}
                   disabled={bench.from + 1 >= total}
                   onClick={() => go(bench.from + 1)}
                 />
@@ -130,22 +129,16 @@ interface RowProps {
 function HandRow({ own: { hand, setHand }, hasData }: RowProps & { readonly hasData: boolean }) {
   return (
     <>
-      <Field
+      <AreaField
         label="Row"
         help="Columns of the data set as JSON; code sees them as row."
         error={parseRow(hand.row) === null ? 'This is not a JSON object.' : null}
-      >
-        {(ids) => (
-          <TextArea
-            {...ids}
-            mono
-            rows={3}
-            placeholder='{"prompt": "What is 2 plus 3?", "answer": "5"}'
-            value={hand.row}
-            onChange={(row) => setHand({ ...hand, row })}
-          />
-        )}
-      </Field>
+        mono
+        rows={3}
+        placeholder='{"prompt": "What is 2 plus 3?", "answer": "5"}'
+        value={hand.row}
+        onChange={(row) => setHand({ ...hand, row })}
+      />
       {!hasData && (
         <a className="self-start text-sm text-accent-ink underline" href={link('/data')}>
           Add data
@@ -186,43 +179,29 @@ function SamplingFields({ trial: { choice, change } }: { trial: WorkflowTrial })
         <Segmented
           label="Played as in"
           value={isEvaluation ? 'evaluation' : 'training'}
-          options={[
-            { value: 'training', label: 'Training' },
-            { value: 'evaluation', label: 'Evaluation' },
-          ]}
+          options={{ training: 'Training', evaluation: 'Evaluation' }}
           onChange={(next) => change({ isEvaluation: next === 'evaluation' })}
         />
       </div>
-      <Field label="Temperature" className="w-24">
-        {(ids) => (
-          <NumberInput
-            {...ids}
-            value={temperature}
-            onChange={(next) => change({ temperature: next !== null && next > 0 ? next : 1 })}
-          />
-        )}
-      </Field>
-      <Field label="Max new tokens" className="w-28">
-        {(ids) => (
-          <NumberInput
-            {...ids}
-            placeholder="as fits"
-            value={maxNewTokens}
-            onChange={(next) =>
-              change({ maxNewTokens: next === null ? null : Math.max(1, Math.round(next)) })
-            }
-          />
-        )}
-      </Field>
-      <Field label="Seed" className="w-20">
-        {(ids) => (
-          <NumberInput
-            {...ids}
-            value={seed}
-            onChange={(next) => change({ seed: Math.max(0, Math.round(next ?? 0)) })}
-          />
-        )}
-      </Field>
+      <NumberField
+        label="Temperature"
+        className="w-24"
+        value={temperature}
+        onChange={(next) => change({ temperature: next !== null && next > 0 ? next : 1 })}
+      />
+      <NumberField
+        label="Max new tokens"
+        className="w-28"
+        placeholder="as fits"
+        value={maxNewTokens}
+        onChange={(next) => change({ maxNewTokens: next === null ? null : Math.max(1, Math.round(next)) })}
+      />
+      <NumberField
+        label="Seed"
+        className="w-20"
+        value={seed}
+        onChange={(next) => change({ seed: Math.max(0, Math.round(next ?? 0)) })}
+      />
     </div>
   )
 }

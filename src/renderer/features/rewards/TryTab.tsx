@@ -17,13 +17,14 @@ export function TryTab({ trial }: { trial: WorkflowTrial }) {
   if (code === null) {
     return (
       <EmptyState
-        icon={<Workflow size={24} aria-hidden />}
+        icon={Workflow}
+        iconSize={24}
         title="Play one episode on a row."
         action={
           missing === null ? (
             <div className="flex items-center gap-3">
               <StepButton trial={trial} />
-              <Button variant="primary" icon={<Play size={14} aria-hidden />} onClick={trial.play}>
+              <Button variant="primary" icon={Play} onClick={trial.play}>
                 Play the episode
               </Button>
             </div>
@@ -68,7 +69,7 @@ function StepButton({ trial, small = false }: { trial: WorkflowTrial; small?: bo
   return (
     <Button
       small={small}
-      icon={<StepForward size={13} aria-hidden />}
+      icon={StepForward}
       disabled={trial.missing !== null || trial.isWaiting}
       onClick={trial.step}
     >
@@ -83,16 +84,11 @@ function Controls({ trial }: { trial: WorkflowTrial }) {
   return (
     <div className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-1 text-sm text-muted">
       <StepButton trial={trial} small />
-      <Button
-        small
-        icon={<Play size={13} aria-hidden />}
-        disabled={missing !== null || (isRunning && !isHeld)}
-        onClick={trial.play}
-      >
+      <Button small icon={Play} disabled={missing !== null || (isRunning && !isHeld)} onClick={trial.play}>
         {isHeld ? 'Play on' : 'Play again'}
       </Button>
       {isRunning && (
-        <Button small icon={<Square size={12} aria-hidden />} onClick={cancel}>
+        <Button small icon={Square} iconSize={12} onClick={cancel}>
           Stop
         </Button>
       )}

@@ -16,6 +16,7 @@ import type { Answer } from '#renderer/client/api.tsx'
 import { versionNumber } from '#renderer/parts/rewardLibrary.ts'
 import type { RewardKind, RewardVersion } from '#renderer/parts/rewardTypes.ts'
 import { useRescore } from './useTrials.ts'
+import { numberColumn } from '#renderer/kit/columns.tsx'
 
 interface UsedByTabProps {
   readonly rewardId: string
@@ -43,7 +44,8 @@ export function UsedByTab({ rewardId, kind, versions, uses }: UsedByTabProps) {
   if (lines.length === 0) {
     return (
       <EmptyState
-        icon={<History size={24} aria-hidden />}
+        icon={History}
+        iconSize={24}
         title="No run has used it yet."
         action={
           versions.length > 0 && (
@@ -105,14 +107,7 @@ function columnsFor(
       cell: ({ version }) => versionNumber(versions, version) ?? '',
       sortBy: ({ version }) => versionNumber(versions, version),
     },
-    {
-      id: 'reward',
-      title: 'Reward',
-      width: '80px',
-      isNumber: true,
-      cell: ({ run }) => formatReward(run.reward),
-      sortBy: ({ run }) => run.reward,
-    },
+    numberColumn(['reward', 'Reward', '80px'], ({ run }) => run.reward, formatReward),
   ]
   if (onRescore === null) return base
   const action: Column<Line> = {
@@ -160,7 +155,7 @@ function RescorePane({ rewardId, run, used, versions, onClose }: RescorePaneProp
       <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3">
         <h3 className="truncate font-medium">Dry-run on recorded samples</h3>
         <span className="ml-auto" />
-        <IconButton small label="Close" icon={<X size={13} aria-hidden />} onClick={onClose} />
+        <IconButton small label="Close" icon={X} onClick={onClose} />
       </header>
       <div className="flex min-h-0 grow flex-col gap-3 overflow-auto p-3 text-sm">
         <div className="flex items-center gap-2">
@@ -191,32 +186,37 @@ function RescorePane({ rewardId, run, used, versions, onClose }: RescorePaneProp
         )}
         {task.error !== null && <ErrorNote error={task.error} />}
         {comparison !== null && task.state !== 'running' && (
-          <>
-            <KeyValue
-              entries={[
-                ['Samples', String(comparison.samples)],
-                ['Mean then', formatNumber(comparison.meanBefore)],
-                [
-                  'Mean now',
-                  `${formatNumber(comparison.meanAfter)} (${formatDelta(differenceOf(comparison))})`,
-                ],
-                ['Changed', plural(comparison.changed, 'sample')],
-                ...(comparison.failed === 0
-                  ? []
-                  : [['Failed', plural(comparison.failed, 'sample')] as const]),
-              ]}
-            />
-            <ol className="flex flex-col" aria-label="Samples that changed most">
-              {comparison.changes.slice(0, maxShown).map((change) => (
-                <ChangeItem key={change.sample.id} change={change} runId={run.id} />
-              ))}
-            </ol>
-          </>
+          <ScoreComparison comparison={comparison} runId={run.id} />
         )}
       </div>
     </aside>
   )
 }
+
+interface ComparisonProps {
+  readonly comparison: ReturnType<typeof compareScores>
+  readonly runId: string
+}
+
+/** Scores then and now, and the samples that changed most. */
+const ScoreComparison = ({ comparison, runId }: ComparisonProps) => (
+  <>
+    <KeyValue
+      entries={[
+        ['Samples', String(comparison.samples)],
+        ['Mean then', formatNumber(comparison.meanBefore)],
+        ['Mean now', `${formatNumber(comparison.meanAfter)} (${formatDelta(differenceOf(comparison))})`],
+        ['Changed', plural(comparison.changed, 'sample')],
+        comparison.failed > 0 && ['Failed', plural(comparison.failed, 'sample')],
+      ]}
+    />
+    <ol className="flex flex-col" aria-label="Samples that changed most">
+      {comparison.changes.slice(0, maxShown).map((change) => (
+        <ChangeItem key={change.sample.id} change={change} runId={runId} />
+      ))}
+    </ol>
+  </>
+)
 
 const differenceOf = ({ meanBefore, meanAfter }: { meanBefore: number | null; meanAfter: number | null }) =>
   meanBefore === null || meanAfter === null ? null : meanAfter - meanBefore

@@ -53,13 +53,10 @@ export function VersionsTab({ open: { versions, code, change, note } }: { open: 
           <Segmented
             label="Layout of the difference"
             value={layout}
-            options={[
-              { value: 'split', label: 'Side by side' },
-              { value: 'unified', label: 'One column' },
-            ]}
+            options={{ split: 'Side by side', unified: 'One column' }}
             onChange={setLayout}
           />
-          <Button small icon={<RotateCcw size={13} aria-hidden />} disabled={isSame} onClick={restore}>
+          <Button small icon={RotateCcw} disabled={isSame} onClick={restore}>
             Restore
           </Button>
         </div>

@@ -109,7 +109,7 @@ export function Workbench(props: WorkbenchProps) {
           {button !== null && (
             <Button
               variant="primary"
-              icon={<Play size={14} aria-hidden />}
+              icon={Play}
               title={button.title}
               disabled={button.isDisabled}
               onClick={act}

@@ -2,7 +2,7 @@ import { Play, TriangleAlert } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { whyFixed } from '#shared/config/changes.ts'
 import { labelOf } from '#shared/config/fields.ts'
-import { isEqual, valueAt, type JsonObject } from '#shared/config/paths.ts'
+import { isEqual, type JsonObject } from '#shared/config/paths.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import { plural } from '#renderer/client/format.ts'
@@ -11,12 +11,11 @@ import { useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
 import { useSettled } from '#renderer/client/settled.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { Button } from '#renderer/kit/Button.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import { problemWords } from '#renderer/features/newRun/problems.ts'
 import { Sentence } from '#renderer/features/newRun/Sentence.tsx'
-import { AddSetting, ChangedSettings } from './SettingChanges.tsx'
+import { effectiveOf, SettingsEditor } from './SettingChanges.tsx'
 
 interface Props {
   readonly run: RunEntry
@@ -35,9 +34,7 @@ export function ChangeDialog({ run, config, onClose }: Props) {
     [config, known],
   )
   const [changes, setChanges] = useState<JsonObject>({})
-  const effective = Object.fromEntries(
-    Object.entries(changes).filter(([key, value]) => !isEqual(value, valueAt(config, key))),
-  )
+  const effective = effectiveOf(changes, config)
   const asked = useSettled(effective, 250)
   const { data: verdict, isPrevious } = useAnswer(
     'runs.checkChanges',
@@ -52,46 +49,30 @@ export function ChangeDialog({ run, config, onClose }: Props) {
   const general = problems.filter(({ path }) => !(path in changes))
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       width={640}
       title="Change settings"
       description={`“${runTitle(run)}” goes on with them from its next step. Its steps so far stay as they are.`}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            icon={<Play size={14} aria-hidden />}
-            disabled={goOn.isRunning || count === 0 || !isJudged}
-            onClick={() => goOn.run(effective)}
-          >
-            {count === 0 ? 'Resume with changes' : `Resume with ${plural(count, 'change')}`}
-          </Button>
-        </>
-      }
+      action={{
+        label: count === 0 ? 'Resume with changes' : `Resume with ${plural(count, 'change')}`,
+        icon: Play,
+        isDisabled: goOn.isRunning || count === 0 || !isJudged,
+        run: () => goOn.run(effective),
+      }}
     >
       <div className="flex flex-col gap-3">
         {general.map((problem) => (
           <ErrorNote key={problem.message} error={{ message: problemWords(problem) }} />
         ))}
-        <ChangedSettings
-          rows={rows}
-          changes={changes}
+        <SettingsEditor
+          {...{ rows, changes, problems, whyFixed }}
+          error={goOn.error}
           empty="Choose settings to change."
           noteOf={(value) => `So far: ${value}`}
-          problems={problems}
           onChange={setChanges}
-        />
-        {possible !== null && <Effect possible={possible} run={run} />}
-        <AddSetting
-          rows={rows}
-          changes={changes}
-          toolNames={known?.toolNames ?? {}}
-          whyFixed={whyFixed}
-          onAdd={({ field, value }) => setChanges({ ...changes, [field.key]: value })}
-        />
-        {goOn.error !== null && <ErrorNote error={goOn.error} />}
+        >
+          {possible !== null && <Effect possible={possible} run={run} />}
+        </SettingsEditor>
       </div>
     </Dialog>
   )

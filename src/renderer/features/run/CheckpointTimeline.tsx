@@ -2,7 +2,7 @@ import type { Answer } from '#renderer/client/api.tsx'
 import { useMemo } from 'react'
 import { declarationOf, metricLabel, type MetricName } from '#shared/metrics.ts'
 import { navigate } from '#renderer/client/route.ts'
-import { goToTab } from '../../parts/useRun.ts'
+import { goToTab } from '#renderer/parts/useRun.ts'
 import { useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import { useSeries } from '#renderer/charts/useSeries.ts'
 import { CursorGroup } from '#renderer/charts/CursorGroup.tsx'
@@ -44,14 +44,12 @@ export function CheckpointTimeline({ run, checkpoints, metric }: Props) {
       onPin={(_x, step) => goToTab(run.id, 'samples', { step: String(step), source: 'evaluation' })}
     >
       <MetricChart
+        {...{ better, lines, events }}
         title={`${metricLabel(metric)} and checkpoints`}
         help={<Explained name={metric}>{explanation}</Explained>}
-        better={better}
-        lines={lines}
-        events={events}
         height={130}
         emptyText="No eval reward was measured, so checkpoints are ranked by age alone."
-        menu={[{ label: 'Show the run', onSelect: () => navigate(`/runs/${run.id}/overview`) }]}
+        menu={[{ label: 'Show the run', run: () => navigate(`/runs/${run.id}/overview`) }]}
       />
     </CursorGroup>
   )

@@ -1,7 +1,6 @@
 import {
   Check,
   CirclePlus,
-  Ellipsis,
   FileOutput,
   Gauge,
   GitFork,
@@ -17,16 +16,15 @@ import { useState } from 'react'
 import { metricLabel } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
-import { link, navigate } from '#renderer/client/route.ts'
+import { navigate } from '#renderer/client/route.ts'
 import { useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
 import { useSeries } from '#renderer/charts/useSeries.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { formatBytes, formatDate, formatFixed, formatTime, plural } from '#renderer/client/format.ts'
 import { writeChoice } from '#renderer/parts/candidates.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
-import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
@@ -35,6 +33,7 @@ import { ContinueElsewhere } from './ContinueElsewhere.tsx'
 import { FamilyTree } from './FamilyTree.tsx'
 import type { ForkProposal } from './ForkDialog.tsx'
 import { useResume } from './RunHeader.tsx'
+import { Actions, type Action } from '#renderer/kit/actions.tsx'
 
 interface Props {
   readonly run: RunEntry
@@ -70,10 +69,7 @@ export function CheckpointsTab({ run, config, onFork }: Props) {
             }
           >
             <CheckpointTable
-              run={run}
-              checkpoints={checkpoints}
-              metric={metric}
-              onFork={onFork}
+              {...{ run, checkpoints, metric, onFork }}
               onSend={setSentStep}
               onDelete={setDeleting}
             />
@@ -141,20 +137,8 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
   const scoreOf = useScores(run.id, metric)
   const isLiving = useWorkerOf(run.id) !== undefined
   const resume = useResume()
-  const verify = useCommand('checkpoints.verify', {
-    onDone: ({ step, problem }) =>
-      toast(
-        problem === null
-          ? {
-              title: `Checkpoint ${String(step)} is complete`,
-              detail: 'Every file has the digest it was saved with.',
-              tone: 'good',
-            }
-          : { title: `Checkpoint ${String(step)} is damaged`, detail: problem.message, tone: 'bad' },
-      ),
-  })
-  const scored = checkpoints.filter((item) => scoreOf(item) !== null)
-  const first = scored[0]
+  const verify = useVerify()
+  const first = checkpoints.find((item) => scoreOf(item) !== null)
   const columns: readonly Column<CheckpointItem>[] = [
     { id: 'step', title: 'Step', width: '72px', isNumber: true, cell: ({ step }) => step },
     {
@@ -186,10 +170,8 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
       label: 'Actions',
       width: '532px',
       cell: (item) => (
-        <Actions
-          run={run}
-          item={item}
-          isLiving={isLiving}
+        <CheckpointActions
+          {...{ run, item, isLiving }}
           isVerifying={verify.isRunning}
           onVerify={() => void verify.run({ runId: run.id, step: item.step })}
           onResume={() => void resume.run({ runId: run.id, step: item.step })}
@@ -211,6 +193,21 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
     />
   )
 }
+
+/** Compares the files of a checkpoint with the digests they were saved with, and says what came of it. */
+const useVerify = () =>
+  useCommand('checkpoints.verify', {
+    onDone: ({ step, problem }) =>
+      toast(
+        problem === null
+          ? {
+              title: `Checkpoint ${String(step)} is complete`,
+              detail: 'Every file has the digest it was saved with.',
+              tone: 'good',
+            }
+          : { title: `Checkpoint ${String(step)} is damaged`, detail: problem.message, tone: 'bad' },
+      ),
+  })
 
 function Score({ score, first }: { score: number | null; first: number | null }) {
   return (
@@ -239,23 +236,20 @@ function State({ item: { isBest, problem } }: { item: CheckpointItem }) {
   if (problem !== null) {
     return (
       <span title={problem.message}>
-        <Badge tone="bad" icon={<TriangleAlert size={11} aria-hidden />}>
+        <Badge tone="bad" icon={TriangleAlert}>
           Damaged
         </Badge>
       </span>
     )
   }
   return isBest ? (
-    <Badge tone="good" icon={<Check size={11} aria-hidden />}>
+    <Badge tone="good" icon={Check}>
       Best
     </Badge>
   ) : (
     <span className="text-muted">Complete</span>
   )
 }
-
-const trained = ({ id: runId, model }: RunEntry, step: number): string =>
-  writeChoice({ model, adapter: { runId, step } })
 
 interface ActionsProps {
   readonly run: RunEntry
@@ -269,116 +263,63 @@ interface ActionsProps {
   readonly onDelete: () => void
 }
 
-function Actions(props: ActionsProps) {
+/** Actions on a checkpoint: the usual as buttons, the rest behind ⋯. */
+function CheckpointActions(props: ActionsProps) {
   const { run, item, isLiving, onResume, onFork } = props
   const step = String(item.step)
-  const isWhole = item.problem === null
+  const isDisabled = item.problem !== null
+  const isOver = run.status === 'finished'
+  const a = writeChoice({ model: run.model, adapter: { runId: run.id, step: item.step } })
+  const to = (path: string, query: Readonly<Record<string, string>>) => () => navigate(path, query)
   return (
     <span className="flex items-center justify-end gap-1">
-      <Button
+      <Actions
         small
         variant="quiet"
-        icon={<GitFork size={13} aria-hidden />}
-        disabled={!isWhole}
-        onClick={onFork}
-        aria-label={`Fork from step ${step}`}
-      >
-        Fork
-      </Button>
-      <Button
-        small
-        variant="quiet"
-        icon={<Play size={13} aria-hidden />}
-        disabled={!isWhole || isLiving || run.status === 'finished'}
-        onClick={onResume}
-        title={
-          run.status === 'finished'
-            ? 'The run has reached its end: fork it to continue from here.'
-            : undefined
-        }
-        aria-label={`Resume from step ${step}`}
-      >
-        Resume
-      </Button>
-      <Button
-        small
-        variant="quiet"
-        icon={<MessagesSquare size={13} aria-hidden />}
-        disabled={!isWhole}
-        onClick={() => navigate('/chat', { a: trained(run, item.step) })}
-        aria-label={`Chat with step ${step}`}
-      >
-        Chat
-      </Button>
-      <Button
-        small
-        variant="quiet"
-        icon={<Swords size={13} aria-hidden />}
-        disabled={!isWhole}
-        onClick={() => navigate('/arena', { a: trained(run, item.step), b: run.model })}
-        aria-label={`Open step ${step} in the Arena`}
-      >
-        Arena
-      </Button>
-      <Button
-        small
-        variant="quiet"
-        icon={<Gauge size={13} aria-hidden />}
-        disabled={!isWhole}
-        onClick={() => navigate('/evaluations', { new: trained(run, item.step) })}
-        aria-label={`Evaluate step ${step}`}
-      >
-        Evaluate…
-      </Button>
-      <Button
-        small
-        variant="quiet"
-        icon={<FileOutput size={13} aria-hidden />}
-        disabled={!isWhole}
-        onClick={() => (location.hash = link('/models/export', { run: run.id, step }))}
-        aria-label={`Export step ${step}`}
-      >
-        Export
-      </Button>
-      <Menu groups={moreItems(props)}>
-        <IconButton small label={`More for step ${step}`} icon={<Ellipsis size={14} aria-hidden />} />
-      </Menu>
+        actions={[
+          { label: 'Fork', name: `Fork from step ${step}`, icon: GitFork, isDisabled, run: onFork },
+          {
+            ...{ label: 'Resume', name: `Resume from step ${step}`, icon: Play, run: onResume },
+            isDisabled: isDisabled || isLiving || isOver,
+            title: isOver ? 'The run has reached its end: fork it to continue from here.' : undefined,
+          },
+          {
+            ...{ label: 'Chat', name: `Chat with step ${step}`, icon: MessagesSquare, isDisabled },
+            run: to('/chat', { a }),
+          },
+          {
+            ...{ label: 'Arena', name: `Open step ${step} in the Arena`, icon: Swords, isDisabled },
+            run: to('/arena', { a, b: run.model }),
+          },
+          {
+            ...{ label: 'Evaluate…', name: `Evaluate step ${step}`, icon: Gauge, isDisabled },
+            run: to('/evaluations', { new: a }),
+          },
+          {
+            ...{ label: 'Export', name: `Export step ${step}`, icon: FileOutput, isDisabled },
+            run: to('/models/export', { run: run.id, step }),
+          },
+        ]}
+      />
+      <MoreMenu small label={`More for step ${step}`} groups={moreItems(props)} />
     </span>
   )
 }
 
-const moreItems = (props: ActionsProps): readonly (readonly MenuItem[])[] => {
+const moreItems = (props: ActionsProps): readonly (readonly Action[])[] => {
   const { run, item, isLiving, isVerifying, onVerify, onSend, onDelete } = props
   const isWhole = item.problem === null
   return [
     [
       {
         label: 'Continue its adapter in a new run',
-        icon: <CirclePlus size={13} aria-hidden />,
-        disabled: !isWhole,
-        onSelect: () => navigate('/new-run', { model: run.model, adapter: item.directory }),
+        icon: CirclePlus,
+        isDisabled: !isWhole,
+        run: () => navigate('/new-run', { model: run.model, adapter: item.directory }),
       },
-      {
-        label: 'Continue elsewhere…',
-        icon: <Send size={13} aria-hidden />,
-        disabled: !isWhole,
-        onSelect: onSend,
-      },
-      {
-        label: 'Verify its files',
-        icon: <ShieldCheck size={13} aria-hidden />,
-        disabled: isVerifying,
-        onSelect: onVerify,
-      },
+      { label: 'Continue elsewhere…', icon: Send, isDisabled: !isWhole, run: onSend },
+      { label: 'Verify its files', icon: ShieldCheck, isDisabled: isVerifying, run: onVerify },
     ],
-    [
-      {
-        label: 'Delete',
-        icon: <Trash2 size={13} aria-hidden />,
-        isDangerous: true,
-        disabled: isLiving,
-        onSelect: onDelete,
-      },
-    ],
+    [{ label: 'Delete', icon: Trash2, isDangerous: true, isDisabled: isLiving, run: onDelete }],
   ]
 }

@@ -4,7 +4,7 @@ import { historyWords } from '#shared/config/changes.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useKeys } from '#renderer/client/keys.ts'
 import { navigate } from '#renderer/client/route.ts'
-import type { RunRecord } from '../../parts/useRun.ts'
+import type { RunRecord } from '#renderer/parts/useRun.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Segmented } from '#renderer/kit/choices.tsx'
@@ -59,16 +59,13 @@ export function ConfigTab({ run, record, config }: Props) {
             label="Which settings"
             value={shown}
             onChange={setShown}
-            options={[
-              { value: 'all', label: `All ${String(rows.length)}` },
-              { value: 'changed', label: `Changed ${String(changed.length)}` },
-            ]}
+            options={{ all: `All ${String(rows.length)}`, changed: `Changed ${String(changed.length)}` }}
           />
           <span className="ml-auto flex items-center gap-1">
             <CopyButton text={record.config} label="Copy the settings as JSON" />
             <Button
               small
-              icon={<Download size={13} aria-hidden />}
+              icon={Download}
               onClick={() => saveText(record.config, `${fileName(run)}.json`, 'application/json')}
             >
               Save as file
@@ -79,22 +76,31 @@ export function ConfigTab({ run, record, config }: Props) {
           </span>
         </div>
         {found.length === 0 && <EmptyState title="No setting fits." />}
-        <div className="flex flex-col gap-3">
-          {sectionsOf(found).map(({ name, rows: inside }) => (
-            <Panel key={name} isFlush title={<code>{name}</code>}>
-              <ul>
-                {inside.map((row) => (
-                  <Setting key={row.field.key} row={row} section={name} changes={record.settingChanges} />
-                ))}
-              </ul>
-            </Panel>
-          ))}
-        </div>
+        <Found rows={found} changes={record.settingChanges} />
       </section>
       <Manifest record={record} />
     </div>
   )
 }
+
+interface FoundProps extends Pick<SettingProps, 'changes'> {
+  readonly rows: readonly RunSetting[]
+}
+
+/** Settings by their section. */
+const Found = ({ rows, changes }: FoundProps) => (
+  <div className="flex flex-col gap-3">
+    {sectionsOf(rows).map(({ name, rows: inside }) => (
+      <Panel key={name} isFlush title={<code>{name}</code>}>
+        <ul>
+          {inside.map((row) => (
+            <Setting key={row.field.key} row={row} section={name} changes={changes} />
+          ))}
+        </ul>
+      </Panel>
+    ))}
+  </div>
+)
 
 /** Groups rows by the first part of their key, in order. */
 function sectionsOf(rows: readonly RunSetting[]) {

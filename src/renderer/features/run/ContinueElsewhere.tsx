@@ -1,20 +1,19 @@
 import { CircleCheck, FolderOpen } from 'lucide-react'
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 import { commandWord } from '#shared/shownText.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { shell } from '#renderer/client/connection.ts'
+import { FolderField, useExportFolder } from '#renderer/parts/ExportFolder.tsx'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
-import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { plural } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
+import { classes } from '#renderer/kit/classes.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { SegmentedField, SelectField } from '#renderer/kit/choices.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { freeName, joinPath } from '#renderer/parts/exportPlan.ts'
+import { joinPath } from '#renderer/parts/exportPlan.ts'
 import { checkpointWords } from '#renderer/client/modelChoice.ts'
 
 interface ContinueElsewhereProps {
@@ -42,103 +41,52 @@ function ProjectForm({ run, step: proposed, onDone, onClose }: FormProps) {
   const [step, setStep] = useState(proposed)
   const write = useCommand('runs.exportProject', { quiet: true, onDone })
   const checkpoints = useAnswer('checkpoints.list', { runId: run.id }).data ?? []
-  const { out, own, setOwn, choose } = useProjectFolder(projectName(runTitle(run), step, tool))
+  const name = projectName(runTitle(run), step, tool)
+  const folder = useExportFolder(name, 'Write the project into')
+  const path = folder.out.trim()
   const start = () =>
     void write.run({
       source: { runId: run.id, ...(step === null ? {} : { step }) },
       tool,
-      path: out.trim(),
+      path,
     })
   return (
     <Dialog
-      isOpen
       width={600}
       title="Continue elsewhere"
       description={`Writes “${runTitle(run)}” as a project for another tool: rows, rewards, every setting, and a README that lists the differences. The run itself stays as it is.`}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" disabled={write.isRunning || out.trim() === ''} onClick={start}>
-            Write project
-          </Button>
-        </>
-      }
+      action={{ label: 'Write project', isDisabled: write.isRunning || path === '', run: start }}
     >
       <div className="grid gap-3">
-        <div className="flex flex-col items-start">
-          <span className="flex min-h-7 items-center text-sm font-medium text-muted">Tool</span>
-          <Segmented
-            label="Tool"
-            value={tool}
-            options={[
-              { value: 'trl', label: toolTitles.trl },
-              { value: 'agilerl', label: toolTitles.agilerl },
-            ]}
-            onChange={setTool}
-          />
-        </div>
-        <Field label="Training there begins with">
-          {(ids) => (
-            <Select
-              {...ids}
-              value={step === null ? asBegun : String(step)}
-              options={[
-                { value: asBegun, label: 'What this run began with' },
-                ...checkpoints.toReversed().map((checkpoint) => ({
-                  value: String(checkpoint.step),
-                  label: `Adapter of ${checkpointWords(checkpoint).replace(/^S/, 's')}`,
-                  disabled: checkpoint.problem !== null,
-                })),
-              ]}
-              onChange={(next) => setStep(next === asBegun ? null : Number(next))}
-            />
-          )}
-        </Field>
-        <Field
-          label="Folder"
-          note="A new or empty folder on the machine where Turnwise runs."
-          aside={
-            own !== null && (
-              <Button small variant="quiet" onClick={() => setOwn(null)}>
-                Usual folder
-              </Button>
-            )
-          }
-        >
-          {(ids) => (
-            <div className="flex gap-2">
-              <TextInput mono {...ids} value={out} onChange={setOwn} />
-              <Button onClick={choose}>Choose</Button>
-            </div>
-          )}
-        </Field>
+        <SegmentedField
+          label="Tool"
+          value={tool}
+          options={[
+            { value: 'trl', label: toolTitles.trl },
+            { value: 'agilerl', label: toolTitles.agilerl },
+          ]}
+          onChange={setTool}
+        />
+        <SelectField
+          label="Training there begins with"
+          value={step === null ? asBegun : String(step)}
+          options={[
+            { value: asBegun, label: 'What this run began with' },
+            ...checkpoints.toReversed().map((checkpoint) => ({
+              value: String(checkpoint.step),
+              label: `Adapter of ${checkpointWords(checkpoint).replace(/^S/, 's')}`,
+              disabled: checkpoint.problem !== null,
+            })),
+          ]}
+          onChange={(next) => setStep(next === asBegun ? null : Number(next))}
+        />
+        <FolderField folder={folder} inside={name} />
         {write.isRunning && <Loading label="Writing rows and rewards" />}
         {write.error !== null && <ErrorNote error={write.error} />}
       </div>
     </Dialog>
   )
-}
-
-/** Folder of the project: by default a free name among the exports. */
-function useProjectFolder(name: string) {
-  const [own, setOwn] = useState<string | null>(null)
-  const { data: system } = useAnswer('system.info', undefined)
-  const ask = useFileDialog((state) => state.choose)
-  const exports = system === undefined ? '' : joinPath(system.dataDirectory, 'exports')
-  const { data: there } = useAnswer(
-    'system.browse',
-    { path: exports },
-    { enabled: exports !== '', staleMs: 0 },
-  )
-  const taken = there?.path === exports ? there.entries.map((entry) => entry.name) : []
-  const free = freeName(name, taken)
-  const choose = () => {
-    void ask({ kind: 'folder', title: 'Write the project into' }).then((path) => {
-      if (path !== null) setOwn(joinPath(path, name))
-    })
-  }
-  return { own, setOwn, choose, out: own ?? (exports === '' ? '' : joinPath(exports, free)) }
 }
 
 interface WrittenProps {
@@ -153,7 +101,6 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
   const lines = startLines(report)
   return (
     <Dialog
-      isOpen
       width={720}
       title={`Written for ${version}`}
       onClose={onClose}
@@ -163,7 +110,7 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
             Write another
           </Button>
           {shell !== null && (
-            <Button icon={<FolderOpen size={14} aria-hidden />} onClick={() => void shell?.reveal(directory)}>
+            <Button icon={FolderOpen} onClick={() => void shell?.reveal(directory)}>
               Show in folder
             </Button>
           )}
@@ -174,48 +121,26 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
       }
     >
       <div className="grid gap-4" role="status">
-        <div className="flex items-start gap-2">
-          <CircleCheck size={16} aria-hidden className="mt-0.5 shrink-0 text-good" />
-          <div className="min-w-0">
-            <p className="flex items-start gap-1">
-              <span className="min-w-0 pt-0.5 font-mono text-sm break-all">{directory}</span>
-              <CopyButton text={directory} label="Copy path" />
-            </p>
-            {fixtures > 0 && (
-              <p className="text-sm text-muted">
-                {plural(fixtures, 'scored sample')} checks there that the rewards equal those of the run.
-              </p>
-            )}
-          </div>
-        </div>
-        <section aria-label="Start it">
-          <h3 className="mb-1 flex items-center gap-1 font-medium">
-            Start it
-            <CopyButton text={lines.join(' && ')} label="Copy the commands" />
-          </h3>
+        <WrittenTo {...{ directory, fixtures }} />
+        <Part title="Start it" aside={<CopyButton text={lines.join(' && ')} label="Copy the commands" />}>
           <pre
             tabIndex={0}
             className="overflow-auto rounded border border-line bg-panel px-3 py-2 font-mono text-sm"
           >
             {lines.join('\n')}
           </pre>
-        </section>
-        <section aria-label="Differences from Turnwise">
-          <h3 className="mb-1 font-medium">Differences from Turnwise</h3>
-          {notes.length === 0 ? (
-            <p className="text-muted">None found.</p>
-          ) : (
-            <ul className="grid gap-1">
-              {notes.map((note) => (
-                <li key={note} className="text-sm text-pretty text-muted">
-                  {note}
-                </li>
-              ))}
-            </ul>
-          )}
-        </section>
-        <section aria-label="Files">
-          <h3 className="mb-1 font-medium">{plural(files.length, 'file')}</h3>
+        </Part>
+        <Part title="Differences from Turnwise">
+          {notes.length === 0 && <p className="text-muted">None found.</p>}
+          <ul className="grid gap-1">
+            {notes.map((note) => (
+              <li key={note} className="text-sm text-pretty text-muted">
+                {note}
+              </li>
+            ))}
+          </ul>
+        </Part>
+        <Part title={plural(files.length, 'file')} name="Files">
           <ul className="grid grid-cols-2 gap-x-4 font-mono text-sm text-muted">
             {files.map((file) => (
               <li key={file} className="truncate" title={file}>
@@ -223,11 +148,46 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
               </li>
             ))}
           </ul>
-        </section>
+        </Part>
       </div>
     </Dialog>
   )
 }
+
+const WrittenTo = ({ directory, fixtures }: Pick<ProjectReport, 'directory' | 'fixtures'>) => (
+  <div className="flex items-start gap-2">
+    <CircleCheck size={16} aria-hidden className="mt-0.5 shrink-0 text-good" />
+    <div className="min-w-0">
+      <p className="flex items-start gap-1">
+        <span className="min-w-0 pt-0.5 font-mono text-sm break-all">{directory}</span>
+        <CopyButton text={directory} label="Copy path" />
+      </p>
+      {fixtures > 0 && (
+        <p className="text-sm text-muted">
+          {plural(fixtures, 'scored sample')} checks there that the rewards equal those of the run.
+        </p>
+      )}
+    </div>
+  </div>
+)
+
+interface PartProps {
+  readonly title: string
+  /** Accessible name if it is not the title. */
+  readonly name?: string
+  readonly aside?: ReactNode
+  readonly children: ReactNode
+}
+
+const Part = ({ title, name = title, aside, children }: PartProps) => (
+  <section aria-label={name}>
+    <h3 className={classes('mb-1 font-medium', aside !== undefined && 'flex items-center gap-1')}>
+      {title}
+      {aside}
+    </h3>
+    {children}
+  </section>
+)
 
 // Export of a run to another tool: name of the folder, and commands to start training there.
 

@@ -27,10 +27,10 @@ import { classes } from '#renderer/kit/classes.ts'
 import { Explained, Help } from '#renderer/kit/Tooltip.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { labelOf } from '#shared/config/fields.ts'
-import { goToTab, type DiagnosisState } from '../../parts/useRun.ts'
+import { goToTab, type DiagnosisState } from '#renderer/parts/useRun.ts'
 import type { ForkProposal } from './ForkDialog.tsx'
 import { valueText } from '#renderer/client/runSettings.ts'
-import { rewardRoute } from '../../parts/runFacts.ts'
+import { rewardRoute } from '#renderer/parts/runFacts.ts'
 
 interface Props {
   readonly run: RunEntry
@@ -59,11 +59,9 @@ export function DiagnosisTab({ run, config, diagnosis: { data, error }, onFork }
       {data.findings.map((finding) => (
         <FindingCard
           key={`${finding.id} ${finding.words}`}
-          finding={finding}
+          {...{ finding, newest, onFork }}
           runId={run.id}
           rewards={config?.rewards ?? []}
-          newest={newest}
-          onFork={onFork}
         />
       ))}
       {data.checks.length > 0 && <CheckList checks={data.checks} />}
@@ -109,14 +107,7 @@ function FindingCard({ finding, runId, rewards, newest, onFork }: CardProps) {
       {finding.proposals.length > 0 && (
         <ul aria-label="What to do" className="border-t border-line">
           {finding.proposals.map((proposal) => (
-            <ProposalItem
-              key={proposal.words}
-              proposal={proposal}
-              runId={runId}
-              rewards={rewards}
-              newest={newest}
-              onFork={onFork}
-            />
+            <ProposalItem key={proposal.words} {...{ proposal, runId, rewards, newest, onFork }} />
           ))}
         </ul>
       )}
@@ -178,17 +169,16 @@ function ApplyButton({
   if (from === 'start') {
     const open = () => navigate('/new-run', { copy: runId, changes: JSON.stringify(changes) })
     return (
-      <Button small icon={<ArrowRight size={13} aria-hidden />} onClick={open}>
+      <Button small icon={ArrowRight} onClick={open}>
         Open in New run
       </Button>
     )
   }
   const step = from === 'newest' ? newest : from
-  const icon = <GitFork size={13} aria-hidden />
   return (
     <Button
       small
-      icon={icon}
+      icon={GitFork}
       disabled={step === null}
       title={
         step === null
@@ -212,7 +202,7 @@ interface LookProps {
 function LookButton({ lookAt, runId, rewards, onFork }: LookProps) {
   const [label, go] = lookOf(lookAt, { runId, rewards, onFork })
   return (
-    <Button small icon={<ArrowRight size={13} aria-hidden />} onClick={go}>
+    <Button small icon={ArrowRight} onClick={go}>
       {label}
     </Button>
   )

@@ -55,9 +55,7 @@ export function FamilyTree({ run }: { run: RunEntry }) {
               )}
               {member.settingChanges.length > 0 && (
                 <Tooltip text={madeWords(member.settingChanges)}>
-                  <Badge icon={<SlidersHorizontal size={11} aria-hidden />}>
-                    {`Settings changed at step ${changedAt(member)}`}
-                  </Badge>
+                  <Badge icon={SlidersHorizontal}>{`Settings changed at step ${changedAt(member)}`}</Badge>
                 </Tooltip>
               )}
               <span className="ml-auto font-mono text-sm text-muted tabular-nums">

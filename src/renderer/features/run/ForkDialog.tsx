@@ -1,10 +1,10 @@
 import { GitFork } from 'lucide-react'
 import { useMemo, useState } from 'react'
-import { isEqual, valueAt, type JsonObject } from '#shared/config/paths.ts'
+import type { JsonObject } from '#shared/config/paths.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useCommand } from '#renderer/client/api.tsx'
 import { navigate } from '#renderer/client/route.ts'
-import { goToTab } from '../../parts/useRun.ts'
+import { goToTab } from '#renderer/parts/useRun.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { plural } from '#renderer/client/format.ts'
@@ -12,9 +12,8 @@ import { runTitle } from '#renderer/client/words.ts'
 import { settingRows, useRunSettings } from '#renderer/client/runSettings.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
-import { ErrorNote } from '#renderer/kit/states.tsx'
 import { lengthChange } from './forkChanges.ts'
-import { AddSetting, ChangedSettings } from './SettingChanges.tsx'
+import { effectiveOf, SettingsEditor } from './SettingChanges.tsx'
 
 export interface ForkProposal {
   readonly step: number
@@ -41,7 +40,54 @@ export function ForkDialog({ run, config, proposal, onClose }: Props) {
   )
   const longer = lengthChange({ steps: run.steps, stages: config.stages.length }, proposal.step)
   const [changes, setChanges] = useState<JsonObject>(() => ({ ...longer, ...proposal.changes }))
-  const fork = useCommand('runs.fork', {
+  const fork = useFork({ run, proposal, onClose })
+  const effective = effectiveOf(changes, config)
+  const count = Object.keys(effective).length
+  const asNewRun = {
+    ...{ fork: run.id, step: String(proposal.step) },
+    changes: count === 0 ? null : JSON.stringify(effective),
+  }
+  const start = () => void fork.run({ runId: run.id, step: proposal.step, changes: effective, start: true })
+  return (
+    <Dialog
+      onClose={onClose}
+      width={640}
+      title={`Fork from step ${String(proposal.step)}`}
+      description={`A new run with the adapter, optimizer and data position of checkpoint ${String(proposal.step)}. “${runTitle(run)}” stays as it is.`}
+      action={{
+        label: count === 0 ? 'Fork unchanged' : `Fork with ${plural(count, 'change')}`,
+        icon: GitFork,
+        isDisabled: fork.isRunning,
+        run: start,
+      }}
+      aside={
+        <Button variant="quiet" className="mr-auto" onClick={() => navigate('/new-run', asNewRun)}>
+          Open in New run
+        </Button>
+      }
+    >
+      <div className="flex flex-col gap-3">
+        <SettingsEditor
+          {...{ rows, changes }}
+          error={fork.error}
+          empty="Choose settings to change, or fork it unchanged."
+          noteOf={(value) => `In the parent: ${value}`}
+          onChange={setChanges}
+        >
+          {'steps' in longer && (
+            <p className="text-sm text-muted">
+              The run was {run.steps} steps long and this is its last checkpoint, so the fork gets as many
+              again.
+            </p>
+          )}
+        </SettingsEditor>
+      </div>
+    </Dialog>
+  )
+}
+
+const useFork = ({ run, proposal, onClose }: Omit<Props, 'config'>) =>
+  useCommand('runs.fork', {
     quiet: true,
     onDone({ runId }) {
       onClose()
@@ -49,67 +95,3 @@ export function ForkDialog({ run, config, proposal, onClose }: Props) {
       toast({ title: `Forked from step ${String(proposal.step)} of “${runTitle(run)}”` })
     },
   })
-  const effective = Object.fromEntries(
-    Object.entries(changes).filter(([key, value]) => !isEqual(value, valueAt(config, key))),
-  )
-  const count = Object.keys(effective).length
-  const start = () => void fork.run({ runId: run.id, step: proposal.step, changes: effective, start: true })
-  return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      width={640}
-      title={`Fork from step ${String(proposal.step)}`}
-      description={`A new run with the adapter, optimizer and data position of checkpoint ${String(proposal.step)}. “${runTitle(run)}” stays as it is.`}
-      actions={
-        <>
-          <Button
-            variant="quiet"
-            className="mr-auto"
-            onClick={() =>
-              navigate('/new-run', {
-                fork: run.id,
-                step: String(proposal.step),
-                changes: count === 0 ? null : JSON.stringify(effective),
-              })
-            }
-          >
-            Open in New run
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            icon={<GitFork size={14} aria-hidden />}
-            disabled={fork.isRunning}
-            onClick={start}
-          >
-            {count === 0 ? 'Fork unchanged' : `Fork with ${plural(count, 'change')}`}
-          </Button>
-        </>
-      }
-    >
-      <div className="flex flex-col gap-3">
-        <ChangedSettings
-          rows={rows}
-          changes={changes}
-          empty="Choose settings to change, or fork it unchanged."
-          noteOf={(value) => `In the parent: ${value}`}
-          onChange={setChanges}
-        />
-        {'steps' in longer && (
-          <p className="text-sm text-muted">
-            The run was {run.steps} steps long and this is its last checkpoint, so the fork gets as many
-            again.
-          </p>
-        )}
-        <AddSetting
-          rows={rows}
-          changes={changes}
-          toolNames={known?.toolNames ?? {}}
-          onAdd={({ field, value }) => setChanges({ ...changes, [field.key]: value })}
-        />
-        {fork.error !== null && <ErrorNote error={fork.error} />}
-      </div>
-    </Dialog>
-  )
-}

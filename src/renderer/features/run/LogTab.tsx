@@ -15,7 +15,7 @@ import { readChanges } from '#shared/config/changes.ts'
 import type { Remark } from '#shared/diagnosis.ts'
 import { madeWords } from '#renderer/client/runSettings.ts'
 import { stepsOfFolders } from './chartEvents.ts'
-import { deviceOfEvent, deviceWords } from '../../parts/runFacts.ts'
+import { deviceOfEvent, deviceWords } from '#renderer/parts/runFacts.ts'
 
 interface Props {
   readonly run: RunEntry

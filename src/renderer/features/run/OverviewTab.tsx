@@ -20,11 +20,11 @@ import { MetricChart } from '#renderer/charts/MetricChart.tsx'
 import { useSize } from '#renderer/charts/useSize.ts'
 import { Explained } from '#renderer/kit/Tooltip.tsx'
 import { useOverview, type Overview } from './useOverview.ts'
-import { goToTab } from '../../parts/useRun.ts'
+import { goToTab } from '#renderer/parts/useRun.ts'
 import { chartEvents, gravestEvents } from './chartEvents.ts'
 import { metricsOf, planCharts, planLearning, planLoss, type PlannedChart } from './chartPlan.ts'
 import { flatValue, quieted } from './flatCharts.ts'
-import { experiencesOf, type KnownAlgorithm } from '../../parts/runFacts.ts'
+import { experiencesOf, type KnownAlgorithm } from '#renderer/parts/runFacts.ts'
 import { RunNumbers } from './RunNumbers.tsx'
 import { TimePanel, timeMetrics } from './TimePanel.tsx'
 
@@ -45,11 +45,7 @@ interface Plan {
 
 /** Live curves of the run: the most important at the top, constant ones in one line, the loss last. */
 export function OverviewTab({ run, config, events, findings }: Props) {
-  const names = useAnswer('metrics.names', { runIds: [run.id] }, { keep: true }).data ?? noNames
-  const { data: algorithms } = useAnswer('settings.algorithms', undefined)
-  const plan = useMemo(() => planOf(names, config, algorithms), [names, config, algorithms])
-  const all = useMemo(() => chartsOf(plan), [plan])
-  const metrics = useMemo(() => [...metricsOf(all), ...timeMetrics], [all])
+  const { names, algorithms, plan, all, metrics } = usePlan(run, config)
   const [isPaused, setPaused] = useState(false)
   const overview = useOverview({ run, names, metrics, isPaused })
   const { byMetric, zoom, setZoom, place } = overview
@@ -63,24 +59,15 @@ export function OverviewTab({ run, config, events, findings }: Props) {
     (_x: number, step: number) => setQuery({ step: step === pinned ? null : String(step) }),
     [pinned],
   )
-  const flat = all.flatMap((chart) => {
-    const value = plan.wide.includes(chart)
-      ? null
-      : flatValue(chart, (metric) => byMetric.get(metric)?.get(run.id))
-    return value === null ? [] : [{ chart, value }]
-  })
+  const flat = flatOf(all, plan, (metric) => byMetric.get(metric)?.get(run.id))
   const moves = (chart: PlannedChart) => !flat.some((each) => each.chart === chart)
   const panel = (chart: PlannedChart, height: number) => (
     <PlannedPanel
       key={chart.id}
+      {...{ chart, byMetric, height, color, place }}
       runId={run.id}
-      chart={chart}
-      byMetric={byMetric}
       events={chart.size === 'wide' ? marks : grave}
-      height={height}
-      color={color}
       look={overview.look}
-      place={place}
       range={overview.range}
     />
   )
@@ -89,21 +76,7 @@ export function OverviewTab({ run, config, events, findings }: Props) {
   const [beside, ...learning] = [...(plan.loss === null ? [] : [plan.loss]), ...plan.learning].filter(moves)
   return (
     <div className="flex min-w-0 flex-col gap-3 px-page py-4">
-      <div className="flex min-h-7 flex-wrap items-center gap-x-4 gap-y-2">
-        <RunNumbers run={run} byMetric={byMetric} />
-        <div className="ml-auto flex items-center gap-2">
-          {pinned !== null && <Pinned runId={run.id} step={pinned} />}
-          {isPaused && isLiving && <Badge tone="caution">Charts stand still</Badge>}
-          {isLiving && (
-            <IconButton
-              label={isPaused ? 'Resume live charts (Space)' : 'Pause live charts (Space)'}
-              pressed={isPaused}
-              icon={isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
-              onClick={() => setPaused(!isPaused)}
-            />
-          )}
-        </div>
-      </div>
+      <Head {...{ run, byMetric, pinned, isPaused, isLiving }} onPause={setPaused} />
       <CurveBar overview={overview} names={names} marks={marks} />
       {overview.error !== null && <ErrorNote error={overview.error} />}
       <CursorGroup
@@ -130,6 +103,51 @@ export function OverviewTab({ run, config, events, findings }: Props) {
   )
 }
 
+/** Charts of constant values with them; those at the top are drawn in any case. */
+const flatOf = (all: readonly PlannedChart[], { wide }: Plan, seriesOf: Parameters<typeof flatValue>[1]) =>
+  all.flatMap((chart) => {
+    const value = wide.includes(chart) ? null : flatValue(chart, seriesOf)
+    return value === null ? [] : [{ chart, value }]
+  })
+
+/** Charts of the run, once it is known what is measured. */
+function usePlan(run: RunEntry, config: RunConfig | null) {
+  const names = useAnswer('metrics.names', { runIds: [run.id] }, { keep: true }).data ?? noNames
+  const { data: algorithms } = useAnswer('settings.algorithms', undefined)
+  const plan = useMemo(() => planOf(names, config, algorithms), [names, config, algorithms])
+  const all = useMemo(() => chartsOf(plan), [plan])
+  const metrics = useMemo(() => [...metricsOf(all), ...timeMetrics], [all])
+  return { names, algorithms, plan, all, metrics }
+}
+
+interface HeadProps extends Pick<Props, 'run'> {
+  readonly byMetric: SeriesByMetric
+  readonly pinned: number | null
+  readonly isPaused: boolean
+  readonly isLiving: boolean
+  readonly onPause: (isPaused: boolean) => void
+}
+
+/** Numbers of the run, the pinned step, and whether its charts follow it. */
+const Head = ({ run, byMetric, pinned, isPaused, isLiving, onPause }: HeadProps) => (
+  <div className="flex min-h-7 flex-wrap items-center gap-x-4 gap-y-2">
+    <RunNumbers run={run} byMetric={byMetric} />
+    <div className="ml-auto flex items-center gap-2">
+      {pinned !== null && <Pinned runId={run.id} step={pinned} />}
+      {isPaused && isLiving && <Badge tone="caution">Charts stand still</Badge>}
+      {isLiving && (
+        <IconButton
+          label={isPaused ? 'Resume live charts (Space)' : 'Pause live charts (Space)'}
+          pressed={isPaused}
+          icon={isPaused ? Play : Pause}
+          iconSize={14}
+          onClick={() => onPause(!isPaused)}
+        />
+      )}
+    </div>
+  </div>
+)
+
 const noNames: readonly string[] = []
 const wideGrid = 'grid grid-cols-1 gap-3 min-[900px]:grid-cols-[minmax(0,7fr)_minmax(0,5fr)]'
 
@@ -151,7 +169,7 @@ const CurveBar = ({ overview: { look, setLook, zoom, setZoom }, names, marks }: 
   <div role="toolbar" aria-label="Curves" className="flex flex-wrap items-center gap-x-3 gap-y-2">
     <CurveControls look={look} axes={axesOf(names)} smoothing={look.smoothing} onChange={setLook} />
     {zoom !== null && (
-      <Button variant="quiet" icon={<RotateCcw size={13} aria-hidden />} onClick={() => setZoom(null)}>
+      <Button variant="quiet" icon={RotateCcw} iconSize={13} onClick={() => setZoom(null)}>
         Whole length
       </Button>
     )}
@@ -216,7 +234,8 @@ const Pinned = ({ runId, step }: { runId: string; step: number }) => (
     <IconButton
       small
       label="Unpin the step"
-      icon={<X size={12} aria-hidden />}
+      icon={X}
+      iconSize={12}
       onClick={() => setQuery({ step: null })}
     />
   </span>

@@ -1,7 +1,6 @@
 import { lastPart } from '#renderer/client/format.ts'
 import {
   Copy,
-  Ellipsis,
   FileDown,
   GitFork,
   Pause,
@@ -19,23 +18,23 @@ import type { DeviceKind } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { navigate } from '#renderer/client/route.ts'
-import { useDataNames } from '../../parts/useRun.ts'
+import { useDataNames } from '#renderer/parts/useRun.ts'
 import { useRunStyles, useWorkerOf, type RunEntry, type WorkerView } from '#renderer/client/runs.ts'
 import { useExportBundles } from '#renderer/features/runs/useRunsTable.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
-import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
 import { DeleteRuns } from '#renderer/parts/DeleteRuns.tsx'
 import { StudyLink } from '#renderer/parts/StudyLink.tsx'
 import { ContinueElsewhere } from './ContinueElsewhere.tsx'
 import type { ForkProposal } from './ForkDialog.tsx'
-import { dataName, deviceWords, engineWords, rewardWords, serverWords } from '../../parts/runFacts.ts'
+import { dataName, deviceWords, engineWords, rewardWords, serverWords } from '#renderer/parts/runFacts.ts'
 import { TagsDialog } from './TagsDialog.tsx'
+import { Actions, type Action } from '#renderer/kit/actions.tsx'
 
 export function RunName({ run }: { run: RunEntry }) {
   const [draft, setDraft] = useState<string | null>(null)
@@ -142,50 +141,35 @@ export function RunActions({ run, onFork, onChange }: ActionsProps) {
   const canResume = activity === undefined && resumable.has(run.status)
   return (
     <div className="flex shrink-0 items-center gap-2 narrow:shrink narrow:flex-wrap">
-      {(activity === 'running' || activity === 'starting' || activity === 'pausing') && (
-        <Button
-          icon={<Pause size={14} aria-hidden />}
-          disabled={isBusy || activity !== 'running'}
-          onClick={() => void pause.run({ runId })}
-        >
-          Pause
-        </Button>
-      )}
-      {isChangeable(activity, run) && (
-        <Button icon={<SlidersHorizontal size={14} aria-hidden />} disabled={isBusy} onClick={onChange}>
-          Change settings
-        </Button>
-      )}
-      {activity === 'paused' && (
-        <Button
-          variant="primary"
-          icon={<Play size={14} aria-hidden />}
-          disabled={isBusy}
-          onClick={() => void unpause.run({ runId })}
-        >
-          Resume
-        </Button>
-      )}
-      {activity !== undefined && (
-        <Button
-          icon={<Square size={13} aria-hidden />}
-          disabled={isBusy || activity === 'stopping'}
-          onClick={() => void stop.run({ runId })}
-        >
-          Stop and save
-        </Button>
-      )}
-      {canResume && (
-        <Button
-          variant="primary"
-          icon={<Play size={14} aria-hidden />}
-          disabled={isBusy}
-          onClick={() => void resume.run({ runId })}
-        >
-          {run.status === 'new' || run.status === 'queued' ? 'Start now' : 'Resume'}
-        </Button>
-      )}
-      <MoreMenu run={run} onFork={onFork} />
+      <Actions
+        actions={[
+          (activity === 'running' || activity === 'starting' || activity === 'pausing') && {
+            ...{ label: 'Pause', icon: Pause, run: () => void pause.run({ runId }) },
+            isDisabled: isBusy || activity !== 'running',
+          },
+          isChangeable(activity, run) && {
+            label: 'Change settings',
+            icon: SlidersHorizontal,
+            isDisabled: isBusy,
+            run: onChange,
+          },
+          activity === 'paused' && {
+            ...{ label: 'Resume', icon: Play, isMain: true, isDisabled: isBusy },
+            run: () => void unpause.run({ runId }),
+          },
+          activity !== undefined && {
+            ...{ label: 'Stop and save', icon: Square, iconSize: 13 },
+            isDisabled: isBusy || activity === 'stopping',
+            run: () => void stop.run({ runId }),
+          },
+          canResume && {
+            label: run.status === 'new' || run.status === 'queued' ? 'Start now' : 'Resume',
+            ...{ icon: Play, isMain: true, isDisabled: isBusy },
+            run: () => void resume.run({ runId }),
+          },
+        ]}
+      />
+      <RunMenu run={run} onFork={onFork} />
     </div>
   )
 }
@@ -218,7 +202,7 @@ export function useResume() {
 
 type Asked = 'kill' | 'delete' | 'tags' | 'elsewhere' | null
 
-function MoreMenu({ run, onFork }: Pick<ActionsProps, 'run' | 'onFork'>) {
+function RunMenu({ run, onFork }: Pick<ActionsProps, 'run' | 'onFork'>) {
   const [asked, setAsked] = useState<Asked>(null)
   const kill = useCommand('runs.kill')
   const exportBundles = useExportBundles()
@@ -226,61 +210,36 @@ function MoreMenu({ run, onFork }: Pick<ActionsProps, 'run' | 'onFork'>) {
   const checkpoints = useAnswer('checkpoints.list', { runId: run.id }).data ?? []
   const newest = checkpoints.findLast(({ problem }) => problem === null)
   const close = () => setAsked(null)
-  const groups: readonly (readonly MenuItem[])[] = [
+  const groups: readonly (readonly Action[])[] = [
     [
       {
         label: newest === undefined ? 'Fork (no checkpoint yet)' : `Fork from step ${String(newest.step)}`,
-        icon: <GitFork size={13} aria-hidden />,
-        disabled: newest === undefined,
-        onSelect: () => newest && onFork({ step: newest.step, changes: {} }),
+        icon: GitFork,
+        isDisabled: newest === undefined,
+        run: () => newest && onFork({ step: newest.step, changes: {} }),
       },
-      {
-        label: 'Copy settings to a new run',
-        icon: <Copy size={13} aria-hidden />,
-        onSelect: () => navigate('/new-run', { copy: run.id }),
-      },
-      {
-        label: 'Compare',
-        icon: <Scale size={13} aria-hidden />,
-        onSelect: () => navigate('/compare', { runs: comparedWith(run) }),
-      },
-      {
-        label: 'Export bundle',
-        icon: <FileDown size={13} aria-hidden />,
-        onSelect: () => exportBundles([run]),
-      },
-      {
-        label: 'Continue elsewhere…',
-        icon: <Send size={13} aria-hidden />,
-        onSelect: () => setAsked('elsewhere'),
-      },
-      { label: 'Tags and notes', icon: <Tag size={13} aria-hidden />, onSelect: () => setAsked('tags') },
+      { label: 'Copy settings to a new run', icon: Copy, run: () => navigate('/new-run', { copy: run.id }) },
+      { label: 'Compare', icon: Scale, run: () => navigate('/compare', { runs: comparedWith(run) }) },
+      { label: 'Export bundle', icon: FileDown, run: () => exportBundles([run]) },
+      { label: 'Continue elsewhere…', icon: Send, run: () => setAsked('elsewhere') },
+      { label: 'Tags and notes', icon: Tag, run: () => setAsked('tags') },
     ],
     [
       ...(isLiving
-        ? [
-            {
-              label: 'End at once',
-              icon: <Skull size={13} aria-hidden />,
-              isDangerous: true,
-              onSelect: () => setAsked('kill'),
-            },
-          ]
+        ? [{ label: 'End at once', icon: Skull, isDangerous: true, run: () => setAsked('kill') }]
         : []),
       {
         label: 'Delete',
-        icon: <Trash2 size={13} aria-hidden />,
+        icon: Trash2,
         isDangerous: true,
-        disabled: isLiving,
-        onSelect: () => setAsked('delete'),
+        isDisabled: isLiving,
+        run: () => setAsked('delete'),
       },
     ],
   ]
   return (
     <>
-      <Menu groups={groups}>
-        <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
-      </Menu>
+      <MoreMenu groups={groups} />
       <ConfirmDialog
         isOpen={asked === 'kill'}
         onClose={close}

@@ -19,7 +19,7 @@ import {
   useRunConfig,
   type RunTab,
   useSlowPace,
-} from '../../parts/useRun.ts'
+} from '#renderer/parts/useRun.ts'
 import { ChangeDialog } from './ChangeDialog.tsx'
 import { CheckpointsTab } from './CheckpointsTab.tsx'
 import { ConfigTab } from './ConfigTab.tsx'
@@ -27,7 +27,7 @@ import { DiagnosisTab } from './DiagnosisTab.tsx'
 import { ForkDialog, type ForkProposal } from './ForkDialog.tsx'
 import { LogTab } from './LogTab.tsx'
 import { OverviewTab } from './OverviewTab.tsx'
-import { deviceOf } from '../../parts/runFacts.ts'
+import { deviceOf } from '#renderer/parts/runFacts.ts'
 import { RunActions, RunFacts, RunName, useResume } from './RunHeader.tsx'
 import { Hourglass, Play, TriangleAlert } from 'lucide-react'
 import { labelOf } from '#shared/config/fields.ts'
@@ -239,7 +239,7 @@ function Ended({ run, config, onFork }: Props) {
             {run.error?.code === 'python/not-allowed' && <PythonConsent asked={{ runId: run.id }} />}
             {run.error?.code === 'key/not-allowed' && <MissingKeys runId={run.id} />}
             <Button
-              icon={<Play size={14} aria-hidden />}
+              icon={Play}
               disabled={resume.isRunning}
               onClick={() => void resume.run({ runId: run.id })}
             >

@@ -1,16 +1,18 @@
 /** Parts of the dialogs that change settings of a run. */
 import { Lock } from 'lucide-react'
-import { useState } from 'react'
-import type { JsonObject } from '#shared/config/paths.ts'
+import { useState, type ReactNode } from 'react'
+import { isEqual, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import type { Problem } from '#shared/errors.ts'
 import {
   searched,
+  useRunSettings,
   unknownField,
   valueText,
   type RunSetting,
   type ToolNames,
 } from '#renderer/client/runSettings.ts'
 import { classes } from '#renderer/kit/classes.ts'
+import { ErrorNote } from '#renderer/kit/states.tsx'
 import { SearchInput } from '#renderer/kit/inputs.tsx'
 import { SettingRow } from '#renderer/kit/SettingRow.tsx'
 import { problemsAt, problemWords } from '#renderer/features/newRun/problems.ts'
@@ -26,7 +28,7 @@ interface ChangedProps {
 }
 
 /** Lists the chosen settings, each with its new and previous value. */
-export function ChangedSettings({ rows, changes, empty, noteOf, problems = [], onChange }: ChangedProps) {
+function ChangedSettings({ rows, changes, empty, noteOf, problems = [], onChange }: ChangedProps) {
   const keys = Object.keys(changes)
   if (keys.length === 0) return <p className="text-muted">{empty}</p>
   return (
@@ -72,7 +74,7 @@ const first: readonly string[] = [
 ]
 
 /** Searches settings by name or explanation; lists the most frequently changed without a search. */
-export function AddSetting({ rows, changes, toolNames, whyFixed = () => null, onAdd }: AddProps) {
+function AddSetting({ rows, changes, toolNames, whyFixed = () => null, onAdd }: AddProps) {
   const [text, setText] = useState('')
   const open = rows.filter(({ field }) => !(field.key in changes))
   const isFree = ({ field }: RunSetting) => whyFixed(field.key) === null
@@ -136,5 +138,33 @@ function OpenSetting({ row, reason, onAdd }: OpenProps) {
       </span>
       <span className="max-w-32 shrink-0 truncate font-mono text-sm text-muted">{valueText(value)}</span>
     </button>
+  )
+}
+
+/** Returns the changes that change something. */
+export const effectiveOf = (changes: JsonObject, config: unknown): JsonObject =>
+  Object.fromEntries(Object.entries(changes).filter(([key, value]) => !isEqual(value, valueAt(config, key))))
+
+interface EditorProps extends ChangedProps, Partial<Pick<AddProps, 'whyFixed'>> {
+  readonly error: Error | null
+  /** Content between the changed settings and the search for others. */
+  readonly children?: ReactNode
+}
+
+/** Changed settings, and others to be changed. */
+export function SettingsEditor({ error, children, whyFixed, ...changed }: EditorProps) {
+  const { rows, changes, onChange } = changed
+  return (
+    <>
+      <ChangedSettings {...changed} />
+      {children}
+      <AddSetting
+        {...{ rows, changes }}
+        {...(whyFixed === undefined ? {} : { whyFixed })}
+        toolNames={useRunSettings()?.toolNames ?? {}}
+        onAdd={({ field, value }) => onChange({ ...changes, [field.key]: value })}
+      />
+      {error !== null && <ErrorNote error={error} />}
+    </>
   )
 }

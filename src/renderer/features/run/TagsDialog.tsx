@@ -6,7 +6,7 @@ import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { TextArea, TextInput } from '#renderer/kit/inputs.tsx'
+import { TextInput, AreaField } from '#renderer/kit/inputs.tsx'
 
 interface Props {
   readonly run: RunEntry
@@ -41,47 +41,19 @@ export function TagsDialog({ run, onClose }: Props) {
     if (notes !== before.notes) await saveNotes.run({ runId: run.id, notes })
     onClose()
   }
+  const isBusy = saveTags.isRunning || saveNotes.isRunning
   const others = known.filter(({ tag }) => !tags.includes(tag)).slice(0, 8)
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="Tags and notes"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={saveTags.isRunning || saveNotes.isRunning}
-            onClick={() => void save()}
-          >
-            Save
-          </Button>
-        </>
-      }
+      action={{ label: 'Save', isDisabled: isBusy, run: () => void save() }}
     >
       <div className="flex flex-col gap-4">
         <Field label="Tags" note="Enter adds a tag.">
           {(ids) => (
             <>
-              {tags.length > 0 && (
-                <div className="mb-2 flex flex-wrap gap-1">
-                  {tags.map((tag) => (
-                    <button
-                      key={tag}
-                      type="button"
-                      aria-label={`Remove tag ${tag}`}
-                      className="inline-flex h-6 items-center rounded hover:bg-raised"
-                      onClick={() => setTags(tags.filter((other) => other !== tag))}
-                    >
-                      <Badge>
-                        {tag}
-                        <X size={11} aria-hidden />
-                      </Badge>
-                    </button>
-                  ))}
-                </div>
-              )}
+              {tags.length > 0 && <Tags tags={tags} onChange={setTags} />}
               <TextInput {...ids} value={draft} maxLength={most} onChange={setDraft} onKeyDown={add} />
             </>
           )}
@@ -96,10 +68,33 @@ export function TagsDialog({ run, onClose }: Props) {
             ))}
           </div>
         )}
-        <Field label="Notes">
-          {(ids) => <TextArea {...ids} rows={6} maxLength={100_000} value={notes} onChange={setNotes} />}
-        </Field>
+        <AreaField label="Notes" rows={6} maxLength={100_000} value={notes} onChange={setNotes} />
       </div>
     </Dialog>
   )
 }
+
+interface TagsProps {
+  readonly tags: readonly string[]
+  readonly onChange: (tags: readonly string[]) => void
+}
+
+/** Tags of the run; one that is pressed is removed. */
+const Tags = ({ tags, onChange }: TagsProps) => (
+  <div className="mb-2 flex flex-wrap gap-1">
+    {tags.map((tag) => (
+      <button
+        key={tag}
+        type="button"
+        aria-label={`Remove tag ${tag}`}
+        className="inline-flex h-6 items-center rounded hover:bg-raised"
+        onClick={() => onChange(tags.filter((other) => other !== tag))}
+      >
+        <Badge>
+          {tag}
+          <X size={11} aria-hidden />
+        </Badge>
+      </button>
+    ))}
+  </div>
+)

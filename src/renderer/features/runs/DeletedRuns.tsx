@@ -2,7 +2,7 @@ import { Trash2 } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import { useNow } from '#renderer/client/live.ts'
-import { useRestoreRuns } from '../../parts/useRunFiles.ts'
+import { useRestoreRuns } from '#renderer/parts/useRunFiles.ts'
 import { useRuns } from '#renderer/client/runs.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { formatAgo, formatBytes, formatDate, plural } from '#renderer/client/format.ts'
@@ -21,7 +21,7 @@ export function DeletedRuns() {
   return (
     <>
       {trashed.length > 0 && (
-        <Button variant="quiet" icon={<Trash2 size={14} aria-hidden />} onClick={() => setOpen(true)}>
+        <Button variant="quiet" icon={Trash2} onClick={() => setOpen(true)}>
           {`Deleted (${String(trashed.length)})`}
         </Button>
       )}
@@ -49,7 +49,6 @@ function TrashDialog({ trashed, onChanged, onClose }: TrashDialogProps) {
   const bytes = trashed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
   return (
     <Dialog
-      isOpen
       width={640}
       title="Deleted runs"
       description="Each is kept for a week and then removed for good."

@@ -1,5 +1,5 @@
 import { ChartNoAxesCombined, Download, Tag, Trash2, Columns3, ListTree } from 'lucide-react'
-import { useRef, useState, type Ref } from 'react'
+import { useRef, useState, type ComponentProps, type Ref } from 'react'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, Loading, ErrorNote } from '#renderer/kit/states.tsx'
@@ -8,15 +8,15 @@ import { useNow } from '#renderer/client/live.ts'
 import { goToNewRun, navigate } from '#renderer/client/route.ts'
 import { useRuns, useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import { formatCount, plural } from '#renderer/client/format.ts'
-import { type MenuItem, Popover, Menu } from '#renderer/kit/Menu.tsx'
+import { Popover, Menu } from '#renderer/kit/Menu.tsx'
 import { useApi } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
-import { TextInput, SearchInput } from '#renderer/kit/inputs.tsx'
+import { TextInput, SearchInput, Form } from '#renderer/kit/inputs.tsx'
 import { useStudyTitles } from '#renderer/parts/StudyLink.tsx'
 import { columnsOf, type Row, type RowState, optionalColumns, type ColumnId } from './columns.tsx'
 import { DeletedRuns } from './DeletedRuns.tsx'
-import { DeleteRuns } from '../../parts/DeleteRuns.tsx'
-import { noFilter, choicesOf, isFiltering, searchHint, type RunFilter } from '../../parts/filter.ts'
+import { DeleteRuns } from '#renderer/parts/DeleteRuns.tsx'
+import { noFilter, choicesOf, isFiltering, searchHint, type RunFilter } from '#renderer/parts/filter.ts'
 import {
   compareQuery,
   useColumns,
@@ -28,7 +28,8 @@ import {
 import { tagsOf } from './cells.tsx'
 import { runStatuses } from '#shared/runs.ts'
 import { statusWords } from '#renderer/kit/Badge.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
+import { AnySelect } from '#renderer/kit/choices.tsx'
+import { type Action } from '#renderer/kit/actions.tsx'
 
 const unsorted = { isDescending: true }
 
@@ -36,45 +37,21 @@ const unsorted = { isDescending: true }
 export function RunsScreen() {
   const { runs, isLoaded } = useRuns()
   const { filter, setFilter, isTree, setTree, shown, order, toggleSeeds, marks } = useShownRuns(runs)
-  const { pinned, baseline, togglePin, toggleBaseline } = marks
   const { columns, setColumns, sorting, setSorting } = useColumns()
-  const [editing, setEditing] = useState<RowState['editing']>(null)
   const [deleting, setDeleting] = useState<readonly RunEntry[]>([])
-  const { selected, select, clear, forget } = useSelection(order)
+  const selection = useSelection(order)
+  const { selected, clear, forget } = selection
   const exportBundles = useExportBundles()
   const search = useRef<HTMLInputElement>(null)
-
   const chosen = runs.filter(({ id }) => selected.has(id))
-  const compare = () => navigate('/compare', compareQuery(chosen, baseline))
+  const compare = () => navigate('/compare', compareQuery(chosen, marks.baseline))
+  const onFilter = () => search.current?.focus()
+  const hasNotes = columns.includes('notes')
   useRunKeys({
-    onFilter: () => search.current?.focus(),
-    onSelect: (runId) => select(runId, false),
-    onBaseline: toggleBaseline,
-    onPin: togglePin,
-    onCompare: compare,
-    chosen,
+    ...{ onFilter, onCompare: compare, chosen, onBaseline: marks.toggleBaseline, onPin: marks.togglePin },
+    onSelect: (runId) => selection.select(runId, false),
   })
-  const menuOf = (run: RunEntry) =>
-    rowMenu(run, {
-      isBaseline: baseline === run.id,
-      isPinned: pinned.has(run.id),
-      hasNotes: columns.includes('notes'),
-      onEdit: setEditing,
-      onBaseline: toggleBaseline,
-      onPin: togglePin,
-      onExport: exportBundles,
-      onDelete: setDeleting,
-    })
-  const state: RowState = {
-    styleOf: useRunStyles(),
-    ...{ pinned, baseline, selected, editing },
-    now: useNow(30_000),
-    onEdit: setEditing,
-    onSelect: select,
-    onToggleSeeds: toggleSeeds,
-    menuOf,
-  }
-
+  const state = useRowState({ marks, selection, hasNotes, toggleSeeds, exportBundles, onDelete: setDeleting })
   return (
     <Page
       title="Runs"
@@ -83,13 +60,10 @@ export function RunsScreen() {
       toolbar={
         runs.length > 0 && (
           <RunsToolbar
-            runs={runs}
+            {...{ runs, filter, isTree, columns }}
             shown={order.length}
-            filter={filter}
             onFilter={setFilter}
-            isTree={isTree}
             onTree={setTree}
-            columns={columns}
             onColumns={setColumns}
             searchRef={search}
           />
@@ -97,9 +71,7 @@ export function RunsScreen() {
       }
     >
       <UnreadableRuns />
-      {chosen.length > 0 && (
-        <SelectionBar runs={chosen} onExport={exportBundles} onDelete={setDeleting} onClear={clear} />
-      )}
+      <SelectionBar runs={chosen} onExport={exportBundles} onDelete={setDeleting} onClear={clear} />
       {runs.length === 0 && (isLoaded ? <NoRuns /> : <Loading label="Reading the history" />)}
       {runs.length > 0 && (
         <Table<Row>
@@ -109,7 +81,7 @@ export function RunsScreen() {
           rowKey={({ run, seeds }) => (seeds ? `seeds ${run.id}` : run.id)}
           sorting={isTree ? null : sorting}
           onSort={setSorting}
-          onOpen={(row) => openRow(row, baseline)}
+          onOpen={(row) => openRow(row, marks.baseline)}
           isSelected={({ run, seeds }) => (seeds?.runIds ?? [run.id]).every((id) => selected.has(id))}
           rowHeight={36}
           className="px-4"
@@ -121,6 +93,41 @@ export function RunsScreen() {
       )}
     </Page>
   )
+}
+
+interface Handling {
+  readonly marks: ReturnType<typeof useShownRuns>['marks']
+  readonly selection: ReturnType<typeof useSelection>
+  readonly hasNotes: boolean
+  readonly toggleSeeds: RowState['onToggleSeeds']
+  readonly exportBundles: (runs: readonly RunEntry[]) => void
+  readonly onDelete: (runs: readonly RunEntry[]) => void
+}
+
+/** State of the table as its rows show it, and the actions on each. */
+function useRowState({
+  marks,
+  selection,
+  hasNotes,
+  toggleSeeds,
+  exportBundles,
+  onDelete,
+}: Handling): RowState {
+  const [editing, setEditing] = useState<RowState['editing']>(null)
+  const { pinned, baseline, togglePin, toggleBaseline } = marks
+  const menuOf = (run: RunEntry) =>
+    rowMenu(run, {
+      isBaseline: baseline === run.id,
+      isPinned: pinned.has(run.id),
+      ...{ hasNotes, onDelete, onEdit: setEditing, onBaseline: toggleBaseline, onPin: togglePin },
+      onExport: exportBundles,
+    })
+  return {
+    styleOf: useRunStyles(),
+    ...{ pinned, baseline, selected: selection.selected, editing, menuOf },
+    now: useNow(30_000),
+    ...{ onEdit: setEditing, onSelect: selection.select, onToggleSeeds: toggleSeeds },
+  }
 }
 
 /** Opens the page of a run, or the comparison of several seeds. */
@@ -147,7 +154,8 @@ const NoneFits = ({ onClear }: { onClear: () => void }) => (
 
 const NoRuns = () => (
   <EmptyState
-    icon={<ChartNoAxesCombined size={28} aria-hidden />}
+    icon={ChartNoAxesCombined}
+    strokeWidth={2}
     title="All your runs appear here"
     action={
       <Button variant="primary" onClick={goToNewRun}>
@@ -201,27 +209,27 @@ interface RowActions {
   readonly onDelete: (runs: readonly RunEntry[]) => void
 }
 
-function rowMenu(run: RunEntry, actions: RowActions): readonly (readonly MenuItem[])[] {
+function rowMenu(run: RunEntry, actions: RowActions): readonly (readonly Action[])[] {
   const { id: runId } = run
   const { isBaseline, isPinned, hasNotes, onEdit, onBaseline, onPin, onExport, onDelete } = actions
-  const notes = { label: 'Edit notes', onSelect: () => onEdit({ runId, field: 'notes' }) }
+  const notes = { label: 'Edit notes', run: () => onEdit({ runId, field: 'notes' }) }
   return [
     [
-      { label: 'Open', onSelect: () => navigate(`/runs/${runId}`) },
-      { label: 'Rename', onSelect: () => onEdit({ runId, field: 'name' }) },
-      { label: 'Edit tags', onSelect: () => onEdit({ runId, field: 'tags' }) },
+      { label: 'Open', run: () => navigate(`/runs/${runId}`) },
+      { label: 'Rename', run: () => onEdit({ runId, field: 'name' }) },
+      { label: 'Edit tags', run: () => onEdit({ runId, field: 'tags' }) },
       ...(hasNotes ? [notes] : []),
     ],
     [
       {
         label: isBaseline ? 'No longer the baseline' : 'Set as baseline',
         keys: 'B',
-        onSelect: () => onBaseline(runId),
+        run: () => onBaseline(runId),
       },
-      { label: isPinned ? 'Unpin' : 'Pin', keys: 'P', onSelect: () => onPin(runId) },
-      { label: 'Export bundle', onSelect: () => onExport([run]) },
+      { label: isPinned ? 'Unpin' : 'Pin', keys: 'P', run: () => onPin(runId) },
+      { label: 'Export bundle', run: () => onExport([run]) },
     ],
-    [{ label: 'Delete', isDangerous: true, onSelect: () => onDelete([run]) }],
+    [{ label: 'Delete', isDangerous: true, run: () => onDelete([run]) }],
   ]
 }
 
@@ -232,7 +240,9 @@ interface SelectionBarProps {
   readonly onClear: () => void
 }
 
+/** Actions on the selected runs; renders nothing without any. */
 function SelectionBar({ runs, onExport, onDelete, onClear }: SelectionBarProps) {
+  if (runs.length === 0) return null
   return (
     <div
       role="toolbar"
@@ -241,10 +251,10 @@ function SelectionBar({ runs, onExport, onDelete, onClear }: SelectionBarProps) 
     >
       <span className="mr-2 font-medium text-accent-ink">{plural(runs.length, 'run')} selected</span>
       <AddTag runs={runs} />
-      <Button variant="quiet" small icon={<Download size={13} aria-hidden />} onClick={() => onExport(runs)}>
+      <Button variant="quiet" small icon={Download} onClick={() => onExport(runs)}>
         Export bundle
       </Button>
-      <Button variant="quiet" small icon={<Trash2 size={13} aria-hidden />} onClick={() => onDelete(runs)}>
+      <Button variant="quiet" small icon={Trash2} onClick={() => onDelete(runs)}>
         Delete
       </Button>
       <Button variant="quiet" small className="ml-auto" onClick={onClear}>
@@ -271,18 +281,12 @@ function AddTag({ runs }: { runs: readonly RunEntry[] }) {
     <Popover
       label="Add tags"
       trigger={
-        <Button variant="quiet" small icon={<Tag size={13} aria-hidden />}>
+        <Button variant="quiet" small icon={Tag}>
           Add tags
         </Button>
       }
     >
-      <form
-        className="flex gap-2"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void add()
-        }}
-      >
+      <Form className="flex gap-2" onSubmit={() => void add()}>
         <TextInput
           aria-label="Tags, separated by commas"
           placeholder="seeds, paper"
@@ -292,7 +296,7 @@ function AddTag({ runs }: { runs: readonly RunEntry[] }) {
         <Button type="submit" disabled={tagsOf(text).length === 0}>
           Add
         </Button>
-      </form>
+      </Form>
     </Popover>
   )
 }
@@ -311,12 +315,6 @@ interface ToolbarProps {
 
 function RunsToolbar(props: ToolbarProps) {
   const { runs, shown, filter, onFilter, isTree, onTree, columns, onColumns, searchRef } = props
-  const { algorithms, tags } = choicesOf(runs)
-  const statuses = runStatuses.filter((status) => runs.some((run) => run.status === status))
-  const studies = [...useStudyTitles()].filter(([id]) => runs.some(({ studyId }) => studyId === id))
-  const any = (label: string) => ({ value: '', label })
-  const toggle = (id: ColumnId) =>
-    onColumns(columns.includes(id) ? columns.filter((other) => other !== id) : [...columns, id])
   return (
     <>
       <SearchInput
@@ -327,38 +325,7 @@ function RunsToolbar(props: ToolbarProps) {
         onChange={(text) => onFilter({ ...filter, text })}
         className="w-64"
       />
-      <Select
-        aria-label="Status"
-        value={filter.status}
-        options={[
-          any('Any status'),
-          ...statuses.map((status) => ({ value: status, label: statusWords(status) })),
-        ]}
-        onChange={(status) => onFilter({ ...filter, status: status as RunFilter['status'] })}
-      />
-      <Select
-        aria-label="Method"
-        value={filter.algorithm}
-        options={[any('Any method'), ...algorithms.map((value) => ({ value, label: value }))]}
-        onChange={(algorithm) => onFilter({ ...filter, algorithm })}
-      />
-      {tags.length > 0 && (
-        <Select
-          aria-label="Tag"
-          value={filter.tag}
-          options={[any('Any tag'), ...tags.map((value) => ({ value, label: value }))]}
-          onChange={(tag) => onFilter({ ...filter, tag })}
-        />
-      )}
-      {studies.length > 0 && (
-        <Select
-          aria-label="Study"
-          value={filter.study}
-          options={[any('Any study'), ...studies.map(([value, label]) => ({ value, label }))]}
-          onChange={(study) => onFilter({ ...filter, study })}
-          className="max-w-48"
-        />
-      )}
+      <RunFilters {...{ runs, filter, onFilter }} />
       {isFiltering(filter) && (
         <>
           <span className="text-sm text-faint">
@@ -372,22 +339,56 @@ function RunsToolbar(props: ToolbarProps) {
       <span className="ml-auto flex items-center gap-1">
         <IconButton
           label="Show forks under their parents"
-          icon={<ListTree size={15} aria-hidden />}
+          icon={ListTree}
+          iconSize={15}
           pressed={isTree}
           onClick={() => onTree(!isTree)}
         />
-        <Menu
-          groups={[
-            optionalColumns.map(([id, label]) => ({
-              label,
-              checked: columns.includes(id),
-              onSelect: () => toggle(id),
-            })),
-          ]}
-        >
-          <IconButton label="Choose columns" icon={<Columns3 size={15} aria-hidden />} />
-        </Menu>
+        <ColumnMenu {...{ columns, onColumns }} />
       </span>
     </>
+  )
+}
+
+/** Selects what runs are shown by what they have; tags and studies only once there are any. */
+function RunFilters({ runs, filter, onFilter }: Pick<ToolbarProps, 'runs' | 'filter' | 'onFilter'>) {
+  const { algorithms, tags } = choicesOf(runs)
+  const statuses = runStatuses.filter((status) => runs.some((run) => run.status === status))
+  const studies = [...useStudyTitles()].filter(([id]) => runs.some(({ studyId }) => studyId === id))
+  const select = (name: string, key: Exclude<keyof RunFilter, 'text'>, options: Options) => (
+    <AnySelect
+      aria-label={name}
+      any={`Any ${name.toLowerCase()}`}
+      value={filter[key]}
+      options={options}
+      onChange={(value) => onFilter({ ...filter, [key]: value })}
+      className={key === 'study' ? 'max-w-48' : undefined}
+    />
+  )
+  const named = statuses.map((value) => ({ value, label: statusWords(value) }))
+  const titled = studies.map(([value, label]) => ({ value, label }))
+  return (
+    <>
+      {select('Status', 'status', named)}
+      {select('Method', 'algorithm', algorithms)}
+      {tags.length > 0 && select('Tag', 'tag', tags)}
+      {titled.length > 0 && select('Study', 'study', titled)}
+    </>
+  )
+}
+
+type Options = ComponentProps<typeof AnySelect>['options']
+
+function ColumnMenu({ columns, onColumns }: Pick<ToolbarProps, 'columns' | 'onColumns'>) {
+  const toggle = (id: ColumnId) =>
+    onColumns(columns.includes(id) ? columns.filter((other) => other !== id) : [...columns, id])
+  const group = optionalColumns.map(([id, label]) => ({
+    ...{ label, checked: columns.includes(id) },
+    run: () => toggle(id),
+  }))
+  return (
+    <Menu groups={[group]}>
+      <IconButton label="Choose columns" icon={Columns3} iconSize={15} />
+    </Menu>
   )
 }

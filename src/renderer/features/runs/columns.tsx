@@ -1,8 +1,6 @@
-import { Ellipsis } from 'lucide-react'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
-import { IconButton } from '#renderer/kit/Button.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
-import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
 import type { Column } from '#renderer/kit/Table.tsx'
 import type { RunEntry, RunStyle } from '#renderer/client/runs.ts'
@@ -27,6 +25,8 @@ import {
 } from './cells.tsx'
 import type { FamilyRow } from './families.ts'
 import { seedCell, seedSorting, type SeedRowState } from './seedCells.tsx'
+import { numberColumn } from '#renderer/kit/columns.tsx'
+import { type Action } from '#renderer/kit/actions.tsx'
 
 export type Row = FamilyRow<RunEntry>
 
@@ -38,7 +38,7 @@ export interface RowState extends SeedRowState {
   readonly baseline: string | null
   readonly editing: { readonly runId: string; readonly field: EditedField } | null
   readonly onEdit: (editing: RowState['editing']) => void
-  readonly menuOf: (run: RunEntry) => readonly (readonly MenuItem[])[]
+  readonly menuOf: (run: RunEntry) => readonly (readonly Action[])[]
 }
 
 /** Optional columns in their order. */
@@ -270,14 +270,11 @@ const ownColumns = (state: RowState): readonly Column<Row>[] => [
       />
     ),
   },
-  {
-    id: 'seed',
-    title: 'Seed',
-    width: '64px',
-    isNumber: true,
-    sortBy: ({ run }) => run.seed,
-    cell: ({ run }) => formatNumber(run.seed, 6),
-  },
+  numberColumn(
+    ['seed', 'Seed', '64px'],
+    ({ run }) => run.seed,
+    (seed) => formatNumber(seed, 6),
+  ),
   {
     id: 'menu',
     title: '',
@@ -285,9 +282,7 @@ const ownColumns = (state: RowState): readonly Column<Row>[] => [
     width: '52px',
     cell: ({ run }) => (
       <span onClick={(event) => event.stopPropagation()}>
-        <Menu groups={state.menuOf(run)}>
-          <IconButton small label={`Actions of ${runTitle(run)}`} icon={<Ellipsis size={14} aria-hidden />} />
-        </Menu>
+        <MoreMenu small label={`Actions of ${runTitle(run)}`} groups={state.menuOf(run)} />
       </span>
     ),
   },

@@ -87,7 +87,7 @@ const SeedName = ({ seeds: { name, seeds, isOpen }, onToggle }: { seeds: Seeds; 
         small
         label={`Runs of ${name}`}
         aria-expanded={isOpen}
-        icon={isOpen ? <ChevronDown size={13} aria-hidden /> : <ChevronRight size={13} aria-hidden />}
+        icon={isOpen ? ChevronDown : ChevronRight}
         onClick={onToggle}
       />
     </span>

@@ -12,7 +12,7 @@ import { useRoute } from '#renderer/client/route.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { defaultColumns, type ColumnId } from './columns.tsx'
 import { familyRows, flatRows, seedRows } from './families.ts'
-import { between, filterRuns, noFilter } from '../../parts/filter.ts'
+import { between, filterRuns, noFilter } from '#renderer/parts/filter.ts'
 
 const nobody: readonly string[] = []
 const noFamilies: readonly (readonly string[])[] = []

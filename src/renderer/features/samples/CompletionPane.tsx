@@ -8,7 +8,7 @@ import { formatDelta, plural, formatNumber } from '#renderer/client/format.ts'
 import { CopyButton, ErrorNote } from '#renderer/kit/states.tsx'
 import { rewardWeights } from '#renderer/parts/runFacts.ts'
 import type { SampleAddress } from './address.ts'
-import { ColouredTokens } from '../../parts/ColouredTokens.tsx'
+import { ColouredTokens } from '#renderer/parts/ColouredTokens.tsx'
 import { EditedCopy, rewardTerms } from './EditedCopy.tsx'
 import {
   advantageReach,
@@ -17,10 +17,10 @@ import {
   stopWords,
   type Sample,
   type SampleGroup,
-} from '../../parts/groups.ts'
+} from '#renderer/parts/groups.ts'
 import { JudgeAnswers, judgedIn } from './JudgeAnswers.tsx'
 import { LoggedColumns, OriginRow } from './OriginRow.tsx'
-import { tokenRows } from '../../parts/tokenRows.ts'
+import { tokenRows } from '#renderer/parts/tokenRows.ts'
 
 interface Props {
   readonly run: RunEntry

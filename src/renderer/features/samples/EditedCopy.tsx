@@ -7,7 +7,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
-import type { Sample } from '../../parts/groups.ts'
+import type { Sample } from '#renderer/parts/groups.ts'
 
 /** Rescores an edited copy of a completion while typing, to find out what the reward depends on. */
 export function EditedCopy({ sample }: { sample: Sample }) {
@@ -17,7 +17,7 @@ export function EditedCopy({ sample }: { sample: Sample }) {
       <div className="border-t border-line px-4 py-3">
         <Button
           small
-          icon={<Pencil size={13} aria-hidden />}
+          icon={Pencil}
           onClick={() => {
             // Without a step in the address the newest is shown: pin this one, so that the next does not replace it.
             setQuery({ step: String(sample.step), sample: String(sample.id) })

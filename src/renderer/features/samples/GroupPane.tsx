@@ -15,7 +15,7 @@ import {
   stopWords,
   type Sample,
   type SampleGroup,
-} from '../../parts/groups.ts'
+} from '#renderer/parts/groups.ts'
 import { VirtualList } from './VirtualList.tsx'
 
 interface Props {
@@ -92,10 +92,7 @@ export function GroupHeader({ view, children }: { view: SampleAddress['view']; c
         label="Completions shown"
         value={view}
         onChange={(next) => setQuery({ view: next === 'group' ? null : next })}
-        options={[
-          { value: 'group', label: 'Group' },
-          { value: 'time', label: 'Over time' },
-        ]}
+        options={{ group: 'Group', time: 'Over time' }}
       />
     </header>
   )

@@ -2,7 +2,7 @@ import { judgeFunction } from '#shared/config/judge.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { formatNumber } from '#renderer/client/format.ts'
 import { rewardName } from '#renderer/parts/runFacts.ts'
-import type { Sample } from '../../parts/groups.ts'
+import type { Sample } from '#renderer/parts/groups.ts'
 
 interface Judged {
   readonly name: string

@@ -5,7 +5,7 @@ import { classes } from '#renderer/kit/classes.ts'
 import { link } from '#renderer/client/route.ts'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { rowWords, type Sample } from '../../parts/groups.ts'
+import { rowWords, type Sample } from '#renderer/parts/groups.ts'
 
 /** Data row behind the prompt: the reward's other input besides the completion. */
 export function OriginRow({ sample }: { sample: Sample }) {

@@ -4,7 +4,7 @@ import { formatCount, plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { SparkBars } from '#renderer/charts/Spark.tsx'
-import { distinctWords, isScored, rewardText, type SampleGroup } from '../../parts/groups.ts'
+import { distinctWords, isScored, rewardText, type SampleGroup } from '#renderer/parts/groups.ts'
 import { VirtualList } from './VirtualList.tsx'
 
 interface Props {
@@ -50,44 +50,52 @@ export function PromptList(props: Props) {
         onChoose={onChoose}
         onEnd={onMore}
       >
-        {(group, i, isChosen) => (
-          <div
-            className={classes(
-              'flex h-full flex-col justify-center gap-0.5 border-b border-line px-4',
-              isChosen && 'bg-accent-soft',
-            )}
-          >
-            <p dir="auto" className="truncate" title={words[i]}>
-              {words[i]}
-            </p>
-            <div className="flex h-[18px] items-center gap-2 text-sm text-muted">
-              {group.samples.some(isScored) && (
-                <>
-                  <SparkBars
-                    values={group.samples.slice(0, maxBars).map(({ reward }) => reward)}
-                    range={range}
-                    width={Math.min(96, group.samples.length * 10)}
-                    height={16}
-                    label={`Rewards ${group.samples
-                      .slice(0, maxBars)
-                      .map(({ reward }) => rewardText(reward))
-                      .join(', ')}`}
-                  />
-                  <span className="font-mono tabular-nums" title="Mean reward">
-                    {rewardText(group.meanReward)}
-                  </span>
-                </>
-              )}
-              {group.samples.some(({ failures }) => failures.length > 0) && (
-                <TriangleAlert size={12} className="text-caution" aria-label="A reward function failed" />
-              )}
-              <span className="ml-auto truncate text-faint tabular-nums">
-                {hasSteps ? `step ${String(group.step)}` : group.rowWords}
-              </span>
-            </div>
-          </div>
-        )}
+        {(group, i, isChosen) => <Item {...{ group, isChosen, range, hasSteps }} words={words[i]} />}
       </VirtualList>
     </section>
   )
 }
+
+interface ItemProps extends Pick<Props, 'range' | 'hasSteps'> {
+  readonly group: SampleGroup
+  readonly words: string | undefined
+  readonly isChosen: boolean
+}
+
+const Item = ({ group, words, isChosen, range, hasSteps }: ItemProps) => (
+  <div
+    className={classes(
+      'flex h-full flex-col justify-center gap-0.5 border-b border-line px-4',
+      isChosen && 'bg-accent-soft',
+    )}
+  >
+    <p dir="auto" className="truncate" title={words}>
+      {words}
+    </p>
+    <div className="flex h-[18px] items-center gap-2 text-sm text-muted">
+      {group.samples.some(isScored) && (
+        <>
+          <SparkBars
+            values={group.samples.slice(0, maxBars).map(({ reward }) => reward)}
+            range={range}
+            width={Math.min(96, group.samples.length * 10)}
+            height={16}
+            label={`Rewards ${group.samples
+              .slice(0, maxBars)
+              .map(({ reward }) => rewardText(reward))
+              .join(', ')}`}
+          />
+          <span className="font-mono tabular-nums" title="Mean reward">
+            {rewardText(group.meanReward)}
+          </span>
+        </>
+      )}
+      {group.samples.some(({ failures }) => failures.length > 0) && (
+        <TriangleAlert size={12} className="text-caution" aria-label="A reward function failed" />
+      )}
+      <span className="ml-auto truncate text-faint tabular-nums">
+        {hasSteps ? `step ${String(group.step)}` : group.rowWords}
+      </span>
+    </div>
+  </div>
+)

@@ -6,8 +6,7 @@ import type { RunEntry } from '#renderer/client/runs.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Checkbox, Segmented } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput, SearchInput } from '#renderer/kit/inputs.tsx'
+import { NumberInput, SearchInput, NumberField } from '#renderer/kit/inputs.tsx'
 import { Popover } from '#renderer/kit/Menu.tsx'
 import { filterCount, noFilter, type SampleAddress } from './address.ts'
 
@@ -21,32 +20,30 @@ interface Props {
 
 type Scope = 'step' | 'range' | 'all'
 
+/** Query of the steps shown; a range begins around the step that was shown. */
+function scopeQuery(scope: Scope, shown: Props['address']['range'], step: number) {
+  const [from, to] = shown === null || shown === 'all' ? [Math.max(0, step - 5), step] : shown
+  const isRange = scope === 'range'
+  return {
+    steps: scope === 'all' ? 'all' : null,
+    from: isRange ? String(from) : null,
+    to: isRange ? String(to) : null,
+  }
+}
+
 /** Chooses step, source and filter, all stored in the address. */
 export function SampleToolbar({ run, address, steps, step }: Props) {
   const search = useRef<HTMLInputElement>(null)
   useKeys({ filter: () => search.current?.focus() })
   const { range, source, filter } = address
   const scope: Scope = range === null ? 'step' : range === 'all' ? 'all' : 'range'
-  const setScope = (next: Scope) => {
-    const now = step ?? 0
-    setQuery({
-      steps: next === 'all' ? 'all' : null,
-      from:
-        next === 'range' ? String(range !== null && range !== 'all' ? range[0] : Math.max(0, now - 5)) : null,
-      to: next === 'range' ? String(range !== null && range !== 'all' ? range[1] : now) : null,
-    })
-  }
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2">
       <Segmented
         label="Steps shown"
         value={scope}
-        onChange={setScope}
-        options={[
-          { value: 'step', label: 'One step' },
-          { value: 'range', label: 'Range' },
-          { value: 'all', label: 'All steps' },
-        ]}
+        onChange={(next) => setQuery(scopeQuery(next, range, step ?? 0))}
+        options={{ step: 'One step', range: 'Range', all: 'All steps' }}
       />
       {scope === 'step' && (
         <StepControls run={run} steps={steps} step={step} isNewest={address.step === null} />
@@ -74,10 +71,7 @@ export function SampleToolbar({ run, address, steps, step }: Props) {
         label="Source"
         value={source}
         onChange={(next) => setQuery({ source: next === 'rollout' ? null : next, sample: null, row: null })}
-        options={[
-          { value: 'rollout', label: 'Rollouts' },
-          { value: 'evaluation', label: 'Eval' },
-        ]}
+        options={{ rollout: 'Rollouts', evaluation: 'Eval' }}
       />
       <SearchInput
         ref={search}
@@ -105,14 +99,16 @@ function StepControls({ run, steps, step, isNewest }: ControlProps) {
     <div className="flex min-w-64 grow flex-wrap items-center gap-1">
       <IconButton
         label="Previous step ( [ )"
-        icon={<ChevronLeft size={15} aria-hidden />}
+        icon={ChevronLeft}
+        iconSize={15}
         disabled={place <= 0}
         onClick={() => moveTo(atPlace(place - 1) ?? null)}
       />
       <StepScrubber steps={steps} step={step} last={run.steps} onStep={moveTo} />
       <IconButton
         label="Next step ( ] )"
-        icon={<ChevronRight size={15} aria-hidden />}
+        icon={ChevronRight}
+        iconSize={15}
         disabled={place < 0 || place >= steps.length - 1}
         onClick={() => moveTo(atPlace(place + 1) ?? null)}
       />
@@ -131,7 +127,7 @@ function FilterMenu({ address: { filter } }: { address: SampleAddress }) {
     <Popover
       label="Filter"
       trigger={
-        <Button icon={<ListFilter size={14} aria-hidden />}>
+        <Button icon={ListFilter}>
           Filter
           {count > 0 && <Badge tone="accent">{count}</Badge>}
         </Button>
@@ -139,16 +135,15 @@ function FilterMenu({ address: { filter } }: { address: SampleAddress }) {
     >
       <div className="flex flex-col gap-3">
         <div className="grid grid-cols-2 gap-3">
-          <Field label="Reward from">
-            {(ids) => <NumberInput {...ids} value={filter.minReward} onChange={number('min')} />}
-          </Field>
-          <Field label="Reward to">
-            {(ids) => <NumberInput {...ids} value={filter.maxReward} onChange={number('max')} />}
-          </Field>
+          <NumberField label="Reward from" value={filter.minReward} onChange={number('min')} />
+          <NumberField label="Reward to" value={filter.maxReward} onChange={number('max')} />
         </div>
-        <Field label="Row of the data" note="As Data shows it.">
-          {(ids) => <NumberInput {...ids} value={filter.onlyRow} onChange={number('only')} />}
-        </Field>
+        <NumberField
+          label="Row of the data"
+          note="As Data shows it."
+          value={filter.onlyRow}
+          onChange={number('only')}
+        />
         <Checkbox
           checked={filter.hasFailures}
           onChange={(on) => setQuery({ failures: on ? '1' : null, sample: null })}

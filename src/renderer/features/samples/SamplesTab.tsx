@@ -21,7 +21,7 @@ import {
   stepShown,
   type Sample,
   type SampleGroup,
-} from '../../parts/groups.ts'
+} from '#renderer/parts/groups.ts'
 import { PromptList } from './PromptList.tsx'
 import { SampleToolbar } from './SampleToolbar.tsx'
 import { VirtualList } from './VirtualList.tsx'
@@ -59,23 +59,17 @@ export function SamplesTab({ run, config, events }: Props) {
       ) : (
         <SplitPane id="samples" sizes={[22, 32, 46]} minimums={[190, 250, 340]}>
           <PromptList
-            groups={groups}
-            range={range}
+            {...{ groups, range, newer }}
             chosenKey={chosen?.key ?? null}
             hasSteps={address.range !== null}
             hasMore={pages.hasMore}
             onMore={pages.loadMore}
-            newer={newer}
             onNewer={showNewest}
             onChoose={choose}
           />
           <MiddlePane
-            config={config}
-            address={address}
-            chosen={chosen}
-            group={group}
+            {...{ config, address, chosen, group, revision }}
             sampleId={sample?.id ?? null}
-            revision={revision}
             onMore={members.loadMore}
           />
           <CompletionPane run={run} config={config} sample={sample} group={group} colour={address.colour} />

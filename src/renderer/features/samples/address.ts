@@ -1,7 +1,7 @@
 /** State of the samples page in the address, so that a link leads to the same token. */
-import { heatSpecs } from '../../parts/heat.ts'
-import type { SampleSource } from '../../parts/groups.ts'
-import type { TokenValue } from '../../parts/tokenRows.ts'
+import { heatSpecs } from '#renderer/parts/heat.ts'
+import type { SampleSource } from '#renderer/parts/groups.ts'
+import type { TokenValue } from '#renderer/parts/tokenRows.ts'
 
 export interface SampleAddress {
   readonly source: SampleSource

@@ -3,7 +3,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf } from '#shared/api/contract.ts'
-import type { Sample, SampleSource } from '../../parts/groups.ts'
+import type { Sample, SampleSource } from '#renderer/parts/groups.ts'
 import { useAnswer, useApi, type Answer } from '#renderer/client/api.tsx'
 import { useSettled } from '#renderer/client/settled.ts'
 

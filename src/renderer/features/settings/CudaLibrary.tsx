@@ -8,11 +8,10 @@ import { useSetting } from '#renderer/client/settings.ts'
 import { toast, codeOf, asError } from '#renderer/client/toasts.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Progress } from '#renderer/kit/states.tsx'
 import { tellTask } from '#renderer/client/tasks.ts'
 import { Section } from './Section.tsx'
+import { TextField } from '#renderer/kit/inputs.tsx'
 
 type Library = NonNullable<Answer<'libraries.cuda'>>
 
@@ -80,18 +79,15 @@ function Plan({ library, isFixed }: { library: Library; isFixed: boolean }) {
       <p className="text-sm text-muted text-pretty">
         Parts of {packages.join(', ')}. NVIDIA’s packages come under NVIDIA’s licence.
       </p>
-      <Field label="Package index" note={`Empty: ${defaultPackageIndex}.`}>
-        {(ids) => (
-          <TextInput
-            {...ids}
-            mono
-            value={address}
-            disabled={isFixed}
-            placeholder={defaultPackageIndex}
-            onChange={setAddress}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Package index"
+        note={`Empty: ${defaultPackageIndex}.`}
+        mono
+        value={address}
+        disabled={isFixed}
+        placeholder={defaultPackageIndex}
+        onChange={setAddress}
+      />
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import { RotateCcw } from 'lucide-react'
-import { useState, useEffect } from 'react'
+import { useState, useEffect, type ReactNode } from 'react'
 import { keyTable, type KeyId } from '#shared/keyTable.ts'
 import { keysOf, useKeyBindings, type Bindings, isSingle, keyWords, keyOf } from '#renderer/client/keys.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
@@ -41,36 +41,43 @@ export function KeysSection() {
             )
           }
         >
-          <table className="w-full">
-            <caption className="sr-only">{group}</caption>
-            <thead className="sr-only">
-              <tr>
-                <th>What it does</th>
-                <th>Keys</th>
-                <th>Change</th>
-              </tr>
-            </thead>
-            <tbody>
-              {keyIds
-                .filter((id) => keyTable[id].group === group)
-                .map((id) => (
-                  <KeyRow
-                    key={id}
-                    id={id}
-                    bindings={bindings}
-                    areSinglesOn={singles}
-                    isWaiting={waiting === id}
-                    onChange={() => setWaiting(waiting === id ? null : id)}
-                    onReset={() => setBindings(rebound(bindings, id, null))}
-                  />
-                ))}
-            </tbody>
-          </table>
+          <KeyTable group={group}>
+            {(id) => (
+              <KeyRow
+                key={id}
+                id={id}
+                bindings={bindings}
+                areSinglesOn={singles}
+                isWaiting={waiting === id}
+                onChange={() => setWaiting(waiting === id ? null : id)}
+                onReset={() => setBindings(rebound(bindings, id, null))}
+              />
+            )}
+          </KeyTable>
         </Section>
       ))}
     </>
   )
 }
+
+interface KeyTableProps {
+  readonly group: (typeof keyGroups)[number]
+  readonly children: (id: KeyId) => ReactNode
+}
+
+const KeyTable = ({ group, children }: KeyTableProps) => (
+  <table className="w-full">
+    <caption className="sr-only">{group}</caption>
+    <thead className="sr-only">
+      <tr>
+        <th>What it does</th>
+        <th>Keys</th>
+        <th>Change</th>
+      </tr>
+    </thead>
+    <tbody>{keyIds.filter((id) => keyTable[id].group === group).map(children)}</tbody>
+  </table>
+)
 
 interface KeyRowProps {
   readonly id: KeyId
@@ -118,7 +125,8 @@ function KeyRow({ id, bindings, areSinglesOn, isWaiting, onChange, onReset }: Ke
             <IconButton
               small
               label={`Reset the keys of ${label}`}
-              icon={<RotateCcw size={12} aria-hidden />}
+              icon={RotateCcw}
+              iconSize={12}
               onClick={onReset}
             />
           )}

@@ -39,20 +39,7 @@ export function SelfTestSection() {
         state === 'running' ? (
           <Button onClick={cancel}>Cancel</Button>
         ) : (
-          <div className="flex shrink-0 gap-2 narrow:shrink narrow:flex-wrap">
-            {usable.length > 1 && (
-              <Select
-                aria-label="Device"
-                value={device}
-                options={usable.map(({ kind }) => ({ value: kind, label: deviceTitles[kind] }))}
-                onChange={setDevice}
-              />
-            )}
-            <Button onClick={() => begin(true)}>Run the full test</Button>
-            <Button variant="primary" onClick={() => begin(false)}>
-              Run the quick test
-            </Button>
-          </div>
+          <StartButtons {...{ device, usable }} onDevice={setDevice} onStart={begin} />
         )
       }
     >
@@ -84,6 +71,30 @@ export function SelfTestSection() {
     </Section>
   )
 }
+
+interface StartProps {
+  readonly device: DeviceKind
+  readonly usable: readonly { readonly kind: DeviceKind }[]
+  readonly onDevice: (device: DeviceKind) => void
+  readonly onStart: (isFull: boolean) => void
+}
+
+const StartButtons = ({ device, usable, onDevice, onStart }: StartProps) => (
+  <div className="flex shrink-0 gap-2 narrow:shrink narrow:flex-wrap">
+    {usable.length > 1 && (
+      <Select
+        aria-label="Device"
+        value={device}
+        options={usable.map(({ kind }) => ({ value: kind, label: deviceTitles[kind] }))}
+        onChange={onDevice}
+      />
+    )}
+    <Button onClick={() => onStart(true)}>Run the full test</Button>
+    <Button variant="primary" onClick={() => onStart(false)}>
+      Run the quick test
+    </Button>
+  </div>
+)
 
 interface Outcome {
   readonly checks: number

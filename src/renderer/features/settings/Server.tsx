@@ -4,12 +4,11 @@ import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { formatNumber, plural } from '#renderer/client/format.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Section } from './Section.tsx'
+import { SelectField } from '#renderer/kit/choices.tsx'
+import { NumberField } from '#renderer/kit/inputs.tsx'
 
 const highestPort = 65_535
 
@@ -76,32 +75,23 @@ function StoppedServer({ status }: { readonly status: Exclude<ServingStatus, { r
     <div className="grid gap-3">
       {status.state === 'failed' && <ErrorNote error={status.error} />}
       <div className="flex flex-wrap items-start gap-3">
-        <Field label="Base model" className="w-64">
-          {(ids) => (
-            <Select
-              {...ids}
-              value={model ?? ''}
-              disabled={isStarting}
-              options={usable.map(({ name }) => ({ value: name, label: name }))}
-              onChange={setChosen}
-            />
-          )}
-        </Field>
-        <Field
+        <SelectField
+          label="Base model"
+          className="w-64"
+          value={model ?? ''}
+          disabled={isStarting}
+          options={usable.map(({ name }) => ({ value: name, label: name }))}
+          onChange={setChosen}
+        />
+        <NumberField
           label="Port"
           className="w-40"
           note="0: any free one."
           error={isValidPort ? undefined : `A whole number from 0 to ${String(highestPort)}.`}
-        >
-          {(ids) => (
-            <NumberInput
-              {...ids}
-              value={port}
-              disabled={isStarting}
-              onChange={(next) => setPort(next ?? 0)}
-            />
-          )}
-        </Field>
+          value={port}
+          disabled={isStarting}
+          onChange={(next) => setPort(next ?? 0)}
+        />
       </div>
       <div>
         <Button

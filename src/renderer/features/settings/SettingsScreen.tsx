@@ -1,4 +1,4 @@
-import { useState, type ComponentType } from 'react'
+import { type ComponentType } from 'react'
 import { RadioGroup } from 'radix-ui'
 import { besideClasses } from '#renderer/kit/classes.ts'
 import { Page, KeyValue } from '#renderer/kit/Page.tsx'
@@ -13,16 +13,13 @@ import { PythonSection, SentKeysSection } from './Consents.tsx'
 import { SelfTestSection } from './SelfTest.tsx'
 import { ServerSection } from './Server.tsx'
 import { StorageSection } from './Storage.tsx'
+import { HubAccess } from './HubAccess.tsx'
 import { Section } from './Section.tsx'
-import { defaultHub } from '#shared/hub.ts'
 import { ShieldCheck } from 'lucide-react'
 import { formatTime, plural } from '#renderer/client/format.ts'
 import { useLoad, type Load } from '#renderer/client/live.ts'
-import { useSetting } from '#renderer/client/settings.ts'
 import { networkWords } from '#renderer/client/words.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Field } from '#renderer/kit/Field.tsx'
-import { TextInput } from '#renderer/kit/inputs.tsx'
 
 const sections: readonly { readonly id: string; readonly title: string; readonly Content: ComponentType }[] =
   [
@@ -278,47 +275,6 @@ function PrivacySection() {
         </ul>
       </Section>
     </>
-  )
-}
-
-/** Server for model downloads, and access to it. */
-function HubAccess() {
-  const [endpoint, setEndpoint] = useSetting('hub.endpoint', '')
-  const [token, setToken] = useSetting('hub.token', '')
-  // Shown until the page is left to whoever typed it, and never sent back.
-  const [typed, setTyped] = useState('')
-  const change = (text: string) => {
-    setTyped(text)
-    setToken(text)
-  }
-  return (
-    <Section title="Hub of models">
-      <div className="grid max-w-150 gap-3">
-        <Field label="Address" note={`Empty: ${defaultHub}. A token is forgotten when the address changes.`}>
-          {(ids) => (
-            <TextInput {...ids} mono value={endpoint} placeholder={defaultHub} onChange={setEndpoint} />
-          )}
-        </Field>
-        <Field
-          label="Access token"
-          note="Only for models whose owners require it. It is stored unencrypted in the data directory."
-        >
-          {(ids) => (
-            <span className="flex gap-2">
-              <TextInput
-                {...ids}
-                mono
-                type="password"
-                value={typed}
-                placeholder={token === '' ? '' : 'A token is stored'}
-                onChange={change}
-              />
-              {token !== '' && <Button onClick={() => change('')}>Forget</Button>}
-            </span>
-          )}
-        </Field>
-      </div>
-    </Section>
   )
 }
 

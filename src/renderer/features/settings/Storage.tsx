@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import { useLoad } from '#renderer/client/live.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRunFiles } from '#renderer/parts/useRunFiles.ts'
@@ -53,33 +53,36 @@ export function StorageSection() {
       >
         {error !== null && <ErrorNote error={error} />}
         {folders === undefined && error === null && <Loading label="Measuring" />}
-        <ul className="divide-y divide-line rounded border border-line">
-          {folders
-            ?.toSorted((a, b) => b.sizeBytes - a.sizeBytes)
-            .map(({ folder, sizeBytes, description }) => (
-              <li
-                key={folder}
-                className="grid grid-cols-[minmax(0,1fr)_120px_88px] items-center gap-4 px-3 py-2"
-              >
-                <div className="min-w-0">
-                  <p className="truncate font-medium" title={folder}>
-                    {lastPart(folder)}
-                  </p>
-                  <p className="text-sm text-muted text-pretty">{description}</p>
-                </div>
-                <Progress
-                  label={`Share of ${lastPart(folder)}`}
-                  value={total === 0 ? 0 : sizeBytes / total}
-                />
-                <span className="text-right font-mono text-sm tabular-nums">{formatBytes(sizeBytes)}</span>
-              </li>
-            ))}
-        </ul>
+        <Folders folders={folders ?? []} total={total} />
       </Section>
       <RunSizes onDeleted={refetch} />
     </>
   )
 }
+
+interface FoldersProps {
+  readonly folders: Answer<'system.storage'>
+  readonly total: number
+}
+
+const Folders = ({ folders, total }: FoldersProps) => (
+  <ul className="divide-y divide-line rounded border border-line">
+    {folders
+      .toSorted((a, b) => b.sizeBytes - a.sizeBytes)
+      .map(({ folder, sizeBytes, description }) => (
+        <li key={folder} className="grid grid-cols-[minmax(0,1fr)_120px_88px] items-center gap-4 px-3 py-2">
+          <div className="min-w-0">
+            <p className="truncate font-medium" title={folder}>
+              {lastPart(folder)}
+            </p>
+            <p className="text-sm text-muted text-pretty">{description}</p>
+          </div>
+          <Progress label={`Share of ${lastPart(folder)}`} value={total === 0 ? 0 : sizeBytes / total} />
+          <span className="text-right font-mono text-sm tabular-nums">{formatBytes(sizeBytes)}</span>
+        </li>
+      ))}
+  </ul>
+)
 
 const clearing = {
   'system.clearCache': {

@@ -10,8 +10,8 @@ import { useSeries } from '#renderer/charts/useSeries.ts'
 import { useRunStyles } from '#renderer/client/runs.ts'
 import { useKept } from '#renderer/client/settled.ts'
 import { Explained } from '#renderer/kit/Tooltip.tsx'
-import { lineId } from '../../parts/lineage.ts'
-import { trialTitle } from '../../parts/studyWords.ts'
+import { lineId } from '#renderer/parts/lineage.ts'
+import { trialTitle } from '#renderer/parts/studyWords.ts'
 
 interface CurvesProps {
   readonly study: StudyEntry

@@ -8,8 +8,8 @@ import { unitOf } from '#renderer/charts/units.ts'
 import { useRunStyles } from '#renderer/client/runs.ts'
 import { Explained } from '#renderer/kit/Tooltip.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
-import { lastResult, lineId, wayTo, type Lineage, type Place } from '../../parts/lineage.ts'
-import { trialTitle } from '../../parts/studyWords.ts'
+import { lastResult, lineId, wayTo, type Lineage, type Place } from '#renderer/parts/lineage.ts'
+import { trialTitle } from '#renderer/parts/studyWords.ts'
 
 interface FitnessProps {
   readonly study: StudyEntry

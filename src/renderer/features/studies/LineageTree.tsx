@@ -8,6 +8,7 @@ import { useFront, usePointing } from '#renderer/charts/front.tsx'
 import { useLatest } from '#renderer/client/api.tsx'
 import { formatReward } from '#renderer/client/format.ts'
 import { useRunStyles } from '#renderer/client/runs.ts'
+import { focusOnceDrawn } from '#renderer/kit/scroll.ts'
 import { classes } from '#renderer/kit/classes.ts'
 import {
   familyOf,
@@ -18,8 +19,8 @@ import {
   type Lineage,
   type Place,
   type TrialState,
-} from '../../parts/lineage.ts'
-import { changeWords, stateLooks, trialTitle } from '../../parts/studyWords.ts'
+} from '#renderer/parts/lineage.ts'
+import { changeWords, stateLooks, trialTitle } from '#renderer/parts/studyWords.ts'
 
 interface TreeProps {
   readonly study: StudyEntry
@@ -55,21 +56,7 @@ export function LineageTree({ study, lineage, onChoose }: TreeProps) {
   const focus = (place: Place) => {
     setActive(place.key)
     virtual.scrollToIndex(generations.findIndex(({ step }) => step === place.step))
-    const mounted = () =>
-      scroller.current?.querySelector<HTMLElement>(`[data-place="${CSS.escape(place.key)}"]`)
-    const found = mounted()
-    if (found) found.focus()
-    else requestAnimationFrame(() => mounted()?.focus())
-  }
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (entry === undefined) return
-    if (event.key === 'Enter') onChoose(entry.trial)
-    else {
-      const next = neighbourOf(lineage, entry, event.key)
-      if (next === null) return
-      focus(next)
-    }
-    event.preventDefault()
+    focusOnceDrawn(() => scroller.current?.querySelector(`[data-place="${CSS.escape(place.key)}"]`))
   }
   const latest = useLatest({ onChoose, setActive })
   const act = useMemo(
@@ -90,7 +77,7 @@ export function LineageTree({ study, lineage, onChoose }: TreeProps) {
       ref={scroller}
       role="tree"
       aria-label="Lineage"
-      onKeyDown={onKeyDown}
+      onKeyDown={keysOf({ lineage, entry, onMove: focus, onChoose })}
       className="relative min-h-0 grow overflow-auto"
     >
       <div role="presentation" style={{ width: leftOf(generations.length), height }}>
@@ -98,19 +85,34 @@ export function LineageTree({ study, lineage, onChoose }: TreeProps) {
         {shown.map(({ index }) => (
           <Column
             key={index}
-            study={study}
+            {...{ study, index, family, height, act }}
             generation={generations[index]}
-            index={index}
             active={entry?.key ?? null}
-            family={family}
-            height={height}
-            act={act}
           />
         ))}
       </div>
     </div>
   )
 }
+
+interface KeysOf extends Pick<TreeProps, 'lineage' | 'onChoose'> {
+  readonly entry: Place | undefined
+  readonly onMove: (place: Place) => void
+}
+
+/** Keys of the tree: arrows move among the members, Enter chooses one. */
+const keysOf =
+  ({ lineage, entry, onMove, onChoose }: KeysOf) =>
+  (event: KeyboardEvent) => {
+    if (entry === undefined) return
+    if (event.key === 'Enter') onChoose(entry.trial)
+    else {
+      const next = neighbourOf(lineage, entry, event.key)
+      if (next === null) return
+      onMove(next)
+    }
+    event.preventDefault()
+  }
 
 const ranksOf = (generations: readonly Generation[]): ReadonlyMap<string, number> =>
   new Map(generations.flatMap(({ places }) => places.map(({ key }, rank) => [key, rank] as const)))
@@ -193,8 +195,7 @@ function Column({ study, generation, index, active, family, height, act }: Colum
       {places.map((place, rank) => (
         <Node
           key={place.key}
-          place={place}
-          rank={rank}
+          {...{ place, rank, act }}
           count={places.length}
           level={index + 1}
           color={styleOf(place.trial.runId ?? '').color}
@@ -204,7 +205,6 @@ function Column({ study, generation, index, active, family, height, act }: Colum
           isBest={study.best?.trial === place.trial.index && study.best.step === step}
           isActive={place.key === active}
           isFaded={family !== null && !family.has(place.key)}
-          act={act}
         />
       ))}
     </div>

@@ -1,7 +1,7 @@
 import { FlaskConical } from 'lucide-react'
 import type { StudySummary, UnreadableStudy } from '#shared/api/studies.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
-import { formatAgo, formatCount, formatReward, plural } from '#renderer/client/format.ts'
+import { formatCount, formatReward, plural } from '#renderer/client/format.ts'
 import { useNow } from '#renderer/client/live.ts'
 import { link, navigate } from '#renderer/client/route.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
@@ -10,7 +10,8 @@ import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { metricLabel } from '#shared/metrics.ts'
-import { kindTitles, studyTitle } from '../../parts/studyWords.ts'
+import { kindTitles, studyTitle } from '#renderer/parts/studyWords.ts'
+import { numberColumn, mutedColumn, agoColumn } from '#renderer/kit/columns.tsx'
 
 /** Populations, sweeps and runs over seeds. */
 export function StudiesScreen() {
@@ -54,10 +55,7 @@ function Damaged({ studies }: { studies: readonly UnreadableStudy[] }) {
 }
 
 const NoStudies = () => (
-  <EmptyState
-    icon={<FlaskConical size={28} strokeWidth={1.5} aria-hidden />}
-    title="Several runs that answer one question"
-  >
+  <EmptyState icon={FlaskConical} title="Several runs that answer one question">
     <dl className="flex flex-col gap-2 text-left">
       {kinds.map(([name, words, command]) => (
         <div key={name}>
@@ -142,36 +140,10 @@ const columnsAt = (now: number): readonly Column<StudySummary>[] => [
     sortBy: trainedShare,
     cell: (study) => <TrainedCell study={study} />,
   },
-  {
-    id: 'trials',
-    title: 'Trials',
-    width: '80px',
-    isNumber: true,
-    sortBy: ({ trials }) => trials,
-    cell: ({ trials }) => formatCount(trials),
-  },
-  {
-    id: 'best',
-    title: 'Best',
-    width: '88px',
-    isNumber: true,
-    sortBy: ({ best }) => best?.fitness ?? null,
-    cell: ({ best }) => formatReward(best?.fitness),
-  },
-  {
-    id: 'metric',
-    title: 'Compared by',
-    width: 'minmax(128px, 1fr)',
-    sortBy: ({ metric }) => metricLabel(metric),
-    cell: ({ metric }) => <span className="text-muted">{metricLabel(metric)}</span>,
-  },
-  {
-    id: 'made',
-    title: 'Made',
-    width: '96px',
-    sortBy: ({ createdAt }) => createdAt,
-    cell: ({ createdAt }) => <span className="text-muted">{formatAgo(createdAt, now)}</span>,
-  },
+  numberColumn(['trials', 'Trials', '80px'], ({ trials }) => trials, formatCount),
+  numberColumn(['best', 'Best', '88px'], ({ best }) => best?.fitness, formatReward),
+  mutedColumn(['metric', 'Compared by', 'minmax(128px, 1fr)'], ({ metric }) => metricLabel(metric)),
+  agoColumn(['made', 'Made', '96px'], ({ createdAt }) => createdAt, now),
 ]
 
 const trainedShare = ({ trained, plannedSteps }: StudySummary): number =>

@@ -21,8 +21,8 @@ import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
-import { lastResult } from '../../parts/lineage.ts'
-import { kindTitles, trialTitle } from '../../parts/studyWords.ts'
+import { lastResult } from '#renderer/parts/lineage.ts'
+import { kindTitles, trialTitle } from '#renderer/parts/studyWords.ts'
 
 export function StudyFacts({ study }: { study: StudyEntry }) {
   const { search, steps, parallel, trials } = study
@@ -55,33 +55,26 @@ export function StudyActions({ study }: { study: StudyEntry }) {
   return (
     <div className="flex shrink-0 items-center gap-2">
       {(isRunning || status === 'waiting') && (
-        <Button
-          icon={<Square size={13} aria-hidden />}
-          disabled={isBusy}
-          onClick={() => void stop.run({ id })}
-        >
+        <Button icon={Square} iconSize={13} disabled={isBusy} onClick={() => void stop.run({ id })}>
           {stop.isRunning ? 'Stopping after this step' : 'Stop'}
         </Button>
       )}
       {!isRunning && status !== 'finished' && (
-        <Button
-          variant="primary"
-          icon={<Play size={14} aria-hidden />}
-          disabled={isBusy}
-          onClick={() => void resume.run({ id })}
-        >
+        <Button variant="primary" icon={Play} disabled={isBusy} onClick={() => void resume.run({ id })}>
           Resume
         </Button>
       )}
       {study.best !== null && <TakeOut study={study} />}
       <IconButton
         label="Start again with changes"
-        icon={<Copy size={15} aria-hidden />}
+        icon={Copy}
+        iconSize={15}
         onClick={() => navigate('/new-run', { study: id })}
       />
       <IconButton
         label={isRunning ? 'Delete (stop it first)' : 'Delete'}
-        icon={<Trash2 size={15} aria-hidden />}
+        icon={Trash2}
+        iconSize={15}
         disabled={isRunning || isBusy}
         onClick={() => setAsking(true)}
       />
@@ -122,18 +115,14 @@ function TakeOut({ study: { id, name, search } }: { study: StudyEntry }) {
   return (
     <>
       <Button
-        icon={<Award size={14} aria-hidden />}
+        icon={Award}
         disabled={promote.isRunning}
         title="Copies the checkpoint of the best trial to Models, ready to export, compare or continue"
         onClick={() => void promote.run({ id })}
       >
         Promote best
       </Button>
-      <IconButton
-        label="Save the config of the best trial"
-        icon={<FileDown size={15} aria-hidden />}
-        onClick={save}
-      />
+      <IconButton label="Save the config of the best trial" icon={FileDown} iconSize={15} onClick={save} />
     </>
   )
 }

@@ -13,13 +13,13 @@ import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
 import { Curves, shownTrials } from './Curves.tsx'
 import { FitnessChart } from './FitnessChart.tsx'
-import { lineageOf, lineId, type Lineage } from '../../parts/lineage.ts'
+import { lineageOf, lineId, type Lineage } from '#renderer/parts/lineage.ts'
 import { LineageTree } from './LineageTree.tsx'
 import { SearchedSettings } from './SearchedSettings.tsx'
 import { StudyActions, StudyFacts, StudyNumbers } from './StudyHeader.tsx'
 import { TrialPane } from './TrialPane.tsx'
 import { TrialsTable } from './TrialsTable.tsx'
-import { studyTitle } from '../../parts/studyWords.ts'
+import { studyTitle } from '#renderer/parts/studyWords.ts'
 
 /** One study: `/studies/st_…?tab=&trial=`, the trial counted from 1. */
 export function StudyScreen() {

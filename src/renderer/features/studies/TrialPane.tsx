@@ -13,8 +13,8 @@ import { toast } from '#renderer/client/toasts.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
-import { lastPlace, lastResult, spentBy, stateOf, wayTo, type Lineage } from '../../parts/lineage.ts'
-import { changeWords, stateLooks, trialTitle, valueWords } from '../../parts/studyWords.ts'
+import { lastPlace, lastResult, spentBy, stateOf, wayTo, type Lineage } from '#renderer/parts/lineage.ts'
+import { changeWords, stateLooks, trialTitle, valueWords } from '#renderer/parts/studyWords.ts'
 
 interface TrialPaneProps {
   readonly study: StudyEntry
@@ -36,7 +36,7 @@ function PromoteButton({ id, trial }: { id: string; trial: number }) {
   return (
     <Button
       small
-      icon={<Award size={13} aria-hidden />}
+      icon={Award}
       disabled={promote.isRunning}
       title="Copies the checkpoint of its last result to an adapter with a name"
       onClick={() => void promote.run({ id, trial })}

@@ -12,8 +12,9 @@ import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
-import { lastResult, lineId, spentBy, stateOf } from '../../parts/lineage.ts'
-import { changeWords, stateLooks, trialTitle, valueWords } from '../../parts/studyWords.ts'
+import { lastResult, lineId, spentBy, stateOf } from '#renderer/parts/lineage.ts'
+import { changeWords, stateLooks, trialTitle, valueWords } from '#renderer/parts/studyWords.ts'
+import { numberColumn } from '#renderer/kit/columns.tsx'
 
 interface TrialsProps {
   readonly study: StudyEntry
@@ -42,48 +43,9 @@ export function TrialsTable({ study, trials, actions, onChoose }: TrialsProps) {
       })
     return columnsOf({ study, styleOf, ticked, toggle })
   }, [study, styleOf, ticked])
-  const compare = () => {
-    const runs = chosen.map(({ runId }) => runId).slice(0, maxCompared)
-    navigate('/compare', { runs: runs.join(',') })
-  }
   return (
     <>
-      <div
-        role="toolbar"
-        aria-label="Trials"
-        className="flex min-h-10 shrink-0 flex-wrap items-center gap-2 border-b border-line px-4 py-1"
-      >
-        {actions}
-        {(actions === undefined || chosen.length >= 2) && (
-          <Button
-            small
-            variant={chosen.length < 2 ? 'plain' : 'primary'}
-            disabled={chosen.length < 2}
-            onClick={compare}
-          >
-            {chosen.length < 2 ? 'Compare' : `Compare ${plural(Math.min(maxCompared, chosen.length), 'run')}`}
-          </Button>
-        )}
-        <Button
-          small
-          variant="quiet"
-          disabled={begun.length === 0}
-          onClick={() => setTicked(new Set(begun.slice(-maxCompared).map(({ index }) => index)))}
-        >
-          {begun.length > maxCompared ? `Select the newest ${String(maxCompared)}` : 'Select all'}
-        </Button>
-        {chosen.length > 0 && (
-          <Button small variant="quiet" onClick={() => setTicked(new Set())}>
-            Clear selection
-          </Button>
-        )}
-        <a
-          className="ml-auto text-sm text-accent-ink hover:underline"
-          href={link('/runs', { study: study.id })}
-        >
-          Show in Runs
-        </a>
-      </div>
+      <TrialsToolbar {...{ study, actions, begun, chosen }} onTick={setTicked} />
       <Table
         label="Trials"
         rows={trials}
@@ -95,6 +57,58 @@ export function TrialsTable({ study, trials, actions, onChoose }: TrialsProps) {
         isSelected={(trial) => lineId(trial) === front}
       />
     </>
+  )
+}
+
+interface ToolbarProps extends Pick<TrialsProps, 'study' | 'actions'> {
+  readonly begun: readonly StudyTrial[]
+  readonly chosen: readonly StudyTrial[]
+  readonly onTick: (ticked: ReadonlySet<number>) => void
+}
+
+/** Compares the ticked trials, and ticks all or none. */
+function TrialsToolbar({ study, actions, begun, chosen, onTick }: ToolbarProps) {
+  const compare = () => {
+    const runs = chosen.map(({ runId }) => runId).slice(0, maxCompared)
+    navigate('/compare', { runs: runs.join(',') })
+  }
+  return (
+    <div
+      role="toolbar"
+      aria-label="Trials"
+      className="flex min-h-10 shrink-0 flex-wrap items-center gap-2 border-b border-line px-4 py-1"
+    >
+      {actions}
+      {(actions === undefined || chosen.length >= 2) && (
+        <Button
+          small
+          variant={chosen.length < 2 ? 'plain' : 'primary'}
+          disabled={chosen.length < 2}
+          onClick={compare}
+        >
+          {chosen.length < 2 ? 'Compare' : `Compare ${plural(Math.min(maxCompared, chosen.length), 'run')}`}
+        </Button>
+      )}
+      <Button
+        small
+        variant="quiet"
+        disabled={begun.length === 0}
+        onClick={() => onTick(new Set(begun.slice(-maxCompared).map(({ index }) => index)))}
+      >
+        {begun.length > maxCompared ? `Select the newest ${String(maxCompared)}` : 'Select all'}
+      </Button>
+      {chosen.length > 0 && (
+        <Button small variant="quiet" onClick={() => onTick(new Set())}>
+          Clear selection
+        </Button>
+      )}
+      <a
+        className="ml-auto text-sm text-accent-ink hover:underline"
+        href={link('/runs', { study: study.id })}
+      >
+        Show in Runs
+      </a>
+    </div>
   )
 }
 
@@ -165,14 +179,11 @@ const nameColumns = ({ study, styleOf, ticked, toggle }: Columns): readonly Colu
       return <Badge tone={tone}>{words}</Badge>
     },
   },
-  {
-    id: 'fitness',
-    title: metricLabel(study.search.fitness.metric),
-    width: '104px',
-    isNumber: true,
-    sortBy: (trial) => lastResult(trial)?.fitness ?? null,
-    cell: (trial) => formatReward(lastResult(trial)?.fitness),
-  },
+  numberColumn(
+    ['fitness', metricLabel(study.search.fitness.metric), '104px'],
+    (trial) => lastResult(trial)?.fitness,
+    formatReward,
+  ),
 ]
 
 /** Column of a setting; `start`: its value in the config. */
@@ -192,14 +203,7 @@ function settingColumn(key: string, start: unknown): Column<StudyTrial> {
 }
 
 const lineageColumns = (study: StudyEntry): readonly Column<StudyTrial>[] => [
-  {
-    id: 'generation',
-    title: 'Generation',
-    width: '96px',
-    isNumber: true,
-    sortBy: ({ generation }) => generation,
-    cell: ({ generation }) => generation + 1,
-  },
+  numberColumn(['generation', 'Generation', '96px'], ({ generation }) => generation + 1, String),
   {
     id: 'parent',
     title: 'Cloned from',
@@ -238,20 +242,6 @@ const resultColumns = (study: StudyEntry): readonly Column<StudyTrial>[] => [
       </>
     ),
   },
-  {
-    id: 'tokens',
-    title: 'Tokens',
-    width: '88px',
-    isNumber: true,
-    sortBy: (trial) => spentBy(trial).tokens,
-    cell: (trial) => formatShort(spentBy(trial).tokens),
-  },
-  {
-    id: 'time',
-    title: 'Time',
-    width: '112px',
-    isNumber: true,
-    sortBy: (trial) => spentBy(trial).seconds,
-    cell: (trial) => formatDuration(1000 * spentBy(trial).seconds),
-  },
+  numberColumn(['tokens', 'Tokens', '88px'], (trial) => spentBy(trial).tokens, formatShort),
+  numberColumn(['time', 'Time', '112px'], (trial) => 1000 * spentBy(trial).seconds, formatDuration),
 ]

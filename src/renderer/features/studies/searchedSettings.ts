@@ -7,8 +7,8 @@ import { metricLabel } from '#shared/metrics.ts'
 import { isLogRange, searchedParameters, type Parameter } from '#shared/studies.ts'
 import type { AxisSpec, AxisValue } from '#renderer/charts/parallelAxes.ts'
 import type { ParallelRun } from '#renderer/charts/ParallelCoordinates.tsx'
-import { lastResult, lineId } from '../../parts/lineage.ts'
-import { trialTitle } from '../../parts/studyWords.ts'
+import { lastResult, lineId } from '#renderer/parts/lineage.ts'
+import { trialTitle } from '#renderer/parts/studyWords.ts'
 
 interface TrialLine extends ParallelRun {
   readonly trial: StudyTrial
