@@ -4,7 +4,8 @@ import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { AppError } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
-import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { writeFileAtomic } from '#host/files/atomic.ts'
+import { makeOwnFolder } from '#host/files/ownFiles.ts'
 import { readError } from '#host/files/fileErrors.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { type PythonReview, type PythonSource, reviewPython } from '#host/python/consent.ts'
@@ -155,7 +156,7 @@ const copyIn = (directory: string, name: string, { language }: Pick<UserCode, 'l
 
 function writeCopy(source: UserCode, name: string, directory: string): void {
   const copy = copyIn(directory, name, source)
-  makeFolder(path.dirname(copy))
+  makeOwnFolder(path.dirname(copy))
   writeFileAtomic(copy, source.code)
 }
 
