@@ -7,12 +7,12 @@ import { createHash } from 'node:crypto'
 import {
   createReadStream,
   createWriteStream,
-  existsSync,
   lstatSync,
   readFileSync,
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
 } from 'node:fs'
 import path from 'node:path'
 import { Transform } from 'node:stream'
@@ -22,6 +22,7 @@ import { AppError } from '#shared/errors.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { download, requireSpace, sizeAt } from '#host/files/download.ts'
 import { writeError } from '#host/files/fileErrors.ts'
+import { readSmallText } from '#host/files/strictJson.ts'
 import { bytesOf } from '#host/workFolder/leftovers.ts'
 import {
   manifestId,
@@ -142,7 +143,10 @@ function takeUp(folder: string, manifest: CudaManifest): void {
 
 function isOfList(folder: string, manifest: CudaManifest): boolean {
   const file = path.join(folder, listName)
-  return existsSync(file) && readFileSync(file, 'latin1') === manifestId(manifest)
+  return (
+    statSync(file, { throwIfNoEntry: false })?.isFile() === true &&
+    readSmallText(file) === manifestId(manifest)
+  )
 }
 
 /** Checks the disk space. A part lies beside what is unpacked of it, but only one part at a time. */

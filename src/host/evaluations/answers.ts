@@ -9,6 +9,7 @@ import { evaluatedPrompt, rowProblem, type EvaluatedPrompt } from '#shared/api/e
 import { AppError } from '#shared/errors.ts'
 import { readError } from '#host/files/fileErrors.ts'
 import { appendToOwn, openLineLog } from '#host/files/ownFiles.ts'
+import { regularFileSize } from '#host/files/strictJson.ts'
 
 export type RowProblem = z.output<typeof rowProblem>
 
@@ -53,6 +54,7 @@ export function readAnswers(directory: string): Answers {
 function linesOf(file: string): string[] {
   if (!existsSync(file)) return []
   try {
+    regularFileSize(file)
     return readFileSync(file, 'utf8').split('\n').slice(0, -1)
   } catch (error) {
     throw readError(file, error)

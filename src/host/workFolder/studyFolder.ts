@@ -17,7 +17,7 @@ import { createFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { asItLies, homeSchema } from '#host/files/movedPaths.ts'
 import { appendToOwn, openLineLog } from '#host/files/ownFiles.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
+import { readJsonObject, regularFileSize } from '#host/files/strictJson.ts'
 import { holdLock, livingOwner } from '#host/files/living.ts'
 
 const paths = (directory: string) => ({
@@ -201,6 +201,7 @@ export function dropTornLine(directory: string): void {
 
 function wholeLines(file: string): string[] {
   try {
+    regularFileSize(file)
     return readFileSync(file, 'utf8').split('\n').slice(0, -1)
   } catch (error) {
     throw readError(file, error)

@@ -7,20 +7,27 @@ import {
   readdirSync,
   readFileSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { runRewardCode } from '#host/code/rewardCode.ts'
+import { AppError } from '#shared/errors.ts'
+import { readRewardCode, runRewardCode } from '#host/code/rewardCode.ts'
+import { plannedConfig } from '#host/devices/devicePlan.ts'
 import * as answers from '#host/evaluations/answers.ts'
 import { download } from '#host/files/download.ts'
+import { ggufFileOf } from '#host/gguf/ggufModel.ts'
+import { licenseOf } from '#host/hub/license.ts'
 import { JudgeLog, judgeLogName } from '#host/judges/judgeLog.ts'
 import { copyIfThere } from '#host/models/modelLibrary.ts'
 import { countOutboundRequest } from '#host/outboundRequests.ts'
+import { interpreterFiles } from '#host/python/interpreterFiles.ts'
+import { loadScript } from '#host/training/scriptFile.ts'
 import { openEventLog } from '#host/workFolder/eventLog.ts'
 import { findLeftovers } from '#host/workFolder/leftovers.ts'
 import { copyFolder, lockRun, runPaths } from '#host/workFolder/runFolder.ts'
-import { dropTornLine, logTrial } from '#host/workFolder/studyFolder.ts'
+import { dropTornLine, logTrial, readStudyLog } from '#host/workFolder/studyFolder.ts'
 import { createHome, starterConfig } from '../runs/runFixture.ts'
 import { temporaryFolder } from './temporaryFolder.ts'
 
@@ -160,5 +167,54 @@ describe('a copy', () => {
     symlinkSync(own, path.join(plain, 'NOTICE'))
     for (const from of [path.join(snapshot, 'NOTICE'), path.join(plain, 'NOTICE')])
       await expect(copyIfThere(from, path.join(newFolder(), 'copy'))).rejects.toEqual(unreadable)
+  })
+})
+
+/** Reads a file under a name that its reader looks for. */
+const readers: readonly (readonly [string, (folder: string, file: string) => unknown])[] = [
+  ['reward.js', (_, file) => readRewardCode({ file, language: 'js' })],
+  ['script.mjs', (_, file) => loadScript(file)],
+  ['model.gguf.blob', (_, file) => ggufFileOf(file)],
+  ['config.json', (folder) => plannedConfig(folder)],
+  ['answers.jsonl', (folder) => answers.readAnswers(folder)],
+  ['log.jsonl', (folder) => readStudyLog(folder)],
+  ['pyvenv.cfg', (folder) => interpreterFiles(python(folder), folder)],
+]
+
+function python(folder: string): string {
+  const program = path.join(folder, 'python3')
+  writeFileSync(program, '')
+  return program
+}
+
+describe('code, settings and small files', () => {
+  test.each(readers)('as a pipe or a device %s is refused at once', async (name, read) => {
+    const place = () => {
+      const folder = newFolder()
+      return [folder, path.join(folder, name)] as const
+    }
+    const [piped, waiting] = place()
+    execFileSync('mkfifo', [waiting])
+    const [endless, zeros] = place()
+    symlinkSync('/dev/zero', zeros)
+    for (const [folder, file] of [
+      [piped, waiting],
+      [endless, zeros],
+    ] as const)
+      await expect((async () => await read(folder, file))()).rejects.toThrow(AppError)
+  })
+
+  test('code has a size', () => {
+    const file = path.join(root, 'large.js')
+    writeFileSync(file, '')
+    truncateSync(file, 1 << 26)
+    expect(() => readRewardCode({ file, language: 'js' })).toThrow(unreadable)
+  })
+
+  test('a card that is a pipe states no licence', () => {
+    const folder = newFolder()
+    writeFileSync(path.join(folder, 'model.safetensors'), '')
+    execFileSync('mkfifo', [path.join(folder, 'README.md')])
+    expect(licenseOf(folder)).toBeNull()
   })
 })
