@@ -14,6 +14,7 @@ import {
   type Stats,
   statSync,
 } from 'node:fs'
+import { devNull } from 'node:os'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder } from './atomic.ts'
@@ -28,7 +29,8 @@ const followsNone = constants.O_NOFOLLOW | constants.O_NONBLOCK
  * its name.
  */
 export function openOwnFile(file: string, flags: number = appending): number {
-  requireOwn(file, 'file')
+  // Where nothing is to be kept.
+  if (file !== devNull) requireOwn(file, 'file')
   try {
     return openSync(file, flags | followsNone)
   } catch (error) {

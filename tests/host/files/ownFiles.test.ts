@@ -1,6 +1,7 @@
 /** Folders that came from elsewhere: nothing is written or copied through the links in them, and no pipe is waited for. */
 import { execFileSync } from 'node:child_process'
 import {
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -10,6 +11,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { devNull } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
@@ -19,6 +21,7 @@ import * as answers from '#host/evaluations/answers.ts'
 import { download } from '#host/files/download.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { licenseOf } from '#host/hub/license.ts'
+import { openOwnFile } from '#host/files/ownFiles.ts'
 import { JudgeLog, judgeLogName } from '#host/judges/judgeLog.ts'
 import { copyIfThere } from '#host/models/modelLibrary.ts'
 import { countOutboundRequest } from '#host/outboundRequests.ts'
@@ -91,6 +94,10 @@ describe('a log with a link or a pipe in its place', () => {
     await Promise.allSettled([(async () => await write(dangling))()])
     expect(existsSync(path.join(root, 'nothing'))).toBe(false)
     expect(readFileSync(own, 'utf8')).toBe(mine)
+  })
+
+  test('what is to be kept nowhere is written to the null device', () => {
+    expect(() => closeSync(openOwnFile(devNull))).not.toThrow()
   })
 
   test('what processes print is not written either', () => {
