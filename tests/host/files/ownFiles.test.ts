@@ -19,6 +19,7 @@ import { readRewardCode, runRewardCode } from '#host/code/rewardCode.ts'
 import { plannedConfig } from '#host/devices/devicePlan.ts'
 import * as answers from '#host/evaluations/answers.ts'
 import { download } from '#host/files/download.ts'
+import { takeTurn } from '#host/files/turns.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { licenseOf } from '#host/hub/license.ts'
 import { openOwnFile } from '#host/files/ownFiles.ts'
@@ -27,6 +28,7 @@ import { copyIfThere } from '#host/models/modelLibrary.ts'
 import { countOutboundRequest } from '#host/outboundRequests.ts'
 import { interpreterFiles } from '#host/python/interpreterFiles.ts'
 import { loadScript } from '#host/training/scriptFile.ts'
+import { openDatabase } from '#host/store/database.ts'
 import { openEventLog } from '#host/workFolder/eventLog.ts'
 import { findLeftovers } from '#host/workFolder/leftovers.ts'
 import { copyFolder, lockRun, runPaths } from '#host/workFolder/runFolder.ts'
@@ -78,6 +80,8 @@ const writers: readonly (readonly [string, (folder: string) => unknown])[] = [
   ['log.jsonl', (folder) => logTrial(folder, 0, 'run')],
   ['log.jsonl', (folder) => dropTornLine(folder)],
   ['outbound-requests', (folder) => countOutboundRequest(folder)],
+  ['history.db', (folder) => openDatabase(path.join(folder, 'history.db'))],
+  ['consents.turn', (folder) => takeTurn(path.join(folder, 'consents.turn'))],
   ['file.part', (folder) => drained(path.join(folder, 'file.part'))],
 ]
 
