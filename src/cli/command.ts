@@ -31,6 +31,11 @@ export const trustConfig = [
 ] as const
 
 /** Option of commands whose config names keys. */
+export const trustScript = [
+  '--trust-script',
+  'allow the training script of the run as it is now, on this machine; it is not sandboxed',
+] as const
+
 export const trustKeys = [
   '--trust-keys',
   'allow the keys that the config names to be sent to the addresses that it names, on this machine',

@@ -2,16 +2,17 @@
  * Counts requests to other machines by all processes of this installation: each adds one byte to a file, which every
  * process can do at any time, and the size of the file is their number.
  */
-import { appendFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import path from 'node:path'
 import { makeFolder } from '#host/files/atomic.ts'
+import { appendToOwn } from '#host/files/ownFiles.ts'
 
 const counterFile = (dataDirectory: string): string => path.join(dataDirectory, 'outbound-requests')
 
 /** Counts a request; to be called before the request is made. */
 export function countOutboundRequest(dataDirectory: string): void {
   makeFolder(dataDirectory)
-  appendFileSync(counterFile(dataDirectory), '.')
+  appendToOwn(counterFile(dataDirectory), '.')
 }
 
 /** Counts a request in processes that know only one folder of the data directory. */

@@ -1,10 +1,10 @@
 /** Starts worker processes as utility processes of Electron: the counterpart of the host's childProcess.ts. */
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, writeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { utilityProcess, type UtilityProcess } from 'electron'
 import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { openOwnFile } from '#host/files/ownFiles.ts'
 import { jobScript } from '#host/processes/childProcess.ts'
 import { heard, isLastWord } from '#host/processes/hostChannel.ts'
 import { jobArguments, type StartJob } from '#host/processes/job.ts'
@@ -17,7 +17,7 @@ export const utilityJobStarter =
     startUtility(script, {
       serviceName: `Turnwise ${job.name}`,
       arguments: jobArguments(job),
-      log: logFile === undefined ? null : openLog(logFile),
+      log: logFile === undefined ? null : openOwnFile(logFile),
       environment,
     })
 
@@ -55,14 +55,6 @@ function startUtility<Sent, Heard>(
       })
     },
     ended: life.ended,
-  }
-}
-
-function openLog(file: string): number {
-  try {
-    return openSync(file, 'a')
-  } catch (error) {
-    throw writeError(file, error)
   }
 }
 

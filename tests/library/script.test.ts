@@ -1,5 +1,6 @@
 /** Training scripts: the loop of the AReaL example is that of the built-in algorithm, and a run of one resumes exactly. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -7,14 +8,16 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import { loadCheckpoint } from '#host/models/checkpoints.ts'
 import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import { createRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
+import { consentsFile } from '#host/consents/consents.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
-import { loadScript } from '#host/training/scriptFile.ts'
+import { allowScript, loadScript } from '#host/training/scriptFile.ts'
 import { resume, train, type TrainingScript } from '../../src/library/turnwise.ts'
 import { createWorkplace, linesOf } from '../cli/turnwise.ts'
 import { historyOf } from '../host/runs/runFixture.ts'
 
 const home = mkdtempSync(path.join(tmpdir(), 'turnwise-script-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
+const consents = consentsFile(home)
 const examples = path.join(import.meta.dirname, '../../examples')
 
 const small = {
@@ -26,7 +29,12 @@ const small = {
 }
 
 async function trained(run: RunFolder, resumeFrom: string | null = null): Promise<void> {
-  const request = { runDirectory: run.directory, cacheDirectory: path.join(home, 'cache'), resumeFrom }
+  const request = {
+    runDirectory: run.directory,
+    cacheDirectory: path.join(home, 'cache'),
+    resumeFrom,
+    consents,
+  }
   for await (const _ of runTraining(request, createControl()));
 }
 
@@ -43,6 +51,7 @@ async function exampleConfig(changes: object) {
 
 test('the example learns what the built-in ReMax learns, and resumes exactly', async () => {
   const { config, reference } = await exampleConfig({})
+  allowScript(reference, consents)
   const run = createRunFolder(home, config, { script: reference })
   await trained(run)
   const { config: plain } = await exampleConfig({ algorithm: { id: 'remax' } })
@@ -106,6 +115,47 @@ test('from the command line a script imports turnwise, ends its run and gives re
     script: { step: 2, reward: expect.any(Number) as number },
     promptsDrawn: 8,
   })
+})
+
+test('the folder of a run starts no script: a person did, from this data directory, with this content', async () => {
+  const { config } = await exampleConfig({ algorithm: { id: 'grpo' }, steps: 3 })
+  const mark = path.join(home, 'mark')
+  const file = path.join(home, 'received.mjs')
+  writeFileSync(
+    file,
+    `import { writeFileSync } from 'node:fs'
+     writeFileSync(${JSON.stringify(mark)}, '')
+     export const config = ${JSON.stringify(config)}
+     export default async function* ({ prompts, rollout, learn }) {
+       for (let step = 1; step <= 2; step++) {
+         await learn(await rollout(prompts()))
+         yield { step }
+       }
+     }`,
+  )
+  const sha256 = createHash('sha256').update(readFileSync(file)).digest('hex')
+  const sent = createRunFolder(home, config, { script: { file, sha256 } })
+  await expect(trained(sent)).rejects.toMatchObject({
+    message: expect.stringContaining(`${file} is a training script`) as string,
+    command: `turnwise resume ${sent.id} --trust-script`,
+  })
+  expect(existsSync(mark)).toBe(false)
+
+  using place = createWorkplace()
+  const answered = async (...words: string[]) => {
+    rmSync(mark, { force: true })
+    const { status, stdout, stderr } = await place.start(...words, '--json').finished
+    const begun = linesOf(stdout).find((event) => (event as { type: string }).type === 'run')
+    return { status, stderr, ran: existsSync(mark), id: (begun as { id?: string } | undefined)?.id ?? '' }
+  }
+  const run = await answered('run', file)
+  expect(run).toMatchObject({ status: 0, ran: true })
+  expect(await answered('fork', run.id, '--set', 'seed=2')).toMatchObject({ status: 0, ran: true })
+  appendFileSync(file, '\n// another content')
+  const refused = await answered('fork', run.id, '--set', 'seed=3')
+  expect(refused).toMatchObject({ ran: false })
+  expect(refused.stderr).toContain(`turnwise resume ${refused.id} --trust-script`)
+  expect(await answered('resume', refused.id, '--trust-script')).toMatchObject({ status: 0, ran: true })
 })
 
 test('a prompt that is rolled out again and again gets other samples each time', async () => {

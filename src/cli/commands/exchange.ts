@@ -1,5 +1,4 @@
 /** Commands that import from and export to other programs. */
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import type { JsonObject } from '#shared/config/paths.ts'
@@ -23,8 +22,8 @@ import {
   type ExportProgress,
   type ExportReport,
 } from '#host/export/exports.ts'
-import { readError } from '#host/files/fileErrors.ts'
 import { writeUserFile } from '#host/files/atomic.ts'
+import { readSmallText } from '#host/files/strictJson.ts'
 import { knownHubId, rememberHubId } from '#host/models/hubIds.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { consentsFile } from '#host/consents/consents.ts'
@@ -255,7 +254,7 @@ const importSettings = (context: Context) =>
     .action((file, { from = null, algorithm = null, out, force: overwrite }) => {
       const { dataDirectory, json, output } = context()
       const choices = { algorithm, hasCard: hasCard(dataFolders(dataDirectory).cache) }
-      const { reading, tool, config, study, notes } = importConfig(readText(file), from, choices)
+      const { reading, tool, config, study, notes } = importConfig(readSmallText(file), from, choices)
       const written = `${JSON.stringify({ ...config, ...study }, null, 2)}\n`
       if (out !== undefined) writeUserFile(out, written, { overwrite })
       const warnings = unfinishedWarnings(config)
@@ -273,14 +272,6 @@ const sourceWords = (tool: ToolId | null): string =>
 
 const startWords = (study: JsonObject | null, file: string): string =>
   study === null ? '' : ` It is a ${Object.keys(study)[0]}: turnwise ${Object.keys(study)[0]} ${file}`
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw readError(file, error)
-  }
-}
 
 const noteLines = (notes: readonly ImportNote[]): string[] =>
   Object.entries(kinds).flatMap(([kind, heading]) => {

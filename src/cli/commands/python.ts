@@ -71,17 +71,19 @@ const reviewLines = (reviews: readonly PythonReview[], word: string): string[] =
   ])
 
 const list = (context: Context) =>
-  new Command('list').description('List the Python code that may run on this machine').action(() => {
-    const { dataDirectory, output } = context()
-    const allowed = readConsents(consentsFile(dataDirectory)).python
-    output.json(allowed)
-    const rows = allowed.map(({ sha256, at, interpreter, path }) => [
-      ...[sha256.slice(0, 12), new Date(at).toISOString().slice(0, 16)],
-      ...[shownText(interpreter), shownText(path)],
-    ])
-    if (rows.length === 0) output.line('No Python code may run on this machine.')
-    else for (const line of tableLines(['content', 'allowed', 'run by', 'path'], rows)) output.line(line)
-  })
+  new Command('list')
+    .description('List the Python code and training scripts that may run on this machine')
+    .action(() => {
+      const { dataDirectory, output } = context()
+      const allowed = readConsents(consentsFile(dataDirectory)).python
+      output.json(allowed)
+      const rows = allowed.map(({ sha256, at, interpreter, path }) => [
+        ...[sha256.slice(0, 12), new Date(at).toISOString().slice(0, 16)],
+        ...[shownText(interpreter), shownText(path)],
+      ])
+      if (rows.length === 0) output.line('No Python code and no training script may run on this machine.')
+      else for (const line of tableLines(['content', 'allowed', 'run by', 'path'], rows)) output.line(line)
+    })
 
 const withdraw = (context: Context) =>
   new Command('withdraw')

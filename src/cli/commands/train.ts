@@ -6,6 +6,7 @@ import { bare } from '#shared/config/fields.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
 import { AppError, problemSentence } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
+import { shownText } from '#shared/shownText.ts'
 import { parseRunConfig, runConfigSchema, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { createHost } from '#host/createHost.ts'
@@ -25,13 +26,14 @@ import { runPaths } from '#host/workFolder/runFolder.ts'
 import { createFork, createRun, resumePoint } from '#host/runs/runLifecycle.ts'
 import { planChanges } from '#host/runs/settingChanges.ts'
 import type { StartOptions } from '#host/runs/supervisor.ts'
-import { loadScript } from '#host/training/scriptFile.ts'
+import { allowScript, allowScriptOfRun, loadScript } from '#host/training/scriptFile.ts'
 import { resolveCheckpoint } from '#host/runs/runTarget.ts'
 import { verdictOf } from '#host/runs/runVerdict.ts'
 import {
   repeated,
   trustConfig,
   trustKeys,
+  trustScript,
   usageError,
   whole,
   type CommandContext,
@@ -150,6 +152,7 @@ export const run = (context: Context) =>
       const here = context()
       const { dataDirectory, output } = here
       const script = await loadScript(file)
+      allowScript(script.reference, consentsFile(dataDirectory))
       const parsed = parseRunConfig(script.config)
       requireKnownParts(parsed)
       const config = withAbsolutePaths(parsed, path.dirname(path.resolve(file)), dataDirectory)
@@ -208,6 +211,7 @@ export const resume = (context: Context) =>
     )
     .option(...trustConfig)
     .option(...trustKeys)
+    .option(...trustScript)
     .action(async (target, { set, ...trusted }) => {
       const here = context()
       const { dataDirectory, output } = here
@@ -242,6 +246,7 @@ export const fork = (context: Context) =>
     )
     .option(...trustConfig)
     .option(...trustKeys)
+    .option(...trustScript)
     .option('--no-start', 'only create the run; start it with turnwise resume')
     .action(async (target, options) => {
       const here = context()
@@ -262,11 +267,14 @@ export const fork = (context: Context) =>
 /** Allows code and keys of a run as far as options trust them. */
 function trust(
   runDirectory: string,
-  { trustPython, trustKeys: trustsKeys }: { readonly trustPython?: true; readonly trustKeys?: true },
+  trusted: Readonly<Partial<Record<'trustPython' | 'trustKeys' | 'trustScript', true>>>,
   here: CommandContext,
 ): void {
-  if (trustPython === true) allowRun(runDirectory, here)
-  if (trustsKeys === true) allowRunKeys(runDirectory, here)
+  if (trusted.trustPython === true) allowRun(runDirectory, here)
+  if (trusted.trustKeys === true) allowRunKeys(runDirectory, here)
+  if (trusted.trustScript !== true) return
+  const script = allowScriptOfRun(runDirectory, consentsFile(here.dataDirectory))
+  if (script !== null) here.output.note(`Trusted  ${shownText(script)}`)
 }
 
 const changesIn = (set: readonly string[]): JsonObject => Object.fromEntries(set.map(parseChange))

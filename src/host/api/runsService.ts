@@ -1,5 +1,5 @@
 /** API procedures for runs, the one place that combines stored runs with running processes. */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { runsApi } from '#shared/api/runs.ts'
 import type { SettingChange } from '#shared/config/changes.ts'
@@ -15,7 +15,8 @@ import { readyEnvironment } from '#host/engines/environment.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { requireGates } from '#host/code/rewardVersions.ts'
 import { exchanging } from './exchanging.ts'
-import { readError, systemCode } from '#host/files/fileErrors.ts'
+import { readError } from '#host/files/fileErrors.ts'
+import { regularFileSize } from '#host/files/strictJson.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'
@@ -264,15 +265,15 @@ const failureOf = ({ code, message, hint }: AppError): RunFailure => ({
  * AppError 'file/unreadable'.
  */
 function readTextTail(file: string, maxBytes: number): string {
+  if (!existsSync(file)) return ''
+  const size = regularFileSize(file)
   let handle: number
   try {
     handle = openSync(file, 'r')
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return ''
     throw readError(file, error)
   }
   try {
-    const { size } = fstatSync(handle)
     const bytes = Buffer.alloc(Math.min(size, maxBytes))
     const length = readSync(handle, bytes, 0, bytes.length, size - bytes.length)
     const isCut = size > bytes.length

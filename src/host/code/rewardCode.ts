@@ -1,11 +1,12 @@
 /** User code: which config entries refer to code, where it is, a run's own copy of it, and how it is opened. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { AppError } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
-import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { writeFileAtomic } from '#host/files/atomic.ts'
+import { makeOwnFolder } from '#host/files/ownFiles.ts'
+import { readSmallText } from '#host/files/strictJson.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { type PythonReview, type PythonSource, reviewPython } from '#host/python/consent.ts'
 import { asWritten } from '#host/workFolder/runFolder.ts'
@@ -46,15 +47,7 @@ export type UserCode = CodeSource | PythonSource
 
 /** Reads code as it is on disk now. Errors: AppError 'file/unreadable'. */
 export function readRewardCode({ file, language }: Pick<CodeReference, 'file' | 'language'>): UserCode {
-  return { code: packagedCode(file) ?? textOf(file), language, file }
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw readError(file, error)
-  }
+  return { code: packagedCode(file) ?? readSmallText(file), language, file }
 }
 
 export interface CodeOptions {
@@ -144,7 +137,7 @@ function runCode(id: string, copyName: string, runDirectory: string): UserCode |
   if (reference === null) return null
   const copy = copyIn(runDirectory, copyName, reference)
   const { language, file } = reference
-  if (existsSync(copy)) return { code: textOf(copy), language, file, copy }
+  if (existsSync(copy)) return { code: readSmallText(copy), language, file, copy }
   const source = readRewardCode(reference)
   writeCopy(source, copyName, runDirectory)
   return source
@@ -155,7 +148,7 @@ const copyIn = (directory: string, name: string, { language }: Pick<UserCode, 'l
 
 function writeCopy(source: UserCode, name: string, directory: string): void {
   const copy = copyIn(directory, name, source)
-  makeFolder(path.dirname(copy))
+  makeOwnFolder(path.dirname(copy))
   writeFileAtomic(copy, source.code)
 }
 

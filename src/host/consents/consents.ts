@@ -16,7 +16,7 @@ const consentSchema = z.strictObject({
   format: z.literal(2),
   /** The folder that it was written in. */
   folder: z.strictObject({ id: z.string(), bornAt: z.string() }),
-  /** Contents of files, and the interpreters that may run them; paths absolute. */
+  /** Contents of files, and the interpreters that may run them; paths absolute. Training scripts have a word for theirs. */
   python: z.array(
     z.strictObject({ interpreter: z.string(), path: z.string(), sha256: z.string(), at: z.number() }),
   ),

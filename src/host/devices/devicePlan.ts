@@ -1,7 +1,8 @@
 /** Plans the memory of a card for `device plan`, for known model sizes by name and for models on disk. */
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
+import { readSmallText } from '#host/files/strictJson.ts'
 import type { DeviceKind } from '#shared/device.ts'
 import type { BasePrecision } from '#shared/precision.ts'
 import { planDevice, plannedLora, type DevicePlan } from '#engine/models/deviceMemory.ts'
@@ -35,9 +36,9 @@ export function plannedConfig(subject: string): ModelConfig {
   if (known !== undefined) return readModelConfig(known, subject)
   const file = fileOf(subject)
   try {
-    return readModelConfig(JSON.parse(readFileSync(file, 'utf8')), file)
+    return readModelConfig(JSON.parse(readSmallText(file)), file)
   } catch (error) {
-    if (error instanceof AppError) throw error
+    if (error instanceof AppError && error.code !== 'file/unreadable') throw error
     const hint = `Give ${plannedShapes.join(', ')}, a model folder or a config.json.`
     throw new AppError('usage/invalid', `${subject} is no known shape and no model config.`, hint, error)
   }

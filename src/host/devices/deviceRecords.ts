@@ -10,6 +10,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import type { Device, DeviceCheck } from '#shared/device.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { readSmallText } from '#host/files/strictJson.ts'
 import { fittingPrecisions } from './memoryFit.ts'
 
 /** Identity of a device: threads do not count. */
@@ -118,7 +119,7 @@ export function readCheck(place: DevicePlace, cacheDirectory: string): DeviceChe
 
 function read<T extends { readonly on: string }>(schema: z.ZodType<T>, file: string, on: string): T | null {
   try {
-    const found = schema.safeParse(JSON.parse(readFileSync(file, 'utf8')))
+    const found = schema.safeParse(JSON.parse(readSmallText(file)))
     return found.success && found.data.on === on ? found.data : null
   } catch {
     return null // never asked, or a file that tells nothing: it is asked again

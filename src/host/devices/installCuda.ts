@@ -7,13 +7,13 @@ import { createHash } from 'node:crypto'
 import {
   createReadStream,
   createWriteStream,
-  existsSync,
+  lstatSync,
   readFileSync,
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
 } from 'node:fs'
-import { createRequire } from 'node:module'
 import path from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -22,6 +22,7 @@ import { AppError } from '#shared/errors.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { download, requireSpace, sizeAt } from '#host/files/download.ts'
 import { writeError } from '#host/files/fileErrors.ts'
+import { readSmallText } from '#host/files/strictJson.ts'
 import { bytesOf } from '#host/workFolder/leftovers.ts'
 import {
   manifestId,
@@ -36,7 +37,10 @@ import {
   discard,
   installedCuda,
   lockCuda,
+  isOf,
+  listName,
   recordName,
+  runtimeFolder,
   type InstalledRecord,
 } from './installedCuda.ts'
 import { bytesOf as bytesAt, findWheel, type IndexAccess } from './packageIndex.ts'
@@ -102,6 +106,7 @@ export async function* installCuda(installation: CudaInstallation): AsyncGenerat
   makeFolder(libraries)
   using _lock = lockCuda(dataDirectory)
   if (installedCuda(dataDirectory, manifest) !== null) return
+  if (lstatSync(unfinished, { throwIfNoEntry: false })?.isDirectory() === false) rmSync(unfinished)
   makeFolder(unfinished)
   takeUp(unfinished, manifest)
   await requireRoom(installation)
@@ -117,26 +122,31 @@ export async function* installCuda(installation: CudaInstallation): AsyncGenerat
   finish(unfinished, manifest)
   discard(folder)
   rename(unfinished, folder)
+  installedCuda(dataDirectory, manifest)
 }
 
 /**
- * Takes up an interrupted installation. Files fetched for another list are of no use: files of the same name may
- * differ.
+ * Takes up an interrupted installation: parts of files of this list, and those with its digests. Files fetched for another list are
+ * of no use, and the folder may have come from elsewhere, with anything in it.
  */
 function takeUp(folder: string, manifest: CudaManifest): void {
   const isOurs = isOfList(folder, manifest)
-  const names = new Set(packedFiles(manifest).flatMap(({ name }) => [name, partOf(name)]))
-  for (const name of readdirSync(folder))
-    if (!isOurs || !names.has(name)) rmSync(path.join(folder, name), { recursive: true, force: true })
+  const digests = new Map(packedFiles(manifest).map(({ name, sha256 }) => [name, sha256]))
+  const parts = new Set([...digests.keys()].map(partOf))
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const file = path.join(folder, entry.name)
+    const isUseful = entry.isFile() && (parts.has(entry.name) || isOf(file, digests.get(entry.name) ?? ''))
+    if (!isOurs || !isUseful) rmSync(file, { recursive: true, force: true })
+  }
   writeFileAtomic(path.join(folder, listName), manifestId(manifest))
 }
 
-/** Name of the file that says which list a folder is filled from. */
-const listName = 'list'
-
 function isOfList(folder: string, manifest: CudaManifest): boolean {
   const file = path.join(folder, listName)
-  return existsSync(file) && readFileSync(file, 'latin1') === manifestId(manifest)
+  return (
+    statSync(file, { throwIfNoEntry: false })?.isFile() === true &&
+    readSmallText(file) === manifestId(manifest)
+  )
 }
 
 /** Checks the disk space. A part lies beside what is unpacked of it, but only one part at a time. */
@@ -238,17 +248,8 @@ function finish(folder: string, manifest: CudaManifest): void {
   const own = runtimeFolder()
   for (const name of readdirSync(own))
     writeFileAtomic(path.join(folder, name), readFileSync(path.join(own, name)))
-  const names = [...packedFiles(manifest).map(({ name }) => name), ...readdirSync(own)]
-  const record: InstalledRecord = {
-    id: manifestId(manifest),
-    files: names.map((name) => ({ name, sizeBytes: bytesOf(path.join(folder, name)) })),
-  }
-  writeFileAtomic(path.join(folder, recordName), `${JSON.stringify(record, null, 2)}\n`)
-}
-
-function runtimeFolder(): string {
-  const manifest = createRequire(import.meta.url).resolve('onnxruntime-node/package.json')
-  return path.join(path.dirname(manifest), 'bin/napi-v6', process.platform, process.arch)
+  const record: InstalledRecord = { id: manifestId(manifest) }
+  writeFileAtomic(path.join(folder, recordName), `${JSON.stringify(record)}\n`)
 }
 
 function rename(from: string, to: string): void {

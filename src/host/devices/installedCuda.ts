@@ -3,17 +3,21 @@
  * committed list of its files; `packageIndex` finds their source; `installCuda` installs it; `installedCuda` (here)
  * tells if it is installed, and removes it. No process but workers ever loads it (engine/runtime/onnxRuntime.ts).
  */
-import { readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { type Dirent, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import { z } from 'zod'
 import { cudaFolderVariable } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import { makeFolder } from '#host/files/atomic.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { sha256Of } from '#host/files/contentHash.ts'
 import { systemCode, writeError } from '#host/files/fileErrors.ts'
+import { readSmallText } from '#host/files/strictJson.ts'
 import { takeTurn } from '#host/files/turns.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { bytesOf } from '#host/workFolder/leftovers.ts'
-import { manifestId, readCudaManifest, type CudaManifest } from './cudaManifest.ts'
+import { manifestId, packedFiles, readCudaManifest, type CudaManifest } from './cudaManifest.ts'
 
 export const cudaPaths = (dataDirectory: string) => {
   const { libraries } = dataFolders(dataDirectory)
@@ -33,35 +37,112 @@ export const cudaPaths = (dataDirectory: string) => {
 
 export const recordName = 'installed.json'
 
+/** Name of the file that says which list a folder is filled from. */
+export const listName = 'list'
+
 const record = z.object({
   /** Id of the list it was made from. */
   id: z.string(),
-  files: z.array(z.object({ name: z.string(), sizeBytes: z.number() })),
+  /** Seal of the files whose digests were compared here; absent: none were. */
+  seal: z.string().optional(),
 })
 export type InstalledRecord = z.output<typeof record>
 
-/** Returns the folder of the library that this version needs, with every file in it; null where there is none. */
+/**
+ * Returns the folder of the library that this version needs, with every file in it and nothing else; null where there is none. Any
+ * code could be in a folder that came from elsewhere, so the digests of the list decide. They are compared once: then the record
+ * has a seal of what the file system says of these very files, which is another for every copy.
+ */
 export function installedCuda(dataDirectory: string, needed?: CudaManifest): string | null {
   const { folder, record: file } = cudaPaths(dataDirectory)
   const found = readRecord(file)
   const manifest = found === null ? null : (needed ?? readCudaManifest())
-  const isWhole =
-    found !== null &&
-    manifest !== null &&
-    found.id === manifestId(manifest) &&
-    found.files.every(({ name, sizeBytes }) => sizeOf(path.join(folder, name)) === sizeBytes)
-  return isWhole ? folder : null
+  if (found === null || manifest === null || found.id !== manifestId(manifest)) return null
+  const expected = expectedFiles(manifest)
+  const seal = sealOf(folder, expected)
+  if (seal === null) return null
+  if (seal === found.seal) return folder
+  const isMeant =
+    compared.get(seal) ?? expected.every(({ name, sha256 }) => isOf(path.join(folder, name), sha256()))
+  compared.set(seal, isMeant)
+  if (!isMeant) return null
+  keepSeal(file, { id: found.id, seal })
+  return folder
+}
+
+/** Seals that this process compared: it asks before each process that it starts. */
+const compared = new Map<string, boolean>()
+
+interface ExpectedFile {
+  readonly name: string
+  readonly sizeBytes: number
+  readonly sha256: () => string
+}
+
+/** Lists what belongs into the folder; the runtime's own files are as its package has them. */
+function expectedFiles(manifest: CudaManifest): ExpectedFile[] {
+  const own = readdirSync(runtimeFolder()).map((name) => {
+    const file = path.join(runtimeFolder(), name)
+    return { name, sizeBytes: bytesOf(file), sha256: () => sha256Of(file) }
+  })
+  const packed = packedFiles(manifest).map(({ sha256, ...file }) => ({ ...file, sha256: () => sha256 }))
+  return [...packed.filter(({ name }) => !own.some((each) => each.name === name)), ...own]
+}
+
+export function runtimeFolder(): string {
+  const manifest = createRequire(import.meta.url).resolve('onnxruntime-node/package.json')
+  return path.join(path.dirname(manifest), 'bin/napi-v6', process.platform, process.arch)
+}
+
+/** Returns false also for what is no ordinary file. */
+export function isOf(file: string, sha256: string): boolean {
+  try {
+    return lstatSync(file).isFile() && sha256Of(file) === sha256
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Digests what the file system says of these files: their numbers and times of birth and change, which nobody who packs a folder
+ * can choose. null: one is missing, of another size or no ordinary file, or others are there, which the system might load in their place.
+ */
+function sealOf(folder: string, files: readonly ExpectedFile[]): string | null {
+  const known = new Set([...files.map(({ name }) => name), recordName, listName])
+  const entries = entriesOf(folder).filter(({ name }) => !name.startsWith('.'))
+  if (!entries.every((entry) => entry.isFile() && known.has(entry.name))) return null
+  const seal = createHash('sha256')
+  for (const { name, sizeBytes } of files) {
+    const status = lstatSync(path.join(folder, name), { bigint: true, throwIfNoEntry: false })
+    if (Number(status?.size ?? -1) !== sizeBytes) return null
+    seal.update(`${[name, status?.ino, status?.birthtimeNs, status?.ctimeNs, status?.mtimeNs].join(' ')}\n`)
+  }
+  return seal.digest('hex')
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return [] // gone meanwhile
+  }
+}
+
+function keepSeal(file: string, sealed: InstalledRecord): void {
+  try {
+    writeFileAtomic(file, `${JSON.stringify(sealed)}\n`)
+  } catch {
+    // On a disk that is read-only each process compares them itself.
+  }
 }
 
 function readRecord(file: string): InstalledRecord | null {
   try {
-    return record.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data ?? null
+    return record.safeParse(JSON.parse(readSmallText(file))).data ?? null
   } catch {
     return null // never installed, or damaged: it is installed again
   }
 }
-
-const sizeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size
 
 /** Environment variables for processes that load ONNX Runtime; empty where there is nothing to set. */
 export const cudaEnvironment = (dataDirectory: string): Readonly<Record<string, string>> => ({

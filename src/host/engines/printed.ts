@@ -2,7 +2,7 @@
  * Reads the output of a trainer that does not see the run's folder: events in numbered pieces among all else that it
  * prints, as watch.py writes them, and the files of its checkpoints with them.
  */
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, constants, mkdirSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
@@ -10,6 +10,7 @@ import { count } from '#shared/api/common.ts'
 import type { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { writeError } from '#host/files/fileErrors.ts'
+import { openOwnFile } from '#host/files/ownFiles.ts'
 import { type LoggedEvent, parseLogLine } from '#host/workFolder/eventLog.ts'
 
 export interface PrintedEvents {
@@ -109,12 +110,14 @@ function warningIn(line: string): string | null {
   }
 }
 
+const { O_RDWR, O_CREAT, O_TRUNC } = constants
+
 /** Writes a piece of a file; returns the error, or null if there is none. */
 function writePart(place: string, { offset, data }: z.output<typeof file>): AppError | null {
   const bytes = Buffer.from(data, 'base64')
   try {
     mkdirSync(path.dirname(place), { recursive: true })
-    const handle = openSync(place, offset === 0 ? 'w' : 'r+')
+    const handle = openOwnFile(place, offset === 0 ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR)
     try {
       for (let done = 0; done < bytes.length;)
         done += writeSync(handle, bytes, done, bytes.length - done, offset + done)

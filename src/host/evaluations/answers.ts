@@ -2,12 +2,14 @@
  * Reads and writes `answers.jsonl` of an evaluation: answers and rewards, one row a line in the order in which they
  * were done.
  */
-import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs'
+import { closeSync, existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { z } from 'zod'
 import { evaluatedPrompt, rowProblem, type EvaluatedPrompt } from '#shared/api/evaluations.ts'
 import { AppError } from '#shared/errors.ts'
-import { readError, writeError } from '#host/files/fileErrors.ts'
+import { readError } from '#host/files/fileErrors.ts'
+import { appendToOwn, openLineLog } from '#host/files/ownFiles.ts'
+import { regularFileSize } from '#host/files/strictJson.ts'
 
 export type RowProblem = z.output<typeof rowProblem>
 
@@ -21,23 +23,13 @@ const answersFile = (directory: string): string => path.join(directory, 'answers
 
 /** Errors: AppError 'file/unwritable'. */
 export function addAnswer(directory: string, answer: EvaluatedPrompt | RowProblem): void {
-  const file = answersFile(directory)
-  try {
-    appendFileSync(file, `${JSON.stringify(answer)}\n`, { mode: 0o600 })
-  } catch (error) {
-    throw writeError(file, error)
-  }
+  appendToOwn(answersFile(directory), `${JSON.stringify(answer)}\n`)
 }
 
 /** A process may have been killed in the middle of a line, which the next would go on with. Errors: AppError 'file/unwritable'. */
 export function dropTornLine(directory: string): void {
   const file = answersFile(directory)
-  if (!existsSync(file)) return
-  try {
-    truncateSync(file, readFileSync(file).lastIndexOf('\n') + 1)
-  } catch (error) {
-    throw writeError(file, error)
-  }
+  if (existsSync(file)) closeSync(openLineLog(file))
 }
 
 /**
@@ -62,6 +54,7 @@ export function readAnswers(directory: string): Answers {
 function linesOf(file: string): string[] {
   if (!existsSync(file)) return []
   try {
+    regularFileSize(file)
     return readFileSync(file, 'utf8').split('\n').slice(0, -1)
   } catch (error) {
     throw readError(file, error)

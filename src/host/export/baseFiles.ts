@@ -7,7 +7,7 @@ import { writeFileAtomic } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
 import { ggufFileOf, ggufTexts } from '#host/gguf/ggufModel.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
-import { copyIfThere } from '#host/models/modelLibrary.ts'
+import { copyIfThere, requireOwnText } from '#host/models/modelLibrary.ts'
 import {
   maxHeaderLength,
   parseSafetensorsHeader,
@@ -83,6 +83,13 @@ const companions =
 
 /** Licences go where the weights go. */
 const licences = /^(LICENSE|LICENCE|NOTICE|USE_POLICY)(\.(md|txt))?$/
+
+/** Refuses files of a model that would be exported but are links to elsewhere. Errors: AppError 'file/unreadable'. */
+export function requireOwnTexts(directory: string): void {
+  if (ggufFileOf(directory) !== null) return
+  for (const name of readdirSync(directory).filter((each) => companions.test(each) || licences.test(each)))
+    requireOwnText(path.join(directory, name))
+}
 
 /** Copies the texts of a model's licence, if it has any. Errors: AppError 'file/unreadable', 'file/unwritable'. */
 export async function copyLicences(directory: string, folder: string): Promise<void> {

@@ -27,6 +27,7 @@ import {
   openBase,
 } from './exports.ts'
 import { beginFolder, filesBelow, finishFolder, removeUnchecked, requireNewFolder } from './exportFolder.ts'
+import { requireOwnTexts } from './baseFiles.ts'
 import { parityLine, parityPrompts } from './parity.ts'
 import { describeOrigin } from './provenance.ts'
 import { askLive, policyReader } from './parityReaders.ts'
@@ -104,6 +105,7 @@ interface Exporting extends Pick<ExportWork, 'request' | 'base' | 'adapter' | 'o
 async function exportInto(folder: string, exporting: Exporting): Promise<ExportReport> {
   const { request, base, adapter, step, onProgress } = exporting
   const { cacheDirectory, format } = request
+  if (format !== 'peft') requireOwnTexts(base.directory)
   const reading = (phase: string) => (done: number, total: number) =>
     onProgress({ phase, done, total, unit: 'bytes' })
   const prepare = reading('Preparing the base model')

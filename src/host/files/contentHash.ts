@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, statSync } from 'node:fs'
+import { closeSync, createReadStream, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder, writeFileAtomic } from './atomic.ts'
 import { readError } from './fileErrors.ts'
-import { isJsonObject, parseStrictJson, readSmallFile } from './strictJson.ts'
+import { isJsonObject, parseStrictJson, readSmallFile, regularFileSize } from './strictJson.ts'
 
 interface RememberedHash {
   readonly size: number
@@ -97,3 +97,24 @@ const isRemembered = (value: unknown): value is RememberedHash =>
   typeof value.modifiedAt === 'number' &&
   typeof value.sha256 === 'string' &&
   /^[0-9a-f]{64}$/.test(value.sha256)
+
+const pieceBytes = 1 << 22
+
+/** Digests a file in pieces: the copy of a model can be larger than what fits into one buffer. Errors: AppError 'file/unreadable'. */
+export function sha256Of(file: string): string {
+  const hash = createHash('sha256')
+  const piece = Buffer.allocUnsafe(Math.max(1, Math.min(pieceBytes, regularFileSize(file))))
+  try {
+    const handle = openSync(file, 'r')
+    try {
+      for (let read = readSync(handle, piece); read > 0; read = readSync(handle, piece)) {
+        hash.update(piece.subarray(0, read))
+      }
+    } finally {
+      closeSync(handle)
+    }
+  } catch (error) {
+    throw readError(file, error)
+  }
+  return hash.digest('hex')
+}

@@ -2,6 +2,7 @@
 import { open, rm, stat, statfs } from 'node:fs/promises'
 import { AppError } from '#shared/errors.ts'
 import { writeError } from './fileErrors.ts'
+import { requireOwn } from './ownFiles.ts'
 
 export interface Download {
   /** Path of the file until it is complete. */
@@ -25,6 +26,7 @@ export async function* download({
   accept,
   refusal,
 }: Download): AsyncGenerator<number> {
+  requireOwn(part, 'file')
   let size = await sizeAt(part)
   if (size > sizeBytes) {
     await rm(part)

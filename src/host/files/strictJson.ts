@@ -96,8 +96,11 @@ export function regularFileSize(path: string): number {
   return stats.size
 }
 
-/** Reads a whole file of at most `maxBytes`. Errors: AppError 'file/unreadable'. */
-export function readSmallFile(path: string, maxBytes: number): Uint8Array {
+/** The largest file of code or settings that people write. */
+const maxTextBytes = 16 * 1024 * 1024
+
+/** Reads a whole file of at most `maxBytes`. Errors: AppError 'file/unreadable', also for what is no ordinary file. */
+export function readSmallFile(path: string, maxBytes = maxTextBytes): Uint8Array {
   if (regularFileSize(path) > maxBytes) {
     throw new AppError(
       'file/unreadable',
@@ -120,6 +123,10 @@ export function readSmallFile(path: string, maxBytes: number): Uint8Array {
     throw readError(path, error)
   }
 }
+
+/** Reads code, a template or settings as people write them. Errors: as `readSmallFile`. */
+export const readSmallText = (path: string, maxBytes = maxTextBytes): string =>
+  Buffer.from(readSmallFile(path, maxBytes)).toString('utf8')
 
 /** A JSON file whose document is an object. Errors: AppError 'file/unreadable', or `code` for wrong content. */
 export function readJsonObject(path: string, code: ErrorCode, maxBytes = 4 * 1024 * 1024): JsonObject {

@@ -7,6 +7,7 @@ import type { ModelConfig } from '#engine/models/config.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 import { type ExpectedTensor, expectedTensors, type TensorLocation } from '#engine/models/source.ts'
 import { readError } from '#host/files/fileErrors.ts'
+import { regularFileSize } from '#host/files/strictJson.ts'
 import { describedBy, ggufConfig } from './ggufConfig.ts'
 import { ropeTensors } from './ggufKeys.ts'
 import { ggufPlaces } from './ggufNames.ts'
@@ -50,6 +51,7 @@ function isFolder(place: string): boolean {
 /** Recognizes a file by its name, or by its first bytes: Ollama names its files by their digests. */
 function isGguf(file: string): boolean {
   if (/[.]gguf$/i.test(file)) return true
+  regularFileSize(file)
   const handle = openSync(file, 'r')
   try {
     const magic = Buffer.alloc(4)

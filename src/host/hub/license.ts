@@ -1,5 +1,5 @@
 /** The licence that a model is under, as it came with the model. */
-import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { frontMatter, licenseOfCard, type License } from './card.ts'
 import { openGguf } from '#host/gguf/ggufReader.ts'
@@ -26,7 +26,7 @@ export function licenseOf(directory: string): ModelLicense | null {
 }
 
 function licenseInCard(file: string): License | null {
-  if (!existsSync(file)) return null
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return null
   const handle = openSync(file, 'r')
   try {
     const bytes = Buffer.alloc(cardBytes)

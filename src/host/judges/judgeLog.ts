@@ -3,12 +3,13 @@
  * other. The log keeps a judge from being asked the same twice, also after the process was killed, and accounts for
  * what it cost.
  */
-import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, ftruncateSync, readFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, writeError } from '#host/files/fileErrors.ts'
-import { JsonSyntaxError, parseStrictJson } from '#host/files/strictJson.ts'
+import { openLineLog } from '#host/files/ownFiles.ts'
+import { JsonSyntaxError, parseStrictJson, regularFileSize } from '#host/files/strictJson.ts'
 
 /** Verdict of a judge on one completion. */
 export interface Judgement {
@@ -64,7 +65,7 @@ export class JudgeLog implements Disposable {
     const isWritten = file !== null && !isReadOnly
     const count = lines.reduce((sum, { answers }) => sum + answers.length, 0)
     if (isWritten && count > 2 * limit) this.#rewrite(file)
-    this.#file = isWritten ? { path: file, handle: open(file) } : null
+    this.#file = isWritten ? { path: file, handle: openLineLog(file) } : null
   }
 
   find(judge: string, question: string): Judgement | null {
@@ -135,6 +136,7 @@ function readLines(file: string | null): readonly Line[] {
 const newline = 0x0a
 
 function bytesOf(file: string): Buffer {
+  regularFileSize(file)
   try {
     return readFileSync(file)
   } catch (error) {
@@ -148,17 +150,6 @@ function jsonOf(line: Uint8Array): unknown {
   } catch (error) {
     if (error instanceof JsonSyntaxError) return undefined
     throw error
-  }
-}
-
-/** Opens the file for appending; a line cut short is removed. */
-function open(file: string): number {
-  try {
-    const handle = openSync(file, 'a')
-    ftruncateSync(handle, readFileSync(file).lastIndexOf(newline) + 1)
-    return handle
-  } catch (error) {
-    throw writeError(file, error)
   }
 }
 

@@ -1,5 +1,5 @@
 /** The models a person can name: imported ones in the data directory, the starter model, any folder by its path. */
-import { constants, existsSync, readdirSync, statSync } from 'node:fs'
+import { constants, existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
@@ -8,6 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, writeError } from '#host/files/fileErrors.ts'
+import { requireInside } from '#host/files/ownFiles.ts'
 import { elementCount } from '#host/files/safetensors.ts'
 import { memoryFit, type MemoryFit } from '#host/devices/memoryFit.ts'
 import { cachedHubId, foundModels, type FoundModel } from './foundModels.ts'
@@ -240,7 +241,7 @@ export async function importModel(
 export async function copyModelFiles(directory: string, folder: string): Promise<void> {
   makeFolder(folder)
   const gguf = ggufFileOf(directory)
-  if (gguf !== null) await copyIfThere(gguf, path.join(folder, ggufName(gguf)))
+  if (gguf !== null) await copyIfThere(realpathSync(gguf), path.join(folder, ggufName(gguf)))
   if (gguf === directory) return
   for (const file of [...companions, ...namesIn(directory).filter(isOwnFile)])
     await copyIfThere(path.join(directory, file), path.join(folder, file))
@@ -262,9 +263,23 @@ const isOwnFile = (name: string): boolean => name.endsWith('.safetensors') || is
 
 const namesIn = (directory: string): string[] => attemptRead(directory, () => readdirSync(directory))
 
+/**
+ * Refuses a file beside the weights of a model that is a link to elsewhere: a copy would hold whatever that leads to. In Hugging
+ * Face's cache links lead to the blobs of the same repository. Weights may be anywhere, since they are read as such. Errors:
+ * AppError 'file/unreadable'.
+ */
+export function requireOwnText(file: string): void {
+  if (/\.(?:safetensors|gguf)$/.test(file) || statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
+    return
+  const folder = realpathSync(path.dirname(file))
+  const [, repository] = /^(.*[\\/]models--[^\\/]+)[\\/]snapshots[\\/]/.exec(folder) ?? []
+  requireInside(file, repository ?? folder)
+}
+
 /** Errors: AppError 'file/unwritable', 'file/unreadable'. */
 export async function copyIfThere(from: string, to: string): Promise<void> {
   if (!existsSync(from) || !statSync(from).isFile()) return
+  requireOwnText(from)
   try {
     // If the file system can share the bytes, nothing is copied.
     await copyFile(from, to, constants.COPYFILE_FICLONE)

@@ -1,10 +1,10 @@
 /** Starts processes of ours as child processes of Node. */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import path from 'node:path'
 import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { openOwnFile } from '#host/files/ownFiles.ts'
 import type { WorkerEnvironment, WorkerExit, WorkerProcess } from './messages.ts'
 
 /** Finds the script of jobs: in its folder of the sources, or beside this file in the built program. */
@@ -26,7 +26,7 @@ export function forkProcess<Sent, Heard>(
   script: string,
   { arguments: given, logFile, environment = {} }: ForkOptions,
 ): WorkerProcess<Sent, Heard> {
-  const output = logFile === undefined ? null : openLog(logFile)
+  const output = logFile === undefined ? null : openOwnFile(logFile)
   const child = fork(script, given, {
     serialization: 'advanced',
     env: { ...process.env, ...environment, ...runtimeEnvironment },
@@ -42,14 +42,6 @@ export function forkProcess<Sent, Heard>(
     kill: () => void child.kill('SIGKILL'),
     onMessage: (listener) => void child.on('message', (message) => listener(message as Heard)),
     ended: endOf(child),
-  }
-}
-
-function openLog(file: string): number {
-  try {
-    return openSync(file, 'a')
-  } catch (error) {
-    throw writeError(file, error)
   }
 }
 

@@ -5,14 +5,15 @@
  * is the same code elsewhere, where other data lies for it to open.
  */
 import { createHash } from 'node:crypto'
-import { type Dirent, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { type Dirent, existsSync, readdirSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { commandWord, shownText } from '#shared/shownText.ts'
 import { changeConsents, type Consents, foreignConsents, readConsents } from '#host/consents/consents.ts'
 import { readError } from '#host/files/fileErrors.ts'
-import { interpreterFiles, statusOf } from './interpreterFiles.ts'
+import { readSmallFile } from '#host/files/strictJson.ts'
+import { interpreterFiles, mostBytes, statusOf } from './interpreterFiles.ts'
 
 export interface PythonSource {
   readonly code: string
@@ -68,7 +69,7 @@ export function reviewPython(
       ? path.isAbsolute(file)
         ? [
             ...interpreterFiles(program, path.dirname(file)),
-            ...importable(file).map((each) => [each, contentOf(each)] as const),
+            ...importable(file).map((each) => [each, readSmallFile(each, mostBytes)] as const),
           ]
         : []
       : Object.entries(parts)
@@ -242,11 +243,3 @@ const tooMuch = (file: string): AppError =>
     `Too much lies beside ${file} to be asked about: more than ${mostFiles} modules, or ${mostEntries.toLocaleString('en')} files.`,
     'No Python was started. Put the file, with what it imports, into a folder of its own.',
   )
-
-function contentOf(file: string): Uint8Array {
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw readError(file, error)
-  }
-}

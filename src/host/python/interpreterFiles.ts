@@ -3,9 +3,10 @@
  * link, and the files that Python looks for around its program, before it runs any code, to find its library. The
  * content of such a file, or the arrival of a new one, decides where every module comes from.
  */
-import { existsSync, readdirSync, readFileSync, realpathSync, statSync, type Stats } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, statSync, type Stats } from 'node:fs'
 import path from 'node:path'
 import { readError } from '#host/files/fileErrors.ts'
+import { readSmallFile } from '#host/files/strictJson.ts'
 import { isInside, linkedFrom, mostLinks } from './pythonEnvironment.ts'
 
 /** Contents by path; of a link that leads out of the folder, where it leads. Errors: AppError 'file/unreadable'. */
@@ -63,9 +64,12 @@ function namesIn(folder: string, form: RegExp): string[] {
   return names.sort().map((name) => path.join(folder, name))
 }
 
+/** The largest program, archive or compiled module. */
+export const mostBytes = 1 << 30
+
 /** Returns the content of a file; for a folder, of which only its presence counts, an empty text. */
 const contentOf = (place: string): string | Uint8Array =>
-  statusOf(place)?.isDirectory() === true ? '' : readOr(place, () => readFileSync(place))
+  statusOf(place)?.isDirectory() === true ? '' : readSmallFile(place, mostBytes)
 
 /** Errors: AppError 'file/unreadable'. */
 function readOr<Content>(place: string, read: () => Content): Content {

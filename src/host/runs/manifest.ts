@@ -1,12 +1,13 @@
 /** Digests of everything that determines a run, to compare runs and to detect changes on resume. */
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import type { RunManifest } from '#shared/events.ts'
 import { corpusOf } from '#host/code/resolveEnvironment.ts'
 import { rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
+import { readSmallFile } from '#host/files/strictJson.ts'
 import { versionFiles } from '#host/data/dataSetVersion.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
@@ -43,7 +44,7 @@ export async function computeManifest(subject: ManifestSubject): Promise<RunMani
   const dataDigests = await digestsOf(data.map(({ file }) => file))
   return {
     app: describeVersions(),
-    config: sha256(readFileSync(runPaths(runDirectory).config)),
+    config: sha256(readSmallFile(runPaths(runDirectory).config)),
     model: await modelDigest(model, cacheDirectory),
     data: Object.fromEntries(data.map(({ name }, i) => [name, dataDigests[i] ?? ''])),
     rewards: {

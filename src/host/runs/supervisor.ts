@@ -12,6 +12,7 @@ import { commandWord } from '#shared/shownText.ts'
 import { faultToStderr, guarded, type OnFault } from '#host/faults.ts'
 import { deathOf, jobStarter, type FromJob, type JobProcess, type StartJob } from '#host/processes/job.ts'
 import type { ErrorEnvelope, WorkerEnvironment, WorkerExit } from '#host/processes/messages.ts'
+import { requireOwn } from '#host/files/ownFiles.ts'
 import { runHolder, runPaths } from '#host/workFolder/runFolder.ts'
 import { trainingJob, type TrainingNews, type TrainingOrder, type TrainingRequest } from './trainingJob.ts'
 
@@ -301,8 +302,9 @@ const busy = (runId: string, holder: number | null): AppError =>
 const maxLogBytes = 1 << 20
 const maxWords = 4096
 
-/** Prepares the log for another process and says where that one's words will begin. */
+/** Prepares the log for another process and says where that one's words will begin. Errors: AppError 'file/unwritable'. */
 function prepareWorkerLog(file: string): number {
+  requireOwn(file, 'file')
   const size = sizeOf(file)
   if (size <= maxLogBytes) return size
   truncateSync(file)

@@ -3,12 +3,13 @@
  * history knew of it. Every step is one rename, so that a process may be killed in between: what it left undone is
  * finished by the next host (`tidyTrash`).
  */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunRecord } from '#shared/runs.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writeError, readError } from '#host/files/fileErrors.ts'
+import { readSmallText } from '#host/files/strictJson.ts'
 import { isRunFolder, lockRun, runPaths } from '#host/workFolder/runFolder.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { RunKeeper } from './runHistory.ts'
@@ -167,7 +168,7 @@ type About = Partial<Described & { readonly deletedAt: number }>
 /** Reads our own file; a run without it, or with half of it, can be restored all the same. */
 function readAbout(trash: string, runId: string): About {
   try {
-    return JSON.parse(readFileSync(aboutFile(trash, runId), 'utf8')) as About
+    return JSON.parse(readSmallText(aboutFile(trash, runId))) as About
   } catch {
     return {}
   }
@@ -175,7 +176,7 @@ function readAbout(trash: string, runId: string): About {
 
 function nameInConfig(directory: string): string | null {
   try {
-    const config = JSON.parse(readFileSync(runPaths(directory).config, 'utf8')) as { name?: unknown }
+    const config = JSON.parse(readSmallText(runPaths(directory).config)) as { name?: unknown }
     return typeof config.name === 'string' ? config.name : null
   } catch {
     return null

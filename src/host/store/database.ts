@@ -5,6 +5,7 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
+import { requireOwn } from '#host/files/ownFiles.ts'
 import { Connection, tooNew, unreadable } from './connection.ts'
 import { migrations } from './migrations.ts'
 
@@ -35,6 +36,7 @@ const vitalTables = [
 export function openDatabase(file: string): Connection {
   refuseOldNode()
   makeFolder(path.dirname(file))
+  requireOwn(file, 'file')
   if (hasContent(file)) {
     using connection = new Connection(file, { readonly: true })
     inspect(connection)

@@ -119,7 +119,7 @@ async function* trainUntilChange(
     ...{ algorithmById: algorithms.byId, workflows: workflows.all },
   })
   yield* recorder.say(scheduleOf(stages, start, request.expected))
-  const script = yield* scriptFor({ recorder, runDirectory, ownScript }, step)
+  const script = yield* scriptFor({ recorder, runDirectory, ownScript, consents }, step)
   const manifest = await computeManifest({ config, model, runDirectory, cacheDirectory })
   yield* recorder.sayManifest(manifest, step)
   const device = yield* placeRun(recorder, step, { config, model, cacheDirectory })
@@ -153,12 +153,13 @@ async function* scriptFor(
     readonly recorder: Recorder
     readonly runDirectory: string
     readonly ownScript: TrainingScript | null
+    readonly consents: string | undefined
   },
   step: number,
 ): AsyncGenerator<RunEvent, TrainingScript | null> {
-  const { recorder, runDirectory, ownScript } = run
+  const { recorder, runDirectory, ownScript, consents = null } = run
   if (ownScript !== null) return ownScript
-  const script = await scriptOfRun(runDirectory)
+  const script = await scriptOfRun(runDirectory, consents)
   if (script?.hasChanged === true) {
     const message = 'The training script changed since this run began: the result will differ.'
     yield* recorder.say({ type: 'warning', step, message })

@@ -1,19 +1,30 @@
 /**
- * Training scripts on disk. A script is trusted code: it runs in the training process, as its person, with everything Node has;
- * so it is started from the command line alone, and never comes in by a config or over the API.
+ * Training scripts on disk. A script is trusted code: it runs in the training process, as its person, with everything Node has.
+ * A run's folder names its script and may come from anybody, so the script runs only where a person started this content at this
+ * place, by `turnwise run`, from this data directory. That is kept among the consents to Python, which it resembles.
  */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { AppError } from '#shared/errors.ts'
 import type { TrainingScript } from '#rl/training/script.ts'
-import { readError } from '#host/files/fileErrors.ts'
-import { readScriptReference, type ScriptReference } from '#host/workFolder/runFolder.ts'
+import { commandWord, shownText } from '#shared/shownText.ts'
+import { foreignConsents, readConsents } from '#host/consents/consents.ts'
+import { readSmallFile } from '#host/files/strictJson.ts'
+import { allowPython } from '#host/python/consent.ts'
+import { readScriptReference } from '#host/workFolder/runFolder.ts'
+
+/** A script and its content; what it imports is not looked at. */
+export interface ScriptFile {
+  /** Absolute path. */
+  readonly file: string
+  readonly sha256: string
+}
 
 export interface LoadedScript {
-  readonly reference: ScriptReference
+  readonly reference: ScriptFile
   /** A run config as in a file; relative paths are meant from the script's folder. */
   readonly config: unknown
   readonly train: TrainingScript
@@ -21,10 +32,9 @@ export interface LoadedScript {
 
 /** Runs the module. Errors: AppError 'file/unreadable'; 'script/failed' if it throws or does not export a script. */
 export async function loadScript(file: string): Promise<LoadedScript> {
-  const absolute = path.resolve(file)
-  const reference = { file: absolute, sha256: createHash('sha256').update(readText(absolute)).digest('hex') }
+  const reference = readScript(file)
   knowOurselves()
-  const module = (await import(pathToFileURL(absolute).href).catch((error: unknown) => {
+  const module = (await import(pathToFileURL(reference.file).href).catch((error: unknown) => {
     throw new AppError('script/failed', `${file} does not load: ${String(error)}`, undefined, error)
   })) as Record<string, unknown>
   const { default: main, train = main, config } = module
@@ -38,12 +48,54 @@ export async function loadScript(file: string): Promise<LoadedScript> {
   return { reference, config, train: train as TrainingScript }
 }
 
+/** Errors: AppError 'file/unreadable'. */
+function readScript(file: string): ScriptFile {
+  const absolute = path.resolve(file)
+  return { file: absolute, sha256: createHash('sha256').update(readSmallFile(absolute)).digest('hex') }
+}
+
+/** Stands for the interpreter of scripts, and no interpreter can have this name: theirs are absolute paths. */
+const scriptRunner = 'turnwise run'
+
+/** The file itself is allowed, not a link that others may turn. */
+const allowed = ({ file, sha256 }: ScriptFile) => ({ path: realpathSync(file), sha256 })
+
+/** Allows a script that a person started to go on, wherever a run of it does. Errors: AppError 'file/unwritable'. */
+export const allowScript = (script: ScriptFile, consents: string): void =>
+  allowPython([{ interpreter: scriptRunner, files: [{ ...allowed(script), isAllowed: false }] }], consents)
+
+/** Allows the script of a run, as a person said, and returns its path; null for runs without a file of one. Errors: AppError 'file/…'. */
+export function allowScriptOfRun(runDirectory: string, consents: string): string | null {
+  const file = readScriptReference(runDirectory)?.file ?? null
+  if (file !== null) allowScript(readScript(file), consents)
+  return file
+}
+
+/** Refuses a script that no person started here. Errors: AppError 'script/failed'. */
+function requireAllowed(script: ScriptFile, runDirectory: string, consents: string | null): void {
+  const { path: real, sha256 } = allowed(script)
+  const isKnown = readConsents(consents).python.some(
+    (each) => each.interpreter === scriptRunner && each.path === real && each.sha256 === sha256,
+  )
+  if (isKnown) return
+  const earlier = foreignConsents(consents)
+  throw new AppError(
+    'script/failed',
+    `${shownText(script.file)} is a training script, which is not sandboxed, and its present content was not started on this machine.`,
+    {
+      text: `Nothing of it was run. It could read and change your files and use the network: read the code, and allow it only if you trust it.${earlier === null ? '' : ` ${earlier}`}`,
+      command: `turnwise resume ${commandWord(path.basename(runDirectory))} --trust-script`,
+    },
+  )
+}
+
 /**
  * Returns the script of a run, and if it has changed since the run began; null for runs without one. Errors: as
- * loadScript.
+ * loadScript; AppError 'script/failed' for one that was not started here.
  */
 export async function scriptOfRun(
   runDirectory: string,
+  consents: string | null,
 ): Promise<{ readonly train: TrainingScript; readonly hasChanged: boolean } | null> {
   const before = readScriptReference(runDirectory)
   if (before === null) return null
@@ -54,16 +106,9 @@ export async function scriptOfRun(
       'Resume it from that program, with `resume(run, { script })`.',
     )
   }
+  requireAllowed(readScript(before.file), runDirectory, consents)
   const { train, reference } = await loadScript(before.file)
   return { train, hasChanged: reference.sha256 !== before.sha256 }
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw readError(file, error)
-  }
 }
 
 let isKnown = false

@@ -3,7 +3,7 @@
  * digest of all others, so that a single changed byte anywhere in the checkpoint is noticed.
  */
 import { createHash } from 'node:crypto'
-import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { count } from '#shared/api/common.ts'
@@ -11,7 +11,7 @@ import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { noUpdates } from '#rl/training/updateGuard.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { sha256Of } from '#host/files/contentHash.ts'
 import {
   isJsonObject,
   JsonSyntaxError,
@@ -143,25 +143,4 @@ export function requireWhole(directory: string, { files }: Pick<CheckpointState,
       throw damagedCheckpoint(directory, `${name} has changed since it was written`)
     }
   }
-}
-
-const pieceBytes = 1 << 22
-
-/** Digests a file in pieces: the copy of a model can be larger than what fits into one buffer. */
-function sha256Of(file: string): string {
-  const hash = createHash('sha256')
-  const piece = Buffer.allocUnsafe(Math.max(1, Math.min(pieceBytes, regularFileSize(file))))
-  try {
-    const handle = openSync(file, 'r')
-    try {
-      for (let read = readSync(handle, piece); read > 0; read = readSync(handle, piece)) {
-        hash.update(piece.subarray(0, read))
-      }
-    } finally {
-      closeSync(handle)
-    }
-  } catch (error) {
-    throw readError(file, error)
-  }
-  return hash.digest('hex')
 }

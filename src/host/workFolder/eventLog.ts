@@ -17,6 +17,7 @@ import {
 import path from 'node:path'
 import { instant } from '#shared/api/common.ts'
 import { readError, runIsGone, writeError } from '#host/files/fileErrors.ts'
+import { openOwnFile } from '#host/files/ownFiles.ts'
 import { regularFileSize } from '#host/files/strictJson.ts'
 
 /** `at` is the epoch in milliseconds. */
@@ -41,9 +42,9 @@ const pieceBytes = 1 << 20
 
 /** Opens a log for appending; a line cut short by a killed process is removed. Errors: AppError 'file/unwritable'. */
 export function openEventLog(file: string): EventLog {
+  const handle = openOwnFile(file)
   const { events, bytes } = measure(file)
   let [length, size] = [events, bytes]
-  const handle = attempt(file, () => openSync(file, 'a'))
   attempt(file, () => ftruncateSync(handle, size))
   const append = (event: { readonly type: string }) => {
     const line = Buffer.from(`${JSON.stringify({ at: Date.now(), ...event })}\n`, 'utf8')

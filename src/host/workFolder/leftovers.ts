@@ -5,7 +5,7 @@
 import { readdirSync, rmSync, statSync, type Dirent } from 'node:fs'
 import path from 'node:path'
 import { isAlive } from '#host/files/living.ts'
-import { isRunFolder, runPaths } from './runFolder.ts'
+import { isRunFolder } from './runFolder.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 
 /** Files and folders under temporary names tell the number of the process that writes them. */
@@ -25,7 +25,7 @@ export function findLeftovers(dataDirectory: string): string[] {
   const inner = [cache, rewards, datasets, conversations].flatMap(entriesOf)
   const folders = [
     ...[dataDirectory, runs, models, adapters, datasets, rewards, conversations, cache, libraries],
-    ...runFolders.flatMap((run) => [run, runPaths(run).checkpoints]),
+    ...runFolders.flatMap((run) => [run, ...entriesOf(run).filter(isOfCheckpoints).map(pathOf)]),
     ...inner.filter(isVisibleFolder).map(pathOf),
   ]
   const unfinished = folders.flatMap((folder) => entriesOf(folder).filter(isLeftover).map(pathOf))
@@ -83,6 +83,8 @@ function isOlder(place: string, ms: number): boolean {
   return status !== undefined && Date.now() - status.mtimeMs > ms
 }
 
+/** A folder, not a link to another one. */
+const isOfCheckpoints = (entry: Dirent): boolean => entry.isDirectory() && entry.name === 'checkpoints'
 const isVisibleFolder = (entry: Dirent): boolean => entry.isDirectory() && !entry.name.startsWith('.')
 const pathOf = ({ parentPath, name }: Dirent): string => path.join(parentPath, name)
 

@@ -5,7 +5,7 @@
  * `worker.log` (what its processes wrote to stderr) and, while a process trains it, `lock`.
  */
 import { randomUUIDv7 } from 'node:crypto'
-import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
+import { closeSync, existsSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { count, instant, runId, studyId } from '#shared/api/common.ts'
@@ -14,6 +14,7 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { AtomicFile, createFolder, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { holdLock, livingOwner } from '#host/files/living.ts'
+import { requireInside, requireOwn } from '#host/files/ownFiles.ts'
 import { asItLies, dataDirectoryAround, formerHome, homeSchema, moved } from '#host/files/movedPaths.ts'
 import { readJsonObject, type JsonObject } from '#host/files/strictJson.ts'
 
@@ -126,12 +127,15 @@ export function createRunFolder(
   return { id, directory, createdAt, parent, study, home: dataDirectory }
 }
 
-export function copyFolder(from: string, to: string): void {
+/** Copies ordinary files, and links to such in the same folder as what they lead to. Errors: AppError 'file/…', also for others. */
+export function copyFolder(from: string, to: string, root = from): void {
+  if (!attemptRead(from, () => lstatSync(from)).isDirectory())
+    throw new AppError('file/unreadable', `${from} is a link or no folder, so it is not copied.`)
   makeFolder(to)
   for (const entry of attemptRead(from, () => readdirSync(from, { withFileTypes: true }))) {
     const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)]
-    if (entry.isDirectory()) copyFolder(source, target)
-    else copyFileAtomic(source, target)
+    if (entry.isDirectory()) copyFolder(source, target, root)
+    else copyFileAtomic(source, target, root)
   }
 }
 
@@ -143,7 +147,8 @@ function attemptRead<T>(from: string, action: () => T): T {
   }
 }
 
-function copyFileAtomic(from: string, to: string): void {
+function copyFileAtomic(from: string, to: string, root: string): void {
+  requireInside(from, root)
   using file = new AtomicFile(to)
   const handle = attemptRead(from, () => openSync(from, 'r'))
   try {
@@ -234,10 +239,11 @@ export function homeOf(directory: string): string | null {
 
 /**
  * Locks a run so that no second process trains it; the lock is void when its process has ended. Errors: AppError
- * 'run/busy'.
+ * 'run/busy'; 'file/unwritable' where a link takes the place of one of its folders.
  */
 export function lockRun(directory: string): Disposable {
-  const { lock } = runPaths(directory)
+  const { lock, checkpoints, origin, rewards, engine, adapter } = runPaths(directory)
+  for (const folder of [checkpoints, origin, rewards, engine, adapter]) requireOwn(folder, 'folder')
   const holder = runHolder(directory)
   if (holder !== null) {
     throw new AppError(

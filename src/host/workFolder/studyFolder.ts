@@ -4,7 +4,7 @@
  * and, while a process drives it, `lock`.
  */
 import { randomUUIDv7 } from 'node:crypto'
-import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, truncateSync } from 'node:fs'
+import { closeSync, existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { count, failure, instant, studyId } from '#shared/api/common.ts'
@@ -14,9 +14,10 @@ import { AppError } from '#shared/errors.ts'
 import { parseStudyConfig, type StudyConfig, type TrialResult } from '#shared/studies.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { createFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readError, systemCode, writeError } from '#host/files/fileErrors.ts'
+import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { asItLies, homeSchema } from '#host/files/movedPaths.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
+import { appendToOwn, openLineLog } from '#host/files/ownFiles.ts'
+import { readJsonObject, regularFileSize } from '#host/files/strictJson.ts'
 import { holdLock, livingOwner } from '#host/files/living.ts'
 
 const paths = (directory: string) => ({
@@ -190,26 +191,17 @@ export const logResult = (directory: string, found: TrialResult): void =>
   append(directory, { type: 'result', ...found })
 
 function append(directory: string, entry: z.output<typeof line>): void {
-  const { log } = paths(directory)
-  try {
-    appendFileSync(log, `${JSON.stringify(entry)}\n`, { mode: 0o600, flush: true })
-  } catch (error) {
-    throw writeError(log, error)
-  }
+  appendToOwn(paths(directory).log, `${JSON.stringify(entry)}\n`, { flush: true })
 }
 
 /** A process may have been killed in the middle of a line, which the next would go on with. Errors: AppError 'file/unwritable'. */
 export function dropTornLine(directory: string): void {
-  const { log } = paths(directory)
-  try {
-    truncateSync(log, readFileSync(log).lastIndexOf('\n') + 1)
-  } catch (error) {
-    throw writeError(log, error)
-  }
+  closeSync(openLineLog(paths(directory).log))
 }
 
 function wholeLines(file: string): string[] {
   try {
+    regularFileSize(file)
     return readFileSync(file, 'utf8').split('\n').slice(0, -1)
   } catch (error) {
     throw readError(file, error)

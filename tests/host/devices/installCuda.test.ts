@@ -1,18 +1,28 @@
 import { execFile } from 'node:child_process'
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { cudaManifestFile, parseCudaManifest, type CudaManifest } from '#host/devices/cudaManifest.ts'
+import {
+  cudaManifestFile,
+  manifestId,
+  parseCudaManifest,
+  type CudaManifest,
+} from '#host/devices/cudaManifest.ts'
 import { installCuda, planCuda, type CudaProgress } from '#host/devices/installCuda.ts'
 import { cudaPaths, installedCuda, lockCuda, removeCuda } from '#host/devices/installedCuda.ts'
 import { readIndex } from '#host/devices/packageIndex.ts'
@@ -156,6 +166,69 @@ describe('the CUDA library', () => {
     expect(planCuda(dataDirectory, later)).toMatchObject({
       downloadBytes: planCuda(dataDirectory, manifest).totalBytes,
     })
+  })
+
+  test('counts by the digests of the list, whatever its folder says and wherever it was copied from', async () => {
+    const { folder, record } = cudaPaths(dataDirectory)
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(record, JSON.stringify({ id: manifestId(manifest), files: [] }))
+    writeFileSync(inside('onnxruntime_binding.node'), 'foreign')
+    expect(installedCuda(dataDirectory, manifest)).toBeNull()
+    rmSync(folder, { recursive: true })
+    await install()
+
+    const copied = async (change: () => void | Promise<void>) => {
+      const original = dataDirectory
+      dataDirectory = path.join(root, `home-${++folders}`)
+      cpSync(original, dataDirectory, { recursive: true, preserveTimestamps: true })
+      await change()
+      const found = installedCuda(dataDirectory, manifest)
+      dataDirectory = original
+      return found
+    }
+    const foreign = (name: string) => () => {
+      const { atime, mtime, size } = statSync(inside(name))
+      writeFileSync(inside(name), Buffer.alloc(size, 7))
+      utimesSync(inside(name), atime, mtime)
+    }
+    const library = 'libonnxruntime_providers_cuda.so'
+    expect(await copied(() => undefined)).not.toBeNull()
+    expect(await copied(foreign(library))).toBeNull()
+    expect(await copied(foreign('onnxruntime_binding.node'))).toBeNull()
+    expect(await copied(() => writeFileSync(inside('libstdc++.so.6'), 'beside'))).toBeNull()
+    expect(
+      await copied(() => {
+        renameSync(inside(library), path.join(dataDirectory, 'elsewhere'))
+        symlinkSync(path.join(dataDirectory, 'elsewhere'), inside(library))
+      }),
+    ).toBeNull()
+    expectInstalled()
+    foreign(library)()
+    expect(installedCuda(dataDirectory, manifest)).toBeNull()
+    await install()
+    expectInstalled()
+  })
+
+  test('takes up no foreign file, and clears no foreign folder', async () => {
+    const { libraries, unfinished } = cudaPaths(dataDirectory)
+    const elsewhere = path.join(dataDirectory, 'elsewhere')
+    mkdirSync(elsewhere, { recursive: true })
+    writeFileSync(path.join(elsewhere, 'mine'), 'mine')
+    mkdirSync(libraries)
+    symlinkSync(elsewhere, unfinished)
+    await install()
+    expectInstalled()
+    expect(readdirSync(elsewhere)).toEqual(['mine'])
+
+    removeCuda(dataDirectory)
+    mkdirSync(unfinished)
+    writeFileSync(path.join(unfinished, 'list'), manifestId(manifest))
+    const [planted, linked] = manifest.wheels.flatMap(({ files }) => files)
+    writeFileSync(path.join(unfinished, planted!.name), Buffer.alloc(planted!.sizeBytes, 7))
+    symlinkSync(path.join(elsewhere, 'mine'), path.join(unfinished, `${linked!.name}.part`))
+    await install()
+    expectInstalled()
+    expect(readFileSync(path.join(elsewhere, 'mine'), 'utf8')).toBe('mine')
   })
 
   test('of which another version was half fetched begins anew: files of one name may differ', async () => {

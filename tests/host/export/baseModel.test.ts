@@ -3,7 +3,7 @@
  * TURNWISE_PYTHON, or python3.
  */
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { openModelFolder } from '#host/models/modelFolder.ts'
@@ -90,3 +90,19 @@ test.skipIf(!hasPeft())(
     expect(said).toContain("['default']")
   },
 )
+
+test('a link that leads out of the model folder is not exported', async () => {
+  const folder = temporaryFolder()
+  const [model, secret] = [path.join(folder, 'model'), path.join(folder, 'id_rsa')]
+  await writeRandomModel(model, modelShapes['tiny-llama'], 11, 'F32')
+  writeFileSync(secret, 'PRIVATE KEY')
+  for (const [name, format] of [
+    ['NOTICE', 'merged'],
+    ['chat_template.jinja', 'gguf'],
+  ] as const) {
+    symlinkSync(secret, path.join(model, name))
+    const trained = await trainedOn(model, path.join(folder, name))
+    await expect(trained.export({ format })).rejects.toThrow(`${name} is a link that leads out`)
+    rmSync(path.join(model, name))
+  }
+})

@@ -15,8 +15,8 @@ export function PythonSection() {
   })
   return (
     <ConsentList
-      title="Python allowed on this machine"
-      about="Python is not sandboxed. It runs only where you allowed the content of the file and of the modules beside it for the interpreter. No config can allow it."
+      title="Python and training scripts allowed on this machine"
+      about="Python is not sandboxed. It runs only where you allowed the content of the file and of the modules beside it for the interpreter; a training script runs where `turnwise run` started its content. No config can allow either."
       none="Nothing: no Python code can run."
       columns={['Run by', 'File']}
       rows={allowed.map(({ interpreter, path, at }) => ({

@@ -1,0 +1,108 @@
+/**
+ * Opens and copies files in folders that may have come from elsewhere, such as the folder of a run that was sent. What writes there
+ * follows no link, which could lead to any file of the person's; a copy holds no content from outside; and no pipe is waited for.
+ */
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
+import { devNull } from 'node:os'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { makeFolder } from './atomic.ts'
+import { readError, writeError } from './fileErrors.ts'
+
+const appending = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT
+/** Undefined on Windows, where it counts as 0. */
+const followsNone = constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+/**
+ * Opens a file of ours to write, by default to its end. Errors: AppError 'file/unwritable', also where a link, a pipe or a device has
+ * its name.
+ */
+export function openOwnFile(file: string, flags: number = appending): number {
+  // Where nothing is to be kept.
+  if (file !== devNull) requireOwn(file, 'file')
+  try {
+    return openSync(file, flags | followsNone)
+  } catch (error) {
+    throw writeError(file, error)
+  }
+}
+
+/** Errors: as `openOwnFile`. */
+export function requireOwn(place: string, kind: 'file' | 'folder'): void {
+  const status = statusOf(place)
+  if (status === undefined || (kind === 'file' ? status.isFile() : status.isDirectory())) return
+  throw new AppError(
+    'file/unwritable',
+    `${place} is ${status.isSymbolicLink() ? 'a link' : `no ${kind}`}, so nothing is written there.`,
+    `Nothing was changed. It may have come with the folder that it is in: remove it if you did not make it, or put the ${kind} itself there.`,
+  )
+}
+
+function statusOf(place: string): Stats | undefined {
+  try {
+    return lstatSync(place, { throwIfNoEntry: false })
+  } catch (error) {
+    throw writeError(place, error)
+  }
+}
+
+/** Makes a folder of ours. Errors: AppError 'file/unwritable', also where a link has its name. */
+export function makeOwnFolder(folder: string): void {
+  requireOwn(folder, 'folder')
+  makeFolder(folder)
+}
+
+/** Adds to the end of a file of ours. Errors: as `openOwnFile`. */
+export function appendToOwn(file: string, text: string, { flush = false } = {}): void {
+  const handle = openOwnFile(file)
+  try {
+    appendFileSync(handle, text, { flush })
+  } catch (error) {
+    throw writeError(file, error)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/**
+ * Opens a log of lines to write to its end, without a line that a killed process left unfinished. Errors: as `openOwnFile`.
+ */
+export function openLineLog(file: string): number {
+  const handle = openOwnFile(file)
+  try {
+    ftruncateSync(handle, readFileSync(handle).lastIndexOf('\n') + 1)
+    return handle
+  } catch (error) {
+    closeSync(handle)
+    throw writeError(file, error)
+  }
+}
+
+/**
+ * Refuses to copy what is no ordinary file, and a link that leads out of a folder. Errors: AppError 'file/unreadable'.
+ */
+export function requireInside(file: string, folder: string): void {
+  try {
+    const real = realpathSync(file)
+    const isInside = real.startsWith(path.join(realpathSync(folder), path.sep))
+    if (isInside && statSync(real).isFile()) return
+    throw new AppError(
+      'file/unreadable',
+      `${file} is ${isInside ? 'no ordinary file' : 'a link that leads out of its folder'}, so it is not copied.`,
+      'It may have come with the folder: remove it, or put the file that you mean in its place.',
+    )
+  } catch (error) {
+    throw readError(file, error)
+  }
+}

@@ -1,0 +1,233 @@
+/** Folders that came from elsewhere: nothing is written or copied through the links in them, and no pipe is waited for. */
+import { execFileSync } from 'node:child_process'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { devNull } from 'node:os'
+import path from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { AppError } from '#shared/errors.ts'
+import { readRewardCode, runRewardCode } from '#host/code/rewardCode.ts'
+import { plannedConfig } from '#host/devices/devicePlan.ts'
+import * as answers from '#host/evaluations/answers.ts'
+import { download } from '#host/files/download.ts'
+import { takeTurn } from '#host/files/turns.ts'
+import { ggufFileOf } from '#host/gguf/ggufModel.ts'
+import { licenseOf } from '#host/hub/license.ts'
+import { openOwnFile } from '#host/files/ownFiles.ts'
+import { JudgeLog, judgeLogName } from '#host/judges/judgeLog.ts'
+import { copyIfThere } from '#host/models/modelLibrary.ts'
+import { countOutboundRequest } from '#host/outboundRequests.ts'
+import { interpreterFiles } from '#host/python/interpreterFiles.ts'
+import { loadScript } from '#host/training/scriptFile.ts'
+import { openDatabase } from '#host/store/database.ts'
+import { openEventLog } from '#host/workFolder/eventLog.ts'
+import { findLeftovers } from '#host/workFolder/leftovers.ts'
+import { copyFolder, lockRun, runPaths } from '#host/workFolder/runFolder.ts'
+import { dropTornLine, logTrial, readStudyLog } from '#host/workFolder/studyFolder.ts'
+import { createHome, starterConfig } from '../runs/runFixture.ts'
+import { temporaryFolder } from './temporaryFolder.ts'
+
+const root = temporaryFolder()
+const home = createHome()
+afterAll(() => home[Symbol.dispose]())
+const newFolder = () => mkdtempSync(path.join(root, 'folder-'))
+const unwritable = expect.objectContaining({ code: 'file/unwritable' }) as Error
+/** A log is read before it is written to. */
+const refused = expect.objectContaining({
+  code: expect.stringMatching(/^file\/un(?:read|writ)able$/) as string,
+}) as Error
+const unreadable = expect.objectContaining({ code: 'file/unreadable' }) as Error
+
+const mine = 'alias ll="ls -l"\nand a last line without an end'
+/** A file of the person's, and one that is too long for a log. */
+const own = path.join(root, 'bashrc')
+writeFileSync(own, mine)
+const long = path.join(root, 'long')
+writeFileSync(long, 'x'.repeat(2 << 20))
+const pipe = path.join(root, 'pipe')
+/** Windows has no such pipes, and links are for its administrators. */
+const isPosix = process.platform !== 'win32'
+if (isPosix) execFileSync('mkfifo', [pipe])
+
+const drained = async (part: string) => {
+  const from = async function* () {
+    yield await Promise.resolve(Buffer.from('fetched'))
+  }
+  const refusal = () => new Error('refused') as never
+  for await (const _ of download({
+    part,
+    sizeBytes: 999,
+    from,
+    accept: () => Promise.resolve(true),
+    refusal,
+  }));
+}
+
+const writers: readonly (readonly [string, (folder: string) => unknown])[] = [
+  ['events.jsonl', (folder) => openEventLog(path.join(folder, 'events.jsonl')).append({ type: 'x' })],
+  [judgeLogName, (folder) => new JudgeLog(folder)],
+  ['answers.jsonl', (folder) => answers.addAnswer(folder, { row: 0, message: '$(touch x)' } as never)],
+  ['answers.jsonl', (folder) => answers.dropTornLine(folder)],
+  ['log.jsonl', (folder) => logTrial(folder, 0, 'run')],
+  ['log.jsonl', (folder) => dropTornLine(folder)],
+  ['outbound-requests', (folder) => countOutboundRequest(folder)],
+  ['history.db', (folder) => openDatabase(path.join(folder, 'history.db'))],
+  ['consents.turn', (folder) => takeTurn(path.join(folder, 'consents.turn'))],
+  ['file.part', (folder) => drained(path.join(folder, 'file.part'))],
+]
+
+describe.runIf(isPosix)('a log with a link or a pipe in its place', () => {
+  test.each(writers)('%s is not written (%#)', async (name, write) => {
+    for (const target of [own, pipe]) {
+      const folder = newFolder()
+      symlinkSync(target, path.join(folder, name))
+      await expect((async () => await write(folder))()).rejects.toEqual(refused)
+    }
+    const folder = newFolder()
+    execFileSync('mkfifo', [path.join(folder, name)])
+    await expect((async () => await write(folder))()).rejects.toEqual(refused)
+    const dangling = newFolder()
+    symlinkSync(path.join(root, 'nothing'), path.join(dangling, name))
+    await Promise.allSettled([(async () => await write(dangling))()])
+    expect(existsSync(path.join(root, 'nothing'))).toBe(false)
+    expect(readFileSync(own, 'utf8')).toBe(mine)
+  })
+
+  test('what is to be kept nowhere is written to the null device', () => {
+    expect(() => closeSync(openOwnFile(devNull))).not.toThrow()
+  })
+
+  test('what processes print is not written either', () => {
+    const run = home.createRun(starterConfig)
+    symlinkSync(long, runPaths(run.directory).workerLog)
+    expect(() => home.supervise().start(run, { resumeFrom: null })).toThrow(unwritable)
+    expect(readFileSync(long, 'utf8')).toHaveLength(2 << 20)
+  })
+})
+
+describe.runIf(isPosix)('a folder of a run in which a link takes the place of a folder', () => {
+  test('is not trained in, and no code is put there', () => {
+    for (const name of ['checkpoints', 'rewards', 'origin'] as const) {
+      const [run, elsewhere] = [newFolder(), newFolder()]
+      symlinkSync(elsewhere, runPaths(run)[name])
+      expect(() => lockRun(run)).toThrow(unwritable)
+      expect(readdirSync(run)).toEqual([name])
+    }
+    const [run, elsewhere] = [newFolder(), newFolder()]
+    const file = path.join(root, 'reward.js')
+    writeFileSync(file, 'export default () => 1')
+    symlinkSync(elsewhere, runPaths(run).rewards)
+    const rewards = [{ function: file, weight: 1, settings: {} }]
+    expect(() => runRewardCode({ rewards }, 0, run)).toThrow(unwritable)
+    expect(readdirSync(elsewhere)).toEqual([])
+  })
+
+  test('has no leftovers behind the link', () => {
+    const [data, elsewhere] = [newFolder(), newFolder()]
+    const run = path.join(data, 'runs', 'run_1')
+    mkdirSync(run, { recursive: true })
+    writeFileSync(path.join(elsewhere, '.mine.removed'), '')
+    symlinkSync(elsewhere, runPaths(run).checkpoints)
+    expect(findLeftovers(data)).toEqual([])
+  })
+})
+
+describe.runIf(isPosix)('a copy', () => {
+  test('of a folder has ordinary files, and links that stay inside as what they lead to', () => {
+    const good = newFolder()
+    mkdirSync(path.join(good, 'sub'))
+    writeFileSync(path.join(good, 'sub', 'a.txt'), 'a')
+    symlinkSync('sub/a.txt', path.join(good, 'b.txt'))
+    const to = path.join(newFolder(), 'to')
+    copyFolder(good, to)
+    expect(readFileSync(path.join(to, 'b.txt'), 'utf8')).toBe('a')
+    expect(readFileSync(path.join(to, 'sub', 'a.txt'), 'utf8')).toBe('a')
+    const linked = path.join(newFolder(), 'linked')
+    symlinkSync(good, linked)
+    expect(() => copyFolder(linked, path.join(newFolder(), 'to'))).toThrow(unreadable)
+    for (const target of ['/proc/self/environ', '/dev/zero', own, pipe, path.dirname(good), root]) {
+      const folder = newFolder()
+      symlinkSync(target, path.join(folder, 'notes.txt'))
+      expect(() => copyFolder(folder, path.join(newFolder(), 'to'))).toThrow(unreadable)
+    }
+    execFileSync('mkfifo', [path.join(good, 'pipe')])
+    expect(() => copyFolder(good, path.join(newFolder(), 'to'))).toThrow(unreadable)
+  })
+
+  test('of a file of a model follows a link into its own repository of the cache, and no other', async () => {
+    const repo = path.join(newFolder(), 'models--a--b')
+    const snapshot = path.join(repo, 'snapshots', 'c0ffee')
+    mkdirSync(snapshot, { recursive: true })
+    mkdirSync(path.join(repo, 'blobs'))
+    writeFileSync(path.join(repo, 'blobs', '1'), 'licence')
+    symlinkSync('../../blobs/1', path.join(snapshot, 'LICENSE'))
+    const to = path.join(newFolder(), 'copy')
+    await copyIfThere(path.join(snapshot, 'LICENSE'), to)
+    expect(readFileSync(to, 'utf8')).toBe('licence')
+
+    symlinkSync(own, path.join(repo, 'blobs', '2'))
+    symlinkSync('../../blobs/2', path.join(snapshot, 'NOTICE'))
+    const plain = newFolder()
+    symlinkSync(own, path.join(plain, 'NOTICE'))
+    for (const from of [path.join(snapshot, 'NOTICE'), path.join(plain, 'NOTICE')])
+      await expect(copyIfThere(from, path.join(newFolder(), 'copy'))).rejects.toEqual(unreadable)
+  })
+})
+
+/** Reads a file under a name that its reader looks for. */
+const readers: readonly (readonly [string, (folder: string, file: string) => unknown])[] = [
+  ['reward.js', (_, file) => readRewardCode({ file, language: 'js' })],
+  ['script.mjs', (_, file) => loadScript(file)],
+  ['model.gguf.blob', (_, file) => ggufFileOf(file)],
+  ['config.json', (folder) => plannedConfig(folder)],
+  ['answers.jsonl', (folder) => answers.readAnswers(folder)],
+  ['log.jsonl', (folder) => readStudyLog(folder)],
+  ['pyvenv.cfg', (folder) => interpreterFiles(python(folder), folder)],
+]
+
+function python(folder: string): string {
+  const program = path.join(folder, 'python3')
+  writeFileSync(program, '')
+  return program
+}
+
+describe.runIf(isPosix)('code, settings and small files', () => {
+  test.each(readers)('as a pipe or a device %s is refused at once', async (name, read) => {
+    const place = () => {
+      const folder = newFolder()
+      return [folder, path.join(folder, name)] as const
+    }
+    const [piped, waiting] = place()
+    execFileSync('mkfifo', [waiting])
+    const [endless, zeros] = place()
+    symlinkSync('/dev/zero', zeros)
+    for (const [folder, file] of [
+      [piped, waiting],
+      [endless, zeros],
+    ] as const)
+      await expect((async () => await read(folder, file))()).rejects.toThrow(AppError)
+  })
+
+  test('code has a size', () => {
+    const file = path.join(root, 'large.js')
+    writeFileSync(file, '')
+    truncateSync(file, 1 << 26)
+    expect(() => readRewardCode({ file, language: 'js' })).toThrow(unreadable)
+  })
+
+  test('a card that is a pipe states no licence', () => {
+    const folder = newFolder()
+    writeFileSync(path.join(folder, 'model.safetensors'), '')
+    execFileSync('mkfifo', [path.join(folder, 'README.md')])
+    expect(licenseOf(folder)).toBeNull()
+  })
+})
