@@ -111,6 +111,21 @@ describe('the demo', () => {
     )
   })
 
+  test('takes a pattern along that never comes to an end, with the limits of code', async () => {
+    const rewards = [{ function: 'format', settings: { pattern: String.raw`(?:(?:\d|\s|.)+)+!never|(?:4)` } }]
+    const { fixtures } = await write({
+      ...demo(),
+      rewards,
+      rewardFailures: 'fail',
+      rewardLimits: { callMs: 20, batchMs: 100 },
+    })
+    const recorded = lines('rewards/fixtures.jsonl') as unknown as (Answer & { sample: unknown })[]
+    expect(fixtures).toBeGreaterThan(0)
+    expect(askBridge(recorded.map(({ sample }) => sample)).map(({ total }) => total)).toEqual(
+      recorded.map(({ total }) => total),
+    )
+  })
+
   test('becomes an AgileRL project, its sections in place', async () => {
     await write(demo(), { tool: 'agilerl' })
     expect(parse(read('agilerl/manifest.yaml'))).toMatchObject({

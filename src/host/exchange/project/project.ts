@@ -314,7 +314,7 @@ const rewardsText = ({ tool, fixtures }: ReadmeFacts): string =>
   [
     '## Rewards',
     `Rewards are the run's own code, run by Node 20.15 or later behind \`rewards/bridge.py\` (set \`TURNWISE_NODE\` to choose the program). \`rewards/fixtures.jsonl\` holds ${plural(fixtures, 'sample')} as Turnwise scored them; \`python rewards/test_bridge.py\` fails if the port scores them differently. Run it once on the new machine.`,
-    'Your own code runs in the same virtual machine (QuickJS) there as in Turnwise, with its limits on time and memory: no files, network or clock, and its module is as new for every call.',
+    'Your own code, and the pattern of `format`, run in the same virtual machine (QuickJS) there as in Turnwise, with its limits on time and memory: no files, network or clock, and each module is as new for every call.',
     tool === 'trl'
       ? 'Each named component is a reward function of TRL with its weight; one that does not apply returns None.'
       : 'AgileRL takes one number: the weighted sum. If no component applies, the completion counts as 0 there; Turnwise does not learn from it.',
