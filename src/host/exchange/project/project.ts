@@ -13,6 +13,7 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles } from '#shared/tools.ts'
+import { markdownCode, markdownText } from '#shared/markdown.ts'
 import { plural } from '#shared/plural.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
@@ -262,12 +263,12 @@ function readmeText(facts: ReadmeFacts): string {
   const { tool, parts, notes, fixtures } = facts
   const { run } = parts
   return [
-    `# ${run.name ?? 'A run'}, for ${toolTitles[tool]}`,
+    `# ${markdownText(run.name ?? 'A run')}, for ${toolTitles[tool]}`,
     `Written by ${describeVersions()}. The settings were written for ${toolTitles[tool]} ${toolVersions[tool]}; \`${tool}/requirements.txt\` lists the versions it was tested with. \`run.json\` is the run’s config in Turnwise and settles anything that is unclear here.`,
     startText(tool),
-    `The model is \`${run.model}\`. On another machine, copy that folder and change ${tool === 'trl' ? '`model_name_or_path` in `trl/config.yaml`' : '`pretrained_model_name_or_path` in `agilerl/manifest.yaml`'}.`,
+    `The model is ${markdownCode(run.model)}. On another machine, copy that folder and change ${tool === 'trl' ? '`model_name_or_path` in `trl/config.yaml`' : '`pretrained_model_name_or_path` in `agilerl/manifest.yaml`'}.`,
     lengthText(facts),
-    `## Differences from Turnwise\n\n${notes.length === 0 ? 'None found.' : notes.map((note) => `- ${note}`).join('\n')}`,
+    `## Differences from Turnwise\n\n${notes.length === 0 ? 'None found.' : notes.map((note) => `- ${markdownText(note)}`).join('\n')}`,
     'The results will differ in any case: the library has its own sampler, random numbers and order of rows. Every setting not listed has the same meaning and value there; all are written out in full, so that defaults of other versions do not matter.',
     dataText(parts),
     ...(fixtures === 0 ? [] : [rewardsText(facts)]),
