@@ -1,7 +1,8 @@
 /** The command line: the host without a window. Each file of `commands/` has the commands about one thing. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Help, type CommandUnknownOpts } from '@commander-js/extra-typings'
-import { shownText, terminalMessage, terminalText } from '#shared/shownText.ts'
+import { shownText } from '#shared/shownText.ts'
+import { terminalMessage, terminalText } from '#shared/terminalText.ts'
 import { AppError } from '#shared/errors.ts'
 import { resolveDataDirectory } from '#host/dataDirectory.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'

@@ -1,4 +1,5 @@
-import { shownText, terminalLines, terminalText } from '#shared/shownText.ts'
+import { shownText } from '#shared/shownText.ts'
+import { terminalLines, terminalText } from '#shared/terminalText.ts'
 import type { Estimate } from '#shared/statistics.ts'
 
 /** The two streams of a command. With `--json` stdout carries only JSON, and text for people goes to stderr. */

@@ -1,6 +1,6 @@
 /** Progress of long tasks: one line rewritten in place on a terminal, otherwise occasional plain lines. */
 import { laterStagesWords, rangeWords } from '#shared/remaining.ts'
-import { terminalText } from '#shared/shownText.ts'
+import { terminalText } from '#shared/terminalText.ts'
 import type { Output } from './output.ts'
 
 export interface ProgressState {

@@ -1,5 +1,5 @@
 /** Reports faults in work that nobody waits for, such as timers and watchers; the next call is made as usual. */
-import { terminalMessage } from '#shared/shownText.ts'
+import { terminalMessage } from '#shared/terminalText.ts'
 
 export type OnFault = (name: string, error: unknown) => void
 

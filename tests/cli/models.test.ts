@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { terminalLines } from '#shared/shownText.ts'
+import { terminalLines } from '#shared/terminalText.ts'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
 import { f32ToWrite, openSafetensors, readTensor, writeSafetensors } from '#host/files/safetensors.ts'
 import { answer, createWorkplace, linesOf } from './turnwise.ts'

@@ -4,14 +4,8 @@ import { expect, test } from 'vitest'
 import { KeysError } from '#shared/errors.ts'
 import { vllm, sglang } from '#host/remote/dialect.ts'
 import { openIn } from '#host/export/openIn.ts'
-import {
-  commandWord,
-  shellWord,
-  shownText,
-  terminalLines,
-  terminalMessage,
-  terminalText,
-} from '#shared/shownText.ts'
+import { commandWord, shellWord, shownText } from '#shared/shownText.ts'
+import { terminalLines, terminalMessage, terminalText } from '#shared/terminalText.ts'
 import { createOutput } from '#cli/output.ts'
 import { createProgress } from '#cli/progress.ts'
 

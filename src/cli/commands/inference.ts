@@ -5,7 +5,7 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import { deviceOptions } from '#shared/device.ts'
 import { heldPrecisions, rolloutPrecisions } from '#shared/precision.ts'
-import { terminalLines } from '#shared/shownText.ts'
+import { terminalLines } from '#shared/terminalText.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { writeUserFile } from '#host/files/atomic.ts'
 import { readMessages, type AnsweredCompletion, type Question } from '#host/models/completing.ts'
