@@ -19,6 +19,7 @@ import math
 import multiprocessing.spawn
 import multiprocessing.util
 import os
+import pkgutil
 import queue
 import random
 import re
@@ -167,6 +168,8 @@ class Beside:
     def open(self):
         """Python was started with `-S`: only now does it read its environment, whose files may lead into the folder."""
         sys.path_hooks.insert(0, self.hook)
+        sys.meta_path.insert(0, NoMetadata(self))
+        sys.addaudithook(self.check_opening)
         sys.path_importer_cache.clear()
         self.check_files()
         self.forbid_caches()
@@ -174,6 +177,12 @@ class Beside:
         self.follow_into_children()
         site.main()
         sys.path.insert(0, self.folder)
+
+    def check_opening(self, event, arguments):
+        """Keeps Python, and packages that look for plug-ins, from files in which they would find what to run."""
+        path = arguments[0] if event == "open" else None
+        if isinstance(path, (str, bytes, os.PathLike)) and SAYS_WHAT_RUNS.search(os.fsdecode(path)) and self.guards(os.fsdecode(path)):
+            raise PermissionError(f"{os.fsdecode(path)} says what Python runs, so it was not read: nobody is asked about it.")
 
     def check_files(self):
         """Has every loader run sources and compiled modules of the folder as they were allowed, whatever found them."""
@@ -285,17 +294,41 @@ class NothingThere:
         return None
 
 
-class FinderBeside(importlib.machinery.FileFinder):
+# Metadata of packages (with their entry points), what a debugger does as it starts, and further places of a package.
+SAYS_WHAT_RUNS = re.compile(r"\.(dist-info|egg-info|egg-link|egg|pdbrc|pkg)([/\\]|$)", re.IGNORECASE)
+
+
+class NoMetadata:
+    """Is asked first for the metadata of packages, of which there is none in the folder, wherever those after it look."""
+
+    def __init__(self, beside):
+        self.beside = beside
+
+    def find_spec(self, name, path=None, target=None):
+        return None
+
+    def find_distributions(self, context):
+        vars(context)["path"] = [each for each in context.path if not self.beside.guards(each)]
+        return []
+
+
+class FinderBeside:
+    """Is no `FileFinder` itself: in a folder of one, others look for more than modules."""
+
     def __init__(self, path, beside):
         self.beside = beside
-        super().__init__(
+        self.files = importlib.machinery.FileFinder(
             path,
             (importlib.machinery.ExtensionFileLoader, importlib.machinery.EXTENSION_SUFFIXES),
             (importlib.machinery.SourceFileLoader, importlib.machinery.SOURCE_SUFFIXES),
         )
+        self.invalidate_caches = self.files.invalidate_caches
+
+    def iter_modules(self, prefix=""):
+        return pkgutil.iter_importer_modules(self.files, prefix)
 
     def find_spec(self, name, target=None):
-        spec = super().find_spec(name, target)
+        spec = self.files.find_spec(name, target)
         # Without a loader it is a folder of packages, which has no code.
         if spec is None or spec.loader is None or self.beside.digest(spec.origin) is not None:
             return spec

@@ -1,7 +1,8 @@
 /** The command line: the host without a window. Each file of `commands/` has the commands about one thing. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Help, type CommandUnknownOpts } from '@commander-js/extra-typings'
-import { shownText, terminalText } from '#shared/shownText.ts'
+import { shownText } from '#shared/shownText.ts'
+import { terminalMessage, terminalText } from '#shared/terminalText.ts'
 import { AppError } from '#shared/errors.ts'
 import { resolveDataDirectory } from '#host/dataDirectory.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
@@ -148,9 +149,10 @@ function report(error: unknown, { stderr }: Streams): number {
     ? [error.hint, error.command].filter(Boolean).join(' ')
     : 'This is a fault in Turnwise. Set TURNWISE_DEBUG=1 to see where it happened.'
   // The text quotes file names and server messages, none of which may move the cursor.
-  stderr.write(`turnwise: ${message.replaceAll(/[^\n\t]+/g, shownText)}\n`)
+  stderr.write(`turnwise: ${terminalMessage(message.replaceAll(/[^\n\t]+/g, shownText))}\n`)
   if (hint !== '') stderr.write(`  ${terminalText(hint)}\n`)
-  if (process.env['TURNWISE_DEBUG'] === '1' && error instanceof Error) stderr.write(`${stackOf(error)}\n`)
+  if (process.env['TURNWISE_DEBUG'] === '1' && error instanceof Error)
+    stderr.write(`${terminalMessage(stackOf(error))}\n`)
   return isExpected && error.code === 'usage/invalid' ? exitStatus.wrongUsage : exitStatus.failed
 }
 

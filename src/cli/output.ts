@@ -1,4 +1,5 @@
-import { shownText, terminalText } from '#shared/shownText.ts'
+import { shownText } from '#shared/shownText.ts'
+import { terminalLines, terminalText } from '#shared/terminalText.ts'
 import type { Estimate } from '#shared/statistics.ts'
 
 /** The two streams of a command. With `--json` stdout carries only JSON, and text for people goes to stderr. */
@@ -6,13 +7,15 @@ export interface Output {
   /** True if stderr is a terminal, where a progress line may be rewritten in place. */
   readonly isTerminal: boolean
   readonly columns: number
-  /** Writes a line for people to stdout; dropped with `--json`. */
+  /** Writes a line for people to stdout, and never more than one; dropped with `--json`. */
   readonly line: (text: string) => void
+  /** Writes text of several lines that is not the program's, such as a completion, to stdout, each line marked; dropped with `--json`. */
+  readonly text: (text: string) => void
   /** Writes text for people to stdout as it is, without a line end; dropped with `--json`. */
   readonly write: (text: string) => void
   /** Writes a JSON document or event to stdout on a line of its own; dropped without `--json`. */
   readonly json: (value: unknown) => void
-  /** Writes a line for people to stderr, in both modes. */
+  /** Writes a line for people to stderr, and never more than one, in both modes. */
   readonly note: (text: string) => void
   /** Writes text to stderr as it is, for a progress line. */
   readonly writeNote: (text: string) => void
@@ -33,6 +36,9 @@ export function createOutput(streams: Streams, json: boolean): Output {
     },
     line: (text) => {
       if (!json) stdout.write(`${terminalText(text)}\n`)
+    },
+    text: (text) => {
+      if (!json) stdout.write(`${terminalLines(text)}\n`)
     },
     write: (text) => {
       if (!json) stdout.write(text)

@@ -1,5 +1,6 @@
 /** Progress of long tasks: one line rewritten in place on a terminal, otherwise occasional plain lines. */
 import { laterStagesWords, rangeWords } from '#shared/remaining.ts'
+import { terminalText } from '#shared/terminalText.ts'
 import type { Output } from './output.ts'
 
 export interface ProgressState {
@@ -41,11 +42,14 @@ function terminalProgress(output: Output, clock: () => number): Progress {
   let shown = ''
   return {
     update(state) {
-      shown = progressLine(state, paceWords(state, pace(state))).slice(0, Math.max(1, output.columns - 1))
+      shown = terminalText(progressLine(state, paceWords(state, pace(state)))).slice(
+        0,
+        Math.max(1, output.columns - 1),
+      )
       output.writeNote(`${clear}${shown}`)
     },
     note(text) {
-      output.writeNote(`${shown === '' ? '' : clear}${text}\n${shown}`)
+      output.writeNote(`${shown === '' ? '' : clear}${terminalText(text)}\n${shown}`)
     },
     end() {
       if (shown !== '') output.writeNote('\n')

@@ -1,4 +1,5 @@
 /** Reports faults in work that nobody waits for, such as timers and watchers; the next call is made as usual. */
+import { terminalMessage } from '#shared/terminalText.ts'
 
 export type OnFault = (name: string, error: unknown) => void
 
@@ -6,7 +7,7 @@ export const faultWords = (name: string, error: unknown): string =>
   `Fault in ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
 
 export const faultToStderr: OnFault = (name, error) => {
-  process.stderr.write(`${faultWords(name, error)}\n`)
+  process.stderr.write(`${terminalMessage(faultWords(name, error))}\n`)
 }
 
 /** The action as one that never throws. */

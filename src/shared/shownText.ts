@@ -7,10 +7,6 @@ export const shownText = (text: string): string =>
 
 const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}|(?<= {20}) /gu
 
-/** Escapes text for a terminal, keeping line ends: nothing in it moves the cursor or turns the direction of later text. */
-export const terminalText = (text: string): string =>
-  text.replaceAll(/[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, shownText)
-
 /** Quotes a word for the command line of a shell, whatever is in it. */
 export const shellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

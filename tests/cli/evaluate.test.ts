@@ -71,7 +71,7 @@ test('mean with interval, pass@k and a table by column; two of them are compared
   expect(compared.stdout).toContain('A used greedy decoding and B sampling')
   const shown = await place.run('evaluations', 'show', second.id.slice(-8), '--prompts', '1', '--by', 'task')
   expect(shown.stdout).toContain('12 of 12 prompts')
-  expect(shown.stdout).toMatch(/Row \d+\nPlease add/)
+  expect(shown.stdout).toMatch(/Row \d+\n {2}│ Please add/)
   const removed = await place.run('evaluations', 'delete', second.id)
   expect(removed.stdout).toContain('Deleted the evaluation of starter')
 })

@@ -1,6 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { terminalLines } from '#shared/terminalText.ts'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
 import { f32ToWrite, openSafetensors, readTensor, writeSafetensors } from '#host/files/safetensors.ts'
 import { answer, createWorkplace, linesOf } from './turnwise.ts'
@@ -14,9 +15,7 @@ beforeAll(async () => {
   expect(linesOf(written.stdout)).toEqual([expect.objectContaining({ name: 'tiny-qwen3', directory: model })])
 })
 
-afterAll(() => {
-  place[Symbol.dispose]()
-})
+afterAll(() => place[Symbol.dispose]())
 
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'))
 const sequences = [[1, 2, 3, 4, 5], [7, 8, 9], [5]]
@@ -206,7 +205,7 @@ describe('generate', () => {
     const args = ['generate', '--model', model, '--messages', messages, '--seed', '3', '--max-tokens', '8']
     const [plain, json] = [await place.run(...args), await place.run(...args, '--json')]
     const [{ completions }] = linesOf(json.stdout) as [{ completions: [{ text: string }] }]
-    expect(plain.stdout).toBe(`${completions[0].text}\n`)
+    expect(plain.stdout).toBe(`${terminalLines(completions[0].text, '')}\n`)
   })
 
   test('a stop text ends a completion and is not part of it', async () => {

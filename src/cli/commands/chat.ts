@@ -1,6 +1,7 @@
 /** A conversation in the terminal, line by line. */
 import { createInterface, type Interface } from 'node:readline'
 import { AppError } from '#shared/errors.ts'
+import { terminalLines } from '#shared/terminalText.ts'
 import type { Question } from '#host/models/completing.ts'
 import type { OpenedModel } from '#host/models/openModel.ts'
 import { real, whole, type Context, type OptionsOf } from '../command.ts'
@@ -93,7 +94,7 @@ class Conversation {
     let text = ''
     const onText = (_sample: number, piece: string) => {
       text += piece
-      this.#output.write(piece)
+      this.#output.write(terminalLines(piece, ''))
     }
     const seed = first + this.#answers++
     const sampling = { ...filters, ...greedyAtZero(temperature), maxNewTokens }

@@ -87,8 +87,13 @@ const show = (context: Context) =>
     })
 
 function tellPrompt({ row: number, prompt, samples }: EvaluatedPrompt, output: Output): void {
-  output.line(`\nRow ${number + 1}\n${prompt}`)
-  for (const { reward, completion } of samples) output.line(`— ${formatReward(reward)} —\n${completion}`)
+  output.line('')
+  output.line(`Row ${number + 1}`)
+  output.text(prompt)
+  for (const { reward, completion } of samples) {
+    output.line(`— ${formatReward(reward)} —`)
+    output.text(completion)
+  }
 }
 
 const compare = (context: Context) =>

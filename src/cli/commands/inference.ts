@@ -5,6 +5,7 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import { deviceOptions } from '#shared/device.ts'
 import { heldPrecisions, rolloutPrecisions } from '#shared/precision.ts'
+import { terminalLines } from '#shared/terminalText.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { writeUserFile } from '#host/files/atomic.ts'
 import { readMessages, type AnsweredCompletion, type Question } from '#host/models/completing.ts'
@@ -95,13 +96,14 @@ export const generate = (context: Context) =>
       using model = await openModel({ ...request, precision, maxRows, newTokens: maxNewTokens })
       // A single completion is streamed; several would mix, and a stop text is known only when it is complete.
       const isStreamed = samples === 1 && stop === undefined
-      const onText = (_sample: number, piece: string) => output.write(piece)
+      const onText = (_sample: number, piece: string) => output.write(terminalLines(piece, ''))
       const asked = { question, samples, seed, sampling, ...(isStreamed ? { onText } : {}) }
       const completions: AnsweredCompletion[] = []
       for await (const completion of complete(model, openText(model.folder), asked)) {
         completions.push(completion)
-        if (samples > 1) output.line(`${completion.sample === 0 ? '' : '\n'}— ${completion.sample + 1} —`)
-        output.line(isStreamed ? '' : completion.text)
+        if (samples > 1) output.line(`— ${completion.sample + 1} —`)
+        if (samples > 1) output.text(completion.text)
+        else output.write(`${isStreamed ? '' : terminalLines(completion.text, '')}\n`)
       }
       output.json({ completions })
     })

@@ -5,6 +5,7 @@ import { servedRows } from '#shared/api/serving.ts'
 import { deviceOptions, type DeviceOption } from '#shared/device.ts'
 import { heldPrecisions, rolloutPrecisions } from '#shared/precision.ts'
 import { createHost } from '#host/createHost.ts'
+import { terminalMessage } from '#shared/terminalText.ts'
 import { faultWords } from '#host/faults.ts'
 import { launchProgram, runProgram } from '#host/processes/programs.ts'
 import type { ServedHost } from '#host/serveHost.ts'
@@ -133,7 +134,8 @@ interface ModelOptions extends Pick<ServingRequest, 'model' | 'port' | 'precisio
 async function serveModel(options: ModelOptions, { dataDirectory, output }: CommandContext): Promise<void> {
   const { model, port, precision, base = null, context: contextLength = null, batch: maxRows } = options
   const device = { kind: options.device ?? null, threads: options.threads ?? null }
-  const onFault = (name: string, error: unknown) => output.note(faultWords(name, error))
+  const onFault = (name: string, error: unknown) =>
+    output.writeNote(`${terminalMessage(faultWords(name, error))}\n`)
   await using host = createHost({ dataDirectory, servesQueue: false, onFault })
   const interrupted = Promise.withResolvers<unknown>()
   using _interrupt = watchInterrupts(
@@ -167,7 +169,8 @@ async function serveUntilInterrupted(
   { onServed, ...options }: ServingOptions,
   { dataDirectory, output }: CommandContext,
 ): Promise<void> {
-  const onFault = (name: string, error: unknown) => output.note(faultWords(name, error))
+  const onFault = (name: string, error: unknown) =>
+    output.writeNote(`${terminalMessage(faultWords(name, error))}\n`)
   // Loaded on demand, since other commands need no server and it is slow to load.
   const { serveHost } = await import('#host/serveHost.ts')
   const host = await serveHost({ dataDirectory, onFault, ...options })

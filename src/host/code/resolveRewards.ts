@@ -12,7 +12,7 @@
 import { judgeDescription, judgeFunction, parseJudge, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import { AppError } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
-import { builtInReward } from '#rl/environments/registry.ts'
+import { builtInCode, builtInReward } from '#rl/environments/registry.ts'
 import type { RewardFunction, RewardSpec } from '#rl/rewards.ts'
 import { type PythonCode, pythonOptions } from '#host/python/pythonCode.ts'
 import { type Sandbox } from '#host/sandbox/sandbox.ts'
@@ -64,7 +64,7 @@ export async function resolveRewards(
   try {
     const specs: RewardSpec[] = []
     for (const [i, entry] of config.rewards.entries()) {
-      const code = runRewardCode(config, i, runDirectory)
+      const code = scoringCode(config, i, runDirectory)
       specs.push(...(code === null ? [builtInSpec(entry, openJudge)] : specsOf(entry, await open(code))))
     }
     requireDistinct(specs)
@@ -73,6 +73,23 @@ export async function resolveRewards(
     await close()
     throw error
   }
+}
+
+/**
+ * Reads the code that scores a run's reward entry: the run's own, or that of a built-in which runs in the sandbox; null for other
+ * built-ins. Errors: AppError 'config/invalid', 'file/…'.
+ */
+export function scoringCode(
+  config: Pick<RunConfig, 'rewards'>,
+  index: number,
+  runDirectory: string,
+): UserCode | null {
+  const own = runRewardCode(config, index, runDirectory)
+  const { function: id = '', settings = {} } = config.rewards[index] ?? {}
+  const code = own === null ? builtInCode(id) : null
+  if (code === null) return own
+  builtInReward(id, settings)
+  return { code, language: 'js', file: id }
 }
 
 /** Config fields that determine how completions are scored. */

@@ -1,11 +1,16 @@
 /** Fills in the references of OmegaConf in a document: `${actor.path}`. Other resolvers (`${mult:8,8}`) stay unknown. */
 import { isObject, valueAt, type JsonObject } from '#shared/config/paths.ts'
+import { AppError } from '#shared/errors.ts'
 import type { ImportNote } from './importNotes.ts'
 
 /** Sections of files that are read with OmegaConf. */
 const sections = ['actor', 'gconfig', 'train_dataset']
 
 const maxDepth = 20
+
+/** Limits on all references together: nested ones multiply. */
+const maxFills = 5_000
+const maxCharacters = 1_000_000
 
 export interface Interpolated {
   readonly document: unknown
@@ -25,6 +30,8 @@ const nothing = Symbol('nothing')
 class References {
   readonly notes: ImportNote[] = []
   readonly #document: JsonObject
+  #fills = 0
+  #characters = 0
 
   constructor(document: JsonObject) {
     this.#document = document
@@ -48,10 +55,24 @@ class References {
     const parts = text
       .split(/\$\{([^{}]*)\}/)
       .map((part, i) => (i % 2 === 0 ? part : this.#value(part, path, depth)))
-    return parts.some((part) => part === nothing || typeof part === 'object') ? nothing : parts.join('')
+    if (parts.some((part) => part === nothing || typeof part === 'object')) return nothing
+    this.#characters += parts.reduce<number>((sum, part) => sum + String(part).length, 0)
+    this.#requireFew()
+    return parts.join('')
+  }
+
+  #requireFew(): void {
+    if (this.#fills <= maxFills && this.#characters <= maxCharacters) return
+    throw new AppError(
+      'config/invalid',
+      `The references in the file, such as \${actor.path}, would be filled in more than ${maxFills} times or with more than ${maxCharacters} characters. Nothing was imported.`,
+      'Replace references to references by what they stand for.',
+    )
   }
 
   #value(reference: string, path: string, depth: number): unknown {
+    this.#fills++
+    this.#requireFew()
     const [, variable, initial] = /^oc\.env:\s*(\w+)\s*(?:,\s*(.*))?$/.exec(reference) ?? []
     if (variable !== undefined && initial !== undefined) {
       this.notes.push({

@@ -2,6 +2,7 @@
  * Writes the README.md of an export: what it is, how to use it, what it was made from, and the result of reading it
  * back.
  */
+import { markdownCode, markdownText } from '#shared/markdown.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { peftSnippet } from '#host/adapters/peft.ts'
 import { isHubId } from '#host/adapters/peftConfig.ts'
@@ -56,7 +57,7 @@ const hubIdIn = ({ baseModel }: Provenance): string | null =>
 
 const baseWords = (origin: Provenance): string => {
   const id = hubIdIn(origin)
-  return id === null ? `a ${origin.architecture} model` : `\`${id}\``
+  return id === null ? `a ${markdownText(origin.architecture)} model` : markdownCode(id)
 }
 
 const libraries: Readonly<Record<ExportFormat, string>> = {
@@ -116,7 +117,7 @@ const parityTable = (parity: readonly ParityLine[]): string =>
     '|---|---|---|---|',
     ...parity.map(
       ({ sentence, measured, limit, passed: isPassed }) =>
-        `| ${sentence} | ${number(measured)} | ${number(limit)} | ${isPassed ? 'passed' : '**failed**'} |`,
+        `| ${markdownText(sentence)} | ${number(measured)} | ${number(limit)} | ${isPassed ? 'passed' : '**failed**'} |`,
     ),
   ].join('\n')
 

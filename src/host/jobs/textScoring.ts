@@ -34,7 +34,7 @@ export async function scoredWithin(
     throw new AppError(
       'reward/failed',
       `Scoring the text with the rewards of this run was stopped because ${error.message}.`,
-      'Nothing was changed. A pattern in their settings may take too long on this text: try a shorter one.',
+      'Nothing was changed. They may take too long on this text: try a shorter one.',
       error,
     )
   }

@@ -14,6 +14,11 @@ export interface BuiltInReward<Settings extends RewardSettings = RewardSettings>
   readonly description: string
   readonly settings: Settings
   readonly create: (settings: Settings) => SampleScore
+  /**
+   * Plain JavaScript that scores in the sandbox, where `create`, which then checks the settings alone, would run something of a
+   * config's for as long as it likes. Its only export besides settings is a function called like the reward.
+   */
+  readonly code?: string
   /** Returns doubts about settings that work but are probably not meant. */
   readonly doubts?: (settings: Settings) => readonly Doubt[]
 }

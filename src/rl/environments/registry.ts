@@ -13,12 +13,14 @@ const listed = <Settings extends RewardSettings>({
   id,
   description,
   settings,
+  code,
   create,
   doubts,
 }: BuiltInReward<Settings>) => ({
   id,
   description,
   settings: settings as RewardSettings,
+  code: code ?? null,
   create(changed: RewardSettings): RewardFunction {
     requireSettings(`reward function “${id}”`, settings, changed)
     return { id, description, score: eachSample(create({ ...settings, ...changed })) }
@@ -37,6 +39,10 @@ export const builtInRewards = [
   listed(starterCorrect),
   listed(starterFormat),
 ] as const
+
+/** The code of a built-in that scores in the sandbox; null for others, and where there is none. */
+export const builtInCode = (id: string): string | null =>
+  builtInRewards.find((reward) => reward.id === id)?.code ?? null
 
 /** The reward function called `id`, its defaults replaced by `settings`. Errors: `config/invalid`. */
 export function builtInReward(id: string, settings: RewardSettings = {}): RewardFunction {

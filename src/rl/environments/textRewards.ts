@@ -44,20 +44,31 @@ export function holdsWords(text: string, words: string): boolean {
   return false
 }
 
-/** 1 when the whole completion, without surrounding white space, has the form of a regular expression. */
+const formatSettings = { pattern: '<think>.*</think>\\s*<answer>.*</answer>', ignoreCase: false }
+
+/**
+ * 1 when the whole completion, without surrounding white space, has the form of a regular expression. On some texts a pattern takes
+ * for ever, hence the sandbox.
+ */
 export const format = defineReward({
   id: 'format',
   description: '1 if the whole completion matches a regular expression, else 0.',
-  settings: { pattern: '<think>.*</think>\\s*<answer>.*</answer>', ignoreCase: false },
+  settings: formatSettings,
+  code: `export const settings = ${JSON.stringify(formatSettings)}
+export const format = ({ completion, settings: { pattern, ignoreCase } }) =>
+  Number(new RegExp('^(?:' + pattern + ')$', ignoreCase ? 'isu' : 'su').test(completion.trim()))
+`,
   create({ pattern, ignoreCase }) {
-    const expression = compile(pattern, ignoreCase)
-    return ({ completion }) => (expression.test(completion.trim()) ? 1 : 0)
+    requirePattern(pattern, ignoreCase)
+    return () => {
+      throw new Error('Expected a pattern to be tried in the sandbox.')
+    }
   },
 })
 
-function compile(pattern: string, ignoreCase: boolean): RegExp {
+function requirePattern(pattern: string, ignoreCase: boolean): void {
   try {
-    return new RegExp(`^(?:${pattern})$`, ignoreCase ? 'isu' : 'su')
+    new RegExp(`^(?:${pattern})$`, ignoreCase ? 'isu' : 'su')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new AppError(

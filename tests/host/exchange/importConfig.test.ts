@@ -278,6 +278,17 @@ describe('any file', () => {
   })
 
   test.each([
+    ['texts', 7, (next: string) => next.repeat(10)],
+    ['texts of texts of nothing', 18, (next: string) => next.repeat(10)],
+    ['one long text', 1, (next: string) => next.repeat(5_000)],
+  ])('references that multiply are filled in a few times alone: %s', (_, levels, line) => {
+    const nested = Array.from({ length: levels }, (_, i) => `a${i}: "${line(`\${a${i + 1}}`)}"`)
+    const last = `a${levels}: "${'x'.repeat(levels === 18 ? 0 : 1_000)}"`
+    const text = ['actor: { path: "${a0}" }', 'gconfig: { n_samples: 4 }', ...nested, last].join('\n')
+    expect(() => importConfig(text)).toThrow(/references in the file.*Nothing was imported/)
+  })
+
+  test.each([
     ['data: &d {train: x, self: *d}', 'an alias stands inside what it names'],
     ['a: &a [1, {b: [*a]}]', 'an alias stands inside what it names'],
     [`a: ${'['.repeat(20_000)}`, 'it is nested too deeply'],

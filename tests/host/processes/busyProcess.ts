@@ -21,7 +21,8 @@ const busy: Record<string, () => Promise<unknown>> = {
     return ask({ type: 'tokenize', directory, text: 'a'.repeat(700) })
   },
   question() {
-    const parsed = { ...starterConfig, rewards: [{ function: 'format', settings: { pattern: '(a+)+b' } }] }
+    const rewards = [{ function: 'format', settings: { pattern: '(a+)+b' } }]
+    const parsed = { ...starterConfig, rewards, rewardLimits: { callMs: 60_000, batchMs: 60_000 } }
     const scoring = {
       config: runConfigSchema.parse(parsed),
       runDirectory: '.',

@@ -39,6 +39,31 @@ describe('the rewards of a run', () => {
     })
   })
 
+  test('patterns of “format” have the limits of code, and match as in JavaScript', async () => {
+    const patterns = [
+      ...[{}, { pattern: 'yes|no' }, { pattern: 'yes|no', ignoreCase: true }],
+      ...[{ pattern: String.raw`\p{L}+(?<=é)` }, { pattern: String.raw`(?:(?:\w|\s|.)+)+!never` }],
+    ]
+    const config = configOf(
+      patterns.map((settings, i) => ({ function: 'format', name: String(i), settings })),
+    )
+    await requireKnownRewards(config)
+    await using rewards = await resolveRewards(config, newFolder())
+    const long = `<think>${'many words\n'.repeat(200)}</think><answer>4</answer>`
+    const inputs = ['<think>a\nb</think>\n<answer>4</answer>', 'yes and no', ' YES\n', 'café', long].map(
+      input,
+    )
+    const scored = await scoreRewards(rewards.specs, inputs, 'null')
+    expect(scored.map(({ parts }) => Object.values(parts))).toEqual([
+      [1, 0, 0, 0, null],
+      [0, 0, 0, 0, 0],
+      [0, 0, 1, 0, 0],
+      [0, 0, 0, 1, 0],
+      [1, 0, 0, 0, null],
+    ])
+    expect(scored.at(-1)?.failures[0]?.message).toMatch(/^Stopped after 1000 ms/)
+  })
+
   test('a run goes on with the code it began with', async () => {
     const folder = newFolder()
     const file = path.join(folder, 'reward.js')

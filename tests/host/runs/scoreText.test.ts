@@ -8,11 +8,11 @@ const ask = createAsk(jobStarter())
 const { signal } = new AbortController()
 const limit = { workMs: 20_000, idleMs: 60_000 }
 
-const scoring = (pattern: string, completion: string) => {
+const scoring = (pattern: string, completion: string, rewardLimits = {}) => {
   const rewards = [{ function: 'format', settings: { pattern } }]
   return {
     ...{
-      config: runConfigSchema.parse({ ...starterConfig, rewards }),
+      config: runConfigSchema.parse({ ...starterConfig, rewards, rewardLimits }),
       runDirectory: '.',
       cacheDirectory: '.',
     },
@@ -25,13 +25,14 @@ test('a pattern of a run that never comes to an end holds up nobody else', async
     total: 1,
     failures: [],
   })
+  const long = { callMs: 60_000, batchMs: 60_000 }
   let ticks = 0
   const timer = setInterval(() => ticks++, 100)
   await expect(
-    scoredWithin({ ...limit, workMs: 2_000 }, ask, scoring('(a+)+b', `${'a'.repeat(60)}c`), signal),
+    scoredWithin({ ...limit, idleMs: 2_000 }, ask, scoring('(a+)+b', `${'a'.repeat(60)}c`, long), signal),
   ).rejects.toMatchObject({
     code: 'reward/failed',
-    message: expect.stringContaining('it used up 2 s of processor time') as string,
+    message: expect.stringContaining('it did nothing for 2 s') as string,
   })
   clearInterval(timer)
   expect(ticks).toBeGreaterThan(0)

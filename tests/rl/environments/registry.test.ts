@@ -59,10 +59,6 @@ const examples: readonly Example[] = [
     expected: null,
   },
   { id: 'math-equality', completion: '4', row: {}, expected: null },
-  { id: 'format', completion: '<think>a\nb</think>\n<answer>4</answer>', expected: 1 },
-  { id: 'format', completion: 'well: <think>a</think><answer>4</answer>', expected: 0 },
-  { id: 'format', completion: 'yes', settings: { pattern: 'yes|no' }, expected: 1 },
-  { id: 'format', completion: 'yes and no', settings: { pattern: 'yes|no' }, expected: 0 },
   { id: 'length-penalty', completion: 'short', expected: 0 },
   { id: 'length-penalty', completion: 'x'.repeat(15), settings: { free: 10, limit: 20 }, expected: -0.5 },
   { id: 'length-penalty', completion: 'x'.repeat(99), settings: { free: 10, limit: 20 }, expected: -1 },
@@ -87,10 +83,11 @@ describe('built-in rewards', () => {
     },
   )
 
-  test('every one has an example that earns and one that does not', () => {
+  test('every one that scores here has an example that earns and one that does not', () => {
     const scores = (id: string) =>
       new Set(examples.filter((example) => example.id === id).map(({ expected }) => expected))
-    for (const { id } of builtInRewards) expect(scores(id).size, id).toBeGreaterThan(1)
+    for (const { id, code } of builtInRewards)
+      if (code === null) expect(scores(id).size, id).toBeGreaterThan(1)
   })
 
   test('ids are unique', () => {

@@ -13,6 +13,7 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles } from '#shared/tools.ts'
+import { markdownCode, markdownText } from '#shared/markdown.ts'
 import { plural } from '#shared/plural.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
@@ -262,12 +263,12 @@ function readmeText(facts: ReadmeFacts): string {
   const { tool, parts, notes, fixtures } = facts
   const { run } = parts
   return [
-    `# ${run.name ?? 'A run'}, for ${toolTitles[tool]}`,
+    `# ${markdownText(run.name ?? 'A run')}, for ${toolTitles[tool]}`,
     `Written by ${describeVersions()}. The settings were written for ${toolTitles[tool]} ${toolVersions[tool]}; \`${tool}/requirements.txt\` lists the versions it was tested with. \`run.json\` is the run’s config in Turnwise and settles anything that is unclear here.`,
     startText(tool),
-    `The model is \`${run.model}\`. On another machine, copy that folder and change ${tool === 'trl' ? '`model_name_or_path` in `trl/config.yaml`' : '`pretrained_model_name_or_path` in `agilerl/manifest.yaml`'}.`,
+    `The model is ${markdownCode(run.model)}. On another machine, copy that folder and change ${tool === 'trl' ? '`model_name_or_path` in `trl/config.yaml`' : '`pretrained_model_name_or_path` in `agilerl/manifest.yaml`'}.`,
     lengthText(facts),
-    `## Differences from Turnwise\n\n${notes.length === 0 ? 'None found.' : notes.map((note) => `- ${note}`).join('\n')}`,
+    `## Differences from Turnwise\n\n${notes.length === 0 ? 'None found.' : notes.map((note) => `- ${markdownText(note)}`).join('\n')}`,
     'The results will differ in any case: the library has its own sampler, random numbers and order of rows. Every setting not listed has the same meaning and value there; all are written out in full, so that defaults of other versions do not matter.',
     dataText(parts),
     ...(fixtures === 0 ? [] : [rewardsText(facts)]),
@@ -314,7 +315,7 @@ const rewardsText = ({ tool, fixtures }: ReadmeFacts): string =>
   [
     '## Rewards',
     `Rewards are the run's own code, run by Node 20.15 or later behind \`rewards/bridge.py\` (set \`TURNWISE_NODE\` to choose the program). \`rewards/fixtures.jsonl\` holds ${plural(fixtures, 'sample')} as Turnwise scored them; \`python rewards/test_bridge.py\` fails if the port scores them differently. Run it once on the new machine.`,
-    'Your own code runs in the same virtual machine (QuickJS) there as in Turnwise, with its limits on time and memory: no files, network or clock, and its module is as new for every call.',
+    'Your own code, and the pattern of `format`, run in the same virtual machine (QuickJS) there as in Turnwise, with its limits on time and memory: no files, network or clock, and each module is as new for every call.',
     tool === 'trl'
       ? 'Each named component is a reward function of TRL with its weight; one that does not apply returns None.'
       : 'AgileRL takes one number: the weighted sum. If no component applies, the completion counts as 0 there; Turnwise does not learn from it.',

@@ -6,8 +6,8 @@ import path from 'node:path'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import type { RewardInput, RewardSpec } from '#rl/rewards.ts'
 import { scoreRewards } from '#rl/rollout/trajectoryRewards.ts'
-import { codeReference, requireSandboxed, runRewardCode } from '#host/code/rewardCode.ts'
-import { resolveRewards } from '#host/code/resolveRewards.ts'
+import { requireSandboxed } from '#host/code/rewardCode.ts'
+import { resolveRewards, scoringCode } from '#host/code/resolveRewards.ts'
 import type { CodeSource } from '#host/sandbox/sandbox.ts'
 import { answerLimits } from '#host/sandbox/harness.ts'
 import { wasmFile } from '#host/sandbox/wasmFile.ts'
@@ -59,10 +59,10 @@ export async function rewardFiles(
   }
 }
 
-/** null for built-ins. Errors: AppError 'config/invalid' for Python. */
+/** null for built-ins that run outside the sandbox. Errors: AppError 'config/invalid' for Python. */
 const sandboxedCode = (run: RunConfig, directory: string): (CodeSource | null)[] =>
   run.rewards.map((_, i) => {
-    const own = runRewardCode(run, i, directory)
+    const own = scoringCode(run, i, directory)
     return own && requireSandboxed(own, 'A reward that goes with a project')
   })
 
@@ -82,7 +82,7 @@ function filesOf(
     failurePolicy: run.rewardFailures,
     callMs: run.rewardLimits.callMs,
     limits: { memoryMb: run.rewardLimits.memoryMb, answerCharacters: answerLimits.characters, loadMs },
-    rewards: entriesOf(run, specs),
+    rewards: entriesOf(run, specs, code),
   }
   return {
     ...Object.fromEntries(bridge.map((name) => [`rewards/${name}`, projectResource(`rewards/${name}`)])),
@@ -97,15 +97,14 @@ function filesOf(
 const codeName = (index: number): string => `code/reward${index + 1}.mjs`
 
 /** One entry per named part, in the order of the run; a file may hold several functions, each with its name behind the entry's. */
-function entriesOf(run: RunConfig, specs: readonly RewardSpec[]) {
+function entriesOf(run: RunConfig, specs: readonly RewardSpec[], code: readonly (CodeSource | null)[]) {
   return run.rewards.flatMap((entry, i) => {
-    const isCode = codeReference(entry.function) !== null
     const named = rewardName(entry)
     const own = specs.filter(({ name, function: { id } }) => name === named || name === `${named}.${id}`)
     return own.map(({ name, weight, function: { id } }) => ({
       name,
       weight,
-      ...(isCode ? { code: codeName(i), function: id } : { builtIn: entry.function }),
+      ...(code[i] === null ? { builtIn: entry.function } : { code: codeName(i), function: id }),
       settings: entry.settings,
     }))
   })

@@ -1,0 +1,135 @@
+/** Files beside allowed code that Python, or what is installed, would run or look up without the code naming them. */
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+import { allowedFolder, scored } from './allowedFolder.ts'
+import { hasPython } from './interpreter.ts'
+
+const all = temporaryFolder()
+afterEach(() => vi.unstubAllEnvs())
+const isHere = hasPython()
+
+/** Code that runs what entry points name, as packages with plug-ins do, by the library of Python or an older one. */
+const plugIns = `import glob, importlib.metadata, os, sys
+here = os.path.dirname(os.path.abspath(__file__))
+def load():
+    sys.path.insert(0, here)
+    sys.path.append(os.path.join(here, "late.zip"))
+    points = [each for found in importlib.metadata.distributions() for each in found.entry_points]
+    points += [each for found in importlib.metadata.distributions(path=[here]) for each in found.entry_points]
+    for each in points:
+        if each.group == "planted":
+            each.load()()
+    try:
+        import pkg_resources
+        for each in pkg_resources.WorkingSet([here]).iter_entry_points("planted"):
+            each.load()()
+        for each in pkg_resources.iter_entry_points("planted"):
+            each.load()()
+    except ImportError:
+        pass
+    for name in glob.glob(os.path.join(here, "*", "entry_points.txt")):
+        try:
+            open(name).close()
+        except OSError as error:
+            print(error)
+        else:
+            os.system("echo > it-ran")
+def value():
+    load()
+    return 1`
+
+const entryPoints = '[planted]\nx = tool:leave_a_mark\n'
+const tool = 'def leave_a_mark():\n    open("it-ran", "w").close()\n'
+
+describe.runIf(isHere)(`side doors${isHere ? '' : ' (skipped without Python 3.9)'}`, () => {
+  test.each(['x-1.0.dist-info', 'x.egg-info'])('entry points of %s are not there', async (name) => {
+    const { put, open, ran } = allowedFolder(all, plugIns, { 'tool.py': tool })
+    put(`${name}/${name.startsWith('x-') ? 'METADATA' : 'PKG-INFO'}`, 'Name: x\nVersion: 1.0\n')
+    put(`${name}/entry_points.txt`, entryPoints)
+    expect(await scored(open)).toMatch(
+      /nobody is asked about it.*"value":1|"value":1.*nobody is asked about it/,
+    )
+    expect(ran()).toBe(false)
+  })
+
+  test.skipIf(process.platform === 'win32')('nor in processes that multiprocessing starts', async () => {
+    const { put, open, ran } = allowedFolder(
+      all,
+      `import multiprocessing
+def value():
+    import work
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        pool.apply(work.load)
+    return 1`,
+      { 'work.py': plugIns, 'tool.py': tool },
+    )
+    put('x-1.0.dist-info/METADATA', 'Name: x\nVersion: 1.0\n')
+    put('x-1.0.dist-info/entry_points.txt', entryPoints)
+    expect(await scored(open)).toContain('"value":1')
+    expect(ran()).toBe(false)
+  })
+
+  test('a debugger reads no .pdbrc of the folder', async () => {
+    const { put, open, ran } = allowedFolder(
+      all,
+      `import pdb
+def value():
+    pdb.set_trace()
+    return 1`,
+    )
+    put('.pdbrc', `!open("it-ran", "w").close()\n`)
+    expect(await scored(open)).toContain('BdbQuit')
+    expect(ran()).toBe(false)
+  })
+
+  test('a package that is in several places gets none from a .pkg file of the folder', async () => {
+    const packages = mkdtempSync(path.join(all, 'packages-'))
+    mkdirSync(path.join(packages, 'spread'))
+    writeFileSync(
+      path.join(packages, 'spread', '__init__.py'),
+      '__path__ = __import__("pkgutil").extend_path(__path__, __name__)\n',
+    )
+    const elsewhere = mkdtempSync(path.join(all, 'elsewhere-'))
+    const { put, evil, open, ran } = allowedFolder(
+      all,
+      `def value():
+    try:
+        import spread.planted
+    except ImportError as error:
+        print(error)
+    return 1`,
+    )
+    writeFileSync(path.join(elsewhere, 'planted.py'), evil)
+    put('spread.pkg', `${elsewhere}\n`)
+    vi.stubEnv('PYTHONPATH', packages)
+    expect(await scored(open)).toContain('"value":1')
+    expect(ran()).toBe(false)
+  })
+
+  test('data, packages and what is installed are found as before', async () => {
+    const { put, open } = allowedFolder(
+      all,
+      `import importlib.metadata, json, os, pkgutil, plugins
+names = [each.name for each in pkgutil.iter_modules(plugins.__path__)]
+here = os.path.dirname(os.path.abspath(__file__))
+def value():
+    assert names == ["one"], names
+    assert importlib.metadata.version("installed") == "2.5"
+    assert "data" in os.listdir(here)
+    with open(os.path.join(here, "data", "x.json")) as one, open("data/x.json") as other:
+        return json.load(one) + json.load(other)`,
+      { 'plugins/__init__.py': '', 'plugins/one.py': '' },
+    )
+    const packages = mkdtempSync(path.join(all, 'packages-'))
+    mkdirSync(path.join(packages, 'installed-2.5.dist-info'))
+    writeFileSync(
+      path.join(packages, 'installed-2.5.dist-info', 'METADATA'),
+      'Name: installed\nVersion: 2.5\n',
+    )
+    put('data/x.json', '7')
+    vi.stubEnv('PYTHONPATH', packages)
+    expect(await scored(open)).toContain('"value":14')
+  })
+})
