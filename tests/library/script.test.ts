@@ -229,3 +229,14 @@ test('what is no script, learns twice or throws is a sentence', async () => {
     }),
   ).rejects.toThrow(/no reason/)
 })
+
+test('what runs is what was looked at, whatever becomes of the file meanwhile', async () => {
+  const file = path.join(home, 'exchanged.mjs')
+  const script = (word: string) =>
+    `export const config = { word: ${JSON.stringify(word)} }\nexport async function* train() {}\n`
+  writeFileSync(file, script('looked at'))
+  const loading = loadScript(file)
+  writeFileSync(file, script('exchanged'))
+  expect((await loading).config).toEqual({ word: 'looked at' })
+  expect((await loadScript(file)).config).toEqual({ word: 'exchanged' })
+})

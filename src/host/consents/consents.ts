@@ -3,13 +3,14 @@
  * and to sending the values of environment variables to an address. One file in the data directory holds all of it. It counts in the
  * folder it was written in alone: what comes along in a folder that was copied or unpacked was not allowed here.
  */
-import { existsSync, type Stats, statSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
+import { readError, systemCode } from '#host/files/fileErrors.ts'
+import { jsonObjectOf } from '#host/files/strictJson.ts'
 import { takeTurn } from '#host/files/turns.ts'
 
 const consentSchema = z.strictObject({
@@ -46,8 +47,9 @@ export function foreignConsents(consents: string | null): string | null {
 
 /** Returns null if there is no such file, or it was written in another folder, by another user or by an earlier version. */
 function readOwn(consents: string): Consents | null {
-  if (!existsSync(consents) || !isOurs(statSync(consents))) return null
-  const said = readJsonObject(consents, 'config/invalid')
+  const bytes = bytesOfOwn(consents)
+  if (bytes === null) return null
+  const said = jsonObjectOf(bytes, consents, 'config/invalid')
   if (said['format'] === 1) return null
   const { data } = consentSchema.safeParse(said)
   if (data !== undefined) return isFolder(data.folder, path.dirname(consents)) ? data : null
@@ -58,8 +60,27 @@ function readOwn(consents: string): Consents | null {
   )
 }
 
-/** Tells whether the file belongs to this user: anyone who may write into the data directory could have put it there. */
-const isOurs = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid()
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+
+/**
+ * Reads the file if it belongs to this user: anyone who may write into the data directory could have put it there, or a link to some
+ * file of this user's. So no link is followed, and the open file is asked for its owner. Errors: AppError 'file/unreadable'.
+ */
+function bytesOfOwn(consents: string): Uint8Array | null {
+  try {
+    const handle = openSync(consents, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) // undefined on Windows, where it counts as 0
+    try {
+      const status = fstatSync(handle)
+      const isOurs = process.geteuid === undefined || status.uid === process.geteuid()
+      return status.isFile() && isOurs ? readFileSync(handle) : null
+    } finally {
+      closeSync(handle)
+    }
+  } catch (error) {
+    if (['ENOENT', 'ELOOP'].includes(systemCode(error))) return null
+    throw readError(consents, error)
+  }
+}
 
 /**
  * Returns the id and birth time of a folder, which the file system assigns when it makes it, so nobody who packs a

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { conflict } from '#shared/config/problems.ts'
 import { ConfigError } from '#shared/errors.ts'
 import type { AllowedInterpreter } from '#host/python/consent.ts'
-import { startProgram } from '#host/python/program.ts'
+import { programOf, startProgram } from '#host/python/program.ts'
 import { pythonEnvironment } from '#host/python/pythonEnvironment.ts'
 import type { AllowedEngine } from './engineCode.ts'
 import {
@@ -69,7 +69,7 @@ async function run(
   folder: string,
 ) {
   // The output is of interest only on failure, and then in the refusal.
-  const program = startProgram(interpreter, words, {
+  const program = startProgram(await programOf(interpreter), words, {
     folder,
     environment: pythonEnvironment(null),
     isQuiet: true,

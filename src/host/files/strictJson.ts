@@ -129,10 +129,14 @@ export const readSmallText = (path: string, maxBytes = maxTextBytes): string =>
   Buffer.from(readSmallFile(path, maxBytes)).toString('utf8')
 
 /** A JSON file whose document is an object. Errors: AppError 'file/unreadable', or `code` for wrong content. */
-export function readJsonObject(path: string, code: ErrorCode, maxBytes = 4 * 1024 * 1024): JsonObject {
+export const readJsonObject = (path: string, code: ErrorCode, maxBytes = 4 * 1024 * 1024): JsonObject =>
+  jsonObjectOf(readSmallFile(path, maxBytes), path, code)
+
+/** Parses the bytes of a file. Errors: AppError `code`, which names the file. */
+export function jsonObjectOf(bytes: Uint8Array, path: string, code: ErrorCode): JsonObject {
   let value: unknown
   try {
-    value = parseStrictJson(readSmallFile(path, maxBytes))
+    value = parseStrictJson(bytes)
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error
     throw new AppError(code, `${path} is not a valid JSON file: ${error.message}.`)

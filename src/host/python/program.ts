@@ -118,3 +118,11 @@ export async function askProgram(
     throw new AppError('sandbox/failed', `${interpreter} does not run: ${words}`, interpreterHint, error)
   }
 }
+
+/**
+ * Returns the program behind an interpreter's name. The shims of version managers choose one by files in their working folder and
+ * above it, which may have come from elsewhere: so they are asked in their own folder, and what they answer is started. Errors: as
+ * `askProgram`.
+ */
+export const programOf = async (interpreter: AllowedInterpreter): Promise<AllowedInterpreter> =>
+  (await askProgram(interpreter, 'print(sys.executable)')) as AllowedInterpreter

@@ -29,7 +29,7 @@ import {
 } from '#host/engines/watched.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
-import { startProgram, type Program, type ProgramEnd } from '#host/python/program.ts'
+import { programOf, startProgram, type Program, type ProgramEnd } from '#host/python/program.ts'
 import { trainerCheckpoint } from '#host/models/checkpoints.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
 import { lastWords, trainerEnvironment } from '#host/engines/trainerProcess.ts'
@@ -185,7 +185,7 @@ class EngineTraining {
     if (allowed === null) throw new Error('Expected another trainer.')
     const settings = writeCode(project, allowed)
     const words = launchers[engine.launcher]({ script: project.script, engine, settings })
-    const program = startProgram(allowed.interpreter, words, {
+    const program = startProgram(await programOf(allowed.interpreter), words, {
       folder: project.folder,
       environment: trainerEnvironment(device.threads, engine),
       hear: project.hear,

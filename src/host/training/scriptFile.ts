@@ -32,9 +32,16 @@ export interface LoadedScript {
 
 /** Runs the module. Errors: AppError 'file/unreadable'; 'script/failed' if it throws or does not export a script. */
 export async function loadScript(file: string): Promise<LoadedScript> {
-  const reference = readScript(file)
+  return await runScript(readScript(file))
+}
+
+/** Runs what was read, whatever has become of the file since. */
+async function runScript({ content, ...reference }: ReadScript): Promise<LoadedScript> {
+  const { file } = reference
   knowOurselves()
-  const module = (await import(pathToFileURL(reference.file).href).catch((error: unknown) => {
+  contents.set(reference.sha256, content)
+  const address = `${pathToFileURL(file).href}?${contentMark}${reference.sha256}`
+  const module = (await import(address).catch((error: unknown) => {
     throw new AppError('script/failed', `${file} does not load: ${String(error)}`, undefined, error)
   })) as Record<string, unknown>
   const { default: main, train = main, config } = module
@@ -48,10 +55,15 @@ export async function loadScript(file: string): Promise<LoadedScript> {
   return { reference, config, train: train as TrainingScript }
 }
 
+interface ReadScript extends ScriptFile {
+  readonly content: Uint8Array
+}
+
 /** Errors: AppError 'file/unreadable'. */
-function readScript(file: string): ScriptFile {
+function readScript(file: string): ReadScript {
   const absolute = path.resolve(file)
-  return { file: absolute, sha256: createHash('sha256').update(readSmallFile(absolute)).digest('hex') }
+  const content = readSmallFile(absolute)
+  return { file: absolute, sha256: createHash('sha256').update(content).digest('hex'), content }
 }
 
 /** Stands for the interpreter of scripts, and no interpreter can have this name: theirs are absolute paths. */
@@ -106,14 +118,19 @@ export async function scriptOfRun(
       'Resume it from that program, with `resume(run, { script })`.',
     )
   }
-  requireAllowed(readScript(before.file), runDirectory, consents)
-  const { train, reference } = await loadScript(before.file)
+  const script = readScript(before.file)
+  requireAllowed(script, runDirectory, consents)
+  const { train, reference } = await runScript(script)
   return { train, hasChanged: reference.sha256 !== before.sha256 }
 }
 
 let isKnown = false
 
-/** Lets a script import `turnwise` wherever the script is. */
+/** Scripts that were read, by digest, and the mark of their addresses: what is loaded is what was looked at. */
+const contents = new Map<string, Uint8Array>()
+const contentMark = 'content='
+
+/** Lets a script import `turnwise` wherever the script is, and loads scripts as they were read. */
 function knowOurselves(): void {
   if (isKnown) return
   isKnown = true
@@ -122,5 +139,10 @@ function knowOurselves(): void {
   registerHooks({
     resolve: (specifier, context, next) =>
       specifier === 'turnwise' ? { url: own, shortCircuit: true } : next(specifier, context),
+    load(url, context, next) {
+      const loaded = next(url, context)
+      const content = contents.get(new URL(url).search.slice(1 + contentMark.length))
+      return content === undefined ? loaded : { ...loaded, source: content }
+    },
   })
 }

@@ -1,7 +1,7 @@
 /** Consents that several processes change at the same time. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
@@ -98,4 +98,14 @@ test('who holds the turn keeps it whatever files say of processes, and nobody do
   if (holding.signalCode === null) await once(holding, 'exit')
   allowKeys([use], consents)
   expect(missingKeys([use], consents)).toEqual([])
+})
+
+test.skipIf(process.platform === 'win32')('a link counts as nothing, even to a file of this user', () => {
+  const consents = machine()
+  allowPython([review('/code/mine.py')], consents)
+  expect(readConsents(consents).python).toHaveLength(1)
+  const kept = `${consents}.kept`
+  renameSync(consents, kept)
+  symlinkSync(kept, consents)
+  expect(readConsents(consents).python).toEqual([])
 })
