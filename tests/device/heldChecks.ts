@@ -86,7 +86,8 @@ export async function alone(folder: string, base: string): Promise<AloneAnswer> 
       device: { kind, threads: 1 },
       base: heldPrecisions.find((known) => known === base) ?? 'f32',
     })
-    const { policy, role } = opened
+    const { policy } = opened
+    const role = 'base' as const
     const promptIds = sequences[1]!.ids.slice(0, 9)
     const sampling = { ...unfiltered, greedy: true, maxNewTokens: 12 }
     const requests = [{ promptIds, streams: [randomStream(3)] }]
