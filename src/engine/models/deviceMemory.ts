@@ -39,8 +39,6 @@ const UNKNOWN_CARD_BYTES = 8 * 2 ** 30
 export const plannedLora: LoraConfig = { rank: 16, alpha: 32, rsLora: false, targets: linearNames }
 /** Tokens of a micro-batch that keep a card busy, and those below which nothing is worth trying. */
 const [MOST_TOKENS, LEAST_TOKENS] = [8192, 256]
-/** Longest sequence that room is left for where a model would take longer ones. */
-const PLANNED_LENGTH = 4096
 /** Segments this long are computed; what a longer one takes grows with its length as between the two longest of these. */
 const PROBED_LAYERS = 3
 
@@ -235,7 +233,7 @@ export function planDevice(request: PlanRequest): DevicePlan {
   const { config, memoryBytes } = request
   const memory = new DeviceMemory(request)
   const card = memoryBytes ?? UNKNOWN_CARD_BYTES
-  const length = Math.min(request.length, PLANNED_LENGTH)
+  const { length } = request
   const lengths = segmentLengths(config.layers, request.activations)
   const batches = request.tokens === undefined ? budgets(length) : [request.tokens]
   for (const tokens of batches) {
@@ -253,11 +251,12 @@ export function planDevice(request: PlanRequest): DevicePlan {
   })
 }
 
+/** Tokens of a micro-batch that are tried, the most first: the longest sequence is learned whole, however long it is. */
 const budgets = (length: number): number[] => {
+  const least = Math.max(length, LEAST_TOKENS)
   const tried: number[] = []
-  for (let tokens = MOST_TOKENS; tokens >= LEAST_TOKENS; tokens /= 2) tried.push(tokens)
-  const whole = tried.filter((tokens) => tokens >= length)
-  return whole.length > 0 ? whole : [MOST_TOKENS]
+  for (let tokens = MOST_TOKENS; tokens > least; tokens /= 2) tried.push(tokens)
+  return [...tried, least]
 }
 
 /** Layers of the longest segment, for ever more segments. */
