@@ -70,6 +70,12 @@ export const devicesFor = (precision: BasePrecision): string =>
     deviceKinds.filter((kind) => computesIn(kind, precision)).map((kind) => deviceTitles[kind]),
   )
 
+/** Says in a sentence that a device has no base of this precision; null where it has. */
+export const baseProblem = (kind: DeviceKind, precision: BasePrecision): string | null =>
+  computesIn(kind, precision)
+    ? null
+    : `${deviceTitles[kind]} does not multiply in ${precision}: a base in it needs ${devicesFor(precision)}.`
+
 /** Results of a device check: the self-test, and its speed. */
 export interface DeviceCheck {
   /** Time of the self-test in epoch milliseconds. */

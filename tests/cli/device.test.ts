@@ -97,6 +97,33 @@ describe('device install cuda', () => {
   })
 })
 
+describe('device plan', () => {
+  const plan = (...words: readonly string[]) => answer('device', 'plan', '--shape', 'qwen2.5-7b', ...words)
+
+  test('says what a card takes in the unit of all its numbers', async () => {
+    const { status, stdout } = await plan('--memory', '24', '--base', 'int4')
+    expect(status).toBe(0)
+    const [, total] = /^Total, .* (\S+) GB$/m.exec(stdout) ?? []
+    expect(Number(total)).toBeGreaterThan(24)
+    expect(stdout).toMatch(/^It fits 24 GiB, which are 25\.77 GB\.$/m)
+    expect((await plan('--memory', '8')).stdout).toMatch(/^It does not fit 8 GiB, which are 8\.59 GB\.$/m)
+  })
+
+  test('plans the sequences asked for, and refuses what a run refuses', async () => {
+    expect((await plan('--tokens', '16384')).stdout).toContain('Learning from 16384 tokens')
+    const [long, base] = [await plan('--tokens', '40000'), await plan('--base', 'bf16', '--device', 'webgpu')]
+    expect([long.status, long.stdout, base.status, base.stdout]).toEqual([1, '', 1, ''])
+    expect(long.stderr).toContain('A context of 40000 tokens exceeds the 32768 that qwen2.5-7b allows.')
+    expect(base.stderr).toContain('WebGPU does not multiply in bf16: a base in it needs CUDA.')
+  })
+
+  test('without --tokens takes no more than the model reads', async () => {
+    const starter = path.resolve(import.meta.dirname, '../../resources/starter')
+    const { stdout } = await answer('device', 'plan', '--shape', starter, '--json')
+    expect(linesOf(stdout)).toEqual([expect.objectContaining({ length: 128, fits: true })])
+  })
+})
+
 describe('device list and check', () => {
   const isOffered = process.platform === 'linux' && process.arch === 'x64'
 

@@ -62,6 +62,15 @@ test('rows that make no prompt are refused before a run is made, in both', async
   expect(stderr).toContain(words)
 })
 
+test.each(['bf16', 'tf32'])('auto that finds no device for %s says so, and what to do', async (precision) => {
+  const file = place.write('short.json', { ...settings, base: { precision } })
+  const words = `${precision}, which needs CUDA; \`device.kind\` is auto, which takes the CPU here: let such a device pass`
+  await expect(shownOf(file)).rejects.toThrow(words)
+  const { status, stderr } = await answer('train', file, '--check', '--data-dir', place.folder)
+  expect(status).not.toBe(0)
+  expect(stderr).toContain(words)
+})
+
 test('config import warns of settings that were absurd over there too, and of those that do not fit', async () => {
   const file = place.write('trl.yaml', 'learning_rate: 0.5\nnum_generations: 1\ntemperature: 7.0\n')
   const { stdout, stderr } = await answer('config', 'import', file, '--from', 'trl', '--json')

@@ -43,7 +43,7 @@ import {
 } from '../engine/runtime/tinyModel.ts'
 import { starterConfig } from '../host/runs/runFixture.ts'
 import { updatesCheck } from './updatesCheck.ts'
-import { halves, held, heldBase } from './heldChecks.ts'
+import { alone, halves, held, heldBase } from './heldChecks.ts'
 
 /** One of each family. */
 const tinyShapes = (Object.keys(modelShapes) as ModelShapeName[]).filter((name) => name.startsWith('tiny-'))
@@ -135,6 +135,7 @@ function trustTheKernel(): Disposable {
 type Check = (folder: string, argument: string, other?: string) => Promise<object>
 
 const checks: Readonly<Record<string, Check>> = {
+  alone,
   halves,
   held,
 

@@ -1,20 +1,27 @@
 /** Checks of what a device holds of the frozen weights: bases in other forms than f32, and tensors in slices. */
+import { mkdtempSync } from 'node:fs'
+import path from 'node:path'
 import type { Device } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import { roundedPrecisions } from '#shared/precision.ts'
+import { heldPrecisions, roundedPrecisions } from '#shared/precision.ts'
+import { randomStream } from '#shared/random.ts'
 import { hasHalves } from '#engine/runtime/device.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { gapFinding } from '#host/checks/selftest.ts'
 import type { SelftestFinding } from '#host/devices/deviceRecords.ts'
 import { asRoundedBase } from '#host/models/baseCache.ts'
 import { modelShapes, type ModelShape } from '#host/models/modelShapes.ts'
+import { openModel } from '#host/models/openModel.ts'
+import { writeRandomModel } from '#host/models/randomModel.ts'
 import { largestDifference } from '../engine/runtime/differences.ts'
 import {
+  completionsOf,
   flatGradient,
   openTiny,
   randomCoefficients,
   randomSequence,
   tinySource,
+  unfiltered,
 } from '../engine/runtime/tinyModel.ts'
 
 const webgpu: Device = { kind: 'webgpu', threads: 1, deviceId: 0 }
@@ -60,6 +67,40 @@ export async function held(folder: string, how: string): Promise<HeldAnswer> {
     heads,
     gradients: largestDifference(found, expected) / largest,
     samplerGap: await gapFinding(device, how),
+  }
+}
+
+export interface AloneAnswer {
+  readonly same: boolean
+  /** Largest difference of a log-probability from the CPU's. */
+  readonly heads: number
+}
+
+/** A base without an adapter, as it is opened to be asked. */
+export async function alone(folder: string, base: string): Promise<AloneAnswer> {
+  const directory = mkdtempSync(path.join(folder, 'alone-'))
+  await writeRandomModel(directory, modelShapes['tiny-llama'], 11, 'F32')
+  const answers = async (kind: 'cpu' | 'webgpu') => {
+    using opened = await openModel({
+      ...{ directory, adapter: null, maxRows: 2, precision: 'f32', cacheDirectory: folder },
+      device: { kind, threads: 1 },
+      base: heldPrecisions.find((known) => known === base) ?? 'f32',
+    })
+    const { policy } = opened
+    const role = 'base' as const
+    const promptIds = sequences[1]!.ids.slice(0, 9)
+    const sampling = { ...unfiltered, greedy: true, maxNewTokens: 12 }
+    const requests = [{ promptIds, streams: [randomStream(3)] }]
+    const heads = await policy.score(sequences, { role, temperature: 1 })
+    return {
+      ids: (await completionsOf(policy, requests, { role, sampling })).flatMap(({ ids }) => [...ids]),
+      logprobs: heads.flatMap(({ logprobs }) => [...logprobs]),
+    }
+  }
+  const [device, host] = [await answers('webgpu'), await answers('cpu')]
+  return {
+    same: device.ids.join() === host.ids.join(),
+    heads: largestDifference(device.logprobs, host.logprobs),
   }
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DecodingAnswer, LearningAnswer, NoiseAnswer, PlacementAnswer, ProofAnswer } from './checks.ts'
 import type { UpdatesAnswer } from './updatesCheck.ts'
-import type { HalvesAnswer, HeldAnswer } from './heldChecks.ts'
+import type { AloneAnswer, HalvesAnswer, HeldAnswer } from './heldChecks.ts'
 import { isLong, longTitle } from '../sweeps.ts'
 import { missingSoftwareGpu } from './softwareDriver.ts'
 import { onSoftwareGpu } from './softwareGpu.ts'
@@ -38,6 +38,12 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
       expect(samplerGap).toMatchObject({ passed: true })
     },
   )
+
+  test.each(['f32', 'int4'])('answers without an adapter as the CPU does, in %s', async (base) => {
+    const { same, heads } = await onSoftwareGpu<AloneAnswer>('alone', base)
+    expect(same).toBe(true)
+    expect(heads).toBeLessThan(1e-4)
+  })
 
   test('takes a base in f16 where the adapter has 16 bits, and refuses it in a sentence elsewhere', async () => {
     const { refusal, has } = await onSoftwareGpu<HalvesAnswer>('halves')

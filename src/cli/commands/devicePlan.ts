@@ -5,6 +5,8 @@ import { basePrecisions } from '#shared/precision.ts'
 import { planCard, plannedConfig, plannedShapes, type CardPlan } from '#host/devices/devicePlan.ts'
 import { real, whole, type Context } from '../command.ts'
 
+const usualLength = 1024
+
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`
 
 export const plan = (context: Context) =>
@@ -19,7 +21,10 @@ export const plan = (context: Context) =>
       ).makeOptionMandatory(),
     )
     .addOption(
-      new Option('--memory <GB>', 'memory of the GPU, in GB of 2³⁰ bytes')
+      new Option(
+        '--memory <GiB>',
+        'memory of the GPU, in GiB (2³⁰ bytes): what is sold as 24 GB has 24; everything printed is in GB of 10⁹ bytes',
+      )
         .argParser(real(1, 4096))
         .default(24),
     )
@@ -28,7 +33,12 @@ export const plan = (context: Context) =>
         .choices(basePrecisions)
         .default('f32' as const),
     )
-    .addOption(new Option('--tokens <N>', 'longest sequence').argParser(whole(16, 131_072)).default(1024))
+    .addOption(
+      new Option(
+        '--tokens <N>',
+        `longest sequence (default: ${String(usualLength)}, or what the model reads if that is less)`,
+      ).argParser(whole(16, 131_072)),
+    )
     .addOption(
       new Option('--device <KIND>', 'kind of device')
         .choices(deviceKinds.filter((kind) => kind !== 'cpu' && kind !== 'coreml'))
@@ -36,13 +46,9 @@ export const plan = (context: Context) =>
     )
     .action(({ shape, memory, base, tokens, device }) => {
       const { output } = context()
-      const found = planCard({
-        config: plannedConfig(shape),
-        base,
-        kind: device,
-        gigabytes: memory,
-        length: tokens,
-      })
+      const config = plannedConfig(shape, tokens ?? null)
+      const length = tokens ?? Math.min(usualLength, config.contextLength)
+      const found = planCard({ config, base, kind: device, gigabytes: memory, length })
       output.json({ shape, memory, base, device, ...found })
       for (const line of linesOf(found, { base, memory })) output.line(line)
     })
@@ -89,6 +95,6 @@ function linesOf(
       `${gigabytes(rowBytes)}; ${String(found.rows)} rows may decode together`,
     'Total, with what is set aside'.padEnd(34) + gigabytes(found.totalBytes),
     ...trafficLines(found.traffic),
-    found.fits ? `It fits ${String(memory)} GB.` : `It does not fit ${String(memory)} GB.`,
+    `It ${found.fits ? 'fits' : 'does not fit'} ${String(memory)} GiB, which are ${gigabytes(memory * 2 ** 30)}.`,
   ]
 }

@@ -19,8 +19,10 @@ import { loraSlots } from './lora.ts'
 import { plannedSource } from './plannedSource.ts'
 import {
   headProgram,
+  innerForward,
   innerPrograms,
   lastPrograms,
+  scoringPrograms,
   segmentsOf,
   type Segment,
   type SegmentProgramOptions,
@@ -37,8 +39,6 @@ const UNKNOWN_CARD_BYTES = 8 * 2 ** 30
 export const plannedLora: LoraConfig = { rank: 16, alpha: 32, rsLora: false, targets: linearNames }
 /** Tokens of a micro-batch that keep a card busy, and those below which nothing is worth trying. */
 const [MOST_TOKENS, LEAST_TOKENS] = [8192, 256]
-/** Longest sequence that room is left for where a model would take longer ones. */
-const PLANNED_LENGTH = 4096
 /** Segments this long are computed; what a longer one takes grows with its length as between the two longest of these. */
 const PROBED_LAYERS = 3
 
@@ -105,11 +105,10 @@ export class DeviceMemory {
       : 0
   }
 
-  /** Peak bytes of learning with segments of this many layers. */
+  /** Peak bytes of learning with segments of this many layers; of scoring where there is no adapter to learn. */
   learning(layers: number, lengths: Lengths): number {
-    const total = this.#request.config.layers
-    const kinds =
-      layers < total ? (['forward', 'backward', 'score', 'learn'] as const) : (['score', 'learn'] as const)
+    const { config, lora } = this.#request
+    const kinds = runsOf({ isCut: layers < config.layers, learns: lora.targets.length > 0 })
     return Math.max(...kinds.map((kind) => this.#extended(kind, layers, lengths)))
   }
 
@@ -131,10 +130,13 @@ export class DeviceMemory {
   #program(kind: ProgramKind, layers: number): Program {
     if (kind === 'head') return headProgram(this.#options)
     const total = this.#request.config.layers
-    if (kind === 'score' || kind === 'learn')
-      return lastPrograms({ first: total - layers, end: total }, this.#options)[kind]
+    const last = { first: total - layers, end: total }
+    if (kind === 'score') return scoringPrograms(last, this.#options).score
+    if (kind === 'learn') return lastPrograms(last, this.#options).learn
     const first = total > layers ? 1 : 0
-    return innerPrograms({ first, end: first + layers }, this.#options)[kind]
+    const inner = { first, end: first + layers }
+    if (kind === 'forward') return innerForward(inner, this.#options).forward
+    return innerPrograms(inner, this.#options).backward
   }
 
   /** Peak bytes of the vocabulary head for a micro-batch. */
@@ -159,6 +161,14 @@ export function plannedPrograms({ config, lora, base, kind }: MemoryRequest): {
 
 type ProgramKind = 'head' | 'forward' | 'backward' | 'score' | 'learn'
 
+/** Returns the programs that run for a micro-batch. */
+const runsOf = ({ isCut, learns }: Readonly<Record<'isCut' | 'learns', boolean>>): ProgramKind[] => [
+  ...(isCut ? (['forward'] as const) : []),
+  ...(isCut && learns ? (['backward'] as const) : []),
+  'score',
+  ...(learns ? (['learn'] as const) : []),
+]
+
 const totalOf = ({ inputBytes, workingBytes }: ProgramMemory): number => inputBytes + workingBytes
 
 /** Returns the frozen tensors that learning reads and those that generation reads, on a device of this kind. */
@@ -176,7 +186,7 @@ function weightBytes({ config, lora, base, kind }: MemoryRequest): number {
     const [tensors, generation] = readingOf(plannedSource(fewer, base), kind)
     const options = { config: fewer, lora, tensors, drops: false }
     const programs = [
-      lastPrograms({ first: 0, end: layers }, options).score,
+      scoringPrograms({ first: 0, end: layers }, options).score,
       deviceGenerationPrograms(fewer, lora, generation).prompt,
     ]
     const values = programs.flatMap((program) => Object.values(program).map(resolve))
@@ -223,7 +233,7 @@ export function planDevice(request: PlanRequest): DevicePlan {
   const { config, memoryBytes } = request
   const memory = new DeviceMemory(request)
   const card = memoryBytes ?? UNKNOWN_CARD_BYTES
-  const length = Math.min(request.length, PLANNED_LENGTH)
+  const { length } = request
   const lengths = segmentLengths(config.layers, request.activations)
   const batches = request.tokens === undefined ? budgets(length) : [request.tokens]
   for (const tokens of batches) {
@@ -241,11 +251,12 @@ export function planDevice(request: PlanRequest): DevicePlan {
   })
 }
 
+/** Tokens of a micro-batch that are tried, the most first: the longest sequence is learned whole, however long it is. */
 const budgets = (length: number): number[] => {
+  const least = Math.max(length, LEAST_TOKENS)
   const tried: number[] = []
-  for (let tokens = MOST_TOKENS; tokens >= LEAST_TOKENS; tokens /= 2) tried.push(tokens)
-  const whole = tried.filter((tokens) => tokens >= length)
-  return whole.length > 0 ? whole : [MOST_TOKENS]
+  for (let tokens = MOST_TOKENS; tokens > least; tokens /= 2) tried.push(tokens)
+  return [...tried, least]
 }
 
 /** Layers of the longest segment, for ever more segments. */

@@ -64,12 +64,16 @@ export interface InnerPrograms {
   readonly backward: Program
 }
 
-/** The programs of the last segment, from its input to the heads and back. */
-export interface LastPrograms {
+/** The programs of the last segment, from its input to the heads. */
+export interface ScoringPrograms {
   /** `logprob`, `entropy` [A, 1] */
   readonly score: Program
   /** Program with the output `value` [A, 1]. */
   readonly value: Program
+}
+
+/** The same, and back. */
+export interface LastPrograms extends ScoringPrograms {
   /** Learns from coefficients of the log-probabilities; `learnEntropy` also from those of the entropies. */
   readonly learn: Program
   readonly learnEntropy: Program
@@ -124,6 +128,12 @@ const flattened = (x: Value): Value => {
   return reshape(x, [size])
 }
 
+/** The programs of an inner segment that nobody learns from, for a model without an adapter. */
+export const innerForward = (
+  segment: Segment,
+  options: SegmentProgramOptions,
+): Pick<InnerPrograms, 'forward'> => ({ forward: { output: layersOf(segment, options).hidden } })
+
 export function innerPrograms(segment: Segment, options: SegmentProgramOptions): InnerPrograms {
   const layers = layersOf(segment, options)
   const cotangent = input('cotangent', 'float32', ['N', options.config.hiddenSize])
@@ -131,19 +141,28 @@ export function innerPrograms(segment: Segment, options: SegmentProgramOptions):
   return { forward: { output: layers.hidden }, backward }
 }
 
+/** The heads over the last segment's hidden states. */
+function headsOf(hidden: Value, options: SegmentProgramOptions) {
+  const chosen = chosenRows(hidden)
+  const policy = policyHead(options, chosen)
+  const critic = valueHead(options.config, chosen, (name) => options.tensors.vector(name))
+  return { policy, critic, scoring: { score: { ...policy }, value: { value: critic.value } } }
+}
+
+/** The programs of the last segment that a model without an adapter has too. */
+export const scoringPrograms = (segment: Segment, options: SegmentProgramOptions): ScoringPrograms =>
+  headsOf(layersOf(segment, options).hidden, options).scoring
+
 export function lastPrograms(segment: Segment, options: SegmentProgramOptions): LastPrograms {
-  const { config, tensors } = options
   const layers = layersOf(segment, options)
-  const chosen = chosenRows(layers.hidden)
-  const { logprob, entropy } = policyHead(options, chosen)
-  const critic = valueHead(config, chosen, (name) => tensors.vector(name))
+  const { policy, critic, scoring } = headsOf(layers.hidden, options)
+  const { logprob, entropy } = policy
   const seed = (value: Value, name: string): Seed => ({ value, cotangent: input(name, 'float32', ['A', 1]) })
   const byLogprob = seed(logprob, segmentNames.logprobs)
   const byValue = seed(critic.value, segmentNames.values)
   const ofHead = gradients([byValue], [critic.weight, critic.bias]) as [Value, Value]
   return {
-    score: { logprob, entropy },
-    value: { value: critic.value },
+    ...scoring,
     learn: backwardOf([byLogprob], layers),
     learnEntropy: backwardOf([byLogprob, seed(entropy, segmentNames.entropies)], layers),
     learnValue: {

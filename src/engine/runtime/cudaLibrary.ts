@@ -4,7 +4,8 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { oldestCudaDriver, type Device } from '#shared/device.ts'
 import { AppError, type Hint } from '#shared/errors.ts'
-import { tf32Override } from '#shared/runtimeEnvironment.ts'
+import { runtimeEnvironment, tf32Override } from '#shared/runtimeEnvironment.ts'
+import { nativeVariables, setBefore } from './nativeEnvironment.ts'
 import { cudaFolder } from './onnxRuntime.ts'
 
 /** Stay although they are no addons, which Node finds out after loading them (glibc's RTLD_NODELETE). */
@@ -55,11 +56,12 @@ let inTf32: boolean | null = null
 /**
  * NVIDIA's libraries read `NVIDIA_TF32_OVERRIDE` once in a process, when they are first used. It stands at 0 there
  * (runtimeEnvironment.ts), until a device is opened for a run that chose TF32.
- * @throws AppError `device/unavailable` where the process multiplies otherwise already.
+ * @throws AppError `device/unavailable` where the process multiplies otherwise already, and in a worker thread that
+ * cannot set the variable.
  */
 export function settleProducts({ kind, tf32 = false }: Device): void {
   if (kind !== 'cuda') return
-  if (inTf32 === null && tf32) Reflect.deleteProperty(process.env, tf32Override)
+  if (inTf32 === null) tellLibraries(tf32)
   inTf32 ??= tf32
   if (inTf32 === tf32) return
   const [now, wanted] = tf32 ? ['f32', 'TF32'] : ['TF32', 'f32']
@@ -67,6 +69,19 @@ export function settleProducts({ kind, tf32 = false }: Device): void {
     'device/unavailable',
     `This process multiplies in ${now} on CUDA, and a process cannot do both: ${wanted} was asked for too.`,
     'Nothing was computed. In a run, set base.precision to f32, or the device of the judge to cpu.',
+  )
+}
+
+function tellLibraries(tf32: boolean): void {
+  const wanted = tf32 ? undefined : runtimeEnvironment[tf32Override]
+  if (wanted === undefined) Reflect.deleteProperty(process.env, tf32Override)
+  else process.env[tf32Override] = wanted
+  const found = nativeVariables()[tf32Override]
+  if (found === wanted) return
+  throw new AppError(
+    'device/unavailable',
+    `NVIDIA’s libraries read ${tf32Override} from the environment of the process, which a worker thread cannot change: ${found === undefined ? 'it is not set' : `it is ${found}`} there, and a base in ${tf32 ? 'tf32' : 'f32'} needs it ${tf32 ? 'unset' : `at ${String(wanted)}`}.`,
+    `Nothing was computed. ${tf32 ? 'Open the device in the main thread.' : setBefore}`,
   )
 }
 

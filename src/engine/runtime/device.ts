@@ -7,9 +7,8 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { InferenceSession as Ort } from 'onnxruntime-node'
 import {
-  computesIn,
+  baseProblem,
   deviceKinds,
-  devicesFor,
   deviceTitles,
   holdsTensors,
   type Device,
@@ -132,12 +131,10 @@ export async function requireDevice(device: Device): Promise<void> {
 /** Errors: AppError 'device/unavailable' where the device has no base in this precision. */
 export async function requireProducts(device: Device, precision: BasePrecision): Promise<void> {
   const { kind } = device
-  if (!computesIn(kind, precision)) {
-    throw new AppError(
-      'device/unavailable',
-      `${deviceTitles[kind]} does not multiply in ${precision}: a base in it needs ${devicesFor(precision)}.`,
-      'Set base.precision to f32 or int8, or choose another device.',
-    )
+  const problem = baseProblem(kind, precision)
+  if (problem !== null) {
+    const hint = 'Set base.precision to f32 or int8, or choose another device.'
+    throw new AppError('device/unavailable', problem, hint)
   }
   if (precision !== 'f16' || !holdsTensors(device) || (await hasHalves(device))) return
   throw new AppError(

@@ -54,6 +54,7 @@ export class DeviceParameters implements ParameterHome {
 
   /** Cut into its tensors once, for all who take it before it changes. */
   async take({ values }: AdapterParameters): Promise<HeldFeeds> {
+    if (values.length === 0) return noTensors
     const known = this.#adapters.get(values)
     if (known) return (await known).take()
     const cut = this.#cut(values)
@@ -290,6 +291,9 @@ class SharedAdapter {
     if (this.#isForgotten && this.#users === 0) Object.values(this.#feeds).forEach(release)
   }
 }
+
+/** The tensors of a model without an adapter. */
+const noTensors: HeldFeeds = { feeds: {}, [Symbol.dispose]: () => undefined }
 
 const scalar = (value: number): Feed => floats(Float32Array.of(value), [1])
 

@@ -21,9 +21,12 @@ export interface LearningMemoryOptions {
   readonly products?: FrozenProducts
   /** Memory of the card; null or absent if unknown. */
   readonly memoryBytes?: number | null
-  /** Longest prompt plus completion; that of the model's config if absent. */
+  /** Longest prompt plus completion; that of the model's config if absent, of which a plan leaves room for `UNSAID_LENGTH`. */
   readonly contextLength?: number
 }
+
+/** Longest sequence that a card has room for where nobody says how long they get and the model would take longer ones. */
+const UNSAID_LENGTH = 4096
 
 /** Share of the machine's memory that saved activations or packed weights may take, unless a run says how to learn. */
 const FASTER_SHARE = 0.25
@@ -40,7 +43,7 @@ export function planFor({
   const { kind } = device
   if (kind === 'cpu' || kind === 'coreml') return null
   const { config } = source
-  const length = Math.min(contextLength ?? config.contextLength, config.contextLength)
+  const length = Math.min(contextLength ?? UNSAID_LENGTH, config.contextLength)
   return planDevice({ config, lora, base: basePrecisionOf(source), kind, memoryBytes, length, activations })
 }
 

@@ -7,10 +7,10 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type * as OnnxRuntime from 'onnxruntime-node'
 import { cudaFolderVariable } from '#shared/device.ts'
-import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
+import { settleEnvironment } from './nativeEnvironment.ts'
 
 // An import would be carried out before this line, in a bundle even from another module.
-Object.assign(process.env, runtimeEnvironment)
+settleEnvironment()
 // Not called “require”: a bundle declares one of its own.
 const load = createRequire(import.meta.url)
 

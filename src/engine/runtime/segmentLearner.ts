@@ -6,8 +6,10 @@ import type { LoraConfig } from '../models/config.ts'
 import { layerInputName } from '../models/generationGraph.ts'
 import { gradientName } from '../models/learningGraphs.ts'
 import {
+  innerForward,
   innerPrograms,
   lastPrograms,
+  scoringPrograms,
   segmentNames,
   segmentsOf,
   type LastPrograms,
@@ -48,12 +50,14 @@ type LastProgram = keyof LastPrograms
 const programName = (name: string, drops: boolean): string => (drops ? `${name}, with dropout` : name)
 
 /**
- * Defines the programs of the segments: forward and backward of the inner ones by their number, and those of the last.
+ * Defines the programs of the segments: forward and backward of the inner ones by their number, and those of the last. Without an
+ * adapter nothing is learned, and they only score.
  */
 export function learningDefinitions(
   segments: readonly Segment[],
   { lora, ...options }: Omit<SegmentProgramOptions, 'drops'>,
 ): ProgramDefinitions {
+  if (lora.targets.length === 0) return scoringDefinitions(segments, { ...options, lora, drops: false })
   const definitions: Record<string, ProgramDefinition> = {}
   const inner = ['forward', 'backward'] as const
   const last = ['score', 'value', 'learn', 'learnEntropy', 'learnValue'] as const
@@ -71,6 +75,21 @@ export function learningDefinitions(
     }
   }
   return definitions
+}
+
+function scoringDefinitions(
+  segments: readonly Segment[],
+  options: SegmentProgramOptions,
+): ProgramDefinitions {
+  const inner = segments.slice(0, -1).map((segment, index) => {
+    const program = () => innerForward(segment, options).forward
+    return [`forward ${String(index)}`, { program, kept: ['output'] }] as const
+  })
+  const last = (['score', 'value'] as const).map((kind) => {
+    const program = () => scoringPrograms(segments.at(-1)!, options)[kind]
+    return [kind, { program }] as const
+  })
+  return Object.fromEntries<ProgramDefinition>([...inner, ...last])
 }
 
 /** Feeds that all programs of a micro-batch read. */

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
-import type { DeviceKind } from '#shared/device.ts'
+import { baseProblem, type DeviceKind } from '#shared/device.ts'
 import type { BasePrecision } from '#shared/precision.ts'
 import { planDevice, plannedLora, type DevicePlan } from '#engine/models/deviceMemory.ts'
 import { busTraffic, type BusTraffic } from '#engine/models/busTraffic.ts'
@@ -30,13 +30,17 @@ const shapes: Readonly<Record<string, object>> = {
 
 export const plannedShapes: readonly string[] = Object.keys(shapes)
 
-/** Reads the model config of a name in `plannedShapes`, a model folder or a config.json. Errors: AppError 'usage/invalid', 'model/…'. */
-export function plannedConfig(subject: string): ModelConfig {
+/**
+ * Reads the model config of a name in `plannedShapes`, a model folder or a config.json. Errors: AppError 'usage/invalid',
+ * 'model/…', 'config/invalid' where its positions do not reach `length`.
+ */
+export function plannedConfig(subject: string, length: number | null = null): ModelConfig {
   const known = shapes[subject.toLowerCase()]
-  if (known !== undefined) return readModelConfig(known, subject)
-  const file = fileOf(subject)
+  const file = known === undefined ? fileOf(subject) : subject
   try {
-    return readModelConfig(JSON.parse(readSmallText(file)), file)
+    const fields: unknown = known ?? JSON.parse(readSmallText(file))
+    readModelConfig(fields, file, length) // as of a run with this context length
+    return readModelConfig(fields, file)
   } catch (error) {
     if (error instanceof AppError && error.code !== 'file/unreadable') throw error
     const hint = `Give ${plannedShapes.join(', ')}, a model folder or a config.json.`
@@ -55,7 +59,7 @@ export interface CardRequest {
   readonly kind: DeviceKind
   /** Memory in units of 2³⁰ bytes. */
   readonly gigabytes: number
-  /** Longest sequence. */
+  /** Longest sequence, which is planned for as long as it is. */
   readonly length: number
 }
 
@@ -64,8 +68,14 @@ export interface CardPlan extends DevicePlan {
   readonly traffic: BusTraffic
 }
 
-/** Plans for an adapter of rank 16 on all linears. */
+/**
+ * Plans for an adapter of rank 16 on all linears. Errors: AppError 'device/unavailable' where the device has no such
+ * base, as of a run.
+ */
 export function planCard({ gigabytes, ...request }: CardRequest): CardPlan {
+  const problem = baseProblem(request.kind, request.base)
+  if (problem !== null)
+    throw new AppError('device/unavailable', problem, 'Choose another base or another device.')
   const wanted = { ...request, lora: plannedLora }
   const plan = planDevice({ ...wanted, memoryBytes: gigabytes * 2 ** 30 })
   return { ...plan, traffic: busTraffic(wanted, plan) }

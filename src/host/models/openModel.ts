@@ -3,7 +3,7 @@ import { computesIn, type Device, type DeviceKind, type DeviceOption } from '#sh
 import type { HeldPrecision, RolloutPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { AnsweringRole } from '#engine/runtime/adapterParameters.ts'
-import { defaultDevice, int8Form, requireDevice } from '#engine/runtime/device.ts'
+import { defaultDevice, int8Form, requireDevice, requireProducts } from '#engine/runtime/device.ts'
 import { packingPays } from '#engine/runtime/ortDecodeStep.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { asPolicySource } from './baseCache.ts'
@@ -46,6 +46,7 @@ export async function openModel(request: OpenModelRequest): Promise<OpenedModel>
   const requested = request.base ?? adapter?.base ?? 'f32'
   const device = await chooseDevice(requestFor(folder, requested, request))
   const base = request.base ?? baseOn(device, requested)
+  await requireProducts(device, base) // before the base is rounded to it
   const { precision, maxRows } = request
   const precisions = { base, rollout: precision, int8Form: int8Form(device), maxRows }
   const source = await asPolicySource(folder, precisions, request.cacheDirectory)

@@ -203,6 +203,6 @@ function requireFittingAlgorithms(
     if (!isLoaded(id)) continue
     const stage = config.stages.length === 0 ? null : i
     const algorithm = blaming('algorithm.id', stage, () => byId(id).configure(settings))
-    requireFitting(own, algorithm, null, stage)
+    requireFitting(own, algorithm, null, { stage })
   }
 }

@@ -125,7 +125,7 @@ export function settingWarnings(
   return stages.flatMap((own, i) => {
     const algorithm = configured(own, byId)
     const stage = config.stages.length === 0 ? null : i
-    requireFitting(own, algorithm, model, stage)
+    requireFitting({ ...own, device: config.device }, algorithm, model, { stage, kind })
     return configWarnings(own, algorithm, model).map((each) => ({ ...each, stage }))
   })
 }

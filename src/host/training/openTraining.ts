@@ -202,7 +202,7 @@ interface PolicySetup {
 }
 
 async function openPolicy(
-  { base, rollout, optimization, seed }: RunConfig,
+  { base, rollout, optimization, seed, contextLength }: RunConfig,
   { model, device, cacheDirectory, adapter: { lora, tensors }, reference, hasCritic }: PolicySetup,
 ): Promise<OrtPolicy> {
   const rolloutPrecision = holdsTensors(device) ? 'f32' : rollout.precision
@@ -220,6 +220,7 @@ async function openPolicy(
     activations: memory,
     products: base.products,
     memoryBytes: readCheck(device, cacheDirectory)?.memoryBytes ?? null,
+    ...(contextLength === null ? {} : { contextLength }),
     optimizer: { beta1, beta2, epsilon, weightDecay },
     maxRows,
   })

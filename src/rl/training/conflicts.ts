@@ -1,6 +1,6 @@
 /** Errors about settings that are each in range but conflict with each other. */
 import { conflict, refuse } from '#shared/config/problems.ts'
-import { computesIn, devicesFor } from '#shared/device.ts'
+import { computesIn, devicesFor, type DeviceOption } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'
 import { roundedTo } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -8,27 +8,41 @@ import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 
 type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'needs' | 'acceptance'>
 
-/** Returns the conflicts; empty if there are none. */
-export function configConflicts(config: RunConfig, algorithm: Parts): Problem[] {
-  const kind = algorithm.experience === 'rollout' ? rolloutConflicts : exampleConflicts
+/**
+ * Returns the conflicts; empty if there are none. `kind` is the device that `auto` means, or `auto` while nobody has
+ * looked.
+ */
+export function configConflicts(
+  config: RunConfig,
+  algorithm: Parts,
+  kind: DeviceOption = config.device.kind,
+): Problem[] {
+  const ofExperience = algorithm.experience === 'rollout' ? rolloutConflicts : exampleConflicts
   return [
-    ...kind(config, algorithm),
+    ...ofExperience(config, algorithm),
     ...batchConflicts(config, algorithm),
     ...minibatchConflicts(config, algorithm),
     ...referenceConflicts(config),
-    ...precisionConflicts(config),
+    ...precisionConflicts(config, kind),
   ]
 }
 
-/** Errors: ConfigError, listing every conflict; `stage` is the stage that the config belongs to. */
+export interface FittingOptions {
+  /** Stage that the config belongs to. */
+  readonly stage?: number | null
+  /** Device as in `configConflicts`. */
+  readonly kind?: DeviceOption
+}
+
+/** Errors: ConfigError, listing every conflict. */
 export function requireFitting(
   config: RunConfig,
   algorithm: Parts,
   model: ModelFacts | null = null,
-  stage: number | null = null,
+  { stage = null, kind = config.device.kind }: FittingOptions = {},
 ): void {
   const ofModel = model === null ? [] : modelConflicts(config, algorithm, model)
-  refuse([...configConflicts(config, algorithm), ...ofModel], stage)
+  refuse([...configConflicts(config, algorithm, kind), ...ofModel], stage)
 }
 
 /** Facts about the model that the settings must be consistent with. */
@@ -227,7 +241,10 @@ function referenceConflicts({ reference }: RunConfig): Problem[] {
   ]
 }
 
-const precisionConflicts = ({ base, rollout, device: { kind } }: RunConfig): Problem[] => [
+const autoOnCpu =
+  '`device.kind` is auto, which takes the CPU here: let such a device pass its check first, or name one in `device.kind`.'
+
+const precisionConflicts = ({ base, rollout, device }: RunConfig, kind: DeviceOption): Problem[] => [
   ...when(
     roundedTo(base.precision) !== null && rollout.precision !== 'f32',
     'rollout.precision',
@@ -236,7 +253,7 @@ const precisionConflicts = ({ base, rollout, device: { kind } }: RunConfig): Pro
   ...when(
     kind !== 'auto' && !computesIn(kind, base.precision),
     'base.precision',
-    `${base.precision}, which needs ${devicesFor(base.precision)}; \`device.kind\` is ${kind}.`,
+    `${base.precision}, which needs ${devicesFor(base.precision)}; ${device.kind === 'auto' ? autoOnCpu : `\`device.kind\` is ${device.kind}.`}`,
   ),
 ]
 

@@ -1,6 +1,7 @@
 /** What models need of a card, as it is planned from their configs alone. */
 import { describe, expect, test } from 'vitest'
 import { DeviceMemory, lengthsOf, longestOf, planDevice, plannedLora } from '#engine/models/deviceMemory.ts'
+import { planFor } from '#engine/runtime/learningMemory.ts'
 import { plannedSource } from '#engine/models/plannedSource.ts'
 import { planCard, plannedConfig, plannedShapes } from '#host/devices/devicePlan.ts'
 import { asRoundedBase } from '#host/models/baseCache.ts'
@@ -69,6 +70,41 @@ test('every shape is known, and weights in 4 bits take less than in 16 than in 3
     expect(half).toBeGreaterThan(blocks!)
   }
   expect(() => plannedConfig('qwen-99b')).toThrow(/no known shape/)
+})
+
+test('sequences of any length are planned for as long as they are, in one micro-batch at least', () => {
+  const config = plannedConfig('qwen2.5-0.5b')
+  const memory = new DeviceMemory({ config, lora: plannedLora, base: 'f32', kind: 'cuda' })
+  for (const length of [5_000, 16_384, 32_768]) {
+    const plan = planCard({ config, base: 'f32', kind: 'cuda', gigabytes: 24, length })
+    expect(plan).toMatchObject({ length, fits: length === 5_000 })
+    expect(plan.tokens).toBeGreaterThanOrEqual(length)
+    expect(plan.learningBytes).toBeGreaterThanOrEqual(memory.learning(1, lengthsOf(length, length)))
+  }
+})
+
+test('a run is planned for the context length it sets, and for 4,096 tokens without one', () => {
+  const config = plannedConfig('qwen2.5-0.5b')
+  const device = { kind: 'cuda', threads: 1, deviceId: 0 } as const
+  const planned = (contextLength?: number) =>
+    planFor({
+      ...{ source: plannedSource(config, 'f32'), device, lora: plannedLora, activations: 'auto' },
+      ...(contextLength === undefined ? {} : { contextLength }),
+    })
+  expect(planned()?.length).toBe(4_096)
+  expect(planned(512)?.length).toBe(512)
+  expect(planned(16_384)).toMatchObject({ length: 16_384, tokens: 16_384 })
+})
+
+test('what a run refuses is not planned: more tokens than positions, and a base that the device lacks', () => {
+  expect(plannedConfig('qwen2.5-0.5b', 32_768)).toEqual(plannedConfig('qwen2.5-0.5b'))
+  expect(() => plannedConfig('qwen2.5-0.5b', 32_769)).toThrow(
+    'A context of 32769 tokens exceeds the 32768 that qwen2.5-0.5b allows.',
+  )
+  const on = (kind: 'dml' | 'webgpu', base: 'bf16' | 'tf32') => () =>
+    planCard({ config: seven, base, kind, gigabytes: 24, length: 1024 })
+  expect(on('webgpu', 'bf16')).toThrow('WebGPU does not multiply in bf16: a base in it needs CUDA.')
+  expect(on('dml', 'tf32')).toThrow('DirectML does not multiply in tf32: a base in it needs CUDA.')
 })
 
 test('shorter segments take less, by as much for each layer', () => {

@@ -58,10 +58,18 @@ function loaderOf(pid: number): Loader | null {
 /** Runs a program that knows nothing of the variables, and all that it starts, to its end or until it has printed `until`. */
 async function loadersOf(
   program: readonly string[],
-  { until, then }: { readonly until?: RegExp; readonly then?: (said: string) => Promise<unknown> } = {},
+  {
+    until,
+    then,
+    env: more = {},
+  }: {
+    readonly until?: RegExp
+    readonly then?: (said: string) => Promise<unknown>
+    readonly env?: object
+  } = {},
 ): Promise<{ readonly loaders: readonly Loader[]; readonly output: string }> {
   const others = Object.entries(process.env).filter(([name]) => !(name in runtimeEnvironment))
-  const env = { ...Object.fromEntries(others), TURNWISE_HOME: place.path('home') }
+  const env = { ...Object.fromEntries(others), TURNWISE_HOME: place.path('home'), ...more }
   const child = spawn(process.execPath, [...program], {
     cwd: place.folder,
     env,
@@ -152,6 +160,60 @@ describe.skipIf(!isShown)(title, () => {
     const { output } = await loadersOf([program])
     expect(output).toContain('"NVIDIA_TF32_OVERRIDE":"0"')
     expect(output).toContain('"ORT_DISABLE_TELEMETRY":"1"')
+  })
+})
+
+describe('a worker thread with the library', () => {
+  const importing = (file: string) => `await import(${JSON.stringify(path.join(root, file))})`
+  /** Loads the runtime in a thread, opens CUDA’s products there, and prints what native code finds. */
+  const started = async (
+    name: string,
+    {
+      env = {},
+      first = '',
+      options = '',
+    }: Readonly<Partial<Record<'first' | 'options', string>>> & { readonly env?: object } = {},
+  ): Promise<string> => {
+    const program = place.write(
+      `${name}.mjs`,
+      `import { Worker, isMainThread, SHARE_ENV } from 'node:worker_threads'
+       if (isMainThread) {
+         ${first}
+         const thread = new Worker(new URL(import.meta.url), { ${options} })
+         thread.on('error', ({ message }) => console.log(message))
+       } else {
+         ${importing('src/library/turnwise.ts')}
+         const { settleProducts } = ${importing('src/engine/runtime/cudaLibrary.ts')}
+         const { NVIDIA_TF32_OVERRIDE, ORT_DISABLE_TELEMETRY } = process.report.getReport().environmentVariables
+         console.log(NVIDIA_TF32_OVERRIDE, ORT_DISABLE_TELEMETRY)
+         settleProducts({ kind: 'cuda', threads: 1, deviceId: 0 })
+         console.log('opened')
+       }`,
+    )
+    return (await loadersOf([program], { env })).output
+  }
+
+  test('does not load the runtime where it cannot set what that reads, and says what to set', async () => {
+    expect(await started('refused', { env: { NVIDIA_TF32_OVERRIDE: '1' } })).toBe(
+      'ONNX Runtime was not loaded: it reads the environment of the process, which a worker thread cannot change. Start the program with ORT_DISABLE_TELEMETRY=1 and NVIDIA_TF32_OVERRIDE=0 in its environment, or import turnwise in the main thread first.\n',
+    )
+  })
+
+  test.each([
+    ['started so', { env: runtimeEnvironment }],
+    ['that shares the environment', { options: 'env: SHARE_ENV', env: { NVIDIA_TF32_OVERRIDE: '1' } }],
+    ['after the main thread', { first: importing('src/library/turnwise.ts') }],
+  ])('loads it %s', async (name, how) => {
+    expect(await started(name.replaceAll(' ', '-'), how)).toBe('0 1\nopened\n')
+  })
+
+  test('does not open CUDA where NVIDIA’s libraries would read TF32', async () => {
+    const env = { ...runtimeEnvironment, NVIDIA_TF32_OVERRIDE: '1' }
+    const output = await started('tf32', { env })
+    expect(output).toContain(
+      'which a worker thread cannot change: it is 1 there, and a base in f32 needs it at 0.',
+    )
+    expect(output).not.toContain('opened')
   })
 })
 

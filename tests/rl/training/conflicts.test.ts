@@ -14,6 +14,16 @@ function conflictsOf(changes: Record<string, unknown>): string[] {
   return configConflicts(config, algorithmById(id).configure(settings)).map(problemSentence)
 }
 
+test('auto without a device that has the precision says what to do', () => {
+  const config = parseRunConfig({ ...smallest, base: { precision: 'bf16' } })
+  const algorithm = algorithmById('grpo').configure(config.algorithm.settings)
+  expect(configConflicts(config, algorithm)).toEqual([])
+  expect(configConflicts(config, algorithm, 'cuda')).toEqual([])
+  expect(configConflicts(config, algorithm, 'cpu').map(problemSentence)).toEqual([
+    'base.precision: bf16, which needs CUDA; `device.kind` is auto, which takes the CPU here: let such a device pass its check first, or name one in `device.kind`.',
+  ])
+})
+
 describe('settings that do not fit each other are named', () => {
   test.each([
     [{ rewards: [] }, 'rewards: grpo learns from rewards'],
