@@ -1,6 +1,6 @@
 /** bench/device, on the CPU: the folder is run as on a bare machine. */
-import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
@@ -25,4 +25,56 @@ test('writes one JSON and one table, and a part that fails does not end the othe
   expect(stdout).toMatch(/^\| GRPO step, s \| [\d.]+ \| {2}\| {2}\| {2}\|$/m)
   expect(stdout).toContain('Compared with the CPU: 128 of 128 greedy tokens equal')
   expect(stdout).toContain('PyTorch in bf16: spawn no-such-python ENOENT')
+})
+
+const run = (...args: readonly string[]) =>
+  spawnSync(process.execPath, [path.join(root, 'bench/device/run.mjs'), ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, NVIDIA_TF32_OVERRIDE: '0', TORCH_ALLOW_TF32_CUBLAS_OVERRIDE: '1' },
+  })
+
+test('makes the weights that PyTorch needs, and leaves its numbers to it', () => {
+  const [python, out, data] = ['python', 'torch.json', 'new data'].map((name) => path.join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const seen = '\\"seen\\": \\"$NVIDIA_TF32_OVERRIDE$TORCH_ALLOW_TF32_CUBLAS_OVERRIDE\\"'
+  writeFileSync(python, `#!/bin/sh\necho "{${seen}, \\"card\\": \\"stand-in\\", \\"logprobs\\": [0]}"\n`, {
+    mode: 0o755,
+  })
+  const given = ['--device', 'cpu', '--shape', 'tiny-llama', '--only', 'torch', '--lengths', '2x64']
+  const { status, stdout } = run(...given, '--python', python, '--out', out, '--data', data)
+  expect(status).toBe(0)
+  expect(stdout).toMatch(/PyTorch in f32 on stand-in: log-probabilities [\d.e+-]+ from ours/)
+  expect(existsSync(path.join(data, 'cache/bench/tiny-llama/config.json'))).toBe(true)
+  const { parts } = JSON.parse(readFileSync(out, 'utf8')) as {
+    parts: { torch: Readonly<Record<'f32' | 'tf32' | 'bf16', { seen: string }>> }
+  }
+  const { f32, tf32, bf16 } = parts.torch
+  expect([f32, tf32, bf16].map((each) => each.seen)).toEqual(['', '', ''])
+})
+
+test('says whose shape has no weights', () => {
+  const out = path.join(folder, 'no-shape.json')
+  const given = ['--device', 'cpu', '--shape', 'large', '--only', 'torch', '--stop', '--data', folder]
+  const { status, stdout } = run(...given, '--out', out)
+  expect(status).toBe(1)
+  expect(stdout).toMatch(/torch failed: The weights of large could not be made: There is no model shape/)
+})
+
+test.each([
+  [[], /^Usage: node bench\/device\/run\.mjs/],
+  [['--only', 'gpu'], /^run\.mjs: --only: there is no “gpu”\. There are selftest,/],
+  [['--torch', 'selftest'], /^run\.mjs: --torch: there is no “selftest”/],
+  [['--seconds', 'abc'], /^run\.mjs: --seconds takes a whole number/],
+  [['--lengths', 'x'], /^run\.mjs: --lengths takes ROWSxTOKENS/],
+  [['--fast'], /^run\.mjs: Unknown option '--fast'/],
+  [['--shape'], /^run\.mjs: Option '--shape <value>' argument missing/],
+  [['--out', '/dev/null/results.json'], /^run\.mjs: A folder could not be made: E/],
+])('refuses %j with a sentence', (given, sentence) => {
+  const { status, stderr } = run(...given)
+  expect(stderr).toMatch(sentence)
+  expect(stderr).not.toMatch(/^ +at /m)
+  expect(status).toBe(2)
 })
