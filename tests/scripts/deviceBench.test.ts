@@ -1,6 +1,7 @@
 /** bench/device, on the CPU: the folder is run as on a bare machine. */
 import { execFile, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
@@ -78,3 +79,49 @@ test.each([
   expect(stderr).not.toMatch(/^ +at /m)
   expect(status).toBe(2)
 })
+
+/** A list of two packages: the runtime's provider and one library of NVIDIA's, with the files that it lists. */
+function smallLibrary(): { readonly list: string; readonly provider: string } {
+  const provider = path.join(folder, 'provider')
+  mkdirSync(provider)
+  const whole = JSON.parse(
+    readFileSync(path.join(root, 'resources/libraries/cuda-linux-x64.json'), 'utf8'),
+  ) as { wheels: { files: { name: string }[] }[] }
+  const [runtime, nvidia] = whole.wheels.map(({ files, ...wheel }) => ({
+    ...wheel,
+    files: files.map((file) => {
+      const text = `what ${file.name} has`
+      return { ...file, sizeBytes: text.length, sha256: createHash('sha256').update(text).digest('hex') }
+    }),
+  }))
+  for (const { name } of runtime?.files ?? []) writeFileSync(path.join(provider, name), `what ${name} has`)
+  const list = path.join(folder, 'list.json')
+  writeFileSync(list, JSON.stringify({ ...whole, wheels: [runtime, nvidia] }))
+  return { list, provider }
+}
+
+test.skipIf(process.platform !== 'linux')(
+  'makes a CUDA library that the program accepts, and links what comes later',
+  () => {
+    const { list, provider } = smallLibrary()
+    const data = path.join(folder, "cuda's data")
+    const nvidia = path.join(folder, 'nvidia/lib')
+    const place = (from: string) =>
+      spawnSync(
+        process.execPath,
+        [path.join(root, 'bench/device/placeCuda.mjs'), provider, data, from, list],
+        { encoding: 'utf8' },
+      )
+    const first = place('')
+    expect(first.status, first.stderr).toBe(0)
+    expect(first.stdout).toMatch(/Linked 0 of NVIDIA’s \d+ libraries from nowhere/)
+    const [, missing = ''] = /Missing: ([^,\n]+?)[,.]*(?: |$)/m.exec(first.stdout) ?? []
+    mkdirSync(nvidia, { recursive: true })
+    writeFileSync(path.join(nvidia, missing), 'a library')
+    const second = place(path.dirname(nvidia))
+    expect(second.status, second.stderr).toBe(0)
+    expect(second.stdout).toMatch(/Linked 1 of NVIDIA’s/)
+    expect(readdirSync(path.join(data, 'nvidia'))).toEqual([missing])
+    expect(readdirSync(path.join(data, 'libraries/cuda'))).not.toContain(missing)
+  },
+)
