@@ -10,7 +10,7 @@ const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`
 export const plan = (context: Context) =>
   new Command('plan')
     .description(
-      'Calculate what training a model needs of a GPU’s memory, and how it is cut to fit.\n\nNothing is downloaded or run: the numbers follow from the programs that would run.',
+      'Calculate what training a model needs of a GPU’s memory, and how it is cut to fit.\n\nNothing is downloaded or run: the numbers follow from the programs that would run. The exit status is 0 also where it does not fit: --json has `fits`.',
     )
     .addOption(
       new Option(
@@ -89,6 +89,6 @@ function linesOf(
       `${gigabytes(rowBytes)}; ${String(found.rows)} rows may decode together`,
     'Total, with what is set aside'.padEnd(34) + gigabytes(found.totalBytes),
     ...trafficLines(found.traffic),
-    found.fits ? `It fits ${String(memory)} GB.` : `It does not fit ${String(memory)} GB.`,
+    `It ${found.fits ? 'fits' : 'does not fit'} a GPU of ${String(memory)} GB, which has ${gigabytes(memory * 2 ** 30)} in the units above.`,
   ]
 }
