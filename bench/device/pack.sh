@@ -38,11 +38,14 @@ done
 
 here=$(folder "$(dirname -- "$0")/../..") || fail "The folder of the sources cannot be read."
 compress=${COMPRESS:-xz -T0 -6}
+list=${TURNWISE_CUDA_MANIFEST:-$here/resources/libraries/cuda-linux-x64.json}
 provider=libonnxruntime_providers_cuda.so
 shared=libonnxruntime_providers_shared.so
 if [ -n "$cuda" ]; then
   for file in "$provider" "$shared"; do
     [ -s "$cuda/$file" ] || fail "--cuda: $cuda has no $file. Make it with: turnwise device install cuda"
+    digest=$(sha256sum <"$cuda/$file" | cut -c -64)
+    grep -q "$digest" "$list" || fail "--cuda: $cuda/$file is not the one in $list, so that the program would refuse it. Make it with: turnwise device install cuda"
   done
 fi
 if [ -n "$loader" ]; then

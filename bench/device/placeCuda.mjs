@@ -1,8 +1,8 @@
 /**
  * Makes a CUDA library that the program accepts from the provider alone, and links NVIDIA's libraries of an installed PyTorch:
- *   node bench/device/placeCuda.mjs PROVIDER_FOLDER DATA_FOLDER [NVIDIA_FOLDER] [LIST]
- * The committed list (or LIST) is cut down to the provider's package (DATA/provider.json, for TURNWISE_CUDA_MANIFEST), the provider
- * is put where a download would have left it, and `device install` finishes it without asking a network. The links are in
+ *   node bench/device/placeCuda.mjs PROVIDER_FOLDER DATA_FOLDER [NVIDIA_FOLDER]
+ * The committed list (or the one that TURNWISE_CUDA_MANIFEST names) is cut down to the provider's package (DATA/provider.json), the
+ * provider is put where a download would have left it, and `device install` finishes it without asking a network. The links are in
  * DATA/nvidia, for LD_LIBRARY_PATH: the program accepts no library with files beside it that its list does not have. Called again,
  * it leaves a library that is there as it is and makes the links that are missing.
  */
@@ -25,6 +25,7 @@ import {
   packedFiles,
   parseCudaManifest,
 } from '../../src/host/devices/cudaManifest.ts'
+import { sha256Of } from '../../src/host/files/contentHash.ts'
 import { cudaPaths, installedCuda } from '../../src/host/devices/installedCuda.ts'
 
 function fail(sentence) {
@@ -32,11 +33,14 @@ function fail(sentence) {
   process.exit(2)
 }
 
-const [provider, data, nvidia, given] = process.argv.slice(2)
+const [provider, data, nvidia] = process.argv.slice(2)
 if (!provider || !data)
-  fail('Usage: node bench/device/placeCuda.mjs PROVIDER_FOLDER DATA_FOLDER [NVIDIA_FOLDER] [LIST]')
+  fail('Usage: node bench/device/placeCuda.mjs PROVIDER_FOLDER DATA_FOLDER [NVIDIA_FOLDER]')
 
-const whole = parseCudaManifest(readFileSync(given ?? cudaManifestFile('linux-x64'), 'utf8'))
+const list = resolve(data, 'provider.json')
+const { TURNWISE_CUDA_MANIFEST: other } = process.env
+const isOwn = !other || resolve(other) === list // environment.sh of an earlier call was read
+const whole = parseCudaManifest(readFileSync(isOwn ? cudaManifestFile('linux-x64') : other, 'utf8'))
 const isOfRuntime = ({ package: name }) => name.startsWith('onnxruntime')
 const alone = { ...whole, wheels: whole.wheels.filter(isOfRuntime) }
 const needed = packedFiles({ wheels: whole.wheels.filter((wheel) => !isOfRuntime(wheel)) })
@@ -46,11 +50,12 @@ async function place() {
   const { unfinished } = cudaPaths(resolve(data))
   rmSync(unfinished, { recursive: true, force: true })
   mkdirSync(unfinished, { recursive: true })
-  for (const { name } of packedFiles(alone)) {
-    if (!existsSync(join(provider, name))) fail(`${provider} has no ${name}.`)
-    cpSync(join(provider, name), join(unfinished, name))
+  for (const { name, sha256 } of packedFiles(alone)) {
+    const file = join(provider, name)
+    if (!existsSync(file)) fail(`${provider} has no ${name}.`)
+    if (sha256Of(file) !== sha256) fail(`${file} is not the file that the list has. Pack the provider anew.`)
+    cpSync(file, join(unfinished, name))
   }
-  const list = join(data, 'provider.json')
   writeFileSync(list, JSON.stringify(alone))
   writeFileSync(join(unfinished, 'list'), manifestId(alone))
   const turnwise = join(import.meta.dirname, '../../bin/turnwise.mjs')
@@ -105,6 +110,4 @@ try {
   fail(`It could not be finished: ${error.message}`)
 }
 if (installedCuda(resolve(data), alone) === null)
-  fail(
-    `The program does not accept the provider from ${provider}: these are not the files of its list. Pack them anew.`,
-  )
+  fail(`The program does not accept the library in ${data}: remove that folder, and call it again.`)

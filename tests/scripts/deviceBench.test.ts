@@ -107,11 +107,16 @@ test.skipIf(process.platform !== 'linux')(
     const data = path.join(folder, "cuda's data")
     const nvidia = path.join(folder, 'nvidia/lib')
     const place = (from: string) =>
-      spawnSync(
-        process.execPath,
-        [path.join(root, 'bench/device/placeCuda.mjs'), provider, data, from, list],
-        { encoding: 'utf8' },
-      )
+      spawnSync(process.execPath, [path.join(root, 'bench/device/placeCuda.mjs'), provider, data, from], {
+        encoding: 'utf8',
+        env: { ...process.env, TURNWISE_CUDA_MANIFEST: list },
+      })
+    const [changed = ''] = readdirSync(provider)
+    writeFileSync(path.join(provider, changed), 'another build')
+    expect(place('').stderr).toContain(
+      `${changed} is not the file that the list has. Pack the provider anew.`,
+    )
+    writeFileSync(path.join(provider, changed), `what ${changed} has`)
     const first = place('')
     expect(first.status, first.stderr).toBe(0)
     expect(first.stdout).toMatch(/Linked 0 of NVIDIA’s \d+ libraries from nowhere/)

