@@ -1,23 +1,23 @@
 /**
- * Makes a CUDA library that the program accepts from the provider alone and NVIDIA's libraries of an installed PyTorch:
- *   node bench/device/placeCuda.mjs PROVIDER_FOLDER DATA_FOLDER NVIDIA_FOLDER
- * The program loads nothing whose digest no list has. So a list is written of the files that are here (DATA/provider.json, for
- * TURNWISE_CUDA_MANIFEST), they are put where a download would have left them, and `device install` finishes it without asking a
- * network. Files of the provider with another digest than the committed list has are named.
+ * Makes a CUDA library that the program accepts from the provider alone, and links NVIDIA's libraries of an installed PyTorch:
+ *   node bench/device/placeCuda.mjs PROVIDER_FOLDER DATA_FOLDER [NVIDIA_FOLDER]
+ * The committed list (or the one that TURNWISE_CUDA_MANIFEST names) is cut down to the provider's package (DATA/provider.json), the
+ * provider is put where a download would have left it, and `device install` finishes it without asking a network. The links are in
+ * DATA/nvidia, for LD_LIBRARY_PATH: the program accepts no library with files beside it that its list does not have. Called again,
+ * it leaves a library that is there as it is and makes the links that are missing.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import {
-  copyFileSync,
   cpSync,
-  linkSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   rmSync,
-  statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { once } from 'node:events'
 import { join, resolve } from 'node:path'
 import {
   cudaManifestFile,
@@ -25,77 +25,89 @@ import {
   packedFiles,
   parseCudaManifest,
 } from '../../src/host/devices/cudaManifest.ts'
-import { cudaPaths } from '../../src/host/devices/installedCuda.ts'
 import { sha256Of } from '../../src/host/files/contentHash.ts'
+import { cudaPaths, installedCuda } from '../../src/host/devices/installedCuda.ts'
 
-const [provider, data, nvidia] = process.argv.slice(2)
-if (provider === undefined || data === undefined)
-  throw new Error('Name the provider’s folder, the data folder and the folder of NVIDIA’s libraries.')
-
-const whole = parseCudaManifest(readFileSync(cudaManifestFile('linux-x64'), 'utf8'))
-const isOfRuntime = ({ package: name }) => name.startsWith('onnxruntime')
-const provided = whole.wheels.filter(isOfRuntime)
-const needed = packedFiles({ wheels: whole.wheels.filter((wheel) => !isOfRuntime(wheel)) })
-const there = nvidia ? filesBelow(nvidia) : new Map()
-const { unfinished } = cudaPaths(resolve(data))
-
-rmSync(unfinished, { recursive: true, force: true })
-mkdirSync(unfinished, { recursive: true })
-for (const { name } of packedFiles({ wheels: provided })) cpSync(join(provider, name), join(unfinished, name))
-for (const { name } of needed) if (there.has(name)) place(there.get(name), join(unfinished, name))
-
-const asHere = (wheel) => ({
-  ...wheel,
-  files: wheel.files.filter(({ name }) => isOfRuntime(wheel) || there.has(name)).map(fileHere),
-})
-const alone = { ...whole, wheels: whole.wheels.map(asHere).filter(({ files }) => files.length > 0) }
-const others = packedFiles({ wheels: alone.wheels.filter(isOfRuntime) }).filter(({ name, sha256 }) =>
-  packedFiles({ wheels: provided }).some((file) => file.name === name && file.sha256 !== sha256),
-)
-if (others.length > 0)
-  console.log(`Not the provider that the committed list names: ${others.map(({ name }) => name).join(', ')}.`)
-const list = join(data, 'provider.json')
-writeFileSync(list, JSON.stringify(alone))
-writeFileSync(join(unfinished, 'list'), manifestId(alone))
-const { status } = spawnSync(
-  process.execPath,
-  [
-    join(import.meta.dirname, '../../bin/turnwise.mjs'),
-    'device',
-    'install',
-    'cuda',
-    '--yes',
-    '--data-dir',
-    data,
-  ],
-  { env: { ...process.env, TURNWISE_CUDA_MANIFEST: list }, stdio: 'inherit' },
-)
-if (status !== 0) throw new Error('The CUDA library could not be installed.')
-
-function fileHere(file) {
-  const path = join(unfinished, file.name)
-  return { ...file, sizeBytes: statSync(path).size, sha256: sha256Of(path) }
+function fail(sentence) {
+  console.error(`placeCuda.mjs: ${sentence}`)
+  process.exit(2)
 }
 
-/** The program follows no link to a library: the file itself, once more under another name, or a copy on another disk. */
-function place(from, to) {
-  try {
-    linkSync(realpathSync(from), to)
-  } catch {
-    copyFileSync(from, to)
+const [provider, data, nvidia] = process.argv.slice(2)
+if (!provider || !data)
+  fail('Usage: node bench/device/placeCuda.mjs PROVIDER_FOLDER DATA_FOLDER [NVIDIA_FOLDER]')
+
+const list = resolve(data, 'provider.json')
+const { TURNWISE_CUDA_MANIFEST: other } = process.env
+const isOwn = !other || resolve(other) === list // environment.sh of an earlier call was read
+const whole = parseCudaManifest(readFileSync(isOwn ? cudaManifestFile('linux-x64') : other, 'utf8'))
+const isOfRuntime = ({ package: name }) => name.startsWith('onnxruntime')
+const alone = { ...whole, wheels: whole.wheels.filter(isOfRuntime) }
+const needed = packedFiles({ wheels: whole.wheels.filter((wheel) => !isOfRuntime(wheel)) })
+
+/** Puts the provider where a download would have left it, and has the program finish it. */
+async function place() {
+  const { unfinished } = cudaPaths(resolve(data))
+  rmSync(unfinished, { recursive: true, force: true })
+  mkdirSync(unfinished, { recursive: true })
+  for (const { name, sha256 } of packedFiles(alone)) {
+    const file = join(provider, name)
+    if (!existsSync(file)) fail(`${provider} has no ${name}.`)
+    if (sha256Of(file) !== sha256) fail(`${file} is not the file that the list has. Pack the provider anew.`)
+    cpSync(file, join(unfinished, name))
   }
+  writeFileSync(list, JSON.stringify(alone))
+  writeFileSync(join(unfinished, 'list'), manifestId(alone))
+  const turnwise = join(import.meta.dirname, '../../bin/turnwise.mjs')
+  const child = spawn(
+    process.execPath,
+    [turnwise, 'device', 'install', 'cuda', '--yes', '--data-dir', data],
+    { env: { ...process.env, TURNWISE_CUDA_MANIFEST: list }, stdio: 'inherit' },
+  )
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'])
+    process.once(signal, () => {
+      child.kill('SIGKILL')
+      fail(`It was ended by ${signal}; called again, it begins anew.`)
+    })
+  const [status] = await once(child, 'close')
+  if (status !== 0) fail('The CUDA library could not be installed: its own words are above.')
 }
 
 /** Every file below a folder, by name; of two with one name the first. */
-function filesBelow(place) {
-  const files = readdirSync(place, { withFileTypes: true, recursive: true }).filter(
+function filesBelow(folder) {
+  const files = readdirSync(folder, { withFileTypes: true, recursive: true }).filter(
     (entry) => !entry.isDirectory(),
   )
-  return new Map(files.toReversed().map(({ name, parentPath }) => [name, resolve(parentPath, name)]))
+  return new Map(files.toReversed().map(({ name, parentPath }) => [name, join(parentPath, name)]))
 }
 
-const missing = needed.filter(({ name }) => !there.has(name)).map(({ name }) => name)
-console.log(
-  `Linked ${needed.length - missing.length} of NVIDIA’s ${needed.length} libraries from ${nvidia || 'nowhere'}.`,
-)
-if (missing.length > 0) console.log(`Missing: ${missing.join(', ')}.`)
+/** Links what is in NVIDIA's folder, keeps links that lead somewhere, and says what is missing. */
+function link() {
+  const links = join(data, 'nvidia')
+  mkdirSync(links, { recursive: true })
+  const there = nvidia && existsSync(nvidia) ? filesBelow(nvidia) : new Map()
+  for (const { name } of needed) {
+    const file = there.get(name)
+    if (file === undefined) continue
+    rmSync(join(links, name), { force: true })
+    symlinkSync(resolve(file), join(links, name))
+  }
+  const missing = needed.filter(({ name }) => !existsSync(join(links, name))).map(({ name }) => name)
+  console.log(
+    `Linked ${needed.length - missing.length} of NVIDIA’s ${needed.length} libraries from ${nvidia || 'nowhere'}.`,
+  )
+  if (missing.length === 0) return
+  console.log(`Missing: ${missing.join(', ')}.`)
+  console.log(
+    'Name their folder in NVIDIA_LIBRARIES, or the Python that has PyTorch in PYTHON, and call it again.',
+  )
+}
+
+try {
+  if (installedCuda(resolve(data), alone) === null) await place()
+  link()
+} catch (error) {
+  fail(`It could not be finished: ${error.message}`)
+}
+if (installedCuda(resolve(data), alone) === null)
+  fail(`The program does not accept the library in ${data}: remove that folder, and call it again.`)

@@ -162,3 +162,13 @@ describe('device list and check', () => {
     ])
   })
 })
+
+test('device plan compares the memory in the units of its lines', async () => {
+  const plan = (base: string) =>
+    answer('device', 'plan', '--shape', 'qwen2.5-7b', '--memory', '24', '--base', base)
+  const fitting = await plan('int4')
+  expect(fitting.status).toBe(0)
+  expect(fitting.stdout).toMatch(/Total, with what is set aside +25\.\d\d GB/)
+  expect(fitting.stdout).toContain('It fits a GPU of 24 GB, which has 25.77 GB in the units above.')
+  expect((await plan('f32')).stdout).toContain('It does not fit a GPU of 24 GB, which has 25.77 GB')
+})

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -7,7 +8,6 @@ import {
   readFileSync,
   rmSync,
   statSync,
-  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -32,21 +32,23 @@ const whyNot =
     : 'no network namespaces for this user')
 const where = whyNot === null ? '' : ` (skipped: ${whyNot})`
 
-/** The provider's files as the committed list has them, but for what is in them: enough to be found, not to be loaded. */
-function emptyProvider(folder: string): string {
-  mkdirSync(folder)
-  const list = JSON.parse(
+/** A list like the committed one whose files are a few bytes, and the provider's: enough to be accepted, not to be loaded. */
+function emptyProvider(folder: string): { readonly provider: string; readonly list: string } {
+  const committed = JSON.parse(
     readFileSync(path.join(root, 'resources/libraries/cuda-linux-x64.json'), 'utf8'),
-  ) as {
-    readonly wheels: readonly {
-      readonly files: readonly { readonly name: string; readonly sizeBytes: number }[]
-    }[]
-  }
-  for (const { name, sizeBytes } of list.wheels[0]?.files ?? []) {
-    writeFileSync(path.join(folder, name), '')
-    truncateSync(path.join(folder, name), sizeBytes)
-  }
-  return folder
+  ) as { readonly wheels: readonly { readonly files: readonly { readonly name: string }[] }[] }
+  const wheels = committed.wheels.map((wheel) => ({
+    ...wheel,
+    files: wheel.files.map((file) => {
+      const sha256 = createHash('sha256').update(file.name).digest('hex')
+      return { ...file, sizeBytes: file.name.length, sha256 }
+    }),
+  }))
+  const [provider, list] = [path.join(folder, 'provider'), path.join(folder, 'list.json')]
+  mkdirSync(provider)
+  for (const { name } of wheels[0]?.files ?? []) writeFileSync(path.join(provider, name), name)
+  writeFileSync(list, JSON.stringify({ ...committed, wheels }))
+  return { provider, list }
 }
 
 const place = mkdtempSync(path.join(tmpdir(), 'turnwise-rehearsal-'))
@@ -61,12 +63,12 @@ describe.skipIf(whyNot !== null)(`the day with a card${where}`, () => {
       string,
       string,
     ]
-    const provider = emptyProvider(path.join(place, 'provider'))
+    const { provider, list } = emptyProvider(place)
     execFileSync(device('pack.sh'), [parts, '--part', '30M', '--cuda', provider], {
-      env: { ...process.env, COMPRESS: 'gzip -1' },
+      env: { ...process.env, COMPRESS: 'gzip -1', TURNWISE_CUDA_MANIFEST: list },
     })
     const packed = readdirSync(parts).filter((name) => name !== 'ORDER')
-    expect(packed.toSorted()[0]).toBe('base.00')
+    expect(packed.toSorted().slice(0, 2)).toEqual(['SHA256SUMS', 'base.00'])
     for (const name of packed) expect(statSync(path.join(parts, name)).size).toBeLessThanOrEqual(30 * 2 ** 20)
     const order = readFileSync(path.join(parts, 'ORDER'), 'utf8').split('\n')
     expect(order.filter((line) => packed.includes(line))).toEqual(packed.toSorted())
@@ -74,7 +76,10 @@ describe.skipIf(whyNot !== null)(`the day with a card${where}`, () => {
     const nvidia = path.join(place, 'nvidia')
     mkdirSync(nvidia)
     writeFileSync(path.join(nvidia, 'libcudart.so.13'), 'a library')
-    const unpacked = alone([device('unpack.sh'), parts, target], { NVIDIA_LIBRARIES: nvidia })
+    const unpacked = alone([device('unpack.sh'), parts, target], {
+      NVIDIA_LIBRARIES: nvidia,
+      TURNWISE_CUDA_MANIFEST: list,
+    })
     expect(unpacked.status, unpacked.stderr).toBe(0)
     expect(unpacked.stdout).toContain('Linked 1 of NVIDIA’s 15 libraries')
 

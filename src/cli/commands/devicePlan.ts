@@ -12,7 +12,7 @@ const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`
 export const plan = (context: Context) =>
   new Command('plan')
     .description(
-      'Calculate what training a model needs of a GPU’s memory, and how it is cut to fit.\n\nNothing is downloaded or run: the numbers follow from the programs that would run.',
+      'Calculate what training a model needs of a GPU’s memory, and how it is cut to fit.\n\nNothing is downloaded or run: the numbers follow from the programs that would run. The exit status is 0 also where it does not fit: --json has `fits`.',
     )
     .addOption(
       new Option(
