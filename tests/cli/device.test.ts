@@ -169,6 +169,6 @@ test('device plan compares the memory in the units of its lines', async () => {
   const fitting = await plan('int4')
   expect(fitting.status).toBe(0)
   expect(fitting.stdout).toMatch(/Total, with what is set aside +25\.\d\d GB/)
-  expect(fitting.stdout).toContain('It fits a GPU of 24 GB, which has 25.77 GB in the units above.')
-  expect((await plan('f32')).stdout).toContain('It does not fit a GPU of 24 GB, which has 25.77 GB')
+  expect(fitting.stdout).toContain('It fits 24 GiB, which are 25.77 GB.')
+  expect((await plan('f32')).stdout).toContain('It does not fit 24 GiB')
 })
