@@ -103,6 +103,8 @@ test('three runs are compared and exported', async ({ app }) => {
   })
 
   await test.step('a picture', async () => {
+    // A picture has the panels that are there.
+    await expect(page.getByRole('slider').nth(3)).toBeVisible()
     const file = await saved(page, 'Panels as PNG')
     const [width, height] = pngSize(file)
     expect(width).toBe(2 * 2 * 720)
