@@ -3,20 +3,34 @@
  * and to sending the values of environment variables to an address. One file in the data directory holds all of it. It counts in the
  * folder it was written in alone: what comes along in a folder that was copied or unpacked was not allowed here.
  */
-import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  statSync,
+} from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
-import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { AtomicFile, makeFolder } from '#host/files/atomic.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { jsonObjectOf } from '#host/files/strictJson.ts'
 import { takeTurn } from '#host/files/turns.ts'
 
+/** Number and birth time of a file or folder, which the file system gives to it: nobody who packs one can choose them. */
+const mark = z.strictObject({ id: z.string(), bornAt: z.string() })
+type Mark = z.output<typeof mark>
+
 const consentSchema = z.strictObject({
-  format: z.literal(2),
-  /** The folder that it was written in. */
-  folder: z.strictObject({ id: z.string(), bornAt: z.string() }),
+  format: z.literal(3),
+  /** The folder that it was written in, and itself: an archive unpacked over the folder has another file. */
+  folder: mark,
+  file: mark,
   /** Contents of files, and the interpreters that may run them; paths absolute. Training scripts have a word for theirs. */
   python: z.array(
     z.strictObject({ interpreter: z.string(), path: z.string(), sha256: z.string(), at: z.number() }),
@@ -47,12 +61,15 @@ export function foreignConsents(consents: string | null): string | null {
 
 /** Returns null if there is no such file, or it was written in another folder, by another user or by an earlier version. */
 function readOwn(consents: string): Consents | null {
-  const bytes = bytesOfOwn(consents)
-  if (bytes === null) return null
-  const said = jsonObjectOf(bytes, consents, 'config/invalid')
-  if (said['format'] === 1) return null
+  const own = readIfOwn(consents)
+  if (own === null) return null
+  const said = jsonObjectOf(own.bytes, consents, 'config/invalid')
+  if (said['format'] === 1 || said['format'] === 2) return null
   const { data } = consentSchema.safeParse(said)
-  if (data !== undefined) return isFolder(data.folder, path.dirname(consents)) ? data : null
+  if (data !== undefined) {
+    const folder = statSync(path.dirname(consents), { bigint: true })
+    return isMarked(data.folder, folder) && isMarked(data.file, own.status) ? data : null
+  }
   throw new AppError(
     'config/invalid',
     `${consents} does not say what is allowed on this machine.`,
@@ -60,19 +77,24 @@ function readOwn(consents: string): Consents | null {
   )
 }
 
+/** The birth time is 0 where the file system keeps none. */
+const markOf = ({ ino, birthtimeNs }: BigIntStats): Mark => ({ id: `${ino}`, bornAt: `${birthtimeNs}` })
+
+const isMarked = (said: Mark, status: BigIntStats): boolean => isDeepStrictEqual(said, markOf(status))
+
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
 
 /**
  * Reads the file if it belongs to this user: anyone who may write into the data directory could have put it there, or a link to some
  * file of this user's. So no link is followed, and the open file is asked for its owner. Errors: AppError 'file/unreadable'.
  */
-function bytesOfOwn(consents: string): Uint8Array | null {
+function readIfOwn(consents: string): { readonly bytes: Uint8Array; readonly status: BigIntStats } | null {
   try {
     const handle = openSync(consents, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) // undefined on Windows, where it counts as 0
     try {
-      const status = fstatSync(handle)
-      const isOurs = process.geteuid === undefined || status.uid === process.geteuid()
-      return status.isFile() && isOurs ? readFileSync(handle) : null
+      const status = fstatSync(handle, { bigint: true })
+      const isOurs = process.geteuid === undefined || Number(status.uid) === process.geteuid()
+      return status.isFile() && isOurs ? { bytes: readFileSync(handle), status } : null
     } finally {
       closeSync(handle)
     }
@@ -80,20 +102,6 @@ function bytesOfOwn(consents: string): Uint8Array | null {
     if (['ENOENT', 'ELOOP'].includes(systemCode(error))) return null
     throw readError(consents, error)
   }
-}
-
-/**
- * Returns the id and birth time of a folder, which the file system assigns when it makes it, so nobody who packs a
- * folder can choose them. The birth time is 0 where the file system keeps none.
- */
-function folderMark(folder: string): z.output<typeof consentSchema>['folder'] {
-  const { ino, birthtimeNs } = statSync(folder, { bigint: true })
-  return { id: `${ino}`, bornAt: `${birthtimeNs}` }
-}
-
-function isFolder(said: z.output<typeof consentSchema>['folder'], folder: string): boolean {
-  const { id, bornAt } = folderMark(folder)
-  return said.id === id && said.bornAt === bornAt
 }
 
 /** Maximum wait for the changes of other processes, which take milliseconds each. */
@@ -118,6 +126,9 @@ export function changeConsents(consents: string, change: (before: Consents) => P
   const before = { python, keys }
   const after = { ...before, ...change(before) }
   if (isDeepStrictEqual(before, after)) return
-  const all = { format: 2, folder: folderMark(directory), ...after }
-  writeFileAtomic(consents, `${JSON.stringify(all, null, 2)}\n`)
+  using file = new AtomicFile(consents)
+  const folder = markOf(statSync(directory, { bigint: true }))
+  const all = { format: 3, folder, file: markOf(file.status), ...after }
+  file.write(Buffer.from(`${JSON.stringify(all, null, 2)}\n`))
+  file.commit()
 }

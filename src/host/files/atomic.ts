@@ -3,8 +3,10 @@
  * disk, then renamed. A reader sees the old content or the new one, also when the process is killed in between.
  */
 import {
+  type BigIntStats,
   closeSync,
   existsSync,
+  fstatSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -51,6 +53,12 @@ export class AtomicFile {
     } catch (error) {
       throw writeError(path, error)
     }
+  }
+
+  /** What the file system says of the file, before it is written. */
+  get status(): BigIntStats {
+    if (this.#handle === null) throw new Error('Expected an open file.')
+    return fstatSync(this.#handle, { bigint: true })
   }
 
   write(bytes: Uint8Array): void {

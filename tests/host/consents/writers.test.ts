@@ -1,7 +1,16 @@
 /** Consents that several processes change at the same time. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
@@ -107,5 +116,14 @@ test.skipIf(process.platform === 'win32')('a link counts as nothing, even to a f
   const kept = `${consents}.kept`
   renameSync(consents, kept)
   symlinkSync(kept, consents)
+  expect(readConsents(consents).python).toEqual([])
+})
+
+test('what is unpacked over the data directory allows nothing', () => {
+  const consents = machine()
+  allowPython([review('/code/mine.py')], consents)
+  const archived = readFileSync(consents)
+  rmSync(consents)
+  writeFileSync(consents, archived)
   expect(readConsents(consents).python).toEqual([])
 })
