@@ -64,17 +64,10 @@ export class Taking {
   #take(ours: string, link: Link, read: NonNullable<Link['read']>): void {
     const names = Object.keys(link.keys)
     const told = names.filter((name) => this.#settings.has(name))
-    const remark = (sentence: string) => {
-      const name = this.#written(told[0] ?? names[0] ?? ours)
-      // Notes on a single setting begin with its name.
-      const isNamed = names.length > 1 || told.some((each) => sentence.includes(each))
-      const text = isNamed ? sentence : `${name}: ${sentence}`
-      this.notes.push({ kind: 'changed', name, text })
-    }
     const before = this.notes.length
     const value = read(
-      (name) => (this.#settings.has(name) ? this.#settings.get(name)?.value : link.keys[name]) ?? null,
-      told.length > 0 ? remark : () => undefined,
+      (name) => this.#valueOf(name, link),
+      told.length > 0 ? (sentence) => this.#remark(sentence, told, names) : () => undefined,
     )
     if (value === undefined) this.#sayKept(ours, before)
     for (const name of told) this.#taken.add(name)
@@ -86,6 +79,18 @@ export class Taking {
     if (value === undefined || isEqual(value, valueAt(this.#initial, ours))) return
     this.draft = withValue(this.draft, ours, value)
     if (told.length === 0) this.#noteFilled(ours, value, link)
+  }
+
+  /** Returns what the file says, or the tool's default; null: neither. */
+  #valueOf(name: string, { keys }: Link) {
+    return (this.#settings.has(name) ? this.#settings.get(name)?.value : keys[name]) ?? null
+  }
+
+  /** Notes how a value was changed; notes on a single setting begin with its name. */
+  #remark(sentence: string, told: readonly string[], names: readonly string[]): void {
+    const name = this.#written(told[0] ?? '')
+    const isNamed = names.length > 1 || told.some((each) => sentence.includes(each))
+    this.notes.push({ kind: 'changed', name, text: isNamed ? sentence : `${name}: ${sentence}` })
   }
 
   /** Notes the default that a run has instead of a value that was not taken. Rows and models have none. */
@@ -130,7 +135,12 @@ export class Taking {
       if (!decided.includes(name) && !this.#isTaken(name))
         this.#noteLeft(setting, fixed.get(name) ?? sectionOf(name, fixed))
     }
-    for (const { name, value, initial, because } of fixed.values()) {
+    this.#noteSilence(fixed.values())
+  }
+
+  /** Notes defaults of the tool that differ here and that the file does not set. */
+  #noteSilence(fixed: Iterable<FixedSetting>): void {
+    for (const { name, value, initial, because } of fixed) {
       const isSaid = this.#settings.has(name) || this.#unknown.has(name)
       if (initial === undefined || isSaid || isEqual(initial, value)) continue
       const silence = this.#hasUnread ? 'has no known value of' : 'does not set'

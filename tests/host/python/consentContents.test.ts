@@ -132,7 +132,7 @@ describe('consent', () => {
     const consents = machine()
     allowPython([reviewPython(source, program, consents)], consents)
     const text = readFileSync(consents, 'utf8')
-    for (const damaged of ['', '{}', text.slice(0, -9), text.replace('"format": 2', '"format": 3')]) {
+    for (const damaged of ['', '{}', text.slice(0, -9), text.replace('"format": 3', '"format": 4')]) {
       writeFileSync(consents, damaged)
       expect(() => readConsents(consents)).toThrow(
         expect.objectContaining({ code: 'config/invalid' }) as Error,

@@ -92,7 +92,9 @@ describe('a gradient that cannot be right', () => {
   test('of the critic alone is enough', async () => {
     const policy = fakePolicy()
     const norms = policy.gradientNorms.bind(policy)
-    const broken = Object.assign(policy, { gradientNorms: () => ({ ...norms(), critic: 1e18 }) })
+    const broken = Object.assign(policy, {
+      gradientNorms: async () => ({ ...(await norms()), critic: 1e18 }),
+    })
     const { error } = await outcomeOf(broken, { algorithm: ppo.configure({}) })
     expect(error?.message).toMatch(/^In step 1 the critic’s gradient norm became 1\.0e\+18/)
     expect(policy.calls.update).toBeUndefined()
