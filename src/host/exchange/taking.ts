@@ -74,6 +74,11 @@ export class Taking {
     this.#noteUnread(told, value, link)
     // A number of steps outweighs a number of passes, there as here.
     if (ours === 'passes' && typeof this.draft['steps'] === 'number') return
+    this.#draw(ours, value, told, link)
+  }
+
+  /** Takes a value into the config that is made. */
+  #draw(ours: string, value: unknown, told: readonly string[], link: Link): void {
     if (told.length > 0 && value !== undefined)
       this.taken.push({ ours, value, theirs: told.map(this.#written) })
     if (value === undefined || isEqual(value, valueAt(this.#initial, ours))) return
