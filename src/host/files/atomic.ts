@@ -55,7 +55,7 @@ export class AtomicFile {
     }
   }
 
-  /** What the file system says of the file, before it is written. */
+  /** Status of the file by the file system, before it is written. */
   get status(): BigIntStats {
     if (this.#handle === null) throw new Error('Expected an open file.')
     return fstatSync(this.#handle, { bigint: true })
