@@ -30,12 +30,13 @@ export const trustConfig = [
   'allow the Python code of the config as it is now, on this machine; it is not sandboxed',
 ] as const
 
-/** Option of commands whose config names keys. */
+/** Option of commands that go on with a run. */
 export const trustScript = [
   '--trust-script',
   'allow the training script of the run as it is now, on this machine; it is not sandboxed',
 ] as const
 
+/** Option of commands whose config names keys. */
 export const trustKeys = [
   '--trust-keys',
   'allow the keys that the config names to be sent to the addresses that it names, on this machine',
