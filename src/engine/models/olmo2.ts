@@ -10,13 +10,7 @@ export const olmo2 = {
     refuseWindows(fields)
     const traits = {
       name: 'olmo2',
-      defaultKvHeads: null,
-      defaultHeadDim: null,
-      defaultMaxPositions: 2_048,
-      defaultNormEpsilon: 1e-5,
-      defaultBosId: null,
-      defaultEosIds: [50_279],
-      ...olmo2Norms,
+      ...olmoTraits,
       biases: attentionBiases(fields),
     } as const
     return readDecoderConfig(fields, traits, contextLength)
@@ -32,4 +26,15 @@ export const olmo2Norms = {
     beforeMlp: null,
     afterMlp: 'post_feedforward_layernorm',
   },
+} as const
+
+/** Traits of OLMo 2 and 3. */
+export const olmoTraits = {
+  defaultKvHeads: null,
+  defaultHeadDim: null,
+  defaultMaxPositions: 2_048,
+  defaultNormEpsilon: 1e-5,
+  defaultBosId: null,
+  defaultEosIds: [50_279],
+  ...olmo2Norms,
 } as const

@@ -1,7 +1,7 @@
 import { attentionLayout, readWindows, windowSize } from './attentionLayout.ts'
 import { attentionBiases, type Architecture, readDecoderConfig } from './common.ts'
 import { slidingRope } from './gemma3.ts'
-import { olmo2Norms } from './olmo2.ts'
+import { olmoTraits } from './olmo2.ts'
 
 /** OLMo 3: OLMo 2 with a window on three of four layers; only the others stretch their positions. OLMo Team 2025, arXiv:2512.13961. */
 export const olmo3 = {
@@ -13,14 +13,8 @@ export const olmo3 = {
     const theta = 500_000
     const traits = {
       name: 'olmo3',
-      defaultKvHeads: null,
-      defaultHeadDim: null,
-      defaultMaxPositions: 2_048,
+      ...olmoTraits,
       defaultTheta: theta,
-      defaultNormEpsilon: 1e-5,
-      defaultBosId: null,
-      defaultEosIds: [50_279],
-      ...olmo2Norms,
       biases: attentionBiases(fields),
     } as const
     const config = readDecoderConfig(fields, traits, contextLength)

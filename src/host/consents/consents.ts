@@ -99,7 +99,7 @@ function readIfOwn(consents: string): { readonly bytes: Uint8Array; readonly sta
       closeSync(handle)
     }
   } catch (error) {
-    if (['ENOENT', 'ELOOP'].includes(systemCode(error))) return null
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(systemCode(error))) return null
     throw readError(consents, error)
   }
 }

@@ -116,7 +116,7 @@ interface CursorOf {
   readonly innerWidth: number
 }
 
-/** Position that follows pointer and keys, which screen readers are told as the value of the surface. */
+/** Cursor moved by pointer and keys; screen readers get its position as the value of a slider. */
 function usePlotCursor({ plot, group: { zoom, setZoom, pin }, lines, innerWidth }: CursorOf) {
   const surface = useRef<HTMLDivElement>(null)
   const cursor = useRef<number | null>(null)

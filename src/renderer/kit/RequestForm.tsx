@@ -68,12 +68,11 @@ interface RequestFieldsProps {
   /** Labels and placeholders that say more than the schema can. */
   readonly labels?: Readonly<Record<string, string>>
   readonly placeholders?: Readonly<Record<string, string>>
-  readonly className?: string
 }
 
 /** Shows the settings of a request, each with its explanation and what is wrong with it. */
 export function RequestFields(props: RequestFieldsProps) {
-  const { form, only, without = [], labels = {}, placeholders = {}, className } = props
+  const { form, only, without = [], labels = {}, placeholders = {} } = props
   const isShown = (name: string) => (only ?? [name]).includes(name) && !without.includes(name)
   return requestFields(form.schema)
     .filter(({ key }) => isShown(key))
@@ -81,13 +80,7 @@ export function RequestFields(props: RequestFieldsProps) {
       const label = labels[field.key] ?? field.label
       const shown = { ...field, label, empty: placeholders[field.key] ?? field.empty }
       return (
-        <Field
-          key={field.key}
-          label={label}
-          help={field.help}
-          error={form.problems.get(field.key) ?? null}
-          {...(className === undefined ? {} : { className })}
-        >
+        <Field key={field.key} label={label} help={field.help} error={form.problems.get(field.key) ?? null}>
           {(ids) => (
             <SettingControl
               field={shown}

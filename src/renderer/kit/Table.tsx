@@ -107,7 +107,7 @@ export function Table<Row>(props: TableProps<Row>) {
   )
 }
 
-/** Rows in their order, which the table keeps itself unless it is told. */
+/** Sorts the rows; the table holds the sort order unless the caller controls it. */
 function useSorted<Row>({ rows: given, columns, ...props }: TableProps<Row>) {
   const [own, setOwn] = useState<Sorting | null>(props.initialSorting ?? null)
   const sorting = props.sorting === undefined ? own : props.sorting

@@ -128,7 +128,7 @@ export const sampling = z.object({
   minP: z.number().min(0).max(1).default(0),
   repetitionPenalty: z.number().positive().default(1),
   maxNewTokens: z.int().min(1).max(32_768).default(256).meta({
-    description: 'Answers are cut off at this length, or where the context ends.',
+    description: 'Answers are truncated at this length, or where the context ends.',
   }),
   stopStrings: z.array(z.string().min(1)).max(20).default([]),
   seed: count.default(42).meta({ description: 'The same seed, prompt and model give the same answer.' }),

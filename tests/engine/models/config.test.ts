@@ -55,6 +55,36 @@ describe('model configs', () => {
     expect(config.biases).toMatchObject({ q_proj: true, o_proj: true, gate_proj: false, down_proj: false })
   })
 
+  test('exaone4: windows by letters, by a number, or none, and rotation goes with them', () => {
+    const base = {
+      model_type: 'exaone4',
+      architectures: ['Exaone4ForCausalLM'],
+      ...sizes,
+      num_hidden_layers: 6,
+    }
+    const kindsOf = (fields: object) => {
+      const { attention, windows } = readModelConfig({ ...base, ...fields }, 'c')
+      return attention.map(({ window, rope }) => [windows[window], rope === null ? 'still' : 'rotates'])
+    }
+    const [local, global] = [
+      [8, 'rotates'],
+      [null, 'still'],
+    ]
+    const pattern = { sliding_window: 8, sliding_window_pattern: 'LLG' }
+    expect(kindsOf(pattern)).toEqual([local, local, global, local, local, global])
+    expect(kindsOf({ ...pattern, sliding_window_pattern: 'L' }).at(-1)).toEqual(global)
+    expect(kindsOf({ ...pattern, sliding_window_pattern: 2 })).toEqual([
+      local,
+      global,
+      local,
+      global,
+      local,
+      global,
+    ])
+    expect(kindsOf({ ...pattern, sliding_window: null })).toEqual(Array(6).fill([null, 'rotates']))
+    expect(errorOf({ ...base, sliding_window_pattern: 'LX' }).message).toContain('letters L and G')
+  })
+
   test('qwen2: biases on q, k and v only', () => {
     const { biases, tiedHead, eosIds } = readModelConfig(
       { ...qwen2, tie_word_embeddings: true, eos_token_id: 7 },

@@ -350,7 +350,7 @@ function RunsToolbar(props: ToolbarProps) {
   )
 }
 
-/** Selects what runs are shown by what they have; tags and studies only once there are any. */
+/** Filters the runs shown; by tags and studies only once there are any. */
 function RunFilters({ runs, filter, onFilter }: Pick<ToolbarProps, 'runs' | 'filter' | 'onFilter'>) {
   const { algorithms, tags } = choicesOf(runs)
   const statuses = runStatuses.filter((status) => runs.some((run) => run.status === status))
