@@ -87,8 +87,11 @@ function peerEnvironment() {
   return env
 }
 
-/** Each type of the peer, on the weights that the bench wrote, and how far its log-probabilities are from ours. */
-async function torchParts() {
+/**
+ * Each type of the peer, on the weights that the bench wrote, and how far its log-probabilities are from ours; `keep` is given what is
+ * there after each.
+ */
+async function torchParts(keep) {
   const model = await weights()
   const [rows, length] = flags.lengths.split(/[x-]/)
   const of = flags.torch ? flags.torch.split(',') : wanted
@@ -105,12 +108,13 @@ async function torchParts() {
     const isComparable = logprobs !== undefined && ours !== undefined
     const apart = isComparable && Math.max(...logprobs.map((value, at) => Math.abs(value - ours[at])))
     answers[dtype] = { ...figures, ...(isComparable && { logprobsApart: apart }) }
+    keep(answers)
   }
   return answers
 }
 
-async function answerOf(part) {
-  if (part === 'torch') return torchParts()
+async function answerOf(part, keep) {
+  if (part === 'torch') return torchParts(keep)
   const answer = await turnwise(...commandOf(part))
   if (part !== 'selftest') return answer
   const { findings = [], ...rest } = answer
@@ -158,7 +162,11 @@ async function measure(part) {
   console.error(part)
   results.parts[part] = { failed: unfinished }
   write() // so far: this part may be the last
-  const answer = await answerOf(part).catch((error) => ({ failed: error.message }))
+  const keep = (sofar) => {
+    results.parts[part] = { ...sofar, failed: unfinished }
+    write()
+  }
+  const answer = await answerOf(part, keep).catch((error) => ({ ...results.parts[part], failed: error.message }))
   results.parts[part] = { ...answer, wallSeconds: (Date.now() - began) / 1000 }
   write()
   if (!failedIn(answer)) return true

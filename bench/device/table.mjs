@@ -47,7 +47,7 @@ function sentences({ parts }) {
       : []),
     ...(parity?.parity
       ? [
-          `Compared with the CPU: ${parity.parity.sameTokens} of ${parity.parity.tokens} greedy tokens equal, gradients differ by ${parity.parity.gradient.toExponential(1)}.`,
+          `Compared with the CPU in ${parity.parity.reference}: ${parity.parity.sameTokens} of ${parity.parity.tokens} greedy tokens equal, gradients differ by ${parity.parity.gradient.toExponential(1)}.`,
         ]
       : []),
     ...Object.entries(torch).flatMap(([dtype, peer]) =>

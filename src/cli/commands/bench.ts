@@ -159,7 +159,7 @@ const parityLines = (parity: BenchReport['parity']): string[] =>
   parity === undefined
     ? []
     : [
-        `Compared with the CPU: ${String(parity.sameTokens)} of ${String(parity.tokens)} greedy tokens equal, log-probabilities differ by ${parity.logprobs.toExponential(1)}, gradients by ${parity.gradient.toExponential(1)}.`,
+        `Compared with the CPU in ${parity.reference}: ${String(parity.sameTokens)} of ${String(parity.tokens)} greedy tokens equal, log-probabilities differ by ${parity.logprobs.toExponential(1)}, gradients by ${parity.gradient.toExponential(1)}.`,
       ]
 
 const rate = (tokensPerSecond: number): string => tokensPerSecond.toFixed(tokensPerSecond < 100 ? 1 : 0)

@@ -82,7 +82,7 @@ export function summaryLines(findings: readonly SelftestFinding[]): string[] {
 }
 
 export const findingLine = ({ passed, name, measured, limit, sentence }: SelftestFinding): string =>
-  `${passed ? 'ok  ' : 'FAIL'}  ${name.padEnd(40)} ${measured.toExponential(1)} of ${limit.toExponential(0)}${passed ? '' : `  ${sentence}`}`
+  `${passed ? 'ok  ' : 'FAIL'}  ${name.padEnd(40)} ${measured?.toExponential(1) ?? 'no number'} of ${limit.toExponential(0)}${passed ? '' : `  ${sentence}`}`
 
 export const failure = (failed: readonly SelftestFinding[], count: number): AppError =>
   new AppError(

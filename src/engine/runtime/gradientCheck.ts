@@ -38,6 +38,13 @@ function lengthOfPart(part: string): number {
   return length
 }
 
+/**
+ * The type that a case is checked in. Devices learn in f32 and lack kernels in f64, whose nodes the CPU would compute, or nothing
+ * (CUDA's ScatterND adds in f32 alone).
+ */
+export const checkedIn = (gradientCase: GradientCase, device: Device): Dtype =>
+  device.kind === 'cpu' ? gradientCase.dtype : 'float32'
+
 const lengthsOf = (shape: Shape): number[] => shape.map(lengthOf)
 
 function feed(dtype: Dtype | 'int64', values: ArrayLike<number>, dims: readonly number[]): Feed {
@@ -74,10 +81,11 @@ export async function directionalDerivative(
  * all inputs and one random cotangent u.
  */
 export async function gradientError(
-  gradientCase: GradientCase,
+  given: GradientCase,
   seed: number,
   device: Device,
 ): Promise<number> {
+  const gradientCase = { ...given, dtype: checkedIn(given, device) }
   const { dtype, inputs, build } = gradientCase
   const random = new SequentialRandom(randomStream(seed))
   const values = inputs.map(({ kind, shape }, index) =>

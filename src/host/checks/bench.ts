@@ -1,7 +1,7 @@
 /** Measures prefill, decoding and training of a model on this machine, and its matrix-product peak for comparison. */
 import { plural } from '#shared/plural.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
-import { holdsTensors } from '#shared/device.ts'
+import { baseProblem, holdsTensors } from '#shared/device.ts'
 import { conventionalFlops, learningFlops } from '#engine/models/work.ts'
 import type { GenerationRequest, TokenSequence, Completion } from '#engine/policy.ts'
 import { matmulPeakGflops } from '#engine/runtime/matmulPeak.ts'
@@ -247,10 +247,13 @@ async function parityPart(bench: Bench): Promise<ParityFigures> {
   bench.say('parity with the CPU')
   const actual = await answerOf(bench)
   const cpu = await chooseDevice({ kind: 'cpu', threads: bench.request.threads })
-  const expected = await answerOf({ ...bench, device: cpu })
+  const { base } = bench.request
+  const reference = baseProblem('cpu', base) === null ? base : 'f32'
+  const expected = await answerOf({ ...bench, device: cpu, request: { ...bench.request, base: reference } })
   const pairs = expected.completions.map((completion, index) => same(actual.completions[index], completion))
   const difference = expected.gradient.map((value, index) => (actual.gradient[index] ?? NaN) - value)
   return {
+    reference,
     tokens: PROMPTS * NEW_TOKENS,
     sameTokens: pairs.reduce((sum, { length }) => sum + length, 0),
     logprobs: Math.max(...pairs.map(({ logprobs }) => logprobs)),

@@ -78,6 +78,8 @@ export interface StepFigures {
 
 /** The same work on the device and on the CPU. */
 export interface ParityFigures {
+  /** Precision of the CPU's base: the device's, or f32 where the CPU does not multiply in it. */
+  readonly reference: HeldPrecision
   /** Greedily chosen tokens, and how many of them are the CPU's before the first that differs. */
   readonly tokens: number
   readonly sameTokens: number

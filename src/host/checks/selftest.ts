@@ -13,7 +13,7 @@ import { linearNames, linearPath, type LinearName, type LoraConfig } from '#engi
 import type { NamedTensor } from '#engine/models/source.ts'
 import { gradientCases } from '#engine/ops/gradientCases.ts'
 import type { SamplingOptions, TokenSequence } from '#engine/policy.ts'
-import { gradientError, gradientLimits } from '#engine/runtime/gradientCheck.ts'
+import { checkedIn, gradientError, gradientLimits } from '#engine/runtime/gradientCheck.ts'
 import { hasHalves } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
@@ -82,7 +82,7 @@ async function* shapesFindings(
   device: Device,
   directions: number,
 ): AsyncGenerator<SelftestFinding> {
-  for (const shape of shapes) yield* shapeFindings(shape, device, directions)
+  for (const shape of shapes) yield* orFailure(`${shape}/error`, shapeFindings(shape, device, directions))
 }
 
 async function* shapeFindings(
@@ -114,14 +114,23 @@ async function* precisionFindings(device: Device): AsyncGenerator<SelftestFindin
   try {
     await writeRandomModel(directory, modelShapes[quickShape], seed, 'F32')
     for (const precision of precisions) {
-      using policy = await openSelftestPolicy(directory, device, precision)
       const name = `precisions/${precision}`
-      yield await wholeSlopeFinding(policy, name)
-      if (isHeld) yield await gapFinding(policy, name)
+      yield* orFailure(`${name}/error`, precisionChecks(directory, device, precision))
     }
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
+}
+
+async function* precisionChecks(
+  directory: string,
+  device: Device,
+  precision: HeldPrecision,
+): AsyncGenerator<SelftestFinding> {
+  using policy = await openSelftestPolicy(directory, device, precision)
+  const name = `precisions/${precision}`
+  yield await wholeSlopeFinding(policy, name)
+  if (holdsTensors(device)) yield await gapFinding(policy, name)
 }
 
 /** Moves the whole adapter at once. */
@@ -152,15 +161,14 @@ async function* probeFindings(device: Device): AsyncGenerator<SelftestFinding> {
 
 async function* operatorFindings(device: Device): AsyncGenerator<SelftestFinding> {
   for (const gradientCase of gradientCases) {
-    const { name, dtype } = gradientCase
-    yield finding(
-      `operators/${name}`,
-      await gradientError(gradientCase, seed, device),
-      gradientLimits(device)[dtype],
-      {
+    const name = `operators/${gradientCase.name}`
+    const limit = gradientLimits(device)[checkedIn(gradientCase, device)]
+    yield* orFailure(
+      name,
+      measuredFinding(name, () => gradientError(gradientCase, seed, device), limit, {
         good: 'The gradient rule agrees with finite differences of the operator.',
         bad: 'The gradient rule does not agree with finite differences of the operator: every model that uses it would train with wrong gradients.',
-      },
+      }),
     )
   }
 }
@@ -168,11 +176,35 @@ async function* operatorFindings(device: Device): AsyncGenerator<SelftestFinding
 async function* productFindings(device: Device): AsyncGenerator<SelftestFinding> {
   const { product } = limitsOf(device)
   for (const productCase of productCases) {
-    const error = await productError(productCase, seed, device)
-    yield finding(`products/${productCase.name}`, error, product, {
-      good: 'The product of large matrices is that of their numbers.',
-      bad: 'The product of large matrices is less exact than it has to be: the device rounds the numbers that it multiplies.',
-    })
+    const name = `products/${productCase.name}`
+    yield* orFailure(
+      name,
+      measuredFinding(name, () => productError(productCase, seed, device), product, {
+        good: 'The product of large matrices is that of their numbers.',
+        bad: 'The product of large matrices is less exact than it has to be: the device rounds the numbers that it multiplies.',
+      }),
+    )
+  }
+}
+
+async function* measuredFinding(
+  name: string,
+  measure: () => Promise<number>,
+  limit: number,
+  words: FindingWords,
+): AsyncGenerator<SelftestFinding> {
+  yield finding(name, await measure(), limit, words)
+}
+
+/** Yields findings; an error ends them with a failed one that has its sentence, so that other checks go on. */
+async function* orFailure(
+  name: string,
+  findings: AsyncGenerator<SelftestFinding>,
+): AsyncGenerator<SelftestFinding> {
+  try {
+    yield* findings
+  } catch (error) {
+    yield { name, passed: false, measured: null, limit: 0, sentence: wordsOf(error), broke: true }
   }
 }
 
@@ -363,12 +395,17 @@ export async function gapFinding(
   })
 }
 
-function finding(
-  name: string,
-  measured: number,
-  limit: number,
-  words: { readonly good: string; readonly bad: string },
-): SelftestFinding {
-  const passed = measured <= limit // a NaN fails
+/** Words of an error, on one line. */
+const wordsOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ')
+
+interface FindingWords {
+  readonly good: string
+  readonly bad: string
+}
+
+function finding(name: string, error: number, limit: number, words: FindingWords): SelftestFinding {
+  const passed = error <= limit // a NaN fails
+  const measured = Number.isFinite(error) ? error : null
   return { name, passed, measured, limit, sentence: passed ? words.good : words.bad }
 }

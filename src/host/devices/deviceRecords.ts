@@ -59,7 +59,7 @@ export type Throughput = Omit<z.output<typeof throughputSchema>, 'on'>
 export interface ProvedFindings {
   readonly findings: readonly SelftestFinding[]
   readonly seconds: number
-  /** Reason why there are no more of them. */
+  /** Reason why there are no more of them; if absent, the error of the first that ended in one. */
   readonly problem?: string | null
 }
 
@@ -70,7 +70,7 @@ export const readProof = (place: DevicePlace, cacheDirectory: string): DevicePro
 export function rememberProof(
   place: DevicePlace,
   cacheDirectory: string,
-  { findings, seconds, problem = null }: ProvedFindings,
+  { findings, seconds, problem = findings.find(({ broke }) => broke)?.sentence ?? null }: ProvedFindings,
 ): DeviceProof {
   const proof: DeviceProof = {
     ...{ on: identityOf(place), with: withWords(), at: Date.now() },
@@ -79,7 +79,7 @@ export function rememberProof(
       .filter(({ passed }) => !passed)
       .map(({ name, measured, limit }) => ({
         name,
-        measured: Number.isFinite(measured) ? measured : null,
+        measured,
         limit,
       })),
   }
@@ -203,9 +203,12 @@ export interface SelftestFinding {
   /** `ops/Softmax`, `model/gradient`, `model/samplerGap`. */
   readonly name: string
   readonly passed: boolean
-  readonly measured: number
+  /** Null if it was no number, or the check ended in an error. */
+  readonly measured: number | null
   /** The largest value that passes. */
   readonly limit: number
   /** Names what was compared and, if it failed, what is wrong. */
   readonly sentence: string
+  /** True if it ended in an error, which is the sentence. */
+  readonly broke?: true
 }

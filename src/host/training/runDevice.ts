@@ -85,16 +85,18 @@ export async function requireProof(device: Device, cacheDirectory: string): Prom
   const proof = known?.problem === null ? known : await proveDevice(device, cacheDirectory)
   const [first] = proof.failures
   if (!first) return
-  const measured = first.measured === null ? 'no number' : first.measured.toExponential(1)
   throw new AppError(
     'device/unsound',
-    `${deviceTitles[device.kind]} computes wrong results on this machine: ${proof.failures.length} of ${plural(proof.checks, 'check')} of the self-test failed, first ${first.name}, with an error of ${measured} where ${first.limit.toExponential(0)} is allowed.`,
+    `${deviceTitles[device.kind]} computes wrong results on this machine: ${proof.failures.length} of ${plural(proof.checks, 'check')} of the self-test failed, first ${first.name}${shortfall(first)}${proof.problem === null ? '.' : `: ${proof.problem}`}`,
     {
       text: 'Nothing was trained. Train on the CPU, or update the graphics driver and test the device again.',
       command: `\`turnwise selftest --device ${device.kind}${device.tf32 === true ? ' --tf32' : ''}\` does so.`,
     },
   )
 }
+
+const shortfall = ({ measured, limit }: DeviceProof['failures'][number]): string =>
+  measured === null ? '' : `, with an error of ${measured.toExponential(1)} where ${limit.toExponential(0)} is allowed`
 
 /** Runs the test and remembers its answer. */
 export async function proveDevice(device: Device, cacheDirectory: string): Promise<DeviceProof> {

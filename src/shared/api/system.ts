@@ -11,9 +11,10 @@ const deviceCheck = z.custom<DeviceCheck>(isObject)
 const finding = z.object({
   name: z.string(),
   passed: z.boolean(),
-  measured: z.number(),
+  measured: z.number().nullable(),
   limit: z.number(),
   sentence: z.string(),
+  broke: z.literal(true).optional(),
 })
 
 /** Data for the status strip. */

@@ -150,7 +150,7 @@ function Findings({ title, findings }: { title: string; findings: readonly Findi
               {!common && <span className="block text-sm text-muted text-pretty">{sentence}</span>}
             </span>
             <span className="font-mono text-xs text-faint tabular-nums" title="Measured, and the limit">
-              {formatNumber(measured)} / {formatNumber(limit)}
+              {measured === null ? 'no number' : formatNumber(measured)} / {formatNumber(limit)}
             </span>
           </li>
         ))}
