@@ -32,17 +32,26 @@ export const deviceTitles: Readonly<Record<DeviceKind, string>> = {
   coreml: 'Core ML',
 }
 
-/** Remark on every kind but the CPU: WebGPU was seen to work on a software GPU only. */
-export const neverRun = 'experimental: never run on a card by us'
+const runOnce = 'experimental: run by us on one card, an NVIDIA H100'
+const neverRun = 'experimental: never run on a card by us'
+
+/** Trials of each kind by us, on Linux; null for the CPU. bench/history/devices.md has what was measured. */
+export const trials: Readonly<Record<DeviceKind, string | null>> = {
+  cpu: null,
+  cuda: runOnce,
+  dml: neverRun,
+  webgpu: runOnce,
+  coreml: neverRun,
+}
 
 /** Labels of the kinds in pickers. */
 export const offeredDevices = Object.fromEntries(
-  deviceKinds.map((kind) => [kind, `${deviceTitles[kind]}${kind === 'cpu' ? '' : ` (${neverRun})`}`]),
+  deviceKinds.map((kind) => [kind, [deviceTitles[kind], trials[kind] && ` (${trials[kind]})`].join('')]),
 ) as Readonly<Record<DeviceKind, string>>
 
 /** Returns remarks on a kind of device that apply whatever its check found. */
 export const deviceRemarks = (kind: DeviceKind): string[] => [
-  ...(kind === 'cpu' ? [] : [`E${neverRun.slice(1)}.`]),
+  ...(trials[kind] === null ? [] : [`E${trials[kind].slice(1)}.`]),
   ...(kind === 'cuda'
     ? [
         `Products in f32 are computed in f32 (${tf32Override}=0), in TF32 if a run sets base.precision to tf32.`,

@@ -95,7 +95,7 @@ test('the report is a table', () => {
     'Counting only what is actually computed: 75 % of peak.',
     'Training memory: 510 MB private, mapped weights unknown.',
     'A GRPO step of 32 completions, 64 prompt tokens and 64 new tokens each: 1.50 s, rollout 1.00, update 0.50.',
-    'Compared with the CPU: 127 of 128 greedy tokens equal, log-probabilities differ by 1.0e-6, gradients by 2.0e-7.',
+    'Compared with the CPU in f32: 127 of 128 greedy tokens equal, log-probabilities differ by 1.0e-6, gradients by 2.0e-7.',
   ])
 })
 

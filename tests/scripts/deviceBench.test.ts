@@ -24,7 +24,7 @@ test('writes one JSON and one table, and a part that fails does not end the othe
   expect(parts.parity.parity.sameTokens).toBe(128)
   expect(stdout).toContain('| tiny-llama on cpu | turnwise f32 | PyTorch f32 | PyTorch tf32 | PyTorch bf16 |')
   expect(stdout).toMatch(/^\| GRPO step, s \| [\d.]+ \| {2}\| {2}\| {2}\|$/m)
-  expect(stdout).toContain('Compared with the CPU: 128 of 128 greedy tokens equal')
+  expect(stdout).toContain('Compared with the CPU in f32: 128 of 128 greedy tokens equal')
   expect(stdout).toContain('PyTorch in bf16: spawn no-such-python ENOENT')
 })
 
