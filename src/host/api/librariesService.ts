@@ -32,7 +32,7 @@ export function packageIndex(
   return {
     index: readIndex(given ?? store.settings.get('packages.index')),
     onRequest(address) {
-      if (!isLoopback(address)) countOutboundRequest(dataDirectory)
+      if (!isLoopback(address)) countOutboundRequest(dataDirectory, 'library')
     },
     signal,
   }

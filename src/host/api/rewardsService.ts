@@ -134,7 +134,7 @@ async function play(host: Host, { code, ...episode }: PlayRequest) {
   const environment = 'builtIn' in code ? code : triedCode(host, code)
   const place = {
     cacheDirectory: dataFolders(dataDirectory).cache,
-    onRequest: () => countOutboundRequest(dataDirectory),
+    onRequest: () => countOutboundRequest(dataDirectory, 'search'),
   }
   const { maxTurns, turns } = await playEpisode({ ...episode, environment, place })
   return { maxTurns, turns: turns.map((turn) => ({ ...turn, lines: [...turn.lines] })) }

@@ -12,6 +12,7 @@ import { readError } from '#host/files/fileErrors.ts'
 import { dataFolders, appVersion, runtimeVersions } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { bytesOf } from '#host/workFolder/leftovers.ts'
+import { requestsByPurpose } from '#host/outboundRequests.ts'
 import { removeTelemetryFiles, telemetryFiles } from '#host/telemetryFiles.ts'
 import { discardOldUploads, discardUpload } from '#host/transports/uploads.ts'
 import { deviceListJob } from '#host/jobs/deviceCheck.ts'
@@ -38,6 +39,7 @@ export const systemService = (host: Host): Handlers<typeof systemApi> => {
   return {
     info: (_input, { signal }) => describe(host, signal),
     load: () => meter.read(),
+    requestsByPurpose: () => requestsByPurpose(dataDirectory),
 
     async *watch(_input, { signal }) {
       while (!signal.aborted) {

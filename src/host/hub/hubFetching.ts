@@ -44,7 +44,7 @@ export function hubAccess(
     endpoint,
     token: typeof token === 'string' && token !== '' ? token : null,
     onRequest: () => {
-      if (!isLoopback(endpoint)) countOutboundRequest(dataDirectory)
+      if (!isLoopback(endpoint)) countOutboundRequest(dataDirectory, 'hub')
     },
     signal,
   }

@@ -54,7 +54,7 @@ export class RunJudges implements AsyncDisposable {
           ? new AddressJudge({
               settings,
               keys: { consents, environment: process.env },
-              onRequest: () => countBeside(cacheDirectory),
+              onRequest: () => countBeside(cacheDirectory, 'judge'),
             })
           : new LocalJudge(settings, cacheDirectory),
       onSpent: (sentence) => {

@@ -111,7 +111,7 @@ async function* trainUntilChange(
   await using rewards = await resolveRewards(config, runDirectory, { consents, openJudge: judges.open })
   await using world = await resolveEnvironment(config, runDirectory, {
     ...{ cacheDirectory, consents },
-    onRequest: () => countBeside(cacheDirectory),
+    onRequest: () => countBeside(cacheDirectory, 'search'),
   })
   await using workflows = await resolveWorkflows(config, runDirectory)
   const stages = await readStages(config, model, {

@@ -123,7 +123,7 @@ async function openRemote(
     modelFolder: model.directory,
     keys: { consents: consents ?? null, environment: process.env },
     onRequest: (url) => {
-      if (!isOnThisMachine(url)) countBeside(cacheDirectory)
+      if (!isOnThisMachine(url)) countBeside(cacheDirectory, 'rollout')
     },
   })
 }

@@ -1,5 +1,6 @@
 /** This machine and this installation. */
 import { z } from 'zod'
+import { purposeNames } from '../connections.ts'
 import { deviceKinds, type DeviceCheck, type DeviceReport } from '../device.ts'
 import { count, cursor, progress, progressOr } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'
@@ -80,6 +81,8 @@ export const systemApi = {
     }),
   ),
   load: query(z.void(), load),
+  /** Requests to other machines for each purpose for which any are made. */
+  requestsByPurpose: query(z.void(), z.record(z.enum(purposeNames), count)),
   /** Sends the load every few seconds while somebody watches. */
   watch: feed(z.void(), load.extend({ cursor })),
   /** Gradient checks and probe tasks; describes failures in words. */

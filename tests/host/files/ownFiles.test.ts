@@ -79,7 +79,7 @@ const writers: readonly (readonly [string, (folder: string) => unknown])[] = [
   ['answers.jsonl', (folder) => answers.dropTornLine(folder)],
   ['log.jsonl', (folder) => logTrial(folder, 0, 'run')],
   ['log.jsonl', (folder) => dropTornLine(folder)],
-  ['outbound-requests', (folder) => countOutboundRequest(folder)],
+  ['outbound-requests', (folder) => countOutboundRequest(folder, 'hub')],
   ['history.db', (folder) => openDatabase(path.join(folder, 'history.db'))],
   ['consents.turn', (folder) => takeTurn(path.join(folder, 'consents.turn'))],
   ['file.part', (folder) => drained(path.join(folder, 'file.part'))],

@@ -88,7 +88,7 @@ class Teacher implements AsyncDisposable {
         ? new AddressJudge({
             settings,
             keys: { consents, environment: process.env },
-            onRequest: () => countBeside(cacheDirectory),
+            onRequest: () => countBeside(cacheDirectory, 'teacher'),
             who: 'teacher',
           })
         : new LocalJudge(settings, cacheDirectory, 'the teacher')

@@ -50,7 +50,7 @@ export async function calibrate(
     await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
     await using world = await resolveEnvironment(config, directory, {
       ...{ cacheDirectory, consents },
-      onRequest: () => countBeside(cacheDirectory),
+      onRequest: () => countBeside(cacheDirectory, 'search'),
     })
     const model = openModelFolder(config.model, config)
     await using workflows = await resolveWorkflows(config, directory)

@@ -73,7 +73,7 @@ export async function judgeRows(
   await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
   await using world = await resolveEnvironment(config, directory, {
     ...{ cacheDirectory, consents },
-    onRequest: () => countBeside(cacheDirectory),
+    onRequest: () => countBeside(cacheDirectory, 'search'),
   })
   await using workflows = await resolveWorkflows(config, directory)
   const workflow = workflows.all[0] ?? null

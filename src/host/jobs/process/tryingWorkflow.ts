@@ -34,7 +34,7 @@ export async function tryWorkflow(asked: WorkflowTrialInput, { say }: Tools<Tria
   await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
   await using world = await resolveEnvironment(config, directory, {
     ...{ cacheDirectory, consents },
-    onRequest: () => countBeside(cacheDirectory),
+    onRequest: () => countBeside(cacheDirectory, 'search'),
   })
   using model = await openModel({
     ...candidate,

@@ -14,6 +14,7 @@ import { SelfTestSection } from './SelfTest.tsx'
 import { ServerSection } from './Server.tsx'
 import { StorageSection } from './Storage.tsx'
 import { HubAccess } from './HubAccess.tsx'
+import { connectionPurposes, purposeNames } from '#shared/connections.ts'
 import { Section } from './Section.tsx'
 import { ShieldCheck } from 'lucide-react'
 import { formatTime, plural } from '#renderer/client/format.ts'
@@ -229,22 +230,20 @@ function SketchOf({
 /** Explains the network figure in the status strip. */
 function PrivacySection() {
   const load = useLoad()
+  const { data: requests } = useAnswer('system.requestsByPurpose', undefined, { staleMs: 0 })
   return (
     <>
       {load?.connections !== undefined && <Network {...load} />}
       <Section title="What can make a connection">
         <ul className="grid list-disc gap-1 pl-5">
+          {purposeNames.map((purpose) => (
+            <li key={purpose}>
+              {connectionPurposes[purpose].words} {requestWords(requests?.[purpose])}
+            </li>
+          ))}
           <li>
-            An environment that queries a search server on another machine, at an address you give. Each
-            request is counted.
+            A trainer, a cluster, a training script or Python that you allowed: what these do is not counted.
           </li>
-          <li>A model or data set that you download from a hub. Each request is counted.</li>
-          <li>
-            A judge, a teacher or a rollout server at an address that a run names. Each request is counted,
-            and a key goes there only if you allowed it.
-          </li>
-          <li>A trainer, a cluster or Python that you allowed: what they do is their own and not counted.</li>
-          <li>The CUDA library, if you install it under Devices. Each request is counted.</li>
           <li>
             Nothing else: no account, no statistics, no update check, no background download. ONNX Runtime’s
             telemetry is turned off.
@@ -269,13 +268,19 @@ function PrivacySection() {
             and memory. Python is not sandboxed, and runs only where you allowed it.
           </li>
           <li>
-            Models and adapters are read from safetensors. Nothing downloaded is executed except the CUDA
-            library, whose digests ship with Turnwise.
+            Models and adapters are read from safetensors and GGUF files. A key goes to an address only if you
+            allowed it. Nothing downloaded is executed except the CUDA library, whose digests ship with
+            Turnwise.
           </li>
         </ul>
       </Section>
     </>
   )
+}
+
+const requestWords = (count: number | undefined): string => {
+  if (count === undefined) return ''
+  return count === 0 ? 'None so far.' : `${plural(count, 'request')} so far.`
 }
 
 function Network(network: Pick<Load, 'connections' | 'outboundRequests'>) {
