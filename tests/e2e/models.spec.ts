@@ -1,6 +1,7 @@
-import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import type { Page } from '@playwright/test'
+import { smallShape, writeQuantizedModel } from '../host/gguf/quantizedModel.ts'
 import { startHub } from '../host/hub/loopbackHub.ts'
 import { expect, seriousProblems, starter, test, addTrainedRun, trainDemo } from './support.ts'
 
@@ -315,4 +316,42 @@ test('a model in the Hugging Face cache is trained in place, and copied only whe
   await expect(page).toHaveURL(/models\/tiny$/)
   expect(readdirSync(path.join(dataDirectory, 'models'))).toEqual(['tiny'])
   expect(readdirSync(snapshot)).toEqual(readdirSync(starter))
+})
+
+test('a GGUF file is added: dropped, chosen as a file or in its folder, and named as it names itself', async ({
+  app,
+}) => {
+  const { page, client, dataDirectory } = app
+  const folder = path.join(dataDirectory, 'downloads')
+  mkdirSync(folder)
+  const file = path.join(folder, 'tiny-model.Q8_0.gguf')
+  writeQuantizedModel(file, 'Q8_0', { ...smallShape('llama'), name: 'Tiny Model 135M' })
+  const name = page.getByLabel('Name', { exact: true })
+  const dialog = page.getByRole('dialog')
+  const add = async (from: string) => {
+    await page.getByRole('button', { name: 'Add a model' }).click()
+    await page.getByRole('menuitem', { name: from }).click()
+    await dialog.getByLabel('Folder', { exact: true }).fill(folder)
+    await dialog.getByRole('button', { name: 'Go' }).click()
+    await expect(dialog.getByLabel('Folder', { exact: true })).toHaveValue(folder)
+  }
+  await app.open('/models')
+  await dropFolder(page, file)
+  await expect(name).toHaveValue('Tiny-Model-135M')
+  await page.getByRole('button', { name: 'Discard' }).click()
+
+  await add('From a folder')
+  await expect(dialog.getByText('Model found: use this folder.')).toBeVisible()
+  await dialog.getByRole('button', { name: 'tiny-model.Q8_0.gguf' }).click()
+  await expectNoProblems(page)
+  await dialog.getByRole('button', { name: 'Use this file' }).click()
+  await expect(name).toHaveValue('Tiny-Model-135M')
+  await page.getByRole('button', { name: 'Discard' }).click()
+
+  await add('From a GGUF file')
+  await dialog.getByRole('button', { name: 'tiny-model.Q8_0.gguf' }).dblclick()
+  await expect(name).toHaveValue('Tiny-Model-135M')
+  await page.getByRole('button', { name: 'Import model' }).click()
+  await expect(page.getByRole('heading', { name: 'Tiny-Model-135M' })).toBeVisible()
+  expect((await client.call('models.list')).map((model) => model.name)).toContain('Tiny-Model-135M')
 })

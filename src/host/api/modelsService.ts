@@ -10,6 +10,7 @@ import { completionJob } from '#host/models/completionJobs.ts'
 import { AppError } from '#shared/errors.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
+import { ggufOwnName } from '#host/gguf/ggufModel.ts'
 import { licenseOf } from '#host/hub/license.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import {
@@ -141,6 +142,7 @@ async function describeModel({ askText }: Host, directory: string): Promise<Outp
     notes: [...model.notes, ...notes],
     license: licenseOf(model.directory),
     hubId: hubIdOf(model.directory),
+    ownName: ggufOwnName(model.directory),
     isBuiltIn: path.dirname(directory) === resourcesDirectory,
   }
 }

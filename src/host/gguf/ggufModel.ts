@@ -117,6 +117,13 @@ export function ggufTexts(file: string): ReadonlyMap<string, string> {
   return texts
 }
 
+/** Name that a model's GGUF file gives it; null: none, or the path means a Hugging Face folder. */
+export function ggufOwnName(place: string): string | null {
+  const file = ggufFileOf(place)
+  const name = file === null ? undefined : openGguf(file, 'model/invalid').metadata.get('general.name')
+  return name?.type === 'string' && name.value.trim() !== '' ? name.value.trim() : null
+}
+
 function locate({ file, tensors }: GgufFile, name: string, { shape }: ExpectedTensor): TensorLocation {
   const location = tensors.get(name)
   if (location === undefined) {

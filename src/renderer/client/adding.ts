@@ -1,9 +1,10 @@
 /** Import of files and folders: each opens the screen that shows its contents before anything happens. */
+import { AppError } from '#shared/errors.ts'
 import { foreignFolder, foreignNamed } from '#shared/foreignData.ts'
 import { lastPart } from '#renderer/client/format.ts'
 import { useCallback } from 'react'
 import { create } from 'zustand'
-import { kindOfFolder, kindOfName, whatHappens, useFileDialog } from './fileDialog.ts'
+import { isGguf, kindOfFolder, kindOfName, whatHappens, useFileDialog } from './fileDialog.ts'
 import { sourceOfFile, sourceOfFolder, type FileSource } from './connection.ts'
 import { asError, toast, toastError } from './toasts.ts'
 import { navigate } from './route.ts'
@@ -41,7 +42,7 @@ async function addOne(added: AddedFile): Promise<void> {
   const kind = files === undefined ? kindOfName(name) : kindOfFolder(files.map((inside) => inside.name))
   if (kind === 'data') await addData(name, path, file)
   else if (kind === 'reward' && file !== undefined) await addReward(name, file)
-  else if (kind === 'model' || kind === 'adapter') await addFolder(kind, added)
+  else if (kind === 'model' || kind === 'adapter') await addModel(kind, added)
   else toast({ title: `Unsupported file: ${name}`, detail: unknownWords(added), tone: 'bad' })
 }
 
@@ -55,14 +56,30 @@ function unknownWords({ name, files }: AddedFile): string {
 /** Matches the files of a model or an adapter; other weights beside them are not sent to the host. */
 const folderFile = /^[\w -][\w. -]*(?:\.json|\.jinja|\.safetensors|\.md|\.txt)$|^LICENSE$/
 
-async function addFolder(kind: 'model' | 'adapter', { name, path, files = [] }: AddedFile): Promise<void> {
+/** Lists what of a folder is sent to the host; GGUF files only where they are its weights, and then one. */
+export function sentFiles<T extends { readonly name: string }>(files: readonly T[]): readonly T[] {
+  const named = files.filter(({ name }) => folderFile.test(name))
+  if (named.some(({ name }) => name.endsWith('.safetensors'))) return named
+  const weights = files.filter(({ name }) => isGguf(name))
+  if (weights.length <= 1) return [...named, ...weights]
+  throw new AppError(
+    'model/invalid',
+    `The folder holds ${String(weights.length)} GGUF files.`,
+    'Nothing was sent. Add one of the files.',
+  )
+}
+
+/** Shows a model or an adapter: a folder, or one file. */
+async function addModel(kind: 'model' | 'adapter', { name, path, file, files }: AddedFile): Promise<void> {
   const arriving = { name, kind, source: path === undefined ? null : { path } }
   useArrivals.setState({ model: arriving })
   navigate('/models')
   if (path !== undefined) return
   const isCurrent = () => useArrivals.getState().model === arriving
   try {
-    const source = await sourceOfFolder(files.filter((inside) => folderFile.test(inside.name)))
+    const source = await (files === undefined && file !== undefined
+      ? sourceOfFile(file)
+      : sourceOfFolder(sentFiles(files ?? [])))
     if (isCurrent()) useArrivals.setState({ model: { ...arriving, source } })
   } catch (thrown) {
     if (isCurrent()) useArrivals.setState({ model: null })
@@ -81,6 +98,8 @@ async function addReward(name: string, file: File): Promise<void> {
   useArrivals.setState({ reward: { name, code: await file.text() } })
   navigate('/rewards')
 }
+
+export const ggufFilter = { name: 'GGUF', extensions: ['gguf'] }
 
 export const dataFilter = {
   name: 'Data',

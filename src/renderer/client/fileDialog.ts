@@ -6,9 +6,10 @@ import { shell } from './connection.ts'
 export interface Choosing {
   readonly kind: 'file' | 'folder' | 'save'
   readonly title: string
+  /** Files that can be chosen; for a folder, that can be chosen in its place. */
   readonly filters?: readonly FileFilter[]
   readonly suggestedName?: string
-  /** True to choose the folder of a model or adapter: the dialog marks those it recognizes. */
+  /** True to choose a model or adapter: the dialog marks the folders it recognizes. */
   readonly isForModels?: boolean
 }
 
@@ -50,6 +51,7 @@ const endings: Readonly<Record<string, FileKind>> = {
   ndjson: 'data',
   json: 'data',
   parquet: 'data',
+  gguf: 'model',
   ts: 'reward',
   js: 'reward',
   mjs: 'reward',
@@ -57,14 +59,16 @@ const endings: Readonly<Record<string, FileKind>> = {
 }
 
 export const acceptedWords =
-  'data (csv, tsv, json, jsonl, parquet), reward code (ts, js), folders of models and adapters'
+  'data (csv, tsv, json, jsonl, parquet), reward code (ts, js), models (gguf), folders of models and adapters'
 
 export const kindOfName = (name: string): FileKind =>
   endings[/\.([^.]+?)(?:\.gz|\.zst)?$/.exec(name.toLowerCase())?.[1] ?? ''] ?? 'unknown'
 
+export const isGguf = (name: string): boolean => /\.gguf$/i.test(name)
+
 export function kindOfFolder(names: readonly string[]): FileKind {
   if (names.includes('adapter_config.json')) return 'adapter'
-  return names.includes('config.json') ? 'model' : 'unknown'
+  return names.includes('config.json') || names.some(isGguf) ? 'model' : 'unknown'
 }
 
 export const whatHappens: Readonly<Record<FileKind, string>> = {

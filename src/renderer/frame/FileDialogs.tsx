@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { FileFilter } from '#shared/bridge.ts'
 import { formatBytes } from '#renderer/client/format.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
-import { useFileDialog, type Choosing } from '#renderer/client/fileDialog.ts'
+import { isGguf, useFileDialog, type Choosing } from '#renderer/client/fileDialog.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
@@ -18,61 +18,66 @@ export function FileDialogs() {
   return <FileDialog key={asked.title} choosing={asked} onAnswer={asked.answer} />
 }
 
-const actionWords = { file: 'Open', folder: 'Use this folder', save: 'Save here' } as const
+const actionWords = {
+  file: 'Open',
+  folder: 'Use this folder',
+  fileInFolder: 'Use this file',
+  save: 'Save here',
+} as const
 
 function FileDialog({ choosing, onAnswer }: FileDialogProps) {
-  const { kind, title, filters, suggestedName = '', isForModels = false } = choosing
+  const { kind, title, filters, suggestedName = '' } = choosing
   const [remembered, remember] = useSetting<string | null>('files.lastFolder', null)
   const [folder, setFolder] = useState<string | null>(null)
   const [name, setName] = useState(suggestedName)
   const at = folder ?? remembered
-  const { entries, error, here, parent, isSettled } = useFolder(at)
-  const isLoading = entries === null && error === null
+  const { entries, error, here, parent, isSettled, isLoading } = useFolder(at)
   const join = (entry: string) => `${here.replace(/[\\/]$/, '')}/${entry}`
   const answer = (path: string) => {
     remember(here)
     onAnswer(path)
   }
-  const chosen = kind === 'folder' ? here : join(name)
+  const chosen = name === '' ? here : join(name)
   const isChosen = isSettled && (kind === 'folder' || name !== '')
+  const open = (path: string) => {
+    setFolder(path)
+    if (kind !== 'save') setName('')
+  }
+  const goTo = (path: string) => (filters !== undefined && isOffered(path, choosing) ? answer : open)(path)
   return (
     <Dialog
       width={640}
       title={title}
-      description={`On the machine where Turnwise runs${filters === undefined ? '' : ` · ${filterWords(filters)}`}`}
+      description={placeWords(choosing)}
       onClose={() => onAnswer(null)}
-      action={{ label: actionWords[kind], isDisabled: !isChosen, run: () => answer(chosen) }}
+      action={{
+        label: actionWords[kind === 'folder' && name !== '' ? 'fileInFolder' : kind],
+        isDisabled: !isChosen,
+        run: () => answer(chosen),
+      }}
     >
       <PathInput
         key={folder ?? ''}
         path={isSettled ? here : at}
         isUnknown={at === null && isLoading}
         parent={parent}
-        onGo={setFolder}
+        onGo={goTo}
       />
       {error !== null && (
         <ErrorNote
           error={error}
           className="mt-2"
-          action={<Button onClick={() => setFolder(parent ?? '/')}>Go back</Button>}
+          action={<Button onClick={() => open(parent ?? '/')}>Go back</Button>}
         />
       )}
       {isLoading && <Loading />}
-      {isForModels && entries !== null && <FoundModel names={entries.map((entry) => entry.name)} />}
       {entries !== null && (
-        <ul className="mt-2 h-72 overflow-auto rounded border border-line py-1">
-          {entries
-            .filter((entry) => entry.isFolder || (kind !== 'folder' && matches(entry.name, filters)))
-            .map((entry) => (
-              <EntryLine
-                key={entry.name}
-                entry={entry}
-                isChosen={entry.name === name}
-                onClick={() => (entry.isFolder ? setFolder(join(entry.name)) : setName(entry.name))}
-                onOpen={() => !entry.isFolder && kind === 'file' && answer(join(entry.name))}
-              />
-            ))}
-        </ul>
+        <EntryList
+          {...{ entries, choosing }}
+          chosen={name}
+          onClick={(entry) => (entry.isFolder ? open(join(entry.name)) : setName(entry.name))}
+          onOpen={(entry) => !entry.isFolder && kind !== 'save' && answer(join(entry.name))}
+        />
       )}
       {kind === 'save' && <TextField label="Name" className="mt-2" value={name} onChange={setName} />}
     </Dialog>
@@ -91,7 +96,11 @@ function FoundModel({ names }: { names: readonly string[] }) {
       )}
     >
       {found === null ? (
-        'No model in this folder: it would hold config.json and safetensors.'
+        names.some(isGguf) ? (
+          'Choose one of the GGUF files.'
+        ) : (
+          'No model in this folder: it would hold config.json and safetensors, or a GGUF file.'
+        )
       ) : (
         <>
           <CircleCheck size={14} aria-hidden />
@@ -107,7 +116,8 @@ function useFolder(at: string | null) {
   const input = at === null ? {} : { path: at }
   const { data, error, isPrevious } = useAnswer('system.browse', input, { keep: true, staleMs: 0 })
   const { path: here = '', parent = null, entries = null } = data ?? {}
-  return { here, parent, entries, error, isSettled: data !== undefined && !isPrevious }
+  const isLoading = entries === null && error === null
+  return { here, parent, entries, error, isLoading, isSettled: data !== undefined && !isPrevious }
 }
 
 interface FileDialogProps {
@@ -115,8 +125,44 @@ interface FileDialogProps {
   readonly onAnswer: (path: string | null) => void
 }
 
+interface Entry {
+  readonly name: string
+  readonly isFolder: boolean
+  readonly sizeBytes: number | null
+}
+
+interface EntryListProps {
+  readonly choosing: Choosing
+  readonly entries: readonly Entry[]
+  /** Name. */
+  readonly chosen: string
+  readonly onClick: (entry: Entry) => void
+  readonly onOpen: (entry: Entry) => void
+}
+
+const EntryList = ({ choosing, entries, chosen, onClick, onOpen }: EntryListProps) => (
+  <>
+    {choosing.isForModels === true && chosen === '' && (
+      <FoundModel names={entries.map((entry) => entry.name)} />
+    )}
+    <ul className="mt-2 h-72 overflow-auto rounded border border-line py-1">
+      {entries
+        .filter((entry) => entry.isFolder || isOffered(entry.name, choosing))
+        .map((entry) => (
+          <EntryLine
+            key={entry.name}
+            entry={entry}
+            isChosen={entry.name === chosen}
+            onClick={() => onClick(entry)}
+            onOpen={() => onOpen(entry)}
+          />
+        ))}
+    </ul>
+  </>
+)
+
 interface EntryLineProps {
-  readonly entry: { readonly name: string; readonly isFolder: boolean; readonly sizeBytes: number | null }
+  readonly entry: Entry
   readonly isChosen: boolean
   readonly onClick: () => void
   /** Runs on a double click. */
@@ -175,16 +221,24 @@ function PathInput({
   )
 }
 
+const isOffered = (name: string, { kind, filters, isForModels = false }: Choosing): boolean =>
+  (kind !== 'folder' || isForModels) && matches(name, filters)
+
 const matches = (name: string, filters: readonly FileFilter[] | undefined): boolean =>
   filters === undefined ||
   filters.some(({ extensions }) => extensions.some((ending) => name.toLowerCase().endsWith(`.${ending}`)))
 
-const filterWords = (filters: readonly FileFilter[]): string =>
-  filters.flatMap(({ extensions }) => extensions).join(', ')
+function placeWords({ kind, filters = [] }: Choosing): string {
+  const endings = kind === 'folder' ? [] : filters.flatMap(({ extensions }) => extensions)
+  return ['On the machine where Turnwise runs', ...(endings.length > 0 ? [endings.join(', ')] : [])].join(
+    ' · ',
+  )
+}
 
 /** Judges a folder by the names of its files; null: neither a model nor an adapter. */
 export function modelIn(names: readonly string[]): 'Model' | 'Adapter' | null {
   if (names.includes('adapter_config.json')) return 'Adapter'
+  if (names.filter(isGguf).length === 1) return 'Model'
   const hasWeights = names.some((name) => name.endsWith('.safetensors'))
   return names.includes('config.json') && hasWeights ? 'Model' : null
 }

@@ -3,7 +3,7 @@ import { useCallback, useEffect } from 'react'
 import { lastPart } from '#renderer/client/format.ts'
 import { bestOf, type Checkpoint, type ModelChoice } from '#renderer/client/modelChoice.ts'
 import type { FileSource } from '#renderer/client/connection.ts'
-import { useArrivals } from '#renderer/client/adding.ts'
+import { ggufFilter, useArrivals } from '#renderer/client/adding.ts'
 import { useAnswers, useApi, useLatest, useTask } from '#renderer/client/api.tsx'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { useFileDialog } from '#renderer/client/fileDialog.ts'
@@ -11,17 +11,23 @@ import { navigate } from '#renderer/client/route.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { runTitle } from '#renderer/client/words.ts'
 
-/** Asks for the folder of a model and shows it in Models. */
-export function useAddModel(): () => void {
+/** Asks for the folder or the GGUF file of a model and shows it in Models. */
+export function useAddModel(kind: 'folder' | 'file' = 'folder'): () => void {
   const choose = useFileDialog((state) => state.choose)
   return useCallback(() => {
-    void choose({ kind: 'folder', title: 'Add a model', isForModels: true }).then((path) => {
+    const asked = choose({
+      kind,
+      title: 'Add a model',
+      filters: [ggufFilter],
+      isForModels: kind === 'folder',
+    })
+    void asked.then((path) => {
       if (path === null) return
       // Whether it is a model or an adapter shows when it is inspected.
       useArrivals.setState({ model: { name: lastPart(path), kind: 'model', source: { path } } })
       navigate('/models')
     })
-  }, [choose])
+  }, [choose, kind])
 }
 
 /** Downloads a model from a hub, then shows it before it is imported. */

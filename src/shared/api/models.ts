@@ -58,6 +58,8 @@ const details = summary.extend({
   license: license.extend({ acceptedAt: instant.nullable() }).nullable(),
   /** Name on a hub, if known. */
   hubId: z.string().nullable(),
+  /** Name that its file gives it; null: it gives none. */
+  ownName: z.string().nullable(),
   isBuiltIn: z.boolean(),
 })
 

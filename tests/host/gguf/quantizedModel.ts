@@ -17,6 +17,8 @@ export interface QuantizedShape {
   readonly intermediateSize: number
   readonly vocabSize: number
   readonly tiedHead: boolean
+  /** What the file calls itself. */
+  readonly name?: string
   /** Standard deviation of its matrices, about. */
   readonly deviation: number
 }
@@ -75,6 +77,9 @@ function metadataOf(shape: QuantizedShape): Map<string, GgufValue> {
   const ids = Array.from({ length: shape.vocabSize }, (_, id) => id)
   return new Map<string, GgufValue>([
     ['general.architecture', { type: 'string', value: shape.architecture }],
+    ...(shape.name === undefined
+      ? []
+      : [['general.name', { type: 'string', value: shape.name }] satisfies [string, GgufValue]]),
     own('block_count', shape.layers),
     own('context_length', 512),
     own('embedding_length', shape.hiddenSize),

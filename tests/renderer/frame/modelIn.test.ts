@@ -6,5 +6,7 @@ test('a folder is known by its files', () => {
   expect(modelIn(['config.json', 'model-00001-of-00002.safetensors'])).toBe('Model')
   expect(modelIn(['adapter_config.json', 'adapter_model.safetensors'])).toBe('Adapter')
   expect(modelIn(['config.json', 'pytorch_model.bin'])).toBeNull()
+  expect(modelIn(['README.md', 'SmolLM2.gguf'])).toBe('Model')
+  expect(modelIn(['Q4_0.gguf', 'Q8_0.gguf'])).toBeNull()
   expect(modelIn([])).toBeNull()
 })

@@ -4,6 +4,7 @@ import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Cautions } from '#renderer/kit/Cautions.tsx'
 import { CopyButton, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { isGguf } from '#renderer/client/fileDialog.ts'
 import type { FileSource } from '#renderer/client/connection.ts'
 import { navigate } from '#renderer/client/route.ts'
 import { toast } from '#renderer/client/toasts.ts'
@@ -15,7 +16,7 @@ import { Form, TextField } from '#renderer/kit/inputs.tsx'
 
 type Source = NonNullable<ArrivingFolder['source']>
 
-/** A dropped or chosen folder and its contents, before it is copied. */
+/** A dropped or chosen folder or GGUF file and its contents, before it is copied. */
 export function IncomingFolder({ folder: { name, kind, source } }: { folder: ArrivingFolder }) {
   const path = source !== null && 'path' in source ? source.path : null
   return (
@@ -53,7 +54,7 @@ interface LookedProps {
 function Looked({ name, kind, source }: LookedProps) {
   const path = 'path' in source ? source.path : undefined
   const inside = useAnswer('system.browse', path === undefined ? {} : { path }, {
-    enabled: path !== undefined,
+    enabled: path !== undefined && !isGguf(path),
   })
   const isAdapter =
     kind === 'adapter' || inside.data?.entries.some((entry) => entry.name === 'adapter_config.json') === true
@@ -62,7 +63,7 @@ function Looked({ name, kind, source }: LookedProps) {
   const onDiscard = () => discard(source)
   if (isAdapter) return <ImportAdapter name={name} source={source} onDiscard={onDiscard} />
   if (error !== null) return <ErrorNote error={error} action={<Button onClick={onDiscard}>Discard</Button>} />
-  if (found === undefined) return <Loading label="Reading the folder" />
+  if (found === undefined) return <Loading label="Reading the files" />
   if (!('problem' in found)) {
     return <ImportModel name={name} source={source} info={found} onDiscard={onDiscard} />
   }
@@ -70,7 +71,7 @@ function Looked({ name, kind, source }: LookedProps) {
     <ErrorNote
       error={{
         message: found.problem,
-        hint: 'Nothing was changed. A model is a folder with config.json, tokenizer.json and safetensors.',
+        hint: 'Nothing was changed. A model is a folder with config.json, tokenizer.json and safetensors, or a GGUF file.',
       }}
       action={<Button onClick={onDiscard}>Discard</Button>}
     />
@@ -124,7 +125,7 @@ interface ImportModelProps {
 }
 
 function ImportModel({ name: folderName, source, info, onDiscard }: ImportModelProps) {
-  const [name, setName] = useState(importName(folderName))
+  const [name, setName] = useState(importName(info.ownName ?? folderName.replace(/\.gguf$/i, '')))
   const [hubId, setHubId] = useState(info.hubId ?? '')
   const { data: models = [] } = useAnswer('models.list', undefined)
   const task = useImportModel()

@@ -1,4 +1,4 @@
-import { Box, CloudDownload, FolderOpen, PackageOpen, Plus, Search } from 'lucide-react'
+import { Box, CloudDownload, FileBox, FolderOpen, PackageOpen, Plus, Search } from 'lucide-react'
 import { useState } from 'react'
 import { keepers, modelOrigins } from '#shared/api/models.ts'
 import { useArrivals, type ArrivingFolder } from '#renderer/client/adding.ts'
@@ -56,6 +56,7 @@ interface ModelsPageProps {
 function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
   const { data: models, error, refetch } = useAnswer('models.list', undefined)
   const addModel = useAddModel()
+  const addFile = useAddModel('file')
   const [isHubOpen, setHubOpen] = useState(false)
   return (
     <Page
@@ -70,6 +71,7 @@ function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
             groups={[
               [
                 { label: 'From a folder', icon: FolderOpen, run: addModel },
+                { label: 'From a GGUF file', icon: FileBox, run: addFile },
                 { label: 'From a hub', icon: CloudDownload, run: () => setHubOpen(true) },
               ],
             ]}
