@@ -80,3 +80,17 @@ export const formatEstimate = (estimate: Estimate | null): string =>
 /** Formats three decimals, or scientific notation for very large and small numbers. */
 export const formatReward = (reward: number | null): string =>
   reward === null ? '–' : Math.abs(reward) < 1e6 ? reward.toFixed(3) : reward.toExponential(2)
+
+/** Eval reward before and after training; one figure if it was measured once. */
+export const evalRewardWords = ({
+  rewardBefore: before,
+  rewardAfter: after,
+}: {
+  readonly rewardBefore: number | null
+  readonly rewardAfter: number | null
+}): string =>
+  before === null
+    ? formatReward(after)
+    : after === null
+      ? `${formatReward(before)} before training`
+      : `${formatReward(before)} → ${formatReward(after)}`

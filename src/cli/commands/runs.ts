@@ -14,7 +14,7 @@ import { openRunFolder } from '#host/workFolder/runFolder.ts'
 import { emptyTrash, restoreRun, trashedRuns } from '#host/runs/trash.ts'
 import { recoverStore } from '#host/store/recover.ts'
 import type { Context } from '../command.ts'
-import { formatEstimate, formatReward, megabytes, tableLines } from '../output.ts'
+import { evalRewardWords, formatEstimate, formatReward, megabytes, tableLines } from '../output.ts'
 import { exportNumbers, importRun, writeRunProject } from './exchange.ts'
 import { compare, diagnose } from './runReports.ts'
 import { findStudy } from './studies.ts'
@@ -118,7 +118,7 @@ function runLines(run: RunEntry): string[] {
     `Model       ${run.model}`,
     `Algorithm   ${run.algorithm}, seed ${run.seed}`,
     `Reward      ${formatReward(run.reward)} in the last step`,
-    `Eval reward ${formatReward(run.rewardBefore)} → ${formatReward(run.rewardAfter)}`,
+    `Eval reward ${evalRewardWords(run)}`,
     `Folder      ${run.directory}`,
   ]
 }

@@ -41,7 +41,7 @@ import {
   type OptionsOf,
 } from '../command.ts'
 import { followCheck, runEstimateLines } from '../checking.ts'
-import { formatReward } from '../output.ts'
+import { evalRewardWords } from '../output.ts'
 import { duration } from '../progress.ts'
 import { followTraining } from '../training.ts'
 import { allowKeysOf, allowRunKeys } from './keys.ts'
@@ -84,8 +84,7 @@ async function trainDemo(changes: DemoChanges, context: CommandContext): Promise
   const { directory: adapterDir } = await exportPeft(checkpoint, runPaths(run.directory).adapter)
   const algorithm = trainings.join('+')
   output.json({ algorithm, seed, steps, rewardBefore, rewardAfter, seconds, adapterDir, runId: run.id })
-  const rewards = `${formatReward(rewardBefore)} → ${formatReward(rewardAfter)}`
-  output.line(`Eval reward ${rewards} in ${plural(steps, 'step')}, ${duration(seconds)}.`)
+  output.line(`Eval reward ${evalRewardWords(outcome)} in ${plural(steps, 'step')}, ${duration(seconds)}.`)
   output.line(`Adapter: ${adapterDir}`)
 }
 
@@ -301,9 +300,8 @@ async function trainAndReport(
   const { output } = context
   const outcome = await followTraining({ host, run, resumeFrom, changes, streamEvents: true }, context)
   const { isFinished, steps, rewardBefore, rewardAfter, finding, seconds, checkpoint } = outcome
-  if (rewardBefore !== null) {
-    output.line(`Eval reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)}`)
-  }
+  if (rewardBefore !== null || rewardAfter !== null)
+    output.line(`Eval reward ${evalRewardWords({ rewardBefore, rewardAfter })}`)
   output.line(`${isFinished ? 'Finished' : 'Stopped'} after ${plural(steps, 'step')}, ${duration(seconds)}.`)
   if (checkpoint !== null) output.line(`Checkpoint: ${checkpoint}`)
   if (finding?.severity === 'problem')

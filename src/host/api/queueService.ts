@@ -156,11 +156,11 @@ function progressOf(events: readonly LoggedEvent[]): Pick<RunSummary, 'step' | '
 function rewardsOf(
   events: readonly LoggedEvent[],
 ): Pick<RunSummary, 'reward' | 'rewardBefore' | 'rewardAfter'> {
-  const heldOut = pick(events, loggedEvaluation).map((event) => event.metrics['eval_reward'] ?? null)
+  const [first, ...later] = pick(events, loggedEvaluation)
   return {
     reward: pick(events, loggedStep).at(-1)?.metrics['reward'] ?? null,
-    rewardBefore: heldOut[0] ?? null,
-    rewardAfter: heldOut.at(-1) ?? null,
+    rewardBefore: first?.metrics['eval_reward'] ?? null,
+    rewardAfter: later.at(-1)?.metrics['eval_reward'] ?? null,
   }
 }
 

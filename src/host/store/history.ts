@@ -219,12 +219,12 @@ export class HistoryWriter {
 
 const withoutArrays = ({ arrays: _arrays, ...sample }: Of<'samples'>['samples'][number]) => sample
 
-/** Value of a metric at one event of a kind. */
-const at = (metric: string, kind: string, order: 'ASC' | 'DESC') => `(
+/** Value of a metric at the first or last event of a kind. */
+const at = (metric: string, kind: string, order: 'ASC' | 'DESC', condition = 'TRUE') => `(
   SELECT value FROM measurements AS m LEFT JOIN metric_rows AS r
     ON r.run = m.run AND r.step = m.step AND r.seq = m.seq
       AND r.metric = (SELECT key FROM names WHERE name = '${metric}')
-  WHERE m.run = :run AND m.kind = '${kind}' ORDER BY m.seq ${order} LIMIT 1)`
+  WHERE m.run = :run AND m.kind = '${kind}' AND ${condition} ORDER BY m.seq ${order} LIMIT 1)`
 
 const lastStep = (column: string) =>
   `(SELECT ${column} FROM measurements WHERE run = :run AND kind = 'step' ORDER BY seq DESC LIMIT 1)`
@@ -237,13 +237,16 @@ const plannedSteps = `(
 const gravestFinding = `(
   SELECT body -> '$.findings[0]' FROM events WHERE run = :run AND type = 'diagnosis' ORDER BY seq DESC LIMIT 1)`
 
+/** Step that a run begins at: 0, or that of its parent's checkpoint. */
+const begin = `ifnull((SELECT parent_step FROM runs WHERE key = :run), 0)`
+
 const summary = `
   UPDATE runs SET
     step = ifnull(${lastStep('step')}, 0),
     steps = coalesce(${plannedSteps}, ${lastStep('steps')}, steps),
     reward = ${at('reward', 'step', 'DESC')},
-    reward_before = ${at('eval_reward', 'evaluation', 'ASC')},
-    reward_after = ${at('eval_reward', 'evaluation', 'DESC')},
+    reward_before = ${at('eval_reward', 'evaluation', 'ASC', `m.step <= ${begin}`)},
+    reward_after = ${at('eval_reward', 'evaluation', 'DESC', `m.step > ${begin}`)},
     finding = ${gravestFinding},
     updated_at = :now
   WHERE key = :run`

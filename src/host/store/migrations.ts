@@ -363,8 +363,18 @@ const homes: Migration = {
   `,
 }
 
+/** Takes an evaluation before training, the only one of a run, out of what was measured after it. */
+const onlyBefore: Migration = {
+  version: 12,
+  name: 'only before',
+  sql: `
+    UPDATE runs SET reward_after = NULL
+      WHERE (SELECT count(*) FROM measurements WHERE run = runs.key AND kind = 'evaluation') = 1;
+  `,
+}
+
 /** Every migration, in order. */
 export const migrations: readonly Migration[] = [
   ...[runs, metrics, samples, library, diagnosis, evaluations, placedRewards],
-  ...[studies, settingChanges, sampleVersions, homes],
+  ...[studies, settingChanges, sampleVersions, homes, onlyBefore],
 ]

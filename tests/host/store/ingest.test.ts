@@ -36,6 +36,7 @@ test('every event is recorded once, where it belongs', () => {
   writeLog(log, status('preparing'), { type: 'manifest', manifest: { app: '1', config: 'c' } })
   writeLog(log, evaluation(0, 0.25), status('training'), step(1, { reward: 0.5, loss: null }, 40), samples(1))
   const first = store.ingest(runId, log)
+  expect(store.runs.get(runId)).toMatchObject({ rewardBefore: 0.25, rewardAfter: null }) // measured once
   writeLog(log, step(2, { reward: 0.75, loss: 2 }, 40), checkpoint(2), checkpoint(3))
   writeLog(log, { type: 'checkpoints-removed', step: 3, directories: ['/checkpoints/2'] })
   writeLog(log, { type: 'warning', step: 2, message: 'odd' }, evaluation(2, 0.9), status('finished', 2, 40))

@@ -8,6 +8,7 @@ import { runTitle } from '#renderer/client/words.ts'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { EvalReward } from '#renderer/parts/EvalReward.tsx'
 import { dataName, rewardWords } from '#renderer/parts/runFacts.ts'
 
 /** Largest number of runs whose settings are read, newest first. */
@@ -50,7 +51,7 @@ function TaskRow({ task }: { task: Task<RunEntry> }) {
   const { data, rewards, runs } = task
   const [best] = runs
   if (best === undefined) return null
-  const { run, reward } = best
+  const { run } = best
   return (
     <li className="grid grid-cols-[minmax(0,1fr)_minmax(0,1.4fr)_minmax(96px,max-content)] items-center gap-x-5 gap-y-1 px-3 py-2.5 phone:grid-cols-[minmax(0,1fr)_max-content]">
       <div className="min-w-0">
@@ -65,11 +66,8 @@ function TaskRow({ task }: { task: Task<RunEntry> }) {
         <Strip task={task} />
       </div>
       <div className="min-w-0 text-right">
-        <p className="font-mono tabular-nums" title="Eval reward before and after training">
-          {run.rewardBefore !== null && (
-            <span className="text-sm text-faint">{formatFixed(run.rewardBefore)} → </span>
-          )}
-          <span className="font-medium">{formatFixed(reward)}</span>
+        <p className="font-mono font-medium tabular-nums">
+          <EvalReward run={run} />
         </p>
         <a
           href={link(`/runs/${run.id}/overview`)}

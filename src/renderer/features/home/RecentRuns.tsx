@@ -1,11 +1,12 @@
 import { useMemo } from 'react'
-import { formatAgo, formatFixed } from '#renderer/client/format.ts'
+import { formatAgo } from '#renderer/client/format.ts'
 import { useNow } from '#renderer/client/live.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import { useSeries } from '#renderer/charts/useSeries.ts'
 import { SparkLine } from '#renderer/charts/Spark.tsx'
 import { runTitle } from '#renderer/client/words.ts'
+import { EvalReward } from '#renderer/parts/EvalReward.tsx'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
@@ -83,12 +84,8 @@ function Outcome({ run }: { run: RunEntry }) {
     )
   }
   return (
-    <span
-      className="text-right font-mono text-sm tabular-nums @max-[400px]:col-span-2"
-      title="Eval reward before and after"
-    >
-      <span className="text-faint">{formatFixed(run.rewardBefore)} → </span>
-      {formatFixed(run.rewardAfter)}
+    <span className="text-right font-mono text-sm tabular-nums @max-[400px]:col-span-2">
+      <EvalReward run={run} />
     </span>
   )
 }

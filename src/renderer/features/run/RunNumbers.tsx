@@ -4,14 +4,9 @@ import { link } from '#renderer/client/route.ts'
 import { useRunEntry, useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
 import type { SeriesByMetric } from '#renderer/charts/useSeries.ts'
 import { lastValues } from '#renderer/charts/lines.ts'
-import {
-  formatAgo,
-  formatNumber,
-  formatReward,
-  formatRewardDelta,
-  memoryWords,
-} from '#renderer/client/format.ts'
+import { formatAgo, formatNumber, formatRewardDelta, memoryWords } from '#renderer/client/format.ts'
 import { phaseWords, runTitle, stepShare } from '#renderer/client/words.ts'
+import { EvalReward } from '#renderer/parts/EvalReward.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
 
 interface Props {
@@ -49,8 +44,10 @@ export function RunNumbers({ run, byMetric }: Props) {
           {eta.later}
         </Fact>
       )}
-      {rewardBefore !== null && rewardAfter !== null && (
-        <EvalReward before={rewardBefore} after={rewardAfter} />
+      {(rewardBefore !== null || rewardAfter !== null) && (
+        <Fact name="Eval reward">
+          <EvalReward run={run} /> <Gain before={rewardBefore} after={rewardAfter} />
+        </Fact>
       )}
       {perStep !== null && <Fact name="Per step">{formatNumber(perStep)} s</Fact>}
       {memory !== undefined && (
@@ -79,20 +76,12 @@ function meanStepTime(run: RunEntry, byMetric: SeriesByMetric): number | null {
   return times.length === 0 ? null : times.reduce((a, b) => a + b, 0) / times.length
 }
 
-const EvalReward = ({ before, after }: { before: number; after: number }) => (
-  <Fact name="Eval reward">
-    {formatReward(before)}
-    {after !== before && (
-      <>
-        {' '}
-        → {formatReward(after)}{' '}
-        <span className={after > before ? 'text-good' : 'text-muted'}>
-          {formatRewardDelta(after - before)}
-        </span>
-      </>
-    )}
-  </Fact>
-)
+const Gain = ({ before, after }: { before: number | null; after: number | null }) =>
+  before !== null &&
+  after !== null &&
+  after !== before && (
+    <span className={after > before ? 'text-good' : 'text-muted'}>{formatRewardDelta(after - before)}</span>
+  )
 
 const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
   <div className="flex items-baseline gap-1.5 whitespace-nowrap">

@@ -9,6 +9,7 @@ import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
 import { SparkLine } from '#renderer/charts/Spark.tsx'
 import { link } from '#renderer/client/route.ts'
+import { EvalReward } from '#renderer/parts/EvalReward.tsx'
 import { StudyLink } from '#renderer/parts/StudyLink.tsx'
 import type { FamilyRow } from './families.ts'
 
@@ -250,14 +251,9 @@ export function BestCell({ run }: { run: RunEntry }) {
 }
 
 /** Eval reward before and after; the last training reward without evaluations. */
-export function RewardCell({ run: { reward, rewardBefore, rewardAfter } }: { run: RunEntry }) {
-  if (rewardAfter === null && rewardBefore === null) return <>{formatReward(reward)}</>
-  return (
-    <>
-      <span className="text-faint">{formatReward(rewardBefore)} → </span>
-      {formatReward(rewardAfter)}
-    </>
-  )
+export function RewardCell({ run }: { run: RunEntry }) {
+  if (run.rewardAfter === null && run.rewardBefore === null) return <>{formatReward(run.reward)}</>
+  return <EvalReward run={run} />
 }
 
 /** Sum of the durations of its steps, evaluations and checkpoints: pauses do not count. */
