@@ -1,5 +1,15 @@
+import { readFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
-import { expect, seriousProblems, test, type App } from './support.ts'
+import { demoFile, expect, seriousProblems, test, type App } from './support.ts'
+
+/** Answers by prompt, of the demo's validation rows. */
+const expectedAnswers = new Map(
+  readFileSync(demoFile('heldout.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { prompt: string; answer: string })
+    .map(({ prompt, answer }) => [prompt, answer]),
+)
 
 /** The only run there is, as the host knows it. */
 async function onlyRun({ client }: App) {
@@ -43,8 +53,23 @@ test('from an empty data directory to a rising reward curve, with the guide', as
   await expect(guide(page).getByRole('heading', { name: /^It worked: 0\.32 → 0\.8\d$/ })).toBeVisible()
   await expect(guide(page)).toContainText('The eval reward went from 0.316 to')
   await guide(page).getByRole('button', { name: 'Compare before and after' }).click()
-  await expect(page.getByLabel('Prompt', { exact: true })).toHaveValue('Please add 42 and 45')
-  await expect(page.getByRole('button', { name: 'Generate' })).toBeEnabled()
+
+  // What is offered first is right after the training and wrong before; what still fails is said to.
+  const { learned, failing } = await app.client.call('samples.telling', { runId: id })
+  expect(learned).toHaveLength(2)
+  await expect(page.getByLabel('Prompt', { exact: true })).toHaveValue(learned[0]!)
+  await expect(page.getByRole('group', { name: 'Failed before, passes now' })).toContainText(learned[1]!)
+  await expect(page.getByRole('group', { name: 'Still fails' })).toContainText(failing!)
+  expect(await seriousProblems(page)).toEqual([])
+  await page.getByRole('button', { name: 'Generate' }).click()
+  await page
+    .getByRole('button', { name: /is better$/ })
+    .first()
+    .click()
+  const right = expectedAnswers.get(learned[0]!)!
+  const columns = page.getByRole('region', { name: /^Column/ })
+  await expect(columns.filter({ hasText: 'Demo' }).locator('p')).toHaveText(right)
+  await expect(columns.filter({ hasNotText: 'Demo' }).locator('p')).not.toContainText(right)
 
   // The sample goes away with one click, and nothing of it stays.
   await app.go('/')

@@ -16,6 +16,7 @@ import { scoreLimit } from '#host/processes/limits.ts'
 import { scoredWithin } from '#host/jobs/textScoring.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { configOf, rowPlaces, rowsOfRun, versionOf } from '#host/runs/runRows.ts'
+import { tellingPrompts } from '#host/runs/tellingPrompts.ts'
 import { scoreRewards } from '#rl/rollout/trajectoryRewards.ts'
 import { openSandbox, type CodeSource } from '#host/sandbox/sandbox.ts'
 import { chosenFunctions, sandboxedReward } from '#host/sandbox/scoringCode.ts'
@@ -56,6 +57,8 @@ export const samplesService = (host: Host): Handlers<typeof samplesApi> => {
         versionId: versionOf(host, run, sample),
       }
     },
+
+    telling: ({ runId }) => tellingPrompts(host, runId),
 
     scores: ({ runId, version }) => store.samples.scoresOf(runId, version),
     rescore: (request, { signal }) => rescoring(host, request, signal),

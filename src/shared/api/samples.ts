@@ -88,6 +88,14 @@ export const samplesApi = {
     z.object({ sampleId }),
     z.object({ row, messages: chat.nullable(), versionId: digest.nullable() }),
   ),
+  /**
+   * Returns what to ask to see what a run learned: validation prompts of one message each that its base fails and it
+   * passes, and one that it still fails.
+   */
+  telling: query(
+    z.object({ runId }),
+    z.object({ learned: z.array(z.string()), failing: z.string().nullable() }),
+  ),
   scores: query(z.object({ runId, version: digest.optional() }), z.array(score)),
   /** Scores the samples of a run with another version of a reward; existing scores are kept. */
   rescore: stream(

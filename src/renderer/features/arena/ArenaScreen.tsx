@@ -69,6 +69,7 @@ export function ArenaScreen() {
       <div className="flex flex-col gap-6">
         <PromptPanel
           {...{ draft, sampling, isBlind, suggestions }}
+          failing={query.get('failing')}
           onDraft={setDraft}
           onSampling={setSampling}
           onBlind={setBlind}

@@ -25,12 +25,15 @@ interface PromptPanelProps {
   readonly onBlind: (isBlind: boolean) => void
   /** Model whose chat template formats the rows of a data set. */
   readonly model: string | null
+  /** Validation prompts that the first model fails and the second passes. */
   readonly suggestions: readonly string[]
+  /** Validation prompt that the second still fails. */
+  readonly failing: string | null
 }
 
 /** Prompt and sampling settings, the same for all columns. */
 export function PromptPanel(props: PromptPanelProps) {
-  const { draft, onDraft, sampling, onSampling, isBlind, onBlind, model, suggestions } = props
+  const { draft, onDraft, sampling, onSampling, isBlind, onBlind, model, suggestions, failing } = props
   return (
     <Panel>
       <div className="grid grid-cols-[minmax(0,1fr)_300px] gap-6 narrow:grid-cols-[minmax(0,1fr)]">
@@ -51,15 +54,16 @@ export function PromptPanel(props: PromptPanelProps) {
             value={draft.text}
             onChange={(text) => onDraft({ ...draft, text })}
           />
-          {suggestions.length > 0 && (
-            <div className="flex flex-wrap gap-2">
-              {suggestions.map((text) => (
-                <Button key={text} small onClick={() => onDraft({ text, asChat: true })}>
-                  {text}
-                </Button>
-              ))}
-            </div>
-          )}
+          <Suggested
+            label="Failed before, passes now"
+            prompts={suggestions}
+            onPrompt={(text) => onDraft({ text, asChat: true })}
+          />
+          <Suggested
+            label="Still fails"
+            prompts={failing === null ? [] : [failing]}
+            onPrompt={(text) => onDraft({ text, asChat: true })}
+          />
           <RowPrompts model={model} onPrompt={(text) => onDraft({ text, asChat: false })} />
         </div>
         <SamplingFields {...{ sampling, onSampling, isBlind, onBlind }} />
@@ -67,6 +71,24 @@ export function PromptPanel(props: PromptPanelProps) {
     </Panel>
   )
 }
+
+interface SuggestedProps {
+  readonly label: string
+  readonly prompts: readonly string[]
+  readonly onPrompt: (text: string) => void
+}
+
+const Suggested = ({ label, prompts, onPrompt }: SuggestedProps) =>
+  prompts.length > 0 && (
+    <div role="group" aria-label={label} className="flex flex-wrap items-center gap-2">
+      <span className="text-sm text-muted">{label}</span>
+      {prompts.map((text) => (
+        <Button key={text} small onClick={() => onPrompt(text)}>
+          {text}
+        </Button>
+      ))}
+    </div>
+  )
 
 type SamplingProps = Pick<PromptPanelProps, 'sampling' | 'onSampling' | 'isBlind' | 'onBlind'>
 

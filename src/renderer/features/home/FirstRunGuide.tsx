@@ -7,7 +7,7 @@ import { type RunEntry, useRunEntry } from '#renderer/client/runs.ts'
 import { writePrompts } from '#renderer/parts/candidates.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { useSetting } from '#renderer/client/settings.ts'
-import { useApi } from '#renderer/client/api.tsx'
+import { useAnswer, useApi } from '#renderer/client/api.tsx'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 
 /** Explains the first run while it trains, pointing at what is on screen. */
@@ -73,9 +73,6 @@ function successWords({ status, rewardBefore, rewardAfter }: RunEntry): string |
   return `${rewardBefore.toFixed(2)} → ${rewardAfter.toFixed(2)}`
 }
 
-/** Examples of the tasks in the sample's data. */
-const tasks = ['Please add 42 and 45', 'Reverse 7 0 2 5', 'Sort 8 0 5 7']
-
 const air = 4
 
 const Outline = ({ place: { left, top, width, height } }: { place: Place }) => (
@@ -89,11 +86,13 @@ const Outline = ({ place: { left, top, width, height } }: { place: Place }) => (
 function NextSteps({ run, onClose }: { run: RunEntry; onClose: () => void }) {
   const { chooseAndAdd } = useAddFile()
   const isOver = run.status === 'finished'
+  const { data: telling } = useAnswer('samples.telling', { runId: run.id }, { enabled: isOver })
   const compare = () =>
     navigate('/arena', {
       a: run.model,
       b: `${run.model}~${run.id}@${String(run.step)}`,
-      prompts: writePrompts(tasks),
+      prompts: writePrompts(telling?.learned ?? []),
+      ...(telling?.failing == null ? {} : { failing: telling.failing }),
     })
   const then = (act: () => void) => () => {
     onClose()
@@ -107,7 +106,7 @@ function NextSteps({ run, onClose }: { run: RunEntry; onClose: () => void }) {
           : 'The run continues by itself; try these when it is done.'}
       </p>
       <div className="mt-3 flex flex-col gap-2">
-        <Button variant="primary" disabled={!isOver} onClick={then(compare)}>
+        <Button variant="primary" disabled={telling === undefined} onClick={then(compare)}>
           Compare before and after
         </Button>
         <Button onClick={then(() => navigate('/rewards/builtin.starter-correct'))}>Change the reward</Button>
