@@ -1,5 +1,6 @@
 import { keyTable, places } from '#shared/keyTable.ts'
-import { expect, seriousProblems, test } from './support.ts'
+import { reflowProblems } from './reflow.ts'
+import { demoConfig, expect, seriousProblems, test } from './support.ts'
 
 test('the palette finds places and the keys go to them', async ({ app }) => {
   const { page } = app
@@ -55,5 +56,30 @@ test('an address that names nothing says so on every page', async ({ app }) => {
     await app.go(route)
     await expect(page.getByText(words)).toBeVisible()
     await expect(page.getByText(/is not valid:|must match pattern/)).toBeHidden()
+  }
+})
+
+test('the foot says what trains and how long, in the smallest windows too, while two runs train', async ({
+  app,
+}) => {
+  const { page, client } = app
+  for (const name of ['the first of two long runs', 'the second of two long runs'])
+    await client.call('runs.start', { config: demoConfig({ name, steps: 400 }) })
+  await app.open('/settings/about')
+  const foot = page.getByRole('contentinfo')
+  await expect(foot.getByText(/left/)).toBeVisible()
+  for (const [width, height] of [
+    [1440, 900],
+    [1024, 640], // the smallest that is supported
+    [640, 400], // 1280 × 800 at twice the size
+    [390, 844],
+  ] as const) {
+    await page.setViewportSize({ width, height })
+    await expect(foot).not.toContainText('s/step') // its panel says it, and nothing else
+    for (const words of [/^the .* long runs$/, /^step \d+\/400$/, /left$/, /and 1 run more|\+1/]) {
+      const said = foot.getByText(words).filter({ visible: true })
+      await expect(said).toBeInViewport({ ratio: 1 })
+    }
+    expect(await reflowProblems(page)).toEqual([])
   }
 })

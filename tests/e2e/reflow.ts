@@ -94,7 +94,7 @@ function findProblems(): readonly string[] {
   /** Neighbours in the flow, of which neither floats. */
   const findOverlaps = (): void => {
     const edges = (element: Element) => element.getBoundingClientRect()
-    for (const parent of document.querySelectorAll('main, main *, footer, nav')) {
+    for (const parent of document.querySelectorAll('main, main *, footer, footer *, nav')) {
       if (parent.closest('svg, canvas, .cm-editor, [role=slider], table') !== null) continue
       const children = [...parent.children].filter((child) => {
         const { display, position } = getComputedStyle(child)

@@ -53,8 +53,6 @@ export const etaWords = ({ lowMs, highMs }: { readonly lowMs: number; readonly h
   rangeWords({ low: lowMs / 1000, high: highMs / 1000 })
 
 interface Eta {
-  /** Null before the first step. */
-  readonly secondsPerStep: number | null
   readonly left: string
   /** Suffix if later stages follow, whose duration is unknown. */
   readonly later: string
@@ -68,7 +66,6 @@ export function useEta(runId: string): Eta | null {
   const { low, high } = rangeAfter(remaining, (now - remaining.since) / 1000)
   if (high === 0) return null
   return {
-    secondsPerStep: remaining.secondsPerStep,
     left: etaWords({ lowMs: 1000 * low, highMs: 1000 * high }),
     later: laterStagesWords(remaining.laterStages),
   }

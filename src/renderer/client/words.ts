@@ -108,7 +108,7 @@ export function deviceLoadWords(load: Load | null, runId: string): string {
   if (!run?.device) return ''
   const process = load?.memory.training.find((each) => each.runId === runId)
   const facts = run.card === null ? processFacts(process?.privateBytes, run) : cardFacts(run.card)
-  return [deviceTitles[run.device], facts.join(', ')].filter((part) => part !== '').join(': ')
+  return [...(run.device === 'cpu' ? [] : [deviceTitles[run.device]]), ...facts].join(', ')
 }
 
 const cardFacts = ({ usedBytes, totalBytes, share }: NonNullable<Load['runs'][number]['card']>): string[] => [
@@ -116,9 +116,9 @@ const cardFacts = ({ usedBytes, totalBytes, share }: NonNullable<Load['runs'][nu
   ...(share === null ? [] : [`${formatShare(share)} busy`]),
 ]
 
-const processFacts = (bytes: number | undefined, { device, cpuShare }: Load['runs'][number]): string[] => [
+const processFacts = (bytes: number | undefined, { cpuShare }: Load['runs'][number]): string[] => [
   ...(bytes === undefined ? [] : [formatBytes(bytes)]),
-  ...(cpuShare === null ? [] : [`${device === 'cpu' ? '' : 'CPU '}${formatShare(cpuShare)}`]),
+  ...(cpuShare === null ? [] : [`CPU ${formatShare(cpuShare)}`]),
 ]
 
 const ends: Readonly<Record<string, string>> = {

@@ -76,7 +76,7 @@ export function OverviewTab({ run, config, events, findings }: Props) {
   const [beside, ...learning] = [...(plan.loss === null ? [] : [plan.loss]), ...plan.learning].filter(moves)
   return (
     <div className="flex min-w-0 flex-col gap-3 px-page py-4">
-      <Head {...{ run, byMetric, pinned, isPaused, isLiving }} onPause={setPaused} />
+      <Head {...{ run, pinned, isPaused, isLiving }} onPause={setPaused} />
       <CurveBar overview={overview} names={names} marks={marks} />
       {overview.error !== null && <ErrorNote error={overview.error} />}
       <CursorGroup
@@ -121,7 +121,6 @@ function usePlan(run: RunEntry, config: RunConfig | null) {
 }
 
 interface HeadProps extends Pick<Props, 'run'> {
-  readonly byMetric: SeriesByMetric
   readonly pinned: number | null
   readonly isPaused: boolean
   readonly isLiving: boolean
@@ -129,9 +128,9 @@ interface HeadProps extends Pick<Props, 'run'> {
 }
 
 /** Numbers of the run, the pinned step, and whether its charts follow it. */
-const Head = ({ run, byMetric, pinned, isPaused, isLiving, onPause }: HeadProps) => (
+const Head = ({ run, pinned, isPaused, isLiving, onPause }: HeadProps) => (
   <div className="flex min-h-7 flex-wrap items-center gap-x-4 gap-y-2">
-    <RunNumbers run={run} byMetric={byMetric} />
+    <RunNumbers run={run} />
     <div className="ml-auto flex items-center gap-2">
       {pinned !== null && <Pinned runId={run.id} step={pinned} />}
       {isPaused && isLiving && <Badge tone="caution">Charts stand still</Badge>}

@@ -2,26 +2,18 @@ import type { ReactNode } from 'react'
 import { useEta, useLoad, useNow } from '#renderer/client/live.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRunEntry, useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
-import type { SeriesByMetric } from '#renderer/charts/useSeries.ts'
-import { lastValues } from '#renderer/charts/lines.ts'
-import { formatAgo, formatNumber, formatRewardDelta, memoryWords } from '#renderer/client/format.ts'
+import { formatAgo, formatRewardDelta, memoryWords } from '#renderer/client/format.ts'
 import { phaseWords, runTitle, stepShare } from '#renderer/client/words.ts'
 import { EvalReward } from '#renderer/parts/EvalReward.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
 
-interface Props {
-  readonly run: RunEntry
-  readonly byMetric: SeriesByMetric
-}
-
-/** Progress, reward gained, and speed. */
-export function RunNumbers({ run, byMetric }: Props) {
+/** Progress and reward gained; the time of a step is in its own panel. */
+export function RunNumbers({ run }: { readonly run: RunEntry }) {
   const eta = useEta(run.id)
   const worker = useWorkerOf(run.id)
   const memory = useLoad()?.memory.training.find(({ runId }) => runId === run.id)
   const now = useNow(30_000)
   const parent = useRunEntry(run.parentRunId ?? '')
-  const perStep = eta?.secondsPerStep ?? meanStepTime(run, byMetric)
   const isLiving = worker !== undefined && (run.status === 'running' || run.status === 'paused')
   const { rewardBefore, rewardAfter } = run
   return (
@@ -49,7 +41,6 @@ export function RunNumbers({ run, byMetric }: Props) {
           <EvalReward run={run} /> <Gain before={rewardBefore} after={rewardAfter} />
         </Fact>
       )}
-      {perStep !== null && <Fact name="Per step">{formatNumber(perStep)} s</Fact>}
       {memory !== undefined && (
         <Fact name="Memory">
           <span title="Task managers count mapped weights with the process; the system may drop them and read them again from the file.">
@@ -68,12 +59,6 @@ export function RunNumbers({ run, byMetric }: Props) {
       )}
     </dl>
   )
-}
-
-/** Mean over the last steps, in seconds; null before the first. */
-function meanStepTime(run: RunEntry, byMetric: SeriesByMetric): number | null {
-  const times = lastValues(byMetric.get('step_time')?.get(run.id)?.points ?? [], 20)
-  return times.length === 0 ? null : times.reduce((a, b) => a + b, 0) / times.length
 }
 
 const Gain = ({ before, after }: { before: number | null; after: number | null }) =>
