@@ -116,7 +116,9 @@ interface AllSettingsPartProps extends Pick<MethodStepProps, 'draft' | 'known' |
 /** Every setting, behind a button; open at once if one of them has a problem that is shown nowhere else. */
 function AllSettingsPart({ draft, known, problems, words, onChange }: AllSettingsPartProps) {
   const [isAllShown, setAllShown] = useState(false)
-  const isShown = isAllShown || problems.some(isHidden)
+  const hasProblem = problems.some(isHidden)
+  if (hasProblem && !isAllShown) setAllShown(true) // and it stays open while the problem is being mended
+  const isShown = isAllShown || hasProblem
   const Chevron = isShown ? ChevronDown : ChevronRight
   return (
     <div className="border-t border-line pt-3">

@@ -18,7 +18,7 @@ import { Sentence } from './Sentence.tsx'
 import { etaWords } from '#renderer/client/live.ts'
 import { stagesOf } from './stages.ts'
 import type { StudyEstimate } from './useDraft.ts'
-import { studyLabel } from './studyDraft.ts'
+import { kindOf, studyLabel } from './studyDraft.ts'
 import { batchWords, lengthOfSteps, lengthWords } from './summaries.ts'
 import { SelectField } from '#renderer/kit/choices.tsx'
 import { TextField } from '#renderer/kit/inputs.tsx'
@@ -51,9 +51,10 @@ export function RunAside(props: RunAsideProps) {
   const { draft, known, verdict, estimate, missing, nameHint, parentName, onChange, onShow, onSample } = props
   const { config, fork } = draft
   const stages = stagesOf(config).length
+  const title = kindOf(config) === 'run' ? 'The run' : 'The study'
   return (
-    <aside aria-label="The run" className="grid gap-4 self-start">
-      <Panel title={verdict.study === null ? 'The run' : 'The study'}>
+    <aside aria-label={title} className="grid gap-4 self-start">
+      <Panel title={title}>
         <div className="grid gap-3">
           <TextField
             label="Name"
@@ -69,7 +70,7 @@ export function RunAside(props: RunAsideProps) {
               ['Length', lengthOf(verdict, config)],
               ...(verdict.study === null ? [] : extentEntries(verdict.study)),
               ...(estimate === null ? [] : estimateEntries(estimate)),
-              ['Rows', verdict.rows === null ? '–' : formatCount(verdict.rows)],
+              verdict.rows !== null && ['Rows', formatCount(verdict.rows)],
               ['Seed', valueWords(valueAt(config, 'seed') ?? 42)],
               verdict.device !== null && ['Device', <DeviceWords device={verdict.device} />],
             ]}
@@ -81,7 +82,7 @@ export function RunAside(props: RunAsideProps) {
       {isEmptyDraft(draft) && (
         <div className="rounded border border-line bg-panel p-3">
           <p className="text-muted text-pretty">
-            New here? The sample run trains the starter model on small sums, offline, in about a minute.
+            New here? The sample run teaches the starter model five short tasks, offline, in about a minute.
           </p>
           <Button className="mt-2" onClick={onSample}>
             Fill in the sample run
@@ -190,7 +191,7 @@ function VerdictLine({ verdict, missing }: Pick<RunAsideProps, 'verdict' | 'miss
     return (
       <p role="status" className="flex items-center gap-1.5 text-sm text-faint">
         <LoaderCircle size={14} aria-hidden />
-        Reading the settings
+        Checking the settings
       </p>
     )
   if (verdict.warnings.length > 0)

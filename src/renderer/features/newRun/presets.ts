@@ -120,7 +120,7 @@ export function changeWords(changed: readonly string[], active: Preset | undefin
   const byPreset = changed.filter((key) => active !== undefined && key in active.values).length
   const byHand = changed.length - byPreset
   if (changed.length === 0) return 'all defaults'
-  if (active === undefined || byPreset === 0) return plural(byHand, 'setting changed', 'settings changed')
+  if (active === undefined || byPreset === 0) return `${String(byHand)} changed`
   const set = `${String(byPreset)} set by “${active.title}”`
   return byHand === 0 ? set : `${set}, ${String(byHand)} changed`
 }

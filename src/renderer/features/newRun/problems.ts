@@ -1,5 +1,9 @@
 /** Maps problems that the host finds in a config to the controls concerned. */
-import type { Problem } from '#shared/errors.ts'
+import { AppError, type Problem } from '#shared/errors.ts'
+import { valueAt, type JsonObject } from '#shared/config/paths.ts'
+import { problemsOfError } from '#shared/config/problems.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { stagesOf } from './stages.ts'
 import { isOfStudy } from './studyDraft.ts'
 
 export const stepIds = ['model', 'data', 'reward', 'method', 'study', 'check'] as const
@@ -38,4 +42,33 @@ export const openProblems = (problems: readonly Problem[], toDo: readonly StepId
 export function wrongWords(problems: readonly Problem[]): string | undefined {
   const wrong = problems.find((problem) => !isMissing(problem))
   return wrong && problemWords(wrong)
+}
+
+/** Finds what a run's settings have wrong by themselves, without a look at its model and data. */
+export function ownProblems(config: JsonObject): readonly Problem[] {
+  try {
+    parseRunConfig(config)
+    return []
+  } catch (error) {
+    if (error instanceof AppError) return problemsOfError(error)
+    throw error
+  }
+}
+
+/** Returns what was found in an earlier draft and still holds: problems of settings that are as they were. */
+export const stillHolding = (
+  problems: readonly Problem[],
+  judged: JsonObject,
+  config: JsonObject,
+): readonly Problem[] =>
+  problems.filter(({ path, stage }) => {
+    const [key = ''] = path.split('[') // an entry of a list is judged with all of it
+    return key !== '' && isSameAt(key, judged, config, stage)
+  })
+
+/** True where two drafts, or the same stage of both, have one value. */
+export function isSameAt(key: string, a: JsonObject, b: JsonObject, stage: number | null = null): boolean {
+  const written = (each: JsonObject) =>
+    JSON.stringify(valueAt(stage === null ? each : stagesOf(each)[stage], key))
+  return written(a) === written(b)
 }

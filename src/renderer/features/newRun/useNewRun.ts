@@ -9,6 +9,7 @@ import { valueAt, type JsonObject } from '#shared/config/paths.ts'
 import type { Problem } from '#shared/errors.ts'
 import { algorithmOf } from './stages.ts'
 import { kindOf } from './studyDraft.ts'
+import { isSameAt, ownProblems, stillHolding } from './problems.ts'
 import { suggestedName, type Known } from './summaries.ts'
 import { useAnswer, useApi, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
@@ -120,6 +121,18 @@ const unknownVerdict = {
   ...{ problems: [], warnings: [] },
 } as const
 
+function verdictOf(
+  answer: Answer<'runs.check'> | Answer<'studies.check'> | undefined,
+): Omit<Verdict, 'isPending'> {
+  if (answer === undefined) return unknownVerdict
+  if ('problems' in answer) return { ...unknownVerdict, problems: answer.problems }
+  const { steps, rows, device, warnings } = answer
+  return {
+    ...{ steps, rows, device, problems: [], warnings },
+    study: 'totalSteps' in answer ? answer : null,
+  }
+}
+
 /** Validates the config on the host, shortly after its last change. */
 export function useVerdict({ config }: Draft, isReady: boolean): Verdict {
   const text = useSettled(JSON.stringify(config), 250)
@@ -136,18 +149,24 @@ export function useVerdict({ config }: Draft, isReady: boolean): Verdict {
     { enabled: isReady && isStudy, staleMs: 5000 },
   ).data
   const answer = isStudy ? ofStudy : ofRun
-  // The previous answer stays visible, but does not count, until the next one arrives.
-  const [kept, setKept] = useState(answer)
-  if (answer !== undefined && answer !== kept) setKept(answer)
-  const data = answer ?? kept
+  // Of the previous answer, what still holds stays visible until the next one arrives, but does not count.
+  const [kept, setKept] = useState({ answer, asked })
+  if (answer !== undefined && answer !== kept.answer) setKept({ answer, asked })
+  const judged = answer === undefined ? kept : { answer, asked }
   const isBehind = answer === undefined || text !== JSON.stringify(config)
   return useMemo(() => {
-    if (data === undefined) return { ...unknownVerdict, isPending: true }
-    if ('problems' in data) return { ...unknownVerdict, isPending: isBehind, problems: data.problems }
-    const { steps, rows, device, warnings } = data
-    const study = 'totalSteps' in data ? data : null
-    return { isPending: isBehind, steps, rows, device, study, problems: [], warnings }
-  }, [data, isBehind])
+    const own = isReady && kindOf(config) === 'run' ? ownProblems(config) : []
+    if (own.length > 0) return { ...unknownVerdict, isPending: isBehind, problems: own }
+    const verdict = verdictOf(judged.answer)
+    if (!isBehind) return { ...verdict, isPending: false }
+    const holding = (found: readonly Problem[]) => stillHolding(found, judged.asked, config)
+    const { problems, warnings } = verdict
+    return {
+      ...{ ...verdict, isPending: true, steps: null },
+      rows: isSameAt('data', judged.asked, config) ? verdict.rows : null,
+      ...{ problems: holding(problems), warnings: holding(warnings) },
+    }
+  }, [judged.answer, judged.asked, config, isReady, isBehind])
 }
 
 export interface Trial {

@@ -41,7 +41,7 @@ describe('presets', () => {
     expect(changeWords([], balanced)).toBe('all defaults')
     expect(changeWords(keys.slice(0, 4), balanced)).toBe('4 set by “Balanced”')
     expect(changeWords([...keys.slice(0, 4), 'seed'], balanced)).toBe('4 set by “Balanced”, 1 changed')
-    expect(changeWords(['seed'], undefined)).toBe('1 setting changed')
+    expect(changeWords(['seed'], undefined)).toBe('1 changed')
   })
 
   test('leave room for the prompt, and give small models larger steps', () => {

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import {
   openProblems,
+  ownProblems,
   problemsAt,
   problemWords,
   stepOf,
+  stillHolding,
   wrongWords,
 } from '#renderer/features/newRun/problems.ts'
 import { requireKnownParts } from '#host/runs/runConfigFile.ts'
@@ -25,6 +27,23 @@ function found(config: object): readonly Problem[] {
 }
 
 const places = (problems: readonly Problem[]) => problems.map(({ path, code }) => [path, code])
+
+test('a verdict says nothing about settings that were changed since', () => {
+  const judged = { ...small, adapter: { rank: 2048 }, steps: 8 }
+  const problem = (path: string, stage: number | null = null): Problem => ({
+    ...{ path, stage, code: 'conflict', message: 'it does not fit' },
+  })
+  const problems = [problem('adapter.rank'), problem('steps'), problem('')]
+  const held = (config: object) =>
+    stillHolding(problems, judged, { ...judged, ...config }).map(({ path }) => path)
+  expect(held({ adapter: { rank: 8 } })).toEqual(['steps'])
+  expect(held({ steps: 12 })).toEqual(['adapter.rank'])
+})
+
+test('what is out of range is known without the host', () => {
+  expect(places(ownProblems({ ...small, adapter: { rank: 0 } }))).toEqual([['adapter.rank', 'range']])
+  expect(ownProblems(small)).toEqual([])
+})
 
 describe('problems of a config', () => {
   test('each beside its setting, without the key', () => {
