@@ -232,3 +232,28 @@ test('reward code and completions of two runs stand beside each other', async ({
   await page.getByRole('button', { name: 'Next prompt' }).click()
   await expect(page.getByText('eval, greedy')).toHaveCount(2)
 })
+
+test('while it is being read, a comparison shows shapes, not an empty field and no values', async ({
+  app,
+}) => {
+  const { page } = app
+  const ids = [await addTrainedRun(app, 'first'), await addTrainedRun(app, 'second', 1)]
+  const held: (() => void)[] = []
+  await page.routeWebSocket(/.*/, (socket) => {
+    const server = socket.connectToServer()
+    socket.onMessage((message) => {
+      const send = () => server.send(message)
+      if (String(message).includes('metrics.names')) held.push(send)
+      else send()
+    })
+  })
+  await app.open(`/compare?runs=${ids.join(',')}`)
+  const list = page.getByRole('complementary', { name: 'Compared runs' })
+  await expect(page.getByRole('status', { name: 'Reading the curves…' }).first()).toBeVisible()
+  await expect(list.getByRole('status', { name: 'Reading the value…' })).toHaveCount(2)
+  await expect(list.getByLabel('Metric of the list')).toHaveCount(0)
+  expect(await seriousProblems(page)).toEqual([])
+  for (const send of held.splice(0)) send()
+  await expect(list.getByLabel('Metric of the list')).toHaveValue('reward')
+  await expect(page.getByRole('status', { name: /^Reading the/ })).toHaveCount(0)
+})

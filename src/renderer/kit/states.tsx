@@ -133,6 +133,15 @@ export const Loading = ({ label = 'Loading' }: { label?: string }) => (
   </p>
 )
 
+/** Shape of what is being loaded, in its place. */
+export const Skeleton = ({ label, className }: { label: string; className: string }) => (
+  <span
+    role="status"
+    aria-label={`${label}…`}
+    className={classes('block animate-pulse rounded bg-raised', className)}
+  />
+)
+
 export const Kbd = ({ children }: { children: ReactNode }) => (
   <kbd className="inline-flex h-5 min-w-5 items-center justify-center rounded-sm border border-line bg-panel px-1 font-sans text-xs text-muted">
     {children}

@@ -72,7 +72,8 @@ export function CompareScreen() {
           runs={listed}
           means={comparison.means}
           metric={comparison.metric}
-          metrics={comparison.names}
+          metrics={comparison.hasNames ? comparison.names : null}
+          hasValues={comparison.hasNames && comparison.hasSeries}
           statistic={state.statistic}
           onMetric={(metric) => change({ metric })}
           onStatistic={(statistic) => change({ statistic })}

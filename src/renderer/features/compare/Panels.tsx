@@ -8,6 +8,7 @@ import { CursorGroup } from '#renderer/charts/CursorGroup.tsx'
 import { MetricChart } from '#renderer/charts/MetricChart.tsx'
 import { xExtent } from '#renderer/charts/plot.ts'
 import { unitOf } from '#renderer/charts/units.ts'
+import { Skeleton } from '#renderer/kit/states.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Explained } from '#renderer/kit/Tooltip.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
@@ -22,7 +23,7 @@ interface PanelsProps {
 
 /** One panel per metric with a shared cursor. */
 export function Panels({ comparison, state, onChange }: PanelsProps) {
-  const { panels, names, lines, marks, smoothing, groups, visible, hasSeries } = comparison
+  const { panels, names, lines, marks, smoothing, groups, visible, hasNames, hasSeries } = comparison
   const client = useApi()
   const runs = useMemo(() => visible.map(({ id, label }) => ({ id, label })), [visible])
   // One range for all, so that the cursors align.
@@ -33,6 +34,11 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
   return (
     <CursorGroup zoom={state.zoom} onZoom={(zoom) => onChange({ zoom })} isLive={isRunning}>
       <div className="grid grid-cols-2 gap-3 narrow:grid-cols-1">
+        {!hasNames &&
+          panels.length === 0 &&
+          ['reward', 'eval', 'loss', 'length'].map((id) => (
+            <Skeleton key={id} label="Reading the curves" className="h-60" />
+          ))}
         {panels.map((name) => (
           <MetricChart
             key={name}

@@ -5,6 +5,7 @@ import { link } from '#renderer/client/route.ts'
 import { IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Select } from '#renderer/kit/choices.tsx'
+import { Skeleton } from '#renderer/kit/states.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
 import type { ListedRun } from './useComparison.ts'
 import { betterOf, isProgress, statisticWords, type SeedMean } from './measures.ts'
@@ -14,7 +15,9 @@ interface RunListProps {
   readonly runs: readonly ListedRun[]
   readonly means: readonly SeedMean[]
   readonly metric: string | null
-  readonly metrics: readonly string[]
+  /** Null while they are being read. */
+  readonly metrics: readonly string[] | null
+  readonly hasValues: boolean
   readonly statistic: Statistic
   readonly onMetric: (metric: string) => void
   readonly onStatistic: (statistic: Statistic) => void
@@ -30,13 +33,17 @@ export function RunList(props: RunListProps) {
   return (
     <aside aria-label="Compared runs" className="flex min-h-0 grow flex-col">
       <div className="flex flex-col gap-2 border-b border-line p-3">
-        <Select
-          aria-label="Metric of the list"
-          value={metric ?? ''}
-          options={metrics.map((name) => ({ value: name, label: metricLabel(name) }))}
-          title={metric ?? undefined}
-          onChange={onMetric}
-        />
+        {metrics === null ? (
+          <Skeleton label="Reading the metrics" className="h-7" />
+        ) : (
+          <Select
+            aria-label="Metric of the list"
+            value={metric ?? ''}
+            options={metrics.map((name) => ({ value: name, label: metricLabel(name) }))}
+            title={metric ?? undefined}
+            onChange={onMetric}
+          />
+        )}
         <Select
           small
           aria-label="Which value"
@@ -81,7 +88,7 @@ interface LineProps extends RunListProps {
   readonly baseline: ListedRun | undefined
 }
 
-function RunLine({ run, baseline, metric, onHide, onBaseline, onRemove }: LineProps) {
+function RunLine({ run, baseline, metric, hasValues, onHide, onBaseline, onRemove }: LineProps) {
   const { id, label, style, isHidden, isBaseline, value, entry } = run
   const delta =
     baseline === undefined || isBaseline || value === null || baseline.value === null
@@ -98,7 +105,11 @@ function RunLine({ run, baseline, metric, onHide, onBaseline, onRemove }: LinePr
         >
           {label}
         </a>
-        <span className="shrink-0 font-mono text-sm tabular-nums">{formatReward(value)}</span>
+        {value === null && !hasValues ? (
+          <Skeleton label="Reading the value" className="h-4 w-12 shrink-0" />
+        ) : (
+          <span className="shrink-0 font-mono text-sm tabular-nums">{formatReward(value)}</span>
+        )}
       </div>
       <div className="flex h-6 items-center gap-1 pl-6 text-sm">
         <span className="min-w-0 truncate text-faint">

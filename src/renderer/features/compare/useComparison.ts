@@ -94,11 +94,8 @@ function useChosenRuns(wanted: readonly string[]) {
 
 /** Returns the series of the panels, and their placement along the axis. */
 function useCurves(state: CompareState, entries: readonly RunFacts[], runIds: readonly string[]) {
-  const { data: names = noNames } = useAnswer(
-    'metrics.names',
-    { runIds },
-    { enabled: runIds.length > 0, keep: true },
-  )
+  const { data: known } = useAnswer('metrics.names', { runIds }, { enabled: runIds.length > 0, keep: true })
+  const names = known ?? noNames
   const panels = useMemo(() => state.panels ?? panelsOf(names), [state.panels, names])
   const metric = state.metric ?? panels[0] ?? null
   const shownMetrics = useMemo(
@@ -121,6 +118,7 @@ function useCurves(state: CompareState, entries: readonly RunFacts[], runIds: re
     series,
     smoothing:
       state.smoothing === 'auto' ? automaticSmoothing(longestOf(series.byMetric, runIds)) : state.smoothing,
+    hasNames: known !== undefined,
     hasSeries: series.isLoaded && along.isLoaded,
     error: series.error ?? along.error,
   }
