@@ -1,5 +1,5 @@
 /** The figures behind the rules, so that users can verify a clean diagnosis. */
-import type { Check } from '#shared/diagnosis.ts'
+import type { Check, Finding } from '#shared/diagnosis.ts'
 import type { MetricName } from '#shared/metrics.ts'
 import { exactGapLimit } from '../training/updateGuard.ts'
 import { exploded, fallOf, klBound, lastKl, peakOf, uncertaintyOf } from './collapse.ts'
@@ -11,7 +11,21 @@ import { tooManyAlike } from './rules/groupCollapse.ts'
 
 const [window, early] = [10, 5]
 
-export const checksOf = (run: DiagnosedRun): Check[] => [
+/** Checks of a run; one whose metric a finding shows as evidence is beyond its limit, with the finding's figures. */
+export const checksOf = (run: DiagnosedRun, findings: readonly Finding[]): Check[] =>
+  allChecks(run).map((check) => {
+    const finding = findings.find(({ evidence }) => evidence.some(({ of }) => of === check.metric))
+    if (finding === undefined || finding.severity === 'note') return check
+    const figures = finding.evidence.flatMap(({ of, value }) =>
+      of === check.metric && value !== null ? [value] : [],
+    )
+    const [first, last] = [figures[0], figures.at(-1)]
+    const isWithin = false
+    if (first === undefined || last === undefined || check.unit === 'times') return { ...check, isWithin }
+    return { ...check, before: figures.length > 1 ? first : check.before, value: last, isWithin }
+  })
+
+const allChecks = (run: DiagnosedRun): Check[] => [
   ...reward(run),
   ...heldOut(run),
   ...uncertainty(run),

@@ -56,7 +56,7 @@ export function diagnose(
     steps: first === 0 ? 0 : last - first + 1,
     findings: fall === null ? causes : causes.map((finding) => safely(run, fall.step, finding)),
     soundUntil: fall?.step ?? null,
-    checks: checksOf(run),
+    checks: checksOf(run, causes),
   }
 }
 

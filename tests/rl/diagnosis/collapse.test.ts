@@ -38,6 +38,19 @@ describe('a policy that updates destroyed', () => {
     expect(changesOf(finding)).not.toHaveProperty(['rollout.maxNewTokens'])
   })
 
+  test('the table of checks says what the finding says', () => {
+    const curves = { ...gone, grad_norm: from(8, flat(0.3), flat(0)) }
+    const { findings, checks } = diagnosisOf({ curves })
+    const [finding] = findings
+    const named = finding?.evidence.map(({ of }) => of) ?? []
+    expect(named).toEqual(expect.arrayContaining(['entropy', 'grad_norm']))
+    for (const { metric, isWithin, before, value } of checks.filter((check) => named.includes(check.metric ?? ''))) {
+      expect([metric, isWithin]).toEqual([metric, false])
+      const said = finding!.evidence.filter(({ of }) => of === metric).map((each) => each.value)
+      if (metric === 'entropy') expect([before, value]).toEqual([said[0], said.at(-1)])
+    }
+  })
+
   test('without a checkpoint from before it a new run is proposed', () => {
     const { findings, soundUntil } = diagnosisOf({ curves: gone, checkpoints: [10, 20] })
     expect(soundUntil).toBe(7)
