@@ -8,8 +8,8 @@ export const chatService = ({ chats, models, notifier }: Host): Handlers<typeof 
   list: () =>
     chats.files.list().map((each) => {
       if ('problem' in each) return each
-      const { id, title, updatedAt, model, turns } = each
-      return { id, title, updatedAt, model, turns: turns.length }
+      const { id, title, updatedAt, model, columns, turns } = each
+      return { id, title, updatedAt, model, columns, turns: turns.length }
     }),
 
   get: ({ id }) => chats.files.get(id),

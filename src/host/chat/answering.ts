@@ -92,7 +92,8 @@ class Draft {
   text = ''
   promptTokens = 0
   stopReason: 'stop-id' | 'stop-string' | 'length' | null = null
-  #startedAt = performance.now()
+  /** Time of the first tokens and their number: what came before is reading and loading. */
+  #first: { readonly at: number; readonly tokens: number } | null = null
 
   constructor(onNews: (news: ColumnNews) => void) {
     this.#onNews = onNews
@@ -101,19 +102,21 @@ class Draft {
   add(news: CompletionNews): void {
     if (news.type === 'prompts') {
       this.promptTokens = news.ids[0]?.length ?? 0
-      this.#startedAt = performance.now()
       this.#onNews({ type: 'begun', promptTokens: this.promptTokens })
       return
     }
     this.text += news.text
     this.tokens.push(...news.tokens.map(kept))
+    if (this.tokens.length > 0) this.#first ??= { at: performance.now(), tokens: this.tokens.length }
     this.stopReason = news.end?.stopReason ?? null
     this.#onNews({ type: 'text', text: news.text, tokens: this.tokens.length })
   }
 
+  /** Null where all came at once. */
   get tokensPerSecond(): number | null {
-    const seconds = (performance.now() - this.#startedAt) / 1000
-    return this.tokens.length === 0 ? null : this.tokens.length / Math.max(seconds, 0.001)
+    if (this.#first === null || this.tokens.length === this.#first.tokens) return null
+    const seconds = (performance.now() - this.#first.at) / 1000
+    return (this.tokens.length - this.#first.tokens) / Math.max(seconds, 0.001)
   }
 }
 

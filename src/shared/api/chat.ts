@@ -67,7 +67,9 @@ export type ChatTurn = z.infer<typeof turn>
 export type ChatAnswer = z.infer<typeof answer>
 
 const summary = z.union([
-  conversation.pick({ id: true, title: true, updatedAt: true, model: true }).extend({ turns: count }),
+  conversation
+    .pick({ id: true, title: true, updatedAt: true, model: true, columns: true })
+    .extend({ turns: count }),
   z.object({ id: z.string(), problem: z.string() }),
 ])
 
