@@ -159,7 +159,7 @@ test('the right answers of a teacher become a data set to learn from', async ({ 
   await app.open(`/data/${versionId}?tab=answers`)
   await expect(page.getByText('Learn from a teacher')).toBeVisible()
   await page.getByRole('button', { name: 'Add reward' }).click()
-  await page.getByRole('menuitem', { name: 'exact-match (built-in)' }).click()
+  await page.getByRole('menuitem', { name: 'exact-match' }).click()
   await page.getByLabel('Answers per row', { exact: true }).fill('3')
   await page.getByLabel('Temperature', { exact: true }).fill('0')
   await expect(page.getByText('Above 0 for several answers')).toBeVisible()

@@ -83,7 +83,7 @@ test('a model on a data set, sampled: stopped, gone on with, deleted', async ({ 
   await form.getByRole('button', { name: 'Data set' }).click()
   await page.getByRole('option', { name: /tasks/ }).click()
   await form.getByRole('button', { name: 'Add reward' }).click()
-  await page.getByRole('menuitem', { name: 'exact-match (built-in)' }).click()
+  await page.getByRole('menuitem', { name: 'exact-match' }).click()
   await form.getByText('Sampled: several completions').click()
   await form.getByRole('textbox', { name: 'Samples per prompt' }).fill('256')
   await form.getByRole('textbox', { name: 'Number of rows' }).fill('6')

@@ -25,7 +25,7 @@ async function choose(page: Page): Promise<void> {
   await trial.getByRole('button', { name: 'Row after' }).click()
   await expect(trial.getByRole('textbox', { name: /^Row of/ })).toHaveValue('2')
   await trial.getByRole('button', { name: 'Add reward' }).click()
-  await page.getByRole('menuitem', { name: 'starter-correct (built-in)' }).click()
+  await page.getByRole('menuitem', { name: 'starter-correct' }).click()
   await trial.getByLabel('Max new tokens').fill('12')
 }
 

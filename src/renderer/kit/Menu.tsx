@@ -12,13 +12,22 @@ const panel =
   'z-50 min-w-44 rounded border border-line bg-bg p-1 text-text shadow-float animate-appear max-h-[var(--radix-dropdown-menu-content-available-height)] overflow-auto'
 
 /** Actions behind a button, with lines between groups. */
-export function Menu({ groups, children }: { groups: MenuGroups; children: ReactElement }) {
+export function Menu({
+  groups,
+  align = 'end',
+  children,
+}: {
+  groups: MenuGroups
+  /** Edge of the button that it is in line with. */
+  align?: 'start' | 'end'
+  children: ReactElement
+}) {
   const shown = groups.filter(({ length }) => length > 0)
   return (
     <DropdownMenu.Root>
       <DropdownMenu.Trigger asChild>{children}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
-        <DropdownMenu.Content align="end" sideOffset={4} collisionPadding={8} className={panel}>
+        <DropdownMenu.Content align={align} sideOffset={4} collisionPadding={8} className={panel}>
           {shown.map((items, i) => (
             <Fragment key={items[0]?.label ?? i}>
               {i > 0 && <DropdownMenu.Separator className="my-1 h-px bg-line" />}
@@ -51,7 +60,17 @@ export const revealItems = (path: string): readonly Action[] =>
   shell === null ? [] : [{ label: 'Show in folder', icon: FolderOpen, run: () => void shell?.reveal(path) }]
 
 function Item({ item }: { item: Action }) {
-  const { label, icon: Icon, keys, title, checked, isDisabled = false, isDangerous = false, run } = item
+  const {
+    label,
+    icon: Icon,
+    keys,
+    title,
+    about,
+    checked,
+    isDisabled = false,
+    isDangerous = false,
+    run,
+  } = item
   const content = (
     <>
       <span className="inline-flex w-4 justify-center">
@@ -59,12 +78,14 @@ function Item({ item }: { item: Action }) {
       </span>
       <span className="grow" title={title}>
         {label}
+        {about !== undefined && <span className="block text-sm text-pretty text-muted">{about}</span>}
       </span>
       {keys !== undefined && <span className="pl-4 text-sm text-faint">{keys}</span>}
     </>
   )
   const look = classes(
-    'flex h-7 items-center gap-2 rounded-sm px-2 outline-none select-none data-disabled:opacity-50 data-highlighted:bg-raised',
+    'flex items-center gap-2 rounded-sm px-2 outline-none select-none data-disabled:opacity-50 data-highlighted:bg-raised',
+    about === undefined ? 'h-7' : 'max-w-100 py-1',
     isDangerous && 'text-bad',
   )
   if (checked === undefined) {

@@ -9,6 +9,8 @@ export interface Action {
   /** Shortcut as displayed. */
   readonly keys?: string
   readonly title?: string | undefined
+  /** What it does, below the label. */
+  readonly about?: string | undefined
   /** State of something that is switched on and off. */
   readonly checked?: boolean
   readonly isDisabled?: boolean

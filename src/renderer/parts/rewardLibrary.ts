@@ -143,3 +143,20 @@ export function libraryGroups(
     .map(({ title, items }) => ({ title, items: items.filter(matches) }))
     .filter(({ items }) => items.length > 0)
 }
+
+/**
+ * Sorts what of the gallery can be a reward of a run: built-in ones, code to copy that is not built in as well, and
+ * those of the sample's exercises, which fit no other data.
+ */
+export function offeredRewards(gallery: readonly GalleryEntry[]) {
+  const rewards = gallery.filter(({ kind }) => kind === 'reward')
+  const known = rewards.filter(({ code }) => code === null)
+  const isBuiltIn = ({ id, title }: GalleryEntry) =>
+    known.some((each) => [id, title.toLowerCase().replaceAll(' ', '-')].includes(each.id))
+  const isOfSample = ({ id }: GalleryEntry) => id.startsWith('starter-')
+  return {
+    builtIn: known.filter((entry) => !isOfSample(entry)),
+    copies: rewards.filter((entry) => entry.code !== null && !isBuiltIn(entry)),
+    ofSample: known.filter(isOfSample),
+  }
+}

@@ -10,7 +10,7 @@ import { Select } from '#renderer/kit/choices.tsx'
 import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
 import { JudgeFields } from './JudgeFields.tsx'
-import { galleryKey, versionNumber } from '#renderer/parts/rewardLibrary.ts'
+import { galleryKey, offeredRewards, versionNumber } from '#renderer/parts/rewardLibrary.ts'
 import {
   chartName,
   choiceName,
@@ -23,7 +23,7 @@ import {
 } from '#renderer/parts/rewardChoice.ts'
 import { PythonBadge, PythonFile, PythonLine } from './PythonFile.tsx'
 import { SettingsFields } from './SettingsFields.tsx'
-import type { SettingValues } from '#renderer/parts/rewardTypes.ts'
+import type { GalleryEntry, SettingValues } from '#renderer/parts/rewardTypes.ts'
 
 interface RewardPickerProps {
   /** `config.rewards`. */
@@ -93,24 +93,29 @@ function AddMenu({ taken, disabled, onAdd }: AddMenuProps) {
     if (id !== null) onAdd({ function: id, weight: 1, name: chartName(name, taken) })
   }
   const own = rewards.filter(({ kind, versions }) => kind === 'reward' && versions > 0)
-  const builtIn = gallery.filter(({ kind, code }) => kind === 'reward' && code === null)
-  const copies = gallery.filter(({ kind, code }) => kind === 'reward' && code !== null)
+  const { builtIn, copies, ofSample } = offeredRewards(gallery)
+  const item = ({ id, title, description }: GalleryEntry) => ({
+    label: title,
+    about: description,
+    run: () => onAdd({ function: id, weight: 1, name: chartName(id, taken) }),
+  })
   return (
     <span className="flex min-w-0 flex-wrap items-center gap-3">
       <Menu
+        align="start"
         groups={[
           own.map(({ id, name }) => ({
             label: name,
+            about: 'Written here',
             run: () => void addOwn(id).then((file) => named(name, file)),
           })),
-          builtIn.map(({ id, title }) => ({
-            label: `${title} (built-in)`,
-            run: () => onAdd({ function: id, weight: 1, name: chartName(id, taken) }),
-          })),
+          builtIn.map(item),
           copies.map((entry) => ({
-            label: `Copy of ${entry.title}`,
+            label: `${entry.title} (editable copy)`,
+            about: entry.description,
             run: () => void addCopy(entry).then((file) => named(entry.title, file)),
           })),
+          ofSample.map(item),
         ]}
       >
         <Button icon={Plus} disabled={disabled}>

@@ -4,6 +4,7 @@ import {
   findGalleryEntry,
   galleryKey,
   libraryGroups,
+  offeredRewards,
   shelfOf,
   versionNumber,
 } from '#renderer/parts/rewardLibrary.ts'
@@ -24,6 +25,22 @@ const reward: Reward = { id, kind: 'reward', name: 'Sums', createdAt: 0, version
 const entry = (code: string | null): GalleryEntry => ({
   ...{ id: 'exact-match', kind: 'reward', title: 'Exact match', description: 'd' },
   ...{ language: code === null ? null : 'ts', code, settings: null, examples: [] },
+})
+
+test('each reward is offered once, those of the sample apart', () => {
+  const own = (id: string, title: string, code: string | null) => ({ ...entry(code), id, title })
+  const gallery = [
+    own('exact-match', 'exact-match', null),
+    own('starter-correct', 'starter-correct', null),
+    own('gallery-exact', 'Exact match', 'code'),
+    own('brief', 'Brief', 'code'),
+  ]
+  const { builtIn, copies, ofSample } = offeredRewards(gallery)
+  expect([builtIn, copies, ofSample].map((each) => each.map(({ id }) => id))).toEqual([
+    ['exact-match'],
+    ['brief'],
+    ['starter-correct'],
+  ])
 })
 
 test('files of the library are known on every system, others are not', () => {
