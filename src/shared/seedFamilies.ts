@@ -19,7 +19,15 @@ export const configButSeed = ({
 
 export type SeedMember = Pick<
   RunEntry,
-  'id' | 'name' | 'seed' | 'step' | 'reward' | 'rewardAfter' | 'parentRunId' | 'parentCheckpointStep'
+  | 'id'
+  | 'name'
+  | 'seed'
+  | 'step'
+  | 'reward'
+  | 'rewardAfter'
+  | 'parentRunId'
+  | 'parentCheckpointStep'
+  | 'studyId'
 >
 
 export interface SeedFamily {
@@ -35,16 +43,17 @@ export interface SeedFamily {
 }
 
 /**
- * Returns families of at least two seeds; forks belong together if they start at the same checkpoint. keyOf: its
- * settings but the seed.
+ * Returns families of at least two seeds; forks belong together if they start at the same checkpoint, trials only within
+ * their study. keyOf: its settings but the seed.
  */
 export function seedFamilies<Run extends SeedMember>(
   runs: readonly Run[],
   keyOf: (run: Run) => string,
 ): SeedFamily[] {
-  const groups = Map.groupBy(
-    runs,
-    (run) => `${keyOf(run)} ${String(run.parentRunId)} ${String(run.parentCheckpointStep)}`,
+  const groups = Map.groupBy(runs, (run) =>
+    [keyOf(run), run.parentRunId, run.parentCheckpointStep, run.studyId]
+      .map((part) => String(part))
+      .join(' '),
   )
   return [...groups.values()].flatMap((members) => seedFamily(members) ?? [])
 }
@@ -70,5 +79,5 @@ export function sharedBeginning(names: readonly string[]): string {
   const [first = '', ...others] = names
   let length = 0
   while (length < first.length && others.every((name) => name[length] === first[length])) length++
-  return first.slice(0, length).replace(/[\s\d·_.-]+(?:seed|trial|s)?[\s\d·_.-]*$/i, '')
+  return first.slice(0, length).replace(/[\s\d·_.-]+(?:seed|trial|member|s)?[\s\d·_.-]*$/i, '')
 }

@@ -5,6 +5,7 @@ import { link } from '#renderer/client/route.ts'
 import { IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Select } from '#renderer/kit/choices.tsx'
+import { CutName } from '#renderer/kit/CutName.tsx'
 import { Skeleton } from '#renderer/kit/states.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
 import type { ListedRun } from './useComparison.ts'
@@ -98,12 +99,8 @@ function RunLine({ run, baseline, metric, hasValues, onHide, onBaseline, onRemov
     <li className={classes('group px-3 py-1.5 hover:bg-panel', isHidden && 'opacity-60')}>
       <div className="flex items-center gap-2">
         <LineMark color={style.color} dash={style.dash} isThick={isBaseline} />
-        <a
-          href={link(`/runs/${id}`)}
-          title={label}
-          className="min-w-0 grow truncate font-medium hover:underline"
-        >
-          {label}
+        <a href={link(`/runs/${id}`)} className="min-w-0 grow font-medium hover:underline">
+          <CutName name={label} />
         </a>
         {value === null && !hasValues ? (
           <Skeleton label="Reading the value" className="h-4 w-12 shrink-0" />

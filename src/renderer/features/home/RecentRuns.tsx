@@ -1,21 +1,24 @@
 import { useMemo } from 'react'
-import { formatAgo } from '#renderer/client/format.ts'
+import { formatAgo, plural } from '#renderer/client/format.ts'
 import { useNow } from '#renderer/client/live.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import { useSeries } from '#renderer/charts/useSeries.ts'
 import { SparkLine } from '#renderer/charts/Spark.tsx'
 import { runTitle } from '#renderer/client/words.ts'
+import { CutName } from '#renderer/kit/CutName.tsx'
 import { EvalReward } from '#renderer/parts/EvalReward.tsx'
+import { useStudyTitles } from '#renderer/parts/StudyLink.tsx'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
 
 const shown = 6
 
-/** Newest runs, each with its curve. */
+/** Newest runs, each with its curve; of a study its newest trial. */
 export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
-  const recent = useMemo(() => runs.slice(0, shown), [runs])
+  const recent = useMemo(() => oneOfEachStudy(runs).slice(0, shown), [runs])
+  const studies = useStudyTitles()
   const { byMetric } = useSeries({ runIds: recent.map(({ id }) => id), metrics: ['reward'], maxPoints: 60 })
   const styleOf = useRunStyles()
   const now = useNow(30_000)
@@ -33,7 +36,11 @@ export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
         {recent.map((run) => (
           <li key={run.id} className="border-b border-line last:border-b-0">
             <a
-              href={link(`/runs/${run.id}/overview`)}
+              href={link(
+                run.studyId !== null && studies.has(run.studyId)
+                  ? `/studies/${run.studyId}`
+                  : `/runs/${run.id}/overview`,
+              )}
               className="@container block -outline-offset-2 hover:bg-panel"
             >
               <span className="grid min-h-11 grid-cols-[minmax(0,1fr)_104px_96px_112px_88px] items-center gap-x-3 px-3 @max-[620px]:grid-cols-[minmax(96px,1fr)_104px_112px] @max-[620px]:py-1.5 @max-[400px]:grid-cols-[minmax(0,1fr)_max-content]">
@@ -43,7 +50,14 @@ export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
                     className="size-2.5 shrink-0 rounded-full"
                     style={{ background: styleOf(run.id).color }}
                   />
-                  <span className="truncate font-medium">{runTitle(run)}</span>
+                  <span className="min-w-0 font-medium">
+                    <CutName name={runTitle(run)} />
+                  </span>
+                  {run.studyId !== null && studies.has(run.studyId) && (
+                    <span className="shrink-0 text-muted">
+                      of {plural(runs.filter(({ studyId }) => studyId === run.studyId).length, 'trial')}
+                    </span>
+                  )}
                   <span className="shrink-0 text-muted @max-[660px]:hidden">{run.algorithm}</span>
                 </span>
                 <span className="@max-[400px]:justify-self-end">
@@ -72,6 +86,12 @@ export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
       </ul>
     </Panel>
   )
+}
+
+/** Leaves out a study's other trials. */
+function oneOfEachStudy(runs: readonly RunEntry[]): readonly RunEntry[] {
+  const newest = new Map(runs.toReversed().map(({ id, studyId }) => [studyId, id]))
+  return runs.filter(({ id, studyId }) => studyId === null || newest.get(studyId) === id)
 }
 
 function Outcome({ run }: { run: RunEntry }) {

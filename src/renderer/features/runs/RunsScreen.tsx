@@ -130,9 +130,10 @@ function useRowState({
   }
 }
 
-/** Opens the page of a run, or the comparison of several seeds. */
+/** Opens the page of a run or a study, or the comparison of several seeds. */
 function openRow({ run, seeds }: Row, baseline: string | null): void {
-  if (seeds) navigate('/compare', { ...compareQuery(seeds.runs, baseline), group: 'seed' })
+  if (seeds?.studyId) navigate(`/studies/${seeds.studyId}`)
+  else if (seeds) navigate('/compare', { ...compareQuery(seeds.runs, baseline), group: 'seed' })
   else navigate(`/runs/${run.id}`)
 }
 

@@ -4,6 +4,7 @@ import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { formatDuration, formatNumber, formatReward, noNumber, lastPart } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
+import { CutName } from '#renderer/kit/CutName.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
@@ -54,12 +55,11 @@ export function NameCell({
       <LineMark color={style.color} dash={style.dash} isThick={isBaseline} />
       <a
         href={link(`/runs/${run.id}`)}
-        className="min-w-0 truncate font-medium text-text hover:underline"
-        title={runTitle(run)}
+        className="min-w-0 font-medium text-text hover:underline"
         tabIndex={-1}
         onClick={(event) => event.stopPropagation()}
       >
-        {runTitle(run)}
+        <CutName name={runTitle(run)} />
       </a>
       <StudyLink run={run} isSmall />
       {isBaseline && <Flag size={12} aria-label="Baseline" className="shrink-0 text-accent-ink" />}

@@ -1,5 +1,5 @@
 /** Runs as a list of rows: with their forks as a tree, or over seeds under a common row. */
-import { seedFamily, type SeedFamily, type SeedMember } from '#shared/seedFamilies.ts'
+import { seedFamily, sharedBeginning, type SeedFamily, type SeedMember } from '#shared/seedFamilies.ts'
 
 export interface Descendant {
   readonly id: string
@@ -13,13 +13,15 @@ export interface FamilyRow<Run> {
   readonly depth: number
   /** Number of forks shown. */
   readonly forks: number
-  /** Set for rows of several runs that differ only in their seed; `run` is the first of them. */
+  /** Set for rows of several runs that differ only in their seed, or are of one study; `run` is the first of them. */
   readonly seeds?: SeedRow<Run>
   /** Common row of the seeds that this one belongs to. */
   readonly under?: FamilyRow<Run>
 }
 
 interface SeedRow<Run> extends SeedFamily {
+  /** Study whose trials these are; null for runs that differ only in their seed. */
+  readonly studyId: string | null
   readonly runs: readonly Run[]
   /** True if rows of its runs follow. */
   readonly isOpen: boolean
@@ -46,21 +48,38 @@ export function flatRows<Run extends Descendant>(runs: readonly Run[]): readonly
   return runs.map((run) => ({ run, depth: 0, forks: forks.get(run.id)?.length ?? 0 }))
 }
 
-/** Combines runs over seeds into one row, at the position of the first. `families`: their ids; `open`: any of them. */
+/**
+ * Combines the trials of a study, and other runs over seeds, into one row at the position of the first. `families`: ids
+ * of runs over seeds; `open`: any of the runs of rows that are open.
+ */
 export function seedRows<Run extends Descendant & SeedMember>(
   rows: readonly FamilyRow<Run>[],
   families: readonly (readonly string[])[],
   open: readonly string[],
 ): readonly FamilyRow<Run>[] {
   const familyOf = new Map(families.flatMap((ids) => ids.map((id) => [id, ids] as const)))
-  const groups = Map.groupBy(rows, ({ run }) => familyOf.get(run.id) ?? run.id)
+  const groups = Map.groupBy(rows, ({ run }) => run.studyId ?? familyOf.get(run.id) ?? run.id)
   return [...groups.values()].flatMap((members) => {
     const [first] = members
     const runs = members.map(({ run }) => run)
-    const family = seedFamily(runs)
+    const { studyId = null } = first?.run ?? {}
+    const family = studyId === null ? seedFamily(runs) : trialsOf(runs)
     if (first === undefined || family === null) return members
     const isOpen = family.runIds.some((id) => open.includes(id))
-    const head = { ...first, forks: 0, seeds: { ...family, runs, isOpen } }
+    const head = { ...first, forks: 0, seeds: { ...family, studyId, runs, isOpen } }
     return isOpen ? [head, ...members.map((row) => ({ ...row, under: head }))] : [head]
   })
+}
+
+/** Combines trials, which differ in what their study searches: there is no mean of them. Null: there is one only. */
+function trialsOf(trials: readonly SeedMember[]): SeedFamily | null {
+  const [first] = trials
+  if (first === undefined || trials.length < 2) return null
+  return {
+    name: sharedBeginning(trials.map(({ name, id }) => name ?? id)) || (first.name ?? first.id),
+    runIds: trials.map(({ id }) => id),
+    seeds: [...new Set(trials.map(({ seed }) => seed))],
+    ...{ count: trials.length, step: Math.max(...trials.map(({ step }) => step)) },
+    ...{ reward: null, rewardAfter: null },
+  }
 }

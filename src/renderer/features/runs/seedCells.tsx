@@ -1,4 +1,4 @@
-/** Cells of the common row of several seeds: each number is a mean with its 95 % interval. */
+/** Cells of the common row of several seeds, where each number is a mean with its 95 % interval, or of a study's trials. */
 import { ChevronDown, ChevronRight } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
@@ -60,7 +60,7 @@ interface SelectProps extends Pick<SeedRowState, 'selected' | 'onSelect'> {
 }
 
 /** Selects all seeds, or none if all were selected. */
-function SelectSeeds({ seeds: { name, runIds }, selected, onSelect }: SelectProps) {
+function SelectSeeds({ seeds: { name, runIds, studyId }, selected, onSelect }: SelectProps) {
   const missing = runIds.filter((id) => !selected.has(id))
   return (
     <span
@@ -72,7 +72,7 @@ function SelectSeeds({ seeds: { name, runIds }, selected, onSelect }: SelectProp
       }}
     >
       <Checkbox
-        aria-label={`Select all seeds of ${name}`}
+        aria-label={`Select all ${studyId === null ? 'seeds' : 'trials'} of ${name}`}
         checked={missing.length === 0}
         onChange={() => undefined}
       />
@@ -80,7 +80,13 @@ function SelectSeeds({ seeds: { name, runIds }, selected, onSelect }: SelectProp
   )
 }
 
-const SeedName = ({ seeds: { name, seeds, isOpen }, onToggle }: { seeds: Seeds; onToggle: () => void }) => (
+const SeedName = ({
+  seeds: { name, seeds, runIds, studyId, isOpen },
+  onToggle,
+}: {
+  seeds: Seeds
+  onToggle: () => void
+}) => (
   <span className="flex min-w-0 items-center gap-1.5">
     <span className="-ml-1 inline-flex" onClick={(event) => event.stopPropagation()}>
       <IconButton
@@ -94,7 +100,9 @@ const SeedName = ({ seeds: { name, seeds, isOpen }, onToggle }: { seeds: Seeds; 
     <span className="min-w-0 truncate font-medium" title={name}>
       {name}
     </span>
-    <span className="shrink-0 text-faint">{plural(seeds.length, 'seed')}</span>
+    <span className="shrink-0 text-faint">
+      {studyId === null ? plural(seeds.length, 'seed') : plural(runIds.length, 'trial')}
+    </span>
   </span>
 )
 
@@ -114,7 +122,15 @@ function SeedStatus({ runs }: { runs: readonly RunEntry[] }) {
 }
 
 /** Eval reward; the last training reward without evaluations. */
-function MeanReward({ seeds: { reward, rewardAfter, count, step } }: { seeds: Seeds }) {
+function MeanReward({ seeds: { reward, rewardAfter, count, step, studyId, runs } }: { seeds: Seeds }) {
+  if (studyId !== null) {
+    const all = runs.flatMap((run) => run.rewardAfter ?? [])
+    return (
+      <span title="Best eval reward of its trials">
+        {all.length > 0 && `best ${formatReward(Math.max(...all))}`}
+      </span>
+    )
+  }
   const mean = rewardAfter ?? reward
   return (
     <span title={`Mean with 95 % interval over ${plural(count, 'seed')} at step ${String(step)}`}>

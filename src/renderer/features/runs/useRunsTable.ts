@@ -41,7 +41,8 @@ export function useShownRuns(runs: readonly RunEntry[]) {
   const shown = useMemo(() => {
     const isPinned = ({ id }: RunEntry) => Number(pinned.has(id))
     const found = filterRuns(runs, filter).toSorted((a, b) => isPinned(b) - isPinned(a))
-    return isTree ? familyRows(found) : seedRows(flatRows(found), families, open)
+    if (isTree) return familyRows(found)
+    return filter.study === '' ? seedRows(flatRows(found), families, open) : flatRows(found)
   }, [runs, filter, isTree, pinned, families, open])
   const order = useMemo(
     () =>

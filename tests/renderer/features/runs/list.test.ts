@@ -2,6 +2,7 @@ import { lastPart } from '#renderer/client/format.ts'
 import { describe, expect, test } from 'vitest'
 import { columnsOf, type Row, type RowState } from '#renderer/features/runs/columns.tsx'
 import { between, choicesOf, filterRuns, isFiltering, noFilter } from '#renderer/parts/filter.ts'
+import { seedFamilies } from '#shared/seedFamilies.ts'
 import { familyRows, flatRows, seedRows } from '#renderer/features/runs/families.ts'
 
 const run = (id: string, more: object = {}) => ({
@@ -107,12 +108,25 @@ describe('families', () => {
 describe('runs that differ in their seed only', () => {
   const seeded = (seed: number, more: object = {}) => ({
     ...run(`s${String(seed)}`, { name: `rates-${String(seed)}` }),
-    ...{ seed, step: 10, reward: seed / 10, rewardAfter: null, parentCheckpointStep: null },
+    ...{ seed, step: 10, reward: seed / 10, rewardAfter: null, parentCheckpointStep: null, studyId: null },
     ...more,
   })
   const runs = [seeded(1), seeded(8, { id: 'other' }), seeded(2), seeded(3, { step: 4 })]
   const families = [['s1', 's2', 's3']]
   const rows = (open: readonly string[], shown = runs) => seedRows(flatRows(shown), families, open)
+
+  test('trials of a study are one row, and never one with runs of others', () => {
+    const trial = (id: string, studyId: string, seed: number) =>
+      seeded(seed, { id, studyId, name: `sweep · trial ${id}` })
+    const all = [trial('a', 'one', 1), trial('b', 'two', 2), seeded(1), trial('c', 'one', 1), seeded(2)]
+    const listed = rows([], all).map(({ run: { id }, seeds }) => [id, seeds?.studyId, seeds?.runIds])
+    expect(listed).toEqual([
+      ['a', 'one', ['a', 'c']],
+      ['b', undefined, undefined],
+      ['s1', null, ['s1', 's2']],
+    ])
+    expect(seedFamilies(all, () => 'same').map(({ runIds }) => runIds)).toEqual([['s1', 's2']])
+  })
 
   test('are one row, with the mean of those that got furthest', () => {
     const [family, other, ...rest] = rows([])
