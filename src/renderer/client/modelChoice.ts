@@ -62,6 +62,21 @@ export const bestOf = (checkpoints: readonly Checkpoint[]): Checkpoint | undefin
   return whole.find(({ isBest }) => isBest) ?? whole.at(-1)
 }
 
+/**
+ * Returns the first run with a complete checkpoint, or the first one where none has; undefined while that of an earlier
+ * one is not known yet.
+ */
+export function firstWithCheckpoint<Run extends { readonly id: string }>(
+  runs: readonly Run[],
+  checkpointsOf: ReadonlyMap<string, readonly Checkpoint[]>,
+): Run | undefined {
+  const found = runs.find(({ id }) => {
+    const known = checkpointsOf.get(id)
+    return known === undefined || bestOf(known) !== undefined
+  })
+  return found === undefined ? runs[0] : checkpointsOf.has(found.id) ? found : undefined
+}
+
 /** Formats “Step 30 · best · eval reward 0.88”. */
 export function checkpointWords({ step, reward, isBest, problem }: Checkpoint): string {
   const facts = [

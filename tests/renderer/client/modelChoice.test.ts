@@ -3,6 +3,7 @@ import {
   bestOf,
   checkpointWords,
   choiceTitle,
+  firstWithCheckpoint,
   modelFacts,
   modelName,
   type Checkpoint,
@@ -74,4 +75,13 @@ test('what stands over a completion', () => {
   expect(choiceTitle({ model: 'starter', adapter: { path: '/a/my-adapter' } }, models, [])).toBe(
     'starter + my-adapter',
   )
+})
+
+test('export opens on the newest run with a complete checkpoint', () => {
+  const runs = [{ id: 'trial' }, { id: 'broken' }, { id: 'demo' }]
+  const known = (...entries: [string, Checkpoint[]][]) => firstWithCheckpoint(runs, new Map(entries))?.id
+  const broken = checkpoint(2, { problem: 'A file is missing.' })
+  expect(known(['trial', []])).toBeUndefined() // of the next nothing is known yet
+  expect(known(['trial', []], ['broken', [broken]], ['demo', [checkpoint(30)]])).toBe('demo')
+  expect(known(['trial', []], ['broken', [broken]], ['demo', []])).toBe('trial')
 })

@@ -9,7 +9,13 @@ import { Picker, type PickerItem } from '#renderer/kit/Picker.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
-import { bestOf, checkpointWords, trainedRuns, type Checkpoint } from '#renderer/client/modelChoice.ts'
+import {
+  bestOf,
+  checkpointWords,
+  firstWithCheckpoint,
+  trainedRuns,
+  type Checkpoint,
+} from '#renderer/client/modelChoice.ts'
 import { useCheckpointsOf } from '#renderer/parts/useModels.ts'
 import { ExportTarget } from './ExportTarget.tsx'
 import { etaWords } from '#renderer/client/live.ts'
@@ -50,11 +56,15 @@ export function ExportPage({ adapter, runId, step }: ExportPageProps) {
   )
 }
 
+/** Number of newest runs whose checkpoints are looked up, to open on one that can be exported. */
+const maxLooked = 40
+
 function ExportingCheckpoint({ runId, step }: Omit<ExportPageProps, 'adapter'>) {
   const { runs, isLoaded } = useRuns()
   const trained = trainedRuns(runs)
   const run = runs.find(({ id }) => id === runId)
-  const newest = trained[0]?.id
+  const checkpointsOf = useCheckpointsOf(trained.slice(0, maxLooked).map(({ id }) => id))
+  const newest = firstWithCheckpoint(trained, checkpointsOf)?.id
   useEffect(() => {
     if (runId === null && newest !== undefined) setQuery({ run: newest, step: null })
   }, [runId, newest])
@@ -67,7 +77,7 @@ function ExportingCheckpoint({ runId, step }: Omit<ExportPageProps, 'adapter'>) 
         </EmptyState>
       )}
       {isLoaded && trained.length > 0 && runId !== null && (
-        <Exporting run={run} trained={trained} step={step} />
+        <Exporting {...{ run, trained, checkpointsOf, step }} />
       )}
     </>
   )
@@ -108,6 +118,8 @@ interface ExportingProps {
   /** Undefined if no run has that id any more. */
   readonly run: RunEntry | undefined
   readonly trained: readonly RunEntry[]
+  /** Checkpoints by run, of the newest. */
+  readonly checkpointsOf: ReadonlyMap<string, readonly Checkpoint[]>
   readonly step: number | null
 }
 
@@ -118,7 +130,7 @@ interface Exported {
   readonly title: string
 }
 
-function Exporting({ run, trained, step }: ExportingProps) {
+function Exporting({ run, trained, checkpointsOf, step }: ExportingProps) {
   const checkpoints = useCheckpointsOf(run === undefined ? [] : [run.id]).get(run?.id ?? '')
   const checkpoint = checkpoints?.find((candidate) => candidate.step === step)
   useStepInAddress(step, checkpoints)
@@ -128,7 +140,7 @@ function Exporting({ run, trained, step }: ExportingProps) {
     <SplitPane id="models.export" sizes={[42, 58]} minimums={[380, 360]}>
       <div className="flex min-h-0 grow flex-col">
         <div className="flex shrink-0 flex-col gap-3 py-4 pr-6 pl-page">
-          <WhichCheckpoint run={run} trained={trained} checkpoints={checkpoints} step={step} />
+          <WhichCheckpoint {...{ run, trained, checkpointsOf, checkpoints, step }} />
         </div>
         {run !== undefined && checkpoint !== undefined && (
           <ExportTarget
@@ -175,15 +187,13 @@ function Outcome({ task, title }: { task: ReturnType<typeof useTask<'checkpoints
   )
 }
 
-interface WhichCheckpointProps {
-  readonly run: RunEntry | undefined
-  readonly trained: readonly RunEntry[]
+interface WhichCheckpointProps extends Pick<ExportingProps, 'run' | 'trained' | 'checkpointsOf'> {
   readonly checkpoints: readonly Checkpoint[] | undefined
   /** Step of the address; null until the best one is added. */
   readonly step: number | null
 }
 
-function WhichCheckpoint({ run, trained, checkpoints, step }: WhichCheckpointProps) {
+function WhichCheckpoint({ run, trained, checkpointsOf, checkpoints, step }: WhichCheckpointProps) {
   const choose = (runId: string | undefined, next: string | null) => setQuery({ run: runId, step: next })
   const isThere = checkpoints?.some((one) => one.step === step) === true
   return (
@@ -195,7 +205,11 @@ function WhichCheckpoint({ run, trained, checkpoints, step }: WhichCheckpointPro
               {...ids}
               label="Run"
               className="w-full"
-              items={trained.map(runItem)}
+              items={trained.map((each) => {
+                const known = checkpointsOf.get(each.id)
+                const hasNone = known !== undefined && bestOf(known) === undefined
+                return { ...runItem(each), ...(hasNone ? { problem: 'No complete checkpoint' } : {}) }
+              })}
               value={run?.id ?? null}
               onChange={(id) => choose(id, null)}
               placeholder="Choose a run"
