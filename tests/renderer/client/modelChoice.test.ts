@@ -80,7 +80,7 @@ test('what stands over a completion', () => {
 test('export opens on the newest run with a complete checkpoint', () => {
   const runs = [{ id: 'trial' }, { id: 'broken' }, { id: 'demo' }]
   const known = (...entries: [string, Checkpoint[]][]) => firstWithCheckpoint(runs, new Map(entries))?.id
-  const broken = checkpoint(2, { problem: 'A file is missing.' })
+  const broken = checkpoint(2, { problem: { code: null, message: 'A file is missing.', hint: null } })
   expect(known(['trial', []])).toBeUndefined() // of the next nothing is known yet
   expect(known(['trial', []], ['broken', [broken]], ['demo', [checkpoint(30)]])).toBe('demo')
   expect(known(['trial', []], ['broken', [broken]], ['demo', []])).toBe('trial')

@@ -18,12 +18,13 @@ export function FirstRunGuide() {
 }
 
 function Guide({ run, onClose }: { run: RunEntry; onClose: () => void }) {
-  const [index, setIndex] = useState(0)
+  const [at, setAt] = useSetting<{ runId: string; step: number } | null>('guide.at', null)
+  const index = shownStep(at?.runId === run.id ? at.step : 0, useRoute().path[2] ?? 'overview')
   const step = guideSteps[index]
   const success = successWords(run)
   const place = useGuideTarget(step?.target ?? null)
   const go = (next: number) => {
-    setIndex(next)
+    setAt({ runId: run.id, step: next })
     const tab = guideSteps[next]?.tab
     if (tab !== undefined) navigate(`/runs/${run.id}/${tab}`)
   }
@@ -71,6 +72,12 @@ function successWords({ status, rewardBefore, rewardAfter }: RunEntry): string |
   if (status !== 'finished' || rewardBefore === null || rewardAfter === null || rewardAfter <= rewardBefore)
     return null
   return `${rewardBefore.toFixed(2)} → ${rewardAfter.toFixed(2)}`
+}
+
+/** Returns the step that the guide is at, or the first about another tab that was opened meanwhile. */
+export function shownStep(kept: number, tab: string): number {
+  const own = guideSteps.findIndex((step) => step.tab === tab)
+  return own < 0 || kept >= guideSteps.length || guideSteps[kept]?.tab === tab ? kept : own
 }
 
 const air = 4
