@@ -15,6 +15,7 @@ test('a checkpoint is evaluated beside its base model, whether anybody looks or 
   await page.getByRole('button', { name: 'Evaluate step 6' }).click()
   const form = page.getByRole('dialog', { name: 'Evaluate' })
   await expect(form).toContainText('The run’s validation rows and prompts, scored by correct, format.')
+  await expect(form.getByRole('button', { name: 'Model' }).first()).toBeFocused()
   await expect(form.getByRole('checkbox', { name: 'Also evaluate the base model' })).toBeChecked()
   expect(await seriousProblems(page)).toEqual([])
   await form.getByRole('button', { name: 'Evaluate', exact: true }).click()
@@ -25,10 +26,11 @@ test('a checkpoint is evaluated beside its base model, whether anybody looks or 
   await app.open('/evaluations')
   const table = page.getByRole('table', { name: 'Evaluations' })
   await expect(table.getByRole('row')).toHaveCount(3)
-  await table.getByRole('row', { name: /six steps, step 6/ }).click()
   const all = await client.call('evaluations.list', { runId })
   const [base, trained] = [null, 6].map((step) => all.find((each) => each.step === step)!)
   const verdict = await client.call('evaluations.compare', { a: base!.id, b: trained!.id })
+  await expect(page.getByText(verdict.words)).toBeVisible() // of either
+  await table.getByRole('row', { name: /six steps, step 6/ }).click()
   await expect(page.getByText(verdict.words)).toBeVisible()
   await expect(page.getByRole('heading', { name: 'Result on 150 prompts' })).toBeVisible()
 

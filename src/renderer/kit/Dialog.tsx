@@ -90,7 +90,9 @@ const Answers = ({
 /** Puts the focus into the first field, so that typing can start at once. */
 function focusFirstField(event: Event): void {
   if (!(event.target instanceof HTMLElement)) return
-  const field = event.target.querySelector<HTMLElement>('input:not(:disabled), textarea, select')
+  const field = event.target.querySelector<HTMLElement>(
+    'input:not(:disabled), textarea, select, button[aria-haspopup=dialog]', // the last: a picker
+  )
   if (field === null) return
   event.preventDefault()
   field.focus()

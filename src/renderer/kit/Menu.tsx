@@ -73,7 +73,7 @@ function Item({ item }: { item: Action }) {
   } = item
   const content = (
     <>
-      <span className="inline-flex w-4 justify-center">
+      <span className="inline-flex w-4 shrink-0 justify-center">
         {checked === true ? <Check size={13} aria-hidden /> : Icon && <Icon size={13} aria-hidden />}
       </span>
       <span className="grow" title={title}>

@@ -248,17 +248,22 @@ function Problems({ summary }: Pick<ResultsProps, 'summary'>) {
   )
 }
 
-/** Compares with another evaluation, by default that of the run's base model. */
+/** Compares with another evaluation, by default that of the run's base model, or with the run where this is the base's. */
 function Comparing({ evaluation, evaluations }: PaneProps) {
   const { query } = useRoute()
   const others = evaluations.filter(({ id, summary }) => id !== evaluation.id && summary !== null)
-  const bases = others.filter(
-    ({ runId, step, judge }) => runId === evaluation.runId && step === null && judge === evaluation.judge,
+  const isBase = evaluation.step === null
+  const counterparts = others.filter(
+    ({ runId, step, judge }) =>
+      runId !== null &&
+      runId === evaluation.runId &&
+      (step === null) !== isBase &&
+      judge === evaluation.judge,
   )
-  const usual = bases.find(({ greedy }) => greedy === evaluation.greedy) ?? bases[0]
-  const wanted = query.get('against')
-  const isOwnBase = evaluation.step === null
-  const against = others.find(({ id }) => id === wanted) ?? (isOwnBase ? undefined : usual)
+  const usual = counterparts.find(({ greedy }) => greedy === evaluation.greedy) ?? counterparts[0]
+  const chosen = others.find(({ id }) => id === query.get('against'))
+  const against = chosen ?? usual
+  const [a, b] = isBase && chosen === undefined ? [evaluation, against] : [against, evaluation]
   if (others.length === 0) return null
   return (
     <Panel
@@ -279,10 +284,10 @@ function Comparing({ evaluation, evaluations }: PaneProps) {
         />
       }
     >
-      {against === undefined ? (
+      {a === undefined || b === undefined ? (
         <p className="text-muted">Choose an evaluation to compare with, such as that of the base model.</p>
       ) : (
-        <Verdict a={against} b={evaluation} />
+        <Verdict a={a} b={b} />
       )}
     </Panel>
   )
