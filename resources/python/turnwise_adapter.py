@@ -82,8 +82,8 @@ class Code:
             if os.path.isdir(folder):
                 os.chdir(folder)
             self.beside = Beside(folder, modules, list(sys.path), private, sys.pycache_prefix)
-            self.beside.open()
             lead_others(self.beside)
+            self.beside.open()
             # Folders of PYTHONPATH in there, which Python must not see as it starts.
             sys.path[1:1] = paths
         else:

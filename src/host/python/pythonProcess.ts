@@ -11,6 +11,7 @@ import type { Readable, Writable } from 'node:stream'
 import { AppError } from '#shared/errors.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { pythonStartLimit } from '#host/processes/limits.ts'
+import { writeError } from '#host/files/fileErrors.ts'
 import { Inbox } from '#host/processes/messages.ts'
 import { familyMeter } from '#host/processes/processorTime.ts'
 import { Overrun, withinLimit, type WorkLimit } from '#host/processes/workLimit.ts'
@@ -50,10 +51,19 @@ export interface PythonReply {
   readonly fault: { readonly kind: 'timeout' | 'exception'; readonly message: string } | null
 }
 
+/** Errors: AppError 'file/unwritable'. */
+function newFolder(): string {
+  try {
+    return realpathSync(mkdtempSync(path.join(tmpdir(), 'turnwise-python-')))
+  } catch (error) {
+    throw writeError(tmpdir(), error)
+  }
+}
+
 export class PythonProcess implements Disposable {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>
   /** Holds what Python keeps for the processes that it starts; nobody else writes there, and it goes with this process. */
-  readonly privateFolder = realpathSync(mkdtempSync(path.join(tmpdir(), 'turnwise-python-')))
+  readonly privateFolder = newFolder()
   #chunks: Buffer[] = []
   #chunkBytes = 0
   /** Lines, and null at the end. */
@@ -87,7 +97,7 @@ export class PythonProcess implements Disposable {
     })
   }
 
-  /** An interpreter with the adapter; `folder`: of the code that it will load, null for a package. Errors: AppError 'sandbox/failed' where there is none, or one that is too old. */
+  /** An interpreter with the adapter; `folder`: of the code that it will load, null for a package. Errors: AppError 'sandbox/failed' where there is none, or one that is too old; 'file/unwritable'. */
   static async start(interpreter: AllowedInterpreter, folder: string | null): Promise<PythonProcess> {
     const python = new PythonProcess(interpreter, folder)
     const sources = ['turnwise_imports.py', 'turnwise_adapter.py'].map(ownSource)
@@ -104,6 +114,7 @@ export class PythonProcess implements Disposable {
         interpreterHint,
       )
     }
+    python[Symbol.dispose]()
     throw new AppError(
       'sandbox/failed',
       `The Python interpreter “${interpreter}” does not start: ${fault.message}`,

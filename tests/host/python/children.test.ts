@@ -116,17 +116,22 @@ sys.stdout.buffer.write(pickle.dumps(function()))`,
     100_000,
   )
 
-  test('starts as it would have: with its own packages, their compiled code, and what the environment runs first', async () => {
-    packages({ 'sitecustomize.py': 'import sys\nsys.first = "of mine"', 'tool.py': 'points = 5' })
-    const own = process.env['PYTHONPATH'] ?? ''
-    const { open } = allowedFolder(
-      all,
-      starts(`"-c", """import sitecustomize, sys, tool
+  test.each([null, 'of-mine'])(
+    'starts as it would have: with its own packages, their compiled code in %s, and what the environment runs first',
+    async (cache) => {
+      const prefix = cache === null ? 'None' : path.join(all, cache)
+      if (cache !== null) vi.stubEnv('PYTHONPYCACHEPREFIX', prefix)
+      packages({ 'sitecustomize.py': 'import sys\nsys.first = "of mine"', 'tool.py': 'points = 5' })
+      const own = process.env['PYTHONPATH'] ?? ''
+      const { open } = allowedFolder(
+        all,
+        starts(`"-c", """import sitecustomize, sys, tool
 print(sys.first, sitecustomize.__file__, tool.points, sys.pycache_prefix, "turnwise-python-" in "".join(sys.path))"""`),
-    )
-    const answer = await scored(open)
-    expect(answer).toContain(`of mine ${path.join(own, 'sitecustomize.py')} 5 None False`)
-  })
+      )
+      const answer = await scored(open)
+      expect(answer).toContain(`of mine ${path.join(own, 'sitecustomize.py')} 5 ${prefix} False`)
+    },
+  )
 
   test('imports of other folders what it likes, as tests of a completion do', async () => {
     const elsewhere = mkdtempSync(path.join(all, 'written-'))
