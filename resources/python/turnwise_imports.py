@@ -5,6 +5,7 @@ Standard library only, Python 3.9 or newer. The adapter runs under this rule, an
 which pays for each module that this file imports.
 """
 
+import functools
 import hashlib
 import importlib.machinery
 import importlib.util
@@ -228,6 +229,7 @@ class Beside:
         multiprocessing.spawn.get_preparation_data = get_preparation_data
         # They read neither their environment nor the working folder before they are told anything.
         command = multiprocessing.spawn.get_command_line
+        untold = functools.partial(untold_words, prefix=self.prefix)
         multiprocessing.spawn.get_command_line = lambda **named: untold(command(**named))
         if hasattr(multiprocessing.util, "spawnv_passfds"):
             start = multiprocessing.util.spawnv_passfds
@@ -241,11 +243,11 @@ class Beside:
         server._forkserver._preload_modules = []
 
 
-def untold(words):
+def untold_words(words, prefix):
     """Words that start Python as Turnwise does: without its environment, and with no working folder on its path."""
     program, *others = words
     first = "import sys; sys.path[:] = [each for each in sys.path if each]; "
-    return [program, "-S", *(first + word if before == "-c" else word for before, word in zip(words, others))]
+    return [program, "-X", f"pycache_prefix={prefix or ''}", "-S", *(first + word if before == "-c" else word for before, word in zip(words, others))]
 
 
 def leave_environment_to_others():
@@ -288,6 +290,7 @@ if sys.version_info >= (3, 9):
 
     sys.path.remove(here)
     turnwise_imports.start_under(%(arguments)s)
+sys.dont_write_bytecode = sys.dont_write_bytecode or %(bare)s
 """
 
 
@@ -302,7 +305,9 @@ def lead_others(beside):
     """
     here = start_of(beside.private)
     os.makedirs(here, exist_ok=True)
-    values = {"here": ascii(here), "arguments": ", ".join(map(ascii, beside.arguments()))}
+    # Else each of them would compile again what it imports before the rule begins.
+    bare = os.environ.pop("PYTHONDONTWRITEBYTECODE", "") != ""
+    values = {"bare": bare, "here": ascii(here), "arguments": ", ".join(map(ascii, beside.arguments()))}
     for name, text in (("turnwise_imports.py", source), ("sitecustomize.py", START % values)):
         with open(os.path.join(here, name), "w", encoding="utf-8") as file:
             file.write(text)

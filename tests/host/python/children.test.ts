@@ -121,15 +121,18 @@ sys.stdout.buffer.write(pickle.dumps(function()))`,
     async (cache) => {
       const prefix = cache === null ? 'None' : path.join(all, cache)
       if (cache !== null) vi.stubEnv('PYTHONPYCACHEPREFIX', prefix)
+      vi.stubEnv('PYTHONDONTWRITEBYTECODE', cache === null ? '' : '1')
       packages({ 'sitecustomize.py': 'import sys\nsys.first = "of mine"', 'tool.py': 'points = 5' })
       const own = process.env['PYTHONPATH'] ?? ''
       const { open } = allowedFolder(
         all,
         starts(`"-c", """import sitecustomize, sys, tool
-print(sys.first, sitecustomize.__file__, tool.points, sys.pycache_prefix, "turnwise-python-" in "".join(sys.path))"""`),
+print(sys.first, sitecustomize.__file__, tool.points, sys.pycache_prefix, sys.dont_write_bytecode, "turnwise-python-" in "".join(sys.path))"""`),
       )
       const answer = await scored(open)
-      expect(answer).toContain(`of mine ${path.join(own, 'sitecustomize.py')} 5 ${prefix} False`)
+      expect(answer).toContain(
+        `of mine ${path.join(own, 'sitecustomize.py')} 5 ${prefix} ${cache === null ? 'False' : 'True'} False`,
+      )
     },
   )
 
