@@ -44,7 +44,9 @@ describe('a policy that updates destroyed', () => {
     const [finding] = findings
     const named = finding?.evidence.map(({ of }) => of) ?? []
     expect(named).toEqual(expect.arrayContaining(['entropy', 'grad_norm']))
-    for (const { metric, isWithin, before, value } of checks.filter((check) => named.includes(check.metric ?? ''))) {
+    for (const { metric, isWithin, before, value } of checks.filter((check) =>
+      named.includes(check.metric ?? ''),
+    )) {
       expect([metric, isWithin]).toEqual([metric, false])
       const said = finding!.evidence.filter(({ of }) => of === metric).map((each) => each.value)
       if (metric === 'entropy') expect([before, value]).toEqual([said[0], said.at(-1)])

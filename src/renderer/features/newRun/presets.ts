@@ -1,7 +1,6 @@
 /** Presets by purpose and model size: starting points, to be measured by the check. */
 import { meanOf } from '#shared/mean.ts'
 import { fittingNewTokens } from '#shared/config/settings.ts'
-import { plural } from '#renderer/client/format.ts'
 import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { isEqual, valueAt, withValues, type JsonObject } from '#shared/config/paths.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
