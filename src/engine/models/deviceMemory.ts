@@ -10,7 +10,7 @@ import { resolve } from '../graph/substitute.ts'
 import { topologicalOrder } from '../graph/value.ts'
 import { adamwProgram } from '../optimizers/adamwProgram.ts'
 import { CAUSAL_PARTS } from '../ops/attention.ts'
-import { layerSlots, cacheBytes, cacheShape } from './cacheShape.ts'
+import { layerStates, slotsOf, stateBytes } from './layerStates.ts'
 import { linearNames, type LoraConfig, type ModelConfig } from './config.ts'
 import { frozenTensors, generationWeights, type FrozenTensors } from './frozenWeights.ts'
 import { deviceGenerationPrograms, type DeviceWeights } from './generationGraph.ts'
@@ -304,13 +304,14 @@ function planned(
 
 /** Bytes of one decoding row: its keys and values, the latest of them twice, its attention scores, and its logits, sorted. */
 function decodingBytes(config: ModelConfig, length: number): number {
-  const shape = cacheShape(config)
-  const latest = { ...shape, layerWindows: [] }
-  const slots = Math.max(...layerSlots(shape, length)) + LATEST_SLOTS
+  const states = layerStates(config)
+  const seen = states.filter(({ kind }) => kind === 'slots')
+  const latest = seen.map((state) => ({ ...state, window: null }))
+  const slots = Math.max(...seen.map((state) => slotsOf(state, length))) + LATEST_SLOTS
   const scores = 3 * 4 * config.heads * slots
   return (
-    cacheBytes(shape, 1, length) +
-    2 * cacheBytes(latest, 1, LATEST_SLOTS) +
+    stateBytes(states, 1, length) +
+    2 * stateBytes(latest, 1, LATEST_SLOTS) +
     scores +
     LOGIT_COPIES * 4 * config.vocabSize
   )

@@ -1,6 +1,6 @@
 import type { Device } from '#shared/device.ts'
 import { linearWeights, rowWeight } from '../models/blocks.ts'
-import { cacheShape } from '../models/cacheShape.ts'
+import { layerStates, type LayerState } from '../models/layerStates.ts'
 import type { AttentionWindow, LoraConfig } from '../models/config.ts'
 import { generationProgram, layerInputName } from '../models/generationGraph.ts'
 import type { ModelSource } from '../models/source.ts'
@@ -15,6 +15,7 @@ import {
   positionFeeds,
   promptFeeds,
   RotaryTables,
+  stateFeeds,
   withoutPrompts,
 } from './passFeeds.ts'
 import { ProgramSet } from './programs.ts'
@@ -116,10 +117,7 @@ async function compile(options: DecodeStepOptions, form: WeightForm): Promise<Co
  * another for several; those in blocks, and exact ones where it pays, are packed when it is created.
  */
 export class OrtDecodeStep implements DecodeStep {
-  readonly layers: number
-  readonly kvHeads: number
-  readonly headDim: number
-  readonly layerWindows: readonly AttentionWindow[]
+  readonly states: readonly LayerState[]
   readonly vocabSize: number
   readonly choiceWidth: number | null
   readonly leavesOut = true
@@ -131,11 +129,7 @@ export class OrtDecodeStep implements DecodeStep {
 
   private constructor(options: DecodeStepOptions, form: WeightForm, compiled: Compiled) {
     const { vocabSize, ropes } = options.source.config
-    const { layers, kvHeads, headDim, layerWindows } = cacheShape(options.source.config)
-    this.layers = layers
-    this.kvHeads = kvHeads
-    this.headDim = headDim
-    this.layerWindows = layerWindows
+    this.states = layerStates(options.source.config)
     this.vocabSize = vocabSize
     this.choiceWidth = choiceWidth(vocabSize)
     this.#options = options
@@ -157,24 +151,20 @@ export class OrtDecodeStep implements DecodeStep {
 
   async run(pass: DecodePass): Promise<PassResult> {
     const { rows, length, want } = pass
-    const layers = Array.from({ length: this.layers }, (_, layer) => layer)
-    const keyNames = layers.map((layer) => `new key ${String(layer)}`)
-    const valueNames = layers.map((layer) => `new value ${String(layer)}`)
+    const names = this.states.map(({ name }) => `new ${name}`)
     const program = rows * length === 1 ? 'row' : 'rows'
     const results = await this.#compiled.run(program, await this.#feeds(pass, rows, length), [
       ...(want === 'none' ? [] : [want]),
-      ...keyNames,
-      ...valueNames,
+      ...names,
     ])
     return {
       scores: want === 'none' ? new Float32Array(0) : results[want]!,
-      keys: keyNames.map((name) => results[name]!),
-      values: valueNames.map((name) => results[name]!),
+      fresh: names.map((name) => results[name]!),
     }
   }
 
   async #feeds(asked: DecodePass, rows: number, length: number): Promise<Record<string, Feed>> {
-    const pass = this.sharesPrompts && !asked.prompts ? withoutPrompts(asked, this) : asked
+    const pass = this.sharesPrompts && !asked.prompts ? withoutPrompts(asked, this.states) : asked
     const { cache, role, prompts } = pass
     const { config } = this.#options.source
     const hidden = await this.#options.embed(pass.ids, pass.positions)
@@ -189,10 +179,8 @@ export class OrtDecodeStep implements DecodeStep {
       Object.assign(feeds, leftOutFeeds(leftOut, this.choiceWidth))
     }
     if (prompts) Object.assign(feeds, promptFeeds(this.#options.source.config, pass, prompts))
-    for (let layer = 0; layer < this.layers; layer++) {
-      const dims = [rows, this.kvHeads, cache.slotsOf(layer), this.headDim]
-      feeds[`key ${String(layer)}`] = floats(cache.keys(layer, rows), dims)
-      feeds[`value ${String(layer)}`] = floats(cache.values(layer, rows), dims)
+    Object.assign(feeds, stateFeeds(cache, rows))
+    for (let layer = 0; layer < config.layers; layer++) {
       for (const [name, feed] of Object.entries(adapter.feeds(layer)))
         feeds[layerInputName(layer, name)] = feed
     }

@@ -1,11 +1,11 @@
 /** Builds the feeds that generation programs read about new positions. */
 import type { AttentionWindow, ModelConfig, RopeConfig } from '../models/config.ts'
-import { slotsBehind, type CacheShape } from '../models/cacheShape.ts'
+import { slotsBehind, type LayerState } from '../models/layerStates.ts'
 import { promptNames, windowMaskName } from '../models/generationGraph.ts'
 import { rotaryNames } from '../models/learningGraphs.ts'
 import { leftOutNames } from '../models/tokenChoice.ts'
 import type { DecodePass, PassPrompts } from './generation/decoder.ts'
-import { KvCache } from './generation/kvCache.ts'
+import { StateCache } from './generation/stateCache.ts'
 import type { Feeds } from './programs.ts'
 import { floats, int64s, type Feed } from './session.ts'
 
@@ -43,10 +43,13 @@ export function positionFeeds(
 }
 
 /** The same pass for a graph that reads shared prompts: there is one of a single slot, which no row sees. */
-export const withoutPrompts = ({ mask: _, ...pass }: DecodePass, shape: CacheShape): DecodePass => ({
+export const withoutPrompts = (
+  { mask: _, ...pass }: DecodePass,
+  states: readonly LayerState[],
+): DecodePass => ({
   ...pass,
   prompts: {
-    cache: new KvCache(shape, 1, 1),
+    cache: new StateCache(states, 1, 1),
     promptOf: new Array<number>(pass.rows).fill(-1),
   },
 })
@@ -63,7 +66,7 @@ function readersOf(promptOf: readonly number[], count: number): readonly (readon
 
 /** Inputs of prompts that rows share, as `promptNames` has them. */
 export function promptFeeds(
-  { layers, kvHeads, headDim, windows }: ModelConfig,
+  { kvHeads, windows }: Pick<ModelConfig, 'kvHeads' | 'windows'>,
   { rows, length, cache: own }: Pick<DecodePass, 'rows' | 'length' | 'cache'>,
   { cache, promptOf }: PassPrompts,
 ): Feeds {
@@ -89,11 +92,21 @@ export function promptFeeds(
     const sizes = [slotsBehind(window, cache.capacity), slotsBehind(window, own.capacity), length]
     feeds[promptNames.sizes(index)] = int64s(Int32Array.from(sizes), [3])
   })
-  for (let layer = 0; layer < layers; layer++) {
-    const dims = [count, kvHeads, cache.slotsOf(layer), headDim]
-    feeds[`prompt key ${String(layer)}`] = floats(cache.keys(layer, count), dims)
-    feeds[`prompt value ${String(layer)}`] = floats(cache.values(layer, count), dims)
-  }
+  return { ...feeds, ...stateFeeds(cache, count, { prefix: 'prompt ', only: 'slots' }) }
+}
+
+/** What the first `rows` rows of a cache keep, by the names of the states; those of one kind if `only` says so. */
+export function stateFeeds(
+  cache: StateCache,
+  rows: number,
+  { prefix = '', only }: { readonly prefix?: string; readonly only?: LayerState['kind'] } = {},
+): Feeds {
+  const feeds: Record<string, Feed> = {}
+  cache.states.forEach(({ kind, name }, index) => {
+    if (only !== undefined && kind !== only) return
+    const { data, dims } = cache.view(index, rows)
+    feeds[`${prefix}${name}`] = floats(data, dims)
+  })
   return feeds
 }
 

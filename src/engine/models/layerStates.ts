@@ -1,0 +1,60 @@
+/**
+ * What generation keeps of a row between passes: each layer lists the tensors by which it goes on from the positions that
+ * are computed. Caches, feeds and results follow the list, whatever the layers are.
+ */
+import type { AttentionWindow, ModelConfig } from './config.ts'
+
+/**
+ * A slot for each position, [H, P, C]; through a window, for as many as the next position sees. Slots are in any order, since
+ * a mask says which of them are seen.
+ */
+export interface SlotState {
+  readonly kind: 'slots'
+  /** `key 3`: of layer 3. */
+  readonly name: string
+  readonly heads: number
+  readonly channels: number
+  readonly window: AttentionWindow
+}
+
+/** The latest positions alone, [1, P, C], the oldest first; zeros where a row has fewer. */
+export interface LatestState {
+  readonly kind: 'latest'
+  readonly name: string
+  readonly heads: 1
+  readonly channels: number
+  /** P */
+  readonly positions: number
+}
+
+export type LayerState = SlotState | LatestState
+
+/** Lists what all layers keep, layer by layer. */
+export const layerStates = (config: ModelConfig): readonly LayerState[] =>
+  config.attention.flatMap(({ window }, layer) =>
+    attentionStates(layer, config, config.windows[window] ?? null),
+  )
+
+/** Keys and values. */
+export const attentionStates = (
+  layer: number,
+  { kvHeads, headDim }: Pick<ModelConfig, 'kvHeads' | 'headDim'>,
+  window: AttentionWindow,
+): SlotState[] =>
+  ['key', 'value'].map((name) => ({
+    ...{ kind: 'slots', name: `${name} ${String(layer)}`, heads: kvHeads, channels: headDim, window },
+  }))
+
+/** Slots of a row for at most `capacity` positions: through a window, the next position sees one less of those before it. */
+export const slotsBehind = (window: AttentionWindow, capacity: number): number =>
+  window === null ? capacity : Math.min(window - 1, capacity)
+
+/** P of a state for rows of at most `capacity` positions. */
+export const slotsOf = (state: LayerState, capacity: number): number =>
+  state.kind === 'latest' ? state.positions : slotsBehind(state.window, capacity)
+
+/** Bytes of what `rows` rows of at most `capacity` positions keep, in f32. */
+export const stateBytes = (states: readonly LayerState[], rows: number, capacity: number): number =>
+  states.reduce((sum, state) => sum + state.heads * slotsOf(state, capacity) * state.channels, 0) *
+  rows *
+  Float32Array.BYTES_PER_ELEMENT
