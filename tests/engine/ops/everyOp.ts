@@ -89,6 +89,7 @@ export const composites = [
   'Attention',
   'BlockwiseAttention',
   'PackRows',
+  'ShortConvolution',
   'SlicedHead',
   'StreamedHead',
   'Swiglu',
