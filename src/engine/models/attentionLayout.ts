@@ -109,14 +109,18 @@ export interface LayerKind {
 export function attentionLayout(
   kinds: readonly LayerKind[],
   { contextLength }: ContextLimits,
-): Pick<ModelConfig, 'windows' | 'ropes' | 'attention'> {
+): Pick<ModelConfig, 'windows' | 'ropes' | 'mixers'> {
   const windows: AttentionWindow[] = []
   const ropes: RopeConfig[] = []
-  const attention = kinds.map(({ window, rope }): LayerAttention => {
+  const mixers = kinds.map(({ window, rope }): LayerAttention => {
     const seen = window !== null && window >= contextLength ? null : window
-    return { window: placeIn(windows, seen), rope: rope === null ? null : placeIn(ropes, rope) }
+    return {
+      kind: 'attention',
+      window: placeIn(windows, seen),
+      rope: rope === null ? null : placeIn(ropes, rope),
+    }
   })
-  return { windows, ropes, attention }
+  return { windows, ropes, mixers }
 }
 
 function placeIn<T>(list: T[], item: T): number {

@@ -100,12 +100,15 @@ const norms: BlockNorms = {
   afterMlp: null,
 }
 
-const names: ModelNames = {
+export const qkNormNames = { queryNorm: 'self_attn.q_norm', keyNorm: 'self_attn.k_norm' } as const
+
+export const names: ModelNames = {
   embedding: 'model.embed_tokens.weight',
   positions: null,
   layers: 'model.layers.',
   finalNorm: 'model.norm',
   head: 'lm_head.weight',
+  ...qkNormNames,
 }
 
 /** Factors and caps of a model without any. */

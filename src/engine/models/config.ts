@@ -45,7 +45,7 @@ export interface ModelConfig {
   readonly ropes: readonly RopeConfig[]
   readonly windows: readonly AttentionWindow[]
   /** [layers] */
-  readonly attention: readonly LayerAttention[]
+  readonly mixers: readonly LayerMixer[]
   /** The output head is the transposed embedding table. */
   readonly tiedHead: boolean
   readonly names: ModelNames
@@ -72,11 +72,23 @@ export interface BlockNorms {
 /** Tokens that a query sees, itself included; null: all before it. */
 export type AttentionWindow = number | null
 
-/** Indices into `ModelConfig.windows` and `ModelConfig.ropes`. */
+/** Way in which a layer mixes positions. */
+export type LayerMixer = LayerAttention | ShortConvolution
+
 export interface LayerAttention {
+  readonly kind: 'attention'
+  /** Index into `ModelConfig.windows`; `rope` is one into `ModelConfig.ropes`. */
   readonly window: number
   /** null: q and k are not rotated. */
   readonly rope: number | null
+}
+
+/** A convolution over few positions of each channel, between two gates. */
+export interface ShortConvolution {
+  readonly kind: 'convolution'
+  /** Positions that each one reads, itself included; at least 2, and the same in all layers. */
+  readonly kernel: number
+  readonly bias: boolean
 }
 
 /** Names of the tensors in a checkpoint of the family. */
@@ -90,6 +102,9 @@ export interface ModelNames {
   readonly finalNorm: string
   /** Output head, where it is not tied to the embedding. */
   readonly head: string
+  /** Norms of q and k within a layer, without `.weight`, where it has them. */
+  readonly queryNorm: string
+  readonly keyNorm: string
 }
 
 /** Rotary embedding: angle of position p, pair i = p · inverseFrequencies[i]; cos and sin times `attentionFactor`. */
@@ -112,6 +127,11 @@ const linearPaths = {
   c_attn: 'attn.c_attn',
   o_proj: 'self_attn.o_proj',
   'attn.c_proj': 'attn.c_proj',
+  /** LFM2's. */
+  'self_attn.out_proj': 'self_attn.out_proj',
+  /** Both gates and the input of a short convolution in one matrix. */
+  in_proj: 'conv.in_proj',
+  'conv.out_proj': 'conv.out_proj',
   gate_proj: 'mlp.gate_proj',
   up_proj: 'mlp.up_proj',
   /** gate and up stacked in one matrix. */
@@ -120,6 +140,10 @@ const linearPaths = {
   c_fc: 'mlp.c_fc',
   down_proj: 'mlp.down_proj',
   'mlp.c_proj': 'mlp.c_proj',
+  /** LFM2's gate, up and down. */
+  w1: 'feed_forward.w1',
+  w3: 'feed_forward.w3',
+  w2: 'feed_forward.w2',
 } as const
 export type LinearName = keyof typeof linearPaths
 
@@ -139,14 +163,34 @@ export const separateLinears = [
 
 /** Linears that read the same input. */
 export const linearsByInput: readonly (readonly LinearName[])[] = [
-  ['q_proj', 'k_proj', 'v_proj', 'qkv_proj', 'c_attn'],
-  ['o_proj', 'attn.c_proj'],
-  ['gate_proj', 'up_proj', 'gate_up_proj', 'c_fc'],
-  ['down_proj', 'mlp.c_proj'],
+  ['q_proj', 'k_proj', 'v_proj', 'qkv_proj', 'c_attn', 'in_proj'],
+  ['o_proj', 'attn.c_proj', 'self_attn.out_proj', 'conv.out_proj'],
+  ['gate_proj', 'up_proj', 'gate_up_proj', 'c_fc', 'w1', 'w3'],
+  ['down_proj', 'mlp.c_proj', 'w2'],
 ]
 
 /** `self_attn.q_proj`: the module path of a linear within its layer. */
 export const linearPath = (name: LinearName): string => linearPaths[name]
+
+/** The mixer that a linear is part of; null for one of the MLP. */
+export const mixerOf = (name: LinearName): LayerMixer['kind'] | null => {
+  const [module] = linearPaths[name].split('.')
+  if (module === 'conv') return 'convolution'
+  return module === 'self_attn' || module === 'attn' ? 'attention' : null
+}
+
+/** The linears of a layer: all of the model's but those of mixers that other layers have. */
+export function linearsOf({ linears, mixers }: ModelConfig, layer: number): readonly LinearName[] {
+  const kind = mixers[layer]?.kind
+  return linears.filter((name) => (mixerOf(name) ?? kind) === kind)
+}
+
+/** The attention of a layer; an error if it mixes positions otherwise. */
+export function attentionOf({ mixers }: ModelConfig, layer: number): LayerAttention {
+  const mixer = mixers[layer]
+  if (mixer?.kind !== 'attention') throw new Error(`Expected layer ${String(layer)} to attend.`)
+  return mixer
+}
 
 /** Output and input width of a linear: its weight is [out, in] wherever it is computed with. */
 export function linearShape(config: ModelConfig, name: LinearName): readonly [out: number, input: number] {
@@ -160,12 +204,18 @@ export function linearShape(config: ModelConfig, name: LinearName): readonly [ou
     c_attn: [queries + 2 * keys, hiddenSize],
     o_proj: [hiddenSize, queries],
     'attn.c_proj': [hiddenSize, queries],
+    'self_attn.out_proj': [hiddenSize, queries],
+    in_proj: [3 * hiddenSize, hiddenSize],
+    'conv.out_proj': [hiddenSize, hiddenSize],
     gate_proj: [intermediateSize, hiddenSize],
     up_proj: [intermediateSize, hiddenSize],
     gate_up_proj: [2 * intermediateSize, hiddenSize],
     c_fc: [intermediateSize, hiddenSize],
     down_proj: [hiddenSize, intermediateSize],
     'mlp.c_proj': [hiddenSize, intermediateSize],
+    w1: [intermediateSize, hiddenSize],
+    w3: [intermediateSize, hiddenSize],
+    w2: [hiddenSize, intermediateSize],
   }
   return shapes[name]
 }
@@ -184,6 +234,10 @@ export interface LoraConfig {
 export const loraScale = ({ rank, alpha, rsLora }: LoraConfig): number =>
   alpha / (rsLora ? Math.sqrt(rank) : rank)
 
-/** The linears of a model that an adapter changes, in the model's order. */
-export const adaptedLinears = (config: ModelConfig, { targets }: LoraConfig): readonly LinearName[] =>
-  config.linears.filter((name) => targets.includes(name))
+/** The linears of a model that an adapter changes, in the model's order; those of one layer if it is given. */
+export const adaptedLinears = (
+  config: ModelConfig,
+  { targets }: LoraConfig,
+  layer?: number,
+): readonly LinearName[] =>
+  (layer === undefined ? config.linears : linearsOf(config, layer)).filter((name) => targets.includes(name))

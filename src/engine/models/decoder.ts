@@ -7,14 +7,17 @@
 import type { Dim } from '../graph/shape.ts'
 import { type Value, constant, input } from '../graph/value.ts'
 import { geglu, geluTanh, swiglu } from '../ops/activation.ts'
-import { add, scale } from '../ops/arithmetic.ts'
-import { reshape, splitSizes } from '../ops/layout.ts'
+import { add, mul, scale } from '../ops/arithmetic.ts'
+import { reshape, split, splitSizes } from '../ops/layout.ts'
 import { layerNorm, rmsNorm } from '../ops/normalization.ts'
-import type { LinearName, ModelConfig } from './config.ts'
+import { shortConvolution } from '../ops/shortConvolution.ts'
+import type { LayerMixer, LinearName, ModelConfig, ShortConvolution } from './config.ts'
+import { kernelNames } from './source.ts'
 
-/** The parts in which uses of the block differ: where weights come from, and which keys a query attends to. */
+/** The parts in which uses of the block differ: where weights come from, and where the positions before are found. */
 export interface LayerScope {
   readonly config: ModelConfig
+  readonly mixer: LayerMixer
   /** A vector of the layer: `input_layernorm.weight`. */
   vector(path: string): Value
   /** Linear layer with its bias and adapter, if any. */
@@ -23,6 +26,8 @@ export interface LayerScope {
   rotate(x: Value, heads: number): Value
   /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */
   attend(q: Value, k: Value, v: Value): Value
+  /** The rows of x […, D] that are 1 to `count` positions before each; zeros where a sequence has none. */
+  before(x: Value, count: number): readonly Value[]
 }
 
 export interface LayerResult {
@@ -39,28 +44,42 @@ interface Part {
 /** hidden […, D] → […, D]. */
 export function decoderLayer(hidden: Value, layer: LayerScope): LayerResult {
   const { blockNorms } = layer.config
-  const attention = attentionPart(normed(blockNorms.beforeAttention, hidden, layer), layer)
-  const attended = addBranch(hidden, attention.output, blockNorms.afterAttention, layer)
+  const mixer = mixerPart(normed(blockNorms.beforeAttention, hidden, layer), layer)
+  const attended = addBranch(hidden, mixer.output, blockNorms.afterAttention, layer)
   const mlp = mlpPart(normed(blockNorms.beforeMlp, attended, layer), layer)
   const output = addBranch(attended, mlp.output, blockNorms.afterMlp, layer)
   // A norm after a branch needs the branch's output for its gradient; otherwise that output is not needed.
   const branches = {
-    ...(blockNorms.afterAttention === null ? {} : { 'attention output': attention.output }),
+    ...(blockNorms.afterAttention === null ? {} : { 'attention output': mixer.output }),
     ...(blockNorms.afterMlp === null ? {} : { 'mlp output': mlp.output }),
   }
   return {
     hidden: output,
-    activations: { ...attention.activations, attended, ...mlp.activations, ...branches },
+    activations: { ...mixer.activations, attended, ...mlp.activations, ...branches },
   }
 }
 
+const mixerPart = (x: Value, layer: LayerScope): Part =>
+  layer.mixer.kind === 'convolution' ? convolutionPart(x, layer.mixer, layer) : attentionPart(x, layer)
+
+/** Two gates around a convolution over few positions. Liquid AI 2025, arXiv:2511.23404, §2. */
+function convolutionPart(x: Value, { kernel, bias }: ShortConvolution, layer: LayerScope): Part {
+  const projected = layer.linear('in_proj', x)
+  const [before, after, value] = split(projected, -1, 3) as [Value, Value, Value]
+  const gated = mul(before, value)
+  const taps = [gated, ...layer.before(gated, kernel - 1)]
+  const convolved = shortConvolution(taps, layer.vector(kernelNames.weight))
+  const mixed = mul(after, bias ? add(convolved, layer.vector(kernelNames.bias)) : convolved)
+  return { output: layer.linear('conv.out_proj', mixed), activations: { projected, mixed } }
+}
+
 function attentionPart(x: Value, layer: LayerScope): Part {
-  const { heads, kvHeads } = layer.config
+  const { heads, kvHeads, names } = layer.config
   const [q, k, value] = projections(x, layer)
-  const query = layer.rotate(headNorm('q_norm', q, heads, layer), heads)
-  const key = layer.rotate(headNorm('k_norm', k, kvHeads, layer), kvHeads)
+  const query = layer.rotate(headNorm(names.queryNorm, q, heads, layer), heads)
+  const key = layer.rotate(headNorm(names.keyNorm, k, kvHeads, layer), kvHeads)
   const mixed = layer.attend(query, key, value)
-  const output = layer.linear(only(layer, 'o_proj', 'attn.c_proj'), mixed)
+  const output = layer.linear(theOne(layer, ['o_proj', 'attn.c_proj', 'self_attn.out_proj']), mixed)
   return { output, activations: { query, key, value, mixed } }
 }
 
@@ -69,7 +88,7 @@ function projections(x: Value, layer: LayerScope): readonly [Value, Value, Value
   if (linears.includes('q_proj')) {
     return [layer.linear('q_proj', x), layer.linear('k_proj', x), layer.linear('v_proj', x)]
   }
-  const joined = layer.linear(only(layer, 'qkv_proj', 'c_attn'), x)
+  const joined = layer.linear(theOne(layer, ['qkv_proj', 'c_attn']), x)
   return splitSizes(joined, -1, [heads * headDim, kvHeads * headDim, kvHeads * headDim]) as [
     Value,
     Value,
@@ -88,14 +107,17 @@ function mlpPart(x: Value, layer: LayerScope): Part {
         Value,
         Value,
       ])
-    : [layer.linear('gate_proj', x), layer.linear('up_proj', x)]
+    : [layer.linear(theOne(layer, ['gate_proj', 'w1']), x), layer.linear(theOne(layer, ['up_proj', 'w3']), x)]
   const gated = activation === 'silu' ? swiglu(gate, up) : geglu(gate, up)
-  return { output: layer.linear('down_proj', gated), activations: { gate, up } }
+  return { output: layer.linear(theOne(layer, ['down_proj', 'w2']), gated), activations: { gate, up } }
 }
 
-/** The one of the two that the model has. */
-const only = ({ config }: LayerScope, first: LinearName, second: LinearName): LinearName =>
-  config.linears.includes(first) ? first : second
+/** The one of these that the model has. */
+function theOne({ config }: LayerScope, names: readonly LinearName[]): LinearName {
+  const name = names.find((candidate) => config.linears.includes(candidate))
+  if (name === undefined) throw new Error(`Expected the model to have ${names.join(' or ')}.`)
+  return name
+}
 
 function addBranch(stream: Value, branch: Value, norm: string | null, layer: LayerScope): Value {
   const { residualScale } = layer.config
@@ -125,9 +147,8 @@ export function modelNorm(
 }
 
 /** Norm of q or k before rotation, where the model has one. x […, H·C]. */
-function headNorm(name: string, x: Value, heads: number, layer: LayerScope): Value {
+function headNorm(path: string, x: Value, heads: number, layer: LayerScope): Value {
   const { qkNorm, headDim } = layer.config
-  const path = `self_attn.${name}`
   if (qkNorm === 'none') return x
   if (qkNorm === 'all') return normed(path, x, layer)
   const lead: readonly Dim[] = x.shape.slice(0, -1)

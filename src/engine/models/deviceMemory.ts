@@ -13,7 +13,8 @@ import { CAUSAL_PARTS } from '../ops/attention.ts'
 import { layerStates, slotsOf, stateBytes } from './layerStates.ts'
 import { linearNames, type LoraConfig, type ModelConfig } from './config.ts'
 import { frozenTensors, generationWeights, type FrozenTensors } from './frozenWeights.ts'
-import { deviceGenerationPrograms, type DeviceWeights } from './generationGraph.ts'
+import { deviceGenerationPrograms } from './deviceGeneration.ts'
+import type { DeviceWeights } from './generationGraph.ts'
 import { HeldTensors, heldWeights } from './heldTensors.ts'
 import { loraSlots } from './lora.ts'
 import { plannedSource } from './plannedSource.ts'
@@ -201,7 +202,7 @@ function weightBytes({ config, lora, base, kind }: MemoryRequest): number {
 export function lengthsOf(tokens: number, length: number): Lengths {
   const rows = Math.max(1, Math.floor(tokens / length))
   const parts = Array.from({ length: CAUSAL_PARTS }, (_, part) => [`B${String(part)}`, rows] as const)
-  const shared = { M: 1, R: 1, U: 1, W: 1 }
+  const shared = { M: 1, R: 1, U: 1, W: 1, m: 1, r: 1 }
   return {
     ...Object.fromEntries(parts),
     ...shared,

@@ -1,8 +1,8 @@
 /**
- * What generation keeps of a row between passes: each layer lists the tensors by which it goes on from the positions that
- * are computed. Caches, feeds and results follow the list, whatever the layers are.
+ * Lists what generation keeps of a row between passes: the tensors by which each layer goes on from the positions that are
+ * computed. Caches, feeds and results follow the list, whatever the layers are.
  */
-import type { AttentionWindow, ModelConfig } from './config.ts'
+import type { AttentionWindow, ModelConfig, ShortConvolution } from './config.ts'
 
 /**
  * A slot for each position, [H, P, C]; through a window, for as many as the next position sees. Slots are in any order, since
@@ -31,9 +31,10 @@ export type LayerState = SlotState | LatestState
 
 /** Lists what all layers keep, layer by layer. */
 export const layerStates = (config: ModelConfig): readonly LayerState[] =>
-  config.attention.flatMap(({ window }, layer) =>
-    attentionStates(layer, config, config.windows[window] ?? null),
-  )
+  config.mixers.slice(0, config.layers).flatMap((mixer, layer): readonly LayerState[] => {
+    if (mixer.kind === 'convolution') return [convolutionState(layer, config, mixer)]
+    return attentionStates(layer, config, config.windows[mixer.window] ?? null)
+  })
 
 /** Keys and values. */
 export const attentionStates = (
@@ -44,6 +45,16 @@ export const attentionStates = (
   ['key', 'value'].map((name) => ({
     ...{ kind: 'slots', name: `${name} ${String(layer)}`, heads: kvHeads, channels: headDim, window },
   }))
+
+/** The inputs that a short convolution reads of positions before. */
+export const convolutionState = (
+  layer: number,
+  { hiddenSize }: Pick<ModelConfig, 'hiddenSize'>,
+  { kernel }: ShortConvolution,
+): LatestState => ({
+  ...{ kind: 'latest', name: `convolved ${String(layer)}`, heads: 1, channels: hiddenSize },
+  positions: kernel - 1,
+})
 
 /** Slots of a row for at most `capacity` positions: through a window, the next position sees one less of those before it. */
 export const slotsBehind = (window: AttentionWindow, capacity: number): number =>

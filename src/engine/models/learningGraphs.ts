@@ -17,13 +17,14 @@ import { slicedHead, type LogitCap, type Vocabulary, vocabularyHead } from '../o
 import { matmul } from '../ops/matmul.ts'
 import { type Attend, type BlockName, attentionInBlocks } from './attentionInBlocks.ts'
 import {
-  type LayerAttention,
   type LinearName,
   type ModelConfig,
   type RopeConfig,
+  type LayerMixer,
   linearPath,
   linearsByInput,
 } from './config.ts'
+import { type PrecedingName, precedingRows } from './precedingRows.ts'
 import { type LayerScope, decoderLayer, modelNorm } from './decoder.ts'
 import { type LoraFactors, addReduced, reduceTogether } from './lora.ts'
 import { finalNormNames } from './source.ts'
@@ -78,6 +79,7 @@ export type PackedName =
   | (typeof sharedKeyNames)[keyof typeof sharedKeyNames]
   | ReturnType<typeof maskName>
   | BlockName
+  | PrecedingName
   | RotaryNames[keyof RotaryNames]
 
 /**
@@ -87,15 +89,25 @@ export type PackedName =
 export type AttentionForm = 'parts' | 'blocks'
 
 /** Graph inputs of a layer in addition to its parameters: N packed tokens. */
-function packedInputs(config: ModelConfig, { window, rope }: LayerAttention, form: AttentionForm) {
+function packedInputs(config: ModelConfig, layer: number, form: AttentionForm) {
+  const mixer = config.mixers[layer] as LayerMixer
   return {
+    mixer,
     hidden: input('hidden', 'float32', ['N', config.hiddenSize]),
     cotangent: input('cotangent', 'float32', ['N', config.hiddenSize]),
     // One row of the tables per packed token, so the tokens' order is their position in the tables.
     positions: input('order', 'int64', [1, 'N']),
-    tables: rope === null ? null : rotaryInputs(config, rope, 'N'),
-    attend: form === 'parts' ? attentionInParts(config, window) : attentionInBlocks(config, window),
+    ...(mixer.kind === 'attention'
+      ? {
+          tables: mixer.rope === null ? null : rotaryInputs(config, mixer.rope, 'N'),
+          attend: (form === 'parts' ? attentionInParts : attentionInBlocks)(config, mixer.window),
+        }
+      : { tables: null, attend: () => noAttention() }),
   }
+}
+
+function noAttention(): never {
+  throw new Error('Expected a layer that attends.')
 }
 
 type PackedInputs = ReturnType<typeof packedInputs>
@@ -144,7 +156,7 @@ export function layerPrograms(
     inputGradient = layer > 0,
   }: { readonly layer: number; readonly attention?: AttentionForm; readonly inputGradient?: boolean },
 ): LayerPrograms {
-  const inputs = packedInputs(config, config.attention[layer] as LayerAttention, attention)
+  const inputs = packedInputs(config, layer, attention)
   const { hidden, activations } = decoderLayer(inputs.hidden, packedScope(config, parameters, inputs))
   const targets = [...(inputGradient ? [inputs.hidden] : []), ...parameters.trained]
   const derived = gradients([{ value: hidden, cotangent: inputs.cotangent }], targets)
@@ -175,7 +187,7 @@ export function packedLayer(
   { hidden, layer }: { readonly hidden: Value; readonly layer: number },
   parameters: LayerParameters,
 ): Value {
-  const inputs = packedInputs(config, config.attention[layer] as LayerAttention, 'parts')
+  const inputs = packedInputs(config, layer, 'parts')
   return decoderLayer(hidden, packedScope(config, parameters, inputs)).hidden
 }
 
@@ -184,6 +196,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
   const round = roundedOnce()
   return {
     config,
+    mixer: inputs.mixer,
     vector: (path) => parameters.weight(path),
     linear(name, x) {
       const path = linearPath(name)
@@ -198,6 +211,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
       return reshape(rotary(reshape(x, [1, ...x.shape]), heads, tables, config.rotatedPairs), x.shape)
     },
     attend: inputs.attend,
+    before: precedingRows,
   }
 }
 

@@ -10,6 +10,7 @@ import { gemma3 } from './gemma3.ts'
 import { glm4 } from './glm4.ts'
 import { gpt2 } from './gpt2.ts'
 import { granite } from './granite.ts'
+import { lfm2 } from './lfm2.ts'
 import { llama } from './llama.ts'
 import { mistral } from './mistral.ts'
 import { olmo2 } from './olmo2.ts'
@@ -38,6 +39,7 @@ const families = [
   glm4,
   ernie45,
   granite,
+  lfm2,
   stablelm,
   gpt2,
 ] as const

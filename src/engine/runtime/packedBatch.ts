@@ -9,6 +9,7 @@ import {
   rotaryNames,
   sharedKeyNames,
 } from '../models/learningGraphs.ts'
+import { readersNames, rowsBeforeName } from '../models/precedingRows.ts'
 import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
 import { type PrefixTree, prefixTree } from '../prefixes.ts'
 import type { BlockLimits } from '../ops/blockwiseAttention.ts'
@@ -36,7 +37,7 @@ export interface PackedBatch {
   readonly feeds: Readonly<Partial<Record<'order' | 'query rows' | 'key rows' | PackedName, Feed>>>
 }
 
-type AttentionShape = Pick<ModelConfig, 'heads' | 'kvHeads' | 'windows'>
+type AttentionShape = Pick<ModelConfig, 'heads' | 'kvHeads' | 'windows' | 'mixers'>
 
 export interface PackOptions {
   readonly rotary: readonly RotaryTables[]
@@ -85,6 +86,7 @@ export function packBatch(
       ...(blocks && attention === 'blocks'
         ? blockFeeds(tree, blocks, shape.windows)
         : partFeeds(tree, Math.ceil(longest / CAUSAL_PARTS), shape)),
+      ...rowsBefore(tree, kernelOf(shape)),
     },
   }
 }
@@ -100,6 +102,35 @@ function partFeeds(
     ...queryMap(block, kvHeads, heads / kvHeads),
     ...keyMap(block, kvHeads),
     ...causalMasks(partLength, heads / kvHeads, windows),
+  }
+}
+
+/** Positions that a short convolution reads; 1 where no layer has one. */
+const kernelOf = ({ mixers }: Pick<ModelConfig, 'mixers'>): number =>
+  mixers.reduce((most, mixer) => (mixer.kind === 'convolution' ? Math.max(most, mixer.kernel) : most), 1)
+
+/** The rows before each row in its sequence, which a short convolution reads, and the rows that read each so. */
+function rowsBefore({ tokens, paths, own }: PrefixTree, kernel: number): MapFeeds {
+  if (kernel === 1) return {}
+  const found = Array.from({ length: tokens }, (): Slot[] => [])
+  const feeds: Record<string, Feed> = {}
+  for (let back = 1; back < kernel; back++) {
+    const before = new Int32Array(tokens).fill(tokens)
+    paths.forEach((path, sequence) => {
+      for (let at = Math.max(back, own[sequence]!); at < path.length; at++) {
+        const [reader, read] = [path[at]!, path[at - back]!]
+        before[reader] = read
+        found[read]!.push({ first: (back - 1) * tokens + reader, stride: 0 })
+      }
+    })
+    feeds[rowsBeforeName(back)] = int64s(before, [tokens])
+  }
+  const tables = slotTables(found, { few: kernel - 1, heads: 1, end: (kernel - 1) * tokens })
+  return {
+    ...feeds,
+    [readersNames.rows]: tables.rows,
+    [readersNames.shared]: tables.slots,
+    [readersNames.places]: tables.places,
   }
 }
 

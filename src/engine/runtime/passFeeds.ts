@@ -1,7 +1,8 @@
 /** Builds the feeds that generation programs read about new positions. */
 import type { AttentionWindow, ModelConfig, RopeConfig } from '../models/config.ts'
 import { slotsBehind, type LayerState } from '../models/layerStates.ts'
-import { promptNames, windowMaskName } from '../models/generationGraph.ts'
+import { windowMaskName } from '../models/generationGraph.ts'
+import { promptNames } from '../models/stateInputs.ts'
 import { rotaryNames } from '../models/learningGraphs.ts'
 import { leftOutNames } from '../models/tokenChoice.ts'
 import type { DecodePass, PassPrompts } from './generation/decoder.ts'
@@ -95,7 +96,7 @@ export function promptFeeds(
   return { ...feeds, ...stateFeeds(cache, count, { prefix: 'prompt ', only: 'slots' }) }
 }
 
-/** What the first `rows` rows of a cache keep, by the names of the states; those of one kind if `only` says so. */
+/** Feeds the states of the first `rows` rows of a cache under their names; those of one kind if `only` says so. */
 export function stateFeeds(
   cache: StateCache,
   rows: number,

@@ -7,7 +7,8 @@ import type { Program } from '../graph/onnx.ts'
 import { layerStates, slotsBehind, type LayerState } from '../models/layerStates.ts'
 import type { AttentionWindow, LoraConfig } from '../models/config.ts'
 import { decodeLoop, loopNames, placesName } from '../models/decodeLoop.ts'
-import { deviceGenerationPrograms, type DeviceWeights } from '../models/generationGraph.ts'
+import { deviceGenerationPrograms } from '../models/deviceGeneration.ts'
+import type { DeviceWeights } from '../models/generationGraph.ts'
 import { choiceWidth } from '../models/tokenChoice.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
@@ -128,7 +129,10 @@ export class ResidentStep implements DecodeStep {
       length: this.maxTurns,
       scores: scores.subarray(0, (scores.length / results[want]!.dims[0]!) * done),
       ids: Int32Array.from(numbers(results['ids']).subarray(0, done * rows)),
-      fresh: states.map((name) => numbers(results[name])),
+      fresh: this.states.map(({ kind }, index) => {
+        const found = results[states[index]!]!
+        return kind === 'slots' ? numbers(found) : byRow(found, this.maxTurns)
+      }),
     }
   }
 
@@ -167,6 +171,20 @@ export class ResidentStep implements DecodeStep {
   #cacheFeeds(cache: StateCache, rows: number): Feeds {
     return cache.capacity === 0 ? {} : stateFeeds(cache, rows, { prefix: 'past ' })
   }
+}
+
+/** [T, B, 1, 1, C] of T turns → [B, 1, `length`, C], of which T are filled. */
+function byRow(result: Feed, length: number): Float32Array {
+  const [turns = 0, rows = 0, , , channels = 0] = result.dims
+  const data = numbers(result)
+  const ordered = new Float32Array(rows * length * channels)
+  for (let row = 0; row < rows; row++) {
+    for (let turn = 0; turn < turns; turn++) {
+      const from = (turn * rows + row) * channels
+      ordered.set(data.subarray(from, from + channels), (row * length + turn) * channels)
+    }
+  }
+  return ordered
 }
 
 interface LoopSlots {

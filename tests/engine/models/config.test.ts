@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
 import { withGenerationConfig } from '#engine/models/common.ts'
+import { attentionOf } from '#engine/models/config.ts'
 import { architectures, readModelConfig } from '#engine/models/registry.ts'
 import { expectedTensors } from '#engine/models/source.ts'
 
@@ -63,8 +64,11 @@ describe('model configs', () => {
       num_hidden_layers: 6,
     }
     const kindsOf = (fields: object) => {
-      const { attention, windows } = readModelConfig({ ...base, ...fields }, 'c')
-      return attention.map(({ window, rope }) => [windows[window], rope === null ? 'still' : 'rotates'])
+      const config = readModelConfig({ ...base, ...fields }, 'c')
+      return config.mixers.map((_, layer) => {
+        const { window, rope } = attentionOf(config, layer)
+        return [config.windows[window], rope === null ? 'still' : 'rotates']
+      })
     }
     const [local, global] = [
       [8, 'rotates'],

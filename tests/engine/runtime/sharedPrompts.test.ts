@@ -20,7 +20,7 @@ const requestsOf = (samples: readonly number[]): GenerationRequest[] =>
     streams: Array.from({ length: count }, (_, sample) => randomStream(7, index, sample)),
   }))
 
-describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-gemma2'] as const)('%s', (name) => {
+describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-gemma2', 'tiny-lfm2'] as const)('%s', (name) => {
   let drafted = 0
   const lengths: number[] = []
   let apart: OpenedStep

@@ -205,7 +205,7 @@ export interface LoopResult {
 }
 
 export interface DecodeStep {
-  /** What the model keeps of a row between passes. */
+  /** Tensors that the model keeps of a row between passes. */
   readonly states: readonly LayerState[]
   readonly vocabSize: number
   /** W, the columns of a block in a `choice`; null where only whole rows can be had. */

@@ -67,7 +67,7 @@ class HostDecoding implements Decoding {
   #retained: ReadonlySet<PromptSlots> = new Set()
   #mask: DecodeMask
   #rows = 0
-  /** What the last step added to the states, `length` positions of each row, until it is known which rows go on. */
+  /** Additions of the last step to the states, `length` positions of each row, until it is known which rows go on. */
   #latest: { readonly fresh: NewSlots; readonly length: number } | null = null
 
   constructor(step: DecodeStep, options: DecodingOptions) {

@@ -1,11 +1,11 @@
 /**
- * What rows of different lengths keep between passes (models/layerStates.ts), laid out so that the first B rows are one
+ * Holds what rows of different lengths keep between passes (models/layerStates.ts), laid out so that the first B rows are one
  * contiguous graph input. Keys are rotated before they are written, so the order of slots does not matter.
  */
 import { AppError } from '#shared/errors.ts'
 import { slotsOf, stateBytes, type LayerState } from '#engine/models/layerStates.ts'
 
-/** What the T new positions of a pass over B rows add to each state, [B, H, T, C]. */
+/** Additions of the T new positions of a pass over B rows to each state, [B, H, T, C]. */
 export type NewSlots = readonly Float32Array[]
 
 /** Positions of a pass's output to keep: the first `count` of `row`, where each row has `length`. */
