@@ -103,6 +103,8 @@ export interface LayerKind {
   readonly window: AttentionWindow
   /** null: q and k are not rotated. */
   readonly rope: RopeConfig | null
+  /** Rope of q where k has another. */
+  readonly queryRope?: RopeConfig
 }
 
 /** The kind of each layer, with each window and rope listed once. A window as long as the context hides nothing. */
@@ -112,12 +114,13 @@ export function attentionLayout(
 ): Pick<ModelConfig, 'windows' | 'ropes' | 'mixers'> {
   const windows: AttentionWindow[] = []
   const ropes: RopeConfig[] = []
-  const mixers = kinds.map(({ window, rope }): LayerAttention => {
+  const mixers = kinds.map(({ window, rope, queryRope }): LayerAttention => {
     const seen = window !== null && window >= contextLength ? null : window
     return {
       kind: 'attention',
       window: placeIn(windows, seen),
       rope: rope === null ? null : placeIn(ropes, rope),
+      ...(queryRope && { queryRope: placeIn(ropes, queryRope) }),
     }
   })
   return { windows, ropes, mixers }

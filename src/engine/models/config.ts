@@ -81,6 +81,8 @@ export interface LayerAttention {
   readonly window: number
   /** null: q and k are not rotated. */
   readonly rope: number | null
+  /** Rope of q where k has another; that of k if absent. */
+  readonly queryRope?: number
 }
 
 /** A convolution over few positions of each channel, between two gates. */
@@ -114,7 +116,21 @@ export interface RopeConfig {
   /** [R / 2]; the first R channels of a head are rotated, the rest are not. */
   readonly inverseFrequencies: readonly number[]
   readonly attentionFactor: number
+  /** Factor that grows with the position; none if absent. */
+  readonly growth?: RopeGrowth
 }
+
+/** 1 + rate · ln(1 + ⌊p / length⌋) at position p. */
+export interface RopeGrowth {
+  readonly rate: number
+  readonly length: number
+}
+
+/** Factor of cos and sin at a position. */
+export const ropeFactor = ({ attentionFactor, growth }: RopeConfig, position: number): number =>
+  growth === undefined
+    ? attentionFactor
+    : attentionFactor * (1 + growth.rate * Math.log(1 + Math.floor(position / growth.length)))
 
 /** The linear layers that LoRA can adapt, in the words of the checkpoints, and their module paths within a layer. */
 const linearPaths = {

@@ -22,8 +22,8 @@ export interface LayerScope {
   vector(path: string): Value
   /** Linear layer with its bias and adapter, if any. */
   linear(name: LinearName, x: Value): Value
-  /** Rotates `heads` heads in the last axis by their positions. */
-  rotate(x: Value, heads: number): Value
+  /** Rotates the heads of q or k in the last axis by their positions. */
+  rotate(x: Value, heads: number, kind: 'query' | 'key'): Value
   /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */
   attend(q: Value, k: Value, v: Value): Value
   /** The rows of x […, D] that are 1 to `count` positions before each; zeros where a sequence has none. */
@@ -76,8 +76,8 @@ function convolutionPart(x: Value, { kernel, bias }: ShortConvolution, layer: La
 function attentionPart(x: Value, layer: LayerScope): Part {
   const { heads, kvHeads, names } = layer.config
   const [q, k, value] = projections(x, layer)
-  const query = layer.rotate(headNorm(names.queryNorm, q, heads, layer), heads)
-  const key = layer.rotate(headNorm(names.keyNorm, k, kvHeads, layer), kvHeads)
+  const query = layer.rotate(headNorm(names.queryNorm, q, heads, layer), heads, 'query')
+  const key = layer.rotate(headNorm(names.keyNorm, k, kvHeads, layer), kvHeads, 'key')
   const mixed = layer.attend(query, key, value)
   const output = layer.linear(theOne(layer, ['o_proj', 'attn.c_proj', 'self_attn.out_proj']), mixed)
   return { output, activations: { query, key, value, mixed } }

@@ -12,7 +12,8 @@ import { attentionOf, linearPath } from './config.ts'
 import { convolutionState, type LatestState } from './layerStates.ts'
 import { type LayerScope, decoderLayer, embeddingValue } from './decoder.ts'
 import type { Program } from '../graph/onnx.ts'
-import { headInput, rotaryInputs } from './learningGraphs.ts'
+import { headInput } from './learningGraphs.ts'
+import { rotaryInputs, rotaryTables } from './rotaryInputs.ts'
 import type { LoraFactors } from './lora.ts'
 import { loraInputs } from './lora.ts'
 import { headWeightName, layerPrefix } from './source.ts'
@@ -174,9 +175,11 @@ export function decoderScores(
   return { logits, probabilities, best: likeliestOfBlocks(blocks), choice }
 }
 
+type Tables = ReturnType<typeof rotaryInputs>
+
 interface SharedInputs {
   readonly positions: Value
-  readonly tables: readonly { readonly cos: Value; readonly sin: Value }[]
+  readonly tables: readonly Tables[]
   readonly masks: readonly Value[]
   readonly see: DecoderInputs['see']
   readonly recall: DecoderInputs['recall']
@@ -196,7 +199,7 @@ function cachedScope(
 ): LayerScope {
   const prefix = layerPrefix(config, layer)
   const mixer = config.mixers[layer] as LayerMixer
-  const table = mixer.kind === 'attention' && mixer.rope !== null ? tables[mixer.rope] : undefined
+  const turning = mixer.kind === 'attention' ? rotaryTables(mixer, (rope) => tables[rope] as Tables) : null
   const length = positions.shape[1] as Dim
   return {
     config,
@@ -207,9 +210,9 @@ function cachedScope(
       const y = weights.product(x, `${path}.weight`, adapter.get(name))
       return config.biases[name] === true ? add(y, weights.vector(`${path}.bias`)) : y
     },
-    rotate(x, heads) {
+    rotate(x, heads, kind) {
       const rows = splitRows(x, positions)
-      return table ? rotary(rows, heads, { positions, ...table }, config.rotatedPairs) : rows
+      return turning ? rotary(rows, heads, { positions, ...turning[kind] }, config.rotatedPairs) : rows
     },
     attend(q, k, v) {
       const byHead = (x: Value) =>

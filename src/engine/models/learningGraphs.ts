@@ -16,16 +16,10 @@ import { expandLike } from '../ops/reduce.ts'
 import { slicedHead, type LogitCap, type Vocabulary, vocabularyHead } from '../ops/vocabularyHead.ts'
 import { matmul } from '../ops/matmul.ts'
 import { type Attend, type BlockName, attentionInBlocks } from './attentionInBlocks.ts'
-import {
-  type LinearName,
-  type ModelConfig,
-  type RopeConfig,
-  type LayerMixer,
-  linearPath,
-  linearsByInput,
-} from './config.ts'
+import { type LinearName, type ModelConfig, type LayerMixer, linearPath, linearsByInput } from './config.ts'
 import { type PrecedingName, precedingRows } from './precedingRows.ts'
 import { type LayerScope, decoderLayer, modelNorm } from './decoder.ts'
+import { rotaryInputs, rotaryTables, type RotaryNames } from './rotaryInputs.ts'
 import { type LoraFactors, addReduced, reduceTogether } from './lora.ts'
 import { finalNormNames } from './source.ts'
 
@@ -71,9 +65,6 @@ type PartNames = ReturnType<typeof partNames>
 /** Graph input: what the queries of a part see through a window of `ModelConfig.windows`. */
 export const maskName = (window: number, part: number): `mask ${number} of window ${number}` =>
   `mask ${part} of window ${window}`
-/** Graph inputs: the tables of one of `ModelConfig.ropes`. */
-export const rotaryNames = (rope: number) => ({ cos: `cos ${rope}`, sin: `sin ${rope}` }) as const
-type RotaryNames = ReturnType<typeof rotaryNames>
 export type PackedName =
   | PartNames[keyof PartNames]
   | (typeof sharedKeyNames)[keyof typeof sharedKeyNames]
@@ -99,7 +90,7 @@ function packedInputs(config: ModelConfig, layer: number, form: AttentionForm) {
     positions: input('order', 'int64', [1, 'N']),
     ...(mixer.kind === 'attention'
       ? {
-          tables: mixer.rope === null ? null : rotaryInputs(config, mixer.rope, 'N'),
+          tables: rotaryTables(mixer, (rope) => rotaryInputs(config, rope, 'N')),
           attend: (form === 'parts' ? attentionInParts : attentionInBlocks)(config, mixer.window),
         }
       : { tables: null, attend: () => noAttention() }),
@@ -137,13 +128,6 @@ function partInputs({ heads, kvHeads }: ModelConfig, window: number) {
     input(maskName(window, part), 'float32', [product([group, 'Q']), product([part + 1, 'Q'])]),
   )
   return { queryMap, keyMap, masks }
-}
-
-/** Cosines and sines of a rotary embedding, one row per position. */
-export function rotaryInputs({ ropes }: ModelConfig, rope: number, positions: Dim) {
-  const half = (ropes[rope] as RopeConfig).inverseFrequencies.length
-  const { cos, sin } = rotaryNames(rope)
-  return { cos: input(cos, 'float32', [positions, half]), sin: input(sin, 'float32', [positions, half]) }
 }
 
 /** The programs of decoder layer number `layer`. Layer 0’s input needs no gradient: the embedding is frozen. */
@@ -205,9 +189,9 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
       const factors = parameters.adapter.get(name)
       return factors ? addReduced(biased, reduced(name, x), factors) : biased
     },
-    rotate(x, heads) {
+    rotate(x, heads, kind) {
       if (inputs.tables === null) return x
-      const tables = { positions: inputs.positions, ...inputs.tables }
+      const tables = { positions: inputs.positions, ...inputs.tables[kind] }
       return reshape(rotary(reshape(x, [1, ...x.shape]), heads, tables, config.rotatedPairs), x.shape)
     },
     attend: inputs.attend,

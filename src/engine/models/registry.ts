@@ -12,6 +12,7 @@ import { gpt2 } from './gpt2.ts'
 import { granite } from './granite.ts'
 import { lfm2 } from './lfm2.ts'
 import { llama } from './llama.ts'
+import { ministral3 } from './ministral3.ts'
 import { mistral } from './mistral.ts'
 import { olmo2 } from './olmo2.ts'
 import { olmo3 } from './olmo3.ts'
@@ -26,6 +27,7 @@ import { stablelm } from './stablelm.ts'
 const families = [
   llama,
   mistral,
+  ministral3,
   qwen2,
   qwen3,
   smollm3,

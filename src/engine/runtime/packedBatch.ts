@@ -6,9 +6,9 @@ import {
   type PackedName,
   maskName,
   partNames,
-  rotaryNames,
   sharedKeyNames,
 } from '../models/learningGraphs.ts'
+import { rotaryNames } from '../models/rotaryInputs.ts'
 import { readersNames, rowsBeforeName } from '../models/precedingRows.ts'
 import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
 import { type PrefixTree, prefixTree } from '../prefixes.ts'

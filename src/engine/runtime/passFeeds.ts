@@ -1,9 +1,9 @@
 /** Builds the feeds that generation programs read about new positions. */
-import type { AttentionWindow, ModelConfig, RopeConfig } from '../models/config.ts'
+import { ropeFactor, type AttentionWindow, type ModelConfig, type RopeConfig } from '../models/config.ts'
 import { slotsBehind, type LayerState } from '../models/layerStates.ts'
 import { windowMaskName } from '../models/generationGraph.ts'
 import { promptNames } from '../models/stateInputs.ts'
-import { rotaryNames } from '../models/learningGraphs.ts'
+import { rotaryNames } from '../models/rotaryInputs.ts'
 import { leftOutNames } from '../models/tokenChoice.ts'
 import type { DecodePass, PassPrompts } from './generation/decoder.ts'
 import { StateCache } from './generation/stateCache.ts'
@@ -202,17 +202,18 @@ export class RotaryTables {
   /** Tables of at least `length` positions. */
   feeds(length: number): { readonly cos: Feed; readonly sin: Feed } {
     if (this.#feeds && length <= this.#length) return this.#feeds
-    const { inverseFrequencies, attentionFactor } = this.#rope
+    const { inverseFrequencies } = this.#rope
     const half = inverseFrequencies.length
     this.#length = Math.max(64, 2 ** Math.ceil(Math.log2(length)))
     const cos = new Float32Array(this.#length * half)
     const sin = new Float32Array(this.#length * half)
     for (let position = 0; position < this.#length; position++) {
+      const factor = ropeFactor(this.#rope, position)
       for (let pair = 0; pair < half; pair++) {
         // The reference computes the angle in f32; following it keeps long positions equal to the last digit.
         const angle = Math.fround(position * Math.fround(inverseFrequencies[pair]!))
-        cos[position * half + pair] = Math.cos(angle) * attentionFactor
-        sin[position * half + pair] = Math.sin(angle) * attentionFactor
+        cos[position * half + pair] = Math.cos(angle) * factor
+        sin[position * half + pair] = Math.sin(angle) * factor
       }
     }
     this.#feeds = { cos: floats(cos, [this.#length, half]), sin: floats(sin, [this.#length, half]) }
