@@ -87,8 +87,11 @@ export interface ArchitectureTraits {
   readonly qkNorm?: ModelConfig['qkNorm']
   readonly activationKey?: string
   /** The required value of `activationKey`, and its default. */
-  readonly activationName?: 'silu' | 'gelu_pytorch_tanh'
+  readonly activationName?: keyof typeof activations
 }
+
+/** Activations by their names in config.json. */
+const activations = { silu: 'silu', gelu_pytorch_tanh: 'gelu-tanh', relu2: 'relu-squared' } as const
 
 const maxPositionsLimit = 1 << 24
 
@@ -148,7 +151,7 @@ export function readDecoderConfig(
     linears: traits.linears ?? separateLinears,
     biases: traits.biases ?? {},
     transposedLinears: false,
-    activation: traits.activationName === 'gelu_pytorch_tanh' ? 'gelu-tanh' : 'silu',
+    activation: activations[traits.activationName ?? 'silu'],
     norm: traits.norm ?? 'rms',
     normEpsilon: fields.number(traits.normEpsilonKey ?? 'rms_norm_eps', epsilon),
     blockNorms: traits.blockNorms ?? norms,

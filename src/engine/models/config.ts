@@ -22,7 +22,7 @@ export interface ModelConfig {
   readonly biases: Readonly<Partial<Record<LinearName, boolean>>>
   /** Linears are stored as [in, out], as GPT-2's Conv1D does. */
   readonly transposedLinears: boolean
-  readonly activation: 'silu' | 'gelu-tanh'
+  readonly activation: 'silu' | 'gelu-tanh' | 'relu-squared'
   readonly norm: NormKind
   readonly normEpsilon: number
   /** Names of a block's norms; null if it has none at that place. */

@@ -6,7 +6,7 @@
  */
 import type { Dim } from '../graph/shape.ts'
 import { type Value, constant, input } from '../graph/value.ts'
-import { geglu, geluTanh, swiglu } from '../ops/activation.ts'
+import { geglu, geluTanh, reluSquared, swiglu } from '../ops/activation.ts'
 import { add, mul, scale } from '../ops/arithmetic.ts'
 import { reshape, split, splitSizes } from '../ops/layout.ts'
 import { layerNorm, rmsNorm } from '../ops/normalization.ts'
@@ -98,9 +98,11 @@ function projections(x: Value, layer: LayerScope): readonly [Value, Value, Value
 
 function mlpPart(x: Value, layer: LayerScope): Part {
   const { linears, activation, intermediateSize } = layer.config
-  if (linears.includes('c_fc')) {
-    const up = layer.linear('c_fc', x)
-    return { output: layer.linear('mlp.c_proj', geluTanh(up)), activations: { up } }
+  const down = theOne(layer, ['down_proj', 'mlp.c_proj', 'w2'])
+  if (!gates.some((gate) => linears.includes(gate))) {
+    const up = layer.linear(theOne(layer, ['up_proj', 'c_fc']), x)
+    const activated = activation === 'gelu-tanh' ? geluTanh(up) : reluSquared(up)
+    return { output: layer.linear(down, activated), activations: { up } }
   }
   const [gate, up] = linears.includes('gate_up_proj')
     ? (splitSizes(layer.linear('gate_up_proj', x), -1, [intermediateSize, intermediateSize]) as [
@@ -109,8 +111,10 @@ function mlpPart(x: Value, layer: LayerScope): Part {
       ])
     : [layer.linear(theOne(layer, ['gate_proj', 'w1']), x), layer.linear(theOne(layer, ['up_proj', 'w3']), x)]
   const gated = activation === 'silu' ? swiglu(gate, up) : geglu(gate, up)
-  return { output: layer.linear(theOne(layer, ['down_proj', 'w2']), gated), activations: { gate, up } }
+  return { output: layer.linear(down, gated), activations: { gate, up } }
 }
+
+const gates: readonly LinearName[] = ['gate_proj', 'gate_up_proj', 'w1']
 
 /** The one of these that the model has. */
 function theOne({ config }: LayerScope, names: readonly LinearName[]): LinearName {

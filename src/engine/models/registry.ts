@@ -3,6 +3,7 @@ import { shorten } from '#shared/plural.ts'
 import { type Architecture, refuseUnsupported } from './common.ts'
 import type { ModelConfig } from './config.ts'
 import { Fields } from './fields.ts'
+import { arcee } from './arcee.ts'
 import { ernie45 } from './ernie45.ts'
 import { exaone4 } from './exaone4.ts'
 import { gemma2 } from './gemma2.ts'
@@ -41,6 +42,7 @@ const families = [
   glm4,
   ernie45,
   granite,
+  arcee,
   lfm2,
   stablelm,
   gpt2,

@@ -4,7 +4,7 @@
  */
 import { product } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
-import { geluTanh, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
+import { geluTanh, reluSquared, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
 import { gather, packRows, unpackRows } from './gather.ts'
 import { constant, gradientCase, type GradientCase, integer, positive, real } from './gradientCase.ts'
@@ -244,6 +244,10 @@ const rowsBefore = [
 ] as const
 
 const composites = [
+  gradientCase('ReluSquared', 'on both sides of zero', {
+    inputs: [real('N', 6)],
+    build: ([x]) => reluSquared(x),
+  }),
   gradientCase('ShortConvolution', 'of three positions', {
     inputs: [real('N', 4), real('N', 4), real('N', 4), real(4, 1, 3)],
     build: ([own, one, two, weight]) => shortConvolution([own, one, two], weight),

@@ -2,7 +2,7 @@
 import type { Op } from '#engine/graph/value.ts'
 import { addMaskOp, rotaryOp } from '#engine/ops/attention.ts'
 import { integerSubOp, scatterAddOp } from '#engine/ops/blockwiseAttention.ts'
-import { geluTanhOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from '#engine/ops/activation.ts'
+import { geluTanhOp, reluOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from '#engine/ops/activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp, castOp } from '#engine/ops/arithmetic.ts'
 import {
   argMaxOp,
@@ -67,6 +67,7 @@ export const ops: readonly Op[] = [
   reduceMaxOp,
   reduceSumOp,
   reduceSumSquareOp,
+  reluOp,
   reshapeOp,
   rmsNormOp,
   rotaryOp,
@@ -89,6 +90,7 @@ export const composites = [
   'Attention',
   'BlockwiseAttention',
   'PackRows',
+  'ReluSquared',
   'ShortConvolution',
   'SlicedHead',
   'StreamedHead',
