@@ -27,8 +27,11 @@ export interface ModelConfig {
   readonly normEpsilon: number
   /** Names of a block's norms; null if it has none at that place. */
   readonly blockNorms: BlockNorms
-  /** Norm of q and k before they are rotated: each head's channels by themselves (Qwen3), all together (OLMo 2). */
-  readonly qkNorm: 'none' | 'head' | 'all'
+  /**
+   * Norm of q and k: each head's channels by themselves before they are rotated (Qwen3) or after (Hunyuan), or all together
+   * before (OLMo 2).
+   */
+  readonly qkNorm: 'none' | 'head' | 'rotated-head' | 'all'
   /** Channels that rotate together: i and i + R/2 (Llama), or 2i and 2i + 1 (GLM). */
   readonly rotatedPairs: RotatedPairs
   /** Factor of q·k. */

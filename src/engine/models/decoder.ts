@@ -74,13 +74,20 @@ function convolutionPart(x: Value, { kernel, bias }: ShortConvolution, layer: La
 }
 
 function attentionPart(x: Value, layer: LayerScope): Part {
-  const { heads, kvHeads, names } = layer.config
   const [q, k, value] = projections(x, layer)
-  const query = layer.rotate(headNorm(names.queryNorm, q, heads, layer), heads, 'query')
-  const key = layer.rotate(headNorm(names.keyNorm, k, kvHeads, layer), kvHeads, 'key')
+  const [query, key] = [turned(q, 'query', layer), turned(k, 'key', layer)]
   const mixed = layer.attend(query, key, value)
   const output = layer.linear(theOne(layer, ['o_proj', 'attn.c_proj', 'self_attn.out_proj']), mixed)
   return { output, activations: { query, key, value, mixed } }
+}
+
+/** Heads of q or k, normed where the model does and rotated. */
+function turned(x: Value, kind: 'query' | 'key', layer: LayerScope): Value {
+  const { heads, kvHeads, names, qkNorm } = layer.config
+  const [count, path] = kind === 'query' ? [heads, names.queryNorm] : [kvHeads, names.keyNorm]
+  return qkNorm === 'rotated-head'
+    ? headNorm(path, layer.rotate(x, count, kind), count, layer)
+    : layer.rotate(headNorm(path, x, count, layer), count, kind)
 }
 
 function projections(x: Value, layer: LayerScope): readonly [Value, Value, Value] {
@@ -150,7 +157,7 @@ export function modelNorm(
   }
 }
 
-/** Norm of q or k before rotation, where the model has one. x […, H·C]. */
+/** Norm of q or k, where the model has one. x […, H·C]. */
 function headNorm(path: string, x: Value, heads: number, layer: LayerScope): Value {
   const { qkNorm, headDim } = layer.config
   if (qkNorm === 'none') return x

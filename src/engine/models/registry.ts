@@ -12,6 +12,7 @@ import { glm4 } from './glm4.ts'
 import { gpt2 } from './gpt2.ts'
 import { granite } from './granite.ts'
 import { lfm2 } from './lfm2.ts'
+import { hunyuanDense } from './hunyuanDense.ts'
 import { llama } from './llama.ts'
 import { ministral3 } from './ministral3.ts'
 import { mistral } from './mistral.ts'
@@ -42,6 +43,7 @@ const families = [
   glm4,
   ernie45,
   granite,
+  hunyuanDense,
   arcee,
   lfm2,
   stablelm,

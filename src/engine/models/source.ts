@@ -125,7 +125,7 @@ function mixerTensors(config: ModelConfig, layer: number): ExpectedTensor[] {
 
 function headNorms({ qkNorm, heads, kvHeads, headDim, names }: ModelConfig): ExpectedTensor[] {
   if (qkNorm === 'none') return []
-  const [queries, keys] = qkNorm === 'head' ? [1, 1] : [heads, kvHeads]
+  const [queries, keys] = qkNorm === 'all' ? [heads, kvHeads] : [1, 1]
   return [
     { name: `${names.queryNorm}.weight`, shape: [queries * headDim] },
     { name: `${names.keyNorm}.weight`, shape: [keys * headDim] },
