@@ -5,7 +5,7 @@ export const arcee = {
   modelType: 'arcee',
   className: 'ArceeForCausalLM',
   gguf: null,
-  tiny: { tiedHead: false, intermediateSize: 64, config: () => ({ hidden_act: 'relu2' }) },
+  tiny: { tiedHead: false, intermediateSize: 64, deviation: 0.15, config: () => ({ hidden_act: 'relu2' }) },
   read(fields, contextLength) {
     refuseWindows(fields)
     const traits = {
