@@ -117,6 +117,7 @@ export const names: ModelNames = {
 /** Factors and caps of a model without any. */
 export const plainFactors = {
   attentionSoftcap: null,
+  attentionGate: false,
   finalSoftcap: null,
   embeddingScale: 1,
   residualScale: 1,

@@ -38,6 +38,8 @@ export interface ModelConfig {
   readonly attentionScale: number
   /** c in c·tanh(score/c); null: scores stay as they are. */
   readonly attentionSoftcap: number | null
+  /** True if q_proj has, behind each head's query, what its result is multiplied with through a sigmoid. */
+  readonly attentionGate: boolean
   /** Soft cap of the logits; see `attentionSoftcap`. */
   readonly finalSoftcap: number | null
   /** Factors of the embeddings, of what a block adds to the residual stream, and of the logits. */
@@ -76,7 +78,7 @@ export interface BlockNorms {
 export type AttentionWindow = number | null
 
 /** Way in which a layer mixes positions. */
-export type LayerMixer = LayerAttention | ShortConvolution
+export type LayerMixer = LayerAttention | ShortConvolution | DeltaRule
 
 export interface LayerAttention {
   readonly kind: 'attention'
@@ -95,6 +97,23 @@ export interface ShortConvolution {
   readonly kernel: number
   readonly bias: boolean
 }
+
+/** Linear attention by the gated delta rule, behind a convolution over few positions. */
+export interface DeltaRule {
+  readonly kind: 'delta'
+  /** Positions that the convolution reads of queries, keys and values; see `ShortConvolution.kernel`. */
+  readonly kernel: number
+  /** Heads of queries and keys; a divisor of `valueHeads`. */
+  readonly keyHeads: number
+  readonly valueHeads: number
+  /** Channels of a head of queries and keys, and of values. */
+  readonly keyDim: number
+  readonly valueDim: number
+}
+
+/** Channels of queries, keys and values together. */
+export const deltaWidth = ({ keyHeads, valueHeads, keyDim, valueDim }: DeltaRule): number =>
+  2 * keyHeads * keyDim + valueHeads * valueDim
 
 /** Names of the tensors in a checkpoint of the family. */
 export interface ModelNames {
@@ -150,6 +169,12 @@ const linearPaths = {
   'self_attn.out_proj': 'self_attn.out_proj',
   /** Both gates and the input of a short convolution in one matrix. */
   in_proj: 'conv.in_proj',
+  /** Qwen 3.5's linear attention: queries, keys and values; the gate of the result; β; g. */
+  in_proj_qkv: 'linear_attn.in_proj_qkv',
+  in_proj_z: 'linear_attn.in_proj_z',
+  in_proj_b: 'linear_attn.in_proj_b',
+  in_proj_a: 'linear_attn.in_proj_a',
+  'linear_attn.out_proj': 'linear_attn.out_proj',
   'conv.out_proj': 'conv.out_proj',
   gate_proj: 'mlp.gate_proj',
   up_proj: 'mlp.up_proj',
@@ -182,8 +207,11 @@ export const separateLinears = [
 
 /** Linears that read the same input. */
 export const linearsByInput: readonly (readonly LinearName[])[] = [
-  ['q_proj', 'k_proj', 'v_proj', 'qkv_proj', 'c_attn', 'in_proj'],
-  ['o_proj', 'attn.c_proj', 'self_attn.out_proj', 'conv.out_proj'],
+  [
+    ...(['q_proj', 'k_proj', 'v_proj', 'qkv_proj', 'c_attn', 'in_proj'] as const),
+    ...(['in_proj_qkv', 'in_proj_z', 'in_proj_b', 'in_proj_a'] as const),
+  ],
+  ['o_proj', 'attn.c_proj', 'self_attn.out_proj', 'conv.out_proj', 'linear_attn.out_proj'],
   ['gate_proj', 'up_proj', 'gate_up_proj', 'c_fc', 'w1', 'w3'],
   ['down_proj', 'mlp.c_proj', 'w2'],
 ]
@@ -195,6 +223,7 @@ export const linearPath = (name: LinearName): string => linearPaths[name]
 export const mixerOf = (name: LinearName): LayerMixer['kind'] | null => {
   const [module] = linearPaths[name].split('.')
   if (module === 'conv') return 'convolution'
+  if (module === 'linear_attn') return 'delta'
   return module === 'self_attn' || module === 'attn' ? 'attention' : null
 }
 
@@ -213,10 +242,12 @@ export function attentionOf({ mixers }: ModelConfig, layer: number): LayerAttent
 
 /** Output and input width of a linear: its weight is [out, in] wherever it is computed with. */
 export function linearShape(config: ModelConfig, name: LinearName): readonly [out: number, input: number] {
-  const { hiddenSize, intermediateSize, heads, kvHeads, headDim } = config
+  const { hiddenSize, intermediateSize, heads, kvHeads, headDim, attentionGate } = config
   const [queries, keys] = [heads * headDim, kvHeads * headDim]
+  const delta = config.mixers.find((mixer) => mixer.kind === 'delta')
+  const [valueHeads, values] = [delta?.valueHeads ?? 0, delta ? delta.valueHeads * delta.valueDim : 0]
   const shapes: Readonly<Record<LinearName, readonly [out: number, input: number]>> = {
-    q_proj: [queries, hiddenSize],
+    q_proj: [attentionGate ? 2 * queries : queries, hiddenSize],
     k_proj: [keys, hiddenSize],
     v_proj: [keys, hiddenSize],
     qkv_proj: [queries + 2 * keys, hiddenSize],
@@ -225,6 +256,11 @@ export function linearShape(config: ModelConfig, name: LinearName): readonly [ou
     'attn.c_proj': [hiddenSize, queries],
     'self_attn.out_proj': [hiddenSize, queries],
     in_proj: [3 * hiddenSize, hiddenSize],
+    in_proj_qkv: [delta ? deltaWidth(delta) : 0, hiddenSize],
+    in_proj_z: [values, hiddenSize],
+    in_proj_b: [valueHeads, hiddenSize],
+    in_proj_a: [valueHeads, hiddenSize],
+    'linear_attn.out_proj': [hiddenSize, values],
     'conv.out_proj': [hiddenSize, hiddenSize],
     gate_proj: [intermediateSize, hiddenSize],
     up_proj: [intermediateSize, hiddenSize],

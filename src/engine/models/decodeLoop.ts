@@ -19,7 +19,7 @@ import type { LoraConfig, ModelConfig } from './config.ts'
 import { withLatest } from './deviceGeneration.ts'
 import { decoderScores, embeddedIds, type DeviceWeights } from './generationGraph.ts'
 import type { LatestState } from './layerStates.ts'
-import { latestInput, ofWindow, pastSlots, withNewest } from './stateInputs.ts'
+import { latestInput, ofWindow, pastSlots, refuseMatrix, withNewest } from './stateInputs.ts'
 import type { KeyValue } from './cachedAttention.ts'
 import { choiceWidth } from './tokenChoice.ts'
 
@@ -81,6 +81,7 @@ export function decodeLoop(
       return [pastSlots(config, layer), grown[layer]]
     },
     recall: (state, fresh) => convolved.recall(state, fresh),
+    remember: refuseMatrix,
   })
   const chosen = chosenId({ choice: scores.choice!, width, uniforms, best: scores.best })
   const stays = stillOpen(open, chosen, turn)

@@ -6,12 +6,13 @@
  */
 import type { Dim } from '../graph/shape.ts'
 import { type Value, constant, input } from '../graph/value.ts'
-import { geglu, geluTanh, reluSquared, swiglu } from '../ops/activation.ts'
+import { geglu, geluTanh, reluSquared, sigmoid, swiglu } from '../ops/activation.ts'
 import { add, mul, scale } from '../ops/arithmetic.ts'
 import { reshape, split, splitSizes } from '../ops/layout.ts'
 import { layerNorm, rmsNorm } from '../ops/normalization.ts'
 import { shortConvolution } from '../ops/shortConvolution.ts'
 import type { LayerMixer, LinearName, ModelConfig, ShortConvolution } from './config.ts'
+import { type Chunks, deltaPart } from './deltaPart.ts'
 import { kernelNames } from './source.ts'
 
 /** The parts in which uses of the block differ: where weights come from, and where the positions before are found. */
@@ -28,6 +29,8 @@ export interface LayerScope {
   attend(q: Value, k: Value, v: Value): Value
   /** The rows of x […, D] that are 1 to `count` positions before each; zeros where a sequence has none. */
   before(x: Value, count: number): readonly Value[]
+  /** Cuts rows into the chunks of their sequences, where a recurrence goes on. */
+  readonly chunks: () => Chunks
 }
 
 export interface LayerResult {
@@ -36,7 +39,8 @@ export interface LayerResult {
   readonly activations: Readonly<Record<string, Value>>
 }
 
-interface Part {
+/** A branch of a block. */
+export interface Part {
   readonly output: Value
   readonly activations: Readonly<Record<string, Value>>
 }
@@ -59,8 +63,17 @@ export function decoderLayer(hidden: Value, layer: LayerScope): LayerResult {
   }
 }
 
-const mixerPart = (x: Value, layer: LayerScope): Part =>
-  layer.mixer.kind === 'convolution' ? convolutionPart(x, layer.mixer, layer) : attentionPart(x, layer)
+function mixerPart(x: Value, layer: LayerScope): Part {
+  const { mixer } = layer
+  switch (mixer.kind) {
+    case 'attention':
+      return attentionPart(x, layer)
+    case 'convolution':
+      return convolutionPart(x, mixer, layer)
+    case 'delta':
+      return deltaPart(x, mixer, layer)
+  }
+}
 
 /** Two gates around a convolution over few positions. Liquid AI 2025, arXiv:2511.23404, §2. */
 function convolutionPart(x: Value, { kernel, bias }: ShortConvolution, layer: LayerScope): Part {
@@ -74,11 +87,26 @@ function convolutionPart(x: Value, { kernel, bias }: ShortConvolution, layer: La
 }
 
 function attentionPart(x: Value, layer: LayerScope): Part {
-  const [q, k, value] = projections(x, layer)
+  const [projected, k, value] = projections(x, layer)
+  const { query: q, gate } = withoutGate(projected, layer)
   const [query, key] = [turned(q, 'query', layer), turned(k, 'key', layer)]
   const mixed = layer.attend(query, key, value)
-  const output = layer.linear(theOne(layer, ['o_proj', 'attn.c_proj', 'self_attn.out_proj']), mixed)
-  return { output, activations: { query, key, value, mixed } }
+  const gated = gate === null ? mixed : mul(mixed, sigmoid(gate))
+  const output = layer.linear(theOne(layer, ['o_proj', 'attn.c_proj', 'self_attn.out_proj']), gated)
+  return { output, activations: { query, key, value, mixed, ...(gate !== null && { gate }) } }
+}
+
+/** Takes the gates of the heads apart from their queries, behind each of which they stand. */
+function withoutGate(
+  projected: Value,
+  { config }: LayerScope,
+): { readonly query: Value; readonly gate: Value | null } {
+  const { heads, headDim, attentionGate } = config
+  if (!attentionGate) return { query: projected, gate: null }
+  const lead: readonly Dim[] = projected.shape.slice(0, -1)
+  const parts = split(reshape(projected, [...lead, heads, 2 * headDim]), -1, 2)
+  const [query, gate] = parts.map((part) => reshape(part, [...lead, heads * headDim]))
+  return { query: query as Value, gate: gate as Value }
 }
 
 /** Heads of q or k, normed where the model does and rotated. */

@@ -9,7 +9,15 @@ import type { KeyValue } from './cachedAttention.ts'
 import type { LoraConfig, ModelConfig } from './config.ts'
 import { decoderScores, embeddedIds, passInputs, type DeviceWeights } from './generationGraph.ts'
 import { layerStates, type LatestState } from './layerStates.ts'
-import { latestInput, latestOf, latestSlots, nothingBefore, pastSlots, withNewest } from './stateInputs.ts'
+import {
+  latestInput,
+  latestOf,
+  latestSlots,
+  nothingBefore,
+  pastSlots,
+  withNewest,
+  refuseMatrix,
+} from './stateInputs.ts'
 
 /** Graph inputs of a decode step on a device: which of the latest slots stay as they are, and the one that is new (1 or 0). */
 export const latestNames = { kept: 'latest kept', fresh: 'latest fresh' } as const
@@ -108,6 +116,7 @@ function passProgram(
       outputs[`value ${String(layer)}`] = kept.value
       return parts
     },
+    remember: refuseMatrix,
     recall(state, fresh) {
       const { before, kept } = recall(state, fresh)
       outputs[state.name] = kept

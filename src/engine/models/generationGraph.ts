@@ -7,9 +7,17 @@ import { gather } from '../ops/gather.ts'
 import { rotary } from '../ops/attention.ts'
 import { addIntegers, concat, lengthOf, reshape, slice, splitRows, transpose } from '../ops/layout.ts'
 import { cachedAttention, type KeyValue, type SharedPrompts } from './cachedAttention.ts'
-import type { LayerMixer, LinearName, LoraConfig, ModelConfig, ShortConvolution } from './config.ts'
+import type {
+  DeltaRule,
+  LayerMixer,
+  LinearName,
+  LoraConfig,
+  ModelConfig,
+  ShortConvolution,
+} from './config.ts'
 import { attentionOf, linearPath } from './config.ts'
-import { convolutionState, type LatestState } from './layerStates.ts'
+import { generationChunks } from './chunkInputs.ts'
+import { convolutionState, matrixState, type LatestState, type MatrixState } from './layerStates.ts'
 import { type LayerScope, decoderLayer, embeddingValue } from './decoder.ts'
 import type { Program } from '../graph/onnx.ts'
 import { headInput } from './learningGraphs.ts'
@@ -17,7 +25,7 @@ import { rotaryInputs, rotaryTables } from './rotaryInputs.ts'
 import type { LoraFactors } from './lora.ts'
 import { loraInputs } from './lora.ts'
 import { headWeightName, layerPrefix } from './source.ts'
-import { cachedSlots, latestInput, ofWindow, sharedPrompts } from './stateInputs.ts'
+import { cachedSlots, latestInput, matrixInput, ofWindow, sharedPrompts } from './stateInputs.ts'
 import {
   choiceWidth,
   drawnBlock,
@@ -86,6 +94,9 @@ export function generationProgram(
       outputs[`new ${state.name}`] = fresh
       return latestInput(state)
     },
+    remember(state, last) {
+      outputs[`new ${state.name}`] = last
+    },
   })
   return { ...scores, ...outputs }
 }
@@ -125,6 +136,8 @@ export interface DecoderInputs {
   readonly see: (layer: number, fresh: KeyValue) => readonly KeyValue[]
   /** The latest positions of a state before the new ones, [B, 1, P, C]; `fresh` [B, 1, T, C] are the new ones. */
   readonly recall: (state: LatestState, fresh: Value) => Value
+  /** Takes what linear attention remembers behind the new positions, [B, H, K, V]. */
+  readonly remember: (state: MatrixState, last: Value) => void
   /** Shared prompts that the rows see before the cache; none if absent. */
   readonly prompts?: (layer: number) => SharedPrompts
 }
@@ -183,6 +196,7 @@ interface SharedInputs {
   readonly masks: readonly Value[]
   readonly see: DecoderInputs['see']
   readonly recall: DecoderInputs['recall']
+  readonly remember: DecoderInputs['remember']
   readonly prompts?: DecoderInputs['prompts']
 }
 
@@ -195,7 +209,7 @@ interface LayerSources {
 function cachedScope(
   config: ModelConfig,
   { weights, adapter, layer }: LayerSources,
-  { positions, tables, masks, see, recall, prompts }: SharedInputs,
+  { positions, tables, masks, see, recall, remember, prompts }: SharedInputs,
 ): LayerScope {
   const prefix = layerPrefix(config, layer)
   const mixer = config.mixers[layer] as LayerMixer
@@ -226,14 +240,19 @@ function cachedScope(
       return cachedAttention(config, q, { ...seen, length })
     },
     before(x, count) {
-      const { hiddenSize } = config
-      const fresh = reshape(splitRows(x, positions), ['B', 1, length, hiddenSize])
-      const state = convolutionState(layer, config, mixer as ShortConvolution)
+      const state = convolutionState(layer, config, mixer as ShortConvolution | DeltaRule)
+      const fresh = reshape(splitRows(x, positions), ['B', 1, length, state.channels])
       const all = concat([recall(state, fresh), fresh], 2)
       return Array.from({ length: count }, (_, index) => {
         const start = integers([count - index - 1])
         const end = addIntegers(lengthOf(fresh, 2), start)
         return reshape(slice(all, { axis: 2, start, end, length }), x.shape)
+      })
+    },
+    chunks() {
+      const state = matrixState(layer, mixer as DeltaRule)
+      return generationChunks(product(['B', length]), matrixInput(state), (last) => {
+        remember(state, last)
       })
     },
   }

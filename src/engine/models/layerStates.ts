@@ -2,7 +2,13 @@
  * Lists what generation keeps of a row between passes: the tensors by which each layer goes on from the positions that are
  * computed. Caches, feeds and results follow the list, whatever the layers are.
  */
-import type { AttentionWindow, ModelConfig, ShortConvolution } from './config.ts'
+import {
+  deltaWidth,
+  type AttentionWindow,
+  type DeltaRule,
+  type ModelConfig,
+  type ShortConvolution,
+} from './config.ts'
 
 /**
  * A slot for each position, [H, P, C]; through a window, for as many as the next position sees. Slots are in any order, since
@@ -27,12 +33,23 @@ export interface LatestState {
   readonly positions: number
 }
 
-export type LayerState = SlotState | LatestState
+/** A matrix for each head, [H, P, C], which every position changes as a whole. */
+export interface MatrixState {
+  readonly kind: 'matrix'
+  readonly name: string
+  readonly heads: number
+  readonly channels: number
+  /** P: rows of the matrix. */
+  readonly positions: number
+}
+
+export type LayerState = SlotState | LatestState | MatrixState
 
 /** Lists what all layers keep, layer by layer. */
 export const layerStates = (config: ModelConfig): readonly LayerState[] =>
   config.mixers.slice(0, config.layers).flatMap((mixer, layer): readonly LayerState[] => {
     if (mixer.kind === 'convolution') return [convolutionState(layer, config, mixer)]
+    if (mixer.kind === 'delta') return [convolutionState(layer, config, mixer), matrixState(layer, mixer)]
     return attentionStates(layer, config, config.windows[mixer.window] ?? null)
   })
 
@@ -50,10 +67,17 @@ export const attentionStates = (
 export const convolutionState = (
   layer: number,
   { hiddenSize }: Pick<ModelConfig, 'hiddenSize'>,
-  { kernel }: ShortConvolution,
+  mixer: ShortConvolution | DeltaRule,
 ): LatestState => ({
-  ...{ kind: 'latest', name: `convolved ${String(layer)}`, heads: 1, channels: hiddenSize },
-  positions: kernel - 1,
+  ...{ kind: 'latest', name: `convolved ${String(layer)}`, heads: 1 },
+  channels: mixer.kind === 'delta' ? deltaWidth(mixer) : hiddenSize,
+  positions: mixer.kernel - 1,
+})
+
+/** What linear attention remembers. */
+export const matrixState = (layer: number, { valueHeads, keyDim, valueDim }: DeltaRule): MatrixState => ({
+  ...{ kind: 'matrix', name: `memory ${String(layer)}`, heads: valueHeads },
+  ...{ channels: valueDim, positions: keyDim },
 })
 
 /** Slots of a row for at most `capacity` positions: through a window, the next position sees one less of those before it. */
@@ -62,7 +86,7 @@ export const slotsBehind = (window: AttentionWindow, capacity: number): number =
 
 /** P of a state for rows of at most `capacity` positions. */
 export const slotsOf = (state: LayerState, capacity: number): number =>
-  state.kind === 'latest' ? state.positions : slotsBehind(state.window, capacity)
+  state.kind === 'slots' ? slotsBehind(state.window, capacity) : state.positions
 
 /** Bytes of what `rows` rows of at most `capacity` positions keep, in f32. */
 export const stateBytes = (states: readonly LayerState[], rows: number, capacity: number): number =>

@@ -17,6 +17,7 @@ import { slicedHead, type LogitCap, type Vocabulary, vocabularyHead } from '../o
 import { matmul } from '../ops/matmul.ts'
 import { type Attend, type BlockName, attentionInBlocks } from './attentionInBlocks.ts'
 import { type LinearName, type ModelConfig, type LayerMixer, linearPath, linearsByInput } from './config.ts'
+import { type ChunkName, learningChunks } from './chunkInputs.ts'
 import { type PrecedingName, precedingRows } from './precedingRows.ts'
 import { type LayerScope, decoderLayer, modelNorm } from './decoder.ts'
 import { rotaryInputs, rotaryTables, type RotaryNames } from './rotaryInputs.ts'
@@ -71,6 +72,7 @@ export type PackedName =
   | ReturnType<typeof maskName>
   | BlockName
   | PrecedingName
+  | ChunkName
   | RotaryNames[keyof RotaryNames]
 
 /**
@@ -196,6 +198,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
     },
     attend: inputs.attend,
     before: precedingRows,
+    chunks: learningChunks,
   }
 }
 

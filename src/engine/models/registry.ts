@@ -21,6 +21,7 @@ import { olmo3 } from './olmo3.ts'
 import { phi3 } from './phi3.ts'
 import { qwen2 } from './qwen2.ts'
 import { qwen3 } from './qwen3.ts'
+import { qwen35 } from './qwen35.ts'
 import { seedOss } from './seedOss.ts'
 import { smollm3 } from './smollm3.ts'
 import { stablelm } from './stablelm.ts'
@@ -32,6 +33,7 @@ const families = [
   ministral3,
   qwen2,
   qwen3,
+  qwen35,
   smollm3,
   gemma2,
   gemma3,

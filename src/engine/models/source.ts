@@ -1,4 +1,12 @@
-import { type ModelConfig, type LinearName, linearPath, linearShape, linearsOf } from './config.ts'
+import {
+  type DeltaRule,
+  type ModelConfig,
+  type LinearName,
+  deltaWidth,
+  linearPath,
+  linearShape,
+  linearsOf,
+} from './config.ts'
 
 export type TensorDtype = 'F32' | 'F16' | 'BF16' | 'U8'
 
@@ -118,10 +126,27 @@ export const kernelNames = { weight: 'conv.conv.weight', bias: 'conv.conv.bias' 
 
 function mixerTensors(config: ModelConfig, layer: number): ExpectedTensor[] {
   const mixer = config.mixers[layer]
+  if (mixer?.kind === 'delta') return deltaTensors(mixer)
   if (mixer?.kind !== 'convolution') return headNorms(config)
   const weight = { name: kernelNames.weight, shape: [config.hiddenSize, 1, mixer.kernel] }
   return mixer.bias ? [weight, { name: kernelNames.bias, shape: [config.hiddenSize] }] : [weight]
 }
+
+/** Vectors of linear attention, named as in its module. */
+export const deltaNames = {
+  kernel: 'linear_attn.conv1d.weight',
+  norm: 'linear_attn.norm.weight',
+  /** log of the rate at which a head forgets, and what is added to in_proj_a. */
+  rate: 'linear_attn.A_log',
+  step: 'linear_attn.dt_bias',
+} as const
+
+const deltaTensors = (mixer: DeltaRule): ExpectedTensor[] => [
+  { name: deltaNames.kernel, shape: [deltaWidth(mixer), 1, mixer.kernel] },
+  { name: deltaNames.norm, shape: [mixer.valueDim] },
+  { name: deltaNames.rate, shape: [mixer.valueHeads] },
+  { name: deltaNames.step, shape: [mixer.valueHeads] },
+]
 
 function headNorms({ qkNorm, heads, kvHeads, headDim, names }: ModelConfig): ExpectedTensor[] {
   if (qkNorm === 'none') return []

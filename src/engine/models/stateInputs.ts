@@ -5,7 +5,7 @@ import { concat, joinIntegers, lengthOf, slice } from '../ops/layout.ts'
 import { zeros } from '../ops/reduce.ts'
 import type { KeyValue, SharedPrompts } from './cachedAttention.ts'
 import { attentionOf, type ModelConfig } from './config.ts'
-import type { LatestState } from './layerStates.ts'
+import type { LatestState, MatrixState } from './layerStates.ts'
 
 /** The symbol of a length that differs between windows. */
 export const ofWindow = (symbol: string, window: number): Dim =>
@@ -43,6 +43,15 @@ export const latestInput = (
   prefix = '',
   count: Dim = positions,
 ): Value => input(`${prefix}${name}`, 'float32', ['B', 1, count, channels])
+
+/** [B, H, P, C] */
+export const matrixInput = ({ name, heads, channels, positions }: MatrixState): Value =>
+  input(name, 'float32', ['B', heads, positions, channels])
+
+/** Passes over what linear attention remembers, for programs that models with it do not have. */
+export function refuseMatrix({ name }: MatrixState): never {
+  throw new Error(`Expected no linear attention in this program, got ${name}.`)
+}
 
 /** Zeros for the positions before the first; fresh [B, 1, T, C]. */
 export function nothingBefore({ positions, channels }: LatestState, fresh: Value): Value {

@@ -10,6 +10,7 @@ import type { DecodePass, DecodeStep, PassResult } from './generation/decoder.ts
 import { generationWeights, readsMappedWeights } from '../models/frozenWeights.ts'
 import { maskThrough } from './generation/mask.ts'
 import {
+  chunkFeeds,
   leftOutFeeds,
   maskFeeds,
   positionFeeds,
@@ -122,9 +123,11 @@ export class OrtDecodeStep implements DecodeStep {
   readonly choiceWidth: number | null
   readonly leavesOut = true
   readonly sharesPrompts: boolean
+  /** Absent where a draft that fails could not be taken back. */
+  readonly passCost?: (positions: number) => number
   readonly #options: DecodeStepOptions
   readonly #compiled: Compiled
-  readonly #form: WeightForm
+  readonly #remembers: boolean
   readonly #rotary: readonly RotaryTables[]
 
   private constructor(options: DecodeStepOptions, form: WeightForm, compiled: Compiled) {
@@ -134,7 +137,11 @@ export class OrtDecodeStep implements DecodeStep {
     this.choiceWidth = choiceWidth(vocabSize)
     this.#options = options
     this.sharesPrompts = options.sharesPrompts
-    this.#form = form
+    this.#remembers = this.states.some(({ kind }) => kind === 'matrix')
+    if (!this.#remembers) {
+      const [several, each] = severalPositions[form]
+      this.passCost = (positions) => (positions === 1 ? 1 : several + each * (positions - 1))
+    }
     this.#compiled = compiled
     this.#rotary = ropes.map((rope) => new RotaryTables(rope))
   }
@@ -142,11 +149,6 @@ export class OrtDecodeStep implements DecodeStep {
   static async create(options: DecodeStepOptions): Promise<OrtDecodeStep> {
     const form = weightForm(options)
     return new OrtDecodeStep(options, form, await compile(options, form))
-  }
-
-  passCost(positions: number): number {
-    const [several, each] = severalPositions[this.#form]
-    return positions === 1 ? 1 : several + each * (positions - 1)
   }
 
   async run(pass: DecodePass): Promise<PassResult> {
@@ -173,6 +175,7 @@ export class OrtDecodeStep implements DecodeStep {
       hidden: floats(hidden, [rows * length, config.hiddenSize]),
       ...positionFeeds(pass, this.#rotary),
       ...maskFeeds(config, pass, (window) => maskThrough(pass, window)),
+      ...(this.#remembers ? chunkFeeds(pass) : {}),
     }
     if (this.choiceWidth !== null) {
       const { leftOut = Array.from({ length: rows }, () => []) } = pass

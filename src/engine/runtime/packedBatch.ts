@@ -9,6 +9,7 @@ import {
   sharedKeyNames,
 } from '../models/learningGraphs.ts'
 import { rotaryNames } from '../models/rotaryInputs.ts'
+import { chunkNames, LEARNING_CHUNK } from '../models/chunkInputs.ts'
 import { readersNames, rowsBeforeName } from '../models/precedingRows.ts'
 import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
 import { type PrefixTree, prefixTree } from '../prefixes.ts'
@@ -87,6 +88,7 @@ export function packBatch(
         ? blockFeeds(tree, blocks, shape.windows)
         : partFeeds(tree, Math.ceil(longest / CAUSAL_PARTS), shape)),
       ...rowsBefore(tree, kernelOf(shape)),
+      ...(shape.mixers.some(({ kind }) => kind === 'delta') ? chunkFeeds(tree, longest) : {}),
     },
   }
 }
@@ -107,7 +109,7 @@ function partFeeds(
 
 /** Positions that a short convolution reads; 1 where no layer has one. */
 const kernelOf = ({ mixers }: Pick<ModelConfig, 'mixers'>): number =>
-  mixers.reduce((most, mixer) => (mixer.kind === 'convolution' ? Math.max(most, mixer.kernel) : most), 1)
+  mixers.reduce((most, mixer) => (mixer.kind === 'attention' ? most : Math.max(most, mixer.kernel)), 1)
 
 /** The rows before each row in its sequence, which a short convolution reads, and the rows that read each so. */
 function rowsBefore({ tokens, paths, own }: PrefixTree, kernel: number): MapFeeds {
@@ -131,6 +133,40 @@ function rowsBefore({ tokens, paths, own }: PrefixTree, kernel: number): MapFeed
     [readersNames.rows]: tables.rows,
     [readersNames.shared]: tables.slots,
     [readersNames.places]: tables.places,
+  }
+}
+
+/** The places of rows in chunks of their sequences; one that is shared stands in those of all. */
+function chunkFeeds({ tokens, paths, own }: PrefixTree, longest: number): MapFeeds {
+  const count = Math.ceil(longest / LEARNING_CHUNK)
+  const dims = [count, paths.length, LEARNING_CHUNK]
+  const end = count * paths.length * LEARNING_CHUNK
+  const [slots, ownSlots] = [new Int32Array(end).fill(tokens), new Int32Array(end).fill(tokens)]
+  const places = new Int32Array(tokens)
+  const found = Array.from({ length: tokens }, (): Slot[] => [])
+  paths.forEach((path, sequence) => {
+    path.forEach((row, at) => {
+      const chunk = Math.floor(at / LEARNING_CHUNK)
+      const slot = (chunk * paths.length + sequence) * LEARNING_CHUNK + (at % LEARNING_CHUNK)
+      slots[slot] = row
+      found[row]!.push({ first: slot, stride: 0 })
+      if (at < own[sequence]!) return
+      ownSlots[slot] = row
+      places[row] = slot
+    })
+  })
+  const tables = slotTables(found, { few: 1, heads: 1, end })
+  return {
+    [chunkNames.slots]: int64s(slots, dims),
+    [chunkNames.own]: int64s(ownSlots, dims),
+    [chunkNames.places]: int64s(places, [tokens]),
+    [chunkNames.rows]: tables.rows,
+    [chunkNames.shared]: tables.slots,
+    [chunkNames.sharedPlaces]: tables.places,
+    [chunkNames.backwards]: int64s(
+      Int32Array.from({ length: count }, (_, at) => count - 1 - at),
+      [count],
+    ),
   }
 }
 

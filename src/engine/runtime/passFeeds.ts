@@ -1,6 +1,7 @@
 /** Builds the feeds that generation programs read about new positions. */
 import { ropeFactor, type AttentionWindow, type ModelConfig, type RopeConfig } from '../models/config.ts'
 import { slotsBehind, type LayerState } from '../models/layerStates.ts'
+import { chunkNames, GENERATION_CHUNK } from '../models/chunkInputs.ts'
 import { windowMaskName } from '../models/generationGraph.ts'
 import { promptNames } from '../models/stateInputs.ts'
 import { rotaryNames } from '../models/rotaryInputs.ts'
@@ -109,6 +110,28 @@ export function stateFeeds(
     feeds[`${prefix}${name}`] = floats(data, dims)
   })
   return feeds
+}
+
+/** The places of new positions in chunks; those that only fill up a shorter row stand in none, so that nothing goes on behind it. */
+export function chunkFeeds({
+  rows,
+  length,
+  positions,
+}: Pick<NewPositions, 'rows' | 'length' | 'positions'>): Feeds {
+  const chunks = Math.ceil(length / GENERATION_CHUNK)
+  const slots = new Int32Array(chunks * rows * GENERATION_CHUNK).fill(rows * length)
+  const places = new Int32Array(rows * length)
+  places.forEach((_, index) => {
+    const [row, at] = [Math.floor(index / length), index % length]
+    const place =
+      (Math.floor(at / GENERATION_CHUNK) * rows + row) * GENERATION_CHUNK + (at % GENERATION_CHUNK)
+    places[index] = place
+    if (positions[index] === positions[row * length]! + at) slots[place] = index
+  })
+  return {
+    [chunkNames.slots]: int64s(slots, [chunks, rows, GENERATION_CHUNK]),
+    [chunkNames.places]: int64s(places, [places.length]),
+  }
 }
 
 /** Builds the feeds for a choice among blocks of `width` ids; `leftOut` lists the ids that each row may not take. */

@@ -268,7 +268,10 @@ function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string)
   requireNamed(matrices, peft, path)
   const present = new Set(matrices.map(loraTensorName))
   const found = linearNames.filter((name) => matrices.some(({ linear }) => linear === name))
-  const targets = peft.isPartial ? found : (peft.targets ?? found)
+  // One word of the config means the modules of several families, of which a model has one.
+  const isMeant = (name: LinearName) =>
+    found.includes(name) || !found.some((other) => moduleName(other) === moduleName(name))
+  const targets = peft.isPartial ? found : (peft.targets?.filter(isMeant) ?? found)
   if (targets.length === 0) throw adapterError(path, 'holds no LoRA matrices')
   const layers = matrices.reduce((count, { layer }) => Math.max(count, layer + 1), 1)
   const [{ layers: prefix } = { layers: '' }] = matrices
@@ -283,6 +286,9 @@ function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string)
   }
   return targets
 }
+
+/** `out_proj`: the last part of a linear's path. */
+const moduleName = (name: LinearName): string => linearPath(name).split('.').at(-1) ?? name
 
 function missingOf(pair: readonly string[], present: ReadonlySet<string>, mayLack: boolean): string | null {
   const missing = pair.filter((name) => !present.has(name))

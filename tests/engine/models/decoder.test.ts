@@ -92,6 +92,9 @@ test('a block asks its scope for each part once, with the widths of its config',
       return q
     },
     before: () => [],
+    chunks: () => {
+      throw new Error('Expected attention.')
+    },
   }
   const { hidden, activations } = decoderLayer(input('hidden', 'float32', ['N', 24]), scope)
   expect(hidden.shape).toEqual(['N', 24])

@@ -5,7 +5,7 @@
 import { AppError } from '#shared/errors.ts'
 import { slotsOf, stateBytes, type LayerState } from '#engine/models/layerStates.ts'
 
-/** Additions of the T new positions of a pass over B rows to each state, [B, H, T, C]. */
+/** Additions of the T new positions of a pass over B rows to each state, [B, H, T, C]; matrices behind them, [B, H, P, C]. */
 export type NewSlots = readonly Float32Array[]
 
 /** Positions of a pass's output to keep: the first `count` of `row`, where each row has `length`. */
@@ -107,7 +107,8 @@ export class StateCache {
     }
     for (const [index, { kind }] of this.states.entries()) {
       if (kind === 'slots') this.#appendSlots(index, row, fresh[index]!, range)
-      else this.#appendLatest(index, row, fresh[index]!, range)
+      else if (kind === 'latest') this.#appendLatest(index, row, fresh[index]!, range)
+      else this.#replace(index, row, fresh[index]!, range)
     }
     this.#lengths[row] = length + range.count
   }
@@ -125,7 +126,7 @@ export class StateCache {
   /** Makes `row` an empty one that goes on behind a row of `source`, whose slots it sees there. */
   continueRow(row: number, source: StateCache, sourceRow: number): void {
     for (const [index, { kind }] of this.states.entries()) {
-      if (kind === 'latest') {
+      if (kind !== 'slots') {
         this.#copyRow(index, source.#rowOf(index, sourceRow), this.#rowOf(index, row), 0)
       }
     }
@@ -149,7 +150,7 @@ export class StateCache {
   /** Slots stay where they are: both rows have as many as the window takes, or all of the `length` positions in order. */
   #copyRow(index: number, from: CacheRow, to: CacheRow, length: number): void {
     const { kind, heads, channels } = this.states[index]!
-    const filled = (kind === 'latest' ? from.slots : Math.min(length, from.slots)) * channels
+    const filled = (kind === 'slots' ? Math.min(length, from.slots) : from.slots) * channels
     if (filled === 0) return
     for (let head = 0; head < heads; head++) {
       const start = (from.row * heads + head) * from.slots * channels
@@ -172,6 +173,12 @@ export class StateCache {
       }
       next += count
     }
+  }
+
+  /** A matrix is behind all positions of the pass that the row has. */
+  #replace(index: number, row: number, source: Float32Array, range: SlotRange): void {
+    const size = this.#sizeOf(index, 1)
+    this.#arrays[index]!.set(source.subarray(range.row * size, (range.row + 1) * size), row * size)
   }
 
   /** The oldest positions make room for the new ones. */
