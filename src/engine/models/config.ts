@@ -111,6 +111,10 @@ export interface DeltaRule {
   readonly valueDim: number
 }
 
+/** True if a layer remembers by the delta rule, which the programs of devices do not compute yet. */
+export const attendsLinearly = ({ mixers }: Pick<ModelConfig, 'mixers'>): boolean =>
+  mixers.some(({ kind }) => kind === 'delta')
+
 /** Channels of queries, keys and values together. */
 export const deltaWidth = ({ keyHeads, valueHeads, keyDim, valueDim }: DeltaRule): number =>
   2 * keyHeads * keyDim + valueHeads * valueDim

@@ -1,6 +1,6 @@
 import type { Device } from '#shared/device.ts'
 import { HIDDEN, CAUSAL_PARTS } from '../ops/attention.ts'
-import type { ModelConfig } from '../models/config.ts'
+import { attendsLinearly, type ModelConfig } from '../models/config.ts'
 import {
   type AttentionForm,
   type PackedName,
@@ -88,7 +88,7 @@ export function packBatch(
         ? blockFeeds(tree, blocks, shape.windows)
         : partFeeds(tree, Math.ceil(longest / CAUSAL_PARTS), shape)),
       ...rowsBefore(tree, kernelOf(shape)),
-      ...(shape.mixers.some(({ kind }) => kind === 'delta') ? chunkFeeds(tree, longest) : {}),
+      ...(attendsLinearly(shape) ? chunkFeeds(tree, longest) : {}),
     },
   }
 }
