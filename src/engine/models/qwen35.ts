@@ -15,7 +15,8 @@ export const qwen35 = {
     layers: 4,
     headDim: 16,
     tiedHead: true,
-    deviation: 0.15,
+    deviation: 0.22,
+    normEpsilon: 1e-2,
     config: () => ({
       linear_num_key_heads: 2,
       linear_num_value_heads: 4,
