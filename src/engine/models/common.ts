@@ -20,6 +20,8 @@ export interface Architecture {
   readonly modelType: string
   /** The class in `architectures`. */
   readonly className: string
+  /** The same two of models that also read images, whose config.json has the text half as `text_config`. */
+  readonly seeing?: { readonly modelType: string; readonly className: string }
   /** null: llama.cpp does not support it, or its names and order of tensors there are not known. */
   readonly gguf: GgufNaming | null
   readonly tiny: TinyModel

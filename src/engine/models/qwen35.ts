@@ -10,6 +10,7 @@ import { shorten } from '#shared/plural.ts'
 export const qwen35 = {
   modelType: 'qwen3_5_text',
   className: 'Qwen3_5ForCausalLM',
+  seeing: { modelType: 'qwen3_5', className: 'Qwen3_5ForConditionalGeneration' },
   gguf: null,
   tiny: {
     layers: 4,
