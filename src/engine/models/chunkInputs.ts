@@ -5,7 +5,7 @@ import { packRows, unpackRows } from '../ops/gather.ts'
 import { joinIntegers, lengthOf } from '../ops/layout.ts'
 import { zeros } from '../ops/reduce.ts'
 import type { DeltaRule } from './config.ts'
-import type { Chunks } from './deltaPart.ts'
+import type { Chunks } from './layerScope.ts'
 
 /** Positions of a chunk: while learning, where all of a sequence are there, and while generating, where mostly one is new. */
 export const LEARNING_CHUNK = 32
@@ -16,7 +16,7 @@ export const chunkNames = {
   slots: 'chunk slots',
   /** [N]: the place of each row in its own sequence. */
   places: 'chunk places',
-  /** As `slots`, with N also where the row is another sequence's. */
+  /** The same as `slots`, with N also where the row is another sequence's. */
   own: 'own chunk slots',
   /** The places of each row in all sequences, as in `RowMap`. */
   rows: 'rows in chunks',

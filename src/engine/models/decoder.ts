@@ -11,39 +11,10 @@ import { add, mul, scale } from '../ops/arithmetic.ts'
 import { reshape, split, splitSizes } from '../ops/layout.ts'
 import { layerNorm, rmsNorm } from '../ops/normalization.ts'
 import { shortConvolution } from '../ops/shortConvolution.ts'
-import type { LayerMixer, LinearName, ModelConfig, ShortConvolution } from './config.ts'
-import { type Chunks, deltaPart } from './deltaPart.ts'
+import type { LinearName, ModelConfig, ShortConvolution } from './config.ts'
+import { deltaPart } from './deltaPart.ts'
+import type { LayerResult, LayerScope, Part } from './layerScope.ts'
 import { kernelNames } from './source.ts'
-
-/** The parts in which uses of the block differ: where weights come from, and where the positions before are found. */
-export interface LayerScope {
-  readonly config: ModelConfig
-  readonly mixer: LayerMixer
-  /** A vector of the layer: `input_layernorm.weight`. */
-  vector(path: string): Value
-  /** Linear layer with its bias and adapter, if any. */
-  linear(name: LinearName, x: Value): Value
-  /** Rotates the heads of q or k in the last axis by their positions. */
-  rotate(x: Value, heads: number, kind: 'query' | 'key'): Value
-  /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */
-  attend(q: Value, k: Value, v: Value): Value
-  /** The rows of x […, D] that are 1 to `count` positions before each; zeros where a sequence has none. */
-  before(x: Value, count: number): readonly Value[]
-  /** Cuts rows into the chunks of their sequences, where a recurrence goes on. */
-  readonly chunks: () => Chunks
-}
-
-export interface LayerResult {
-  readonly hidden: Value
-  /** The values from which the gradient can be computed without repeating the matrix products. */
-  readonly activations: Readonly<Record<string, Value>>
-}
-
-/** A branch of a block. */
-export interface Part {
-  readonly output: Value
-  readonly activations: Readonly<Record<string, Value>>
-}
 
 /** hidden […, D] → […, D]. */
 export function decoderLayer(hidden: Value, layer: LayerScope): LayerResult {

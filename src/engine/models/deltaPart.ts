@@ -7,23 +7,9 @@ import { gatedDeltaRule, softplus, unitRows } from '../ops/deltaRule.ts'
 import { reshape, splitSizes, transpose } from '../ops/layout.ts'
 import { rmsNorm } from '../ops/normalization.ts'
 import { shortConvolution } from '../ops/shortConvolution.ts'
-import { deltaWidth, type DeltaRule } from './config.ts'
-import type { LayerScope, Part } from './decoder.ts'
+import type { DeltaRule } from './config.ts'
+import type { LayerScope, Part } from './layerScope.ts'
 import { deltaNames } from './source.ts'
-
-/** Rows cut into chunks of C positions: M of each of B sequences, what is behind the end of one filled with zeros. */
-export interface Chunks {
-  /** x [N, W] → [M, B, C, W] */
-  cut(x: Value): Value
-  /** x [M, B, C, W] → [N, W] */
-  join(x: Value): Value
-  /** [M] i64: M − 1, …, 0 */
-  readonly backwards: Value
-  /** What sequences remember before their first chunk, [B, H, K, V]. */
-  before(mixer: DeltaRule): Value
-  /** Takes what they remember behind the last, [B, H, K, V]. */
-  after(last: Value): void
-}
 
 /** Added under the root by which queries and keys are divided. */
 const UNIT_EPSILON = 1e-6

@@ -18,7 +18,8 @@ import type {
 import { attentionOf, linearPath } from './config.ts'
 import { generationChunks } from './chunkInputs.ts'
 import { convolutionState, matrixState, type LatestState, type MatrixState } from './layerStates.ts'
-import { type LayerScope, decoderLayer, embeddingValue } from './decoder.ts'
+import { decoderLayer, embeddingValue } from './decoder.ts'
+import type { LayerScope } from './layerScope.ts'
 import type { Program } from '../graph/onnx.ts'
 import { headInput } from './learningGraphs.ts'
 import { rotaryInputs, rotaryTables } from './rotaryInputs.ts'
@@ -242,12 +243,7 @@ function cachedScope(
     before(x, count) {
       const state = convolutionState(layer, config, mixer as ShortConvolution | DeltaRule)
       const fresh = reshape(splitRows(x, positions), ['B', 1, length, state.channels])
-      const all = concat([recall(state, fresh), fresh], 2)
-      return Array.from({ length: count }, (_, index) => {
-        const start = integers([count - index - 1])
-        const end = addIntegers(lengthOf(fresh, 2), start)
-        return reshape(slice(all, { axis: 2, start, end, length }), x.shape)
-      })
+      return positionsBack(recall(state, fresh), fresh, count).map((back) => reshape(back, x.shape))
     },
     chunks() {
       const state = matrixState(layer, mixer as DeltaRule)
@@ -256,4 +252,14 @@ function cachedScope(
       })
     },
   }
+}
+
+/** The new positions, [B, 1, T, C], moved 1 to `count` back into those before them, [B, 1, count, C]. */
+function positionsBack(before: Value, fresh: Value, count: number): readonly Value[] {
+  const all = concat([before, fresh], 2)
+  return Array.from({ length: count }, (_, index) => {
+    const start = integers([count - index - 1])
+    const end = addIntegers(lengthOf(fresh, 2), start)
+    return slice(all, { axis: 2, start, end, length: fresh.shape[2] as Dim })
+  })
 }

@@ -74,7 +74,7 @@ export const convolutionState = (
   positions: mixer.kernel - 1,
 })
 
-/** What linear attention remembers. */
+/** Memory of linear attention. */
 export const matrixState = (layer: number, { valueHeads, keyDim, valueDim }: DeltaRule): MatrixState => ({
   ...{ kind: 'matrix', name: `memory ${String(layer)}`, heads: valueHeads },
   ...{ channels: valueDim, positions: keyDim },

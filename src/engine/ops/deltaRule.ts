@@ -175,7 +175,7 @@ const chunksOf = (stacked: Value, like: Value): Value =>
     integers(stacked.shape.map(() => 0)),
   )
 
-/** With λ the gradient of the state after a chunk, dMoves = written·λ, and before it dS + whole·λ − readsᵀ·dMoves. */
+/** Gradients of the scan: with λ that of the state after a chunk, dMoves = written·λ, and before it dS + whole·λ − readsᵀ·dMoves. */
 function scanGradients(
   { whole, written, reads, updates, initial, backwards }: ScanInputs,
   states: Value,

@@ -24,7 +24,7 @@ import {
 } from '#host/files/safetensors.ts'
 import { adapterError, adapterFiles, configName, readAdapterConfig, tensorsName } from './adapterFiles.ts'
 import { peftNameOf, swapped } from './mlxAdapter.ts'
-import { formatPeftConfig, isHubId, type PeftConfig } from './peftConfig.ts'
+import { formatPeftConfig, isHubId, meantTargets, type PeftConfig } from './peftConfig.ts'
 import { evened } from './peftPatterns.ts'
 
 /** LoRA parameters in memory, named `model.layers.0.self_attn.q_proj.lora_A` [R, in] and `….lora_B` [out, R]. */
@@ -268,10 +268,7 @@ function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string)
   requireNamed(matrices, peft, path)
   const present = new Set(matrices.map(loraTensorName))
   const found = linearNames.filter((name) => matrices.some(({ linear }) => linear === name))
-  // One word of the config means the modules of several families, of which a model has one.
-  const isMeant = (name: LinearName) =>
-    found.includes(name) || !found.some((other) => moduleName(other) === moduleName(name))
-  const targets = peft.isPartial ? found : (peft.targets?.filter(isMeant) ?? found)
+  const targets = peft.isPartial ? found : meantTargets(peft, found)
   if (targets.length === 0) throw adapterError(path, 'holds no LoRA matrices')
   const layers = matrices.reduce((count, { layer }) => Math.max(count, layer + 1), 1)
   const [{ layers: prefix } = { layers: '' }] = matrices
@@ -286,9 +283,6 @@ function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string)
   }
   return targets
 }
-
-/** `out_proj`: the last part of a linear's path. */
-const moduleName = (name: LinearName): string => linearPath(name).split('.').at(-1) ?? name
 
 function missingOf(pair: readonly string[], present: ReadonlySet<string>, mayLack: boolean): string | null {
   const missing = pair.filter((name) => !present.has(name))
