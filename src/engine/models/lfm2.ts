@@ -13,8 +13,8 @@ export const lfm2 = {
     layers: 4,
     tiedHead: true,
     deviation: 0.15,
-    config: ({ normEpsilon }) => ({
-      full_attn_idxs: [1, 3],
+    config: ({ layers, normEpsilon }) => ({
+      full_attn_idxs: Array.from({ length: layers }, (_, layer) => layer).filter((layer) => layer % 2 === 1),
       block_auto_adjust_ff_dim: false,
       norm_eps: normEpsilon,
     }),

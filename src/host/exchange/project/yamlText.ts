@@ -12,7 +12,7 @@ const exponent: ScalarTag = {
 }
 
 /**
- * What ends a line for one of them or cannot stand in a document as it is: text behind U+2028 would be the next key. Letters and
+ * Characters that end a line for one of them or cannot stand in a document as they are: text behind U+2028 would be the next key. Letters and
  * other signs above U+00A0 stay.
  */
 const unsafe = /[^\n\u0020-\u007e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u
