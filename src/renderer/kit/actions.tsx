@@ -9,7 +9,7 @@ export interface Action {
   /** Shortcut as displayed. */
   readonly keys?: string
   readonly title?: string | undefined
-  /** What it does, below the label. */
+  /** Sentence on its effect, below the label. */
   readonly about?: string | undefined
   /** State of something that is switched on and off. */
   readonly checked?: boolean

@@ -44,22 +44,11 @@ export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
               className="@container block -outline-offset-2 hover:bg-panel"
             >
               <span className="grid min-h-11 grid-cols-[minmax(0,1fr)_104px_96px_112px_88px] items-center gap-x-3 px-3 @max-[620px]:grid-cols-[minmax(96px,1fr)_104px_112px] @max-[620px]:py-1.5 @max-[400px]:grid-cols-[minmax(0,1fr)_max-content]">
-                <span className="flex min-w-0 items-center gap-2">
-                  <span
-                    aria-hidden
-                    className="size-2.5 shrink-0 rounded-full"
-                    style={{ background: styleOf(run.id).color }}
-                  />
-                  <span className="min-w-0 font-medium">
-                    <CutName name={runTitle(run)} />
-                  </span>
-                  {run.studyId !== null && studies.has(run.studyId) && (
-                    <span className="shrink-0 text-muted">
-                      of {plural(runs.filter(({ studyId }) => studyId === run.studyId).length, 'trial')}
-                    </span>
-                  )}
-                  <span className="shrink-0 text-muted @max-[660px]:hidden">{run.algorithm}</span>
-                </span>
+                <Named
+                  run={run}
+                  color={styleOf(run.id).color}
+                  trials={studies.has(run.studyId ?? '') ? runs.filter(isOf(run.studyId)).length : null}
+                />
                 <span className="@max-[400px]:justify-self-end">
                   <StatusBadge status={run.status} finding={run.finding} />
                 </span>
@@ -87,6 +76,29 @@ export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
     </Panel>
   )
 }
+
+interface NamedProps {
+  readonly run: RunEntry
+  readonly color: string
+  /** Number of its study's trials; null for a run of its own. */
+  readonly trials: number | null
+}
+
+const Named = ({ run, color, trials }: NamedProps) => (
+  <span className="flex min-w-0 items-center gap-2">
+    <span aria-hidden className="size-2.5 shrink-0 rounded-full" style={{ background: color }} />
+    <span className="min-w-0 font-medium">
+      <CutName name={runTitle(run)} />
+    </span>
+    {trials !== null && <span className="shrink-0 text-muted">of {plural(trials, 'trial')}</span>}
+    <span className="shrink-0 text-muted @max-[660px]:hidden">{run.algorithm}</span>
+  </span>
+)
+
+const isOf =
+  (study: string | null) =>
+  ({ studyId }: RunEntry): boolean =>
+    studyId === study
 
 /** Leaves out a study's other trials. */
 function oneOfEachStudy(runs: readonly RunEntry[]): readonly RunEntry[] {
