@@ -1,4 +1,5 @@
-import { keyTable, places } from '#shared/keyTable.ts'
+import { keyTable } from '#shared/keyTable.ts'
+import { places } from '#shared/places.ts'
 import { expect, seriousProblems, test } from './support.ts'
 
 test('the palette finds places and the keys go to them', async ({ app }) => {

@@ -115,7 +115,7 @@ function AtWork({ run, worker, others }: { run: RunEntry; worker: WorkerView; ot
 function Evaluating({ id, title, done, total, secondsLeft }: Answer<'evaluations.get'>) {
   return (
     <span className="inline-flex min-w-0 items-center gap-2">
-      <a href={link(`/evaluations/${id}`)} className="min-w-12 truncate hover:underline">
+      <a href={link(`/playground/evaluate/${id}`)} className="min-w-12 truncate hover:underline">
         Evaluating {title}
       </a>
       <Progress label="Prompts evaluated" value={done / total} className="w-16" />

@@ -1,12 +1,16 @@
 import { Search } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { useEffect, useRef, type ReactNode } from 'react'
+import { link, useRoute } from '#renderer/client/route.ts'
 import { useWindow } from '#renderer/client/window.ts'
 import { keyTable } from '#shared/keyTable.ts'
 import { keyWords } from '#renderer/client/keys.ts'
+import type { Here } from '#shared/places.ts'
 import { classes } from './classes.ts'
+import { ViewTabs } from './ViewTabs.tsx'
 
 export interface PageProps {
-  readonly title: ReactNode
+  /** Name of what is open; by default that of the view. */
+  readonly title?: ReactNode
   /** Status and short facts beside the title. */
   readonly about?: ReactNode
   /** Buttons, the main action last. */
@@ -21,14 +25,24 @@ export interface PageProps {
 /** Id of the element that the skip link leads to. */
 export const contentId = 'content'
 
-/** Layout of every screen: title and main action at the top, one scrolling body. */
+/** Layout of every screen: title, views of the place and main action at the top, one scrolling body. */
 export function Page({ title, about, main, toolbar, children, isFull = false }: PageProps) {
   const openPalette = useWindow((state) => state.openPalette)
+  const { here } = useRoute()
+  const isTabbed = here !== null && hasTabs(here)
   return (
     <main id={contentId} tabIndex={-1} className="flex min-h-0 min-w-0 grow flex-col outline-none">
-      <header className="flex min-h-11 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line py-1.5 pr-4 pl-page min-[840px]:flex-nowrap">
-        <h1 className="max-w-full shrink-0 truncate min-[840px]:max-w-1/2 text-lg font-semibold">{title}</h1>
-        <div className="flex min-w-0 grow items-center gap-2 overflow-hidden text-muted">{about}</div>
+      <header
+        className={classes(
+          'flex min-h-11 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line py-1.5 pr-4 pl-page',
+          !isTabbed && 'min-[840px]:flex-nowrap',
+        )}
+      >
+        {isTabbed ? (
+          <TabbedHeading {...{ here, title, about }} />
+        ) : (
+          <PageHeading {...{ here, title, about }} />
+        )}
         <button
           type="button"
           onClick={openPalette}
@@ -53,6 +67,77 @@ export function Page({ title, about, main, toolbar, children, isFull = false }: 
     </main>
   )
 }
+
+interface HeadingProps extends Pick<PageProps, 'title' | 'about'> {
+  readonly here: Here | null
+}
+
+/** Says what is open, after the way back to the list of it. */
+function PageHeading({ here, title, about }: HeadingProps) {
+  const heading = useDocumentTitle(here)
+  const back = here !== null && isPageOf(here) ? backOf(here) : null
+  return (
+    <>
+      <div className="flex max-w-full shrink-0 items-center gap-2 min-[840px]:max-w-1/2">
+        {back !== null && (
+          <>
+            <a href={link(back.route)} className="shrink-0 text-lg text-muted hover:text-text">
+              {back.title}
+            </a>
+            <span className="text-faint">/</span>
+          </>
+        )}
+        <h1 ref={heading} className={headingLook}>
+          {title ?? here?.view.title}
+        </h1>
+      </div>
+      <div className={aboutLook}>{about}</div>
+    </>
+  )
+}
+
+/** Shows the place and its views, and what is open in this one. */
+function TabbedHeading({ here, title, about }: HeadingProps & { here: Here }) {
+  const heading = useDocumentTitle(here)
+  return (
+    <>
+      <h1 className={headingLook}>{here.place.title}</h1>
+      <ViewTabs here={here} />
+      {title === undefined ? (
+        <div className={aboutLook}>{about}</div>
+      ) : (
+        <div className="flex min-w-0 grow basis-48 items-center gap-2">
+          <h2 ref={heading} className={headingLook}>
+            {title}
+          </h2>
+          <div className={aboutLook}>{about}</div>
+        </div>
+      )}
+    </>
+  )
+}
+
+const headingLook = 'min-w-0 truncate text-lg font-semibold'
+const aboutLook = 'flex min-w-0 grow items-center gap-2 overflow-hidden text-muted'
+
+/** Names the tab of the browser after what is open; returns the heading that says it. */
+function useDocumentTitle(here: Here | null) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    const names = [heading.current?.textContent, here?.view.title, here?.place.title, 'Turnwise']
+    document.title = [...new Set(names.filter(Boolean))].join(' · ')
+  })
+  return heading
+}
+
+/** True for what a view opens on a page of its own, and for pages that no tab leads to. */
+const isPageOf = ({ view, rest }: Here): boolean =>
+  view.isTab === false || (view.opensPages === true && rest.length > 0)
+
+const hasTabs = (here: Here): boolean =>
+  !isPageOf(here) && here.place.views.filter(({ isTab }) => isTab !== false).length > 1
+
+const backOf = ({ place, view }: Here) => (view.isTab === false || view.route === place.route ? place : view)
 
 interface PanelProps {
   readonly title?: ReactNode

@@ -72,15 +72,7 @@ function Version({ opened, dataSet }: { opened: Opened; dataSet: DataSet | undef
   return (
     <Page
       isFull
-      title={
-        <>
-          <a href={link('/data')} className="font-normal text-muted hover:text-text">
-            Data
-          </a>
-          <span className="px-2 font-normal text-faint">/</span>
-          {dataSet?.name ?? 'Data set'}
-        </>
-      }
+      title={dataSet?.name ?? 'Data set'}
       about={<Facts opened={opened} dataSet={dataSet} />}
       main={
         <>

@@ -90,7 +90,7 @@ function NextSteps({ run, onClose }: { run: RunEntry; onClose: () => void }) {
   const { chooseAndAdd } = useAddFile()
   const isOver = run.status === 'finished'
   const compare = () =>
-    navigate('/arena', {
+    navigate('/playground/vote', {
       a: run.model,
       b: `${run.model}~${run.id}@${String(run.step)}`,
       prompts: writePrompts(tasks),
@@ -159,9 +159,9 @@ const guideSteps: readonly GuideStep[] = [
 
 /** Returns the sample run on the page, unless its guide was closed. */
 function useGuidedRun(): { readonly run: RunEntry | null; readonly close: () => void } {
-  const { path } = useRoute()
+  const { here, rest } = useRoute()
   const [closedFor, setClosedFor] = useSetting<string | null>('guide.closedFor', null)
-  const run = useRunEntry(path[0] === 'runs' ? (path[1] ?? '') : '')
+  const run = useRunEntry(here?.view.id === 'runs' ? (rest[0] ?? '') : '')
   const isGuided = run !== undefined && run.tags.includes(sampleTag) && closedFor !== run.id
   return { run: isGuided ? run : null, close: () => setClosedFor(run?.id ?? null) }
 }

@@ -94,7 +94,7 @@ function originEntries(origin: AdapterOrigin | null): readonly (readonly [string
     [
       'Promoted from',
       <span key="study">
-        <a href={link(`/studies/${studyId}`)} className="text-accent-ink hover:underline">
+        <a href={link(`/runs/studies/${studyId}`)} className="text-accent-ink hover:underline">
           {study ?? 'a study'}
         </a>
         {`, trial ${String(trial + 1)} at step ${formatCount(step)}`}
@@ -115,16 +115,20 @@ function Uses({ adapter }: { adapter: ListedAdapter }) {
   return (
     <Actions
       actions={[
-        isWithBase && { label: 'Chat', icon: MessagesSquare, run: () => navigate('/chat', { a: choice }) },
+        isWithBase && {
+          label: 'Chat',
+          icon: MessagesSquare,
+          run: () => navigate('/playground/chat', { a: choice }),
+        },
         isWithBase && {
           label: 'Compare in the Arena',
           icon: Swords,
-          run: () => navigate('/arena', { a: choice, b: model }),
+          run: () => navigate('/playground/vote', { a: choice, b: model }),
         },
         isWithBase && {
           label: 'Evaluate…',
           icon: Gauge,
-          run: () => navigate('/evaluations', { new: choice }),
+          run: () => navigate('/playground/evaluate', { new: choice }),
         },
         {
           label: 'Continue this adapter',

@@ -22,7 +22,7 @@ export function BrowsePage() {
   // A search queries the hub: only when the user asks for it, never while typing, never again by itself.
   const search = useCommand('hub.search', { quiet: true, onDone: setFound })
   return (
-    <Page title="Find a model" isFull main={<Button onClick={() => navigate('/models')}>All models</Button>}>
+    <Page isFull>
       <div className="flex min-h-0 grow flex-col overflow-auto">
         <SearchForm
           wanted={wanted}

@@ -1,0 +1,35 @@
+import { ChevronDown, ChevronRight } from 'lucide-react'
+import { useState, type ReactNode } from 'react'
+import { Button } from './Button.tsx'
+import { classes } from './classes.ts'
+
+interface DisclosureProps {
+  readonly title: string
+  /** What it holds, in a few words. */
+  readonly about?: ReactNode
+  /** True while something in it must be seen. */
+  readonly isNeeded?: boolean
+  readonly children: ReactNode
+  readonly className?: string | undefined
+}
+
+/** Holds back what few people need, behind a line that says what it is. */
+export function Disclosure({ title, about, isNeeded = false, children, className }: DisclosureProps) {
+  const [isAsked, setAsked] = useState(false)
+  const isOpen = isAsked || isNeeded
+  return (
+    <div className={classes('min-w-0', className)}>
+      <Button
+        variant="quiet"
+        aria-expanded={isOpen}
+        icon={isOpen ? ChevronDown : ChevronRight}
+        onClick={() => setAsked(!isOpen)}
+        className="-ml-3 max-w-full"
+      >
+        {title}
+        {about !== undefined && <span className="min-w-0 truncate text-faint">{about}</span>}
+      </Button>
+      {isOpen && <div className="mt-2">{children}</div>}
+    </div>
+  )
+}
