@@ -102,7 +102,7 @@ const table = {
       access: {
         title: 'Access',
         route: '/settings/access',
-        sections: { python: 'Python', server: 'Server', privacy: 'Privacy', hub: 'Hub token' },
+        sections: { python: 'Python', server: 'Server', hub: 'Hub token', privacy: 'Privacy' },
       },
       storage: { title: 'Storage', route: '/settings/storage' },
       appearance: {

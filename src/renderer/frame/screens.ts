@@ -3,8 +3,8 @@ import {
   Award,
   Box,
   ChartNoAxesCombined,
-  FlaskConical,
   House,
+  MessagesSquare,
   Settings,
   Table2,
   type LucideIcon,
@@ -13,7 +13,7 @@ import type { ComponentType } from 'react'
 import type { PlaceId, ViewId } from '#shared/places.ts'
 
 export const placeIcons: Readonly<Record<PlaceId, LucideIcon>> = {
-  ...{ home: House, data: Table2, rewards: Award, runs: ChartNoAxesCombined, playground: FlaskConical },
+  ...{ home: House, data: Table2, rewards: Award, runs: ChartNoAxesCombined, playground: MessagesSquare },
   ...{ models: Box, settings: Settings },
 }
 

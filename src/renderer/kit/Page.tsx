@@ -27,33 +27,17 @@ export const contentId = 'content'
 
 /** Layout of every screen: title, views of the place and main action at the top, one scrolling body. */
 export function Page({ title, about, main, toolbar, children, isFull = false }: PageProps) {
-  const openPalette = useWindow((state) => state.openPalette)
   const { here } = useRoute()
-  const isTabbed = here !== null && hasTabs(here)
+  const actions = (
+    <>
+      <PaletteButton />
+      {main}
+    </>
+  )
+  const Head = here !== null && hasTabs(here) ? TabbedHead : PageHead
   return (
     <main id={contentId} tabIndex={-1} className="flex min-h-0 min-w-0 grow flex-col outline-none">
-      <header
-        className={classes(
-          'flex min-h-11 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line py-1.5 pr-4 pl-page',
-          !isTabbed && 'min-[840px]:flex-nowrap',
-        )}
-      >
-        {isTabbed ? (
-          <TabbedHeading {...{ here, title, about }} />
-        ) : (
-          <PageHeading {...{ here, title, about }} />
-        )}
-        <button
-          type="button"
-          onClick={openPalette}
-          className="inline-flex h-7 shrink-0 items-center gap-2 rounded border border-line bg-panel px-2 text-sm text-faint hover:text-text"
-        >
-          <Search size={13} aria-hidden />
-          <span className="narrow:sr-only">Search</span>
-          <kbd className="font-sans narrow:hidden">{keyWords(keyTable.palette.keys[0] ?? '')}</kbd>
-        </button>
-        {main}
-      </header>
+      <Head {...{ here, title, about, actions }} />
       {toolbar !== undefined && (
         <div className="flex min-h-11 shrink-0 flex-wrap items-center gap-2 border-b border-line px-page py-2">
           {toolbar}
@@ -68,16 +52,32 @@ export function Page({ title, about, main, toolbar, children, isFull = false }: 
   )
 }
 
-interface HeadingProps extends Pick<PageProps, 'title' | 'about'> {
-  readonly here: Here | null
+function PaletteButton() {
+  const openPalette = useWindow((state) => state.openPalette)
+  return (
+    <button
+      type="button"
+      onClick={openPalette}
+      className="inline-flex h-7 shrink-0 items-center gap-2 rounded border border-line bg-panel px-2 text-sm text-faint hover:text-text"
+    >
+      <Search size={13} aria-hidden />
+      <span className="narrow:sr-only">Search</span>
+      <kbd className="font-sans narrow:hidden">{keyWords(keyTable.palette.keys[0] ?? '')}</kbd>
+    </button>
+  )
 }
 
-/** Says what is open, after the way back to the list of it. */
-function PageHeading({ here, title, about }: HeadingProps) {
+interface HeadProps extends Pick<PageProps, 'title' | 'about'> {
+  readonly here: Here | null
+  readonly actions: ReactNode
+}
+
+/** Head that says what is open, after the way back to the list of it. */
+function PageHead({ here, title, about, actions }: HeadProps) {
   const heading = useDocumentTitle(here)
   const back = here !== null && isPageOf(here) ? backOf(here) : null
   return (
-    <>
+    <header className={classes(headLook, 'min-[840px]:flex-nowrap')}>
       <div className="flex max-w-full shrink-0 items-center gap-2 min-[840px]:max-w-1/2">
         {back !== null && (
           <>
@@ -91,34 +91,42 @@ function PageHeading({ here, title, about }: HeadingProps) {
           {title ?? here?.view.title}
         </h1>
       </div>
-      <div className={aboutLook}>{about}</div>
-    </>
+      <div className={classes(aboutLook, 'min-w-0')}>{about}</div>
+      {actions}
+    </header>
   )
 }
 
-/** Shows the place and its views, and what is open in this one. */
-function TabbedHeading({ here, title, about }: HeadingProps & { here: Here }) {
+/** Head that shows the place and its views, and what is open in this one; in a narrow window one below the other. */
+function TabbedHead({ here, title, about, actions }: HeadProps) {
   const heading = useDocumentTitle(here)
+  if (here === null) return null
+  const hasWords = title !== undefined || about !== undefined
   return (
-    <>
-      <h1 className={headingLook}>{here.place.title}</h1>
+    <header className={headLook}>
+      <h1 className={classes(headingLook, 'narrow:grow')}>{here.place.title}</h1>
       <ViewTabs here={here} />
-      {title === undefined ? (
-        <div className={aboutLook}>{about}</div>
-      ) : (
-        <div className="flex min-w-0 grow basis-48 items-center gap-2">
-          <h2 ref={heading} className={headingLook}>
-            {title}
-          </h2>
-          <div className={aboutLook}>{about}</div>
-        </div>
-      )}
-    </>
+      <div className="flex min-w-0 grow items-center justify-end gap-x-3 narrow:contents">
+        {hasWords && (
+          <div className="flex min-w-0 grow items-center gap-2 narrow:order-2 narrow:basis-full">
+            {title !== undefined && (
+              <h2 ref={heading} className={headingLook}>
+                {title}
+              </h2>
+            )}
+            <div className={classes(aboutLook, 'w-20')}>{about}</div>
+          </div>
+        )}
+        {actions}
+      </div>
+    </header>
   )
 }
 
+const headLook =
+  'flex min-h-11 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line py-1.5 pr-4 pl-page'
 const headingLook = 'min-w-0 truncate text-lg font-semibold'
-const aboutLook = 'flex min-w-0 grow items-center gap-2 overflow-hidden text-muted'
+const aboutLook = 'flex grow items-center gap-2 overflow-hidden text-muted'
 
 /** Names the tab of the browser after what is open; returns the heading that says it. */
 function useDocumentTitle(here: Here | null) {

@@ -1,6 +1,5 @@
 import { judgeFunction } from '#shared/config/judge.ts'
 import { useSetting } from '#renderer/client/settings.ts'
-import { Badge } from '#renderer/kit/Badge.tsx'
 import type { GalleryEntry, SettingValues } from '#renderer/parts/rewardTypes.ts'
 import { JudgeFields } from './JudgeFields.tsx'
 import { RowsPane } from './RowsPane.tsx'
@@ -24,7 +23,6 @@ export function JudgeWorkbench({ entry, models }: JudgeWorkbenchProps) {
   const scoring = useScoring({ code, settings, bench, view, tests: null })
   return (
     <Workbench
-      about={<Badge>Built-in</Badge>}
       editor={
         <section aria-label="Judge" className="flex min-w-0 grow flex-col gap-4 overflow-auto p-4">
           <p className="max-w-180 text-pretty text-muted">{entry.description}</p>

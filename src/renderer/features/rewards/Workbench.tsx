@@ -78,7 +78,7 @@ export interface CodeTrial extends Trial {
 interface WorkbenchProps {
   /** Name of what is open; none where the view has only one. */
   readonly title?: string
-  readonly about: ReactNode
+  readonly about?: ReactNode
   /** Buttons before that of the trial. */
   readonly actions?: ReactNode
   /** List of what can be opened. */

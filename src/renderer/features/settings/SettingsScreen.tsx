@@ -64,7 +64,7 @@ export function SettingsScreen() {
           role="region"
           aria-label={here?.view.title}
           tabIndex={0}
-          className="min-h-0 min-w-0 grow overflow-auto px-page py-6 narrow:overflow-visible -outline-offset-2"
+          className="relative min-h-0 min-w-0 grow overflow-auto px-page py-6 narrow:overflow-visible -outline-offset-2"
         >
           <div className="max-w-200">
             {parts.map(({ id, Content }) => (
