@@ -166,7 +166,7 @@ function KeySheet() {
       isOpen={isKeySheetOpen}
       onClose={closeAll}
       title="Keys"
-      description="Change them under Settings, Keys."
+      description="Change them under Settings, Appearance & keys."
       width={720}
     >
       <div className="columns-2 gap-8">

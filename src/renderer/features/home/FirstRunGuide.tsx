@@ -153,7 +153,7 @@ const guideSteps: readonly GuideStep[] = [
     target: '[role="table"][aria-label="Checkpoints"]',
     tab: 'checkpoints',
     title: 'Checkpoints keep what was learned',
-    words: 'Resume from one, fork it with other settings, try it in the arena, or take its adapter home.',
+    words: 'Resume from one, fork it with other settings, try it in Playground, or take its adapter home.',
   },
 ]
 

@@ -79,8 +79,8 @@ function Card({ adapter }: { adapter: Exclude<ListedAdapter, { problem: string }
       />
       <p className="mt-3 text-muted text-pretty">
         A run that continues it keeps its rank, scale and projections and starts with a new optimizer. It can
-        also be the reference policy of a run (reference.adapter), and be compared with its base model in the
-        Arena.
+        also be the reference policy of a run (reference.adapter), and be compared with its base model in a
+        blind vote.
       </p>
     </Panel>
   )
@@ -121,7 +121,7 @@ function Uses({ adapter }: { adapter: ListedAdapter }) {
           run: () => navigate('/playground/chat', { a: choice }),
         },
         isWithBase && {
-          label: 'Compare in the Arena',
+          label: 'Blind vote',
           icon: Swords,
           run: () => navigate('/playground/vote', { a: choice, b: model }),
         },
