@@ -27,7 +27,7 @@ export async function forgetDrafts(client: Client<Api>): Promise<void> {
 async function fillIn(page: Page): Promise<void> {
   const fill = page.getByRole('button', { name: 'Fill in the sample run' })
   if (await fill.isVisible()) await fill.click()
-  await page.getByRole('radio', { name: 'Run' }).click()
+  await page.getByRole('radio', { name: 'Run', exact: true }).click()
   await page.getByText('The settings fit together').waitFor()
 }
 
@@ -45,11 +45,10 @@ async function chooseRay(page: Page): Promise<void> {
 async function trainElsewhere(page: Page): Promise<Locator> {
   await fillIn(page)
   const where = page.getByRole('region', { name: 'Where' })
-  if (!(await where.isVisible()))
-    await page
-      .getByRole('heading', { level: 2, name: /method/i })
-      .getByRole('button')
-      .click()
+  const method = page.getByRole('heading', { level: 2, name: /method/i }).getByRole('button')
+  if ((await method.getAttribute('aria-expanded')) === 'false') await method.click()
+  const ways = page.getByRole('button', { name: /^More ways.*TRL/ })
+  if ((await ways.getAttribute('aria-expanded')) === 'false') await ways.click()
   await where.getByRole('radio', { name: 'TRL, in Python' }).click()
   await where.getByRole('textbox', { name: 'Python of the trainer' }).fill('.venv/bin/python')
   await where.getByRole('textbox', { name: 'Processes' }).fill('2')

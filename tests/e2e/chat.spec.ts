@@ -34,7 +34,7 @@ test('checkpoints are talked to side by side, edited, read token by token and ke
   const [kept] = await client.call('chat.list')
   await page.goto('about:blank')
   await app.restart()
-  await app.open(`/chat/${kept?.id ?? ''}`)
+  await app.open(`/playground/chat/${kept?.id ?? ''}`)
   await expect(page.getByRole('region', { name: 'Turn 1' })).toContainText('Sort 8 0 5 7')
   await expect(trained).toBeVisible()
   await page.getByRole('button', { name: 'More for this conversation' }).click()

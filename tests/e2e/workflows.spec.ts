@@ -147,7 +147,7 @@ test('a copy of self-correction is broken, repaired, stepped through and trained
   })
 
   await test.step('the workflow knows its runs', async () => {
-    await app.go(`/workflows/${workflow!.id}`)
+    await app.go(`/rewards/workflows/${workflow!.id}`)
     await page.getByRole('tab', { name: /^Used by/ }).click()
     await expect(page.getByRole('table', { name: 'Runs' }).getByText('Asked twice')).toBeVisible()
   })
@@ -156,7 +156,7 @@ test('a copy of self-correction is broken, repaired, stepped through and trained
 test('an episode on a row by hand fits a narrow window', async ({ app }) => {
   const { page } = app
   await page.setViewportSize({ width: 390, height: 844 })
-  await app.open('/workflows/gallery.tree')
+  await app.open('/rewards/workflows/gallery.tree')
   await expect(page.getByRole('button', { name: 'Play', exact: true })).toBeVisible()
   const tab = page.getByRole('tabpanel', { name: 'Try' })
   const row = page.getByRole('region', { name: 'Trial' }).getByLabel('Row', { exact: true })
