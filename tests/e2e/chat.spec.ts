@@ -48,7 +48,7 @@ test('by keyboard: sent, stopped, answered again, renamed and copied', async ({ 
   const { page, client } = app
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await app.open()
-  await page.keyboard.press('t')
+  await page.keyboard.press('5')
   const message = page.getByLabel('Message', { exact: true })
   await expect(message).toBeFocused()
   // At such a temperature nearly every token is as likely: the answer goes on to the end of the context.

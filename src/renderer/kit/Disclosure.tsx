@@ -15,15 +15,16 @@ interface DisclosureProps {
 
 /** Holds back what few people need, behind a line that says what it is. */
 export function Disclosure({ title, about, isNeeded = false, children, className }: DisclosureProps) {
-  const [isAsked, setAsked] = useState(false)
-  const isOpen = isAsked || isNeeded
+  const [isOpen, setOpen] = useState(isNeeded)
+  // Stays open when the need is over, since that may be what was just done in it.
+  if (isNeeded && !isOpen) setOpen(true)
   return (
     <div className={classes('min-w-0', className)}>
       <Button
         variant="quiet"
         aria-expanded={isOpen}
         icon={isOpen ? ChevronDown : ChevronRight}
-        onClick={() => setAsked(!isOpen)}
+        onClick={() => setOpen(!isOpen)}
         className="-ml-3 max-w-full"
       >
         {title}

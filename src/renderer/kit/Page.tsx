@@ -104,11 +104,11 @@ function TabbedHead({ here, title, about, actions }: HeadProps) {
   const hasWords = title !== undefined || about !== undefined
   return (
     <header className={headLook}>
-      <h1 className={classes(headingLook, 'narrow:grow')}>{here.place.title}</h1>
+      <h1 className={classes(headingLook, 'phone:grow')}>{here.place.title}</h1>
       <ViewTabs here={here} />
-      <div className="flex min-w-0 grow items-center justify-end gap-x-3 narrow:contents">
+      <div className="flex min-w-0 grow items-center justify-end gap-x-3 phone:contents">
         {hasWords && (
-          <div className="flex min-w-0 grow items-center gap-2 narrow:order-2 narrow:basis-full">
+          <div className="flex min-w-0 grow items-center gap-2 phone:order-2 phone:basis-full">
             {title !== undefined && (
               <h2 ref={heading} className={headingLook}>
                 {title}

@@ -13,7 +13,7 @@ export function ViewTabs({ here: { place, view } }: { here: Here }) {
   return (
     <nav
       aria-label={`Views of ${place.title}`}
-      className="flex max-w-full min-w-0 flex-wrap items-center gap-0.5 narrow:order-1 narrow:-ml-2 narrow:basis-full"
+      className="flex max-w-full min-w-0 flex-wrap items-center gap-0.5 phone:order-1 phone:-ml-2 phone:basis-full"
     >
       {shown.map(({ id, title, route }) => (
         <a key={id} href={link(route)} aria-current={id === view.id ? 'page' : undefined} className={tab}>

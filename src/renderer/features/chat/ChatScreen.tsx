@@ -90,7 +90,7 @@ function ConversationPane({ chat, hasSettings, onSettings }: PaneProps) {
       <div
         ref={scroller}
         onScroll={({ currentTarget }) => follow(currentTarget)}
-        className="min-h-0 grow overflow-auto px-page py-4 short:min-h-60"
+        className="min-h-0 grow overflow-auto px-page py-4 short:min-h-40"
       >
         <div className="mx-auto flex max-w-300 flex-col gap-5">
           {conversation.system !== '' && (

@@ -288,7 +288,7 @@ function CheckpointActions(props: ActionsProps) {
             run: to('/playground/chat', { a }),
           },
           {
-            ...{ label: 'Blind vote', name: `Vote blind on step ${step}`, icon: Swords, isDisabled },
+            ...{ label: 'Blind vote', name: `Blind vote on step ${step}`, icon: Swords, isDisabled },
             run: to('/playground/vote', { a, b: run.model }),
           },
           {
