@@ -1,5 +1,6 @@
 /** The six places with their views: where they are, what fits, and what leads there. */
-import { places } from '#shared/places.ts'
+import type { Page } from '@playwright/test'
+import { places, type Place, type View } from '#shared/places.ts'
 import { reflowProblems } from './reflow.ts'
 import { addTrainedRun, expect, seriousProblems, test } from './support.ts'
 
@@ -12,6 +13,19 @@ const sizes = [
   { width: 390, height: 844 },
 ]
 
+/** Opens a view by its tab; resolves with what is wrong with it. */
+async function problemsOf(page: Page, { title, views }: Place, view: View): Promise<readonly string[]> {
+  const bar = page.getByRole('navigation', { name: `Views of ${title}` })
+  if (views.filter(({ isTab }) => isTab !== false).length > 1) {
+    await bar.getByRole('link', { name: view.title, exact: true }).click()
+    await expect(bar.locator('[aria-current=page]')).toHaveText(view.title)
+  }
+  await expect(page.locator('main h1')).toBeVisible()
+  await expect(page).toHaveTitle(new RegExp(`${title}.*Turnwise$`))
+  await expect(page.locator('main p[role=status]').filter({ hasText: /…$/ })).toHaveCount(0)
+  return [...(await seriousProblems(page)), ...(await reflowProblems(page))]
+}
+
 test('all places and their views are reached by rail and tabs, fit and are accessible', async ({ app }) => {
   const { page, client } = app
   await addTrainedRun(app, 'first')
@@ -20,35 +34,24 @@ test('all places and their views are reached by rail and tabs, fit and are acces
   await app.open()
   const rail = page.getByRole('navigation', { name: 'Places' })
   const problems: string[] = []
+  const look = async (place: Place, label: string) => {
+    await rail.getByRole('link', { name: place.title, exact: true }).click()
+    await expect(rail.locator('[aria-current=page]')).toHaveText(place.title)
+    await expect(rail.getByRole('link', { name: 'Settings', exact: true })).toBeInViewport({ ratio: 1 })
+    const tabs = place.views.filter(({ isTab }) => isTab !== false)
+    for (const view of tabs) {
+      const found = await test.step(`${label} ${view.route}`, () => problemsOf(page, place, view))
+      problems.push(...found.map((problem) => `${label} ${view.route}: ${problem}`))
+      if (pictures !== undefined)
+        await page.screenshot({ path: `${pictures}/${label.replace(' ', '-')}-${view.id}.png` })
+    }
+  }
   for (const theme of ['light', 'dark']) {
     await client.call('settings.set', { key: 'appearance.theme', value: theme })
     await expect(page.locator('html')).toHaveAttribute('data-theme', theme)
     for (const size of sizes) {
       await page.setViewportSize(size)
-      for (const { title, views } of places) {
-        await rail.getByRole('link', { name: title, exact: true }).click()
-        await expect(rail.locator('[aria-current=page]')).toHaveText(title)
-        await expect(rail.getByRole('link', { name: 'Settings', exact: true })).toBeInViewport({ ratio: 1 })
-        const tabs = views.filter(({ isTab }) => isTab !== false)
-        for (const view of tabs) {
-          await test.step(`${theme} ${String(size.width)} ${view.route}`, async () => {
-            const bar = page.getByRole('navigation', { name: `Views of ${title}` })
-            if (tabs.length > 1) {
-              await bar.getByRole('link', { name: view.title, exact: true }).click()
-              await expect(bar.locator('[aria-current=page]')).toHaveText(view.title)
-            }
-            await expect(page.locator('main h1')).toBeVisible()
-            await expect(page).toHaveTitle(new RegExp(`${title}.*Turnwise$`))
-            await expect(page.locator('main p[role=status]').filter({ hasText: /…$/ })).toHaveCount(0)
-            const found = [...(await seriousProblems(page)), ...(await reflowProblems(page))]
-            problems.push(
-              ...found.map((problem) => `${theme} ${String(size.width)} ${view.route}: ${problem}`),
-            )
-            if (pictures !== undefined)
-              await page.screenshot({ path: `${pictures}/${theme}-${String(size.width)}-${view.id}.png` })
-          })
-        }
-      }
+      for (const place of places) await look(place, `${theme} ${String(size.width)}`)
     }
   }
   expect(problems).toEqual([])

@@ -1,7 +1,7 @@
 import { Pencil, Play, Plus, Trash2 } from 'lucide-react'
 import { useEffect, useRef, useState, useMemo } from 'react'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
-import { link, navigate, setQuery, useRoute } from '#renderer/client/route.ts'
+import { navigate, setQuery, useRoute } from '#renderer/client/route.ts'
 import { formatBytes, formatCount, formatDate, plural } from '#renderer/client/format.ts'
 import { isInTheWay, RunsInTheWay } from '#renderer/parts/RunsInTheWay.tsx'
 import { Badge } from '#renderer/kit/Badge.tsx'

@@ -1,7 +1,6 @@
 import { Gauge } from 'lucide-react'
 import { useState } from 'react'
 import { useAnswer, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
-import { navigate } from '#renderer/client/route.ts'
 import { plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
