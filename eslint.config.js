@@ -24,7 +24,7 @@ const noClock = {
 }
 
 export default defineConfig(
-  globalIgnores(['node_modules/', 'out/', 'dist/', 'bench/peers/', 'tests/fixtures/', 'resources/']),
+  globalIgnores(['node_modules/', 'out/', 'dist/', 'bench/peers/', 'tests/fixtures/', 'resources/', 'site/']),
   {
     files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked],

@@ -8,31 +8,25 @@ the process ends when standard input does, which is when its host has died.
 
 import asyncio
 import functools
-import hashlib
-import importlib.machinery
 import inspect
 import io
 import itertools
 import json
 import linecache
 import math
-import multiprocessing.spawn
-import multiprocessing.util
 import os
-import pkgutil
 import queue
 import random
 import re
 import shutil
 import signal
 import site
-import subprocess
 import sys
-import tempfile
 import threading
 import types
-import zipimport
 import zlib
+
+from turnwise_imports import Beside, lead_others, leave_environment_to_others
 
 MOST_LINES = 100
 MOST_CHARACTERS = 4000
@@ -65,291 +59,6 @@ class Printed(io.TextIOBase):
         return [line[:MOST_CHARACTERS] for line in text.splitlines()[:MOST_LINES]]
 
 
-def identity_of(path):
-    """What the file system knows a folder by, whatever it is called; None: nothing."""
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    # Some file systems number nothing.
-    return (status.st_dev, status.st_ino) if status.st_ino else None
-
-
-def parents(path):
-    above = os.path.dirname(path)
-    while above != path:
-        yield above
-        path, above = above, os.path.dirname(above)
-
-
-class Beside:
-    """
-    Imports from the folder of the code: files that were allowed, by their content, and nothing else there. `modules`: the
-    SHA-256 of each, by path. What was not allowed is as if it were not there, so that it takes the place of nothing.
-    `paths`: where Python imports from before anything else is known to it.
-    """
-
-    def __init__(self, folder, modules, paths, started=None):
-        self.folder = folder
-        # The folder as the code started: it may be moved, or a link to it come to lead elsewhere.
-        self.started = started or (os.path.realpath(folder), identity_of(folder))
-        self.modules = {os.path.normcase(path): digest for path, digest in modules.items()}
-        self.paths = paths
-        # Those that Python brings along, which look in archives and folders.
-        self.usual_hooks = list(sys.path_hooks)
-        self.left_out = set()
-
-    def place(self, path):
-        """Finds where in the folder a path leads, by its name or by its links; None: elsewhere."""
-        real = os.path.realpath(path)
-        for root, found in (
-            (os.path.abspath(self.folder), os.path.abspath(path)),
-            (os.path.realpath(self.folder), real),
-            (self.started_above(real), real),
-        ):
-            if root is None:
-                continue
-            if found == root or found.startswith(os.path.join(root, "")):
-                return os.path.normpath(os.path.join(self.folder, os.path.relpath(found, root)))
-        return None
-
-    def started_above(self, path):
-        """Finds where the folder of the start is now; where it was moved, among those above a path. None: not there."""
-        place, identity = self.started
-        if identity is None or identity_of(place) == identity:
-            return place
-        return next((above for above in [path, *parents(path)] if identity_of(above) == identity), None)
-
-    def is_installed(self, place):
-        """
-        The standard library, and packages installed in an environment inside the folder, are that of the interpreter, which
-        was allowed itself. What else lies in its environment is not, nor are other folders on its path: a package that is
-        being edited lies there as the person's code does.
-        """
-        packages = site.getsitepackages([sys.prefix, sys.exec_prefix, *site.PREFIXES])
-        own = [self.place(each) for each in [*self.paths, *packages, site.getusersitepackages()]]
-        roots = {each for each in own if each not in (None, os.path.normpath(self.folder))}
-        return any(place == each or place.startswith(os.path.join(each, "")) for each in roots)
-
-    def guards(self, path):
-        """Whether what lies there is imported as it was allowed, or not at all."""
-        place = self.place(path)
-        return place is not None and not self.is_installed(place)
-
-    def digest(self, path):
-        place = self.place(path)
-        return place and self.modules.get(os.path.normcase(place))
-
-    def content(self, path):
-        """Reads a file; what changed since it was allowed is not run, nor what nobody was asked about."""
-        with open(path, "rb") as file:
-            data = file.read()
-        digest = self.digest(path)
-        if digest is None:
-            raise ImportError(f"{path} was not allowed, so it was not run: nobody is asked about it, or it is new.")
-        if hashlib.sha256(data).hexdigest() != digest:
-            raise ImportError(f"{path} changed after it was allowed, so it was not run. Start again to be asked about it.")
-        return data
-
-    def hook(self, path):
-        if not self.guards(path):
-            raise ImportError
-        if os.path.isdir(path):
-            return FinderBeside(path, self)
-        # It may be no place in the folder but the name by which a package knows its own finder.
-        for hook in sys.path_hooks:
-            if hook != self.hook and hook not in self.usual_hooks:
-                try:
-                    return hook(path)
-                except ImportError:
-                    pass
-        return NothingThere()
-
-    def open(self):
-        """Python was started with `-S`: only now does it read its environment, whose files may lead into the folder."""
-        sys.path_hooks.insert(0, self.hook)
-        sys.meta_path.insert(0, NoMetadata(self))
-        sys.addaudithook(self.check_opening)
-        sys.path_importer_cache.clear()
-        self.check_files()
-        self.forbid_caches()
-        self.forbid_path_files()
-        self.follow_into_children()
-        site.main()
-        sys.path.insert(0, self.folder)
-
-    def check_opening(self, event, arguments):
-        """Keeps Python, and packages that look for plug-ins, from files in which they would find what to run."""
-        path = arguments[0] if event == "open" else None
-        if isinstance(path, (str, bytes, os.PathLike)) and SAYS_WHAT_RUNS.search(os.fsdecode(path)) and self.guards(os.fsdecode(path)):
-            raise PermissionError(f"{os.fsdecode(path)} says what Python runs, so it was not read: nobody is asked about it.")
-
-    def check_files(self):
-        """Has every loader run sources and compiled modules of the folder as they were allowed, whatever found them."""
-        loaders = importlib._bootstrap_external.FileLoader, importlib.machinery.ExtensionFileLoader
-        read, create = loaders[0].get_data, loaders[1].create_module
-
-        def get_data(loader, path):
-            return self.content(path) if path == loader.path and self.guards(path) else read(loader, path)
-
-        def create_module(loader, spec):
-            if not self.guards(spec.origin):
-                return create(loader, spec)
-            # Loads a copy of the bytes that were allowed: the file could change between a look at it and its loading.
-            copy, remove = private_copy(os.path.basename(spec.origin), self.content(spec.origin))
-            try:
-                return create(loader, importlib.machinery.ModuleSpec(spec.name, loader, origin=copy))
-            finally:
-                remove()
-
-        loaders[0].get_data, loaders[1].create_module = get_data, create_module
-        open_archive = zipimport.zipimporter.__init__
-
-        def of_archive(importer, path):
-            if self.guards(path):
-                raise zipimport.ZipImportError(f"{path} was not allowed, so it was not run: nobody is asked about archives.", path=path)
-            open_archive(importer, path)
-
-        zipimport.zipimporter.__init__ = of_archive
-
-    def forbid_caches(self):
-        """Keeps every loader from compiled code that lies beside a source here."""
-        usual = importlib._bootstrap_external.cache_from_source
-
-        def cache_from_source(path, *arguments, **named):
-            if not self.guards(path):
-                return usual(path, *arguments, **named)
-            raise NotImplementedError
-
-        importlib._bootstrap_external.cache_from_source = cache_from_source
-
-    def forbid_path_files(self):
-        """Keeps `site` from `.pth` files that lie here, in which there may be code."""
-        usual = site.addpackage
-
-        def addpackage(sitedir, name, known_paths):
-            return known_paths if self.guards(os.path.join(sitedir, name)) else usual(sitedir, name, known_paths)
-
-        site.addpackage = addpackage
-
-    def follow_into_children(self):
-        """Processes that `multiprocessing` starts afresh import by the same rule: they get it with what they are told first."""
-        usual = multiprocessing.spawn.get_preparation_data
-
-        def get_preparation_data(name):
-            return {"turnwise": Rule(self.folder, dict(self.modules), self.paths, self.started), **usual(name)}
-
-        multiprocessing.spawn.get_preparation_data = get_preparation_data
-        # They read neither their environment nor the working folder before they are told anything.
-        command = multiprocessing.spawn.get_command_line
-        multiprocessing.spawn.get_command_line = lambda **named: untold(command(**named))
-        if hasattr(multiprocessing.util, "spawnv_passfds"):
-            start = multiprocessing.util.spawnv_passfds
-            multiprocessing.util.spawnv_passfds = lambda path, words, fds: start(path, untold(words), fds)
-        # What a server of forks imports ahead, it imports before it is told anything: it imports nothing ahead.
-        try:
-            import multiprocessing.forkserver as server
-        except ImportError:
-            return
-        server.set_forkserver_preload = lambda names, **others: None
-        server._forkserver._preload_modules = []
-
-
-def untold(words):
-    """Words that start Python as Turnwise does: without its environment, and with no working folder on its path."""
-    program, *others = words
-    first = "import sys; sys.path[:] = [each for each in sys.path if each]; "
-    return [program, "-S", *(first + word if before == "-c" else word for before, word in zip(words, others))]
-
-
-def leave_environment_to_others():
-    """Keeps the `-S` of this process from Python that other packages start with the same flags."""
-    usual = subprocess._args_from_interpreter_flags
-
-    def flags():
-        return [word for word in usual() if word != "-S"]
-
-    subprocess._args_from_interpreter_flags = multiprocessing.util._args_from_interpreter_flags = flags
-
-
-class Rule:
-    """Opens the folder wherever it is unpickled, which takes this file's text alone."""
-
-    def __init__(self, *arguments):
-        self.opening = (
-            f'here = {{"__name__": "turnwise_imports", "source": {source!r}}}\n'
-            "exec(compile(here['source'], 'turnwise_adapter.py', 'exec'), here)\n"
-            "here['leave_environment_to_others']()\n"
-            f"here['Beside'](*{arguments!r}).open()"
-        )
-
-    def __reduce__(self):
-        return exec, (self.opening, {})
-
-
-class NothingThere:
-    """Stands for an archive, which nobody was asked about."""
-
-    def find_spec(self, name, target=None):
-        return None
-
-
-# Metadata of packages (with their entry points), what a debugger does as it starts, and further places of a package.
-SAYS_WHAT_RUNS = re.compile(r"\.(dist-info|egg-info|egg-link|egg|pdbrc|pkg)([/\\]|$)", re.IGNORECASE)
-
-
-class NoMetadata:
-    """Is asked first for the metadata of packages, of which there is none in the folder, wherever those after it look."""
-
-    def __init__(self, beside):
-        self.beside = beside
-
-    def find_spec(self, name, path=None, target=None):
-        return None
-
-    def find_distributions(self, context):
-        vars(context)["path"] = [each for each in context.path if not self.beside.guards(each)]
-        return []
-
-
-class FinderBeside:
-    """Is no `FileFinder` itself: in a folder of one, others look for more than modules."""
-
-    def __init__(self, path, beside):
-        self.beside = beside
-        self.files = importlib.machinery.FileFinder(
-            path,
-            (importlib.machinery.ExtensionFileLoader, importlib.machinery.EXTENSION_SUFFIXES),
-            (importlib.machinery.SourceFileLoader, importlib.machinery.SOURCE_SUFFIXES),
-        )
-        self.invalidate_caches = self.files.invalidate_caches
-
-    def iter_modules(self, prefix=""):
-        return pkgutil.iter_importer_modules(self.files, prefix)
-
-    def find_spec(self, name, target=None):
-        spec = self.files.find_spec(name, target)
-        # Without a loader it is a folder of packages, which has no code.
-        if spec is None or spec.loader is None or self.beside.digest(spec.origin) is not None:
-            return spec
-        self.beside.left_out.add(name)
-        return None
-
-
-def private_copy(name, data):
-    """A path that leads to these bytes, and what takes it away."""
-    if hasattr(os, "memfd_create"):
-        # Stays open: a number that is used again would be taken for the module that was loaded before.
-        memory = os.memfd_create(name)
-        with os.fdopen(os.dup(memory), "wb") as file:
-            file.write(data)
-        return f"/proc/self/fd/{memory}", lambda: None
-    folder = tempfile.mkdtemp(prefix="turnwise-")
-    with open(os.path.join(folder, name), "wb") as file:
-        file.write(data)
-    return os.path.join(folder, name), lambda: shutil.rmtree(folder, ignore_errors=True)
-
-
 class Code:
     """The loaded file."""
 
@@ -360,7 +69,7 @@ class Code:
         self.loop = asyncio.new_event_loop()
         self.episodes = {}
 
-    def load(self, code, file, modules, paths):
+    def load(self, code, file, modules, paths, private):
         name = os.path.splitext(os.path.basename(file))[0]
         if not name.isidentifier() or name in sys.modules:
             name = "turnwise_user_code"
@@ -372,7 +81,8 @@ class Code:
         if os.path.isabs(folder):
             if os.path.isdir(folder):
                 os.chdir(folder)
-            self.beside = Beside(folder, modules, list(sys.path))
+            self.beside = Beside(folder, modules, list(sys.path), private, sys.pycache_prefix)
+            lead_others(self.beside)
             self.beside.open()
             # Folders of PYTHONPATH in there, which Python must not see as it starts.
             sys.path[1:1] = paths
@@ -446,13 +156,18 @@ class Code:
         if isinstance(error, Problem):
             message = str(error)
         elif isinstance(error, ModuleNotFoundError) and error.name is not None:
-            left_out = self.beside is not None and error.name in self.beside.left_out
-            message = not_asked(error.name) if left_out else missing(error.name)
+            message = self.not_found(error.name)
         else:
             message = f"{type(error).__name__}: {error}"
             if isinstance(error, SyntaxError) and error.filename == self.file:
                 line, message = error.lineno, f"SyntaxError: {error.msg}"
         return {"failure": {"kind": "exception", "message": message[:MOST_CHARACTERS], "line": line}}
+
+    def not_found(self, module):
+        if self.beside is not None and module in self.beside.left_out:
+            return not_asked(module)
+        folder = self.beside and self.beside.elsewhere.get(module)
+        return missing(module) if folder is None else not_here(module, folder, self.file)
 
 
 def foreign(name):
@@ -475,6 +190,14 @@ def not_asked(module):
     return (
         f"“{module}” lies beside the code but was not there when the code was allowed, or nobody is asked about it: "
         "virtual environments, and folders whose name no import can say. Start again to be asked about what is new."
+    )
+
+
+def not_here(module, folder, file):
+    return (
+        f"“{module}” lies in {folder}, which is neither the folder of {os.path.basename(file)} nor one of the interpreter's "
+        "packages, so nobody was asked about it and it was not run. Move it beside the code, or put a file that imports the "
+        f"code into {folder} and name that in its place: all that can be imported from there is asked about then. Or install it."
     )
 
 
@@ -855,7 +578,7 @@ def answers(code, request):
     """One answer per input of the request, as they become known."""
     call, name, settings = request["call"], request.get("name"), request.get("settings", {})
     if call == "load":
-        yield settle(code, lambda: code.load(request["code"], request["file"], request["modules"], request["paths"]))
+        yield settle(code, lambda: code.load(request["code"], request["file"], request["modules"], request["paths"], request["private"]))
     elif call == "describe":
         yield settle(code, lambda: describe(code, name, settings))
     elif call == "rows":
@@ -872,9 +595,14 @@ def answers(code, request):
 
 
 def read_requests(pipe, requests):
+    private = None
     for line in pipe:
-        requests.put(json.loads(line))
-    # The host is gone. Programs that the code started go with it.
+        request = json.loads(line)
+        private = request.get("private", private)
+        requests.put(request)
+    # The host is gone. Programs that the code started go with it, and so does the folder that it made for them.
+    if private is not None:
+        shutil.rmtree(private, ignore_errors=True)
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(0)

@@ -1,7 +1,7 @@
 /** Commands that start, follow, list and resume populations, sweeps and runs over seeds. */
 import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
-import { stringify } from 'yaml'
+import { yamlText } from '#host/exchange/project/yamlText.ts'
 import type { StudyEntry } from '#shared/api/studies.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
@@ -236,7 +236,7 @@ interface SweepTarget {
 /** Writes the study as a W&B sweep file. */
 function writeSweep({ name, search }: StudyEntry, { out, overwrite, output }: SweepTarget): void {
   const { document, lost } = wandbFile({ name, search })
-  const written = stringify(document)
+  const written = yamlText(document)
   if (out !== undefined) writeUserFile(out, written, { overwrite })
   output.json({ format: 'wandb', document, lost, file: out ?? null })
   if (out === undefined) output.write(written)

@@ -21,6 +21,7 @@ import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { asPolicySource } from '#host/models/baseCache.ts'
 import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/devices/deviceRecords.ts'
+import { finding, measuredFinding, orFailure } from './findings.ts'
 import { productCases, productError } from './products.ts'
 import { probeAlgorithms, probeMatrix } from './probe.ts'
 
@@ -184,27 +185,6 @@ async function* productFindings(device: Device): AsyncGenerator<SelftestFinding>
         bad: 'The product of large matrices is less exact than it has to be: the device rounds the numbers that it multiplies.',
       }),
     )
-  }
-}
-
-async function* measuredFinding(
-  name: string,
-  measure: () => Promise<number>,
-  limit: number,
-  words: FindingWords,
-): AsyncGenerator<SelftestFinding> {
-  yield finding(name, await measure(), limit, words)
-}
-
-/** Yields findings; an error ends them with a failed one that has its sentence, so that other checks go on. */
-async function* orFailure(
-  name: string,
-  findings: AsyncGenerator<SelftestFinding>,
-): AsyncGenerator<SelftestFinding> {
-  try {
-    yield* findings
-  } catch (error) {
-    yield { name, passed: false, measured: null, limit: 0, sentence: wordsOf(error), broke: true }
   }
 }
 
@@ -393,19 +373,4 @@ export async function gapFinding(
     good: 'Sampler and learner agree on the log-probabilities.',
     bad: 'Sampler and learner disagree about the same tokens: every importance ratio would be wrong.',
   })
-}
-
-/** Words of an error, on one line. */
-const wordsOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ')
-
-interface FindingWords {
-  readonly good: string
-  readonly bad: string
-}
-
-function finding(name: string, error: number, limit: number, words: FindingWords): SelftestFinding {
-  const passed = error <= limit // a NaN fails
-  const measured = Number.isFinite(error) ? error : null
-  return { name, passed, measured, limit, sentence: passed ? words.good : words.bad }
 }

@@ -74,7 +74,7 @@ export const engines: Readonly<Record<OtherEngine, Engine>> = {
       // The time to save is decided by callback.py, and what may be removed by Turnwise.
       ...['--save_strategy', 'no', '--save_total_limit', '1000000', '--eval_strategy', 'no'],
       ...['--logging_strategy', 'steps', '--logging_steps', '1', '--report_to', 'none'],
-      ...['--disable_tqdm', 'true'],
+      ...['--disable_tqdm', 'true', '--trust_remote_code', 'false'],
       ...(isRollout ? ['--log_completions', 'false'] : []),
       ...(isOnCpu ? ['--use_cpu', 'true'] : []),
       ...(model === null ? [] : ['--model_name_or_path', model]),

@@ -64,15 +64,13 @@ export function reviewPython(
     const isAllowed = known.has(keyOf({ interpreter: program, path: where, sha256 }))
     return { path: where, sha256, isAllowed }
   }
-  const others =
-    parts === undefined
-      ? path.isAbsolute(file)
-        ? [
-            ...interpreterFiles(program, path.dirname(file)),
-            ...importable(file).map((each) => [each, readSmallFile(each, mostBytes)] as const),
-          ]
-        : []
-      : Object.entries(parts)
+  const folder = parts === undefined && path.isAbsolute(file) ? path.dirname(file) : null
+  const others = [
+    ...interpreterFiles(program, folder),
+    ...(parts === undefined
+      ? importable(file).map((each) => [each, readSmallFile(each, mostBytes)] as const)
+      : Object.entries(parts)),
+  ]
   return {
     interpreter: program,
     files: [reviewed(file, code), ...others.map(([where, content]) => reviewed(where, content))],

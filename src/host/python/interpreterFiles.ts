@@ -1,28 +1,60 @@
 /**
- * Files of an interpreter that lie in the folder of the code and change with it: the program, or the target of its
- * link, and the files that Python looks for around its program, before it runs any code, to find its library. The
- * content of such a file, or the arrival of a new one, decides where every module comes from.
+ * Files of an interpreter that may be exchanged without anybody's leave: the program, with where its links lead, wherever more
+ * people than the administrator can write, and the files that Python looks for around its program, before it runs any code,
+ * to find its library. The content of such a file, or the arrival of a new one, decides what runs.
  */
-import { existsSync, readdirSync, realpathSync, statSync, type Stats } from 'node:fs'
+import { lstatSync, readdirSync, realpathSync, statSync, type Stats } from 'node:fs'
 import path from 'node:path'
 import { readError } from '#host/files/fileErrors.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { isInside, linkedFrom, mostLinks } from './pythonEnvironment.ts'
 
-/** Contents by path; of a link that leads out of the folder, where it leads. Errors: AppError 'file/unreadable'. */
+/**
+ * Lists contents by path; for a program behind links, where they lead as well. `folder`: of the code; null: it has none. Errors:
+ * AppError 'file/unreadable'.
+ */
 export function interpreterFiles(
   program: string,
-  folder: string,
+  folder: string | null,
 ): (readonly [string, string | Uint8Array])[] {
-  if (!existsSync(folder)) return []
   const places = placesOf(program)
-  const last = places.findLastIndex((place) => isInside(place, folder))
-  const next = places[last + 1]
-  const own =
-    last < 0 ? [] : [[program, next === undefined ? contentOf(program) : `links to ${next}`] as const]
-  const around = [...new Set(places.flatMap((place) => landmarks(path.dirname(place), folder)))]
-  const once = new Map(around.map((file) => [realpathSync(file), file]))
-  return [...own, ...[...once.values()].map((file) => [file, contentOf(file)] as const)]
+  const isOpen = (place: string) => isInside(place, folder) || isExchangeable(place)
+  if (!places.some(isOpen)) return []
+  const real = places.at(-1) ?? program
+  const links = real === program ? [] : [[program, `links to ${real}`] as const]
+  const around = [
+    ...places.flatMap((place) => landmarks(path.dirname(place), folder)),
+    ...places.filter(isOpen).flatMap(besideProgram),
+  ]
+  const once = new Map([...new Set(around)].map((file) => [realpathSync(file), file]))
+  const files = [...(isOpen(real) ? [real] : []), ...once.values()]
+  return [...links, ...files.map((file) => [file, contentOf(file)] as const)]
+}
+
+/**
+ * Tells whether somebody besides the administrator can put another file in a place, or the administrator is who we are: by the
+ * owners of it and of the folders above it, and who else may write there.
+ */
+function isExchangeable(place: string): boolean {
+  if (process.platform === 'win32') {
+    const guarded = [process.env['ProgramFiles'], process.env['SystemRoot']]
+    return !guarded.some((folder) => folder !== undefined && isInside(place, folder))
+  }
+  return process.getuid?.() === 0 || [place, ...above(place)].some(isOpenToOthers)
+}
+
+/** Lists the folders that a place is in, the innermost first. */
+function above(place: string): string[] {
+  const folder = path.dirname(place)
+  return folder === place ? [] : [folder, ...above(folder)]
+}
+
+function isOpenToOthers(place: string): boolean {
+  const status = lstatSync(place, { throwIfNoEntry: false })
+  if (status?.uid !== 0) return true
+  // In a folder like that of temporary files, nobody exchanges what is another's.
+  const isShared = (status.mode & 0o022) !== 0 && (status.mode & 0o1000) === 0
+  return isShared && !status.isSymbolicLink()
 }
 
 /** The program under each name that its links give it, the real one last. */
@@ -38,7 +70,7 @@ function placesOf(program: string): string[] {
 }
 
 /** Files beside a program, and above it as far as the folder reaches. */
-function landmarks(start: string, folder: string): string[] {
+function landmarks(start: string, folder: string | null): string[] {
   const found: string[] = []
   for (let at = start; isInside(at, folder); at = path.dirname(at)) {
     const own = namesIn(at, /^(?:pyvenv\.cfg|pybuilddir\.txt|.*\._pth|python3\d+t?\.zip)$/i)
@@ -50,6 +82,15 @@ function landmarks(start: string, folder: string): string[] {
     found.push(...own, path.join(at, 'Modules', 'Setup.local'), ...libraries)
   }
   return found.filter((place) => statusOf(place) !== null)
+}
+
+/** Files by which a program outside the folder of the code takes another library than its own. */
+function besideProgram(place: string): string[] {
+  const folder = path.dirname(place)
+  return [
+    ...namesIn(folder, /^(?:pyvenv\.cfg|pybuilddir\.txt|.*\._pth)$/i),
+    ...namesIn(path.dirname(folder), /^pyvenv\.cfg$/i),
+  ].filter((file) => statusOf(file) !== null)
 }
 
 /** An archive, or a folder by what marks it as the library. */

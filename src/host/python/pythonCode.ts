@@ -4,7 +4,8 @@
  *
  *   pythonCode.ts     (here) what a file offers: functions that score, environments, rows
  *   consent.ts        the one door: what the person allowed to run on this machine
- *   pythonProcess.ts  the process and its pipes; resources/python/turnwise_adapter.py is its other end
+ *   pythonProcess.ts  the process and its pipes; resources/python/turnwise_adapter.py is its other end,
+ *                     turnwise_imports.py its rule of imports
  */
 import { z } from 'zod'
 import { readFileSync } from 'node:fs'
@@ -203,7 +204,8 @@ export class PythonCode implements AsyncDisposable {
     const folder = path.isAbsolute(file) ? path.dirname(file) : null
     const python = await PythonProcess.start(allowed.interpreter, folder)
     const paths = folder === null ? [] : pathsInside(folder)
-    const load = { call: 'load', code, file, modules: allowed.modules, paths } as const
+    const { modules } = allowed
+    const load = { call: 'load', code, file, modules, paths, private: python.privateFolder } as const
     const { answers, fault } = await python.ask(load, 1, pythonLoadLimit)
     const description = loaded.safeParse(answers[0])
     if (fault !== null || !description.success) {

@@ -4,12 +4,14 @@
  * when this process does.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { AppError } from '#shared/errors.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { pythonStartLimit } from '#host/processes/limits.ts'
+import { writeError } from '#host/files/fileErrors.ts'
 import { Inbox } from '#host/processes/messages.ts'
 import { familyMeter } from '#host/processes/processorTime.ts'
 import { Overrun, withinLimit, type WorkLimit } from '#host/processes/workLimit.ts'
@@ -24,10 +26,19 @@ const maxLineBytes = 256 << 20
 const keptCharacters = 2_000
 
 /**
- * The adapter is the first line it reads: inside a packed program it is no file that Python could open. Modules beside the
- * user's code must not take the place of those that it imports.
+ * The adapter, and the module with its rule of imports, are the first line it reads: inside a packed program they are no files that
+ * Python could open. Modules beside the user's code must not take the place of those that they import.
  */
-const bootstrap = `${importsNothingHere}; import json; source = json.loads(sys.stdin.buffer.readline()); exec(compile(source, "turnwise_adapter.py", "exec"))`
+const bootstrap = `${importsNothingHere}
+import json, types
+rule, adapter = json.loads(sys.stdin.buffer.readline())
+imports = sys.modules["turnwise_imports"] = types.ModuleType("turnwise_imports")
+imports.source = rule
+exec(compile(rule, "turnwise_imports.py", "exec"), vars(imports))
+exec(compile(adapter, "turnwise_adapter.py", "exec"))`
+
+const ownSource = (name: string): string =>
+  readFileSync(path.join(resourcesDirectory, 'python', name), 'utf8')
 
 export interface PythonRequest {
   readonly call: 'load' | 'describe' | 'score' | 'reset' | 'step' | 'rows'
@@ -40,8 +51,19 @@ export interface PythonReply {
   readonly fault: { readonly kind: 'timeout' | 'exception'; readonly message: string } | null
 }
 
+/** Errors: AppError 'file/unwritable'. */
+function newFolder(): string {
+  try {
+    return realpathSync(mkdtempSync(path.join(tmpdir(), 'turnwise-python-')))
+  } catch (error) {
+    throw writeError(tmpdir(), error)
+  }
+}
+
 export class PythonProcess implements Disposable {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>
+  /** Holds what Python keeps for the processes that it starts; nobody else writes there, and it goes with this process. */
+  readonly privateFolder = newFolder()
   #chunks: Buffer[] = []
   #chunkBytes = 0
   /** Lines, and null at the end. */
@@ -71,14 +93,15 @@ export class PythonProcess implements Disposable {
     this.#child.once('close', (code, signal) => {
       const how = signal === null ? `exit code ${code ?? '?'}` : signal
       this.#finish(`Python exited (${how}).${this.#words()}`)
+      this.#removePrivate()
     })
   }
 
-  /** An interpreter with the adapter; `folder`: of the code that it will load, null for a package. Errors: AppError 'sandbox/failed' where there is none, or one that is too old. */
+  /** An interpreter with the adapter; `folder`: of the code that it will load, null for a package. Errors: AppError 'sandbox/failed' where there is none, or one that is too old; 'file/unwritable'. */
   static async start(interpreter: AllowedInterpreter, folder: string | null): Promise<PythonProcess> {
     const python = new PythonProcess(interpreter, folder)
-    const adapter = readFileSync(path.join(resourcesDirectory, 'python', 'turnwise_adapter.py'), 'utf8')
-    python.#child.stdin.write(`${JSON.stringify(adapter)}\n`)
+    const sources = ['turnwise_imports.py', 'turnwise_adapter.py'].map(ownSource)
+    python.#child.stdin.write(`${JSON.stringify(sources)}\n`)
     const { answers, fault } = await python.#collect(0, 1, pythonStartLimit)
     if (fault === null) {
       const [{ python: version }] = answers as [{ python: number[] }]
@@ -91,6 +114,7 @@ export class PythonProcess implements Disposable {
         interpreterHint,
       )
     }
+    python[Symbol.dispose]()
     throw new AppError(
       'sandbox/failed',
       `The Python interpreter “${interpreter}” does not start: ${fault.message}`,
@@ -175,12 +199,21 @@ export class PythonProcess implements Disposable {
     }
   }
 
+  #removePrivate(): void {
+    try {
+      rmSync(this.privateFolder, { recursive: true, force: true })
+    } catch {
+      // Something that Python started still writes there; it is tried again when all of it has ended.
+    }
+  }
+
   [Symbol.dispose](): void {
     this.#finish('Python was killed.')
     const { exitCode, signalCode } = this.#child
     if (exitCode === null && signalCode === null) this.#endGroup()
     this.#child.kill('SIGKILL')
     for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.destroy()
+    this.#removePrivate()
   }
 }
 

@@ -11,7 +11,7 @@ import { tallyMeans } from '#rl/algorithms/terms/tally.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import type { LossRow } from '#rl/algorithms/types.ts'
 import { importConfig } from '#host/exchange/importConfig.ts'
-import { yamlText } from '#host/exchange/project/projectRewards.ts'
+import { yamlText } from '#host/exchange/project/yamlText.ts'
 import { bareExperience } from '../../rl/bareExperience.ts'
 
 const python = process.env['TURNWISE_PYTHON'] ?? 'python3'

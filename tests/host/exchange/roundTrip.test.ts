@@ -4,7 +4,7 @@ import { algorithms } from '#rl/algorithms/registry.ts'
 import { valueAt } from '#shared/config/paths.ts'
 import { exportConfig } from '#host/exchange/exportConfig.ts'
 import { importConfig, initialConfig } from '#host/exchange/importConfig.ts'
-import { yamlText } from '#host/exchange/project/projectRewards.ts'
+import { yamlText } from '#host/exchange/project/yamlText.ts'
 import { ourSettings, rowsFor } from '#host/exchange/settingsTable.ts'
 import { projectAlgorithms, projectTools, type ProjectTool } from '#host/exchange/tools.ts'
 

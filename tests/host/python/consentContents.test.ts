@@ -158,10 +158,11 @@ describe('consent', () => {
     })
     expect(await fixture.client.call('python.allowed')).toMatchObject([
       { path: own.file, interpreter: program },
+      { path: program, interpreter: program },
     ])
     await fixture.client.call('python.withdraw', { paths: [program] })
     expect(await fixture.client.call('python.review', asked)).toMatchObject([
-      { interpreter: program, files: [{ isAllowed: false }] },
+      { interpreter: program, files: [{ isAllowed: false }, { isAllowed: false }] },
     ])
   })
 
@@ -243,7 +244,7 @@ describe('consent', () => {
     const asked = () => requireConsent(own, program, null)
     for (const name of ['m0.py', 'm39.py']) expect(asked).toThrow(path.join(folder, name))
     for (const [name, text] of names.slice(40)) writeFileSync(path.join(folder, name), text)
-    expect(asked).toThrow('and 11 other files (the command below lists them with --list)')
+    expect(asked).toThrow('and 12 other files (the command below lists them with --list)')
     const { source: strange } = here('x = 1', { 'evil\u001b[2K\nhidden.py': '', 'x\u202eyp.live.py': '' })
     expect(() => requireConsent(strange, program, null)).toThrow('evil\\u{1b}[2K\\u{a}hidden.py')
     expect(() => requireConsent(strange, program, null)).toThrow('x\\u{202e}yp.live.py')

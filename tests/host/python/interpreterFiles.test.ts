@@ -1,4 +1,4 @@
-/** An interpreter that lies in the folder of the code changes with it, and so does what says where its library is. */
+/** An interpreter that anybody but the administrator could exchange is asked about by its content, and what says where its library is too. */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -104,7 +104,106 @@ describe.skipIf(process.platform === 'win32')('consent to an interpreter in the 
     expect(isAllowed(link)).toBe(true)
     put('my-env/bin/pybuilddir.txt', 'lib')
     expect(isAllowed(link)).toBe(false)
-    writeFileSync(path.join(path.dirname(elsewhere), 'python3._pth'), '.')
-    expect(review(elsewhere).files).toHaveLength(1)
+    const own = path.join(path.dirname(elsewhere), 'lib', 'python3.11')
+    mkdirSync(own, { recursive: true })
+    writeFileSync(path.join(own, 'os.py'), '')
+    expect(review(elsewhere).files.map((file) => file.path)).not.toContain(path.join(own, 'os.py'))
   })
+})
+
+describe.skipIf(process.platform === 'win32')('consent to an interpreter elsewhere', () => {
+  const repository = () => placed('bin/python', (program) => symlinkSync(elsewhere, program))
+  const codeBeside = ({ folder, put, program }: ReturnType<typeof placed>) => {
+    const code = 'x = 1\n'
+    const source = { code, language: 'py', file: put('rewards/r.py', code) } as const
+    const consents = consentsFile(mkdtempSync(path.join(all, 'machine-')))
+    const review = (name = program) => reviewPython(source, name, consents)
+    const isAllowed = (name?: string) => review(name).files.every((file) => file.isAllowed)
+    const allow = (name?: string) => allowPython([review(name)], consents)
+    return { folder, put, program, review, isAllowed, allow }
+  }
+
+  test('names where its links lead', () => {
+    const { program, review } = codeBeside(repository())
+    expect(
+      review()
+        .files.map((file) => file.path)
+        .slice(0, 3),
+    ).toEqual([review().files[0]?.path, program, elsewhere])
+  })
+
+  test.each<[string, (program: string) => void]>([
+    [
+      'another program takes its place',
+      (program) => {
+        rmSync(program)
+        programAt(program)
+      },
+    ],
+    [
+      'its link leads elsewhere',
+      (program) => {
+        rmSync(program)
+        symlinkSync(other, program)
+      },
+    ],
+    [
+      'the folder that it lies in becomes a link',
+      (program) => {
+        const programs = mkdtempSync(path.join(all, 'programs-'))
+        programAt(path.join(programs, 'python'))
+        rmSync(path.dirname(program), { recursive: true })
+        symlinkSync(programs, path.dirname(program))
+      },
+    ],
+    ['a file makes it an environment', (program) => writeFileSync(path.join(program, '../pyvenv.cfg'), '')],
+    [
+      'a file further up makes it an environment',
+      (program) => writeFileSync(path.join(program, '../../pyvenv.cfg'), ''),
+    ],
+    ['a file gives it other paths', (program) => writeFileSync(`${program}._pth`, '')],
+  ])('ends when %s', (_, change) => {
+    const { program, allow, isAllowed } = codeBeside(repository())
+    allow()
+    expect(isAllowed()).toBe(true)
+    change(program)
+    expect(isAllowed()).toBe(false)
+  })
+
+  test('ends when what its links lead to changes, through a folder that is a link too', () => {
+    const { folder, allow, isAllowed } = codeBeside(repository())
+    const programs = mkdtempSync(path.join(all, 'programs-'))
+    programAt(path.join(programs, 'python3.11'))
+    symlinkSync('python3.11', path.join(programs, 'python'))
+    symlinkSync(programs, path.join(folder, 'rewards', 'd'))
+    const program = path.join(folder, 'rewards', 'd', 'python')
+    allow(program)
+    expect(isAllowed(program)).toBe(true)
+    writeFileSync(path.join(programs, 'python3.11'), '#!/bin/sh\nexit 2\n')
+    expect(isAllowed(program)).toBe(false)
+  })
+
+  test.each(['gymnasium:CartPole-v1', 'engine:trl'])('is to its content for %s as well', (file) => {
+    const program = path.join(mkdtempSync(path.join(all, 'programs-')), 'python')
+    programAt(program)
+    const consents = consentsFile(mkdtempSync(path.join(all, 'machine-')))
+    const parts = file === 'engine:trl' ? { parts: { 'turnwise:train.py': '' } } : {}
+    const review = () => reviewPython({ code: 'x', language: 'py', file, ...parts }, program, consents)
+    allowPython([review()], consents)
+    expect(review().files.every((each) => each.isAllowed)).toBe(true)
+    writeFileSync(program, '#!/bin/sh\nexit 2\n')
+    expect(
+      review()
+        .files.filter((each) => !each.isAllowed)
+        .map((each) => each.path),
+    ).toEqual([program])
+  })
+
+  test.skipIf(process.getuid?.() === 0)(
+    'is to its place alone where only the administrator could exchange it (skipped as root)',
+    () => {
+      const { review } = codeBeside(repository())
+      expect(review('/usr/bin/env').files).toHaveLength(2)
+    },
+  )
 })

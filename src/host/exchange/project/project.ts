@@ -31,10 +31,10 @@ import {
   type ProjectFiles,
   type ProjectParts,
   projectResource,
-  yamlText,
   rewardFiles,
   type RewardFiles,
 } from './projectRewards.ts'
+import { yamlComment, yamlText } from './yamlText.ts'
 
 export interface ProjectRequest {
   /** Paths absolute. */
@@ -162,7 +162,7 @@ function agilerlFiles(parts: ProjectParts): ProjectFiles {
   return {
     ...resources('agilerl', [...names, ...(isRewarded ? ['reward.py'] : [])]),
     ...watchingFiles(),
-    'agilerl/manifest.yaml': `# Written by Turnwise. Every value is explicit, so that no default of the library matters.\n${yamlText(manifestOf(parts))}`,
+    'agilerl/manifest.yaml': `${yamlComment(explicit)}${yamlText(manifestOf(parts))}`,
   }
 }
 
@@ -222,10 +222,8 @@ function trlFiles(parts: ProjectParts): ProjectFiles {
   }
 }
 
-const heading = [
-  ' Written by Turnwise. Every value is explicit, so that no default of the library matters.',
-  ' The names in the first part are for train.py, the others for TRL and transformers.',
-].join('\n')
+const explicit = 'Written by Turnwise. Every value is explicit, so that no default of the library matters.'
+const heading = `${explicit}\nThe names in the first part are for train.py, the others for TRL and transformers.`
 
 function configText({ run, data, exported, rewards, hasAdapter }: ProjectParts): string {
   const { quantities, values } = exported
@@ -247,7 +245,7 @@ function configText({ run, data, exported, rewards, hasAdapter }: ProjectParts):
       : { max_length: quantities.contextLength }),
   }
   const names = isGenerating ? { reward_names: rewards.map(({ name }) => name) } : {}
-  return `#${heading.replaceAll('\n', '\n#')}\n${yamlText({ ...own, ...names, ...values, ...places })}`
+  return `${yamlComment(heading)}${yamlText({ ...own, ...names, ...values, ...places })}`
 }
 
 /* What a person must know who opens the folder on another machine. */

@@ -13,7 +13,6 @@ import { answerLimits } from '#host/sandbox/harness.ts'
 import { wasmFile } from '#host/sandbox/wasmFile.ts'
 import { loadMs } from '#host/processes/limits.ts'
 import type { ProjectData } from './projectData.ts'
-import { stringify } from 'yaml'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import type { ExportedConfig } from '../exportConfig.ts'
 
@@ -150,13 +149,3 @@ export interface ProjectParts {
 /** A file that comes with the program. */
 export const projectResource = (name: string): string =>
   readFileSync(path.join(resourcesDirectory, 'projects', ...name.split('/')), 'utf8')
-
-/**
- * A document that readers of YAML 1.1, such as Python's, understand as we do: "no" stays a text, and 1e-8 a number, which
- * they only see with a point in it.
- */
-export const yamlText = (value: unknown): string =>
-  stringify(value, { version: '1.1', schema: 'yaml-1.1', lineWidth: 0 }).replaceAll(
-    /^(.*[:-] -?\d+)(e[+-]\d+)$/gm,
-    '$1.0$2',
-  )
