@@ -22,7 +22,7 @@ interface ViewRow {
 
 interface PlaceRow {
   readonly title: string
-  /** By default the number of the place. */
+  /** Shortcuts; by default the number of the place. */
   readonly keys?: readonly string[]
   readonly views: Readonly<Record<string, ViewRow>>
 }

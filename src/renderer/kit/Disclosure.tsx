@@ -5,7 +5,7 @@ import { classes } from './classes.ts'
 
 interface DisclosureProps {
   readonly title: string
-  /** What it holds, in a few words. */
+  /** A few words on what it holds. */
   readonly about?: ReactNode
   /** True while something in it must be seen. */
   readonly isNeeded?: boolean

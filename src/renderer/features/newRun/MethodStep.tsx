@@ -1,5 +1,5 @@
 import type { Problem } from '#shared/errors.ts'
-import { Fragment } from 'react'
+import { Fragment, type ComponentProps } from 'react'
 import type { Knowledge } from './useNewRun.ts'
 import {
   useMeasured,
@@ -100,19 +100,24 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
       )}
       <SimpleSettings draft={draft} known={known} problems={problems} onChange={onChange} />
       {draft.fork === null && (
-        <Disclosure
-          title="More ways"
-          about="Train with TRL or AgileRL, in Python"
-          isNeeded={valueAt(config, 'engine') !== undefined}
-          className="border-t border-line pt-3"
-        >
-          <TrainedBy draft={draft} known={known} problems={problems} onChange={onChange} />
-        </Disclosure>
+        <OtherTrainers draft={draft} known={known} problems={problems} onChange={onChange} />
       )}
       <AllSettingsPart {...{ draft, known, problems, onChange }} words={changeWords(changed, preset)} />
     </div>
   )
 }
+
+/** Offers to train elsewhere; open where the config says so. */
+const OtherTrainers = (props: ComponentProps<typeof TrainedBy>) => (
+  <Disclosure
+    title="More ways"
+    about="Train with TRL or AgileRL, in Python"
+    isNeeded={valueAt(props.draft.config, 'engine') !== undefined}
+    className="border-t border-line pt-3"
+  >
+    <TrainedBy {...props} />
+  </Disclosure>
+)
 
 interface AllSettingsPartProps extends Pick<MethodStepProps, 'draft' | 'known' | 'problems' | 'onChange'> {
   /** Says how many differ from the defaults. */

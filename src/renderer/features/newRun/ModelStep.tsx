@@ -12,7 +12,7 @@ import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { valueAt, type JsonObject, isObject, withValue } from '#shared/config/paths.ts'
 import { startingFrom } from './chosenRows.ts'
 import { wrongWords, isMissing, problemsAt, problemWords } from './problems.ts'
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 import { Segmented } from '#renderer/kit/choices.tsx'
 import {
   EnvironmentPicker,
@@ -172,34 +172,50 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
       ) : (
         <EnvironmentPicker {...{ columns, interpreter, ...world }} hasPython={false} />
       )}
-      <Disclosure
-        title="More ways"
-        about={`${kind === 'rewards' ? 'A reward' : 'An environment'} in Python, a workflow`}
-        isNeeded={workflowOf(config) !== null}
-        className="max-w-140 border-t border-line pt-3"
+      <MoreWays
+        {...{ config, problems, columns, onChange }}
+        what={kind === 'rewards' ? 'A reward' : 'An environment'}
       >
-        <div className="grid grid-cols-1 gap-4">
-          {kind === 'rewards' ? (
-            <PythonReward
-              taken={rewards.map(choiceName)}
-              disabled={false}
-              onAdd={(choice) => setRewards([...rewards, choice])}
-            />
-          ) : (
-            <PythonEnvironment {...world} />
-          )}
-          <WorkflowPicker
-            columns={columns}
-            value={workflowOf(config)}
-            problem={wrongWords(problemsAt(problems, 'rollout.workflow'))}
-            onChange={(next) => onChange((now) => withValue(now, 'rollout.workflow', next ?? undefined))}
+        {kind === 'rewards' ? (
+          <PythonReward
+            taken={rewards.map(choiceName)}
+            disabled={false}
+            onAdd={(choice) => setRewards([...rewards, choice])}
           />
-        </div>
-      </Disclosure>
+        ) : (
+          <PythonEnvironment {...world} />
+        )}
+      </MoreWays>
       <GeneralProblems problems={problems} areOfWorld={kind === 'environment'} />
     </div>
   )
 }
+
+interface MoreWaysProps extends Omit<RewardStepProps, 'algorithms'> {
+  /** Kind of Python code that is offered. */
+  readonly what: string
+  readonly children: ReactNode
+}
+
+/** Offers Python code and a workflow; open where the config has a workflow. */
+const MoreWays = ({ config, problems, columns, onChange, what, children }: MoreWaysProps) => (
+  <Disclosure
+    title="More ways"
+    about={`${what} in Python, a workflow`}
+    isNeeded={workflowOf(config) !== null}
+    className="max-w-140 border-t border-line pt-3"
+  >
+    <div className="grid grid-cols-1 gap-4">
+      {children}
+      <WorkflowPicker
+        columns={columns}
+        value={workflowOf(config)}
+        problem={wrongWords(problemsAt(problems, 'rollout.workflow'))}
+        onChange={(next) => onChange((now) => withValue(now, 'rollout.workflow', next ?? undefined))}
+      />
+    </div>
+  </Disclosure>
+)
 
 const workflowOf = (config: JsonObject): EnvironmentChoice | null => {
   const workflow = valueAt(config, 'rollout.workflow')
