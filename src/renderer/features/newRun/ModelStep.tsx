@@ -154,11 +154,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
             if (next === 'rewards') onChange(withoutWorld)
           }}
         />
-        {!isNeeded && (
-          <p className="text-sm text-muted">
-            The chosen method learns from given answers. Rewards only evaluate the validation split.
-          </p>
-        )}
+        {!isNeeded && <OnlyEvaluated />}
       </div>
       {kind === 'rewards' ? (
         <RewardPicker
@@ -190,6 +186,12 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
     </div>
   )
 }
+
+const OnlyEvaluated = () => (
+  <p className="text-sm text-muted">
+    The chosen method learns from given answers. Rewards only evaluate the validation split.
+  </p>
+)
 
 interface MoreWaysProps extends Omit<RewardStepProps, 'algorithms'> {
   /** Kind of Python code that is offered. */
