@@ -89,7 +89,7 @@ export class FullTrainer {
     const shapes = new Map(expectedTensors(config).map(({ name, shape }) => [name, shape]))
     const inputOf = (name: string): Value => input(name, 'float32', shapes.get(name) ?? [])
     const weights = new Map(
-      layerTensors(config).map(({ name, shape }) => [name, input(name, 'float32', shape)]),
+      layerTensors(config, 0).map(({ name, shape }) => [name, input(name, 'float32', shape)]),
     )
     const weightOf = (path: string): Value => weights.get(path) ?? input(path, 'float32', [])
     const parameters: LayerParameters = {
@@ -147,7 +147,7 @@ export class FullTrainer {
     for (let layer = layers - 1; layer >= 0; layer--) {
       const feeds = { ...tapes.pop(), cotangent: floats(cotangent, [batch.tokens, hiddenSize]) }
       const results = await this.#sessions.backward.run(feeds)
-      for (const { name } of layerTensors(this.#config)) {
+      for (const { name } of layerTensors(this.#config, layer)) {
         this.#add(`${layerPrefix(this.#config, layer)}${name}`, results[gradientName(name)]!)
       }
       cotangent = results[gradientName('hidden')]!
@@ -193,7 +193,7 @@ export class FullTrainer {
 
   #layerFeeds(layer: number): Record<string, Feed> {
     return Object.fromEntries(
-      layerTensors(this.#config).map(({ name }) => [
+      layerTensors(this.#config, layer).map(({ name }) => [
         name,
         this.#feed(`${layerPrefix(this.#config, layer)}${name}`),
       ]),
@@ -252,9 +252,14 @@ export class FullTrainer {
 }
 
 /** One pair of sessions serves all layers, and embeddings learn as rows of one table. */
-function requireAlike({ attention, names, embeddingScale }: ModelConfig): void {
-  const isAlike = attention.every(
-    ({ window, rope }) => window === attention[0]?.window && rope === attention[0].rope,
+function requireAlike({ mixers, names, embeddingScale }: ModelConfig): void {
+  const [first] = mixers
+  const isAlike = mixers.every(
+    (mixer) =>
+      mixer.kind === 'attention' &&
+      first?.kind === 'attention' &&
+      mixer.window === first.window &&
+      mixer.rope === first.rope,
   )
   if (isAlike && names.positions === null && embeddingScale === 1) return
   throw new Error('Training from scratch knows only models whose layers are all alike.')

@@ -103,20 +103,27 @@ export interface LayerKind {
   readonly window: AttentionWindow
   /** null: q and k are not rotated. */
   readonly rope: RopeConfig | null
+  /** Rope of q where k has another. */
+  readonly queryRope?: RopeConfig
 }
 
 /** The kind of each layer, with each window and rope listed once. A window as long as the context hides nothing. */
 export function attentionLayout(
   kinds: readonly LayerKind[],
   { contextLength }: ContextLimits,
-): Pick<ModelConfig, 'windows' | 'ropes' | 'attention'> {
+): Pick<ModelConfig, 'windows' | 'ropes' | 'mixers'> {
   const windows: AttentionWindow[] = []
   const ropes: RopeConfig[] = []
-  const attention = kinds.map(({ window, rope }): LayerAttention => {
+  const mixers = kinds.map(({ window, rope, queryRope }): LayerAttention => {
     const seen = window !== null && window >= contextLength ? null : window
-    return { window: placeIn(windows, seen), rope: rope === null ? null : placeIn(ropes, rope) }
+    return {
+      kind: 'attention',
+      window: placeIn(windows, seen),
+      rope: rope === null ? null : placeIn(ropes, rope),
+      ...(queryRope && { queryRope: placeIn(ropes, queryRope) }),
+    }
   })
-  return { windows, ropes, attention }
+  return { windows, ropes, mixers }
 }
 
 function placeIn<T>(list: T[], item: T): number {
@@ -203,12 +210,15 @@ const linear: RopeRule = (basis, fields) => {
 
 /**
  * NTK-aware scaling: beyond `max_position_embeddings` theta grows with the length, so that the slowest pair turns as far as
- * before (bloc97 2023). Every sequence gets the frequencies of the whole context, since keys are cached rotated.
+ * before (bloc97 2023). Every sequence gets the frequencies of the whole context, since keys are cached rotated. Hunyuan's
+ * configs fix the stretch as `alpha`, whatever the length.
  */
 const dynamic: RopeRule = (basis, fields) => {
   const factor = factorOf(fields)
   const { rotated, theta, maxPositions, contextLength } = basis
-  const stretch = (factor * Math.max(contextLength, maxPositions)) / maxPositions - (factor - 1)
+  const alpha = fields.number('alpha', { min: 0, max: 1e9, fallback: 0 })
+  const stretch =
+    alpha > 0 ? alpha : (factor * Math.max(contextLength, maxPositions)) / maxPositions - (factor - 1)
   if (stretch === 1) return plain(basis, fields)
   if (rotated === 2) throw fields.invalid('rope_type', 'another type if only two channels are rotated')
   return plain({ ...basis, theta: theta * stretch ** (rotated / (rotated - 2)) }, fields)

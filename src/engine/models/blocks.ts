@@ -53,10 +53,11 @@ export const zerosName = (precision: BlockPrecision): string => `zero points.${p
 export function linearWeights(
   config: ModelConfig,
 ): { readonly name: string; readonly shape: readonly number[] }[] {
-  const matrices = layerTensors(config).filter(({ shape }) => shape.length === 2)
-  return Array.from({ length: config.layers }, (_, layer) => layer).flatMap((layer) =>
-    matrices.map(({ name, shape }) => ({ name: `${layerPrefix(config, layer)}${name}`, shape })),
-  )
+  return Array.from({ length: config.layers }, (_, layer) =>
+    layerTensors(config, layer)
+      .filter(({ shape }) => shape.length === 2)
+      .map(({ name, shape }) => ({ name: `${layerPrefix(config, layer)}${name}`, shape })),
+  ).flat()
 }
 
 /** Elements that share a scale in an 8-bit matrix for rollouts: blocks of a row, or whole rows. */

@@ -20,6 +20,8 @@ export interface Architecture {
   readonly modelType: string
   /** The class in `architectures`. */
   readonly className: string
+  /** The same two of models that also read images, whose config.json has the text half as `text_config`. */
+  readonly seeing?: { readonly modelType: string; readonly className: string }
   /** null: llama.cpp does not support it, or its names and order of tensors there are not known. */
   readonly gguf: GgufNaming | null
   readonly tiny: TinyModel
@@ -87,8 +89,11 @@ export interface ArchitectureTraits {
   readonly qkNorm?: ModelConfig['qkNorm']
   readonly activationKey?: string
   /** The required value of `activationKey`, and its default. */
-  readonly activationName?: 'silu' | 'gelu_pytorch_tanh'
+  readonly activationName?: keyof typeof activations
 }
+
+/** Activations by their names in config.json. */
+const activations = { silu: 'silu', gelu_pytorch_tanh: 'gelu-tanh', relu2: 'relu-squared' } as const
 
 const maxPositionsLimit = 1 << 24
 
@@ -100,17 +105,21 @@ const norms: BlockNorms = {
   afterMlp: null,
 }
 
-const names: ModelNames = {
+export const qkNormNames = { queryNorm: 'self_attn.q_norm', keyNorm: 'self_attn.k_norm' } as const
+
+export const names: ModelNames = {
   embedding: 'model.embed_tokens.weight',
   positions: null,
   layers: 'model.layers.',
   finalNorm: 'model.norm',
   head: 'lm_head.weight',
+  ...qkNormNames,
 }
 
 /** Factors and caps of a model without any. */
 export const plainFactors = {
   attentionSoftcap: null,
+  attentionGate: false,
   finalSoftcap: null,
   embeddingScale: 1,
   residualScale: 1,
@@ -145,7 +154,7 @@ export function readDecoderConfig(
     linears: traits.linears ?? separateLinears,
     biases: traits.biases ?? {},
     transposedLinears: false,
-    activation: traits.activationName === 'gelu_pytorch_tanh' ? 'gelu-tanh' : 'silu',
+    activation: activations[traits.activationName ?? 'silu'],
     norm: traits.norm ?? 'rms',
     normEpsilon: fields.number(traits.normEpsilonKey ?? 'rms_norm_eps', epsilon),
     blockNorms: traits.blockNorms ?? norms,

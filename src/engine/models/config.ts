@@ -22,19 +22,24 @@ export interface ModelConfig {
   readonly biases: Readonly<Partial<Record<LinearName, boolean>>>
   /** Linears are stored as [in, out], as GPT-2's Conv1D does. */
   readonly transposedLinears: boolean
-  readonly activation: 'silu' | 'gelu-tanh'
+  readonly activation: 'silu' | 'gelu-tanh' | 'relu-squared'
   readonly norm: NormKind
   readonly normEpsilon: number
   /** Names of a block's norms; null if it has none at that place. */
   readonly blockNorms: BlockNorms
-  /** Norm of q and k before they are rotated: each head's channels by themselves (Qwen3), all together (OLMo 2). */
-  readonly qkNorm: 'none' | 'head' | 'all'
+  /**
+   * Norm of q and k: each head's channels by themselves before they are rotated (Qwen3) or after (Hunyuan), or all together
+   * before (OLMo 2).
+   */
+  readonly qkNorm: 'none' | 'head' | 'rotated-head' | 'all'
   /** Channels that rotate together: i and i + R/2 (Llama), or 2i and 2i + 1 (GLM). */
   readonly rotatedPairs: RotatedPairs
   /** Factor of q·k. */
   readonly attentionScale: number
   /** c in c·tanh(score/c); null: scores stay as they are. */
   readonly attentionSoftcap: number | null
+  /** True if q_proj has, behind each head's query, what its result is multiplied with through a sigmoid. */
+  readonly attentionGate: boolean
   /** Soft cap of the logits; see `attentionSoftcap`. */
   readonly finalSoftcap: number | null
   /** Factors of the embeddings, of what a block adds to the residual stream, and of the logits. */
@@ -45,7 +50,7 @@ export interface ModelConfig {
   readonly ropes: readonly RopeConfig[]
   readonly windows: readonly AttentionWindow[]
   /** [layers] */
-  readonly attention: readonly LayerAttention[]
+  readonly mixers: readonly LayerMixer[]
   /** The output head is the transposed embedding table. */
   readonly tiedHead: boolean
   readonly names: ModelNames
@@ -72,12 +77,47 @@ export interface BlockNorms {
 /** Tokens that a query sees, itself included; null: all before it. */
 export type AttentionWindow = number | null
 
-/** Indices into `ModelConfig.windows` and `ModelConfig.ropes`. */
+/** Way in which a layer mixes positions. */
+export type LayerMixer = LayerAttention | ShortConvolution | DeltaRule
+
 export interface LayerAttention {
+  readonly kind: 'attention'
+  /** Index into `ModelConfig.windows`; `rope` is one into `ModelConfig.ropes`. */
   readonly window: number
   /** null: q and k are not rotated. */
   readonly rope: number | null
+  /** Rope of q where k has another; that of k if absent. */
+  readonly queryRope?: number
 }
+
+/** A convolution over few positions of each channel, between two gates. */
+export interface ShortConvolution {
+  readonly kind: 'convolution'
+  /** Positions that each one reads, itself included; at least 2, and the same in all layers. */
+  readonly kernel: number
+  readonly bias: boolean
+}
+
+/** Linear attention by the gated delta rule, behind a convolution over few positions. */
+export interface DeltaRule {
+  readonly kind: 'delta'
+  /** Positions that the convolution reads of queries, keys and values; see `ShortConvolution.kernel`. */
+  readonly kernel: number
+  /** Heads of queries and keys; a divisor of `valueHeads`. */
+  readonly keyHeads: number
+  readonly valueHeads: number
+  /** Channels of a head of queries and keys, and of values. */
+  readonly keyDim: number
+  readonly valueDim: number
+}
+
+/** True if a layer remembers by the delta rule, which the programs of devices do not compute yet. */
+export const attendsLinearly = ({ mixers }: Pick<ModelConfig, 'mixers'>): boolean =>
+  mixers.some(({ kind }) => kind === 'delta')
+
+/** Channels of queries, keys and values together. */
+export const deltaWidth = ({ keyHeads, valueHeads, keyDim, valueDim }: DeltaRule): number =>
+  2 * keyHeads * keyDim + valueHeads * valueDim
 
 /** Names of the tensors in a checkpoint of the family. */
 export interface ModelNames {
@@ -90,6 +130,9 @@ export interface ModelNames {
   readonly finalNorm: string
   /** Output head, where it is not tied to the embedding. */
   readonly head: string
+  /** Norms of q and k within a layer, without `.weight`, where it has them. */
+  readonly queryNorm: string
+  readonly keyNorm: string
 }
 
 /** Rotary embedding: angle of position p, pair i = p · inverseFrequencies[i]; cos and sin times `attentionFactor`. */
@@ -99,7 +142,21 @@ export interface RopeConfig {
   /** [R / 2]; the first R channels of a head are rotated, the rest are not. */
   readonly inverseFrequencies: readonly number[]
   readonly attentionFactor: number
+  /** Factor that grows with the position; none if absent. */
+  readonly growth?: RopeGrowth
 }
+
+/** 1 + rate · ln(1 + ⌊p / length⌋) at position p. */
+export interface RopeGrowth {
+  readonly rate: number
+  readonly length: number
+}
+
+/** Factor of cos and sin at a position. */
+export const ropeFactor = ({ attentionFactor, growth }: RopeConfig, position: number): number =>
+  growth === undefined
+    ? attentionFactor
+    : attentionFactor * (1 + growth.rate * Math.log(1 + Math.floor(position / growth.length)))
 
 /** The linear layers that LoRA can adapt, in the words of the checkpoints, and their module paths within a layer. */
 const linearPaths = {
@@ -112,6 +169,17 @@ const linearPaths = {
   c_attn: 'attn.c_attn',
   o_proj: 'self_attn.o_proj',
   'attn.c_proj': 'attn.c_proj',
+  /** LFM2's. */
+  'self_attn.out_proj': 'self_attn.out_proj',
+  /** Both gates and the input of a short convolution in one matrix. */
+  in_proj: 'conv.in_proj',
+  /** Qwen 3.5's linear attention: queries, keys and values; the gate of the result; β; g. */
+  in_proj_qkv: 'linear_attn.in_proj_qkv',
+  in_proj_z: 'linear_attn.in_proj_z',
+  in_proj_b: 'linear_attn.in_proj_b',
+  in_proj_a: 'linear_attn.in_proj_a',
+  'linear_attn.out_proj': 'linear_attn.out_proj',
+  'conv.out_proj': 'conv.out_proj',
   gate_proj: 'mlp.gate_proj',
   up_proj: 'mlp.up_proj',
   /** gate and up stacked in one matrix. */
@@ -120,6 +188,10 @@ const linearPaths = {
   c_fc: 'mlp.c_fc',
   down_proj: 'mlp.down_proj',
   'mlp.c_proj': 'mlp.c_proj',
+  /** LFM2's gate, up and down. */
+  w1: 'feed_forward.w1',
+  w3: 'feed_forward.w3',
+  w2: 'feed_forward.w2',
 } as const
 export type LinearName = keyof typeof linearPaths
 
@@ -139,33 +211,70 @@ export const separateLinears = [
 
 /** Linears that read the same input. */
 export const linearsByInput: readonly (readonly LinearName[])[] = [
-  ['q_proj', 'k_proj', 'v_proj', 'qkv_proj', 'c_attn'],
-  ['o_proj', 'attn.c_proj'],
-  ['gate_proj', 'up_proj', 'gate_up_proj', 'c_fc'],
-  ['down_proj', 'mlp.c_proj'],
+  [
+    ...(['q_proj', 'k_proj', 'v_proj', 'qkv_proj', 'c_attn', 'in_proj'] as const),
+    ...(['in_proj_qkv', 'in_proj_z', 'in_proj_b', 'in_proj_a'] as const),
+  ],
+  ['o_proj', 'attn.c_proj', 'self_attn.out_proj', 'conv.out_proj', 'linear_attn.out_proj'],
+  ['gate_proj', 'up_proj', 'gate_up_proj', 'c_fc', 'w1', 'w3'],
+  ['down_proj', 'mlp.c_proj', 'w2'],
 ]
 
 /** `self_attn.q_proj`: the module path of a linear within its layer. */
 export const linearPath = (name: LinearName): string => linearPaths[name]
 
+/** The mixer that a linear is part of; null for one of the MLP. */
+export const mixerOf = (name: LinearName): LayerMixer['kind'] | null => {
+  const [module] = linearPaths[name].split('.')
+  if (module === 'conv') return 'convolution'
+  if (module === 'linear_attn') return 'delta'
+  return module === 'self_attn' || module === 'attn' ? 'attention' : null
+}
+
+/** The linears of a layer: all of the model's but those of mixers that other layers have. */
+export function linearsOf({ linears, mixers }: ModelConfig, layer: number): readonly LinearName[] {
+  const kind = mixers[layer]?.kind
+  return linears.filter((name) => (mixerOf(name) ?? kind) === kind)
+}
+
+/** The attention of a layer; an error if it mixes positions otherwise. */
+export function attentionOf({ mixers }: ModelConfig, layer: number): LayerAttention {
+  const mixer = mixers[layer]
+  if (mixer?.kind !== 'attention') throw new Error(`Expected layer ${String(layer)} to attend.`)
+  return mixer
+}
+
 /** Output and input width of a linear: its weight is [out, in] wherever it is computed with. */
 export function linearShape(config: ModelConfig, name: LinearName): readonly [out: number, input: number] {
-  const { hiddenSize, intermediateSize, heads, kvHeads, headDim } = config
+  const { hiddenSize, intermediateSize, heads, kvHeads, headDim, attentionGate } = config
   const [queries, keys] = [heads * headDim, kvHeads * headDim]
+  const delta = config.mixers.find((mixer) => mixer.kind === 'delta')
+  const [valueHeads, values] = [delta?.valueHeads ?? 0, delta ? delta.valueHeads * delta.valueDim : 0]
   const shapes: Readonly<Record<LinearName, readonly [out: number, input: number]>> = {
-    q_proj: [queries, hiddenSize],
+    q_proj: [attentionGate ? 2 * queries : queries, hiddenSize],
     k_proj: [keys, hiddenSize],
     v_proj: [keys, hiddenSize],
     qkv_proj: [queries + 2 * keys, hiddenSize],
     c_attn: [queries + 2 * keys, hiddenSize],
     o_proj: [hiddenSize, queries],
     'attn.c_proj': [hiddenSize, queries],
+    'self_attn.out_proj': [hiddenSize, queries],
+    in_proj: [3 * hiddenSize, hiddenSize],
+    in_proj_qkv: [delta ? deltaWidth(delta) : 0, hiddenSize],
+    in_proj_z: [values, hiddenSize],
+    in_proj_b: [valueHeads, hiddenSize],
+    in_proj_a: [valueHeads, hiddenSize],
+    'linear_attn.out_proj': [hiddenSize, values],
+    'conv.out_proj': [hiddenSize, hiddenSize],
     gate_proj: [intermediateSize, hiddenSize],
     up_proj: [intermediateSize, hiddenSize],
     gate_up_proj: [2 * intermediateSize, hiddenSize],
     c_fc: [intermediateSize, hiddenSize],
     down_proj: [hiddenSize, intermediateSize],
     'mlp.c_proj': [hiddenSize, intermediateSize],
+    w1: [intermediateSize, hiddenSize],
+    w3: [intermediateSize, hiddenSize],
+    w2: [hiddenSize, intermediateSize],
   }
   return shapes[name]
 }
@@ -184,6 +293,10 @@ export interface LoraConfig {
 export const loraScale = ({ rank, alpha, rsLora }: LoraConfig): number =>
   alpha / (rsLora ? Math.sqrt(rank) : rank)
 
-/** The linears of a model that an adapter changes, in the model's order. */
-export const adaptedLinears = (config: ModelConfig, { targets }: LoraConfig): readonly LinearName[] =>
-  config.linears.filter((name) => targets.includes(name))
+/** The linears of a model that an adapter changes, in the model's order; those of one layer if it is given. */
+export const adaptedLinears = (
+  config: ModelConfig,
+  { targets }: LoraConfig,
+  layer?: number,
+): readonly LinearName[] =>
+  (layer === undefined ? config.linears : linearsOf(config, layer)).filter((name) => targets.includes(name))

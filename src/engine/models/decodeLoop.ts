@@ -16,14 +16,10 @@ import { gather } from '../ops/gather.ts'
 import { addIntegers, reshape, splitSizes } from '../ops/layout.ts'
 import { reduceMax, reduceSum, zeros } from '../ops/reduce.ts'
 import type { LoraConfig, ModelConfig } from './config.ts'
-import {
-  decoderScores,
-  embeddedIds,
-  ofWindow,
-  pastSlots,
-  withLatest,
-  type DeviceWeights,
-} from './generationGraph.ts'
+import { withLatest } from './deviceGeneration.ts'
+import { decoderScores, embeddedIds, type DeviceWeights } from './generationGraph.ts'
+import type { LatestState } from './layerStates.ts'
+import { latestInput, ofWindow, pastSlots, refuseMatrix, withNewest } from './stateInputs.ts'
 import type { KeyValue } from './cachedAttention.ts'
 import { choiceWidth } from './tokenChoice.ts'
 
@@ -52,8 +48,8 @@ export const placesName = (window: number): string => `slot places ${window}`
 
 /**
  * Outputs: `choice` [T, B, W′ + 3], `best` [T, B, 2] the likeliest id and its probability, `ids` [T, B, 1] those that the next
- * turn went on with, and `latest key i` and `latest value i` [B, K, W, C]. T ends when all rows have ended. Null where
- * the vocabulary cannot be cut into blocks.
+ * turn went on with, `latest key i` and `latest value i` [B, K, W, C], and `latest convolved i` [T, B, 1, 1, D] of layers
+ * that convolve. T ends when all rows have ended. Null where the vocabulary cannot be cut into blocks.
  *
  * More turns wait longer for rows that have ended, fewer bring the cache up more often.
  */
@@ -74,6 +70,7 @@ export function decodeLoop(
   const latest = latestSlots(config, maxTurns)
   const flags = latestFlags(turn, maxTurns)
   const grown: KeyValue[] = []
+  const convolved = latestCarried()
   const scores = decoderScores(config, lora, weights, {
     hidden: embeddedIds(config, weights, { ids, positions }),
     positions,
@@ -83,12 +80,15 @@ export function decodeLoop(
       grown[layer] = withLatest(latest[layer]!.read, fresh, flags)
       return [pastSlots(config, layer), grown[layer]]
     },
+    recall: (state, fresh) => convolved.recall(state, fresh),
+    remember: refuseMatrix,
   })
   const chosen = chosenId({ choice: scores.choice!, width, uniforms, best: scores.best })
   const stays = stillOpen(open, chosen, turn)
   const carried = {
     ...rowsCarried({ ids, positions, turn, open, chosen, stays }),
     ...slotsCarried(latest, grown),
+    ...convolved.carried,
   }
   return {
     turns: input(loopNames.turns, 'int64', [1]),
@@ -98,6 +98,7 @@ export function decodeLoop(
       choice: scores.choice!,
       best: scores.best,
       ids: chosen,
+      ...convolved.stacked,
     },
     last: Object.keys(carried).filter((name) => name.startsWith('latest ')),
   }
@@ -117,15 +118,33 @@ function rowsCarried(
   }
 }
 
+/** The latest positions of short convolutions, each turn handing them on, and the new ones of every turn. */
+function latestCarried() {
+  const stacked: Record<string, Value> = {}
+  const carried: Record<string, Carried> = {}
+  return {
+    stacked,
+    carried,
+    recall(state: LatestState, fresh: Value): Value {
+      const [initial, read] = [latestInput(state, 'past '), latestInput(state, 'turn ')]
+      stacked[`latest ${state.name}`] = fresh
+      carried[state.name] = { initial, read, next: withNewest(state, read, fresh) }
+      return read
+    },
+  }
+}
+
 type LatestSlots = ReturnType<typeof latestSlots>
 
 function slotsCarried(latest: LatestSlots, grown: readonly KeyValue[]): Record<string, Carried> {
   return Object.fromEntries(
     latest.flatMap(({ initial, read }, layer) =>
-      (['key', 'value'] as const).map((kind) => [
-        `latest ${kind} ${String(layer)}`,
-        { initial, read: read[kind], next: grown[layer]![kind] },
-      ]),
+      grown[layer] === undefined
+        ? []
+        : (['key', 'value'] as const).map((kind) => [
+            `latest ${kind} ${String(layer)}`,
+            { initial, read: read[kind], next: grown[layer]![kind] },
+          ]),
     ),
   )
 }

@@ -6,62 +6,87 @@
  */
 import type { Dim } from '../graph/shape.ts'
 import { type Value, constant, input } from '../graph/value.ts'
-import { geglu, geluTanh, swiglu } from '../ops/activation.ts'
-import { add, scale } from '../ops/arithmetic.ts'
-import { reshape, splitSizes } from '../ops/layout.ts'
+import { geglu, geluTanh, reluSquared, sigmoid, swiglu } from '../ops/activation.ts'
+import { add, mul, scale } from '../ops/arithmetic.ts'
+import { reshape, split, splitSizes } from '../ops/layout.ts'
 import { layerNorm, rmsNorm } from '../ops/normalization.ts'
-import type { LinearName, ModelConfig } from './config.ts'
-
-/** The parts in which uses of the block differ: where weights come from, and which keys a query attends to. */
-export interface LayerScope {
-  readonly config: ModelConfig
-  /** A vector of the layer: `input_layernorm.weight`. */
-  vector(path: string): Value
-  /** Linear layer with its bias and adapter, if any. */
-  linear(name: LinearName, x: Value): Value
-  /** Rotates `heads` heads in the last axis by their positions. */
-  rotate(x: Value, heads: number): Value
-  /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */
-  attend(q: Value, k: Value, v: Value): Value
-}
-
-export interface LayerResult {
-  readonly hidden: Value
-  /** The values from which the gradient can be computed without repeating the matrix products. */
-  readonly activations: Readonly<Record<string, Value>>
-}
-
-interface Part {
-  readonly output: Value
-  readonly activations: Readonly<Record<string, Value>>
-}
+import { shortConvolution } from '../ops/shortConvolution.ts'
+import type { LinearName, ModelConfig, ShortConvolution } from './config.ts'
+import { deltaPart } from './deltaPart.ts'
+import type { LayerResult, LayerScope, Part } from './layerScope.ts'
+import { kernelNames } from './source.ts'
 
 /** hidden […, D] → […, D]. */
 export function decoderLayer(hidden: Value, layer: LayerScope): LayerResult {
   const { blockNorms } = layer.config
-  const attention = attentionPart(normed(blockNorms.beforeAttention, hidden, layer), layer)
-  const attended = addBranch(hidden, attention.output, blockNorms.afterAttention, layer)
+  const mixer = mixerPart(normed(blockNorms.beforeAttention, hidden, layer), layer)
+  const attended = addBranch(hidden, mixer.output, blockNorms.afterAttention, layer)
   const mlp = mlpPart(normed(blockNorms.beforeMlp, attended, layer), layer)
   const output = addBranch(attended, mlp.output, blockNorms.afterMlp, layer)
   // A norm after a branch needs the branch's output for its gradient; otherwise that output is not needed.
   const branches = {
-    ...(blockNorms.afterAttention === null ? {} : { 'attention output': attention.output }),
+    ...(blockNorms.afterAttention === null ? {} : { 'attention output': mixer.output }),
     ...(blockNorms.afterMlp === null ? {} : { 'mlp output': mlp.output }),
   }
   return {
     hidden: output,
-    activations: { ...attention.activations, attended, ...mlp.activations, ...branches },
+    activations: { ...mixer.activations, attended, ...mlp.activations, ...branches },
   }
 }
 
+function mixerPart(x: Value, layer: LayerScope): Part {
+  const { mixer } = layer
+  switch (mixer.kind) {
+    case 'attention':
+      return attentionPart(x, layer)
+    case 'convolution':
+      return convolutionPart(x, mixer, layer)
+    case 'delta':
+      return deltaPart(x, mixer, layer)
+  }
+}
+
+/** Two gates around a convolution over few positions. Liquid AI 2025, arXiv:2511.23404, §2. */
+function convolutionPart(x: Value, { kernel, bias }: ShortConvolution, layer: LayerScope): Part {
+  const projected = layer.linear('in_proj', x)
+  const [before, after, value] = split(projected, -1, 3) as [Value, Value, Value]
+  const gated = mul(before, value)
+  const taps = [gated, ...layer.before(gated, kernel - 1)]
+  const convolved = shortConvolution(taps, layer.vector(kernelNames.weight))
+  const mixed = mul(after, bias ? add(convolved, layer.vector(kernelNames.bias)) : convolved)
+  return { output: layer.linear('conv.out_proj', mixed), activations: { projected, mixed } }
+}
+
 function attentionPart(x: Value, layer: LayerScope): Part {
-  const { heads, kvHeads } = layer.config
-  const [q, k, value] = projections(x, layer)
-  const query = layer.rotate(headNorm('q_norm', q, heads, layer), heads)
-  const key = layer.rotate(headNorm('k_norm', k, kvHeads, layer), kvHeads)
+  const [projected, k, value] = projections(x, layer)
+  const { query: q, gate } = withoutGate(projected, layer)
+  const [query, key] = [turned(q, 'query', layer), turned(k, 'key', layer)]
   const mixed = layer.attend(query, key, value)
-  const output = layer.linear(only(layer, 'o_proj', 'attn.c_proj'), mixed)
-  return { output, activations: { query, key, value, mixed } }
+  const gated = gate === null ? mixed : mul(mixed, sigmoid(gate))
+  const output = layer.linear(theOne(layer, ['o_proj', 'attn.c_proj', 'self_attn.out_proj']), gated)
+  return { output, activations: { query, key, value, mixed, ...(gate !== null && { gate }) } }
+}
+
+/** Takes the gates of the heads apart from their queries, behind each of which they stand. */
+function withoutGate(
+  projected: Value,
+  { config }: LayerScope,
+): { readonly query: Value; readonly gate: Value | null } {
+  const { heads, headDim, attentionGate } = config
+  if (!attentionGate) return { query: projected, gate: null }
+  const lead: readonly Dim[] = projected.shape.slice(0, -1)
+  const parts = split(reshape(projected, [...lead, heads, 2 * headDim]), -1, 2)
+  const [query, gate] = parts.map((part) => reshape(part, [...lead, heads * headDim]))
+  return { query: query as Value, gate: gate as Value }
+}
+
+/** Heads of q or k, normed where the model does and rotated. */
+function turned(x: Value, kind: 'query' | 'key', layer: LayerScope): Value {
+  const { heads, kvHeads, names, qkNorm } = layer.config
+  const [count, path] = kind === 'query' ? [heads, names.queryNorm] : [kvHeads, names.keyNorm]
+  return qkNorm === 'rotated-head'
+    ? headNorm(path, layer.rotate(x, count, kind), count, layer)
+    : layer.rotate(headNorm(path, x, count, layer), count, kind)
 }
 
 function projections(x: Value, layer: LayerScope): readonly [Value, Value, Value] {
@@ -69,7 +94,7 @@ function projections(x: Value, layer: LayerScope): readonly [Value, Value, Value
   if (linears.includes('q_proj')) {
     return [layer.linear('q_proj', x), layer.linear('k_proj', x), layer.linear('v_proj', x)]
   }
-  const joined = layer.linear(only(layer, 'qkv_proj', 'c_attn'), x)
+  const joined = layer.linear(theOne(layer, ['qkv_proj', 'c_attn']), x)
   return splitSizes(joined, -1, [heads * headDim, kvHeads * headDim, kvHeads * headDim]) as [
     Value,
     Value,
@@ -79,23 +104,30 @@ function projections(x: Value, layer: LayerScope): readonly [Value, Value, Value
 
 function mlpPart(x: Value, layer: LayerScope): Part {
   const { linears, activation, intermediateSize } = layer.config
-  if (linears.includes('c_fc')) {
-    const up = layer.linear('c_fc', x)
-    return { output: layer.linear('mlp.c_proj', geluTanh(up)), activations: { up } }
+  const down = theOne(layer, ['down_proj', 'mlp.c_proj', 'w2'])
+  if (!gates.some((gate) => linears.includes(gate))) {
+    const up = layer.linear(theOne(layer, ['up_proj', 'c_fc']), x)
+    const activated = activation === 'gelu-tanh' ? geluTanh(up) : reluSquared(up)
+    return { output: layer.linear(down, activated), activations: { up } }
   }
   const [gate, up] = linears.includes('gate_up_proj')
     ? (splitSizes(layer.linear('gate_up_proj', x), -1, [intermediateSize, intermediateSize]) as [
         Value,
         Value,
       ])
-    : [layer.linear('gate_proj', x), layer.linear('up_proj', x)]
+    : [layer.linear(theOne(layer, ['gate_proj', 'w1']), x), layer.linear(theOne(layer, ['up_proj', 'w3']), x)]
   const gated = activation === 'silu' ? swiglu(gate, up) : geglu(gate, up)
-  return { output: layer.linear('down_proj', gated), activations: { gate, up } }
+  return { output: layer.linear(down, gated), activations: { gate, up } }
 }
 
-/** The one of the two that the model has. */
-const only = ({ config }: LayerScope, first: LinearName, second: LinearName): LinearName =>
-  config.linears.includes(first) ? first : second
+const gates: readonly LinearName[] = ['gate_proj', 'gate_up_proj', 'w1']
+
+/** The one of these that the model has. */
+function theOne({ config }: LayerScope, names: readonly LinearName[]): LinearName {
+  const name = names.find((candidate) => config.linears.includes(candidate))
+  if (name === undefined) throw new Error(`Expected the model to have ${names.join(' or ')}.`)
+  return name
+}
 
 function addBranch(stream: Value, branch: Value, norm: string | null, layer: LayerScope): Value {
   const { residualScale } = layer.config
@@ -124,10 +156,9 @@ export function modelNorm(
   }
 }
 
-/** Norm of q or k before rotation, where the model has one. x […, H·C]. */
-function headNorm(name: string, x: Value, heads: number, layer: LayerScope): Value {
+/** Norm of q or k, where the model has one. x […, H·C]. */
+function headNorm(path: string, x: Value, heads: number, layer: LayerScope): Value {
   const { qkNorm, headDim } = layer.config
-  const path = `self_attn.${name}`
   if (qkNorm === 'none') return x
   if (qkNorm === 'all') return normed(path, x, layer)
   const lead: readonly Dim[] = x.shape.slice(0, -1)

@@ -10,10 +10,11 @@ import { resolve } from '../graph/substitute.ts'
 import { topologicalOrder } from '../graph/value.ts'
 import { adamwProgram } from '../optimizers/adamwProgram.ts'
 import { CAUSAL_PARTS } from '../ops/attention.ts'
-import { layerSlots, cacheBytes, cacheShape } from './cacheShape.ts'
+import { layerStates, slotsOf, stateBytes } from './layerStates.ts'
 import { linearNames, type LoraConfig, type ModelConfig } from './config.ts'
 import { frozenTensors, generationWeights, type FrozenTensors } from './frozenWeights.ts'
-import { deviceGenerationPrograms, type DeviceWeights } from './generationGraph.ts'
+import { deviceGenerationPrograms } from './deviceGeneration.ts'
+import type { DeviceWeights } from './generationGraph.ts'
 import { HeldTensors, heldWeights } from './heldTensors.ts'
 import { loraSlots } from './lora.ts'
 import { plannedSource } from './plannedSource.ts'
@@ -201,7 +202,7 @@ function weightBytes({ config, lora, base, kind }: MemoryRequest): number {
 export function lengthsOf(tokens: number, length: number): Lengths {
   const rows = Math.max(1, Math.floor(tokens / length))
   const parts = Array.from({ length: CAUSAL_PARTS }, (_, part) => [`B${String(part)}`, rows] as const)
-  const shared = { M: 1, R: 1, U: 1, W: 1 }
+  const shared = { M: 1, R: 1, U: 1, W: 1, m: 1, r: 1 }
   return {
     ...Object.fromEntries(parts),
     ...shared,
@@ -304,13 +305,14 @@ function planned(
 
 /** Bytes of one decoding row: its keys and values, the latest of them twice, its attention scores, and its logits, sorted. */
 function decodingBytes(config: ModelConfig, length: number): number {
-  const shape = cacheShape(config)
-  const latest = { ...shape, layerWindows: [] }
-  const slots = Math.max(...layerSlots(shape, length)) + LATEST_SLOTS
+  const states = layerStates(config)
+  const seen = states.filter(({ kind }) => kind === 'slots')
+  const latest = seen.map((state) => ({ ...state, window: null }))
+  const slots = Math.max(...seen.map((state) => slotsOf(state, length))) + LATEST_SLOTS
   const scores = 3 * 4 * config.heads * slots
   return (
-    cacheBytes(shape, 1, length) +
-    2 * cacheBytes(latest, 1, LATEST_SLOTS) +
+    stateBytes(states, 1, length) +
+    2 * stateBytes(latest, 1, LATEST_SLOTS) +
     scores +
     LOGIT_COPIES * 4 * config.vocabSize
   )

@@ -3,6 +3,7 @@ import { shorten } from '#shared/plural.ts'
 import {
   type Architecture,
   plainFactors,
+  qkNormNames,
   readSpecialTokens,
   refuseUnsupported,
   unsupported,
@@ -60,7 +61,7 @@ export const gpt2 = {
       ...plainFactors,
       ropes: [],
       windows: [null],
-      attention: Array.from({ length: layers }, () => ({ window: 0, rope: null })),
+      mixers: Array.from({ length: layers }, () => ({ kind: 'attention', window: 0, rope: null })),
       tiedHead: fields.boolean('tie_word_embeddings', true),
       names: {
         embedding: 'transformer.wte.weight',
@@ -68,6 +69,7 @@ export const gpt2 = {
         layers: 'transformer.h.',
         finalNorm: 'transformer.ln_f',
         head: 'lm_head.weight',
+        ...qkNormNames,
       },
       ...readSpecialTokens(fields, { defaultBosId: 50_256, defaultEosIds: [50_256] }),
     }

@@ -16,15 +16,12 @@ import { expandLike } from '../ops/reduce.ts'
 import { slicedHead, type LogitCap, type Vocabulary, vocabularyHead } from '../ops/vocabularyHead.ts'
 import { matmul } from '../ops/matmul.ts'
 import { type Attend, type BlockName, attentionInBlocks } from './attentionInBlocks.ts'
-import {
-  type LayerAttention,
-  type LinearName,
-  type ModelConfig,
-  type RopeConfig,
-  linearPath,
-  linearsByInput,
-} from './config.ts'
-import { type LayerScope, decoderLayer, modelNorm } from './decoder.ts'
+import { type LinearName, type ModelConfig, type LayerMixer, linearPath, linearsByInput } from './config.ts'
+import { type ChunkName, learningChunks } from './chunkInputs.ts'
+import { type PrecedingName, precedingRows } from './precedingRows.ts'
+import { decoderLayer, modelNorm } from './decoder.ts'
+import type { LayerScope } from './layerScope.ts'
+import { rotaryInputs, rotaryTables, type RotaryNames } from './rotaryInputs.ts'
 import { type LoraFactors, addReduced, reduceTogether } from './lora.ts'
 import { finalNormNames } from './source.ts'
 
@@ -70,14 +67,13 @@ type PartNames = ReturnType<typeof partNames>
 /** Graph input: what the queries of a part see through a window of `ModelConfig.windows`. */
 export const maskName = (window: number, part: number): `mask ${number} of window ${number}` =>
   `mask ${part} of window ${window}`
-/** Graph inputs: the tables of one of `ModelConfig.ropes`. */
-export const rotaryNames = (rope: number) => ({ cos: `cos ${rope}`, sin: `sin ${rope}` }) as const
-type RotaryNames = ReturnType<typeof rotaryNames>
 export type PackedName =
   | PartNames[keyof PartNames]
   | (typeof sharedKeyNames)[keyof typeof sharedKeyNames]
   | ReturnType<typeof maskName>
   | BlockName
+  | PrecedingName
+  | ChunkName
   | RotaryNames[keyof RotaryNames]
 
 /**
@@ -87,15 +83,25 @@ export type PackedName =
 export type AttentionForm = 'parts' | 'blocks'
 
 /** Graph inputs of a layer in addition to its parameters: N packed tokens. */
-function packedInputs(config: ModelConfig, { window, rope }: LayerAttention, form: AttentionForm) {
+function packedInputs(config: ModelConfig, layer: number, form: AttentionForm) {
+  const mixer = config.mixers[layer] as LayerMixer
   return {
+    mixer,
     hidden: input('hidden', 'float32', ['N', config.hiddenSize]),
     cotangent: input('cotangent', 'float32', ['N', config.hiddenSize]),
     // One row of the tables per packed token, so the tokens' order is their position in the tables.
     positions: input('order', 'int64', [1, 'N']),
-    tables: rope === null ? null : rotaryInputs(config, rope, 'N'),
-    attend: form === 'parts' ? attentionInParts(config, window) : attentionInBlocks(config, window),
+    ...(mixer.kind === 'attention'
+      ? {
+          tables: rotaryTables(mixer, (rope) => rotaryInputs(config, rope, 'N')),
+          attend: (form === 'parts' ? attentionInParts : attentionInBlocks)(config, mixer.window),
+        }
+      : { tables: null, attend: () => noAttention() }),
   }
+}
+
+function noAttention(): never {
+  throw new Error('Expected a layer that attends.')
 }
 
 type PackedInputs = ReturnType<typeof packedInputs>
@@ -127,13 +133,6 @@ function partInputs({ heads, kvHeads }: ModelConfig, window: number) {
   return { queryMap, keyMap, masks }
 }
 
-/** Cosines and sines of a rotary embedding, one row per position. */
-export function rotaryInputs({ ropes }: ModelConfig, rope: number, positions: Dim) {
-  const half = (ropes[rope] as RopeConfig).inverseFrequencies.length
-  const { cos, sin } = rotaryNames(rope)
-  return { cos: input(cos, 'float32', [positions, half]), sin: input(sin, 'float32', [positions, half]) }
-}
-
 /** The programs of decoder layer number `layer`. Layer 0’s input needs no gradient: the embedding is frozen. */
 export function layerPrograms(
   config: ModelConfig,
@@ -144,7 +143,7 @@ export function layerPrograms(
     inputGradient = layer > 0,
   }: { readonly layer: number; readonly attention?: AttentionForm; readonly inputGradient?: boolean },
 ): LayerPrograms {
-  const inputs = packedInputs(config, config.attention[layer] as LayerAttention, attention)
+  const inputs = packedInputs(config, layer, attention)
   const { hidden, activations } = decoderLayer(inputs.hidden, packedScope(config, parameters, inputs))
   const targets = [...(inputGradient ? [inputs.hidden] : []), ...parameters.trained]
   const derived = gradients([{ value: hidden, cotangent: inputs.cotangent }], targets)
@@ -175,7 +174,7 @@ export function packedLayer(
   { hidden, layer }: { readonly hidden: Value; readonly layer: number },
   parameters: LayerParameters,
 ): Value {
-  const inputs = packedInputs(config, config.attention[layer] as LayerAttention, 'parts')
+  const inputs = packedInputs(config, layer, 'parts')
   return decoderLayer(hidden, packedScope(config, parameters, inputs)).hidden
 }
 
@@ -184,6 +183,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
   const round = roundedOnce()
   return {
     config,
+    mixer: inputs.mixer,
     vector: (path) => parameters.weight(path),
     linear(name, x) {
       const path = linearPath(name)
@@ -192,12 +192,14 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
       const factors = parameters.adapter.get(name)
       return factors ? addReduced(biased, reduced(name, x), factors) : biased
     },
-    rotate(x, heads) {
+    rotate(x, heads, kind) {
       if (inputs.tables === null) return x
-      const tables = { positions: inputs.positions, ...inputs.tables }
+      const tables = { positions: inputs.positions, ...inputs.tables[kind] }
       return reshape(rotary(reshape(x, [1, ...x.shape]), heads, tables, config.rotatedPairs), x.shape)
     },
     attend: inputs.attend,
+    before: precedingRows,
+    chunks: learningChunks,
   }
 }
 

@@ -35,7 +35,7 @@ export function loraSlots(config: ModelConfig, lora: LoraConfig): readonly LoraS
   const slots: LoraSlot[] = []
   let offset = 0
   for (let layer = 0; layer < config.layers; layer++) {
-    for (const target of adaptedLinears(config, lora)) {
+    for (const target of adaptedLinears(config, lora, layer)) {
       const [out, width] = linearShape(config, target)
       for (const factor of ['A', 'B'] as const) {
         const shape: readonly [number, number] = factor === 'A' ? [lora.rank, width] : [out, lora.rank]
@@ -53,11 +53,12 @@ export function loraSlots(config: ModelConfig, lora: LoraConfig): readonly LoraS
 export function loraInputs(
   config: ModelConfig,
   lora: LoraConfig,
+  layer: number,
   inputName: (name: string) => string = (name) => name,
 ): ReadonlyMap<LinearName, LoraFactors> {
   const scale = loraScale(lora)
   return new Map(
-    adaptedLinears(config, lora).map((name) => {
+    adaptedLinears(config, lora, layer).map((name) => {
       const [out, width] = linearShape(config, name)
       const a = input(inputName(`${name}.lora_A`), 'float32', [lora.rank, width])
       const b = input(inputName(`${name}.lora_B`), 'float32', [out, lora.rank])

@@ -1,8 +1,9 @@
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { type Architecture, refuseUnsupported } from './common.ts'
-import type { ModelConfig } from './config.ts'
+import type { ModelConfig, ModelNames } from './config.ts'
 import { Fields } from './fields.ts'
+import { arcee } from './arcee.ts'
 import { ernie45 } from './ernie45.ts'
 import { exaone4 } from './exaone4.ts'
 import { gemma2 } from './gemma2.ts'
@@ -10,13 +11,17 @@ import { gemma3 } from './gemma3.ts'
 import { glm4 } from './glm4.ts'
 import { gpt2 } from './gpt2.ts'
 import { granite } from './granite.ts'
+import { lfm2 } from './lfm2.ts'
+import { hunyuanDense } from './hunyuanDense.ts'
 import { llama } from './llama.ts'
+import { ministral3 } from './ministral3.ts'
 import { mistral } from './mistral.ts'
 import { olmo2 } from './olmo2.ts'
 import { olmo3 } from './olmo3.ts'
 import { phi3 } from './phi3.ts'
 import { qwen2 } from './qwen2.ts'
 import { qwen3 } from './qwen3.ts'
+import { qwen35 } from './qwen35.ts'
 import { seedOss } from './seedOss.ts'
 import { smollm3 } from './smollm3.ts'
 import { stablelm } from './stablelm.ts'
@@ -25,8 +30,10 @@ import { stablelm } from './stablelm.ts'
 const families = [
   llama,
   mistral,
+  ministral3,
   qwen2,
   qwen3,
+  qwen35,
   smollm3,
   gemma2,
   gemma3,
@@ -38,6 +45,9 @@ const families = [
   glm4,
   ernie45,
   granite,
+  hunyuanDense,
+  arcee,
+  lfm2,
   stablelm,
   gpt2,
 ] as const
@@ -75,7 +85,28 @@ export function readModelConfig(
   contextLength: number | null = null,
 ): ModelConfig {
   const fields = new Fields(json, where)
-  return architectureOf(fields).read(fields, contextLength)
+  const architecture = architectureOf(fields)
+  if (architecture.seeing === undefined || !fields.has('text_config')) {
+    return architecture.read(fields, contextLength)
+  }
+  const config = architecture.read(fields.object('text_config'), contextLength)
+  return {
+    ...config,
+    tiedHead: fields.boolean('tie_word_embeddings', config.tiedHead),
+    names: namesInside(config.names),
+  }
+}
+
+/** The names of the text half's tensors beside those for images, which are left aside. */
+function namesInside(names: ModelNames): ModelNames {
+  const inside = (name: string) => name.replace(/^model\./, 'model.language_model.')
+  const { embedding, layers, finalNorm } = names
+  return {
+    ...names,
+    embedding: inside(embedding),
+    layers: inside(layers),
+    finalNorm: inside(finalNorm),
+  }
 }
 
 /**
@@ -89,11 +120,16 @@ export function readModelType(json: unknown, where: string): ModelType {
   return modelType
 }
 
+const classesOf = ({ className, seeing }: Architecture): string[] =>
+  seeing === undefined ? [className] : [className, seeing.className]
+
 function architectureOf(fields: Fields): Architecture & { readonly modelType: ModelType } {
   const modelType = fields.text('model_type', '')
   const classNames = fields.texts('architectures')
   const architecture = architectures.find((candidate) =>
-    modelType === '' ? classNames.includes(candidate.className) : candidate.modelType === modelType,
+    modelType === ''
+      ? classesOf(candidate).some((name) => classNames.includes(name))
+      : [candidate.modelType, candidate.seeing?.modelType].includes(modelType),
   )
   const named = modelType === '' ? classNames[0] : modelType
   if (named === undefined) {
@@ -106,7 +142,7 @@ function architectureOf(fields: Fields): Architecture & { readonly modelType: Mo
       supported,
     )
   }
-  if (classNames.length > 0 && !classNames.includes(architecture.className)) {
+  if (classNames.length > 0 && !classesOf(architecture).some((name) => classNames.includes(name))) {
     throw new AppError(
       'model/unsupported',
       `${fields.where} is for a ${shorten(classNames[0] ?? '')}, not for a ${architecture.className} that generates text.`,

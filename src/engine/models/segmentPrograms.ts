@@ -92,7 +92,7 @@ function layersOf({ first, end }: Segment, options: SegmentProgramOptions) {
   let hidden = start
   for (let layer = first; layer < end; layer++) {
     const inputName = (name: string) => layerInputName(layer, name)
-    const adapter = loraInputs(config, lora, inputName)
+    const adapter = loraInputs(config, lora, layer, inputName)
     trained.push(...[...adapter.values()].flatMap(({ a, b }) => [a, b]))
     const prefix = layerPrefix(config, layer)
     const parameters = {

@@ -1,4 +1,12 @@
-import { type ModelConfig, type LinearName, linearPath, linearShape } from './config.ts'
+import {
+  type DeltaRule,
+  type ModelConfig,
+  type LinearName,
+  deltaWidth,
+  linearPath,
+  linearShape,
+  linearsOf,
+} from './config.ts'
 
 export type TensorDtype = 'F32' | 'F16' | 'BF16' | 'U8'
 
@@ -87,35 +95,64 @@ export function expectedTensors(config: ModelConfig): ExpectedTensor[] {
   if (names.positions !== null) tensors.push({ name: names.positions, shape: [maxPositions, hiddenSize] })
   for (let layer = 0; layer < config.layers; layer++) {
     const prefix = layerPrefix(config, layer)
-    tensors.push(...layerTensors(config).map((tensor) => ({ ...tensor, name: `${prefix}${tensor.name}` })))
+    tensors.push(
+      ...layerTensors(config, layer).map((tensor) => ({ ...tensor, name: `${prefix}${tensor.name}` })),
+    )
   }
   tensors.push(...finalNormNames(config).map((name) => ({ name, shape: [hiddenSize] })))
   if (!config.tiedHead) tensors.push({ name: names.head, shape: table })
   return tensors
 }
 
-/** The tensors of one layer, named as below its prefix: `self_attn.q_proj.weight`. */
-export function layerTensors(config: ModelConfig): ExpectedTensor[] {
+/** The tensors of a layer, named as below its prefix: `self_attn.q_proj.weight`. Those of two axes are matrices. */
+export function layerTensors(config: ModelConfig, layer: number): ExpectedTensor[] {
   const { hiddenSize, blockNorms, transposedLinears } = config
   const { beforeAttention, afterAttention, beforeMlp, afterMlp } = blockNorms
   const norms = [beforeAttention, afterAttention, beforeMlp, afterMlp]
     .flatMap((path) => (path === null ? [] : normNames(config, path)))
     .map((name) => ({ name, shape: [hiddenSize] }))
-  const linears = config.linears.flatMap((linear) => {
+  const linears = linearsOf(config, layer).flatMap((linear) => {
     const [out, input] = linearShape(config, linear)
     const weight = { name: `${linearPath(linear)}.weight`, shape: [out, input] }
     const stored = transposedLinears ? { ...weight, isTransposed: true } : weight
     const bias = { name: `${linearPath(linear)}.bias`, shape: [out] }
     return config.biases[linear] === true ? [stored, bias] : [stored]
   })
-  return [...norms, ...headNorms(config), ...linears]
+  return [...norms, ...mixerTensors(config, layer), ...linears]
 }
 
-function headNorms({ qkNorm, heads, kvHeads, headDim }: ModelConfig): ExpectedTensor[] {
+/** Kernel of a short convolution, named as in its module. */
+export const kernelNames = { weight: 'conv.conv.weight', bias: 'conv.conv.bias' } as const
+
+function mixerTensors(config: ModelConfig, layer: number): ExpectedTensor[] {
+  const mixer = config.mixers[layer]
+  if (mixer?.kind === 'delta') return deltaTensors(mixer)
+  if (mixer?.kind !== 'convolution') return headNorms(config)
+  const weight = { name: kernelNames.weight, shape: [config.hiddenSize, 1, mixer.kernel] }
+  return mixer.bias ? [weight, { name: kernelNames.bias, shape: [config.hiddenSize] }] : [weight]
+}
+
+/** Vectors of linear attention, named as in its module. */
+export const deltaNames = {
+  kernel: 'linear_attn.conv1d.weight',
+  norm: 'linear_attn.norm.weight',
+  /** log of the rate at which a head forgets, and what is added to in_proj_a. */
+  rate: 'linear_attn.A_log',
+  step: 'linear_attn.dt_bias',
+} as const
+
+const deltaTensors = (mixer: DeltaRule): ExpectedTensor[] => [
+  { name: deltaNames.kernel, shape: [deltaWidth(mixer), 1, mixer.kernel] },
+  { name: deltaNames.norm, shape: [mixer.valueDim] },
+  { name: deltaNames.rate, shape: [mixer.valueHeads] },
+  { name: deltaNames.step, shape: [mixer.valueHeads] },
+]
+
+function headNorms({ qkNorm, heads, kvHeads, headDim, names }: ModelConfig): ExpectedTensor[] {
   if (qkNorm === 'none') return []
-  const [queries, keys] = qkNorm === 'head' ? [1, 1] : [heads, kvHeads]
+  const [queries, keys] = qkNorm === 'all' ? [heads, kvHeads] : [1, 1]
   return [
-    { name: 'self_attn.q_norm.weight', shape: [queries * headDim] },
-    { name: 'self_attn.k_norm.weight', shape: [keys * headDim] },
+    { name: `${names.queryNorm}.weight`, shape: [queries * headDim] },
+    { name: `${names.keyNorm}.weight`, shape: [keys * headDim] },
   ]
 }

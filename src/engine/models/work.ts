@@ -1,5 +1,5 @@
 import type { AttentionWindow, LoraConfig, ModelConfig } from './config.ts'
-import { linearShape, linearsByInput } from './config.ts'
+import { linearShape, linearsByInput, linearsOf } from './config.ts'
 import { CAUSAL_PARTS } from '../ops/attention.ts'
 import { blockStarts, defaultBlocks, type BlockLimits } from '../ops/blockwiseAttention.ts'
 
@@ -24,31 +24,37 @@ export interface LearningWork {
 export function learningFlops(work: LearningWork): number {
   const { config, lora, lengths, recompute } = work
   const tokens = lengths.reduce((total, length) => total + length, 0)
-  let perLayer = 0
-  for (const name of config.linears) {
+  let linears = 0
+  for (const name of everyLinear(config)) {
     const [out, width] = linearShape(config, name)
     // The last product of a layer is never computed again: only the next layer reads it.
     const again = recompute && name !== config.linears.at(-1) ? 1 : 0
-    perLayer += (2 + again) * 2 * out * width * tokens // y = Wx, dx = Wᵀdy
+    linears += (2 + again) * 2 * out * width * tokens // y = Wx, dx = Wᵀdy
     // A x is never kept, so it is computed again for the gradient of B.
     const adapter = 3 * (out + width) + width + again * out
-    if (lora.targets.includes(name)) perLayer += 2 * lora.rank * adapter * tokens
+    if (lora.targets.includes(name)) linears += 2 * lora.rank * adapter * tokens
   }
   const attention = lengths.reduce((total, length) => total + attentionFlops(length, work), 0)
   const head = 4 * config.vocabSize * config.hiddenSize * tokens
-  return config.layers * perLayer + attention - firstLayerFlops(config, lora) * tokens + head
+  return linears + attention - firstLayerFlops(config, lora) * tokens + head
 }
 
-/** Floating-point operations of attention for one sequence in all layers. */
+/** The linears of all layers, one after the other. */
+const everyLinear = (config: ModelConfig) =>
+  Array.from({ length: config.layers }, (_, layer) => linearsOf(config, layer)).flat()
+
+const attentionsOf = ({ mixers }: ModelConfig) => mixers.filter((mixer) => mixer.kind === 'attention')
+
+/** Floating-point operations of attention for one sequence in all layers that attend. */
 function attentionFlops(length: number, { config, recompute, blocks = defaultBlocks }: LearningWork): number {
   const perPair = 2 * config.heads * config.headDim
   if (length <= blocks.longerThan) {
     // Scores and mixing forward, both again in the backward pass (they are never kept), and their four gradients.
-    return 8 * perPair * length * length * CAUSAL_SHARE * config.layers
+    return 8 * perPair * length * length * CAUSAL_SHARE * attentionsOf(config).length
   }
   // The scores once more for the gradients; what was mixed is an activation, which may be kept.
   const products = recompute ? 9 : 7
-  const pairs = config.attention.reduce(
+  const pairs = attentionsOf(config).reduce(
     (total, { window }) => total + blockPairs(length, blocks, config.windows[window] ?? null),
     0,
   )
@@ -72,22 +78,23 @@ export function conventionalFlops({ config, lora, lengths, recompute }: Learning
   const squares = lengths.reduce((total, length) => total + length * length, 0)
   const forward = recompute ? 2 : 1
   let perToken = 0
-  for (const name of config.linears) {
+  for (const name of everyLinear(config)) {
     const [out, width] = linearShape(config, name)
     perToken += (forward + 1) * 2 * out * width
     if (lora.targets.includes(name)) perToken += (forward + 2) * 2 * lora.rank * (out + width)
   }
-  const attention = (2 * forward + 4) * 2 * config.heads * config.headDim * squares
+  const attention =
+    (2 * forward + 4) * 2 * config.heads * config.headDim * squares * attentionsOf(config).length
   const head = 4 * config.vocabSize * config.hiddenSize * tokens
-  return config.layers * (perToken * tokens + attention) + head
+  return perToken * tokens + attention + head
 }
 
 /**
  * Floating-point operations per token that the first layer saves because its input needs no gradient: the backward pass
- * through q, k and v.
+ * through q, k and v, or into a convolution.
  */
 function firstLayerFlops(config: ModelConfig, { targets, rank }: LoraConfig): number {
-  const first = config.linears.filter((name) => linearsByInput[0]?.includes(name))
+  const first = linearsOf(config, 0).filter((name) => linearsByInput[0]?.includes(name))
   return first.reduce((total, name) => {
     const [out, width] = linearShape(config, name)
     return total + 2 * width * (out + (targets.includes(name) ? rank : 0))

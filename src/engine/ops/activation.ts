@@ -38,6 +38,15 @@ export function swiglu(gate: Value, up: Value): Value {
   return compose({ name: 'Swiglu', vjp }, [gate, up], [mul(activated, up)])[0] as Value
 }
 
+export const reluOp = defineOp('Relu', 'Used only under its square, which has its own rule.')
+/** max(x, 0)². So et al. 2021, arXiv:2109.08668. */
+export function reluSquared(x: Value): Value {
+  const positive = apply(reluOp, [x], {}, [x])[0] as Value
+  // y = max(x, 0)²: dx = dy · 2·max(x, 0)
+  const vjp: CompositeOp['vjp'] = ({ cotangents }) => [mul(onlyCotangent(cotangents), scale(positive, 2))]
+  return compose({ name: 'ReluSquared', vjp }, [x], [mul(positive, positive)])[0] as Value
+}
+
 // y = tanh(x): dx = dy·(1 − y²)
 export const tanhOp = defineOp('Tanh', ({ node, cotangents }) => {
   const dy = onlyCotangent(cotangents)

@@ -4,7 +4,7 @@
  */
 import { product } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
-import { geluTanh, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
+import { geluTanh, reluSquared, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
 import { gather, packRows, unpackRows } from './gather.ts'
 import { constant, gradientCase, type GradientCase, integer, positive, real } from './gradientCase.ts'
@@ -14,7 +14,9 @@ import { layerNorm, rmsNorm } from './normalization.ts'
 import { expandLike, meanLastAxis, reduceSum, reduceSumSquare } from './reduce.ts'
 import { rotary, addMask, attention, type ScoreRule } from './attention.ts'
 import { blockColumns, blockwiseAttention, type QueryBlocks } from './blockwiseAttention.ts'
+import { deltaCases } from './deltaCases.ts'
 import { slicedRows } from './frozenMatmul.ts'
+import { shortConvolution } from './shortConvolution.ts'
 import { slicedHead, type Vocabulary, vocabularyHead } from './vocabularyHead.ts'
 
 const arithmetic = [
@@ -230,7 +232,34 @@ const twoHeads = (
   ...{ kvHeads: 2, headDim: 2, scores: { scale: 0.75, softcap } },
 })
 
+/**
+ * Seven rows in two sequences that share the first two: the rows one and two before each, 7 where there is none; the slots
+ * that read each of the others, and those that read the first two.
+ */
+const rowsBefore = [
+  integer(['N'], [7, 0, 1, 2, 1, 4, 5]),
+  integer(['N'], [7, 7, 0, 1, 0, 1, 4]),
+  integer([2, 'N'], [14, 14, 3, 14, 5, 6, 14, 14, 14, 14, 14, 13, 14, 14]),
+  integer([4, 'R'], [1, 2, 9, 4, 11, 10, 14, 12]),
+  integer(['N'], [0, 1, 2, 2, 2, 2, 2]),
+] as const
+
 const composites = [
+  gradientCase('ReluSquared', 'on both sides of zero', {
+    inputs: [real('N', 6)],
+    build: ([x]) => reluSquared(x),
+  }),
+  gradientCase('ShortConvolution', 'of three positions', {
+    inputs: [real('N', 4), real('N', 4), real('N', 4), real(4, 1, 3)],
+    build: ([own, one, two, weight]) => shortConvolution([own, one, two], weight),
+  }),
+  gradientCase('ShortConvolution', 'of sequences that share their beginning', {
+    inputs: [real('N', 3), real(3, 1, 3), ...rowsBefore],
+    build: ([x, weight, one, two, back, slots, places]) => {
+      const before = unpackRows(x, { slots: [one, two], rows: back, shared: { slots, places } })
+      return exp(shortConvolution([x, ...before], weight))
+    },
+  }),
   gradientCase('UnpackRows', 'ragged', {
     inputs: [real('N', 3), ...slots, rows],
     build: ([x, first, second, back]) =>
@@ -366,5 +395,6 @@ export const gradientCases: readonly GradientCase[] = [
   ...activations,
   ...products,
   ...composites,
+  ...deltaCases,
   ...headCases,
 ]

@@ -3,7 +3,9 @@
  * latest slots, the only part it copies. When the window is full, or rows enter or leave, one gather rebuilds the cache.
  */
 import type { ModelConfig } from '../models/config.ts'
-import { latestNames, windowMaskName } from '../models/generationGraph.ts'
+import { latestNames, latestPlacesName } from '../models/deviceGeneration.ts'
+import { windowMaskName } from '../models/generationGraph.ts'
+import { layerStates } from '../models/layerStates.ts'
 import { HIDDEN } from '../ops/attention.ts'
 import { release } from './deviceTensors.ts'
 import type { PromptSlots } from './generation/decoder.ts'
@@ -25,10 +27,9 @@ export const cacheParts: readonly (readonly CachePart[])[] = [
   ['past', 'latest', 'incoming'],
 ]
 
-export const cacheNames = ({ layers }: Pick<ModelConfig, 'layers'>): string[] =>
-  Array.from({ length: layers }, (_, layer) => [`key ${String(layer)}`, `value ${String(layer)}`]).flat()
+export const cacheNames = (config: ModelConfig): string[] => layerStates(config).map(({ name }) => name)
 
-/** The caches of prompts computed together: `key i` and `value i`, [B, K, T, C]. */
+/** The states of prompts computed together: `key i`, `value i` and `convolved i`, [B, H, T, C]. */
 export interface Prefilled {
   readonly caches: Feeds
   readonly rows: number
@@ -76,7 +77,7 @@ interface Arrangement {
 }
 
 export interface DeviceCacheOptions {
-  readonly config: Pick<ModelConfig, 'kvHeads' | 'headDim' | 'windows'>
+  readonly config: ModelConfig
   /** Puts a cache together from these parts. */
   readonly arrange: (parts: readonly CachePart[], feeds: Feeds) => Promise<Feeds>
   /** A copy where the other tensors are. */
@@ -85,7 +86,7 @@ export interface DeviceCacheOptions {
 
 export class DeviceCache implements Disposable {
   readonly #options: DeviceCacheOptions
-  /** `key i` and `value i` [B, K, P, C] of the live rows. */
+  /** `key i` and `value i` [B, K, P, C] of the live rows, and `convolved i` [B, 1, P, D], which each step replaces. */
   #past: Feeds = {}
   /** P */
   #slots = 0
@@ -97,9 +98,15 @@ export class DeviceCache implements Disposable {
   #filled = 0
   /** Empty windows by number of rows, shared by all layers. */
   readonly #zeros = new Map<number, Feed>()
+  /** Names of the states of latest positions, and how many these are. */
+  readonly #latestStates: ReadonlySet<string>
+  readonly #positions: number
 
   constructor(options: DeviceCacheOptions) {
     this.#options = options
+    const latest = layerStates(options.config).filter((state) => state.kind === 'latest')
+    this.#latestStates = new Set(latest.map(({ name }) => name))
+    this.#positions = latest[0]?.positions ?? 0
   }
 
   get rows(): number {
@@ -142,7 +149,12 @@ export class DeviceCache implements Disposable {
   /** Takes over the latest slots that a step gave. */
   settle(latest: Feeds): void {
     this.#releaseLatest()
-    this.#latest = latest
+    const replaced = Object.entries(latest).filter(([name]) => this.#latestStates.has(name))
+    for (const [name] of replaced) release(this.#past[name]!)
+    this.#past = { ...this.#past, ...Object.fromEntries(replaced) }
+    this.#latest = Object.fromEntries(
+      Object.entries(latest).filter(([name]) => !this.#latestStates.has(name)),
+    )
     this.#filled++
   }
 
@@ -182,13 +194,16 @@ export class DeviceCache implements Disposable {
       ...renamed(this.#latest, 'latest'),
       ...(incoming ? renamed(incoming.prefilled.caches, 'incoming') : {}),
       places: this.#places({ rows, incoming, lengths, slots, parts }),
+      ...(this.#positions > 0 && { [latestPlacesName]: this.#latestPlaces(rows, incoming) }),
     })
     this.#forget()
     this.#past = caches
     this.#slots = slots
     this.#lengths = lengths
     const zeros = await this.#zerosFor(lengths.length)
-    this.#latest = Object.fromEntries(Object.keys(caches).map((name) => [name, zeros]))
+    this.#latest = Object.fromEntries(
+      Object.keys(caches).flatMap((name) => (this.#latestStates.has(name) ? [] : [[name, zeros]])),
+    )
   }
 
   /** [B, K, S] where each slot comes from; what a row has no use for repeats the first. */
@@ -215,6 +230,25 @@ export class DeviceCache implements Disposable {
       }
     })
     return int64s(places, [lengths.length, kvHeads, slots])
+  }
+
+  /** [B, 1, P] where the latest positions of each row come from; those that a prompt does not have are zeros. */
+  #latestPlaces(rows: readonly number[], incoming: Incoming | undefined): Feed {
+    const count = this.#positions
+    const before = rows.length > 0 ? this.rows * count : 0
+    const none = before + (incoming ? incoming.prefilled.rows * incoming.prefilled.slots : 0)
+    const ofRow = (place: (index: number) => number) =>
+      Array.from({ length: count }, (_, index) => place(index))
+    const places = [
+      ...rows.flatMap((row) => ofRow((index) => row * count + index)),
+      ...(incoming?.prompts ?? []).flatMap(({ prefilled, row, length }) =>
+        ofRow((index) => {
+          const position = length - count + index
+          return position < 0 ? none : before + row * prefilled.slots + position
+        }),
+      ),
+    ]
+    return int64s(Int32Array.from(places), [places.length / count, 1, count])
   }
 
   async #zerosFor(rows: number): Promise<Feed> {

@@ -8,8 +8,8 @@ import {
   cacheProgram,
   deviceGenerationPrograms,
   type DeviceGenerationPrograms,
-  type DeviceWeights,
-} from '../models/generationGraph.ts'
+} from '../models/deviceGeneration.ts'
+import type { DeviceWeights } from '../models/generationGraph.ts'
 import { choiceWidth } from '../models/tokenChoice.ts'
 import type { Program } from '../graph/onnx.ts'
 import type { ModelSource } from '../models/source.ts'

@@ -1,6 +1,6 @@
 import { randomStream } from '#shared/random.ts'
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
-import { linearShape, linearsByInput } from '../models/config.ts'
+import { adaptedLinears, linearShape, linearsByInput } from '../models/config.ts'
 import type { DropoutName } from '../models/learningGraphs.ts'
 import { dropoutName } from '../models/learningGraphs.ts'
 import type { TokenSequence } from '../policy.ts'
@@ -58,18 +58,22 @@ export class DropoutMasks {
   readonly #seed: number
   readonly #threshold: number
   readonly #kept: number
-  /** Widths of the groups that have an adapter; null for the others. */
-  readonly #widths: readonly (number | null)[]
+  /** Widths of the groups of each layer that have an adapter; null for the others. */
+  readonly #widths: readonly (readonly (number | null)[])[]
   /** One buffer for each group, used again by every layer. */
   readonly #buffers: Float32Array[]
 
-  constructor(config: ModelConfig, { targets, dropout = 0 }: LoraConfig, seed: number) {
+  constructor(config: ModelConfig, lora: LoraConfig, seed: number) {
+    const { dropout = 0 } = lora
     this.#seed = seed
     this.#threshold = dropout * 2 ** 32
     this.#kept = 1 / (1 - dropout)
-    this.#widths = linearsByInput.map((group) => {
-      const reader = group.find((name) => targets.includes(name))
-      return reader === undefined ? null : linearShape(config, reader)[1]
+    this.#widths = Array.from({ length: config.layers }, (_, layer) => {
+      const adapted = adaptedLinears(config, lora, layer)
+      return linearsByInput.map((group) => {
+        const reader = group.find((name) => adapted.includes(name))
+        return reader === undefined ? null : linearShape(config, reader)[1]
+      })
     })
     this.#buffers = linearsByInput.map(() => new Float32Array(0))
   }
@@ -83,7 +87,7 @@ export class DropoutMasks {
     }))
     return (layer) => {
       const masks: Record<DropoutName, Feed> = {}
-      this.#widths.forEach((width, group) => {
+      this.#widths[layer]?.forEach((width, group) => {
         if (width === null) return
         masks[dropoutName(group)] = this.#mask(keyed, width, [
           group,

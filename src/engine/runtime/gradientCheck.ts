@@ -80,11 +80,7 @@ export async function directionalDerivative(
  * Measures how far a case's gradient rule is from the function: |uᵀ(Jv) − (Jᵀu)ᵀv| / ‖Jv‖ for one random direction v of
  * all inputs and one random cotangent u.
  */
-export async function gradientError(
-  given: GradientCase,
-  seed: number,
-  device: Device,
-): Promise<number> {
+export async function gradientError(given: GradientCase, seed: number, device: Device): Promise<number> {
   const gradientCase = { ...given, dtype: checkedIn(given, device) }
   const { dtype, inputs, build } = gradientCase
   const random = new SequentialRandom(randomStream(seed))

@@ -153,12 +153,12 @@ export class LearningPrograms {
     { drops, attention }: { readonly drops: boolean; readonly attention: AttentionForm },
   ): LayerPrograms {
     const { config } = this.#source
-    const adapter = loraInputs(config, this.#lora)
+    const adapter = loraInputs(config, this.#lora, layer)
     const [vectors, matrices] = [new Map<string, Value>(), new Map<string, FrozenMatrix>()]
-    for (const { name, shape } of layerTensors(config)) {
+    for (const { name, shape } of layerTensors(config, layer)) {
       const fullName = `${layerPrefix(config, layer)}${name}`
       const [, inputs] = shape
-      if (inputs === undefined) vectors.set(name, this.weight(fullName))
+      if (inputs === undefined || shape.length > 2) vectors.set(name, this.weight(fullName))
       else matrices.set(name, this.#matrix(fullName, inputs))
     }
     const parameters: LayerParameters = {

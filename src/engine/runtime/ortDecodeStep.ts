@@ -1,6 +1,6 @@
 import type { Device } from '#shared/device.ts'
 import { linearWeights, rowWeight } from '../models/blocks.ts'
-import { cacheShape } from '../models/cacheShape.ts'
+import { layerStates, type LayerState } from '../models/layerStates.ts'
 import type { AttentionWindow, LoraConfig } from '../models/config.ts'
 import { generationProgram, layerInputName } from '../models/generationGraph.ts'
 import type { ModelSource } from '../models/source.ts'
@@ -10,11 +10,13 @@ import type { DecodePass, DecodeStep, PassResult } from './generation/decoder.ts
 import { generationWeights, readsMappedWeights } from '../models/frozenWeights.ts'
 import { maskThrough } from './generation/mask.ts'
 import {
+  chunkFeeds,
   leftOutFeeds,
   maskFeeds,
   positionFeeds,
   promptFeeds,
   RotaryTables,
+  stateFeeds,
   withoutPrompts,
 } from './passFeeds.ts'
 import { ProgramSet } from './programs.ts'
@@ -116,31 +118,30 @@ async function compile(options: DecodeStepOptions, form: WeightForm): Promise<Co
  * another for several; those in blocks, and exact ones where it pays, are packed when it is created.
  */
 export class OrtDecodeStep implements DecodeStep {
-  readonly layers: number
-  readonly kvHeads: number
-  readonly headDim: number
-  readonly layerWindows: readonly AttentionWindow[]
+  readonly states: readonly LayerState[]
   readonly vocabSize: number
   readonly choiceWidth: number | null
   readonly leavesOut = true
   readonly sharesPrompts: boolean
+  /** Absent where a draft that fails could not be taken back. */
+  readonly passCost?: (positions: number) => number
   readonly #options: DecodeStepOptions
   readonly #compiled: Compiled
-  readonly #form: WeightForm
+  readonly #remembers: boolean
   readonly #rotary: readonly RotaryTables[]
 
   private constructor(options: DecodeStepOptions, form: WeightForm, compiled: Compiled) {
     const { vocabSize, ropes } = options.source.config
-    const { layers, kvHeads, headDim, layerWindows } = cacheShape(options.source.config)
-    this.layers = layers
-    this.kvHeads = kvHeads
-    this.headDim = headDim
-    this.layerWindows = layerWindows
+    this.states = layerStates(options.source.config)
     this.vocabSize = vocabSize
     this.choiceWidth = choiceWidth(vocabSize)
     this.#options = options
     this.sharesPrompts = options.sharesPrompts
-    this.#form = form
+    this.#remembers = this.states.some(({ kind }) => kind === 'matrix')
+    if (!this.#remembers) {
+      const [several, each] = severalPositions[form]
+      this.passCost = (positions) => (positions === 1 ? 1 : several + each * (positions - 1))
+    }
     this.#compiled = compiled
     this.#rotary = ropes.map((rope) => new RotaryTables(rope))
   }
@@ -150,31 +151,22 @@ export class OrtDecodeStep implements DecodeStep {
     return new OrtDecodeStep(options, form, await compile(options, form))
   }
 
-  passCost(positions: number): number {
-    const [several, each] = severalPositions[this.#form]
-    return positions === 1 ? 1 : several + each * (positions - 1)
-  }
-
   async run(pass: DecodePass): Promise<PassResult> {
     const { rows, length, want } = pass
-    const layers = Array.from({ length: this.layers }, (_, layer) => layer)
-    const keyNames = layers.map((layer) => `new key ${String(layer)}`)
-    const valueNames = layers.map((layer) => `new value ${String(layer)}`)
+    const names = this.states.map(({ name }) => `new ${name}`)
     const program = rows * length === 1 ? 'row' : 'rows'
     const results = await this.#compiled.run(program, await this.#feeds(pass, rows, length), [
       ...(want === 'none' ? [] : [want]),
-      ...keyNames,
-      ...valueNames,
+      ...names,
     ])
     return {
       scores: want === 'none' ? new Float32Array(0) : results[want]!,
-      keys: keyNames.map((name) => results[name]!),
-      values: valueNames.map((name) => results[name]!),
+      fresh: names.map((name) => results[name]!),
     }
   }
 
   async #feeds(asked: DecodePass, rows: number, length: number): Promise<Record<string, Feed>> {
-    const pass = this.sharesPrompts && !asked.prompts ? withoutPrompts(asked, this) : asked
+    const pass = this.sharesPrompts && !asked.prompts ? withoutPrompts(asked, this.states) : asked
     const { cache, role, prompts } = pass
     const { config } = this.#options.source
     const hidden = await this.#options.embed(pass.ids, pass.positions)
@@ -183,16 +175,15 @@ export class OrtDecodeStep implements DecodeStep {
       hidden: floats(hidden, [rows * length, config.hiddenSize]),
       ...positionFeeds(pass, this.#rotary),
       ...maskFeeds(config, pass, (window) => maskThrough(pass, window)),
+      ...(this.#remembers ? chunkFeeds(pass) : {}),
     }
     if (this.choiceWidth !== null) {
       const { leftOut = Array.from({ length: rows }, () => []) } = pass
       Object.assign(feeds, leftOutFeeds(leftOut, this.choiceWidth))
     }
     if (prompts) Object.assign(feeds, promptFeeds(this.#options.source.config, pass, prompts))
-    for (let layer = 0; layer < this.layers; layer++) {
-      const dims = [rows, this.kvHeads, cache.slotsOf(layer), this.headDim]
-      feeds[`key ${String(layer)}`] = floats(cache.keys(layer, rows), dims)
-      feeds[`value ${String(layer)}`] = floats(cache.values(layer, rows), dims)
+    Object.assign(feeds, stateFeeds(cache, rows))
+    for (let layer = 0; layer < config.layers; layer++) {
       for (const [name, feed] of Object.entries(adapter.feeds(layer)))
         feeds[layerInputName(layer, name)] = feed
     }

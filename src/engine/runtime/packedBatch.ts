@@ -1,14 +1,16 @@
 import type { Device } from '#shared/device.ts'
 import { HIDDEN, CAUSAL_PARTS } from '../ops/attention.ts'
-import type { ModelConfig } from '../models/config.ts'
+import { attendsLinearly, type ModelConfig } from '../models/config.ts'
 import {
   type AttentionForm,
   type PackedName,
   maskName,
   partNames,
-  rotaryNames,
   sharedKeyNames,
 } from '../models/learningGraphs.ts'
+import { rotaryNames } from '../models/rotaryInputs.ts'
+import { chunkNames, LEARNING_CHUNK } from '../models/chunkInputs.ts'
+import { readersNames, rowsBeforeName } from '../models/precedingRows.ts'
 import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
 import { type PrefixTree, prefixTree } from '../prefixes.ts'
 import type { BlockLimits } from '../ops/blockwiseAttention.ts'
@@ -36,7 +38,7 @@ export interface PackedBatch {
   readonly feeds: Readonly<Partial<Record<'order' | 'query rows' | 'key rows' | PackedName, Feed>>>
 }
 
-type AttentionShape = Pick<ModelConfig, 'heads' | 'kvHeads' | 'windows'>
+type AttentionShape = Pick<ModelConfig, 'heads' | 'kvHeads' | 'windows' | 'mixers'>
 
 export interface PackOptions {
   readonly rotary: readonly RotaryTables[]
@@ -85,6 +87,8 @@ export function packBatch(
       ...(blocks && attention === 'blocks'
         ? blockFeeds(tree, blocks, shape.windows)
         : partFeeds(tree, Math.ceil(longest / CAUSAL_PARTS), shape)),
+      ...rowsBefore(tree, kernelOf(shape)),
+      ...(attendsLinearly(shape) ? chunkFeeds(tree, longest) : {}),
     },
   }
 }
@@ -100,6 +104,69 @@ function partFeeds(
     ...queryMap(block, kvHeads, heads / kvHeads),
     ...keyMap(block, kvHeads),
     ...causalMasks(partLength, heads / kvHeads, windows),
+  }
+}
+
+/** Positions that a short convolution reads; 1 where no layer has one. */
+const kernelOf = ({ mixers }: Pick<ModelConfig, 'mixers'>): number =>
+  mixers.reduce((most, mixer) => (mixer.kind === 'attention' ? most : Math.max(most, mixer.kernel)), 1)
+
+/** The rows before each row in its sequence, which a short convolution reads, and the rows that read each so. */
+function rowsBefore({ tokens, paths, own }: PrefixTree, kernel: number): MapFeeds {
+  if (kernel === 1) return {}
+  const found = Array.from({ length: tokens }, (): Slot[] => [])
+  const feeds: Record<string, Feed> = {}
+  for (let back = 1; back < kernel; back++) {
+    const before = new Int32Array(tokens).fill(tokens)
+    paths.forEach((path, sequence) => {
+      for (let at = Math.max(back, own[sequence]!); at < path.length; at++) {
+        const [reader, read] = [path[at]!, path[at - back]!]
+        before[reader] = read
+        found[read]!.push({ first: (back - 1) * tokens + reader, stride: 0 })
+      }
+    })
+    feeds[rowsBeforeName(back)] = int64s(before, [tokens])
+  }
+  const tables = slotTables(found, { few: kernel - 1, heads: 1, end: (kernel - 1) * tokens })
+  return {
+    ...feeds,
+    [readersNames.rows]: tables.rows,
+    [readersNames.shared]: tables.slots,
+    [readersNames.places]: tables.places,
+  }
+}
+
+/** The places of rows in chunks of their sequences; one that is shared stands in those of all. */
+function chunkFeeds({ tokens, paths, own }: PrefixTree, longest: number): MapFeeds {
+  const count = Math.ceil(longest / LEARNING_CHUNK)
+  const dims = [count, paths.length, LEARNING_CHUNK]
+  const end = count * paths.length * LEARNING_CHUNK
+  const [slots, ownSlots] = [new Int32Array(end).fill(tokens), new Int32Array(end).fill(tokens)]
+  const places = new Int32Array(tokens)
+  const found = Array.from({ length: tokens }, (): Slot[] => [])
+  paths.forEach((path, sequence) => {
+    path.forEach((row, at) => {
+      const chunk = Math.floor(at / LEARNING_CHUNK)
+      const slot = (chunk * paths.length + sequence) * LEARNING_CHUNK + (at % LEARNING_CHUNK)
+      slots[slot] = row
+      found[row]!.push({ first: slot, stride: 0 })
+      if (at < own[sequence]!) return
+      ownSlots[slot] = row
+      places[row] = slot
+    })
+  })
+  const tables = slotTables(found, { few: 1, heads: 1, end })
+  return {
+    [chunkNames.slots]: int64s(slots, dims),
+    [chunkNames.own]: int64s(ownSlots, dims),
+    [chunkNames.places]: int64s(places, [tokens]),
+    [chunkNames.rows]: tables.rows,
+    [chunkNames.shared]: tables.slots,
+    [chunkNames.sharedPlaces]: tables.places,
+    [chunkNames.backwards]: int64s(
+      Int32Array.from({ length: count }, (_, at) => count - 1 - at),
+      [count],
+    ),
   }
 }
 

@@ -1,11 +1,13 @@
 /** Builds the feeds that generation programs read about new positions. */
-import type { AttentionWindow, ModelConfig, RopeConfig } from '../models/config.ts'
-import { slotsBehind, type CacheShape } from '../models/cacheShape.ts'
-import { promptNames, windowMaskName } from '../models/generationGraph.ts'
-import { rotaryNames } from '../models/learningGraphs.ts'
+import { ropeFactor, type AttentionWindow, type ModelConfig, type RopeConfig } from '../models/config.ts'
+import { slotsBehind, type LayerState } from '../models/layerStates.ts'
+import { chunkNames, GENERATION_CHUNK } from '../models/chunkInputs.ts'
+import { windowMaskName } from '../models/generationGraph.ts'
+import { promptNames } from '../models/stateInputs.ts'
+import { rotaryNames } from '../models/rotaryInputs.ts'
 import { leftOutNames } from '../models/tokenChoice.ts'
 import type { DecodePass, PassPrompts } from './generation/decoder.ts'
-import { KvCache } from './generation/kvCache.ts'
+import { StateCache } from './generation/stateCache.ts'
 import type { Feeds } from './programs.ts'
 import { floats, int64s, type Feed } from './session.ts'
 
@@ -43,10 +45,13 @@ export function positionFeeds(
 }
 
 /** The same pass for a graph that reads shared prompts: there is one of a single slot, which no row sees. */
-export const withoutPrompts = ({ mask: _, ...pass }: DecodePass, shape: CacheShape): DecodePass => ({
+export const withoutPrompts = (
+  { mask: _, ...pass }: DecodePass,
+  states: readonly LayerState[],
+): DecodePass => ({
   ...pass,
   prompts: {
-    cache: new KvCache(shape, 1, 1),
+    cache: new StateCache(states, 1, 1),
     promptOf: new Array<number>(pass.rows).fill(-1),
   },
 })
@@ -63,7 +68,7 @@ function readersOf(promptOf: readonly number[], count: number): readonly (readon
 
 /** Inputs of prompts that rows share, as `promptNames` has them. */
 export function promptFeeds(
-  { layers, kvHeads, headDim, windows }: ModelConfig,
+  { kvHeads, windows }: Pick<ModelConfig, 'kvHeads' | 'windows'>,
   { rows, length, cache: own }: Pick<DecodePass, 'rows' | 'length' | 'cache'>,
   { cache, promptOf }: PassPrompts,
 ): Feeds {
@@ -89,12 +94,44 @@ export function promptFeeds(
     const sizes = [slotsBehind(window, cache.capacity), slotsBehind(window, own.capacity), length]
     feeds[promptNames.sizes(index)] = int64s(Int32Array.from(sizes), [3])
   })
-  for (let layer = 0; layer < layers; layer++) {
-    const dims = [count, kvHeads, cache.slotsOf(layer), headDim]
-    feeds[`prompt key ${String(layer)}`] = floats(cache.keys(layer, count), dims)
-    feeds[`prompt value ${String(layer)}`] = floats(cache.values(layer, count), dims)
-  }
+  return { ...feeds, ...stateFeeds(cache, count, { prefix: 'prompt ', only: 'slots' }) }
+}
+
+/** Feeds the states of the first `rows` rows of a cache under their names; those of one kind if `only` says so. */
+export function stateFeeds(
+  cache: StateCache,
+  rows: number,
+  { prefix = '', only }: { readonly prefix?: string; readonly only?: LayerState['kind'] } = {},
+): Feeds {
+  const feeds: Record<string, Feed> = {}
+  cache.states.forEach(({ kind, name }, index) => {
+    if (only !== undefined && kind !== only) return
+    const { data, dims } = cache.view(index, rows)
+    feeds[`${prefix}${name}`] = floats(data, dims)
+  })
   return feeds
+}
+
+/** The places of new positions in chunks; those that only fill up a shorter row stand in none, so that nothing goes on behind it. */
+export function chunkFeeds({
+  rows,
+  length,
+  positions,
+}: Pick<NewPositions, 'rows' | 'length' | 'positions'>): Feeds {
+  const chunks = Math.ceil(length / GENERATION_CHUNK)
+  const slots = new Int32Array(chunks * rows * GENERATION_CHUNK).fill(rows * length)
+  const places = new Int32Array(rows * length)
+  places.forEach((_, index) => {
+    const [row, at] = [Math.floor(index / length), index % length]
+    const place =
+      (Math.floor(at / GENERATION_CHUNK) * rows + row) * GENERATION_CHUNK + (at % GENERATION_CHUNK)
+    places[index] = place
+    if (positions[index] === positions[row * length]! + at) slots[place] = index
+  })
+  return {
+    [chunkNames.slots]: int64s(slots, [chunks, rows, GENERATION_CHUNK]),
+    [chunkNames.places]: int64s(places, [places.length]),
+  }
 }
 
 /** Builds the feeds for a choice among blocks of `width` ids; `leftOut` lists the ids that each row may not take. */
@@ -188,17 +225,18 @@ export class RotaryTables {
   /** Tables of at least `length` positions. */
   feeds(length: number): { readonly cos: Feed; readonly sin: Feed } {
     if (this.#feeds && length <= this.#length) return this.#feeds
-    const { inverseFrequencies, attentionFactor } = this.#rope
+    const { inverseFrequencies } = this.#rope
     const half = inverseFrequencies.length
     this.#length = Math.max(64, 2 ** Math.ceil(Math.log2(length)))
     const cos = new Float32Array(this.#length * half)
     const sin = new Float32Array(this.#length * half)
     for (let position = 0; position < this.#length; position++) {
+      const factor = ropeFactor(this.#rope, position)
       for (let pair = 0; pair < half; pair++) {
         // The reference computes the angle in f32; following it keeps long positions equal to the last digit.
         const angle = Math.fround(position * Math.fround(inverseFrequencies[pair]!))
-        cos[position * half + pair] = Math.cos(angle) * attentionFactor
-        sin[position * half + pair] = Math.sin(angle) * attentionFactor
+        cos[position * half + pair] = Math.cos(angle) * factor
+        sin[position * half + pair] = Math.sin(angle) * factor
       }
     }
     this.#feeds = { cos: floats(cos, [this.#length, half]), sin: floats(sin, [this.#length, half]) }

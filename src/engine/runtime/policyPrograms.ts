@@ -1,10 +1,11 @@
 /** Chooses how a policy computes: layer by layer, or in whole programs. */
-import { holdsTensors, type DeviceKind } from '#shared/device.ts'
+import { deviceTitles, holdsTensors, type DeviceKind } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
 import { halfPrecisionOf } from '../models/blocks.ts'
 import { segmentsOf } from '../models/segmentPrograms.ts'
 import { heldWeights } from '../models/heldTensors.ts'
 import type { ModelSource } from '../models/source.ts'
-import type { LoraConfig } from '../models/config.ts'
+import { attendsLinearly, type LoraConfig } from '../models/config.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import { requireProducts } from './device.ts'
 import { DeviceDecoder, decodingDefinitions } from './deviceDecoder.ts'
@@ -68,9 +69,20 @@ export interface PolicyPrograms extends Disposable {
 export async function policyPrograms(options: PolicyProgramOptions): Promise<PolicyPrograms> {
   const { form = forms[options.learning.device.kind] } = options
   await refuseHalves(options)
+  if (form !== 'layers') refuseLinearAttention(options)
   if (form === 'layers') return layerPrograms(options)
   if (form === 'shared') return sharedPrograms(options)
   return residentPrograms(options, form === 'resident' ? 'loop' : 'unrolled')
+}
+
+/** Errors: AppError 'device/unavailable': whole programs have no place for what linear attention remembers. */
+function refuseLinearAttention({ source, learning: { device } }: PolicyProgramOptions): void {
+  if (!attendsLinearly(source.config)) return
+  throw new AppError(
+    'device/unavailable',
+    `Models with linear attention are not computed on ${deviceTitles[device.kind]} yet.`,
+    'Choose the device cpu.',
+  )
 }
 
 /** Errors: AppError 'device/unavailable' where the device has no base in the 16 bits that it is held in. */

@@ -4,18 +4,26 @@
  */
 import { unrolled, type LoopProgram } from '../ops/branches.ts'
 import type { Program } from '../graph/onnx.ts'
-import { cacheShape, slotsBehind } from '../models/cacheShape.ts'
+import { layerStates, slotsBehind, type LayerState } from '../models/layerStates.ts'
 import type { AttentionWindow, LoraConfig } from '../models/config.ts'
 import { decodeLoop, loopNames, placesName } from '../models/decodeLoop.ts'
-import { deviceGenerationPrograms, type DeviceWeights } from '../models/generationGraph.ts'
+import { deviceGenerationPrograms } from '../models/deviceGeneration.ts'
+import type { DeviceWeights } from '../models/generationGraph.ts'
 import { choiceWidth } from '../models/tokenChoice.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { DecodePass, DecodeStep, LoopPass, LoopResult, PassResult } from './generation/decoder.ts'
-import type { KvCache } from './generation/kvCache.ts'
+import type { StateCache } from './generation/stateCache.ts'
 import { maskThrough } from './generation/mask.ts'
 import type { ParameterHome } from './parameterHome.ts'
-import { boundedUniforms, maskFeeds, positionFeeds, rotaryFeeds, RotaryTables } from './passFeeds.ts'
+import {
+  boundedUniforms,
+  maskFeeds,
+  positionFeeds,
+  rotaryFeeds,
+  RotaryTables,
+  stateFeeds,
+} from './passFeeds.ts'
 import type { Feeds, ProgramDefinition, Programs } from './programs.ts'
 import { floats, int64s, type Feed, numbers } from './session.ts'
 
@@ -59,10 +67,7 @@ export interface ResidentStepOptions {
 const UNFILLED = 2 ** 24
 
 export class ResidentStep implements DecodeStep {
-  readonly layers: number
-  readonly kvHeads: number
-  readonly headDim: number
-  readonly layerWindows: readonly AttentionWindow[]
+  readonly states: readonly LayerState[]
   readonly vocabSize: number
   readonly choiceWidth: number | null
   readonly maxTurns: number
@@ -71,11 +76,7 @@ export class ResidentStep implements DecodeStep {
 
   constructor(options: ResidentStepOptions) {
     const { vocabSize, ropes } = options.source.config
-    const { layers, kvHeads, headDim, layerWindows } = cacheShape(options.source.config)
-    this.layers = layers
-    this.kvHeads = kvHeads
-    this.headDim = headDim
-    this.layerWindows = layerWindows
+    this.states = layerStates(options.source.config)
     this.vocabSize = vocabSize
     this.choiceWidth = choiceWidth(vocabSize)
     this.maxTurns = this.choiceWidth === null ? 1 : maxTurns[options.repetition]
@@ -87,7 +88,7 @@ export class ResidentStep implements DecodeStep {
     const { cache, rows, want } = pass
     const { config } = this.#options.source
     const name = cache.capacity === 0 ? names.prompt : names.behind
-    const [keys, values] = [this.#names('key'), this.#names('value')]
+    const states = this.states.map(({ name }) => name)
     using adapter = await this.#adapter(pass.role)
     const results = await this.#options.programs.run(
       name,
@@ -98,18 +99,17 @@ export class ResidentStep implements DecodeStep {
         ...this.#cacheFeeds(cache, rows),
         ...adapter.feeds,
       },
-      [...(want === 'none' ? [] : [want]), ...keys, ...values],
+      [...(want === 'none' ? [] : [want]), ...states],
     )
     return {
       scores: want === 'none' ? new Float32Array(0) : numbers(results[want]),
-      keys: keys.map((key) => numbers(results[key])),
-      values: values.map((value) => numbers(results[value])),
+      fresh: states.map((name) => numbers(results[name])),
     }
   }
 
   async loop(pass: LoopPass): Promise<LoopResult> {
     const { cache, rows, turns, want } = pass
-    const [keys, values] = [this.#names('latest key'), this.#names('latest value')]
+    const states = this.states.map(({ name }) => `latest ${name}`)
     using adapter = await this.#adapter(pass.role)
     const results = await this.#options.programs.run(
       names.turns,
@@ -119,7 +119,7 @@ export class ResidentStep implements DecodeStep {
         ...this.#cacheFeeds(cache, rows),
         ...adapter.feeds,
       },
-      [want, 'ids', ...keys, ...values],
+      [want, 'ids', ...states],
     )
     // Turns that are written out are all computed, also those that nobody asked for.
     const done = Math.min(turns, results['ids']!.dims[0]!)
@@ -129,8 +129,10 @@ export class ResidentStep implements DecodeStep {
       length: this.maxTurns,
       scores: scores.subarray(0, (scores.length / results[want]!.dims[0]!) * done),
       ids: Int32Array.from(numbers(results['ids']).subarray(0, done * rows)),
-      keys: keys.map((key) => numbers(results[key])),
-      values: values.map((value) => numbers(results[value])),
+      fresh: this.states.map(({ kind }, index) => {
+        const found = results[states[index]!]!
+        return kind === 'slots' ? numbers(found) : byRow(found, this.maxTurns)
+      }),
     }
   }
 
@@ -138,7 +140,8 @@ export class ResidentStep implements DecodeStep {
     const drawn = new Float32Array(this.maxTurns * rows)
     drawn.set(boundedUniforms(uniforms))
     const stops = pass.stopIds.length > 0 ? pass.stopIds : [-1]
-    const places = this.#options.source.config.windows.map((window, index) => [
+    const { config } = this.#options.source
+    const places = config.windows.map((window, index) => [
       placesName(index),
       slotPlaces(cache, { rows, turns: this.maxTurns, window }),
     ])
@@ -149,7 +152,7 @@ export class ResidentStep implements DecodeStep {
       [loopNames.positions]: int64s(positions, [rows, 1]),
       [loopNames.uniforms]: floats(drawn, [this.maxTurns, rows, 1]),
       [loopNames.greedy]: floats(Float32Array.of(Number(want === 'best')), [1]),
-      [loopNames.latest]: int64s(Int32Array.of(rows, this.kvHeads, this.maxTurns, this.headDim), [4]),
+      [loopNames.latest]: int64s(Int32Array.of(rows, config.kvHeads, this.maxTurns, config.headDim), [4]),
       [loopNames.open]: floats(new Float32Array(rows).fill(1), [rows, 1]),
       [loopNames.room]: floats(Float32Array.from(room), [rows, 1]),
       [loopNames.stops]: floats(Float32Array.from(stops), [1, stops.length]),
@@ -165,20 +168,23 @@ export class ResidentStep implements DecodeStep {
     return this.#options.parameters.take(this.#options.adapter(role))
   }
 
-  #names(kind: string): string[] {
-    return Array.from({ length: this.layers }, (_, layer) => `${kind} ${String(layer)}`)
+  #cacheFeeds(cache: StateCache, rows: number): Feeds {
+    return cache.capacity === 0 ? {} : stateFeeds(cache, rows, { prefix: 'past ' })
   }
+}
 
-  #cacheFeeds(cache: KvCache, rows: number): Feeds {
-    if (cache.capacity === 0) return {}
-    const feeds: Record<string, Feed> = {}
-    for (let layer = 0; layer < this.layers; layer++) {
-      const dims = [rows, this.kvHeads, cache.slotsOf(layer), this.headDim]
-      feeds[`past key ${String(layer)}`] = floats(cache.keys(layer, rows), dims)
-      feeds[`past value ${String(layer)}`] = floats(cache.values(layer, rows), dims)
+/** [T, B, 1, 1, C] of T turns → [B, 1, `length`, C], of which T are filled. */
+function byRow(result: Feed, length: number): Float32Array {
+  const [turns = 0, rows = 0, , , channels = 0] = result.dims
+  const data = numbers(result)
+  const ordered = new Float32Array(rows * length * channels)
+  for (let row = 0; row < rows; row++) {
+    for (let turn = 0; turn < turns; turn++) {
+      const from = (turn * rows + row) * channels
+      ordered.set(data.subarray(from, from + channels), (row * length + turn) * channels)
     }
-    return feeds
   }
+  return ordered
 }
 
 interface LoopSlots {
@@ -191,7 +197,7 @@ interface LoopSlots {
  * Returns the position that each slot behind a window holds, and that each of the latest slots will hold: [B, 1, 1, P +
  * W].
  */
-function slotPlaces(cache: KvCache, { rows, turns, window }: LoopSlots): Feed {
+function slotPlaces(cache: StateCache, { rows, turns, window }: LoopSlots): Feed {
   const slots = slotsBehind(window, cache.capacity)
   const width = slots + turns
   const places = new Float32Array(rows * width).fill(UNFILLED)

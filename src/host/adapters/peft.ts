@@ -7,6 +7,7 @@ import {
   type LinearName,
   linearNames,
   linearPath,
+  mixerOf,
   type LoraConfig,
   type ModelConfig,
 } from '#engine/models/config.ts'
@@ -23,7 +24,7 @@ import {
 } from '#host/files/safetensors.ts'
 import { adapterError, adapterFiles, configName, readAdapterConfig, tensorsName } from './adapterFiles.ts'
 import { peftNameOf, swapped } from './mlxAdapter.ts'
-import { formatPeftConfig, isHubId, type PeftConfig } from './peftConfig.ts'
+import { formatPeftConfig, isHubId, meantTargets, type PeftConfig } from './peftConfig.ts'
 import { evened } from './peftPatterns.ts'
 
 /** LoRA parameters in memory, named `model.layers.0.self_attn.q_proj.lora_A` [R, in] and `….lora_B` [out, R]. */
@@ -203,7 +204,7 @@ interface Matrix extends MatrixName {
 
 /** The decoder of a model that also sees has a name in front; an adapter's own name is left over from some savings. */
 const matrixPattern =
-  /^base_model\.model\.((?:language_model\.)?model\.(?:language_model\.)?layers\.|transformer\.h\.)(0|[1-9][0-9]{0,3})\.([a-z_]+\.[a-z_]+)\.lora_([AB])(?:\.default)?\.weight$/
+  /^base_model\.model\.((?:language_model\.)?model\.(?:language_model\.)?layers\.|transformer\.h\.)(0|[1-9][0-9]{0,3})\.([a-z_]+\.[a-z0-9_]+)\.lora_([AB])(?:\.default)?\.weight$/
 const linearOfPath = new Map(linearNames.map((name) => [linearPath(name), name]))
 
 /** `given`: the name in the file, `name`: PEFT's. */
@@ -259,24 +260,33 @@ function requireAlike(matrices: readonly Matrix[], path: string): void {
 
 const rankAt = (matrix: 'A' | 'B', { shape }: TensorLocation): number => shape[matrix === 'A' ? 0 : 1] ?? 0
 
-/** The adapted linears, each with both matrices; the same in every layer, unless some may be left out. */
+/**
+ * The adapted linears, each with both matrices; the same in every layer, unless some may be left out. A layer with none of a
+ * mixer's linears may mix positions otherwise, which only the model can say.
+ */
 function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string): readonly LinearName[] {
   requireNamed(matrices, peft, path)
   const present = new Set(matrices.map(loraTensorName))
   const found = linearNames.filter((name) => matrices.some(({ linear }) => linear === name))
-  const targets = peft.isPartial ? found : (peft.targets ?? found)
+  const targets = peft.isPartial ? found : meantTargets(peft, found)
   if (targets.length === 0) throw adapterError(path, 'holds no LoRA matrices')
   const layers = matrices.reduce((count, { layer }) => Math.max(count, layer + 1), 1)
   const [{ layers: prefix } = { layers: '' }] = matrices
+  const mixes = (layer: number, mixer: string | null) =>
+    mixer === null || matrices.some((each) => each.layer === layer && mixerOf(each.linear) === mixer)
   for (let layer = 0; layer < layers; layer++) {
     for (const linear of targets) {
-      const names = pairOf({ layers: prefix, layer, linear })
-      const missing = names.filter((name) => !present.has(name))
-      const [first] = peft.isPartial && missing.length === names.length ? [] : missing
-      if (first !== undefined) throw adapterError(path, `lacks the tensor “${peftTensorName(first)}”`)
+      const mayLack = peft.isPartial || !mixes(layer, mixerOf(linear))
+      const missing = missingOf(pairOf({ layers: prefix, layer, linear }), present, mayLack)
+      if (missing !== null) throw adapterError(path, `lacks the tensor “${peftTensorName(missing)}”`)
     }
   }
   return targets
+}
+
+function missingOf(pair: readonly string[], present: ReadonlySet<string>, mayLack: boolean): string | null {
+  const missing = pair.filter((name) => !present.has(name))
+  return mayLack && missing.length === pair.length ? null : (missing[0] ?? null)
 }
 
 /** Refuses tensors of modules that the config leaves out. Errors: AppError 'adapter/invalid'. */

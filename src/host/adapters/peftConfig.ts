@@ -218,3 +218,14 @@ const isPartOf = (a: string, b: string): boolean => endsWith(a, b) || endsWith(b
 export function readBaseModel({ base_model_name_or_path: name }: JsonObject): string | null {
   return typeof name === 'string' && isHubId(name) ? name : null
 }
+
+/** The targets of an adapter that has matrices of `found`: one word means modules of several families, of which a model has one. */
+export function meantTargets(
+  { targets }: Pick<PeftConfig, 'targets'>,
+  found: readonly LinearName[],
+): readonly LinearName[] {
+  const moduleName = (name: LinearName) => linearPath(name).split('.').at(-1)
+  const isMeant = (name: LinearName) =>
+    found.includes(name) || !found.some((other) => moduleName(other) === moduleName(name))
+  return targets?.filter(isMeant) ?? found
+}

@@ -8,7 +8,7 @@ import { servedRows } from '#shared/api/serving.ts'
 import { computesIn } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { HeldPrecision } from '#shared/precision.ts'
-import { cacheBytes, cacheShape } from '#engine/models/cacheShape.ts'
+import { layerStates, stateBytes } from '#engine/models/layerStates.ts'
 import { adapterBase } from '#host/adapters/peft.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { resolveCandidate } from '#host/jobs/candidates.ts'
@@ -91,7 +91,7 @@ export function needsOf({ directory, base: given }: ServingSetup): BaseNeeds {
   const isTooLarge = bytes > totalmem()
   return {
     ...{ base, weightBytes: bytes, contextLength },
-    contextBytes: cacheBytes(cacheShape(folder.config), 1, contextLength),
+    contextBytes: stateBytes(layerStates(folder.config), 1, contextLength),
     problem: isTooLarge
       ? `${name} takes ${sizeWords(bytes)} in ${base}, and this machine has ${sizeWords(totalmem())} of memory.`
       : null,

@@ -120,11 +120,13 @@ const moduleWords: Readonly<Record<string, readonly string[]>> = {
   k: ['k_proj'],
   v: ['v_proj'],
   qkv: ['qkv_proj', 'c_attn'],
-  o: ['o_proj', 'attn.c_proj'],
-  gate: ['gate_proj'],
+  o: ['o_proj', 'attn.c_proj', 'self_attn.out_proj'],
+  in: ['in_proj'],
+  out: ['conv.out_proj'],
+  gate: ['gate_proj', 'w1'],
   gate_up: ['gate_up_proj'],
-  up: ['up_proj', 'c_fc'],
-  down: ['down_proj', 'mlp.c_proj'],
+  up: ['up_proj', 'c_fc', 'w3'],
+  down: ['down_proj', 'mlp.c_proj', 'w2'],
 }
 
 /** Adapted projections; without a setting PEFT adapts queries and values. */

@@ -17,7 +17,8 @@ import { z } from 'zod'
 import type { OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import { AppError } from '#shared/errors.ts'
-import type { LoraConfig } from '#engine/models/config.ts'
+import type { LoraConfig, ModelConfig } from '#engine/models/config.ts'
+import { layerStates } from '#engine/models/layerStates.ts'
 import { originOf } from '#host/models/promoted.ts'
 import { elementCount } from '#host/files/safetensors.ts'
 import { describeModel } from '#host/gguf/ggufMetadata.ts'
@@ -87,8 +88,15 @@ const dtypes: Readonly<Record<ExportFormat, readonly ExportDtype[]>> = {
 /** Reason why a model's adapter cannot be exported in a format, as a sentence; null where it can. */
 export function formatProblem(format: ExportFormat, base: ModelFolder): string | null {
   if (format === 'gguf') return ggufProblem(base.config)
+  if (format === 'onnx') return statesProblem(base.config)
   return format === 'gguf-model' ? (ggufProblem(base.config) ?? unsaidProblem(base)) : null
 }
+
+/** Names the states that the inputs of an ONNX export have no place for. */
+const statesProblem = (config: ModelConfig): string | null =>
+  layerStates(config).every(({ kind }) => kind === 'slots')
+    ? null
+    : `Programs that read an ONNX export keep keys and values alone, but ${config.architecture} models keep more.`
 
 /** Describes what a GGUF file cannot say of a model; null for one that comes from such a file. */
 function unsaidProblem({ directory, configFile }: ModelFolder): string | null {

@@ -95,7 +95,7 @@ export function adaptedWeights(
   const { rank } = lora
   const scale = loraScale(lora)
   return Array.from({ length: model.layers }, (_, layer) =>
-    adaptedLinears(model, lora).map((linear): AdaptedWeight => {
+    adaptedLinears(model, lora, layer).map((linear): AdaptedWeight => {
       const path = `${layerPrefix(model, layer)}${linearPath(linear)}`
       const factors = { a: take(`${path}.lora_A`), b: take(`${path}.lora_B`), rank, scale }
       return { name: linearWeightName(model, layer, linear), layer, linear, factors }

@@ -26,7 +26,7 @@ import {
   type GenerationWeights,
   windowMaskName,
 } from '#engine/models/generationGraph.ts'
-import { rotaryNames } from '#engine/models/learningGraphs.ts'
+import { rotaryNames } from '#engine/models/rotaryInputs.ts'
 import { addLora, loraSlots } from '#engine/models/lora.ts'
 import { add, mul, scale, cast } from '#engine/ops/arithmetic.ts'
 import { cumulativeSum, lessOrEqualOp } from '#engine/ops/choice.ts'

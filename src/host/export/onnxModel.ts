@@ -5,7 +5,7 @@
 import path from 'node:path'
 import { type OnnxModel, writeOnnx } from '#engine/graph/onnx.ts'
 import { topologicalOrder, type WeightLocation } from '#engine/graph/value.ts'
-import type { ModelConfig, RopeConfig } from '#engine/models/config.ts'
+import { type ModelConfig, ropeFactor, type RopeConfig } from '#engine/models/config.ts'
 import { type ModelSource, expectedTensors } from '#engine/models/source.ts'
 import { AtomicFile, writeFileAtomic } from '#host/files/atomic.ts'
 import { alignedSize } from '#host/gguf/gguf.ts'
@@ -103,17 +103,14 @@ const tableTensors = (config: ModelConfig): Tensor[] =>
   })
 
 /** [positions, R/2]; the angle in f32, as the model's makers compute it. */
-function rotaryTable(
-  { inverseFrequencies, attentionFactor }: RopeConfig,
-  positions: number,
-  turn: (angle: number) => number,
-): Float32Array {
+function rotaryTable(rope: RopeConfig, positions: number, turn: (angle: number) => number): Float32Array {
+  const { inverseFrequencies } = rope
   const half = inverseFrequencies.length
   const table = new Float32Array(positions * half)
   for (let position = 0; position < positions; position++) {
     for (const [pair, frequency] of inverseFrequencies.entries()) {
       const angle = Math.fround(position * Math.fround(frequency))
-      table[position * half + pair] = turn(angle) * attentionFactor
+      table[position * half + pair] = turn(angle) * ropeFactor(rope, position)
     }
   }
   return table

@@ -47,7 +47,7 @@ export function logprobLimit(
 }
 
 export const adaptedMatrices = (model: ModelConfig, lora: LoraConfig): number =>
-  model.layers * adaptedLinears(model, lora).length
+  Array.from({ length: model.layers }, (_, layer) => adaptedLinears(model, lora, layer)).flat().length
 
 export const largestDifference = (ours: readonly Float64Array[], theirs: readonly Float64Array[]): number => {
   const differences = ours.flatMap((row, index) =>

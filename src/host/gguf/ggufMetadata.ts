@@ -4,7 +4,7 @@
  */
 import { AppError } from '#shared/errors.ts'
 import { ropeFields, ropeType } from '#engine/models/attentionLayout.ts'
-import type { ModelConfig, RopeConfig } from '#engine/models/config.ts'
+import { attentionOf, type ModelConfig, type RopeConfig } from '#engine/models/config.ts'
 import { Fields } from '#engine/models/fields.ts'
 import { type ModelType, readModelConfig } from '#engine/models/registry.ts'
 import { expectedTensors } from '#engine/models/source.ts'
@@ -94,16 +94,18 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
 }
 
 /** Layers of Gemma 3 that slide. They rotate by frequencies of their own, the first ones always. */
-const localLayers = ({ attention }: ModelConfig): boolean[] =>
-  attention.map(({ rope }) => rope === attention[0]?.rope)
+const localLayers = (config: ModelConfig): boolean[] =>
+  config.mixers.map((_, layer) => ropeOf(config, layer) === ropeOf(config, 0))
 
-const localRope = ({ ropes, attention }: ModelConfig): RopeConfig | undefined =>
-  ropes[attention[0]?.rope ?? 0]
+const localRope = (config: ModelConfig): RopeConfig | undefined => ropeOf(config, 0)
+
+const ropeOf = (config: ModelConfig, layer: number): RopeConfig | undefined =>
+  config.ropes[attentionOf(config, layer).rope ?? 0]
 
 /** The frequencies of the layers that see everything. */
 function globalRope(config: ModelConfig): RopeConfig | undefined {
   const layer = config.architecture === 'gemma3_text' ? localLayers(config).indexOf(false) : -1
-  return layer === -1 ? config.ropes[0] : config.ropes[config.attention[layer]?.rope ?? 0]
+  return layer === -1 ? config.ropes[0] : ropeOf(config, layer)
 }
 
 function originalPositions({ maxPositions }: ModelConfig, fields: Fields): number {

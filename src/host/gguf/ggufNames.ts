@@ -19,6 +19,17 @@ const linearNames: Readonly<Record<LinearName, string>> = {
   gate_proj: 'ffn_gate',
   up_proj: 'ffn_up',
   gate_up_proj: 'ffn_up',
+  'self_attn.out_proj': 'attn_output',
+  in_proj_qkv: 'attn_qkv',
+  in_proj_z: 'attn_gate',
+  in_proj_b: 'ssm_beta',
+  in_proj_a: 'ssm_alpha',
+  'linear_attn.out_proj': 'ssm_out',
+  in_proj: 'shortconv.in_proj',
+  'conv.out_proj': 'shortconv.out_proj',
+  w1: 'ffn_gate',
+  w3: 'ffn_up',
+  w2: 'ffn_down',
   c_fc: 'ffn_up',
   down_proj: 'ffn_down',
   'mlp.c_proj': 'ffn_down',
@@ -82,8 +93,8 @@ function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
     [blockNorms.afterAttention, 'post_attention_norm'],
     [blockNorms.beforeMlp, 'ffn_norm'],
     [blockNorms.afterMlp, 'post_ffw_norm'],
-    ['self_attn.q_norm', 'attn_q_norm'],
-    ['self_attn.k_norm', 'attn_k_norm'],
+    [names.queryNorm, 'attn_q_norm'],
+    [names.keyNorm, 'attn_k_norm'],
   ] as const
   for (let layer = 0; layer < config.layers; layer++) {
     const prefix = layerPrefix(config, layer)

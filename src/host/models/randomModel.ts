@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { architectures, readModelConfig } from '#engine/models/registry.ts'
-import { expectedTensors } from '#engine/models/source.ts'
+import { deltaNames, expectedTensors } from '#engine/models/source.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
@@ -135,8 +135,9 @@ interface Distribution {
 
 function distributionOf(name: string, { norm }: ModelConfig, { deviation }: ModelShape): Distribution {
   if (name.endsWith('.bias')) return { mean: 0, deviation: 0.02 }
-  // Some norms are stored as what is added to 1.
-  if (/norm|\.ln_/.test(name)) return { mean: norm === 'rms-offset' ? 0 : 1, deviation: 0.02 }
+  // Some norms are stored as what is added to 1, not that of linear attention.
+  const isOffset = norm === 'rms-offset' && !name.endsWith(deltaNames.norm)
+  if (/norm|\.ln_/.test(name)) return { mean: isOffset ? 0 : 1, deviation: 0.02 }
   return { mean: 0, deviation }
 }
 

@@ -1,5 +1,6 @@
 /** Counts the work per token of a model, by which speeds are scaled from one model to another. */
-import { linearNames, linearShape, type ModelConfig } from '#engine/models/config.ts'
+import { linearWeights } from '#engine/models/blocks.ts'
+import { linearNames, type ModelConfig } from '#engine/models/config.ts'
 import { learningFlops } from '#engine/models/work.ts'
 
 /**
@@ -7,11 +8,8 @@ import { learningFlops } from '#engine/models/work.ts'
  * products that are computed, grow with them.
  */
 export function generationWork(config: ModelConfig): number {
-  const perLayer = config.linears.reduce((sum, name) => {
-    const [out, width] = linearShape(config, name)
-    return sum + out * width
-  }, 0)
-  return config.layers * perLayer + config.vocabSize * config.hiddenSize
+  const inLinears = linearWeights(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b), 0)
+  return inLinears + config.vocabSize * config.hiddenSize
 }
 
 /** Length, in tokens, of the sequences that speed is measured with. */

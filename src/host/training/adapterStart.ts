@@ -166,12 +166,23 @@ const targetOf: Readonly<Record<LinearName, TargetName>> = {
   c_attn: 'qkv',
   o_proj: 'o',
   'attn.c_proj': 'o',
+  'self_attn.out_proj': 'o',
+  in_proj_qkv: 'qkv',
+  in_proj_z: 'gate',
+  in_proj_b: 'in',
+  in_proj_a: 'in',
+  'linear_attn.out_proj': 'out',
+  in_proj: 'in',
+  'conv.out_proj': 'out',
   gate_proj: 'gate',
   up_proj: 'up',
   gate_up_proj: 'gate_up',
   c_fc: 'up',
   down_proj: 'down',
   'mlp.c_proj': 'down',
+  w1: 'gate',
+  w3: 'up',
+  w2: 'down',
 }
 
 /** The config's short names in the model's order. Errors: AppError 'config/invalid' for one that the model does not have. */

@@ -8,7 +8,7 @@ import { path, share, wholeNumber, maxSetting, maxRows, maxStepCount, maxTokenCo
 /** Decay rate below 1, since AdamW divides by 1 − β. */
 const decay = z.number().min(0).lt(1)
 
-const adapterTargets = ['q', 'k', 'v', 'qkv', 'o', 'gate', 'up', 'gate_up', 'down'] as const
+const adapterTargets = ['q', 'k', 'v', 'qkv', 'o', 'in', 'out', 'gate', 'up', 'gate_up', 'down'] as const
 
 export const adapterSection = z.strictObject({
   rank: wholeNumber(1, 65_536)
@@ -28,7 +28,7 @@ export const adapterSection = z.strictObject({
     .meta({
       label: 'Target modules',
       description:
-        'Which projections of every layer get an adapter; qkv and gate_up where a model has them in one.',
+        'Which projections of every layer get an adapter; qkv and gate_up where a model has them in one, in and out of short convolutions.',
     }),
   dropout: z.number().min(0).lt(1).default(0).meta({
     label: 'LoRA dropout',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
 import { withGenerationConfig } from '#engine/models/common.ts'
+import { attentionOf } from '#engine/models/config.ts'
 import { architectures, readModelConfig } from '#engine/models/registry.ts'
 import { expectedTensors } from '#engine/models/source.ts'
 
@@ -55,6 +56,27 @@ describe('model configs', () => {
     expect(config.biases).toMatchObject({ q_proj: true, o_proj: true, gate_proj: false, down_proj: false })
   })
 
+  test('lfm2: layers that attend by their types or numbers, and the width of the MLP', () => {
+    const base = { model_type: 'lfm2', architectures: ['Lfm2ForCausalLM'], ...sizes, num_hidden_layers: 3 }
+    const read = (fields: object) => readModelConfig({ ...base, ...fields }, 'c')
+    const kindsOf = (fields: object) => read(fields).mixers.map(({ kind }) => kind)
+    const [attends, convolves] = ['attention', 'convolution']
+    expect(kindsOf({})).toEqual([attends, attends, attends])
+    expect(kindsOf({ full_attn_idxs: [1] })).toEqual([convolves, attends, convolves])
+    const layer_types = ['full_attention', 'conv', 'conv']
+    expect(kindsOf({ full_attn_idxs: [1], layer_types })).toEqual([attends, convolves, convolves])
+    expect(() => read({ full_attn_idxs: [] })).toThrow('a model without attention')
+    expect(() => read({ layer_types: ['conv', 'conv'] })).toThrow('a list of 3 types')
+    expect(() => read({ layer_types: ['conv', 'mamba', 'conv'] })).toThrow('layers of type “mamba”')
+    expect(() => read({ conv_L_cache: 1 })).toThrow('conv_L_cache')
+    // LFM2-1.2B: two thirds of 12288, rounded up to a multiple of 256.
+    const large = { block_ff_dim: 12_288, block_ffn_dim_multiplier: 1, block_multiple_of: 256 }
+    expect(read(large).intermediateSize).toBe(8_192)
+    expect(read({ ...large, block_ffn_dim_multiplier: 1.1 }).intermediateSize).toBe(9_216)
+    expect(read({ ...large, block_auto_adjust_ff_dim: false }).intermediateSize).toBe(12_288)
+    expect([read({}).tiedHead, read({ tie_embedding: false }).tiedHead]).toEqual([true, false])
+  })
+
   test('exaone4: windows by letters, by a number, or none, and rotation goes with them', () => {
     const base = {
       model_type: 'exaone4',
@@ -63,8 +85,11 @@ describe('model configs', () => {
       num_hidden_layers: 6,
     }
     const kindsOf = (fields: object) => {
-      const { attention, windows } = readModelConfig({ ...base, ...fields }, 'c')
-      return attention.map(({ window, rope }) => [windows[window], rope === null ? 'still' : 'rotates'])
+      const config = readModelConfig({ ...base, ...fields }, 'c')
+      return config.mixers.map((_, layer) => {
+        const { window, rope } = attentionOf(config, layer)
+        return [config.windows[window], rope === null ? 'still' : 'rotates']
+      })
     }
     const [local, global] = [
       [8, 'rotates'],

@@ -3,8 +3,8 @@ import { writeOnnx } from '#engine/graph/onnx.ts'
 import type { Value } from '#engine/graph/value.ts'
 import { input, weight } from '#engine/graph/value.ts'
 import type { LinearName, ModelConfig } from '#engine/models/config.ts'
-import { linearNames, linearShape, separateLinears } from '#engine/models/config.ts'
-import type { LayerScope } from '#engine/models/decoder.ts'
+import { attentionOf, linearNames, linearShape, separateLinears } from '#engine/models/config.ts'
+import type { LayerScope } from '#engine/models/layerScope.ts'
 import { decoderLayer } from '#engine/models/decoder.ts'
 import { generationProgram } from '#engine/models/generationGraph.ts'
 import { layerPrograms } from '#engine/models/learningGraphs.ts'
@@ -60,7 +60,7 @@ describe.each(configs)('%s', (_, config) => {
     )
     expect([...new Set(weightsOf(programs.forward))].toSorted()).toEqual(expected.toSorted())
     expect(
-      layerTensors(config)
+      layerTensors(config, 1)
         .map(({ name }) => `model.layers.1.${name}`)
         .toSorted(),
     ).toEqual(expected.toSorted())
@@ -72,6 +72,7 @@ test('a block asks its scope for each part once, with the widths of its config',
   const widths = new Map<LinearName, readonly unknown[]>()
   const scope: LayerScope = {
     config: exampleConfig,
+    mixer: attentionOf(exampleConfig, 0),
     vector(path) {
       asked.push(path)
       return input(path, 'float32', [24])
@@ -89,6 +90,10 @@ test('a block asks its scope for each part once, with the widths of its config',
     attend(q) {
       asked.push('attend')
       return q
+    },
+    before: () => [],
+    chunks: () => {
+      throw new Error('Expected attention.')
     },
   }
   const { hidden, activations } = decoderLayer(input('hidden', 'float32', ['N', 24]), scope)

@@ -1,4 +1,4 @@
-import { plainFactors } from '#engine/models/common.ts'
+import { plainFactors, qkNormNames } from '#engine/models/common.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { separateLinears } from '#engine/models/config.ts'
 
@@ -32,9 +32,9 @@ export const exampleConfig: ModelConfig = {
   ...plainFactors,
   ropes: [{ theta: 10_000, inverseFrequencies: [1, 0.5, 0.25, 0.1, 0.05], attentionFactor: 1 }],
   windows: [null],
-  attention: [
-    { window: 0, rope: 0 },
-    { window: 0, rope: 0 },
+  mixers: [
+    { kind: 'attention', window: 0, rope: 0 },
+    { kind: 'attention', window: 0, rope: 0 },
   ],
   tiedHead: false,
   names: {
@@ -43,6 +43,7 @@ export const exampleConfig: ModelConfig = {
     layers: 'model.layers.',
     finalNorm: 'model.norm',
     head: 'lm_head.weight',
+    ...qkNormNames,
   },
   bosId: null,
   eosIds: [],

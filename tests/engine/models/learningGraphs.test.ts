@@ -13,7 +13,7 @@ import { exampleConfig, fullConfig } from './exampleConfig.ts'
 const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames }
 
 function parameters(config = exampleConfig, targets: readonly LinearName[] = linearNames): LayerParameters {
-  const adapter = loraInputs(config, { ...lora, targets })
+  const adapter = loraInputs(config, { ...lora, targets }, 0)
   const stored = (path: string) => weight(path, { ...nowhere, shape: shapeOf(path, config) })
   return {
     adapter,
@@ -39,7 +39,7 @@ const inBytes = (): LayerParameters => ({
 })
 
 function shapeOf(path: string, config: typeof exampleConfig): readonly number[] {
-  const tensor = layerTensors(config).find(({ name }) => name === path)
+  const tensor = layerTensors(config, 0).find(({ name }) => name === path)
   if (!tensor) throw new Error(`A layer has no ${path}.`)
   return tensor.shape
 }

@@ -34,7 +34,7 @@ describe('slots', () => {
   })
 
   test('have the inputs that loraInputs makes, of the same shapes', () => {
-    const inputs = loraInputs(exampleConfig, lora)
+    const inputs = loraInputs(exampleConfig, lora, 0)
     for (const { input: name, shape, factor } of loraSlots(exampleConfig, lora)) {
       const pair = [...inputs.values()].map(({ a, b }) => (factor === 'A' ? a : b))
       const value = pair.find(({ node }) => node.kind === 'input' && node.name === name)
@@ -44,7 +44,7 @@ describe('slots', () => {
 })
 
 test('inputs of several layers in one graph are told apart', () => {
-  const inputs = loraInputs(exampleConfig, { ...lora, targets: ['v_proj'] }, (name) => `5 ${name}`)
+  const inputs = loraInputs(exampleConfig, { ...lora, targets: ['v_proj'] }, 0, (name) => `5 ${name}`)
   const names = [...inputs.values()]
     .flatMap(({ a, b }) => [a, b])
     .map(({ node }) => (node.kind === 'input' ? node.name : ''))
@@ -55,7 +55,7 @@ test.each([
   [false, 2],
   [true, 6 / Math.sqrt(3)],
 ])('addLora gives y + s·B(A x) with s = alpha/rank, or alpha/√rank (rsLoRA: %s)', async (rsLora, scale) => {
-  const factors = loraInputs(exampleConfig, { ...lora, rsLora, targets: ['k_proj'] }).get('k_proj')!
+  const factors = loraInputs(exampleConfig, { ...lora, rsLora, targets: ['k_proj'] }, 0).get('k_proj')!
   expect(factors.scale).toBeCloseTo(scale, 12)
   const [x, y] = [input('x', 'float32', ['N', 24]), input('y', 'float32', ['N', 20])]
   const data = (count: number, step: number) =>

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Program } from '#engine/graph/onnx.ts'
 import type { Dim } from '#engine/graph/shape.ts'
 import { input, topologicalOrder, type Node, type OpNode, type Value } from '#engine/graph/value.ts'
-import { linearNames, type LinearName, type LoraConfig } from '#engine/models/config.ts'
+import { attentionOf, linearNames, type LinearName, type LoraConfig } from '#engine/models/config.ts'
 import { headPrograms, layerPrograms, type AttentionForm } from '#engine/models/learningGraphs.ts'
 import { loraInputs } from '#engine/models/lora.ts'
 import { layerTensors } from '#engine/models/source.ts'
@@ -53,9 +53,9 @@ function productsOutsideLoops(nodes: readonly Node[]): number {
 
 function layer(targets: readonly LinearName[], index: number, attention: AttentionForm = 'parts') {
   const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets }
-  const adapter = loraInputs(exampleConfig, lora)
+  const adapter = loraInputs(exampleConfig, lora, 0)
   const weights = new Map(
-    layerTensors(exampleConfig).map(({ name, shape }) => [name, input(name, 'float32', shape)]),
+    layerTensors(exampleConfig, 0).map(({ name, shape }) => [name, input(name, 'float32', shape)]),
   )
   const trained = [...adapter.values()].flatMap(({ a, b }) => [a, b])
   return layerPrograms(
@@ -94,7 +94,9 @@ test.each([
   { shape: 'smol-30m', rows: 8, length: 256, recompute: false, gflops: 359 },
   { shape: 'qwen2.5-0.5b', rows: 2, length: 512, recompute: true, gflops: 3009 },
 ] as const)('$shape as usually counted: $gflops', ({ shape, rows, length, recompute, gflops }) => {
-  const config = { ...exampleConfig, ...modelShapes[shape] }
+  const { layers } = modelShapes[shape]
+  const mixers = Array.from({ length: layers }, () => attentionOf(exampleConfig, 0))
+  const config = { ...exampleConfig, ...modelShapes[shape], mixers }
   const lora: LoraConfig = { rank: 16, alpha: 32, rsLora: false, targets: linearNames }
   const lengths = new Array<number>(rows).fill(length)
   const work = { config, lora, lengths, recompute }

@@ -2,7 +2,8 @@
 import type { Op } from '#engine/graph/value.ts'
 import { addMaskOp, rotaryOp } from '#engine/ops/attention.ts'
 import { integerSubOp, scatterAddOp } from '#engine/ops/blockwiseAttention.ts'
-import { geluTanhOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from '#engine/ops/activation.ts'
+import { softplusOp } from '#engine/ops/deltaRule.ts'
+import { geluTanhOp, reluOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from '#engine/ops/activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp, castOp } from '#engine/ops/arithmetic.ts'
 import {
   argMaxOp,
@@ -67,6 +68,7 @@ export const ops: readonly Op[] = [
   reduceMaxOp,
   reduceSumOp,
   reduceSumSquareOp,
+  reluOp,
   reshapeOp,
   rmsNormOp,
   rotaryOp,
@@ -77,6 +79,7 @@ export const ops: readonly Op[] = [
   siluOp,
   sliceOp,
   softmaxOp,
+  softplusOp,
   splitOp,
   sqrtOp,
   subOp,
@@ -88,10 +91,14 @@ export const ops: readonly Op[] = [
 export const composites = [
   'Attention',
   'BlockwiseAttention',
+  'DeltaStates',
   'PackRows',
+  'ReluSquared',
+  'ShortConvolution',
   'SlicedHead',
   'StreamedHead',
   'Swiglu',
+  'UnitLowerInverse',
   'UnpackRows',
   'VocabularyHead',
 ] as const

@@ -1,7 +1,7 @@
 /** The generation graph itself, pass by pass, against scoring. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ModelSource } from '#engine/models/source.ts'
-import { KvCache } from '#engine/runtime/generation/kvCache.ts'
+import { StateCache } from '#engine/runtime/generation/stateCache.ts'
 import { packingPays, type OrtDecodeStep } from '#engine/runtime/ortDecodeStep.ts'
 import { Sampler } from '#engine/runtime/sampling.ts'
 import { randomStream } from '#shared/random.ts'
@@ -34,6 +34,8 @@ describe.each([
   ['tiny-llama', false],
   ['tiny-qwen2', false],
   ['tiny-qwen3', false],
+  ['tiny-lfm2', false],
+  ['tiny-qwen3_5', false],
   ['tiny-qwen2', true],
 ] as const)('%s, weights packed: %s', (name, packsWeights) => {
   let source: ModelSource
@@ -48,7 +50,7 @@ describe.each([
 
   /** One pass of one row over `ids` behind the filled slots of `cache`; the new keys and values are appended. */
   async function pass(
-    cache: KvCache,
+    cache: StateCache,
     ids: Int32Array,
     want: 'probabilities' | 'logits' | 'none' = 'probabilities',
   ) {
@@ -66,16 +68,16 @@ describe.each([
       role: 'actor',
     })
     cache.resize(start + ids.length)
-    cache.append(0, result, { row: 0, length: ids.length, count: ids.length })
+    cache.append(0, result.fresh, { row: 0, length: ids.length, count: ids.length })
     return result.scores
   }
 
   const { ids } = randomSequence(258, 21, 1)
 
   test('a prompt in one pass, in pieces and token by token gives the same probabilities', async () => {
-    const whole = await pass(new KvCache(step, 1, 0), ids)
+    const whole = await pass(new StateCache(step.states, 1, 0), ids)
     for (const size of [1, 6, 20]) {
-      const cache = new KvCache(step, 1, 0)
+      const cache = new StateCache(step.states, 1, 0)
       let scores = new Float32Array(0)
       for (let start = 0; start < ids.length; start += size) {
         const piece = ids.subarray(start, start + size)
@@ -89,8 +91,8 @@ describe.each([
   })
 
   test('probabilities are the softmax of the tempered logits', async () => {
-    const logits = await pass(new KvCache(step, 1, 0), ids, 'logits')
-    const probabilities = await pass(new KvCache(step, 1, 0), ids)
+    const logits = await pass(new StateCache(step.states, 1, 0), ids, 'logits')
+    const probabilities = await pass(new StateCache(step.states, 1, 0), ids)
     const weights = Float64Array.from(logits, (logit) => Math.exp(logit))
     const total = weights.reduce((sum, weight) => sum + weight, 0)
     expect(
@@ -102,7 +104,7 @@ describe.each([
   })
 
   test('the block a uniform number falls in is the one that the whole row says', async () => {
-    const probabilities = Float64Array.from(await pass(new KvCache(step, 1, 0), ids))
+    const probabilities = Float64Array.from(await pass(new StateCache(step.states, 1, 0), ids))
     const sampler = new Sampler(step.vocabSize, plain)
     const stream = randomStream(5)
     const draws = 600
@@ -137,7 +139,7 @@ describe.each([
   })
 
   test('a row that may not take some ids yet is drawn from the others, beside one that may take all', async () => {
-    const probabilities = Float64Array.from(await pass(new KvCache(step, 1, 0), ids))
+    const probabilities = Float64Array.from(await pass(new StateCache(step.states, 1, 0), ids))
     const likeliest = [...probabilities.keys()].sort((a, b) => probabilities[b]! - probabilities[a]!)
     const ends = [0, step.vocabSize - 1, ...likeliest.slice(0, 6)]
     const early = new Sampler(step.vocabSize, { ...plain, minNewTokens: 1, stopIds: ends })
@@ -185,7 +187,7 @@ describe.each([
       length: ids.length,
       ids: repeated(ids),
       positions: repeated(ids.map((_, index) => index)),
-      cache: new KvCache(step, rows, 0),
+      cache: new StateCache(step.states, rows, 0),
       scored: Int32Array.from({ length: rows }, (_, row) => (row + 1) * ids.length - 1),
       inverseTemperatures: new Float64Array(rows).fill(1 / 0.8),
       uniforms,
@@ -212,7 +214,7 @@ describe.each([
       length: ids.length,
       ids: Int32Array.from([...ids.subarray(0, 20), 0, ...ids]),
       positions: Int32Array.from({ length: rows * ids.length }, (_, index) => index % ids.length),
-      cache: new KvCache(step, rows, 0),
+      cache: new StateCache(step.states, rows, 0),
       // Of the first row another place than the last: the same prompt without its end.
       scored: Int32Array.of(2 * ids.length - 1, 19, 2 * ids.length - 1, 2 * ids.length - 1),
       inverseTemperatures: Float64Array.of(1 / 0.8, 1 / 1.3, 1 / 0.8, 1 / 0.8),
@@ -232,15 +234,14 @@ describe.each([
 
   test('what lies in slots that the mask hides does not matter', async () => {
     const run = async (filler: number) => {
-      const cache = new KvCache(step, 1, 0)
+      const cache = new StateCache(step.states, 1, 0)
       await pass(cache, ids.subarray(0, 20))
       cache.resize(24)
-      const { kvHeads, headDim } = step
-      for (let layer = 0; layer < step.layers; layer++) {
-        for (const data of [cache.keys(layer, 1), cache.values(layer, 1)]) {
-          for (let head = 0; head < kvHeads; head++)
-            data.fill(filler, (head * 24 + 20) * headDim, (head + 1) * 24 * headDim)
-        }
+      for (const [index, { kind, heads, channels }] of step.states.entries()) {
+        if (kind !== 'slots') continue
+        const { data } = cache.view(index, 1)
+        for (let head = 0; head < heads; head++)
+          data.fill(filler, (head * 24 + 20) * channels, (head + 1) * 24 * channels)
       }
       const mask = new Float32Array(25).fill(-1e9, 20, 24)
       const { scores } = await step.run({
@@ -257,13 +258,13 @@ describe.each([
       })
       return scores
     }
-    const whole = await pass(new KvCache(step, 1, 0), ids)
+    const whole = await pass(new StateCache(step.states, 1, 0), ids)
     expect(await run(1e3)).toEqual(await run(0))
     expect(largestDifference(await run(-5), whole)).toBeLessThan(1e-6)
   })
 
   test('positions may lie far beyond the number of tokens in a pass', async () => {
-    const cache = new KvCache(step, 1, 0)
+    const cache = new StateCache(step.states, 1, 0)
     const at = async (position: number) => {
       const { scores } = await step.run({
         rows: 1,

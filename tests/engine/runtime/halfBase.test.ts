@@ -33,7 +33,7 @@ const cacheOf = () => mkdtempSync(join(folder, 'cache-'))
 
 /** Separate, fused and transposed linears, in 32 and 16 bits on disk. */
 const models: readonly (readonly [string, () => Promise<ModelSource> | ModelSource])[] = [
-  ...['llama-grouped', 'phi3', 'gpt2', 'qwen2-bf16', 'mistral-f16', 'gemma3'].map(
+  ...['llama-grouped', 'phi3', 'gpt2', 'qwen2-bf16', 'mistral-f16', 'gemma3', 'lfm2', 'lfm2-older'].map(
     (name) => [name, () => openModelFolder(join(readReference(name).directory, 'model'))] as const,
   ),
   ['odd widths', () => tinySource(folder, { hiddenSize: 42, headDim: 10, intermediateSize: 131 })],

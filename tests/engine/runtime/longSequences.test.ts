@@ -154,7 +154,7 @@ describe('the blocks of a batch', () => {
   })
 
   test('are for long sequences only', () => {
-    const shape = { heads: 2, kvHeads: 1, windows: [null] }
+    const shape = { heads: 2, kvHeads: 1, windows: [null], mixers: [] }
     const formOf = (length: number, blocks = {}) =>
       packBatch([randomSequence(9, length + 1, 1, 1)], shape, { rotary: [], shares: true, ...blocks })
         .attention

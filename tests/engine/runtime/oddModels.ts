@@ -1,4 +1,4 @@
-/** Six families with widths, heads and windows that no power of two divides, and long sequences that begin alike. */
+/** Seven families with widths, heads and windows that no power of two divides, and long sequences that begin alike. */
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import type { TokenSequence } from '#engine/policy.ts'
@@ -35,6 +35,11 @@ const shapes = {
     ...modelShapes['tiny-qwen2'],
     ...{ ...odd, heads: 9, kvHeads: 3, headDim: 10 },
     config: { use_sliding_window: true, sliding_window: 129, max_window_layers: 1 },
+  },
+  lfm2: {
+    ...modelShapes['tiny-lfm2'],
+    ...{ ...odd, heads: 5, kvHeads: 1, headDim: 18 },
+    config: { full_attn_idxs: [1], conv_L_cache: 5, block_auto_adjust_ff_dim: false },
   },
   gpt2: { ...modelShapes['tiny-gpt2'], ...odd, heads: 5, kvHeads: 5, headDim: 18 },
 } as const satisfies Readonly<Record<string, ModelShape>>

@@ -16,7 +16,7 @@ const long = sequence([10, 11, 12, 13, 14], [0, 1, 0, 1])
 const silent = sequence([20, 21, 22], [0, 0])
 const short = sequence([30, 31, 32, 33], [1, 0, 0])
 /** Two query heads for each of two key heads. */
-const heads = { heads: 4, kvHeads: 2, windows: [null] }
+const heads = { heads: 4, kvHeads: 2, windows: [null], mixers: [] }
 const batch = packBatch([long, silent, short], heads, { rotary: [rotary], shares: true })
 
 const numbers = (data: unknown) => Array.from(data as ArrayLike<bigint | number>, Number)
@@ -98,7 +98,7 @@ describe('a packed batch', () => {
 
   test('hides what lies before a window', () => {
     const ids = Int32Array.from({ length: 8 }, (_, index) => index)
-    const windowed = { heads: 2, kvHeads: 2, windows: [null, 3] }
+    const windowed = { heads: 2, kvHeads: 2, windows: [null, 3], mixers: [] }
     const { feeds } = packBatch([{ ids, actionMask: new Uint8Array(7).fill(1) }], windowed, {
       rotary: [rotary],
       shares: true,

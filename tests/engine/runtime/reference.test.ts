@@ -54,6 +54,9 @@ function waysOf(name: string): typeof ways {
   return isLong ? ways : ways.filter((_, i) => i === 0 || i === turn || i === ways.length - 1)
 }
 
+/** Families whose layers the whole programs of devices do not compute. */
+const staysOnCpu = (name: string) => modelTypeOf(name) === 'qwen3_5_text'
+
 describe.each(referenceNames)('%s', (name) => {
   const cache = temporaryFolder()
   let reference: Reference
@@ -66,7 +69,17 @@ describe.each(referenceNames)('%s', (name) => {
   })
   afterAll(() => layerByLayer[Symbol.dispose]())
 
-  describe.each(waysOf(name))('%s', (way, { onlyLearns = false, ...options }) => {
+  const isOnDevices = (options: Partial<OrtPolicyOptions>) => options.programs !== undefined
+  const waysHere = waysOf(name).filter(([, options]) => !(isOnDevices(options) && staysOnCpu(name)))
+  if (staysOnCpu(name)) {
+    test('whole programs are refused in a sentence', async () => {
+      await expect(openReference(reference, cache, { programs: { form: 'resident' } })).rejects.toThrow(
+        'Models with linear attention are not computed on CPU yet.',
+      )
+    })
+  }
+
+  describe.each(waysHere)('%s', (way, { onlyLearns = false, ...options }) => {
     let policy: OrtPolicy
     beforeAll(async () => {
       policy = way === 'layer by layer' ? layerByLayer : await openReference(reference, cache, options)

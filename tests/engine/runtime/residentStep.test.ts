@@ -43,9 +43,7 @@ async function openStep() {
 function straying(step: ResidentStep, strays: (place: number) => boolean) {
   let [runs, turns] = [0, 0]
   const wrapped: DecodeStep = {
-    layers: step.layers,
-    kvHeads: step.kvHeads,
-    headDim: step.headDim,
+    states: step.states,
     vocabSize: step.vocabSize,
     choiceWidth: step.choiceWidth,
     maxTurns: step.maxTurns,

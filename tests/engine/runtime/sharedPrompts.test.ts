@@ -20,7 +20,7 @@ const requestsOf = (samples: readonly number[]): GenerationRequest[] =>
     streams: Array.from({ length: count }, (_, sample) => randomStream(7, index, sample)),
   }))
 
-describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-gemma2'] as const)('%s', (name) => {
+describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-gemma2', 'tiny-lfm2', 'tiny-qwen3_5'] as const)('%s', (name) => {
   let drafted = 0
   const lengths: number[] = []
   let apart: OpenedStep
@@ -58,9 +58,9 @@ describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-gemma2'] as const)('%s', (name)
     lengths.push(...shared.map(({ ids }) => ids.length))
   })
 
-  test('rows left one by one, and drafts were verified', () => {
+  test('rows left one by one, and drafts were verified where one that fails can be taken back', () => {
     expect(new Set(lengths).size).toBeGreaterThan(1)
-    expect(drafted).toBeGreaterThan(0)
+    expect(drafted > 0).toBe(name !== 'tiny-qwen3_5')
   })
 })
 

@@ -152,6 +152,14 @@ describe.each(['shared', 'resident', 'unrolled'] as const)('decoding, %s', (form
     using ofWindowed = await openBoth(form, windowed)
     await sameCompletions(ofWindowed, requestsOf([3, 25, 9], 2), { ...unfiltered, maxNewTokens: 45 })
   })
+
+  test('with the latest positions of short convolutions, of prompts in pieces too', async () => {
+    const convolving = await tinySource(folder, { ...modelShapes['tiny-lfm2'], maxPositions: 1_300 })
+    using ofConvolving = await openBoth(form, convolving)
+    const sampling = { ...unfiltered, maxNewTokens: 45, stopIds: range(10) }
+    await sameCompletions(ofConvolving, requestsOf([1, 3, 25, 9, 2], 3), sampling)
+    await sameCompletions(ofConvolving, requestsOf([1200, 3], 2), { ...unfiltered, maxNewTokens: 6 })
+  })
 })
 
 describe.each(['int8', 'int4'] as const)('a base in blocks of %s', (base) => {

@@ -1,9 +1,9 @@
 /** Generation with layers that keep only their window, against scoring, which computes whole sequences without a cache. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { cacheShape } from '#engine/models/cacheShape.ts'
+import { layerStates } from '#engine/models/layerStates.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import type { GenerationRequest } from '#engine/policy.ts'
-import { KvCache } from '#engine/runtime/generation/kvCache.ts'
+import { StateCache } from '#engine/runtime/generation/stateCache.ts'
 import type { OrtDecodeStep } from '#engine/runtime/ortDecodeStep.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { randomStream } from '#shared/random.ts'
@@ -31,9 +31,9 @@ describe.each([
     'generates what it scores in %i rows that come and go, prompts in pieces',
     async (maxRows) => {
       const source = await openWindowed(name, window)
-      expect(new Set(cacheShape(source.config).layerWindows)).toEqual(
-        new Set(name === 'tiny-mistral' ? [window] : [window, null]),
-      )
+      expect(
+        new Set(layerStates(source.config).map((state) => state.kind === 'slots' && state.window)),
+      ).toEqual(new Set(name === 'tiny-mistral' ? [window] : [window, null]))
       using policy = await openTiny(source, { maxRows })
       // The longest is computed in two passes, one of them many windows long.
       const requests = [600, 2, 33, 90].map((length, index): GenerationRequest => ({
@@ -83,7 +83,7 @@ describe('several new positions behind rows of different lengths', () => {
   afterAll(() => opened[Symbol.dispose]())
 
   /** One pass over `length` new positions of each row of the cache; row r is scored after `last[r]`. */
-  function pass(cache: KvCache, ids: readonly Int32Array[], length: number, last: readonly number[]) {
+  function pass(cache: StateCache, ids: readonly Int32Array[], length: number, last: readonly number[]) {
     const before = ids.map((_, row) => cache.lengthOf(row))
     return step.run({
       rows: ids.length,
@@ -100,10 +100,12 @@ describe('several new positions behind rows of different lengths', () => {
 
   test('are seen, kept in part and left in part', async () => {
     const ids = Array.from({ length: rows }, (_, row) => randomSequence(258, 60, row).ids)
-    const cache = new KvCache(step, rows, 64)
-    const whole = (end: number, row: number) => pass(new KvCache(step, 1, 0), [ids[row]!], end, [end - 1])
+    const cache = new StateCache(step.states, rows, 64)
+    const whole = (end: number, row: number) =>
+      pass(new StateCache(step.states, 1, 0), [ids[row]!], end, [end - 1])
     for (const [row, length] of [3, 17, 30].entries()) {
-      cache.append(row, await whole(length, row), { row: 0, length, count: length })
+      const { fresh } = await whole(length, row)
+      cache.append(row, fresh, { row: 0, length, count: length })
     }
     /** Each row keeps the first `counts[r]` of `length` new positions. */
     const advance = async (length: number, counts: readonly number[]) => {
@@ -113,7 +115,7 @@ describe('several new positions behind rows of different lengths', () => {
         const end = cache.lengthOf(row) + last[row]! + 1
         const scores = result.scores.subarray(row * step.vocabSize, (row + 1) * step.vocabSize)
         expect(largestDifference(scores, (await whole(end, row)).scores)).toBeLessThan(1e-6)
-        cache.append(row, result, { row, length, count })
+        cache.append(row, result.fresh, { row, length, count })
       }
     }
     await advance(8, [8, 1, 4])

@@ -249,8 +249,8 @@ describe('refused adapters', () => {
   test('a layer that the config says is adapted, and a half of one that need not be', async () => {
     const isThere = ({ name }: NamedTensor) => !name.startsWith('model.layers.0.')
     const path = await write(lora(), (tensors) => tensors.filter(isThere))
-    expect(errorOf(() => readAdapter(path)).message).toContain(
-      'lacks the tensor “base_model.model.model.layers.0.',
+    expect(errorOf(() => adapterForModel(readAdapter(path), model, 'a')).message).toContain(
+      'lacks “model.layers.0.',
     )
     editConfig(path, { target_modules: '.*layers\\.1\\..*(q|v)_proj' })
     const { tensors, warnings, config } = adapterForModel(readAdapter(path), model, 'a')
@@ -319,7 +319,7 @@ describe('refused adapters', () => {
     expect(errorOf(() => adapterForModel(adapter, wider, 'a')).message).toContain(
       '[4, 16], but this model needs [4, 32]',
     )
-    const deeper = { ...model, layers: 3 }
+    const deeper = { ...model, layers: 3, mixers: [...model.mixers, ...model.mixers] }
     expect(errorOf(() => adapterForModel(adapter, deeper, 'a')).message).toContain('lacks “model.layers.2.')
     const shallower = { ...model, layers: 1 }
     expect(errorOf(() => adapterForModel(adapter, shallower, 'a')).message).toContain(

@@ -49,6 +49,8 @@ test.skipIf(!hasPeft())(
       await referenceFixture(make('gpt2'), 'gpt2'),
       await referenceFixture(make('phi3'), 'phi3'),
       await referenceFixture(make('gemma2'), 'gemma2'),
+      await referenceFixture(make('lfm2'), 'lfm2'),
+      await referenceFixture(make('hunyuan'), 'hunyuan'),
     ]
     const [cases, expected]: [object[], number[][][]] = [[], []]
     for (const fixture of fixtures) {

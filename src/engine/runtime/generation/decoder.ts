@@ -1,10 +1,10 @@
 /**
  * Interface between generation and a model: it computes prompts and extends rows by one token at a time. The decoder
- * decides where keys and values are kept: in the host's memory (hostDecoder.ts) or on a device (deviceDecoder.ts).
+ * decides where the states of rows are kept, keys and values first of all: in the host's memory (hostDecoder.ts) or on a device (deviceDecoder.ts).
  */
-import type { CacheShape } from '#engine/models/cacheShape.ts'
+import type { LayerState } from '#engine/models/layerStates.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
-import type { KvCache, NewSlots } from './kvCache.ts'
+import type { StateCache, NewSlots } from './stateCache.ts'
 
 /**
  * `none`: only the keys and values are wanted, as in all but the last pass over a long prompt. `choice`: of each row only
@@ -117,7 +117,7 @@ export interface Decoder {
 
 /*
  * What a decoder in the host's memory asks of a model: one forward pass over T new positions of B rows on top of the slots
- * of a `KvCache`. The loop, the cache and the sampling around it know nothing of ONNX Runtime.
+ * of a `StateCache`. The loop, the cache and the sampling around it know nothing of ONNX Runtime.
  */
 
 /**
@@ -134,7 +134,7 @@ export interface DecodePass {
   /** [B, T] place in the sequence, from 0. */
   readonly positions: Int32Array
   /** Cache to read from: the pass returns the new keys and values, and the caller writes them. */
-  readonly cache: KvCache
+  readonly cache: StateCache
   /** Prompts that come before the rows' own positions; only of a step that `sharesPrompts`. */
   readonly prompts?: PassPrompts
   /**
@@ -157,12 +157,13 @@ export interface DecodePass {
 /** Prompts that several rows share, and who shares them. */
 export interface PassPrompts {
   /** One row for each of the prompts; read only. */
-  readonly cache: KvCache
+  readonly cache: StateCache
   /** [B] row of the cache that holds the row's prompt; −1 for a row that has all positions to itself. */
   readonly promptOf: readonly number[]
 }
 
-export interface PassResult extends NewSlots {
+export interface PassResult {
+  readonly fresh: NewSlots
   /**
    * [Q, V] logits over the temperature, or their softmax; empty when `none` was wanted. For a `choice` [Q, W + 3]: the
    * probabilities of the block, its number, and, without what is left out, the probability before it and the total; for `best` [Q, 2]: the likeliest id and its
@@ -177,7 +178,7 @@ export interface LoopPass {
   /** [B] each row's latest id and its place in the sequence. */
   readonly ids: Int32Array
   readonly positions: Int32Array
-  readonly cache: KvCache
+  readonly cache: StateCache
   /** T */
   readonly turns: number
   /** [T, B] in [0, 1), what chooses; read only for a `choice`. */
@@ -192,8 +193,9 @@ export interface LoopPass {
   readonly role: AnsweringRole
 }
 
-/** `keys` and `values` are [B, K, `length`, C], of which `turns` are filled. */
-export interface LoopResult extends NewSlots {
+export interface LoopResult {
+  /** [B, H, `length`, C] each, of which `turns` are filled. */
+  readonly fresh: NewSlots
   readonly turns: number
   readonly length: number
   /** [turns, B, W + 3] or, for `best`, [turns, B, 2]. */
@@ -202,7 +204,9 @@ export interface LoopResult extends NewSlots {
   readonly ids: Int32Array
 }
 
-export interface DecodeStep extends CacheShape {
+export interface DecodeStep {
+  /** Tensors that the model keeps of a row between passes. */
+  readonly states: readonly LayerState[]
   readonly vocabSize: number
   /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
   readonly choiceWidth: number | null

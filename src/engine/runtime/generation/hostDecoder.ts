@@ -1,4 +1,4 @@
-/** Decoding with keys and values in the host's memory: `kvCache.ts`, seen through `mask.ts`; prompts by `prefill.ts`. */
+/** Decoding with keys and values in the host's memory: `stateCache.ts`, seen through `mask.ts`; prompts by `prefill.ts`. */
 import type {
   DecodePass,
   DecodeStep,
@@ -13,7 +13,7 @@ import type {
   RowScores,
   RowStep,
 } from './decoder.ts'
-import { KvCache, type NewSlots } from './kvCache.ts'
+import { StateCache, type NewSlots } from './stateCache.ts'
 import { DecodeMask } from './mask.ts'
 import { prefill } from './prefill.ts'
 import { HostSlots, PromptTable } from './promptTable.ts'
@@ -62,19 +62,19 @@ class HostDecoding implements Decoding {
   readonly #step: DecodeStep
   readonly #options: DecodingOptions
   /** Cache of the positions that rows do not share. */
-  readonly #cache: KvCache
+  readonly #cache: StateCache
   readonly #prompts: PromptTable
   #retained: ReadonlySet<PromptSlots> = new Set()
   #mask: DecodeMask
   #rows = 0
-  /** New keys and values of the last step, `length` of each row, until it is known which rows go on. */
-  #latest: (NewSlots & { readonly length: number }) | null = null
+  /** Additions of the last step to the states, `length` positions of each row, until it is known which rows go on. */
+  #latest: { readonly fresh: NewSlots; readonly length: number } | null = null
 
   constructor(step: DecodeStep, options: DecodingOptions) {
     this.#step = step
     this.#options = options
-    this.#cache = new KvCache(step, options.maxRows, 0)
-    this.#prompts = new PromptTable(step)
+    this.#cache = new StateCache(step.states, options.maxRows, 0)
+    this.#prompts = new PromptTable(step.states)
     this.#mask = new DecodeMask(options.maxRows, 0)
   }
 
@@ -106,7 +106,8 @@ class HostDecoding implements Decoding {
     this.#fit(Math.max(this.#longest, ...copied) + 1)
     for (const { isShared, cache } of arrivals) {
       const row = this.#rows++
-      if (!isShared) this.#cache.copyRow(row, cache, 0)
+      if (isShared) this.#cache.continueRow(row, cache, 0)
+      else this.#cache.copyRow(row, cache, 0)
     }
     this.#redraw()
     return Promise.resolve()
@@ -138,7 +139,7 @@ class HostDecoding implements Decoding {
       leftOut,
       want,
     })
-    this.#latest = { ...result, length }
+    this.#latest = { fresh: result.fresh, length }
     const wentOn = Array.from({ length: length - 1 }, (_, turn) =>
       Int32Array.from(drafts, (draft) => draft[turn] ?? -1),
     )
@@ -178,7 +179,7 @@ class HostDecoding implements Decoding {
     if (needed > this.#cache.capacity) this.#resize(needed)
     for (const { row, turns } of kept) {
       const slot = this.#cache.lengthOf(row)
-      this.#cache.append(row, latest, { row, length: latest.length, count: turns })
+      this.#cache.append(row, latest.fresh, { row, length: latest.length, count: turns })
       for (let turn = 0; turn < turns; turn++) this.#mask.reveal(row, slot + turn)
     }
     this.#latest = null

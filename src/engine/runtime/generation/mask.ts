@@ -3,7 +3,7 @@
  * `HIDDEN`.
  */
 import { HIDDEN } from '#engine/ops/attention.ts'
-import { slotsBehind } from '#engine/models/cacheShape.ts'
+import { slotsBehind } from '#engine/models/layerStates.ts'
 import type { AttentionWindow } from '#engine/models/config.ts'
 import type { DecodePass } from './decoder.ts'
 

@@ -1,6 +1,6 @@
 /** Computes prompts: several short ones in one ragged pass, a long one in several passes. */
 import type { DecodePass, DecodeStep, NewPrompt, PassResult, PassScores } from './decoder.ts'
-import { KvCache } from './kvCache.ts'
+import { StateCache } from './stateCache.ts'
 
 /** State that all passes of one generation share, and the function that runs a pass. */
 export interface PrefillContext {
@@ -14,7 +14,7 @@ type PrefillPass = Omit<DecodePass, 'role'>
 
 interface CachedPrompt {
   /** One row, exactly as long as the prompt. */
-  readonly cache: KvCache
+  readonly cache: StateCache
   /** [V] of the position after the prompt. */
   readonly scores: Float32Array
 }
@@ -70,12 +70,12 @@ async function prefillTogether(
     for (let position = 0; position < prompt.length; position++) positions[row * length + position] = position
   }
   const scored = lastPositions(prompts, length)
-  const cache = new KvCache(step, rows, 0)
+  const cache = new StateCache(step.states, rows, 0)
   const inverseTemperatures = Float64Array.from(given, ({ inverseTemperature }) => inverseTemperature)
   const result = await run({ rows, length, ids, positions, cache, scored, inverseTemperatures, want })
   return prompts.map((prompt, row) => {
-    const own = new KvCache(step, 1, prompt.length)
-    own.append(0, result, { row, length, count: prompt.length })
+    const own = new StateCache(step.states, 1, prompt.length)
+    own.append(0, result.fresh, { row, length, count: prompt.length })
     return { cache: own, scores: result.scores.subarray(row * step.vocabSize, (row + 1) * step.vocabSize) }
   })
 }
@@ -86,7 +86,7 @@ async function prefillInChunks(
   want: PassScores,
 ): Promise<CachedPrompt> {
   // Grown chunk by chunk, so that no pass attends to slots which are not filled yet.
-  const cache = new KvCache(step, 1, 0)
+  const cache = new StateCache(step.states, 1, 0)
   for (let start = 0; ; start += prefillTokens) {
     const ids = prompt.subarray(start, start + prefillTokens)
     const isLast = start + ids.length === prompt.length
@@ -101,7 +101,7 @@ async function prefillInChunks(
       want: isLast ? want : 'none',
     })
     cache.resize(start + ids.length)
-    cache.append(0, result, { row: 0, length: ids.length, count: ids.length })
+    cache.append(0, result.fresh, { row: 0, length: ids.length, count: ids.length })
     if (isLast) return { cache, scores: result.scores }
   }
 }

@@ -1,15 +1,15 @@
 /** Prompts that live rows share: each is there once, as long as one of the rows lives. */
-import type { CacheShape } from '#engine/models/cacheShape.ts'
+import type { LayerState } from '#engine/models/layerStates.ts'
 import type { PassPrompts, PromptSlots } from './decoder.ts'
-import { KvCache } from './kvCache.ts'
+import { StateCache } from './stateCache.ts'
 
 /** A prompt's one row of a cache. */
 export class HostSlots implements PromptSlots {
-  readonly cache: KvCache
+  readonly cache: StateCache
   /** True if several rows start from it. */
   readonly isShared: boolean
 
-  constructor(cache: KvCache, isShared: boolean) {
+  constructor(cache: StateCache, isShared: boolean) {
     this.cache = cache
     this.isShared = isShared
   }
@@ -24,15 +24,15 @@ export class HostSlots implements PromptSlots {
 }
 
 export class PromptTable {
-  readonly #shape: CacheShape
+  readonly #states: readonly LayerState[]
   /** [rows] null: all positions of the row are its own. */
   #promptOf: readonly (HostSlots | null)[] = []
   #prompts: readonly HostSlots[] = []
   /** [prompts]: a cache row for each. */
-  #cache: KvCache | null = null
+  #cache: StateCache | null = null
 
-  constructor(shape: CacheShape) {
-    this.#shape = shape
+  constructor(states: readonly LayerState[]) {
+    this.#states = states
   }
 
   /** S: the longest prompt, or 0. */
@@ -78,12 +78,12 @@ export class PromptTable {
     return { cache: this.#cache, promptOf }
   }
 
-  #joined(): KvCache | null {
+  #joined(): StateCache | null {
     const [first, ...others] = this.#prompts
     if (!first) return null
     if (others.length === 0) return first.cache
     const longest = Math.max(...this.#prompts.map(({ length }) => length))
-    const cache = new KvCache(this.#shape, this.#prompts.length, longest)
+    const cache = new StateCache(this.#states, this.#prompts.length, longest)
     this.#prompts.forEach((prompt, row) => cache.copyRow(row, prompt.cache, 0))
     return cache
   }

@@ -3,7 +3,7 @@ import { rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Device } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { cacheBytes, cacheShape } from '#engine/models/cacheShape.ts'
+import { layerStates, stateBytes } from '#engine/models/layerStates.ts'
 import { physicalCores } from '#engine/processor.ts'
 import { watchMemory, type MemoryWatch } from '#engine/runtime/memory.ts'
 import { calibrateStep, type Calibration } from '#rl/training/calibrate.ts'
@@ -134,7 +134,7 @@ function heldBackBytes(
   const { longestPrompt, rowTokens, groupSize } = measures
   const rows = Math.min(maxRows, rollout.promptsPerStep * groupSize)
   const longest = Math.min(model.maxPositions, Math.max(rowTokens, longestPrompt + rollout.maxNewTokens))
-  const bytes = (of: number, length: number) => cacheBytes(cacheShape(model), of, length)
+  const bytes = (of: number, length: number) => stateBytes(layerStates(model), of, length)
   const held = Math.max(bytes(groupSize, rowTokens), bytes(rows, longestPrompt))
   return Math.max(0, Math.round(bytes(rows, longest) - held))
 }

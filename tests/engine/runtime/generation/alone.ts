@@ -5,7 +5,7 @@ import { HIDDEN } from '#engine/ops/attention.ts'
 import type { DecodeStep } from '#engine/runtime/generation/decoder.ts'
 import { HostDecoder } from '#engine/runtime/generation/hostDecoder.ts'
 import { generateCompletions, type BatchLimits } from '#engine/runtime/generation/generate.ts'
-import { KvCache } from '#engine/runtime/generation/kvCache.ts'
+import { StateCache } from '#engine/runtime/generation/stateCache.ts'
 import { Sampler } from '#engine/runtime/sampling.ts'
 
 const plain: SamplingOptions = {
@@ -74,7 +74,7 @@ async function scoresBehind(
     length,
     ids: Int32Array.from(ids),
     positions: Int32Array.from({ length }, (_, position) => position),
-    cache: new KvCache(step, 1, 0),
+    cache: new StateCache(step.states, 1, 0),
     mask,
     scored,
     inverseTemperatures: new Float64Array(scored.length).fill(1 / temperature),

@@ -353,9 +353,7 @@ describe('generateCompletions', () => {
     const controller = new AbortController()
     let stats: GenerationStats | undefined
     const stopping: DecodeStep = {
-      layers: model.layers,
-      kvHeads: model.kvHeads,
-      headDim: model.headDim,
+      states: model.states,
       choiceWidth: model.choiceWidth,
       vocabSize: model.vocabSize,
       run: (pass) => {

@@ -6,12 +6,16 @@
 import { randomStream } from '#shared/random.ts'
 import type { AttentionWindow } from '#engine/models/config.ts'
 import type { DecodePass, DecodeStep, PassResult } from '#engine/runtime/generation/decoder.ts'
+import { attentionStates, type LayerState } from '#engine/models/layerStates.ts'
+import type { StateCache } from '#engine/runtime/generation/stateCache.ts'
 import { maskThrough } from '#engine/runtime/generation/mask.ts'
 
 const LAYERS = 2
 const KV_HEADS = 2
 const HEAD_DIM = 3
 const HIDDEN_SIZE = KV_HEADS * HEAD_DIM
+/** Factors of the convolution: of a position, the one before it and the one before that. */
+const TAPS = [1, 0.5, -0.25]
 
 type Matrix = readonly (readonly number[])[]
 
@@ -43,13 +47,12 @@ function attend({ query, mask, keys, values }: Head): number[] {
 }
 
 export class TinyModel implements DecodeStep {
-  readonly layers = LAYERS
-  readonly kvHeads = KV_HEADS
-  readonly headDim = HEAD_DIM
   readonly choiceWidth = null
   readonly sharesPrompts: boolean
   readonly vocabSize: number
   readonly layerWindows: readonly AttentionWindow[]
+  /** Keys and values of both layers, and the states before the first, which its convolution reads. */
+  readonly states: readonly LayerState[]
   /** Every pass asked for, oldest first. */
   readonly passes: { rows: number; length: number; capacity: number; prompts: number; want: string }[] = []
   /** Of all passes. */
@@ -69,6 +72,11 @@ export class TinyModel implements DecodeStep {
   ) {
     this.sharesPrompts = sharesPrompts
     this.layerWindows = layerWindows
+    const shape = { kvHeads: KV_HEADS, headDim: HEAD_DIM }
+    this.states = [
+      ...layerWindows.flatMap((window, layer) => attentionStates(layer, shape, window)),
+      { kind: 'latest', name: 'convolved', heads: 1, channels: HIDDEN_SIZE, positions: TAPS.length - 1 },
+    ]
     this.vocabSize = vocabSize
     this.#sharpness = sharpness
     this.#embeddings = randomMatrix(seed, vocabSize, HIDDEN_SIZE)
@@ -93,8 +101,9 @@ export class TinyModel implements DecodeStep {
     const size = rows * KV_HEADS * length * HEAD_DIM
     const keys = Array.from({ length: LAYERS }, () => new Float32Array(size))
     const values = Array.from({ length: LAYERS }, () => new Float32Array(size))
+    const convolved = new Float32Array(size)
     const hidden = Array.from({ length: rows }, (_, row) =>
-      this.#runRow(pass, row, { keys, values, masks }),
+      this.#runRow(pass, row, { keys, values, masks, convolved }),
     ).flat()
     const scores = new Float32Array(pass.want === 'none' ? 0 : pass.scored.length * this.vocabSize)
     if (pass.want !== 'none') {
@@ -102,7 +111,8 @@ export class TinyModel implements DecodeStep {
         scores.set(this.#scores(hidden[position]!, pass, index), index * this.vocabSize)
       }
     }
-    return Promise.resolve({ scores, keys, values })
+    const slots = keys.flatMap((key, layer) => [key, values[layer]!])
+    return Promise.resolve({ scores, fresh: [...slots, convolved] })
   }
 
   #check(pass: DecodePass): void {
@@ -127,6 +137,7 @@ export class TinyModel implements DecodeStep {
       const embedding = this.#embeddings[ids[row * length + t]!]!
       return embedding.map((value, c) => value + Math.sin(positions[row * length + t]! * (0.3 + 0.7 * c)))
     })
+    states = convolve(states, { pass, row, fresh })
     for (let layer = 0; layer < LAYERS; layer++) {
       const weights = this.#weights[layer]!
       for (const [t, state] of states.entries()) {
@@ -157,7 +168,30 @@ export class TinyModel implements DecodeStep {
 }
 
 /** Of each layer: the new keys and values, and what they see. */
-type LayerArrays = Readonly<Record<'keys' | 'values' | 'masks', readonly Float32Array[]>>
+type LayerArrays = Readonly<Record<'keys' | 'values' | 'masks', readonly Float32Array[]>> & {
+  /** [B, 1, T, D] */
+  readonly convolved: Float32Array
+}
+
+/** A short convolution over the states, which it writes for the next pass. */
+function convolve(
+  states: readonly number[][],
+  { pass, row, fresh }: { pass: DecodePass; row: number; fresh: LayerArrays },
+): number[][] {
+  const rounded = states.map((state) => state.map(Math.fround))
+  fresh.convolved.set(rounded.flat(), row * pass.length * HIDDEN_SIZE)
+  const { data } = pass.cache.view(2 * LAYERS, pass.rows)
+  const before = TAPS.slice(1).map((_, place) => {
+    const start = (row * (TAPS.length - 1) + place) * HIDDEN_SIZE
+    return [...data.subarray(start, start + HIDDEN_SIZE)]
+  })
+  const all = [...before, ...rounded]
+  return states.map((_, t) =>
+    all[t]!.map((_, c) =>
+      TAPS.reduce((sum, tap, back) => sum + tap * all[t + TAPS.length - 1 - back]![c]!, 0),
+    ),
+  )
+}
 
 function writeHeads(
   target: Float32Array,
@@ -182,10 +216,12 @@ interface HeadAddress {
 
 function headOf({ pass, row, t, layer, head, query, fresh }: HeadAddress): Head {
   const { length, cache, rows, prompts } = pass
-  const slotCount = cache.slotsOf(layer)
-  const shared = prompts?.cache.slotsOf(layer) ?? 0
+  const slotsOf = (of: StateCache) => of.view(2 * layer, 1).dims[2]!
+  const slotCount = slotsOf(cache)
+  const shared = prompts ? slotsOf(prompts.cache) : 0
   const width = shared + slotCount + length
   const rowHead = row * KV_HEADS + head
+  const placeOf = (kind: 'keys' | 'values') => 2 * layer + (kind === 'keys' ? 0 : 1)
   const slots = (kind: 'keys' | 'values', cached: Float32Array, computed: Float32Array) => [
     ...ofPrompt(kind),
     ...split(cached.subarray(rowHead * slotCount * HEAD_DIM), slotCount),
@@ -195,13 +231,14 @@ function headOf({ pass, row, t, layer, head, query, fresh }: HeadAddress): Head 
   const ofPrompt = (kind: 'keys' | 'values') => {
     if (!prompts) return []
     const place = Math.max(0, prompts.promptOf[row]!) * KV_HEADS + head
-    return split(prompts.cache[kind](layer, prompts.cache.rows).subarray(place * shared * HEAD_DIM), shared)
+    const { data } = prompts.cache.view(placeOf(kind), prompts.cache.rows)
+    return split(data.subarray(place * shared * HEAD_DIM), shared)
   }
   return {
     query: query.slice(head * HEAD_DIM, (head + 1) * HEAD_DIM),
     mask: fresh.masks[layer]!.subarray((row * length + t) * width, (row * length + t + 1) * width),
-    keys: slots('keys', cache.keys(layer, rows), fresh.keys[layer]!),
-    values: slots('values', cache.values(layer, rows), fresh.values[layer]!),
+    keys: slots('keys', cache.view(placeOf('keys'), rows).data, fresh.keys[layer]!),
+    values: slots('values', cache.view(placeOf('values'), rows).data, fresh.values[layer]!),
   }
 }
 

@@ -1,0 +1,81 @@
+/** Linear attention of a block by the gated delta rule, as Qwen 3.5 has it. Yang et al. 2024, arXiv:2412.06464. */
+import type { Dim } from '../graph/shape.ts'
+import { type Value, constant } from '../graph/value.ts'
+import { sigmoid, silu } from '../ops/activation.ts'
+import { add, exp, mul, neg, scale } from '../ops/arithmetic.ts'
+import { gatedDeltaRule, softplus, unitRows } from '../ops/deltaRule.ts'
+import { reshape, splitSizes, transpose } from '../ops/layout.ts'
+import { rmsNorm } from '../ops/normalization.ts'
+import { shortConvolution } from '../ops/shortConvolution.ts'
+import type { DeltaRule } from './config.ts'
+import type { LayerScope, Part } from './layerScope.ts'
+import { deltaNames } from './source.ts'
+
+/** Added under the root by which queries and keys are divided. */
+const UNIT_EPSILON = 1e-6
+
+/** x [N, D] → [N, D] */
+export function deltaPart(x: Value, mixer: DeltaRule, layer: LayerScope): Part {
+  const { keyHeads, valueHeads, keyDim, valueDim } = mixer
+  const projected = layer.linear('in_proj_qkv', x)
+  const [gate, b, a] = [
+    layer.linear('in_proj_z', x),
+    layer.linear('in_proj_b', x),
+    layer.linear('in_proj_a', x),
+  ]
+  const taps = [projected, ...layer.before(projected, mixer.kernel - 1)]
+  const convolved = silu(shortConvolution(taps, layer.vector(deltaNames.kernel)))
+  const [q, k, v] = splitSizes(convolved, -1, [
+    keyHeads * keyDim,
+    keyHeads * keyDim,
+    valueHeads * valueDim,
+  ]) as [Value, Value, Value]
+  const rates = neg(exp(layer.vector(deltaNames.rate)))
+  const decays = mul(softplus(add(a, layer.vector(deltaNames.step))), rates)
+  const chunks = layer.chunks()
+  const byHead = (y: Value, heads: number) => headsOf(chunks.cut(y), heads, valueHeads)
+  const initial = chunks.before(mixer)
+  const { mixed, last } = gatedDeltaRule({
+    queries: byHead(scale(unitHeads(q, keyHeads), keyDim ** -0.5), keyHeads),
+    keys: byHead(unitHeads(k, keyHeads), keyHeads),
+    values: byHead(v, valueHeads),
+    decays: byHead(decays, valueHeads),
+    strengths: byHead(sigmoid(b), valueHeads),
+    initial: reshape(initial, [-1, keyDim, valueDim]),
+    backwards: chunks.backwards,
+  })
+  chunks.after(reshape(last, initial.shape))
+  const joined = chunks.join(fromHeads(mixed, valueHeads))
+  const output = layer.linear('linear_attn.out_proj', gatedNorm(joined, gate, mixer, layer))
+  return { output, activations: { projected, gate, strengths: b, steps: a, mixed: joined } }
+}
+
+const unitHeads = (x: Value, heads: number): Value => {
+  const [rows, width] = x.shape as readonly [Dim, number]
+  return reshape(unitRows(reshape(x, [rows, heads, width / heads]), UNIT_EPSILON), x.shape)
+}
+
+/** [M, B, C, h·d] → [M, B·H, C, d]; each of h heads serves H / h neighbours. */
+function headsOf(x: Value, heads: number, all: number): Value {
+  const [chunks, batch, length, width] = x.shape as readonly [Dim, Dim, number, number]
+  const channels = width / heads
+  const apart = transpose(reshape(x, [chunks, batch, length, heads, channels]), [0, 1, 3, 2, 4])
+  if (heads === all) return reshape(apart, [chunks, -1, length, channels])
+  const copies = constant(new Array<number>(all / heads).fill(1), [all / heads, 1, 1])
+  const repeated = mul(reshape(apart, [chunks, batch, heads, 1, length, channels] as const), copies)
+  return reshape(repeated, [chunks, -1, length, channels])
+}
+
+/** [M, B·H, C, V] → [M, B, C, H·V] */
+function fromHeads(x: Value, heads: number): Value {
+  const [chunks, , length, channels] = x.shape as readonly [Dim, Dim, number, number]
+  const apart = transpose(reshape(x, [chunks, -1, heads, length, channels]), [0, 1, 3, 2, 4])
+  return reshape(apart, [chunks, -1, length, heads * channels])
+}
+
+/** Norm of each head times silu(gate). x and gate [N, H·V]. */
+function gatedNorm(x: Value, gate: Value, { valueHeads, valueDim }: DeltaRule, layer: LayerScope): Value {
+  const rows = reshape(x, [x.shape[0] as Dim, valueHeads, valueDim])
+  const normed = rmsNorm(rows, layer.vector(deltaNames.norm), layer.config.normEpsilon)
+  return mul(reshape(normed, x.shape), silu(gate))
+}

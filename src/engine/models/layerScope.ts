@@ -1,0 +1,47 @@
+/** Parts of a decoder block that its uses bring, for learning and for generation, and what it gives back. */
+import type { Value } from '../graph/value.ts'
+import type { DeltaRule, LayerMixer, LinearName, ModelConfig } from './config.ts'
+
+/** Rows cut into chunks of C positions: M of each of B sequences, what is behind the end of one filled with zeros. */
+export interface Chunks {
+  /** x [N, W] → [M, B, C, W] */
+  cut(x: Value): Value
+  /** x [M, B, C, W] → [N, W] */
+  join(x: Value): Value
+  /** [M] i64: M − 1, …, 0 */
+  readonly backwards: Value
+  /** Memory of the sequences before their first chunk, [B, H, K, V]. */
+  before(mixer: DeltaRule): Value
+  /** Takes their memory behind the last, [B, H, K, V]. */
+  after(last: Value): void
+}
+
+/** The parts in which uses of the block differ: where weights come from, and where the positions before are found. */
+export interface LayerScope {
+  readonly config: ModelConfig
+  readonly mixer: LayerMixer
+  /** A vector of the layer: `input_layernorm.weight`. */
+  vector(path: string): Value
+  /** Linear layer with its bias and adapter, if any. */
+  linear(name: LinearName, x: Value): Value
+  /** Rotates the heads of q or k in the last axis by their positions. */
+  rotate(x: Value, heads: number, kind: 'query' | 'key'): Value
+  /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */
+  attend(q: Value, k: Value, v: Value): Value
+  /** The rows of x […, D] that are 1 to `count` positions before each; zeros where a sequence has none. */
+  before(x: Value, count: number): readonly Value[]
+  /** Cuts rows into the chunks of their sequences, where a recurrence goes on. */
+  readonly chunks: () => Chunks
+}
+
+export interface LayerResult {
+  readonly hidden: Value
+  /** The values from which the gradient can be computed without repeating the matrix products. */
+  readonly activations: Readonly<Record<string, Value>>
+}
+
+/** A branch of a block. */
+export interface Part {
+  readonly output: Value
+  readonly activations: Readonly<Record<string, Value>>
+}
