@@ -2,7 +2,7 @@
 import type { Locator, Page } from '@playwright/test'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
-import { places } from '#shared/keyTable.ts'
+import { places, viewRoute } from '#shared/places.ts'
 
 export interface Scene {
   readonly name: string
@@ -27,7 +27,7 @@ export async function forgetDrafts(client: Client<Api>): Promise<void> {
 async function fillIn(page: Page): Promise<void> {
   const fill = page.getByRole('button', { name: 'Fill in the sample run' })
   if (await fill.isVisible()) await fill.click()
-  await page.getByRole('radio', { name: 'One run' }).click()
+  await page.getByRole('radio', { name: 'Run', exact: true }).click()
   await page.getByText('The settings fit together').waitFor()
 }
 
@@ -45,11 +45,10 @@ async function chooseRay(page: Page): Promise<void> {
 async function trainElsewhere(page: Page): Promise<Locator> {
   await fillIn(page)
   const where = page.getByRole('region', { name: 'Where' })
-  if (!(await where.isVisible()))
-    await page
-      .getByRole('heading', { level: 2, name: /method/i })
-      .getByRole('button')
-      .click()
+  const method = page.getByRole('heading', { level: 2, name: /method/i }).getByRole('button')
+  if ((await method.getAttribute('aria-expanded')) === 'false') await method.click()
+  const ways = page.getByRole('button', { name: /^More ways.*TRL/ })
+  if ((await ways.getAttribute('aria-expanded')) === 'false') await ways.click()
   await where.getByRole('radio', { name: 'TRL, in Python' }).click()
   await where.getByRole('textbox', { name: 'Python of the trainer' }).fill('.venv/bin/python')
   await where.getByRole('textbox', { name: 'Processes' }).fill('2')
@@ -129,7 +128,7 @@ async function followLine(page: Page): Promise<void> {
 }
 
 /** Places that are pictured with something chosen. */
-const isBelow = new Set(['studies', 'compare', 'chat', 'arena', 'evaluations', 'settings'])
+const isBelow = new Set(['playground', 'settings'])
 
 const place = (name: string, route: string, prepare?: Scene['prepare']): Scene =>
   prepare === undefined ? { name, route } : { name, route, prepare }
@@ -138,9 +137,10 @@ const trainedElsewhere = [place('where', '#/new-run', chooseTrl), place('where-r
 
 async function studyScenes(client: Client<Api>): Promise<readonly Scene[]> {
   const { studies } = await client.call('studies.list', undefined)
-  const routeOf = (wanted: string) => `#/studies/${studies.find(({ name }) => name === wanted)?.id ?? ''}`
+  const routeOf = (wanted: string) =>
+    `#/runs/studies/${studies.find(({ name }) => name === wanted)?.id ?? ''}`
   return [
-    place('studies', '#/studies'),
+    place('studies', '#/runs/studies'),
     place('study-population', routeOf('arith-population'), followLine),
     place('study-sweep', `${routeOf('arith-sweep')}?tab=trials`),
     place('study-settings', `${routeOf('arith-sweep')}?tab=settings`),
@@ -152,8 +152,12 @@ async function studyScenes(client: Client<Api>): Promise<readonly Scene[]> {
 function besideScenes(base: string, trained: string): readonly Scene[] {
   const [one, other] = [base, trained].map(encodeURIComponent)
   return [
-    place('arena', `#/arena?a=${one ?? ''}&b=${other ?? ''}&prompt=Reverse%207%200%202%205`, generate),
-    place('chat', `#/chat?a=${other ?? ''}&b=${one ?? ''}`, talk),
+    place(
+      'vote',
+      `#/playground/vote?a=${one ?? ''}&b=${other ?? ''}&prompt=Reverse%207%200%202%205`,
+      generate,
+    ),
+    place('chat', `#/playground/chat?a=${other ?? ''}&b=${one ?? ''}`, talk),
   ]
 }
 
@@ -173,15 +177,15 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     .join(',')
   return [
     ...places.flatMap(({ id, route }) => (isBelow.has(id) ? [] : [place(id, `#${route}`)])),
-    place('evaluations', '#/evaluations', byTask),
+    place('evaluations', '#/playground/evaluate', byTask),
     place('data-rows', `#/data/${versionId}`),
     ...['prompt', 'lengths', 'split', 'difficulty'].map((tab) =>
       place(`data-${tab}`, `#/data/${versionId}?tab=${tab}`),
     ),
     place('reward', `#/rewards/${codeNamed('Exact match')}`, dryRun),
-    place('environment', `#/rewards/${firstOf('environment')}`),
-    place('loss', `#/losses/${firstOf('loss')}`),
-    place('workflow', `#/workflows/${codeNamed('Self-correction')}`, playEpisode),
+    place('environment', `#/rewards/environments/${firstOf('environment')}`),
+    place('loss', `#/rewards/losses/${firstOf('loss')}`),
+    place('workflow', `#/rewards/workflows/${codeNamed('Self-correction')}`, playEpisode),
     place('new-run', '#/new-run', fillIn),
     place('new-study', '#/new-run', choosePopulation),
     ...trainedElsewhere,
@@ -194,13 +198,13 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     // While answers still differ.
     place('run-samples', `#/runs/${run}/samples?step=6`),
     ...(await studyScenes(client)),
-    place('compare', `#/compare?runs=${several}`),
+    place('compare', `#/runs/compare?runs=${several}`),
     ...besideScenes(base ?? '', `${base ?? ''}~${run}@30`),
     place('model', '#/models/starter'),
     place('find-model', '#/models/browse'),
     place('export', `#/models/export?run=${run}&step=30`),
-    ...['devices', 'server', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about'].map(
-      (section) => place(`settings-${section}`, `#/settings/${section}`),
+    ...(['machine', 'access', 'storage', 'appearance'] as const).map((page) =>
+      place(`settings-${page}`, `#${viewRoute(page)}`),
     ),
     place('palette', '#/', async (page) => {
       await page.keyboard.press('Control+k')

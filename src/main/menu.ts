@@ -2,7 +2,8 @@
 import path from 'node:path'
 import { Menu, Tray, type MenuItemConstructorOptions } from 'electron'
 import type { ShellEvent } from '#shared/bridge.ts'
-import { keyTable, places, type KeyId } from '#shared/keyTable.ts'
+import { keyTable, type KeyId } from '#shared/keyTable.ts'
+import { places } from '#shared/places.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { activityOf, runLabel, type Activity, type TrainedRun } from './news.ts'
 
@@ -41,7 +42,8 @@ export function menuTemplate(options: MenuOptions): MenuItemConstructorOptions[]
  */
 const keyed = (label: string, key: string, click: () => void): MenuItemConstructorOptions => ({
   label,
-  ...(key === '' ? {} : { accelerator: key, registerAccelerator: false }),
+  accelerator: key,
+  registerAccelerator: false,
   click,
 })
 
@@ -70,8 +72,8 @@ const viewMenu = ({ tell, isPackaged }: MenuOptions): MenuItemConstructorOptions
 
 const placesMenu = ({ tell }: MenuOptions): MenuItemConstructorOptions => ({
   label: '&Go',
-  submenu: places.map(({ title, route, key }) =>
-    keyed(title, accelerator(key), () => tell({ type: 'go', route })),
+  submenu: places.map(({ title, route, keys }) =>
+    keyed(title, accelerator(keys.at(-1) ?? ''), () => tell({ type: 'go', route })),
   ),
 })
 

@@ -57,7 +57,7 @@ test('every screen is accessible in light, dark and high contrast, and fits into
 test('every empty screen says what it is for', async ({ app }) => {
   const { page } = app
   await app.open()
-  for (const route of ['/', '/data', '/rewards', '/runs', '/studies', '/compare', '/models']) {
+  for (const route of ['/', '/data', '/rewards', '/runs', '/runs/studies', '/runs/compare', '/models']) {
     await app.go(route)
     await expect(page.locator('main h1')).toBeVisible()
     await expect(page.locator('main').getByRole('button').first()).toBeVisible()

@@ -5,7 +5,9 @@ import { expect, seriousProblems, starter, test, addTrainedRun } from './support
 test('a blind vote on the same prompt and seed counts and names are seen after it', async ({ app }) => {
   const { page, client } = app
   const runId = await addTrainedRun(app, 'two steps')
-  await app.open(`/arena?a=${encodeURIComponent(starter)}&b=${encodeURIComponent(`${starter}~${runId}@2`)}`)
+  await app.open(
+    `/playground/vote?a=${encodeURIComponent(starter)}&b=${encodeURIComponent(`${starter}~${runId}@2`)}`,
+  )
   await page.getByLabel('Prompt', { exact: true }).fill('Please add 42 and 45')
   await page.keyboard.press('Control+Enter')
 
@@ -28,11 +30,11 @@ test('an answer is not shown under another model than wrote it, nor voted on', a
   const { page } = app
   const runId = await addTrainedRun(app, 'one step')
   const name = encodeURIComponent(starter)
-  await app.open(`/arena?a=${name}&b=${name}`)
+  await app.open(`/playground/vote?a=${name}&b=${name}`)
   await page.getByLabel('Prompt', { exact: true }).fill('Sort 8 0 5 7')
   await page.getByRole('button', { name: 'Generate' }).click()
   await expect(page.getByRole('button', { name: 'They are alike' })).toBeVisible()
-  await app.go(`/arena?a=${encodeURIComponent(`${starter}~${runId}@1`)}&b=${name}`)
+  await app.go(`/playground/vote?a=${encodeURIComponent(`${starter}~${runId}@1`)}&b=${name}`)
   await expect(page.getByText('The answer will appear here.')).toHaveCount(2)
   await expect(page.getByRole('button', { name: 'They are alike' })).toBeHidden()
 })
@@ -40,12 +42,12 @@ test('an answer is not shown under another model than wrote it, nor voted on', a
 test('greedy answers of one model are the same in both columns', async ({ app }) => {
   const { page } = app
   const name = encodeURIComponent(starter)
-  await app.open(`/arena?a=${name}&b=${name}`)
+  await app.open(`/playground/vote?a=${name}&b=${name}`)
   await page.getByLabel('Prompt', { exact: true }).fill('Sort 8 0 5 7')
   const foot = page.getByRole('contentinfo')
   await expect(foot).toContainText('Nothing is training')
   await page.getByRole('button', { name: 'Generate' }).click()
-  await expect(foot).toContainText('Generating for the arena')
+  await expect(foot).toContainText('Generating for the blind vote')
   await expect(foot).not.toContainText('Nothing is training')
   await expect(page.getByRole('button', { name: 'They are alike' })).toBeVisible()
   await expect(foot).toContainText('Nothing is training')
@@ -61,12 +63,12 @@ test('greedy answers of one model are the same in both columns', async ({ app })
 test('votes of two tabs are all counted', async ({ app }) => {
   const { page, client } = app
   const name = encodeURIComponent(starter)
-  await app.open(`/arena?a=${name}&b=${name}`)
+  await app.open(`/playground/vote?a=${name}&b=${name}`)
   const other = await page.context().newPage()
   await slowDown(other, 'answers') // it hears of the first vote only after its own
   await other.goto(app.url)
   await other.getByText('Connected', { exact: true }).waitFor()
-  await other.evaluate((hash) => void (location.hash = hash), `/arena?a=${name}&b=${name}`)
+  await other.evaluate((hash) => void (location.hash = hash), `/playground/vote?a=${name}&b=${name}`)
   for (const tab of [page, other]) {
     await tab.getByLabel('Prompt', { exact: true }).fill('Sort 8 0 5 7')
     await tab.getByRole('button', { name: 'Generate' }).click()

@@ -34,7 +34,7 @@ test('checkpoints are talked to side by side, edited, read token by token and ke
   const [kept] = await client.call('chat.list')
   await page.goto('about:blank')
   await app.restart()
-  await app.open(`/chat/${kept?.id ?? ''}`)
+  await app.open(`/playground/chat/${kept?.id ?? ''}`)
   await expect(page.getByRole('region', { name: 'Turn 1' })).toContainText('Sort 8 0 5 7')
   await expect(trained).toBeVisible()
   await page.getByRole('button', { name: 'More for this conversation' }).click()
@@ -48,7 +48,7 @@ test('by keyboard: sent, stopped, answered again, renamed and copied', async ({ 
   const { page, client } = app
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await app.open()
-  await page.keyboard.press('t')
+  await page.keyboard.press('5')
   const message = page.getByLabel('Message', { exact: true })
   await expect(message).toBeFocused()
   // At such a temperature nearly every token is as likely: the answer goes on to the end of the context.

@@ -68,7 +68,7 @@ test('three runs are compared and exported', async ({ app }) => {
     await expect(page.getByText('3 runs selected')).toBeVisible()
     expect(await seriousProblems(page)).toEqual([])
     await page.getByRole('button', { name: 'Compare 3 runs' }).click()
-    await expect(page).toHaveURL(new RegExp(`#/compare\\?runs=${runIds.join('%2C')}`))
+    await expect(page).toHaveURL(new RegExp(`#/runs/compare\\?runs=${runIds.join('%2C')}`))
   })
 
   await test.step('curves, differences, gap', async () => {
@@ -223,7 +223,7 @@ test('reward code and completions of two runs stand beside each other', async ({
     const rewards = [{ function: `${file}#short`, name: 'short' }]
     runIds.push(await trainDemo(client, { steps: 1, rollout, rewards, name: `bonus ${String(bonus)}` }))
   }
-  await app.open(`/compare?runs=${runIds.join(',')}&baseline=${runIds[0] ?? ''}`)
+  await app.open(`/runs/compare?runs=${runIds.join(',')}&baseline=${runIds[0] ?? ''}`)
   const code = page.getByLabel('Code of short')
   await expect(code).toContainText('return words < 4 ? 2 : 0')
   await expect(code).toContainText('return words < 4 ? 1 : 0')

@@ -23,7 +23,7 @@ test('a checkpoint is evaluated beside its base model, whether anybody looks or 
   await page.goto('about:blank')
   await over(client)
 
-  await app.open('/evaluations')
+  await app.open('/playground/evaluate')
   const table = page.getByRole('table', { name: 'Evaluations' })
   await expect(table.getByRole('row')).toHaveCount(3)
   const all = await client.call('evaluations.list', { runId })
@@ -79,7 +79,7 @@ test('a model on a data set, sampled: stopped, gone on with, deleted', async ({ 
   const { page, client } = app
   const source = { path: demoFile('heldout.jsonl') }
   for await (const _ of client.stream('datasets.import', { source, name: 'tasks' }));
-  await app.open(`/evaluations?new=${encodeURIComponent(starter)}`)
+  await app.open(`/playground/evaluate?new=${encodeURIComponent(starter)}`)
   const form = page.getByRole('dialog', { name: 'Evaluate' })
   await expect(form.getByRole('button', { name: 'Evaluate', exact: true })).toBeDisabled()
   await form.getByRole('button', { name: 'Data set' }).click()

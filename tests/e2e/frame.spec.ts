@@ -1,4 +1,5 @@
-import { keyTable, places } from '#shared/keyTable.ts'
+import { keyTable } from '#shared/keyTable.ts'
+import { places } from '#shared/places.ts'
 import { reflowProblems } from './reflow.ts'
 import { demoConfig, expect, seriousProblems, test } from './support.ts'
 

@@ -1,5 +1,5 @@
 /** A data directory in which no screen of the window is empty. */
-import { places } from '#shared/keyTable.ts'
+import { places } from '#shared/places.ts'
 import { addTrainedRun, demoConfig, demoFile, expect, starter, type App } from './support.ts'
 
 /** A little of everything, so that no screen is empty; resolves with the routes of all of them. */
@@ -37,21 +37,18 @@ export async function furnish(app: App): Promise<readonly string[]> {
   await expect.poll(async () => (await client.call('studies.get', { id: study })).status).toBe('finished')
   const tabs = (route: string, names: readonly string[]) => names.map((name) => route.replace('*', name))
   return [
-    ...places.map(({ route }) => route),
+    ...places.flatMap(({ views }) => views.map(({ route }) => route)),
     `/data/${versionId}`,
     ...tabs(`/data/${versionId}?tab=*`, ['prompt', 'lengths', 'split', 'difficulty', 'answers', 'problems']),
     `/rewards/${reward}`,
-    `/rewards/${environment}`,
-    '/new-run',
+    `/rewards/environments/${environment}`,
     `/new-run?data=${versionId}&model=${encodeURIComponent(starter)}`,
     ...tabs(`/runs/${run}/*`, ['overview', 'samples', 'diagnosis', 'checkpoints', 'config', 'log']),
-    ...tabs(`/studies/${study}?tab=*`, ['lineage', 'trials']),
-    `/compare?runs=${run},${other}`,
-    '/evaluations?new=any',
+    ...tabs(`/runs/studies/${study}?tab=*`, ['lineage', 'trials']),
+    `/runs/compare?runs=${run},${other}`,
+    '/playground/evaluate?new=any',
     '/models/starter',
-    '/models/browse',
     `/models/export?run=${run}&step=3`,
-    ...tabs('/settings/*', ['devices', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about']),
     '/nowhere',
   ]
 }

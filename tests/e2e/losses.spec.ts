@@ -11,7 +11,7 @@ async function write(page: Page, code: string): Promise<void> {
 
 test('a copy of GRPO is broken, repaired, drawn and trained with', async ({ app }) => {
   const { page, client } = app
-  await app.open('/losses')
+  await app.open('/rewards/losses')
   await page.getByRole('link', { name: 'GRPO', exact: true }).click()
   await expect(page.getByRole('figure', { name: 'Loss', exact: true })).toBeVisible()
   await page.getByRole('button', { name: 'Make a copy' }).click()
@@ -87,7 +87,7 @@ test('a copy of GRPO is broken, repaired, drawn and trained with', async ({ app 
   expect(await untilEnded(client, runId)).toBe('finished')
   await app.go('/runs')
   await expect(page.getByRole('row').filter({ hasText: loss!.name })).toBeVisible()
-  await app.go(`/losses/${loss!.id}`)
+  await app.go(`/rewards/losses/${loss!.id}`)
   await page.reload()
   await page.getByRole('tab', { name: /^Used by/ }).click()
   await expect(page.getByRole('table', { name: 'Runs' }).getByRole('row')).toHaveCount(2)

@@ -31,7 +31,7 @@ test('the sample run is checked, started, watched, compared, exported and talked
   })
 
   await test.step('compared', async () => {
-    await app.go(`/compare?runs=${runId},${other}`)
+    await app.go(`/runs/compare?runs=${runId},${other}`)
     const reward = page.getByRole('region', { name: 'Reward', exact: true })
     await expect(reward.getByRole('listitem').filter({ hasText: 'other' })).toBeVisible()
     await expect(reward.locator('.recharts-line-curve').first()).toBeAttached()

@@ -38,7 +38,7 @@ test('a model is searched for, its licence accepted, downloaded and kept with it
   await using hub = await startLicensedHub(dataDirectory)
   await client.call('settings.set', { key: 'hub.endpoint', value: hub.endpoint })
   await app.open('/models')
-  await page.getByRole('button', { name: 'Find a model' }).click()
+  await page.getByRole('link', { name: 'Find a model' }).click()
   await expect(page.getByRole('table', { name: 'Recommended models' })).toBeVisible()
   await expect(page.getByText('Qwen/Qwen3-0.6B', { exact: true })).toBeVisible()
   await expectNoProblems(page)

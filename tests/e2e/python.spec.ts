@@ -42,6 +42,7 @@ test('Python asks before it runs, is tried, played and withdrawn', async ({ app 
       .getByRole('heading', { level: 2, name: /reward/i })
       .getByRole('button')
       .click()
+    await page.getByRole('button', { name: /^More ways/ }).click()
     await page.getByRole('textbox', { name: 'Python reward' }).fill(`${file}#brief`)
     await page.getByRole('button', { name: 'Use Python' }).click()
     await expect(page.getByText('is Python, which is not sandboxed').first()).toBeVisible()
@@ -61,7 +62,7 @@ test('Python asks before it runs, is tried, played and withdrawn', async ({ app 
 
   await test.step('it is dry-run', async () => {
     await page.getByRole('link', { name: 'Try it' }).click()
-    await expect(page.getByRole('heading', { level: 1, name: 'brief' })).toBeVisible()
+    await expect(page.getByRole('heading', { name: 'brief' })).toBeVisible()
     await page.getByRole('button', { name: 'Dry-run' }).click()
     await expect(page.getByText(/^mean 1$/)).toBeVisible()
     await page.screenshot({ path: info.outputPath('dry-run.png') })

@@ -173,7 +173,7 @@ test('what was typed and not saved is there again, also for a page of another po
 
 test('the gallery is copied, renamed and deleted; an environment is played', async ({ app }) => {
   const { page } = app
-  await app.open('/rewards')
+  await app.open('/rewards/environments')
   await page.getByRole('link', { name: 'Guess the number' }).click()
   await page.getByRole('button', { name: 'Make a copy' }).click()
   await expect(editor(page)).toBeVisible()
@@ -201,7 +201,7 @@ test('the gallery is copied, renamed and deleted; an environment is played', asy
   const dialog = page.getByRole('dialog', { name: 'Rename' })
   await dialog.getByRole('textbox', { name: 'Name' }).fill('My world')
   await dialog.getByRole('button', { name: 'Rename' }).click()
-  await expect(page.getByRole('heading', { level: 1, name: 'My world' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'My world' })).toBeVisible()
   await more('Delete')
   await expect(page.getByText('No run has used it.')).toBeVisible()
   await page.getByRole('button', { name: 'Delete environment' }).click()

@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { Page } from '@playwright/test'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
-import { demoConfig, expect, seriousProblems, test } from './support.ts'
+import { demoConfig, expect, openView, seriousProblems, test } from './support.ts'
 
 const rate = 'optimization.learningRate'
 const small = {
@@ -42,7 +42,7 @@ async function tabTo(page: Page, role: string): Promise<void> {
 
 test('a population is followed by mouse from its list to a member and back', async ({ app }) => {
   const { page, client } = app
-  await app.open('/studies')
+  await app.open('/runs/studies')
   await expect(page.getByText('Several runs that answer one question')).toBeVisible()
   expect(await seriousProblems(page)).toEqual([])
   const { id } = await client.call('studies.start', { file: population })
@@ -85,7 +85,7 @@ test('a population is followed by mouse from its list to a member and back', asy
   await expect(page.locator(`[data-front="${parent.runId ?? ''}"]`)).toHaveCount(2)
   await page.getByRole('button', { name: 'Select all' }).click()
   await page.getByRole('button', { name: `Compare ${String(trials.length)} runs` }).click()
-  await expect(page.getByRole('heading', { name: 'Compare' })).toBeVisible()
+  await expect(openView(page)).toHaveText('Compare')
   await expect(page.locator('[data-chart]').first()).toBeVisible()
 
   await app.go(`/runs?study=${id}`)
@@ -98,8 +98,10 @@ test('by keyboard: from the list through the lineage to a run', async ({ app }) 
   const { id } = await client.call('studies.start', { file: population })
   const { trials, best } = await untilOver(client, id)
   await app.open()
-  await page.keyboard.press('s')
-  await expect(page.getByRole('heading', { name: 'Studies' })).toBeVisible()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('studies')
+  await page.keyboard.press('Enter')
+  await expect(openView(page)).toHaveText('Studies')
   await expect(page.getByRole('row', { name: /rates/ })).toBeVisible()
   const focused = page.locator(':focus')
   await tabTo(page, 'row')
@@ -139,7 +141,7 @@ test('seeds and a sweep: stopped, resumed, deleted; one that is damaged is liste
   const { page, client } = app
   const sweep = { method: 'random', trials: 3, parameters: { [rate]: { min: 1e-4, max: 1e-2 } } }
   const { id: swept } = await client.call('studies.start', { file: { ...small, name: 'tried', sweep } })
-  await app.open(`/studies/${swept}`)
+  await app.open(`/runs/studies/${swept}`)
   await page.getByRole('button', { name: 'Stop', exact: true }).click()
   await expect(page.getByText('Stopped', { exact: true })).toBeVisible()
   await page.getByRole('button', { name: 'Resume' }).click()
@@ -153,12 +155,12 @@ test('seeds and a sweep: stopped, resumed, deleted; one that is damaged is liste
     file: { ...small, name: 'by chance', seeds: { values: 2 } },
   })
   await untilOver(client, seeded)
-  await app.go(`/studies/${seeded}`)
+  await app.go(`/runs/studies/${seeded}`)
   await expect(page.getByText(/(95 % interval of|over) 2 seeds/)).toBeVisible()
   expect(await seriousProblems(page)).toEqual([])
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByRole('button', { name: 'Delete study' }).click()
-  await expect(page).toHaveURL(/#\/studies$/)
+  await expect(page).toHaveURL(/#\/runs\/studies$/)
   expect((await client.call('runs.list', {})).filter(({ studyId }) => studyId === seeded)).toHaveLength(2)
 
   rmSync(path.join(app.dataDirectory, 'studies', swept, 'study.json'))

@@ -19,7 +19,7 @@ async function openSweep({ client, open }: App): Promise<void> {
     if (status === 'finished') break
     expect(status).toMatch(/running|waiting/)
   }
-  await open(`/studies/${id}?tab=settings`)
+  await open(`/runs/studies/${id}?tab=settings`)
 }
 
 async function center(end: Locator): Promise<{ readonly x: number; readonly y: number }> {
@@ -65,7 +65,7 @@ test('trials of a sweep are brushed by mouse and by keyboard, several axes at on
 
   expect(await seriousProblems(page)).toEqual([])
   await page.getByRole('button', { name: 'Compare these' }).click()
-  await page.waitForURL(/#\/compare\?runs=/)
+  await page.waitForURL(/#\/runs\/compare\?runs=/)
   await expect(page.getByRole('complementary', { name: 'Compared runs' }).getByRole('link')).toHaveCount(2)
   await page.goBack()
 

@@ -6,7 +6,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { expect, test as base, type Page } from '@playwright/test'
+import { expect, test as base, type Locator, type Page } from '@playwright/test'
 import axe from 'axe-core'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
@@ -88,6 +88,9 @@ function watchPage(page: Page): string[] {
   })
   return problems
 }
+
+/** The tab that is open at the head of the page. */
+export const openView = (page: Page): Locator => page.locator('main header nav [aria-current=page]')
 
 type RunConfigInput = InputOf<Api, 'runs.start'>['config']
 

@@ -1,6 +1,6 @@
 /** Writing a workflow: from the gallery over a request that is wrong, step by step, to a run that plays it. */
 import type { Locator, Page } from '@playwright/test'
-import { demoConfig, demoFile, expect, seriousProblems, test, untilEnded } from './support.ts'
+import { demoConfig, demoFile, expect, openView, seriousProblems, test, untilEnded } from './support.ts'
 
 const editor = (page: Page): Locator => page.getByRole('textbox', { name: 'Workflow code' })
 
@@ -34,8 +34,10 @@ test('a copy of self-correction is broken, repaired, stepped through and trained
   const source = { path: demoFile('train.jsonl') }
   for await (const _ of client.stream('datasets.import', { source, name: 'demo-tasks' })) continue
   await app.open()
-  await page.keyboard.press('0')
-  await expect(page.getByRole('link', { name: 'Workflows' })).toHaveAttribute('aria-current', 'page')
+  await page.keyboard.press('3')
+  await page.getByRole('button', { name: 'Show advanced' }).click()
+  await page.getByRole('link', { name: 'Workflows' }).click()
+  await expect(openView(page)).toHaveText('Workflows')
   await page.getByRole('link', { name: 'Self-correction', exact: true }).click()
   await page.getByRole('button', { name: 'Make a copy' }).click()
   await expect(editor(page)).toBeVisible()
@@ -147,7 +149,7 @@ test('a copy of self-correction is broken, repaired, stepped through and trained
   })
 
   await test.step('the workflow knows its runs', async () => {
-    await app.go(`/workflows/${workflow!.id}`)
+    await app.go(`/rewards/workflows/${workflow!.id}`)
     await page.getByRole('tab', { name: /^Used by/ }).click()
     await expect(page.getByRole('table', { name: 'Runs' }).getByText('Asked twice')).toBeVisible()
   })
@@ -156,7 +158,7 @@ test('a copy of self-correction is broken, repaired, stepped through and trained
 test('an episode on a row by hand fits a narrow window', async ({ app }) => {
   const { page } = app
   await page.setViewportSize({ width: 390, height: 844 })
-  await app.open('/workflows/gallery.tree')
+  await app.open('/rewards/workflows/gallery.tree')
   await expect(page.getByRole('button', { name: 'Play', exact: true })).toBeVisible()
   const tab = page.getByRole('tabpanel', { name: 'Try' })
   const row = page.getByRole('region', { name: 'Trial' }).getByLabel('Row', { exact: true })

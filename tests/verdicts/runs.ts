@@ -158,7 +158,7 @@ export const others: readonly Simulated[] = [
     })),
   },
   {
-    claim: 'win rate (Arena)',
+    claim: 'win rate (blind vote)',
     about: 'votes of which a fifth are ties; chance to win the others',
     ...{ measure: 'coverage', bound: 0.92 },
     cases: [10, 50].flatMap((votes) =>

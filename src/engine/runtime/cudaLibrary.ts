@@ -13,7 +13,7 @@ const stay = constants.dlopen.RTLD_LAZY | 0x1000
 
 /** The hint of errors that the library itself causes. */
 export const cudaAgain: Hint = {
-  text: 'Remove it and install it again, under Settings, Devices.',
+  text: 'Remove it and install it again, under Settings, Machine.',
   command: '`turnwise device remove cuda` and `turnwise device install cuda` do so.',
 }
 

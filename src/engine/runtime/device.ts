@@ -224,7 +224,7 @@ function missingPart(kind: DeviceKind): Problem | null {
   return {
     reason: 'Its library is not installed.',
     remedy: {
-      text: 'Install it under Settings, Devices; it also needs NVIDIA’s driver.',
+      text: 'Install it under Settings, Machine; it also needs NVIDIA’s driver.',
       command: '`turnwise device install cuda` also installs it.',
     },
   }

@@ -276,4 +276,4 @@ function titleOf(text: string): string {
 }
 
 const withoutTemplate =
-  'The model has no chat template, so it takes no messages. The Arena can let it continue a text.'
+  'The model has no chat template, so it takes no messages. A blind vote can let it continue a text.'

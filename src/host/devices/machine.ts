@@ -136,7 +136,7 @@ const descriptions = {
   libraries: {
     isDisposable: true,
     description:
-      'The CUDA library, if it was installed under Devices; it can be removed and downloaded again.',
+      'The CUDA library, if it was installed under Settings, Machine; it can be removed and downloaded again.',
   },
 } as const satisfies Record<keyof ReturnType<typeof dataFolders>, Omit<StoredFolder, 'folder' | 'sizeBytes'>>
 

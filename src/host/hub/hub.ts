@@ -177,7 +177,7 @@ function refused(place: HubPlace, status: number): AppError {
   return invalid(
     place,
     `The hub has no ${what} “${place.repo}”, or does not allow access to it.`,
-    `Check the name; a ${what} with terms needs an access token, set under Settings, Privacy.`,
+    `Check the name; a ${what} with terms needs an access token, set under Settings, Access.`,
   )
 }
 

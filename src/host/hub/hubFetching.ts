@@ -141,7 +141,7 @@ function readEndpoint(given: unknown): string {
   throw new AppError(
     'usage/invalid',
     'The address of the hub cannot be used.',
-    'Give one that begins with https://, under Settings, Privacy or with --endpoint.',
+    'Give one that begins with https://, under Settings, Access or with --endpoint.',
   )
 }
 

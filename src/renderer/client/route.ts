@@ -1,9 +1,14 @@
 /** Current location, stored after the # of the address, since the host serves a single page. */
-import { useMemo, useSyncExternalStore } from 'react'
+import { useEffect, useMemo, useSyncExternalStore } from 'react'
+import { forwarded, hereAt, type Here } from '#shared/places.ts'
 
 export interface Route {
   /** Parts between slashes; empty at home. */
   readonly path: readonly string[]
+  /** Null if nothing is at this address. */
+  readonly here: Here | null
+  /** Parts after the route of the view, such as the id of a run. */
+  readonly rest: readonly string[]
   readonly query: URLSearchParams
 }
 
@@ -13,7 +18,7 @@ export type Query = Readonly<Record<string, string | null | undefined>>
 export function link(path: string, query: Query = {}): string {
   const entries = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]))
   const search = new URLSearchParams(entries).toString()
-  return `#${path}${search === '' ? '' : `?${search}`}`
+  return `#${forwarded(`${path}${search === '' ? '' : `?${search}`}`)}`
 }
 
 /** Navigates; `replace` makes going back skip the current location, for filters and cursors. */
@@ -34,8 +39,10 @@ export function setQuery(changes: Query, { replace = true } = {}): void {
 }
 
 export function parseRoute(hash: string): Route {
-  const [path = '', search = ''] = hash.replace(/^#/, '').split('?', 2)
-  return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(search) }
+  const [address = '', search = ''] = forwarded(hash.replace(/^#/, '')).split('?', 2)
+  const path = address.split('/').filter(Boolean).map(decoded)
+  const here = hereAt(path)
+  return { path, here, rest: here?.rest ?? [], query: new URLSearchParams(search) }
 }
 
 /** Decodes a part of an address; a stray % in a typed address is kept as it is. */
@@ -55,4 +62,16 @@ function subscribe(onChange: () => void): () => void {
 export function useRoute(): Route {
   const hash = useSyncExternalStore(subscribe, () => location.hash)
   return useMemo(() => parseRoute(hash), [hash])
+}
+
+/** Shows today's address in place of an earlier version's, to which a bookmark may lead. Mounted once, near the root. */
+export function useForwarding(): void {
+  useEffect(() => {
+    const forward = () => {
+      const hash = `#${forwarded(location.hash.slice(1))}`
+      if (location.hash !== '' && hash !== location.hash) history.replaceState(null, '', hash)
+    }
+    forward()
+    return subscribe(forward)
+  }, [])
 }

@@ -17,7 +17,7 @@ const words: Readonly<Record<TaskName, string>> = {
   'models.fetch': 'Fetching a model',
   'models.import': 'Importing a model',
   'models.precision': 'Measuring quantised weights',
-  'models.generate': 'Generating for the arena',
+  'models.generate': 'Generating for the blind vote',
   'chat.answer': 'Answering a message',
   'datasets.histogram': 'Counting tokens',
   'datasets.fetch': 'Fetching data',

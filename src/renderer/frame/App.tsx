@@ -1,7 +1,8 @@
 import { KeyDialog } from './KeyDialog.tsx'
 import { useEffect, Component, lazy, Suspense, type ReactNode, useState } from 'react'
 import type { ShellEvent } from '#shared/bridge.ts'
-import { places, keyTable, type KeyId } from '#shared/keyTable.ts'
+import { keyTable, type KeyId } from '#shared/keyTable.ts'
+import { places, type Place } from '#shared/places.ts'
 import { lastPart } from '#renderer/client/format.ts'
 import { FirstRunGuide } from '#renderer/features/home/FirstRunGuide.tsx'
 import { useNewDevices } from '#renderer/client/devices.ts'
@@ -12,8 +13,7 @@ import { useDraftNews } from '#renderer/features/newRun/useDraft.ts'
 import { useRunsNews } from '#renderer/client/runs.ts'
 import { useThemeSetting } from '#renderer/client/theme.ts'
 import { contentId, Page } from '#renderer/kit/Page.tsx'
-import { useRoute, link, goToNewRun, navigate } from '#renderer/client/route.ts'
-import { classes } from '#renderer/kit/classes.ts'
+import { useRoute, link, goToNewRun, navigate, useForwarding } from '#renderer/client/route.ts'
 import { shell, giveKey } from '#renderer/client/connection.ts'
 import { useAddFile } from '#renderer/client/adding.ts'
 import { useLatest } from '#renderer/client/api.tsx'
@@ -26,7 +26,7 @@ import { CommandPalette } from './CommandPalette.tsx'
 import { DropTarget } from './DropTarget.tsx'
 import { FileDialogs } from './FileDialogs.tsx'
 import { StatusStrip } from './StatusStrip.tsx'
-import { screens } from './screens.ts'
+import { pages, placeIcons, screens, type Load } from './screens.ts'
 import { CircleAlert, CircleCheck, X } from 'lucide-react'
 import { Form, TextField } from '#renderer/kit/inputs.tsx'
 
@@ -37,6 +37,7 @@ export function App() {
   useLoadNews()
   useDraftNews()
   useThemeSetting()
+  useForwarding()
   useKeyListener()
   useGlobalKeys()
   useShellEvents()
@@ -74,34 +75,40 @@ const SkipLink = () => (
 const item =
   'flex h-12 w-full shrink-0 flex-col items-center justify-center gap-0.5 rounded text-xs short:h-9.5 short:gap-0 phone:h-10 text-muted -outline-offset-2 hover:bg-raised hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent-ink'
 
+/** Lists the places. Those for work scroll where there is little room; settings stay at the foot. */
 function Rail() {
-  const { path } = useRoute()
-  const here = path[0] ?? ''
   return (
     <nav
       aria-label="Places"
-      className="flex w-16 shrink-0 flex-col gap-1 overflow-y-auto border-r border-line bg-panel p-1 short:gap-0.5 phone:w-12"
+      className="flex w-18 shrink-0 flex-col gap-1 border-r border-line bg-panel p-1 short:gap-0.5 phone:w-12"
     >
-      {screens.map(({ id, title, place }) =>
-        place === undefined ? null : (
-          <a
-            key={id}
-            href={link(`/${id}`)}
-            title={title}
-            aria-current={isAt(here, id) ? 'page' : undefined}
-            className={classes(item, id === 'settings' && 'mt-auto')}
-          >
-            <place.icon size={18} strokeWidth={1.75} aria-hidden />
-            <span className="phone:sr-only">{title}</span>
-          </a>
-        ),
-      )}
+      <div className="flex min-h-0 grow flex-col gap-1 overflow-y-auto short:gap-0.5">
+        {places.slice(0, -1).map((place) => (
+          <RailLink key={place.id} place={place} />
+        ))}
+      </div>
+      {places.slice(-1).map((place) => (
+        <RailLink key={place.id} place={place} />
+      ))}
     </nav>
   )
 }
 
-/** Highlights Runs also for a run's page and a new run. */
-const isAt = (here: string, id: string): boolean => here === id || (id === 'runs' && here === 'new-run')
+function RailLink({ place: { id, title, route } }: { place: Place }) {
+  const { here } = useRoute()
+  const Icon = placeIcons[id]
+  return (
+    <a
+      href={link(route)}
+      title={title}
+      aria-current={here?.place.id === id ? 'page' : undefined}
+      className={item}
+    >
+      <Icon size={18} strokeWidth={1.75} aria-hidden />
+      <span className="phone:sr-only">{title}</span>
+    </a>
+  )
+}
 
 /* Going to places by key, by menu of the shell, by palette. */
 
@@ -159,7 +166,7 @@ function KeySheet() {
       isOpen={isKeySheetOpen}
       onClose={closeAll}
       title="Keys"
-      description="Change them under Settings, Keys."
+      description="Change them under Settings, Appearance & keys."
       width={720}
     >
       <div className="columns-2 gap-8">
@@ -187,25 +194,22 @@ function KeySheet() {
   )
 }
 
-const keyOf = (id: string, isItem: boolean): string => (isItem ? `${id}/…` : id)
-
 /** Lazy screens, created once: a new lazy component would lose the screen's state. */
-const pages: ReadonlyMap<string, ReactNode> = new Map(
-  screens.map(({ id, isItem = false, load }) => {
+const shown: ReadonlyMap<Load, ReactNode> = new Map(
+  [...Object.values(screens), ...Object.values(pages)].map((load) => {
     const Shown = lazy(async () => ({ default: await load() }))
-    return [keyOf(id, isItem), <Shown key={id} />]
+    return [load, <Shown />]
   }),
 )
 
 function ScreenOutlet() {
-  const { path } = useRoute()
-  const id = path[0] ?? ''
-  const key = path.length > 1 && pages.has(keyOf(id, true)) ? keyOf(id, true) : id
-  const page = pages.get(key)
-  if (page === undefined) return <NoScreen />
+  const { here } = useRoute()
+  if (here === null) return <NoScreen />
+  const { view, rest } = here
+  const page = rest.length > 0 ? pages[view.id] : undefined
   return (
-    <Guard key={key}>
-      <Suspense fallback={<Loading />}>{page}</Suspense>
+    <Guard key={page === undefined ? view.id : `${view.id}/…`}>
+      <Suspense fallback={<Loading />}>{shown.get(page ?? screens[view.id])}</Suspense>
     </Guard>
   )
 }

@@ -9,9 +9,12 @@ import { useRuns } from '#renderer/client/runs.ts'
 import { useTheme } from '#renderer/client/theme.ts'
 import { useWindow } from '#renderer/client/window.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { shelfOf } from '#renderer/parts/rewardLibrary.ts'
+import { kindTitles } from '#renderer/parts/studyWords.ts'
+import { studyKinds } from '#shared/studies.ts'
+import { libraryRoute } from '#renderer/parts/rewardLibrary.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
-import { screens } from './screens.ts'
+import { paletteEntries } from '#shared/places.ts'
+import { placeIcons } from './screens.ts'
 
 const maxRuns = 50
 
@@ -68,6 +71,13 @@ function Actions({ then }: { then: Then }) {
   return (
     <Command.Group heading="Actions">
       <Entry value="New run" onSelect={then(goToNewRun)} />
+      {studyKinds.map((kind) => (
+        <Entry
+          key={kind}
+          value={`New ${kindTitles[kind].toLowerCase()}`}
+          onSelect={then(() => navigate('/new-run', { kind }))}
+        />
+      ))}
       <Entry value="Add data" onSelect={then(chooseAndAdd)} />
       <Entry value="Show the keys" onSelect={then(openKeySheet)} />
       <Entry value="Light theme" onSelect={then(() => setTheme('light'))} />
@@ -79,16 +89,18 @@ function Actions({ then }: { then: Then }) {
 
 const Places = ({ then }: { then: Then }) => (
   <Command.Group heading="Places">
-    {screens.map(({ id, title, place }) =>
-      place === undefined ? null : (
+    {paletteEntries.map(({ title, address, place, words }) => {
+      const Icon = placeIcons[place]
+      return (
         <Entry
-          key={id}
+          key={title}
           value={title}
-          icon={<place.icon size={14} aria-hidden />}
-          onSelect={then(() => navigate(`/${id}`))}
+          words={words}
+          icon={<Icon size={14} aria-hidden />}
+          onSelect={then(() => navigate(address))}
         />
-      ),
-    )}
+      )
+    })}
   </Command.Group>
 )
 
@@ -130,13 +142,13 @@ function Library({ then }: { then: Then }) {
           </Entry>
         ))}
       </Command.Group>
-      <Command.Group heading="Rewards, environments, losses and workflows">
+      <Command.Group heading="Rewards, environments, workflows and losses">
         {rewards?.map(({ id, name, kind }) => (
           <Entry
             key={id}
             value={`${name} ${id}`}
             icon={<Code size={14} aria-hidden />}
-            onSelect={go(`/${shelfOf(kind).route}/${id}`)}
+            onSelect={go(libraryRoute(kind, id))}
           >
             {name}
           </Entry>
@@ -160,6 +172,8 @@ function Library({ then }: { then: Then }) {
 
 interface EntryProps {
   readonly value: string
+  /** Other words that find it. */
+  readonly words?: readonly string[]
   readonly icon?: ReactNode
   readonly aside?: ReactNode
   readonly onSelect: () => void
@@ -168,6 +182,7 @@ interface EntryProps {
 
 const Entry = ({
   value,
+  words = [],
   icon = <ArrowRight size={14} aria-hidden />,
   aside,
   onSelect,
@@ -175,6 +190,7 @@ const Entry = ({
 }: EntryProps) => (
   <Command.Item
     value={value}
+    keywords={[...words]}
     onSelect={onSelect}
     className="flex h-8 items-center gap-2 rounded-sm px-3 data-[selected=true]:bg-raised"
   >

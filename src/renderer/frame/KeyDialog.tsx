@@ -46,7 +46,7 @@ export function KeyDialog() {
         </table>
         <p className="text-sm text-pretty text-muted">
           Allow it only where the key is meant for that address: whoever wrote the settings may have named any
-          variable. Nothing was sent so far. Then start again what was refused. Settings → Privacy takes it
+          variable. Nothing was sent so far. Then start again what was refused. Settings, Access takes it
           back.
         </p>
       </div>

@@ -142,7 +142,7 @@ function Evaluating({
         !isAlone && '@max-[1100px]:hidden',
       )}
     >
-      <a href={link(`/evaluations/${id}`)} className="min-w-12 truncate hover:underline">
+      <a href={link(`/playground/evaluate/${id}`)} className="min-w-12 truncate hover:underline">
         Evaluating {title}
       </a>
       <Progress label="Prompts evaluated" value={done / total} className="w-16 shrink-0" />

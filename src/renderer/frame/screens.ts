@@ -1,114 +1,48 @@
-/** All screens: one per place of #shared/keyTable.ts, and the pages reached from them. */
+/** Screens of the views of #shared/places.ts, and the pages on which a view opens one of its things. */
 import {
   Award,
   Box,
   ChartNoAxesCombined,
-  FlaskConical,
-  Gauge,
-  GitCompareArrows,
   House,
   MessagesSquare,
   Settings,
-  Sigma,
-  Swords,
   Table2,
-  Workflow,
   type LucideIcon,
 } from 'lucide-react'
 import type { ComponentType } from 'react'
-import { places, type PlaceId } from '#shared/keyTable.ts'
+import type { PlaceId, ViewId } from '#shared/places.ts'
 
-interface Page {
-  /** Loads the screen on its first visit. */
-  readonly load: () => Promise<ComponentType>
+export const placeIcons: Readonly<Record<PlaceId, LucideIcon>> = {
+  ...{ home: House, data: Table2, rewards: Award, runs: ChartNoAxesCombined, playground: MessagesSquare },
+  ...{ models: Box, settings: Settings },
 }
 
-interface Screen extends Page {
-  /** First part of the route; empty for home. */
-  readonly id: string
-  readonly title: string
-  /** Shows one item, such as /runs/run_…; the place itself is another screen with the same id. */
-  readonly isItem?: boolean
-  /** Entry in the rail; other screens are reached from their place. */
-  readonly place?: { readonly icon: LucideIcon; readonly key: PlaceId }
+/** Loads a screen on its first visit. */
+export type Load = () => Promise<ComponentType>
+
+const settings: Load = async () =>
+  (await import('#renderer/features/settings/SettingsScreen.tsx')).SettingsScreen
+const rewards: Load = async () => (await import('#renderer/features/rewards/RewardsScreen.tsx')).RewardsScreen
+const models: Load = async () => (await import('#renderer/features/models/ModelsScreen.tsx')).ModelsScreen
+
+export const screens: Readonly<Record<ViewId, Load>> = {
+  home: async () => (await import('#renderer/features/home/HomeScreen.tsx')).HomeScreen,
+  data: async () => (await import('#renderer/features/data/DataScreen.tsx')).DataScreen,
+  ...{ rewards, environments: rewards, judges: rewards, workflows: rewards, losses: rewards },
+  runs: async () => (await import('#renderer/features/runs/RunsScreen.tsx')).RunsScreen,
+  compare: async () => (await import('#renderer/features/compare/CompareScreen.tsx')).CompareScreen,
+  studies: async () => (await import('#renderer/features/studies/StudiesScreen.tsx')).StudiesScreen,
+  newRun: async () => (await import('#renderer/features/newRun/NewRunScreen.tsx')).NewRunScreen,
+  chat: async () => (await import('#renderer/features/chat/ChatScreen.tsx')).ChatScreen,
+  vote: async () => (await import('#renderer/features/arena/ArenaScreen.tsx')).ArenaScreen,
+  evaluate: async () =>
+    (await import('#renderer/features/evaluations/EvaluationsScreen.tsx')).EvaluationsScreen,
+  ...{ models, find: models, export: models },
+  ...{ machine: settings, access: settings, storage: settings, appearance: settings },
 }
 
-const shownAt: Readonly<Record<PlaceId, Page & { readonly icon: LucideIcon }>> = {
-  home: {
-    icon: House,
-    load: async () => (await import('#renderer/features/home/HomeScreen.tsx')).HomeScreen,
-  },
-  data: {
-    icon: Table2,
-    load: async () => (await import('#renderer/features/data/DataScreen.tsx')).DataScreen,
-  },
-  rewards: {
-    icon: Award,
-    load: async () => (await import('#renderer/features/rewards/RewardsScreen.tsx')).RewardsScreen,
-  },
-  losses: {
-    icon: Sigma,
-    load: async () => (await import('#renderer/features/rewards/RewardsScreen.tsx')).LossesScreen,
-  },
-  workflows: {
-    icon: Workflow,
-    load: async () => (await import('#renderer/features/rewards/RewardsScreen.tsx')).WorkflowsScreen,
-  },
-  runs: {
-    icon: ChartNoAxesCombined,
-    load: async () => (await import('#renderer/features/runs/RunsScreen.tsx')).RunsScreen,
-  },
-  studies: {
-    icon: FlaskConical,
-    load: async () => (await import('#renderer/features/studies/StudiesScreen.tsx')).StudiesScreen,
-  },
-  compare: {
-    icon: GitCompareArrows,
-    load: async () => (await import('#renderer/features/compare/CompareScreen.tsx')).CompareScreen,
-  },
-  chat: {
-    icon: MessagesSquare,
-    load: async () => (await import('#renderer/features/chat/ChatScreen.tsx')).ChatScreen,
-  },
-  arena: {
-    icon: Swords,
-    load: async () => (await import('#renderer/features/arena/ArenaScreen.tsx')).ArenaScreen,
-  },
-  models: {
-    icon: Box,
-    load: async () => (await import('#renderer/features/models/ModelsScreen.tsx')).ModelsScreen,
-  },
-  evaluations: {
-    icon: Gauge,
-    load: async () =>
-      (await import('#renderer/features/evaluations/EvaluationsScreen.tsx')).EvaluationsScreen,
-  },
-  settings: {
-    icon: Settings,
-    load: async () => (await import('#renderer/features/settings/SettingsScreen.tsx')).SettingsScreen,
-  },
+/** Pages below the route of a view. */
+export const pages: Readonly<Partial<Record<ViewId, Load>>> = {
+  runs: async () => (await import('#renderer/features/run/RunScreen.tsx')).RunScreen,
+  studies: async () => (await import('#renderer/features/studies/StudyScreen.tsx')).StudyScreen,
 }
-
-export const screens: readonly Screen[] = [
-  ...places.map(({ id, title, route }) => {
-    const { icon, load } = shownAt[id]
-    return { id: route.slice(1), title, place: { icon, key: id }, load }
-  }),
-  {
-    id: 'runs',
-    title: 'Run',
-    isItem: true,
-    load: async () => (await import('#renderer/features/run/RunScreen.tsx')).RunScreen,
-  },
-  {
-    id: 'studies',
-    title: 'Study',
-    isItem: true,
-    load: async () => (await import('#renderer/features/studies/StudyScreen.tsx')).StudyScreen,
-  },
-  {
-    id: 'new-run',
-    title: 'New run',
-    load: async () => (await import('#renderer/features/newRun/NewRunScreen.tsx')).NewRunScreen,
-  },
-]

@@ -49,7 +49,7 @@ export const HubSettings = ({ onLeave }: { onLeave?: () => void }) => (
   <>
     Address and token are set under{' '}
     <a href={link('/settings/privacy')} onClick={onLeave} className="text-accent-ink underline">
-      Settings, Privacy
+      Settings, Access
     </a>
     .
   </>

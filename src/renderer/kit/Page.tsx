@@ -1,12 +1,16 @@
 import { Search } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { useEffect, useRef, type ReactNode } from 'react'
+import { link, useRoute } from '#renderer/client/route.ts'
 import { useWindow } from '#renderer/client/window.ts'
 import { keyTable } from '#shared/keyTable.ts'
 import { keyWords } from '#renderer/client/keys.ts'
+import type { Here } from '#shared/places.ts'
 import { classes } from './classes.ts'
+import { ViewTabs } from './ViewTabs.tsx'
 
 export interface PageProps {
-  readonly title: ReactNode
+  /** Name of what is open; by default that of the view. */
+  readonly title?: ReactNode
   /** Status and short facts beside the title. */
   readonly about?: ReactNode
   /** Buttons, the main action last. */
@@ -21,25 +25,19 @@ export interface PageProps {
 /** Id of the element that the skip link leads to. */
 export const contentId = 'content'
 
-/** Layout of every screen: title and main action at the top, one scrolling body. */
+/** Layout of every screen: title, views of the place and main action at the top, one scrolling body. */
 export function Page({ title, about, main, toolbar, children, isFull = false }: PageProps) {
-  const openPalette = useWindow((state) => state.openPalette)
+  const { here } = useRoute()
+  const actions = (
+    <>
+      <PaletteButton />
+      {main}
+    </>
+  )
+  const Head = here !== null && hasTabs(here) ? TabbedHead : PageHead
   return (
     <main id={contentId} tabIndex={-1} className="flex min-h-0 min-w-0 grow flex-col outline-none">
-      <header className="flex min-h-11 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line py-1.5 pr-4 pl-page min-[840px]:flex-nowrap">
-        <h1 className="max-w-full shrink-0 truncate min-[840px]:max-w-1/2 text-lg font-semibold">{title}</h1>
-        <div className="flex min-w-0 grow items-center gap-2 overflow-hidden text-muted">{about}</div>
-        <button
-          type="button"
-          onClick={openPalette}
-          className="inline-flex h-7 shrink-0 items-center gap-2 rounded border border-line bg-panel px-2 text-sm text-faint hover:text-text"
-        >
-          <Search size={13} aria-hidden />
-          <span className="narrow:sr-only">Search</span>
-          <kbd className="font-sans narrow:hidden">{keyWords(keyTable.palette.keys[0] ?? '')}</kbd>
-        </button>
-        {main}
-      </header>
+      <Head {...{ here, title, about, actions }} />
       {toolbar !== undefined && (
         <div className="flex min-h-11 shrink-0 flex-wrap items-center gap-2 border-b border-line px-page py-2">
           {toolbar}
@@ -53,6 +51,101 @@ export function Page({ title, about, main, toolbar, children, isFull = false }: 
     </main>
   )
 }
+
+function PaletteButton() {
+  const openPalette = useWindow((state) => state.openPalette)
+  return (
+    <button
+      type="button"
+      onClick={openPalette}
+      className="inline-flex h-7 shrink-0 items-center gap-2 rounded border border-line bg-panel px-2 text-sm text-faint hover:text-text"
+    >
+      <Search size={13} aria-hidden />
+      <span className="narrow:sr-only">Search</span>
+      <kbd className="font-sans narrow:hidden">{keyWords(keyTable.palette.keys[0] ?? '')}</kbd>
+    </button>
+  )
+}
+
+interface HeadProps extends Pick<PageProps, 'title' | 'about'> {
+  readonly here: Here | null
+  readonly actions: ReactNode
+}
+
+/** Head that says what is open, after the way back to the list of it. */
+function PageHead({ here, title, about, actions }: HeadProps) {
+  const heading = useDocumentTitle(here)
+  const back = here !== null && isPageOf(here) ? backOf(here) : null
+  return (
+    <header className={classes(headLook, 'min-[840px]:flex-nowrap')}>
+      <div className="flex max-w-full shrink-0 items-center gap-2 min-[840px]:max-w-1/2">
+        {back !== null && (
+          <>
+            <a href={link(back.route)} className="shrink-0 text-lg text-muted hover:text-text">
+              {back.title}
+            </a>
+            <span className="text-faint">/</span>
+          </>
+        )}
+        <h1 ref={heading} className={headingLook}>
+          {title ?? here?.view.title}
+        </h1>
+      </div>
+      <div className={classes(aboutLook, 'min-w-0')}>{about}</div>
+      {actions}
+    </header>
+  )
+}
+
+/** Head that shows the place and its views, and what is open in this one; in a narrow window one below the other. */
+function TabbedHead({ here, title, about, actions }: HeadProps) {
+  const heading = useDocumentTitle(here)
+  if (here === null) return null
+  const hasWords = title !== undefined || about !== undefined
+  return (
+    <header className={headLook}>
+      <h1 className={classes(headingLook, 'phone:grow')}>{here.place.title}</h1>
+      <ViewTabs here={here} />
+      <div className="flex min-w-0 grow items-center justify-end gap-x-3 phone:contents">
+        {hasWords && (
+          <div className="flex min-w-0 grow items-center gap-2 phone:order-2 phone:basis-full">
+            {title !== undefined && (
+              <h2 ref={heading} className={headingLook}>
+                {title}
+              </h2>
+            )}
+            <div className={classes(aboutLook, 'w-20')}>{about}</div>
+          </div>
+        )}
+        {actions}
+      </div>
+    </header>
+  )
+}
+
+const headLook =
+  'flex min-h-11 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line py-1.5 pr-4 pl-page'
+const headingLook = 'min-w-0 truncate text-lg font-semibold'
+const aboutLook = 'flex grow items-center gap-2 overflow-hidden text-muted'
+
+/** Names the tab of the browser after what is open; returns the heading that says it. */
+function useDocumentTitle(here: Here | null) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    const names = [heading.current?.textContent, here?.view.title, here?.place.title, 'Turnwise']
+    document.title = [...new Set(names.filter(Boolean))].join(' · ')
+  })
+  return heading
+}
+
+/** True for what a view opens on a page of its own, and for pages that no tab leads to. */
+const isPageOf = ({ view, rest }: Here): boolean =>
+  view.isTab === false || (view.opensPages === true && rest.length > 0)
+
+const hasTabs = (here: Here): boolean =>
+  !isPageOf(here) && here.place.views.filter(({ isTab }) => isTab !== false).length > 1
+
+const backOf = ({ place, view }: Here) => (view.isTab === false || view.route === place.route ? place : view)
 
 interface PanelProps {
   readonly title?: ReactNode

@@ -79,7 +79,7 @@ function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
         <p className="text-sm text-pretty text-muted">
           Read the files first if somebody else wrote them. You allow what they contain now, and any config
           may call their functions and classes with settings of its own; when one of the files changes,
-          Turnwise asks again. Settings → Python takes it back.
+          Turnwise asks again. Settings, Access takes it back.
         </p>
       </div>
     </Dialog>

@@ -23,7 +23,7 @@ export function StudyLink({ run: { studyId, trial }, isSmall = false }: StudyLin
   if (studyId === null || trial === null || title === undefined) return null
   const words = `Trial ${String(trial + 1)} of ${title}`
   const place = {
-    href: link(`/studies/${studyId}`, { trial: String(trial + 1) }),
+    href: link(`/runs/studies/${studyId}`, { trial: String(trial + 1) }),
     onClick: (event: React.MouseEvent) => event.stopPropagation(),
   }
   if (isSmall) {

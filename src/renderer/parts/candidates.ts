@@ -1,4 +1,4 @@
-/** Columns of the arena and their encoding in the page's address. */
+/** Columns of the blind vote and their encoding in the page's address. */
 import { wilson, type Interval } from '#shared/statistics.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import type { Answer } from '#renderer/client/api.tsx'

@@ -1,11 +1,14 @@
 /** Entries of the library, and their names in addresses and files. */
+import { judgeFunction } from '#shared/config/judge.ts'
+import { viewRoute, viewTitle } from '#shared/places.ts'
 import type { GalleryEntry, Reward, RewardKind, RewardVersion } from './rewardTypes.ts'
 
+export type ShelfId = 'rewards' | 'environments' | 'judges' | 'workflows' | 'losses'
+
 export interface Shelf {
-  /** First part of its addresses, and prefix of its settings. */
-  readonly route: 'rewards' | 'losses' | 'workflows'
-  readonly title: string
-  readonly kinds: readonly [RewardKind, ...RewardKind[]]
+  /** Id of its view, and prefix of its settings. */
+  readonly id: ShelfId
+  readonly kind: RewardKind
   /** Label of the button and title of its dialog. */
   readonly newWords: string
   readonly newHelp: string
@@ -19,11 +22,10 @@ export interface Shelf {
 }
 
 const rewardShelf: Shelf = {
-  route: 'rewards',
-  title: 'Rewards',
-  kinds: ['reward', 'environment'],
+  id: 'rewards',
+  kind: 'reward',
   newWords: 'New reward',
-  newHelp: 'Code that scores completions, or an environment the policy acts in.',
+  newHelp: 'Code that scores completions.',
   exampleName: 'Sums are right',
   listLabel: 'Reward library',
   searchLabel: 'Find a reward',
@@ -33,10 +35,23 @@ const rewardShelf: Shelf = {
     'A few lines of code score each completion. Write your own, or open one from the gallery on the left and make a copy.',
 }
 
+const environmentShelf: Shelf = {
+  id: 'environments',
+  kind: 'environment',
+  newWords: 'New environment',
+  newHelp: 'Code that the policy acts in, for one or several turns, and that rewards what it did.',
+  exampleName: 'Guess the number',
+  listLabel: 'Environment library',
+  searchLabel: 'Find an environment',
+  emptyTitle: 'Let the policy act.',
+  missingTitle: 'This environment no longer exists.',
+  emptyText:
+    'An environment answers the policy for one or several turns and rewards what it did. Begin with a short example, or open one from the gallery on the left, play it and make a copy.',
+}
+
 const lossShelf: Shelf = {
-  route: 'losses',
-  title: 'Losses',
-  kinds: ['loss'],
+  id: 'losses',
+  kind: 'loss',
   newWords: 'New loss',
   newHelp: 'What the optimizer makes smaller, from log-probabilities and advantages.',
   exampleName: 'Clip without a floor',
@@ -49,9 +64,8 @@ const lossShelf: Shelf = {
 }
 
 const workflowShelf: Shelf = {
-  route: 'workflows',
-  title: 'Workflows',
-  kinds: ['workflow'],
+  id: 'workflows',
+  kind: 'workflow',
   newWords: 'New workflow',
   newHelp: 'How an episode goes: what the policy is asked, and which trajectories are learned from.',
   exampleName: 'Ask twice',
@@ -63,10 +77,24 @@ const workflowShelf: Shelf = {
     'A workflow asks the policy for completions, calls tools, and returns what is learned from. Begin with a short example, or open one of the gallery on the left, play it request by request and make a copy.',
 }
 
-export const shelves = { rewards: rewardShelf, losses: lossShelf, workflows: workflowShelf } as const
+const shelves: readonly Shelf[] = [rewardShelf, environmentShelf, workflowShelf, lossShelf]
 
-export const shelfOf = (kind: RewardKind): Shelf =>
-  Object.values<Shelf>(shelves).find(({ kinds }) => kinds.includes(kind)) ?? rewardShelf
+/** Returns the shelf of a view; judges stand on none, as there is one for all. */
+export const shelfWith = (id: ShelfId): Shelf => shelves.find((shelf) => shelf.id === id) ?? rewardShelf
+
+export const judgeKey = `builtin.${judgeFunction}`
+
+const shelfIdOf = (kind: RewardKind, key: string): ShelfId =>
+  key === judgeKey ? 'judges' : (shelves.find((shelf) => shelf.kind === kind) ?? rewardShelf).id
+
+/** Address of an entry: below the view of its kind. */
+export function libraryRoute(kind: RewardKind, key: string): string {
+  const route = viewRoute(shelfIdOf(kind, key))
+  return key === judgeKey ? route : `${route}/${encodeURIComponent(key)}`
+}
+
+/** Title of the tab that lists a kind of code. */
+export const shelfTitle = (kind: RewardKind): string => viewTitle(shelfIdOf(kind, ''))
 
 /** Part of an address: built-in functions and gallery code may have the same id. */
 export const galleryKey = ({ id, code }: Pick<GalleryEntry, 'id' | 'code'>): string =>
@@ -126,16 +154,15 @@ export function libraryGroups(
     ...{ key: id, name, kind, isBuiltIn: false },
     about: versions === 1 ? '1 version' : `${String(versions)} versions`,
   }))
-  const builtIn = gallery.map((entry): LibraryItem => ({
-    ...{ key: galleryKey(entry), name: entry.title, kind: entry.kind, isBuiltIn: true },
-    about: entry.description,
-  }))
+  const builtIn = gallery
+    .filter((entry) => galleryKey(entry) !== judgeKey)
+    .map((entry): LibraryItem => ({
+      ...{ key: galleryKey(entry), name: entry.title, kind: entry.kind, isBuiltIn: true },
+      about: entry.description,
+    }))
   const code = gallery.flatMap((entry) => (entry.code === null ? [] : [galleryKey(entry)]))
   const groups: readonly LibraryGroup[] = [
-    { title: 'Your rewards', items: own.filter(({ kind }) => kind === 'reward') },
-    { title: 'Your environments', items: own.filter(({ kind }) => kind === 'environment') },
-    { title: 'Your losses', items: own.filter(({ kind }) => kind === 'loss') },
-    { title: 'Your workflows', items: own.filter(({ kind }) => kind === 'workflow') },
+    { title: 'Yours', items: own },
     { title: 'Gallery: code to copy', items: builtIn.filter(({ key }) => code.includes(key)) },
     { title: 'Built-in functions', items: builtIn.filter(({ key }) => !code.includes(key)) },
   ]

@@ -6,10 +6,21 @@ import { formatNumber, noNumber } from '#renderer/client/format.ts'
 import type { Tone } from '#renderer/kit/Badge.tsx'
 import type { TrialState } from './lineage.ts'
 
-export const kindTitles: Readonly<Record<StudyKind, string>> = {
-  population: 'Population',
+/** Kinds of what can be started, and one sentence on each. */
+export const kindTitles: Readonly<Record<'run' | StudyKind, string>> = {
+  run: 'Run',
   sweep: 'Sweep',
+  population: 'Population',
   seeds: 'Seeds',
+}
+
+export const kindWords: Readonly<Record<StudyKind, string>> = {
+  sweep:
+    'Trials with settings from a grid, at random, or where earlier trials promise most; weak trials end early.',
+  population:
+    'Members train side by side. After every generation the best are cloned and some of their settings mutated.',
+  seeds:
+    'The same settings under several seeds, for a mean with its interval: how much of a result is chance?',
 }
 
 /** Title of a study; without a name, its kind and id. */

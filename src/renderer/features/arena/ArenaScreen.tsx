@@ -55,7 +55,6 @@ export function ArenaScreen() {
 
   return (
     <Page
-      title="Arena"
       main={
         round.isRunning ? (
           <Button onClick={round.cancel}>Stop</Button>

@@ -14,10 +14,10 @@ import { ConversationMenu } from './ConversationMenu.tsx'
 import { TurnView } from './TurnView.tsx'
 import { useChat, type Chat } from './useChat.ts'
 
-/** `/chat`: a new conversation, with `a`, `b` and `c` side by side; `/chat/:id`: a saved one. */
+/** `/playground/chat`: a new conversation, with `a`, `b` and `c` side by side; `/playground/chat/:id`: a saved one. */
 export function ChatScreen() {
-  const { path, query } = useRoute()
-  const id = path[1] ?? null
+  const { rest, query } = useRoute()
+  const id = rest[0] ?? null
   const named = ['a', 'b', 'c'].flatMap((key) => query.get(key) ?? [])
   const { chat, error } = useChat(id, named)
   const [hasSettings, setSettings] = useState(false)
@@ -27,12 +27,7 @@ export function ChatScreen() {
   return (
     <Page
       isFull
-      title="Chat"
-      about={
-        chat !== null && (
-          <span className="min-w-0 truncate">{id === null ? '' : chat.conversation.title}</span>
-        )
-      }
+      title={id === null ? undefined : chat?.conversation.title}
       main={
         <>
           {conversations.length > 0 && (
@@ -43,7 +38,7 @@ export function ChatScreen() {
             </span>
           )}
           {chat !== null && id !== null && <ConversationMenu conversation={chat.conversation} />}
-          <Button icon={Plus} onClick={() => navigate('/chat')}>
+          <Button icon={Plus} onClick={() => navigate('/playground/chat')}>
             New conversation
           </Button>
         </>
@@ -66,7 +61,7 @@ export function ChatScreen() {
           />
         ) : models?.length === 0 ? (
           <EmptyState icon={MessagesSquare} title="Add a model to talk to">
-            Models are added under Models & export.
+            Models are added under Models.
           </EmptyState>
         ) : (
           <Loading />
@@ -95,7 +90,7 @@ function ConversationPane({ chat, hasSettings, onSettings }: PaneProps) {
       <div
         ref={scroller}
         onScroll={({ currentTarget }) => follow(currentTarget)}
-        className="min-h-0 grow overflow-auto px-page py-4 short:min-h-60"
+        className="min-h-0 grow overflow-auto px-page py-4 short:min-h-40"
       >
         <div className="mx-auto flex max-w-300 flex-col gap-5">
           {conversation.system !== '' && (

@@ -30,7 +30,7 @@ export function ConversationList({ conversations, chosen }: Props) {
               </p>
             ) : (
               <a
-                href={link(`/chat/${each.id}`)}
+                href={link(`/playground/chat/${each.id}`)}
                 aria-current={each.id === chosen ? 'page' : undefined}
                 className="flex flex-col gap-0.5 px-4 py-2 -outline-offset-2 hover:bg-raised aria-[current=page]:bg-accent-soft"
               >

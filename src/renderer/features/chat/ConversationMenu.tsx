@@ -89,7 +89,7 @@ function DeleteDialog({ id, title, isOpen, onClose }: DialogProps & { readonly i
   const remove = useCommand('chat.delete', {
     onDone() {
       toast({ title: `“${title}” was deleted.` })
-      navigate('/chat', {}, { replace: true })
+      navigate('/playground/chat', {}, { replace: true })
     },
   })
   return (

@@ -103,7 +103,7 @@ function useSaving() {
     async create({ model, base, columns, system, sampling }: Draft): Promise<Conversation> {
       const made = await client.call('chat.create', { model, base, columns, system, sampling })
       show(made)
-      navigate(`/chat/${made.id}`, {}, { replace: true })
+      navigate(`/playground/chat/${made.id}`, {}, { replace: true })
       return made
     },
   }

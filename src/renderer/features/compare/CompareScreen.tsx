@@ -47,15 +47,10 @@ export function CompareScreen() {
   const setRuns = (runIds: readonly string[]) => change({ runIds })
   const picker = <RunPicker chosen={state.runIds} onChange={setRuns} />
   if (!isLoaded || listed.length === 0) {
-    return (
-      <Page title="Compare">
-        {isLoaded ? <NoRuns picker={picker} /> : <Loading label="Reading the history" />}
-      </Page>
-    )
+    return <Page>{isLoaded ? <NoRuns picker={picker} /> : <Loading label="Reading the history" />}</Page>
   }
   return (
     <Page
-      title="Compare"
       isFull
       about={`${String(listed.length)} ${listed.length === 1 ? 'run' : 'runs'}`}
       main={

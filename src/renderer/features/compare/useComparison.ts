@@ -24,7 +24,7 @@ export function useCompareState(): readonly [CompareState, (changes: Partial<Com
     (changes: Partial<CompareState>) =>
       // Read again, since several changes may come before the next render.
       navigate(
-        '/compare',
+        '/runs/compare',
         stateQuery({ ...parseState(new URLSearchParams(location.hash.split('?', 2)[1])), ...changes }),
         {
           replace: true,

@@ -64,7 +64,7 @@ function DataSetList() {
     </span>
   )
   return (
-    <Page title="Data" isFull main={isEmpty ? undefined : add}>
+    <Page isFull main={isEmpty ? undefined : add}>
       {error !== null && (
         <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
       )}

@@ -1,7 +1,7 @@
 import { Pencil, Play, Plus, Trash2 } from 'lucide-react'
 import { useEffect, useRef, useState, useMemo } from 'react'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
-import { link, navigate, setQuery, useRoute } from '#renderer/client/route.ts'
+import { navigate, setQuery, useRoute } from '#renderer/client/route.ts'
 import { formatBytes, formatCount, formatDate, plural } from '#renderer/client/format.ts'
 import { isInTheWay, RunsInTheWay } from '#renderer/parts/RunsInTheWay.tsx'
 import { Badge } from '#renderer/kit/Badge.tsx'
@@ -72,15 +72,7 @@ function Version({ opened, dataSet }: { opened: Opened; dataSet: DataSet | undef
   return (
     <Page
       isFull
-      title={
-        <>
-          <a href={link('/data')} className="font-normal text-muted hover:text-text">
-            Data
-          </a>
-          <span className="px-2 font-normal text-faint">/</span>
-          {dataSet?.name ?? 'Data set'}
-        </>
-      }
+      title={dataSet?.name ?? 'Data set'}
       about={<Facts opened={opened} dataSet={dataSet} />}
       main={
         <>

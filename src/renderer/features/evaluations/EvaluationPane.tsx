@@ -56,7 +56,7 @@ function Header({ evaluation }: { evaluation: Evaluation }) {
   const [isDeleting, setDeleting] = useState(false)
   const stop = useCommand('evaluations.stop')
   const resume = useCommand('evaluations.resume')
-  const remove = useCommand('evaluations.delete', { onDone: () => navigate('/evaluations') })
+  const remove = useCommand('evaluations.delete', { onDone: () => navigate('/playground/evaluate') })
   const isOpen = status === 'running' || status === 'waiting'
   const canGoOn = status === 'stopped' || status === 'interrupted' || status === 'failed'
   return (

@@ -15,15 +15,14 @@ import { IntervalBar, intervalWords, scaleOf } from '#renderer/charts/IntervalBa
 import type { Evaluation } from './useEvaluateForm.ts'
 import { numberColumn } from '#renderer/kit/columns.tsx'
 
-/** `/evaluations/:id?against=`: the list and one evaluation in full; `?new=` fills in the form of a new one. */
+/** `/playground/evaluate/:id?against=`: the list and one evaluation in full; `?new=` fills in the form of a new one. */
 export function EvaluationsScreen() {
-  const { path, query } = useRoute()
+  const { rest, query } = useRoute()
   const { data: evaluations, error, refetch } = useAnswer('evaluations.list', {}, { keep: true })
   const wanted = query.get('new')
   return (
     <Page
       isFull
-      title="Evaluations"
       about={evaluations === undefined ? undefined : aboutWords(evaluations)}
       main={
         <Button variant="primary" icon={Gauge} onClick={() => setQuery({ new: 'any' })}>
@@ -35,13 +34,13 @@ export function EvaluationsScreen() {
         <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
       )}
       {evaluations === undefined && error === null && <Loading />}
-      {evaluations !== undefined && <Evaluations evaluations={evaluations} id={path[1] ?? null} />}
+      {evaluations !== undefined && <Evaluations evaluations={evaluations} id={rest[0] ?? null} />}
       {wanted !== null && (
         <EvaluateDialog
           first={wanted === 'any' ? null : readChoice(wanted)}
           evaluations={evaluations ?? []}
           onClose={() => setQuery({ new: null })}
-          onStarted={(id) => navigate(`/evaluations/${id}`, {}, { replace: true })}
+          onStarted={(id) => navigate(`/playground/evaluate/${id}`, {}, { replace: true })}
         />
       )}
     </Page>
@@ -120,7 +119,7 @@ function EvaluationTable({ evaluations, chosen }: EvaluationTableProps) {
       rowKey={({ id }) => id}
       rowHeight={36}
       isSelected={({ id }) => id === chosen}
-      onOpen={({ id }) => navigate(`/evaluations/${id}`)}
+      onOpen={({ id }) => navigate(`/playground/evaluate/${id}`)}
     />
   )
 }

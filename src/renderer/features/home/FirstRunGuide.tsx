@@ -95,7 +95,7 @@ function NextSteps({ run, onClose }: { run: RunEntry; onClose: () => void }) {
   const isOver = run.status === 'finished'
   const { data: telling } = useAnswer('samples.telling', { runId: run.id }, { enabled: isOver })
   const compare = () =>
-    navigate('/arena', {
+    navigate('/playground/vote', {
       a: run.model,
       b: `${run.model}~${run.id}@${String(run.step)}`,
       prompts: writePrompts(telling?.learned ?? []),
@@ -159,15 +159,15 @@ const guideSteps: readonly GuideStep[] = [
     target: '[role="table"][aria-label="Checkpoints"]',
     tab: 'checkpoints',
     title: 'Checkpoints keep what was learned',
-    words: 'Resume from one, fork it with other settings, try it in the arena, or take its adapter home.',
+    words: 'Resume from one, fork it with other settings, try it in Playground, or take its adapter home.',
   },
 ]
 
 /** Returns the sample run on the page, unless its guide was closed. */
 function useGuidedRun(): { readonly run: RunEntry | null; readonly close: () => void } {
-  const { path } = useRoute()
+  const { here, rest } = useRoute()
   const [closedFor, setClosedFor] = useSetting<string | null>('guide.closedFor', null)
-  const run = useRunEntry(path[0] === 'runs' ? (path[1] ?? '') : '')
+  const run = useRunEntry(here?.view.id === 'runs' ? (rest[0] ?? '') : '')
   const isGuided = run !== undefined && run.tags.includes(sampleTag) && closedFor !== run.id
   return { run: isGuided ? run : null, close: () => setClosedFor(run?.id ?? null) }
 }

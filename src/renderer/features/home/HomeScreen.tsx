@@ -26,7 +26,6 @@ export function HomeScreen() {
   if (!isLoaded) return <Loading />
   return (
     <Page
-      title="Home"
       main={
         <Button variant={runs.length === 0 ? 'plain' : 'primary'} onClick={goToNewRun}>
           New run

@@ -38,7 +38,7 @@ export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
             <a
               href={link(
                 run.studyId !== null && studies.has(run.studyId)
-                  ? `/studies/${run.studyId}`
+                  ? `/runs/studies/${run.studyId}`
                   : `/runs/${run.id}/overview`,
               )}
               className="@container block -outline-offset-2 hover:bg-panel"

@@ -79,8 +79,8 @@ function Card({ adapter }: { adapter: Exclude<ListedAdapter, { problem: string }
       />
       <p className="mt-3 text-muted text-pretty">
         A run that continues it keeps its rank, scale and projections and starts with a new optimizer. It can
-        also be the reference policy of a run (reference.adapter), and be compared with its base model in the
-        Arena.
+        also be the reference policy of a run (reference.adapter), and be compared with its base model in a
+        blind vote.
       </p>
     </Panel>
   )
@@ -94,7 +94,7 @@ function originEntries(origin: AdapterOrigin | null): readonly (readonly [string
     [
       'Promoted from',
       <span key="study">
-        <a href={link(`/studies/${studyId}`)} className="text-accent-ink hover:underline">
+        <a href={link(`/runs/studies/${studyId}`)} className="text-accent-ink hover:underline">
           {study ?? 'a study'}
         </a>
         {`, trial ${String(trial + 1)} at step ${formatCount(step)}`}
@@ -115,16 +115,20 @@ function Uses({ adapter }: { adapter: ListedAdapter }) {
   return (
     <Actions
       actions={[
-        isWithBase && { label: 'Chat', icon: MessagesSquare, run: () => navigate('/chat', { a: choice }) },
         isWithBase && {
-          label: 'Compare in the Arena',
+          label: 'Chat',
+          icon: MessagesSquare,
+          run: () => navigate('/playground/chat', { a: choice }),
+        },
+        isWithBase && {
+          label: 'Blind vote',
           icon: Swords,
-          run: () => navigate('/arena', { a: choice, b: model }),
+          run: () => navigate('/playground/vote', { a: choice, b: model }),
         },
         isWithBase && {
           label: 'Evaluate…',
           icon: Gauge,
-          run: () => navigate('/evaluations', { new: choice }),
+          run: () => navigate('/playground/evaluate', { new: choice }),
         },
         {
           label: 'Continue this adapter',

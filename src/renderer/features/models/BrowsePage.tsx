@@ -1,7 +1,6 @@
 import { Gauge } from 'lucide-react'
 import { useState } from 'react'
 import { useAnswer, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
-import { navigate } from '#renderer/client/route.ts'
 import { plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
@@ -22,7 +21,7 @@ export function BrowsePage() {
   // A search queries the hub: only when the user asks for it, never while typing, never again by itself.
   const search = useCommand('hub.search', { quiet: true, onDone: setFound })
   return (
-    <Page title="Find a model" isFull main={<Button onClick={() => navigate('/models')}>All models</Button>}>
+    <Page isFull>
       <div className="flex min-h-0 grow flex-col overflow-auto">
         <SearchForm
           wanted={wanted}

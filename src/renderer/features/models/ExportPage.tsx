@@ -35,18 +35,7 @@ interface ExportPageProps {
  */
 export function ExportPage({ adapter, runId, step }: ExportPageProps) {
   return (
-    <Page
-      isFull
-      title={
-        <>
-          <a href={link('/models')} className="font-normal text-muted hover:text-text">
-            Models
-          </a>
-          <span className="px-2 font-normal text-faint">/</span>
-          Export
-        </>
-      }
-    >
+    <Page isFull>
       {adapter === null ? (
         <ExportingCheckpoint runId={runId} step={step} />
       ) : (

@@ -101,7 +101,7 @@ function ImportAdapter({ name: folderName, source, onDiscard }: ImportAdapterPro
       <p className="font-medium">This folder is an adapter.</p>
       <p className="text-muted text-pretty">
         It contains what was trained on top of a base model. Every tensor is checked before it is copied; then
-        a run can start from it, and the arena can use it.
+        a run can start from it, and Playground can use it.
       </p>
       <ImportForm
         action="Import adapter"

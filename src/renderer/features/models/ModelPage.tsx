@@ -31,7 +31,7 @@ const Uses = ({ name, info }: { name: string; info: Answer<'models.info'> | unde
         label: 'Chat',
         icon: MessagesSquare,
         iconSize: 13,
-        run: () => navigate('/chat', { a: name }),
+        run: () => navigate('/playground/chat', { a: name }),
       },
       {
         label: 'Train this',

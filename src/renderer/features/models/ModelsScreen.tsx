@@ -1,4 +1,4 @@
-import { Box, CloudDownload, FileBox, FolderOpen, PackageOpen, Plus, Search } from 'lucide-react'
+import { Box, CloudDownload, FileBox, FolderOpen, Plus } from 'lucide-react'
 import { useState } from 'react'
 import { keepers, modelOrigins } from '#shared/api/models.ts'
 import { useArrivals, type ArrivingFolder } from '#renderer/client/adding.ts'
@@ -25,10 +25,10 @@ import { ModelPage } from './ModelPage.tsx'
  * exporting one.
  */
 export function ModelsScreen() {
-  const { path, query } = useRoute()
+  const { here, rest, query } = useRoute()
   const incoming = useArrivals(({ model }) => model)
-  const [, name] = path
-  if (name === 'export') {
+  const [name] = rest
+  if (here?.view.id === 'export') {
     const step = /^\d+$/.exec(query.get('step') ?? '')?.[0]
     return (
       <ExportPage
@@ -38,7 +38,7 @@ export function ModelsScreen() {
       />
     )
   }
-  if (name === 'browse') return <BrowsePage />
+  if (here?.view.id === 'find') return <BrowsePage />
   // When the user opens a model, arrivals wait.
   const adapterName = query.get('adapter')
   const isHere = name === undefined && adapterName === null
@@ -61,12 +61,8 @@ function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
   return (
     <Page
       isFull
-      title="Models & export"
       main={
         <>
-          <Button icon={Search} onClick={() => navigate('/models/browse')}>
-            Find a model
-          </Button>
           <Menu
             groups={[
               [
@@ -76,12 +72,11 @@ function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
               ],
             ]}
           >
-            <Button icon={Plus}>Add a model</Button>
+            <Button variant="primary" icon={Plus}>
+              Add a model
+            </Button>
           </Menu>
           {isHubOpen && <HubModelDialog onClose={() => setHubOpen(false)} />}
-          <Button variant="primary" icon={PackageOpen} onClick={() => navigate('/models/export')}>
-            Export
-          </Button>
         </>
       }
     >

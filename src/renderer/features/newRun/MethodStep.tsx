@@ -1,6 +1,5 @@
 import type { Problem } from '#shared/errors.ts'
-import { useState, Fragment } from 'react'
-import { ChevronDown, ChevronRight } from 'lucide-react'
+import { Fragment, type ComponentProps } from 'react'
 import type { Knowledge } from './useNewRun.ts'
 import {
   useMeasured,
@@ -15,7 +14,7 @@ import {
   type Measured,
 } from './presets.ts'
 import { plural, formatNumber } from '#renderer/client/format.ts'
-import { Button } from '#renderer/kit/Button.tsx'
+import { Disclosure } from '#renderer/kit/Disclosure.tsx'
 import { Segmented } from '#renderer/kit/choices.tsx'
 import { AllSettings, DraftSetting } from './AllSettings.tsx'
 import { changedFields, effectiveValue, type Draft } from './draft.ts'
@@ -101,12 +100,24 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
       )}
       <SimpleSettings draft={draft} known={known} problems={problems} onChange={onChange} />
       {draft.fork === null && (
-        <TrainedBy draft={draft} known={known} problems={problems} onChange={onChange} />
+        <OtherTrainers draft={draft} known={known} problems={problems} onChange={onChange} />
       )}
       <AllSettingsPart {...{ draft, known, problems, onChange }} words={changeWords(changed, preset)} />
     </div>
   )
 }
+
+/** Offers to train elsewhere; open where the config says so. */
+const OtherTrainers = (props: ComponentProps<typeof TrainedBy>) => (
+  <Disclosure
+    title="More ways"
+    about="Train with TRL or AgileRL, in Python"
+    isNeeded={valueAt(props.draft.config, 'engine') !== undefined}
+    className="border-t border-line pt-3"
+  >
+    <TrainedBy {...props} />
+  </Disclosure>
+)
 
 interface AllSettingsPartProps extends Pick<MethodStepProps, 'draft' | 'known' | 'problems' | 'onChange'> {
   /** Says how many differ from the defaults. */
@@ -114,32 +125,16 @@ interface AllSettingsPartProps extends Pick<MethodStepProps, 'draft' | 'known' |
 }
 
 /** Every setting, behind a button; open at once if one of them has a problem that is shown nowhere else. */
-function AllSettingsPart({ draft, known, problems, words, onChange }: AllSettingsPartProps) {
-  const [isAllShown, setAllShown] = useState(false)
-  const hasProblem = problems.some(isHidden)
-  if (hasProblem && !isAllShown) setAllShown(true) // and it stays open while the problem is being mended
-  const isShown = isAllShown || hasProblem
-  const Chevron = isShown ? ChevronDown : ChevronRight
-  return (
-    <div className="border-t border-line pt-3">
-      <Button
-        variant="quiet"
-        aria-expanded={isShown}
-        icon={Chevron}
-        onClick={() => setAllShown(!isShown)}
-        className="-ml-3"
-      >
-        All settings
-        <span className="text-faint">
-          {plural(known.fields.length, 'setting')}, {words}
-        </span>
-      </Button>
-      {isShown && (
-        <AllSettings draft={draft} sections={known.sections} problems={problems} onChange={onChange} />
-      )}
-    </div>
-  )
-}
+const AllSettingsPart = ({ draft, known, problems, words, onChange }: AllSettingsPartProps) => (
+  <Disclosure
+    title="All settings"
+    about={`${plural(known.fields.length, 'setting')}, ${words}`}
+    isNeeded={problems.some(isHidden)}
+    className="border-t border-line pt-3"
+  >
+    <AllSettings draft={draft} sections={known.sections} problems={problems} onChange={onChange} />
+  </Disclosure>
+)
 
 /** True for problems of settings that are visible only in the full list, which therefore must open. */
 const isHidden = (problem: Problem): boolean =>

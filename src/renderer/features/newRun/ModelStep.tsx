@@ -4,6 +4,7 @@ import { useCheckpointFolder } from './useNewRun.ts'
 import { useRuns } from '#renderer/client/runs.ts'
 import { formatBytes, formatCount, formatShort, lastPart } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
+import { Disclosure } from '#renderer/kit/Disclosure.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
@@ -11,11 +12,15 @@ import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { valueAt, type JsonObject, isObject, withValue } from '#shared/config/paths.ts'
 import { startingFrom } from './chosenRows.ts'
 import { wrongWords, isMissing, problemsAt, problemWords } from './problems.ts'
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 import { Segmented } from '#renderer/kit/choices.tsx'
-import { EnvironmentPicker, WorkflowPicker } from '#renderer/features/rewards/CodePicker.tsx'
-import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
-import type { EnvironmentChoice, RewardChoice } from '#renderer/parts/rewardChoice.ts'
+import {
+  EnvironmentPicker,
+  PythonEnvironment,
+  WorkflowPicker,
+} from '#renderer/features/rewards/CodePicker.tsx'
+import { PythonReward, RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
+import { choiceName, type EnvironmentChoice, type RewardChoice } from '#renderer/parts/rewardChoice.ts'
 import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { algorithmsOf } from './stages.ts'
 
@@ -130,6 +135,13 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
   const isNeeded = algorithmsOf(config).some(
     (id) => (algorithms.find((each) => each.id === id)?.experience ?? 'rollout') === 'rollout',
   )
+  const setRewards = (next: readonly RewardChoice[]) =>
+    onChange((now) => withValue(now, 'rewards', next.length === 0 ? undefined : next))
+  const world = {
+    value: environment as EnvironmentChoice | null,
+    onChange: (next: EnvironmentChoice | null) =>
+      onChange((now) => withValue(now, 'environment', worldOf(environment, next))),
+  }
   return (
     <div className="grid grid-cols-1 gap-4">
       <div className="flex flex-wrap items-center gap-3">
@@ -142,11 +154,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
             if (next === 'rewards') onChange(withoutWorld)
           }}
         />
-        {!isNeeded && (
-          <p className="text-sm text-muted">
-            The chosen method learns from given answers. Rewards only evaluate the validation split.
-          </p>
-        )}
+        {!isNeeded && <OnlyEvaluated />}
       </div>
       {kind === 'rewards' ? (
         <RewardPicker
@@ -154,30 +162,62 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
           problems={byEntry(problems)}
           columns={columns}
           interpreter={interpreter}
-          onChange={(next) =>
-            onChange((now) => withValue(now, 'rewards', next.length === 0 ? undefined : next))
-          }
+          hasPython={false}
+          onChange={setRewards}
         />
       ) : (
-        <EnvironmentPicker
-          columns={columns}
-          interpreter={interpreter}
-          value={environment as EnvironmentChoice | null}
-          onChange={(next) => onChange((now) => withValue(now, 'environment', worldOf(environment, next)))}
-        />
+        <EnvironmentPicker {...{ columns, interpreter, ...world }} hasPython={false} />
       )}
-      <div className="max-w-140 border-t border-line pt-3">
-        <WorkflowPicker
-          columns={columns}
-          value={workflowOf(config)}
-          problem={wrongWords(problemsAt(problems, 'rollout.workflow'))}
-          onChange={(next) => onChange((now) => withValue(now, 'rollout.workflow', next ?? undefined))}
-        />
-      </div>
+      <MoreWays
+        {...{ config, problems, columns, onChange }}
+        what={kind === 'rewards' ? 'A reward' : 'An environment'}
+      >
+        {kind === 'rewards' ? (
+          <PythonReward
+            taken={rewards.map(choiceName)}
+            disabled={false}
+            onAdd={(choice) => setRewards([...rewards, choice])}
+          />
+        ) : (
+          <PythonEnvironment {...world} />
+        )}
+      </MoreWays>
       <GeneralProblems problems={problems} areOfWorld={kind === 'environment'} />
     </div>
   )
 }
+
+const OnlyEvaluated = () => (
+  <p className="text-sm text-muted">
+    The chosen method learns from given answers. Rewards only evaluate the validation split.
+  </p>
+)
+
+interface MoreWaysProps extends Omit<RewardStepProps, 'algorithms'> {
+  /** Kind of Python code that is offered. */
+  readonly what: string
+  readonly children: ReactNode
+}
+
+/** Offers Python code and a workflow; open where the config has a workflow. */
+const MoreWays = ({ config, problems, columns, onChange, what, children }: MoreWaysProps) => (
+  <Disclosure
+    title="More ways"
+    about={`${what} in Python, a workflow`}
+    isNeeded={workflowOf(config) !== null}
+    className="max-w-140 border-t border-line pt-3"
+  >
+    <div className="grid grid-cols-1 gap-4">
+      {children}
+      <WorkflowPicker
+        columns={columns}
+        value={workflowOf(config)}
+        problem={wrongWords(problemsAt(problems, 'rollout.workflow'))}
+        onChange={(next) => onChange((now) => withValue(now, 'rollout.workflow', next ?? undefined))}
+      />
+    </div>
+  </Disclosure>
+)
 
 const workflowOf = (config: JsonObject): EnvironmentChoice | null => {
   const workflow = valueAt(config, 'rollout.workflow')

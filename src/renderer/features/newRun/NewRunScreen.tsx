@@ -21,7 +21,8 @@ import { Menu } from '#renderer/kit/Menu.tsx'
 import { Segmented } from '#renderer/kit/choices.tsx'
 import type { Draft } from './draft.ts'
 import { StudyStep } from './StudyStep.tsx'
-import { draftKinds, kindTitles, kindWords, type DraftKind } from './studyDraft.ts'
+import { draftKinds, type DraftKind } from './studyDraft.ts'
+import { kindTitles, kindWords } from '#renderer/parts/studyWords.ts'
 import { dataWords, modelWords, type Known } from './summaries.ts'
 
 const titles: Readonly<Record<StepId, string>> = {
@@ -33,10 +34,6 @@ const titles: Readonly<Record<StepId, string>> = {
   check: 'Check',
 }
 
-const studyTitles: Readonly<Record<DraftKind, string>> = {
-  ...{ run: '', population: 'Population', sweep: 'Sweep', seeds: 'Seeds' },
-}
-
 /** Sets up a run, or a study of several, in steps that stay visible. */
 export function NewRunScreen() {
   const wizard = useWizard()
@@ -45,14 +42,14 @@ export function NewRunScreen() {
   const { draft, known, verdict, trial, setDraft } = wizard
   if (!wizard.isReady) {
     return (
-      <Page title="New run">
+      <Page>
         <Loading />
       </Page>
     )
   }
   return (
     <Page
-      title={draft.fork === null ? 'New run' : 'Fork a run'}
+      title={draft.fork === null ? undefined : 'Fork a run'}
       about={draft.fork === null ? undefined : `${wizard.parentName} · step ${String(draft.fork.step)}`}
       main={<MainButtons wizard={wizard} />}
     >
@@ -114,7 +111,7 @@ const Steps = ({ wizard }: { wizard: Wizard }) =>
       key={id}
       headId={headOf(id)}
       number={i + 1}
-      title={id === 'study' ? studyTitles[wizard.kind] : titles[id]}
+      title={id === 'study' ? kindTitles[wizard.kind] : titles[id]}
       summary={summary}
       isDone={id === 'check' ? wizard.trial.isCurrent : summary !== null}
       {...(id === 'check' ? { emptyWords: 'Not run yet' } : {})}
@@ -135,7 +132,7 @@ const KindChooser = ({ kind, onChange }: { kind: DraftKind; onChange: (kind: Dra
       options={draftKinds.map((each) => ({ value: each, label: kindTitles[each] }))}
       onChange={onChange}
     />
-    <p className="min-w-0 text-muted text-pretty">{kindWords[kind]}</p>
+    {kind !== 'run' && <p className="min-w-0 text-muted text-pretty">{kindWords[kind]}</p>}
   </div>
 )
 

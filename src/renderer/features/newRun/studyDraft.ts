@@ -6,7 +6,7 @@ import { fixedInClones, studyFields, studyKinds, type StudyKind } from '#shared/
 
 export type DraftKind = 'run' | StudyKind
 
-export const draftKinds: readonly DraftKind[] = ['run', ...studyKinds]
+export const draftKinds: readonly DraftKind[] = ['run', 'sweep', 'population', 'seeds']
 
 export const kindOf = (config: JsonObject): DraftKind =>
   studyKinds.find((kind) => isObject(config[kind])) ?? 'run'
@@ -14,21 +14,6 @@ export const kindOf = (config: JsonObject): DraftKind =>
 /** Returns the run config that all trials start from. */
 export const runPart = (config: JsonObject): JsonObject =>
   [...studyKinds, 'parallel'].reduce((rest, key) => withValue(rest, key, undefined), config)
-
-export const kindTitles: Readonly<Record<DraftKind, string>> = {
-  run: 'One run',
-  population: 'Population',
-  sweep: 'Sweep',
-  seeds: 'Several seeds',
-}
-
-export const kindWords: Readonly<Record<DraftKind, string>> = {
-  run: '',
-  population:
-    'Members train side by side. After every generation the best are cloned and some of their settings mutated.',
-  sweep: 'Trials with settings from a grid, at random, or where earlier trials promise most.',
-  seeds: 'The same settings under several seeds, for a mean with its interval.',
-}
 
 /** Search ranges by setting key. */
 export type Searched = Readonly<Record<string, JsonObject>>

@@ -4,6 +4,7 @@ import { create } from 'zustand'
 import { checkedPart, emptyDraft, isEmptyDraft, type Draft } from './draft.ts'
 import { isObject, type JsonObject } from '#shared/config/paths.ts'
 import type { StepId } from './problems.ts'
+import { kindOf } from './studyDraft.ts'
 import { useAnswer, useApi, type Answer, type ApiClient } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
 import { useFeed } from '#renderer/client/feeds.ts'
@@ -116,6 +117,15 @@ export function exchange(client: ApiClient, next: Draft): boolean {
   const others = aside.filter((other) => ![part, nextPart].includes(checkedPart(other)))
   setAside(client, [before, ...others].slice(0, maxAside))
   return true
+}
+
+/** Keeps the settings of a study, for when its kind is chosen again. */
+export function keepingStudy(config: JsonObject): JsonObject {
+  const kind = kindOf(config)
+  const { kept } = useNewRunStore.getState()
+  const keeping = kind === 'run' ? kept : { ...kept, [kind]: config[kind] ?? null }
+  useNewRunStore.setState({ kept: keeping })
+  return keeping
 }
 
 export interface PutAside {

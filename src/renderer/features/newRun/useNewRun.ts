@@ -258,7 +258,7 @@ export function useStarter(draft: Draft, known: Known): Starter {
     void study.run({ file: { ...config, name } }).then((made) => {
       if (made === undefined) return
       done()
-      navigate(`/studies/${made.id}`)
+      navigate(`/runs/studies/${made.id}`)
     })
   }
   const start = ({ queue }: { readonly queue: boolean }) => {

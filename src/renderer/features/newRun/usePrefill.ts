@@ -4,7 +4,9 @@ import { parsePreparation, defaultSplit } from '#renderer/parts/preparation.ts'
 import { detectedPrompt } from '#renderer/parts/promptForms.ts'
 import { bestOf } from '#renderer/client/modelChoice.ts'
 import { withModel, withRoom, modelFactsOf, withData, startingFrom } from './chosenRows.ts'
-import { pruned, type Draft } from './draft.ts'
+import { emptyDraft, pruned, type Draft } from './draft.ts'
+import { draftKinds, withKind } from './studyDraft.ts'
+import { keepingStudy } from './useDraft.ts'
 import { isObject, valueAt, withValue, withValues, type JsonObject } from '#shared/config/paths.ts'
 import { settingsAfter } from '#shared/config/changes.ts'
 import { useApi, useLatest, type ApiClient } from '#renderer/client/api.tsx'
@@ -46,7 +48,10 @@ export function useChooseData(update: DraftView['update']): (versionId: string) 
 
 type Wanted = Readonly<
   Partial<
-    Record<'model' | 'adapter' | 'data' | 'reward' | 'fork' | 'step' | 'copy' | 'study' | 'changes', string>
+    Record<
+      'model' | 'adapter' | 'data' | 'reward' | 'fork' | 'step' | 'copy' | 'study' | 'kind' | 'changes',
+      string
+    >
   >
 >
 
@@ -90,12 +95,13 @@ export function usePrefill(
 
 /** Describes the earlier choice that is replaced; null if something is only added. */
 function replacedWords(
-  { fork, copy, study, data, model, adapter, reward }: Wanted,
-  { config }: Draft,
+  { fork, copy, study, kind, data, model, adapter, reward }: Wanted,
+  { config, fork: before }: Draft,
 ): string | null {
   if (fork !== undefined) return 'A fork is being set up.'
   if (copy !== undefined) return 'The settings of the run were copied.'
   if (study !== undefined) return 'The settings of the study were copied.'
+  if (kind !== undefined && before !== null) return 'Something other than the fork is being set up.'
   if (data !== undefined && hasData(config)) return 'A run on these rows is being set up.'
   const isModelNew = (model ?? adapter) !== undefined && config['model'] !== undefined
   if (isModelNew) return 'A run on this model is being set up.'
@@ -112,6 +118,7 @@ async function prefilling(
   known: Knowledge,
 ): Promise<(draft: Draft) => Draft> {
   const { model, adapter, data, reward, fork, copy, study, changes } = wanted
+  const kind = draftKinds.find((each) => each === wanted.kind)
   let other: Draft | null = null
   if (copy !== undefined)
     other = { config: pruned(await configOfRun(client, copy, Infinity), known.fields), fork: null }
@@ -124,8 +131,10 @@ async function prefilling(
   const models = await client.call('models.list')
   const rewards = reward === undefined ? {} : await rewardOf(client, reward)
   return (draft) => {
-    const next = other ?? draft
+    // A fork is always one run.
+    const next = other ?? (kind !== undefined && draft.fork !== null ? emptyDraft : draft)
     let { config } = next
+    if (kind !== undefined) config = withKind(config, kind, keepingStudy(config))
     if (model !== undefined) config = withModel(config, model, { models, algorithms })
     if (adapter !== undefined) config = startingFrom(config, adapter)
     // Rewards and settings chosen for other rows are not applied to these.

@@ -7,6 +7,7 @@ import { ConfigError, type Problem } from '#shared/errors.ts'
 import { changeWords, isActive, presetsFor } from './presets.ts'
 import { stepIds, stepOf, type StepId } from './problems.ts'
 import { algorithmOf } from './stages.ts'
+import { keepingStudy } from './useDraft.ts'
 import { kindOf, studyWords, withKind, type DraftKind } from './studyDraft.ts'
 import { dataWords, methodWords, modelWords, rewardWords, startWords } from './summaries.ts'
 import { etaWords } from '#renderer/client/live.ts'
@@ -35,14 +36,6 @@ export interface Step {
 }
 
 export type Wizard = ReturnType<typeof useWizard>
-
-/** Keeps the settings of a study, for when its kind is chosen again. */
-function keepingStudy(kind: DraftKind, config: JsonObject) {
-  const { kept } = useNewRunStore.getState()
-  const keeping = kind === 'run' ? kept : { ...kept, [kind]: config[kind] }
-  useNewRunStore.setState({ kept: keeping })
-  return keeping
-}
 
 export function useWizard() {
   const view = useDraft()
@@ -77,7 +70,7 @@ export function useWizard() {
   return {
     ...{ draft, kind, setDraft, update, known, verdict, trial, isReady, missing, isValid, act },
     setKind: (next: DraftKind) => {
-      const kept = keepingStudy(kind, config)
+      const kept = keepingStudy(config)
       update((now) => withKind(now, next, kept))
       if (next !== 'run') steps.showOnly(['study'])
     },

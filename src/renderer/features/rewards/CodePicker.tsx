@@ -26,9 +26,15 @@ interface PickerProps {
 interface EnvironmentPickerProps extends PickerProps {
   /** `config.python.interpreter`. */
   readonly interpreter?: string | null
+  /** False where Python is offered elsewhere. */
+  readonly hasPython?: boolean
 }
 
-export const EnvironmentPicker = ({ interpreter = null, ...props }: EnvironmentPickerProps) => (
+export const EnvironmentPicker = ({
+  interpreter = null,
+  hasPython = true,
+  ...props
+}: EnvironmentPickerProps) => (
   <CodePicker
     {...props}
     kind="environment"
@@ -38,11 +44,7 @@ export const EnvironmentPicker = ({ interpreter = null, ...props }: EnvironmentP
     aside={
       <>
         {props.value !== null && isPython(props.value.function) && <PythonBadge />}
-        <PythonFile
-          what="environment"
-          example="/path/to/world.py#Class or gymnasium:ID"
-          onChoose={(id) => props.onChange({ ...props.value, function: id, settings: {} })}
-        />
+        {hasPython && <PythonEnvironment {...props} />}
         {props.value !== null && isPython(props.value.function) && (
           <span className="basis-full">
             <PythonLine id={props.value.function} interpreter={interpreter} />
@@ -50,6 +52,15 @@ export const EnvironmentPicker = ({ interpreter = null, ...props }: EnvironmentP
         )}
       </>
     }
+  />
+)
+
+/** Sets an environment of a Python file. */
+export const PythonEnvironment = ({ value, onChange }: PickerProps) => (
+  <PythonFile
+    what="environment"
+    example="/path/to/world.py#Class or gymnasium:ID"
+    onChoose={(id) => onChange({ ...value, function: id, settings: {} })}
   />
 )
 

@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { plural } from '#renderer/client/format.ts'
 import { Select } from '#renderer/kit/choices.tsx'
 import { LazyCodeEditor, LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
-import { shelfOf } from '#renderer/parts/rewardLibrary.ts'
+import { shelfTitle } from '#renderer/parts/rewardLibrary.ts'
 import type { CodeCheck, RewardKind } from '#renderer/parts/rewardTypes.ts'
 import { failureWords } from './results.ts'
 import type { CodeTrial, EditorStatus, OpenCode } from './Workbench.tsx'
@@ -103,7 +103,7 @@ export function codeStatus(
   const { kind, functions } = check
   const words = kind === 'reward' ? functionWords(functions) : codeWords[kind]
   if (kinds.includes(kind)) return { tone: 'good', words: `Loads. ${words}` }
-  return { tone: 'bad', words: `${words}, which has a place of its own: ${shelfOf(kind).title}` }
+  return { tone: 'bad', words: `${words}, which has a place of its own: ${shelfTitle(kind)}` }
 }
 
 const codeWords = {

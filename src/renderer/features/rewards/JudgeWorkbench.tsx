@@ -1,7 +1,5 @@
-import type { ReactNode } from 'react'
 import { judgeFunction } from '#shared/config/judge.ts'
 import { useSetting } from '#renderer/client/settings.ts'
-import { Badge } from '#renderer/kit/Badge.tsx'
 import type { GalleryEntry, SettingValues } from '#renderer/parts/rewardTypes.ts'
 import { JudgeFields } from './JudgeFields.tsx'
 import { RowsPane } from './RowsPane.tsx'
@@ -12,22 +10,19 @@ import { useView, Workbench } from './Workbench.tsx'
 interface JudgeWorkbenchProps {
   readonly entry: GalleryEntry
   readonly models: readonly string[]
-  readonly library: ReactNode
 }
 
 const code = { builtIn: judgeFunction } as const
 const noSettings: SettingValues = {}
 
 /** Tries a judge on rows before a run learns from it. */
-export function JudgeWorkbench({ entry, models, library }: JudgeWorkbenchProps) {
+export function JudgeWorkbench({ entry, models }: JudgeWorkbenchProps) {
   const [settings, setSettings] = useSetting<SettingValues>('rewards.judge', noSettings)
   const bench = useRewardBench()
   const view = useView()
   const scoring = useScoring({ code, settings, bench, view, tests: null })
   return (
     <Workbench
-      title="Judge"
-      about={<Badge>Built-in</Badge>}
       editor={
         <section aria-label="Judge" className="flex min-w-0 grow flex-col gap-4 overflow-auto p-4">
           <p className="max-w-180 text-pretty text-muted">{entry.description}</p>
@@ -37,7 +32,7 @@ export function JudgeWorkbench({ entry, models, library }: JudgeWorkbenchProps) 
         </section>
       }
       trial={{ ...scoring, pane: <RowsPane {...{ bench, models }} isEnvironment={false} /> }}
-      {...{ library, view }}
+      {...{ view }}
     />
   )
 }

@@ -22,7 +22,7 @@ interface NewDialogProps {
 }
 
 export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCreate }: NewDialogProps) {
-  const [kind, setKind] = useState(shelf.kinds[0])
+  const { kind } = shelf
   const [name, setName] = useState('')
   const [from, setFrom] = useState('')
   const copies = gallery.filter((entry) => entry.code !== null && entry.kind === kind)
@@ -39,11 +39,6 @@ export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCrea
       action={{ label: 'Create', isDisabled: name.trim() === '' || isBusy, form: 'new-reward' }}
     >
       <Form id="new-reward" className="flex flex-col gap-3" onSubmit={() => name.trim() !== '' && create()}>
-        {shelf.kinds.length > 1 && (
-          <div className="flex">
-            <KindChoice offered={shelf.kinds} value={kind} onChange={setKind} />
-          </div>
-        )}
         <TextField
           label="Name"
           note={taken.includes(name.trim()) ? nameIsTaken : undefined}

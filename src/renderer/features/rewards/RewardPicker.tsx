@@ -36,6 +36,8 @@ interface RewardPickerProps {
   readonly columns?: readonly string[]
   /** `config.python.interpreter`. */
   readonly interpreter?: string | null
+  /** False where Python is offered elsewhere. */
+  readonly hasPython?: boolean
 }
 
 /** Edits the rewards of a run: functions with weights, in order. */
@@ -46,6 +48,7 @@ export function RewardPicker({
   problems = {},
   columns = [],
   interpreter = null,
+  hasPython = true,
 }: RewardPickerProps) {
   const replace = (index: number, choice: RewardChoice | null) =>
     onChange(choice === null ? value.toSpliced(index, 1) : value.with(index, choice))
@@ -71,7 +74,7 @@ export function RewardPicker({
         </ol>
       )}
       <AddMenu
-        disabled={disabled}
+        {...{ disabled, hasPython }}
         taken={value.map(choiceName)}
         onAdd={(choice) => onChange([...value, choice])}
       />
@@ -82,11 +85,12 @@ export function RewardPicker({
 interface AddMenuProps {
   readonly taken: readonly string[]
   readonly disabled: boolean
+  readonly hasPython: boolean
   readonly onAdd: (choice: RewardChoice) => void
 }
 
 /** Lists the library, the gallery (which is copied when chosen) and the built-in functions. */
-function AddMenu({ taken, disabled, onAdd }: AddMenuProps) {
+function AddMenu({ taken, disabled, hasPython, onAdd }: AddMenuProps) {
   const { rewards, gallery } = useRewardLibrary()
   const { addOwn, addCopy } = useAddChoice()
   const named = (name: string, id: string | null) => {
@@ -125,17 +129,22 @@ function AddMenu({ taken, disabled, onAdd }: AddMenuProps) {
       <a className="text-sm whitespace-nowrap text-accent-ink underline" href={link('/rewards')}>
         Write one
       </a>
-      <PythonFile
-        what="reward"
-        example="/path/to/rewards.py#name"
-        disabled={disabled}
-        onChoose={(id) =>
-          onAdd({ function: id, weight: 1, name: chartName(choiceName({ function: id }), taken) })
-        }
-      />
+      {hasPython && <PythonReward {...{ taken, disabled, onAdd }} />}
     </span>
   )
 }
+
+/** Adds a reward of a Python file. */
+export const PythonReward = ({ taken, disabled, onAdd }: Omit<AddMenuProps, 'hasPython'>) => (
+  <PythonFile
+    what="reward"
+    example="/path/to/rewards.py#name"
+    disabled={disabled}
+    onChoose={(id) =>
+      onAdd({ function: id, weight: 1, name: chartName(choiceName({ function: id }), taken) })
+    }
+  />
+)
 
 interface ChoiceItemProps {
   readonly choice: RewardChoice

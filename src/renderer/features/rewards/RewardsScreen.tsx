@@ -1,6 +1,6 @@
 import { FileCode2, MoreHorizontal, Plus } from 'lucide-react'
 import { useEffect, useMemo, useState } from 'react'
-import { judgeFunction } from '#shared/config/judge.ts'
+import { viewRoute } from '#shared/places.ts'
 import { besideClasses, classes } from '#renderer/kit/classes.ts'
 import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
@@ -17,16 +17,18 @@ import { GalleryWorkbench, OwnWorkbench, type GalleryWorkbenchProps } from './Co
 import { kinds } from './kinds.tsx'
 import {
   findGalleryEntry,
+  judgeKey,
   libraryGroups,
-  shelfOf,
-  shelves,
+  libraryRoute,
+  shelfWith,
   type LibraryItem,
   type Shelf,
+  type ShelfId,
 } from '#renderer/parts/rewardLibrary.ts'
 import { ArrivedDialog, DeleteDialog, NewRewardDialog, RenameDialog } from './LibraryDialogs.tsx'
 import { JudgeWorkbench } from './JudgeWorkbench.tsx'
 import { PythonWorkbench } from './PythonWorkbench.tsx'
-import type { GalleryEntry, Reward } from '#renderer/parts/rewardTypes.ts'
+import type { GalleryEntry, Reward, RewardKind } from '#renderer/parts/rewardTypes.ts'
 import { freeName } from './testForm.ts'
 import {
   copyOf,
@@ -37,14 +39,22 @@ import {
   type RewardLibrary,
 } from './useRewards.ts'
 
-/** Rewards and environments: the list, and one of them with its code, rows and results. */
-export const RewardsScreen = () => <LibraryScreen key="rewards" shelf={shelves.rewards} />
+/** Code of one kind: the list, and one entry of it with its code, rows and results. Judges have no list. */
+export function RewardsScreen() {
+  const { here } = useRoute()
+  const id = (here?.view.id ?? 'rewards') as ShelfId
+  return id === 'judges' ? <JudgesScreen /> : <LibraryScreen shelf={shelfWith(id)} />
+}
 
-/** Losses with their curves and checks. */
-export const LossesScreen = () => <LibraryScreen key="losses" shelf={shelves.losses} />
+function JudgesScreen() {
+  const { gallery, error } = useRewardLibrary()
+  const models = useModelNames()
+  const entry = findGalleryEntry(judgeKey, gallery)
+  if (entry !== undefined) return <JudgeWorkbench {...{ entry, models }} />
+  return <Page>{error === null ? <Loading /> : <ErrorNote error={error} />}</Page>
+}
 
-/** Workflows with an episode to play. */
-export const WorkflowsScreen = () => <LibraryScreen key="workflows" shelf={shelves.workflows} />
+const allKinds: readonly RewardKind[] = ['reward', 'environment', 'workflow', 'loss']
 
 function LibraryScreen({ shelf }: { shelf: Shelf }) {
   const place = useLibraryPlace(shelf)
@@ -55,7 +65,7 @@ function LibraryScreen({ shelf }: { shelf: Shelf }) {
       <Library {...{ shelf, rewards, gallery, selected, drafts, actions }} />
     </div>
   )
-  const python = shelf.route === 'rewards' ? query.get('python') : null
+  const python = shelf.id === 'rewards' ? query.get('python') : null
   if (python !== null) {
     const interpreter = query.get('interpreter')
     return <PythonWorkbench key={python} {...{ id: python, interpreter, models, library }} />
@@ -70,7 +80,7 @@ function LibraryScreen({ shelf }: { shelf: Shelf }) {
         <GalleryPage key={selected} entry={entry} models={models} library={library} onCopy={onCopy} />
       )}
       {own === undefined && entry === undefined && (
-        <Page isFull title={shelf.title} main={<NewButton shelf={shelf} onClick={actions.create} />}>
+        <Page isFull main={<NewButton shelf={shelf} onClick={actions.create} />}>
           <div className={besideClasses}>
             {isLoaded && library}
             <div className="min-w-0 grow">
@@ -96,10 +106,8 @@ function LibraryScreen({ shelf }: { shelf: Shelf }) {
 }
 
 function GalleryPage(props: GalleryWorkbenchProps) {
-  const { entry, models, library } = props
-  if (entry.code !== null) return <GalleryWorkbench {...props} />
-  if (entry.id === judgeFunction) return <JudgeWorkbench {...{ entry, models, library }} />
-  return <BuiltInPage {...{ entry, library }} />
+  const { entry, library } = props
+  return entry.code === null ? <BuiltInPage {...{ entry, library }} /> : <GalleryWorkbench {...props} />
 }
 
 interface RewardDialogsProps {
@@ -130,15 +138,20 @@ function RewardDialogs({ shelf, rewards, gallery, dialogs }: RewardDialogsProps)
 
 type OpenDialog = 'new' | 'rename' | 'delete' | null
 
-function useLibraryPlace({ route, kinds: shown }: Shelf) {
-  const library = useRewardLibrary(shown)
-  const { rewards, gallery } = library
-  const { selected, remember } = useSelected(route, library)
+const useModelNames = (): readonly string[] => {
+  const { data: models } = useAnswer('models.list', undefined)
+  return useMemo(() => (models ?? []).flatMap((model) => ('problem' in model ? [] : [model.name])), [models])
+}
+
+function useLibraryPlace({ id: shelfId, kind: shown }: Shelf) {
+  const all = useRewardLibrary(allKinds)
+  const rewards = all.rewards.filter(({ kind }) => kind === shown)
+  const gallery = all.gallery.filter(({ kind }) => kind === shown)
+  const { selected, remember } = useSelected(shelfId, all)
   const [open, setOpen] = useState<OpenDialog>(null)
   const [targetId, setTargetId] = useState<string | null>(null)
   const arrived = useArrivals((state) => state.reward)
   const making = useMakeReward(rewards)
-  const { data: models } = useAnswer('models.list', undefined)
 
   const close = () => {
     setOpen(null)
@@ -168,13 +181,9 @@ function useLibraryPlace({ route, kinds: shown }: Shelf) {
     remove: ask('delete'),
   }
   return {
-    ...library,
-    selected,
+    ...{ rewards, gallery, selected, isLoaded: all.isLoaded, error: all.error },
     drafts: useDraftIds(),
-    models: useMemo(
-      () => (models ?? []).flatMap((model) => ('problem' in model ? [] : [model.name])),
-      [models],
-    ),
+    models: useModelNames(),
     actions,
     dialogs: {
       ...{ open, arrived, close, create, isBusy: making.isBusy },
@@ -182,25 +191,31 @@ function useLibraryPlace({ route, kinds: shown }: Shelf) {
       deleted: () => {
         close()
         remember(null)
-        navigate(`/${route}`)
+        navigate(viewRoute(shelfId))
       },
     },
   }
 }
 
 /** Returns what the address names; without a name, opens what was open last. */
-function useSelected(route: Shelf['route'], { rewards, gallery }: RewardLibrary) {
-  const { path } = useRoute()
-  const [remembered, remember] = useSetting<string | null>(`${route}.open`, null)
-  const known = (key: string | null): boolean =>
-    key !== null && (rewards.some(({ id }) => id === key) || findGalleryEntry(key, gallery) !== undefined)
-  const asked = path[1] ?? null
+function useSelected(shelf: ShelfId, { rewards, gallery }: RewardLibrary) {
+  const { rest } = useRoute()
+  const [remembered, remember] = useSetting<string | null>(`${shelf}.open`, null)
+  const routeOf = (key: string | null): string | null => {
+    const entry = rewards.find(({ id }) => id === key) ?? findGalleryEntry(key ?? '', gallery)
+    return key === null || entry === undefined ? null : libraryRoute(entry.kind, key)
+  }
+  const isHere = (key: string | null) => key !== null && routeOf(key) === `${viewRoute(shelf)}/${key}`
+  const asked = rest[0] ?? null
   // Restores the last open entry by its address, since another window may open something else meanwhile.
-  const last = asked === null && known(remembered) ? remembered : null
-  const opened = asked !== null && known(asked) ? asked : null
+  const last = asked === null && isHere(remembered) ? remembered : null
+  const opened = asked !== null && isHere(asked) ? asked : null
+  // An entry of another kind is shown in the view of its kind.
+  const other = last ?? (opened === null ? asked : null)
+  const target = routeOf(other)
   useEffect(() => {
-    if (last !== null) navigate(`/${route}/${encodeURIComponent(last)}`, {}, { replace: true })
-  }, [last, route])
+    if (target !== null) navigate(target, {}, { replace: true })
+  }, [target])
   useEffect(() => {
     if (opened !== null && opened !== remembered) remember(opened)
   }, [opened, remembered, remember])
@@ -217,7 +232,7 @@ function useMakeReward(rewards: readonly Reward[]) {
       const taken = rewards.map(({ name }) => name)
       const name = freeName(beginning.name, taken)
       const { rewardId } = await createReward(client, { ...beginning, name })
-      navigate(`/${shelfOf(beginning.kind).route}/${rewardId}`)
+      navigate(libraryRoute(beginning.kind, rewardId))
       return true
     } catch (thrown) {
       toastError(asError(thrown))
@@ -307,7 +322,7 @@ function Item({ item, isSelected, isChanged, actions }: ItemProps) {
   return (
     <li className="group relative flex items-center">
       <a
-        href={link(`/${shelfOf(item.kind).route}/${key}`)}
+        href={link(libraryRoute(item.kind, key))}
         title={about}
         aria-current={isSelected ? 'page' : undefined}
         className={classes(

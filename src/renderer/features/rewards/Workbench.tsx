@@ -76,11 +76,13 @@ export interface CodeTrial extends Trial {
 }
 
 interface WorkbenchProps {
-  readonly title: string
-  readonly about: ReactNode
+  /** Name of what is open; none where the view has only one. */
+  readonly title?: string
+  readonly about?: ReactNode
   /** Buttons before that of the trial. */
   readonly actions?: ReactNode
-  readonly library: ReactNode
+  /** List of what can be opened. */
+  readonly library?: ReactNode
   readonly editor: ReactNode
   readonly trial: Trial
   readonly view: View

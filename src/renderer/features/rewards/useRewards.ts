@@ -14,7 +14,6 @@ import {
   type ReadyBench,
   type Shown,
 } from './bench.ts'
-import { shelves } from '#renderer/parts/rewardLibrary.ts'
 import type {
   Code,
   CodeCheck,
@@ -34,7 +33,9 @@ import { useLastDataSet, usePreparation } from '#renderer/parts/useData.ts'
 import { asError, toastError } from '#renderer/client/toasts.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 
-export function useRewardLibrary(kinds: readonly RewardKind[] = shelves.rewards.kinds) {
+const scoring: readonly RewardKind[] = ['reward', 'environment']
+
+export function useRewardLibrary(kinds: readonly RewardKind[] = scoring) {
   const rewards = useAnswer('rewards.list', {})
   const gallery = useAnswer('rewards.gallery', undefined)
   return {

@@ -285,15 +285,15 @@ function CheckpointActions(props: ActionsProps) {
           },
           {
             ...{ label: 'Chat', name: `Chat with step ${step}`, icon: MessagesSquare, isDisabled },
-            run: to('/chat', { a }),
+            run: to('/playground/chat', { a }),
           },
           {
-            ...{ label: 'Arena', name: `Open step ${step} in the Arena`, icon: Swords, isDisabled },
-            run: to('/arena', { a, b: run.model }),
+            ...{ label: 'Blind vote', name: `Blind vote on step ${step}`, icon: Swords, isDisabled },
+            run: to('/playground/vote', { a, b: run.model }),
           },
           {
             ...{ label: 'Evaluate…', name: `Evaluate step ${step}`, icon: Gauge, isDisabled },
-            run: to('/evaluations', { new: a }),
+            run: to('/playground/evaluate', { new: a }),
           },
           {
             ...{ label: 'Export', name: `Export step ${step}`, icon: FileOutput, isDisabled },

@@ -24,7 +24,7 @@ export function FamilyTree({ run }: { run: RunEntry }) {
       actions={
         <a
           className="px-1 text-sm text-accent-ink hover:underline"
-          href={link('/compare', { runs: compared })}
+          href={link('/runs/compare', { runs: compared })}
         >
           Compare all
         </a>

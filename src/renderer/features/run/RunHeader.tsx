@@ -219,7 +219,7 @@ function RunMenu({ run, onFork }: Pick<ActionsProps, 'run' | 'onFork'>) {
         run: () => newest && onFork({ step: newest.step, changes: {} }),
       },
       { label: 'Copy settings to a new run', icon: Copy, run: () => navigate('/new-run', { copy: run.id }) },
-      { label: 'Compare', icon: Scale, run: () => navigate('/compare', { runs: comparedWith(run) }) },
+      { label: 'Compare', icon: Scale, run: () => navigate('/runs/compare', { runs: comparedWith(run) }) },
       { label: 'Export bundle', icon: FileDown, run: () => exportBundles([run]) },
       { label: 'Continue elsewhere…', icon: Send, run: () => setAsked('elsewhere') },
       { label: 'Tags and notes', icon: Tag, run: () => setAsked('tags') },

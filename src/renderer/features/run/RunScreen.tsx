@@ -39,8 +39,8 @@ import { memoryProposals, type MemoryProposal } from './forkChanges.ts'
 
 /** One run: /runs/run_…/samples. */
 export function RunScreen() {
-  const { path } = useRoute()
-  return <RunPage runId={path[1] ?? ''} tab={path[2]} />
+  const { rest } = useRoute()
+  return <RunPage runId={rest[0] ?? ''} tab={rest[1]} />
 }
 
 /* The page of one run. Reading guide: `RunHeader.tsx` names it and steers it, `RunNotices.tsx` says what went wrong and

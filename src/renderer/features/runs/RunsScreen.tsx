@@ -5,7 +5,7 @@ import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, Loading, ErrorNote } from '#renderer/kit/states.tsx'
 import { Table } from '#renderer/kit/Table.tsx'
 import { useNow } from '#renderer/client/live.ts'
-import { goToNewRun, navigate } from '#renderer/client/route.ts'
+import { navigate } from '#renderer/client/route.ts'
 import { useRuns, useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import { formatCount, plural } from '#renderer/client/format.ts'
 import { Popover, Menu } from '#renderer/kit/Menu.tsx'
@@ -15,6 +15,7 @@ import { TextInput, SearchInput, Form } from '#renderer/kit/inputs.tsx'
 import { useStudyTitles } from '#renderer/parts/StudyLink.tsx'
 import { columnsOf, type Row, type RowState, optionalColumns, type ColumnId } from './columns.tsx'
 import { DeletedRuns } from './DeletedRuns.tsx'
+import { NewRunButton } from '#renderer/parts/NewRunButton.tsx'
 import { DeleteRuns } from '#renderer/parts/DeleteRuns.tsx'
 import { noFilter, choicesOf, isFiltering, searchHint, type RunFilter } from '#renderer/parts/filter.ts'
 import {
@@ -44,7 +45,7 @@ export function RunsScreen() {
   const exportBundles = useExportBundles()
   const search = useRef<HTMLInputElement>(null)
   const chosen = runs.filter(({ id }) => selected.has(id))
-  const compare = () => navigate('/compare', compareQuery(chosen, marks.baseline))
+  const compare = () => navigate('/runs/compare', compareQuery(chosen, marks.baseline))
   const onFilter = () => search.current?.focus()
   const hasNotes = columns.includes('notes')
   useRunKeys({
@@ -54,7 +55,6 @@ export function RunsScreen() {
   const state = useRowState({ marks, selection, hasNotes, toggleSeeds, exportBundles, onDelete: setDeleting })
   return (
     <Page
-      title="Runs"
       isFull
       main={<MainActions chosen={chosen.length} onCompare={compare} />}
       toolbar={
@@ -132,8 +132,8 @@ function useRowState({
 
 /** Opens the page of a run or a study, or the comparison of several seeds. */
 function openRow({ run, seeds }: Row, baseline: string | null): void {
-  if (seeds?.studyId) navigate(`/studies/${seeds.studyId}`)
-  else if (seeds) navigate('/compare', { ...compareQuery(seeds.runs, baseline), group: 'seed' })
+  if (seeds?.studyId) navigate(`/runs/studies/${seeds.studyId}`)
+  else if (seeds) navigate('/runs/compare', { ...compareQuery(seeds.runs, baseline), group: 'seed' })
   else navigate(`/runs/${run.id}`)
 }
 
@@ -141,7 +141,7 @@ function MainActions({ chosen, onCompare }: { chosen: number; onCompare: () => v
   return (
     <>
       <DeletedRuns />
-      <Button onClick={goToNewRun}>New run</Button>
+      <NewRunButton />
       <Button variant="primary" disabled={chosen < 2} onClick={onCompare} title="Select two or more runs (C)">
         {chosen < 2 ? 'Compare' : `Compare ${String(chosen)} runs`}
       </Button>
@@ -158,11 +158,7 @@ const NoRuns = () => (
     icon={ChartNoAxesCombined}
     strokeWidth={2}
     title="All your runs appear here"
-    action={
-      <Button variant="primary" onClick={goToNewRun}>
-        New run
-      </Button>
-    }
+    action={<NewRunButton variant="primary" />}
   >
     With curves, samples and checkpoints. Select two or more to compare them.
   </EmptyState>

@@ -1,4 +1,5 @@
-import { type ComponentType } from 'react'
+import { useEffect, useRef, type ComponentType, type RefObject } from 'react'
+import type { ViewId } from '#shared/places.ts'
 import { RadioGroup } from 'radix-ui'
 import { besideClasses } from '#renderer/kit/classes.ts'
 import { Page, KeyValue } from '#renderer/kit/Page.tsx'
@@ -22,56 +23,100 @@ import { useLoad, type Load } from '#renderer/client/live.ts'
 import { networkWords } from '#renderer/client/words.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 
-const sections: readonly { readonly id: string; readonly title: string; readonly Content: ComponentType }[] =
-  [
-    { id: 'devices', title: 'Devices', Content: DevicesSection },
-    { id: 'python', title: 'Python', Content: PythonSection },
-    { id: 'server', title: 'Server', Content: ServerSection },
-    { id: 'storage', title: 'Storage', Content: StorageSection },
-    { id: 'privacy', title: 'Privacy', Content: PrivacySection },
-    { id: 'keys', title: 'Keys', Content: KeysSection },
-    { id: 'appearance', title: 'Appearance', Content: AppearanceSection },
-    { id: 'self-test', title: 'Self-test', Content: SelfTestSection },
-    { id: 'about', title: 'About', Content: AboutSection },
-  ]
+interface SettingsPart {
+  /** Section of #shared/places.ts; the first needs none. */
+  readonly id?: string
+  readonly Content: ComponentType
+}
 
-/** Settings of the program; settings of runs are in the run setup. */
+const pages: Readonly<Partial<Record<ViewId, readonly SettingsPart[]>>> = {
+  machine: [
+    { id: 'devices', Content: DevicesSection },
+    { id: 'self-test', Content: SelfTestSection },
+    { id: 'about', Content: AboutSection },
+  ],
+  access: [
+    { id: 'python', Content: PythonSection },
+    { id: 'server', Content: ServerSection },
+    { id: 'hub', Content: HubAccess },
+    { id: 'keys-sent', Content: SentKeysSection },
+    { id: 'privacy', Content: PrivacySection },
+  ],
+  storage: [{ Content: StorageSection }],
+  appearance: [
+    { id: 'theme', Content: AppearanceSection },
+    { id: 'keys', Content: KeysSection },
+  ],
+}
+
+/** Settings of the program; settings of runs are in the run setup. `?at=`: the section to show first. */
 export function SettingsScreen() {
-  const { path } = useRoute()
-  const shown = sections.find(({ id }) => id === path[1]) ?? sections[0]
+  const { here, query } = useRoute()
+  const at = query.get('at')
+  const body = useRef<HTMLDivElement>(null)
+  useSectionInView(body, at)
+  const parts = (here === null ? undefined : pages[here.view.id]) ?? []
   return (
-    <Page title="Settings" isFull>
+    <Page isFull>
       <div className={besideClasses}>
-        <nav
-          aria-label="Settings"
-          className="w-44 shrink-0 border-r border-line p-3 narrow:w-full narrow:border-r-0 narrow:border-b"
-        >
-          <ul className="grid gap-0.5 narrow:flex narrow:flex-wrap">
-            {sections.map(({ id, title }) => (
-              <li key={id}>
-                <a
-                  href={link(`/settings/${id}`)}
-                  aria-current={id === shown?.id ? 'page' : undefined}
-                  className="flex h-7 items-center rounded px-2 text-muted hover:bg-raised hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-ink"
-                >
-                  {title}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </nav>
+        {here?.view.sections !== undefined && <Contents sections={here.view.sections} at={at} />}
         <div
-          key={shown?.id}
+          ref={body}
           role="region"
-          aria-label={shown?.title}
+          aria-label={here?.view.title}
           tabIndex={0}
-          className="min-w-0 grow overflow-auto px-page py-6 narrow:overflow-visible -outline-offset-2"
+          className="relative min-h-0 min-w-0 grow overflow-auto px-page py-6 narrow:overflow-visible -outline-offset-2"
         >
-          <div className="max-w-200">{shown !== undefined && <shown.Content />}</div>
+          <div className="max-w-200">
+            {parts.map(({ id, Content }) => (
+              <div key={id ?? 'all'} data-section={id}>
+                <Content />
+              </div>
+            ))}
+          </div>
         </div>
       </div>
     </Page>
   )
+}
+
+/** Links to the sections of a long page. */
+const Contents = ({ sections, at }: { sections: Readonly<Record<string, string>>; at: string | null }) => (
+  <nav
+    aria-label="On this page"
+    className="w-40 shrink-0 border-r border-line p-3 narrow:w-full narrow:border-r-0 narrow:border-b"
+  >
+    <ul className="grid gap-0.5 narrow:flex narrow:flex-wrap">
+      {Object.entries(sections).map(([id, title]) => (
+        <li key={id}>
+          <a
+            href={link(`/settings/${id}`)}
+            aria-current={id === at ? 'location' : undefined}
+            className="flex h-7 items-center rounded px-2 text-muted hover:bg-raised hover:text-text aria-[current=location]:font-medium aria-[current=location]:text-text"
+          >
+            {title}
+          </a>
+        </li>
+      ))}
+    </ul>
+  </nav>
+)
+
+/** Keeps a section at the top while those above it are still growing, until the user scrolls. */
+function useSectionInView(body: RefObject<HTMLDivElement | null>, at: string | null): void {
+  useEffect(() => {
+    const scroller = body.current
+    const section = at === null ? null : scroller?.querySelector(`[data-section="${CSS.escape(at)}"]`)
+    if (scroller === null || section === null || section === undefined) return
+    const show = () => section.scrollIntoView({ block: 'start' })
+    show()
+    const watch = new ResizeObserver(show)
+    for (const part of scroller.querySelectorAll('[data-section]')) watch.observe(part)
+    const stop = () => watch.disconnect()
+    for (const kind of ['wheel', 'pointerdown', 'keydown'] as const)
+      scroller.addEventListener(kind, stop, { once: true })
+    return stop
+  }, [body, at])
 }
 
 const licences: readonly (readonly [string, string])[] = [
@@ -251,8 +296,6 @@ function PrivacySection() {
         </ul>
       </Section>
       <TelemetryFiles />
-      <HubAccess />
-      <SentKeysSection />
       <Section title="How this is ensured">
         <ul className="grid list-disc gap-1 pl-5">
           <li>

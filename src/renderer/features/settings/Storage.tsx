@@ -8,6 +8,7 @@ import { toast } from '#renderer/client/toasts.ts'
 import { formatBytes, plural, lastPart } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Button } from '#renderer/kit/Button.tsx'
+import { Disclosure } from '#renderer/kit/Disclosure.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 import { CopyButton, ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
 import { DeleteRuns } from '#renderer/parts/DeleteRuns.tsx'
@@ -65,7 +66,21 @@ interface FoldersProps {
   readonly total: number
 }
 
-const Folders = ({ folders, total }: FoldersProps) => (
+function Folders({ folders, total }: FoldersProps) {
+  const empty = folders.filter(({ sizeBytes }) => sizeBytes === 0)
+  return (
+    <>
+      <FolderList folders={folders.filter(({ sizeBytes }) => sizeBytes > 0)} total={total} />
+      {empty.length > 0 && (
+        <Disclosure title={plural(empty.length, 'empty folder')} className="mt-2">
+          <FolderList folders={empty} total={total} />
+        </Disclosure>
+      )}
+    </>
+  )
+}
+
+const FolderList = ({ folders, total }: FoldersProps) => (
   <ul className="divide-y divide-line rounded border border-line">
     {folders
       .toSorted((a, b) => b.sizeBytes - a.sizeBytes)

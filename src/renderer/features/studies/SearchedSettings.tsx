@@ -84,7 +84,7 @@ interface ActionProps {
 
 function BrushedActions({ isBrushed, all, chosen, onClear }: ActionProps) {
   const compared = chosen.filter(({ runId }) => runId !== null).slice(-maxCompared)
-  const compare = () => navigate('/compare', { runs: compared.toReversed().map(lineId).join(',') })
+  const compare = () => navigate('/runs/compare', { runs: compared.toReversed().map(lineId).join(',') })
   return (
     <>
       <span role="status" className="font-medium">

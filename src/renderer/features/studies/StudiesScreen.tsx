@@ -10,7 +10,8 @@ import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { metricLabel } from '#shared/metrics.ts'
-import { kindTitles, studyTitle } from '#renderer/parts/studyWords.ts'
+import { NewRunButton } from '#renderer/parts/NewRunButton.tsx'
+import { kindTitles, kindWords, studyTitle } from '#renderer/parts/studyWords.ts'
 import { numberColumn, mutedColumn, agoColumn } from '#renderer/kit/columns.tsx'
 
 /** Populations, sweeps and runs over seeds. */
@@ -18,7 +19,11 @@ export function StudiesScreen() {
   const { data, error, refetch } = useAnswer('studies.list', undefined)
   const open = data?.studies.filter(({ status }) => status === 'running').length ?? 0
   return (
-    <Page title="Studies" isFull about={open === 0 ? undefined : `${String(open)} running`}>
+    <Page
+      isFull
+      about={open === 0 ? undefined : `${String(open)} running`}
+      main={<NewRunButton variant="primary" />}
+    >
       {error !== null && (
         <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
       )}
@@ -55,37 +60,32 @@ function Damaged({ studies }: { studies: readonly UnreadableStudy[] }) {
 }
 
 const NoStudies = () => (
-  <EmptyState icon={FlaskConical} title="Several runs that answer one question">
+  <EmptyState
+    icon={FlaskConical}
+    title="Several runs that answer one question"
+    action={
+      <Button variant="primary" onClick={() => navigate('/new-run', { kind: 'sweep' })}>
+        Set up a sweep
+      </Button>
+    }
+  >
     <dl className="flex flex-col gap-2 text-left">
-      {kinds.map(([name, words, command]) => (
-        <div key={name}>
-          <dt className="font-medium text-text">{name}</dt>
-          <dd>
-            {words} <code className="font-mono text-sm whitespace-nowrap">{command}</code>
-          </dd>
+      {(['sweep', 'population', 'seeds'] as const).map((kind) => (
+        <div key={kind}>
+          <dt>
+            <a
+              href={link('/new-run', { kind })}
+              className="font-medium text-accent-ink underline underline-offset-2"
+            >
+              {kindTitles[kind]}
+            </a>
+          </dt>
+          <dd>{kindWords[kind]}</dd>
         </div>
       ))}
     </dl>
   </EmptyState>
 )
-
-const kinds = [
-  [
-    'Population',
-    'Members train side by side; every few steps the best are cloned and their settings mutated.',
-    'turnwise population FILE',
-  ],
-  [
-    'Sweep',
-    'Tries settings from a grid, at random or where they promise most, and ends weak trials early.',
-    'turnwise sweep FILE',
-  ],
-  [
-    'Seeds',
-    'Trains the same settings under several seeds: how much of a result is chance?',
-    'turnwise seeds FILE',
-  ],
-] as const
 
 function StudiesTable({ studies }: { studies: readonly StudySummary[] }) {
   const now = useNow(30_000)
@@ -96,7 +96,7 @@ function StudiesTable({ studies }: { studies: readonly StudySummary[] }) {
       columns={columnsAt(now)}
       rowKey={({ id }) => id}
       rowHeight={36}
-      onOpen={({ id }) => navigate(`/studies/${id}`)}
+      onOpen={({ id }) => navigate(`/runs/studies/${id}`)}
       className="px-4"
     />
   )
@@ -110,7 +110,7 @@ const columnsAt = (now: number): readonly Column<StudySummary>[] => [
     sortBy: studyTitle,
     cell: (study) => (
       <a
-        href={link(`/studies/${study.id}`)}
+        href={link(`/runs/studies/${study.id}`)}
         tabIndex={-1}
         title={studyTitle(study)}
         className="font-medium hover:underline"

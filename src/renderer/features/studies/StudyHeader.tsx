@@ -49,7 +49,7 @@ export function StudyActions({ study }: { study: StudyEntry }) {
   const [isAsking, setAsking] = useState(false)
   const stop = useCommand('studies.stop')
   const resume = useCommand('studies.resume')
-  const remove = useCommand('studies.delete', { onDone: () => navigate('/studies') })
+  const remove = useCommand('studies.delete', { onDone: () => navigate('/runs/studies') })
   const isRunning = status === 'running'
   const isBusy = stop.isRunning || resume.isRunning || remove.isRunning
   return (

@@ -21,10 +21,10 @@ import { TrialPane } from './TrialPane.tsx'
 import { TrialsTable } from './TrialsTable.tsx'
 import { studyTitle } from '#renderer/parts/studyWords.ts'
 
-/** One study: `/studies/st_…?tab=&trial=`, the trial counted from 1. */
+/** One study: `/runs/studies/st_…?tab=&trial=`, the trial counted from 1. */
 export function StudyScreen() {
-  const { path } = useRoute()
-  const id = path[1] ?? ''
+  const { rest } = useRoute()
+  const id = rest[0] ?? ''
   const { data: study, error } = useAnswer('studies.get', { id })
   if (study !== undefined) return <KnownStudy key={id} study={study} />
   if (error === null) return <Loading label="Reading the study" />
@@ -33,7 +33,7 @@ export function StudyScreen() {
       <EmptyState
         title="There is no study to show at this address."
         action={
-          <Button variant="primary" onClick={() => navigate('/studies')}>
+          <Button variant="primary" onClick={() => navigate('/runs/studies')}>
             Show all studies
           </Button>
         }

@@ -70,7 +70,7 @@ interface ToolbarProps extends Pick<TrialsProps, 'study' | 'actions'> {
 function TrialsToolbar({ study, actions, begun, chosen, onTick }: ToolbarProps) {
   const compare = () => {
     const runs = chosen.map(({ runId }) => runId).slice(0, maxCompared)
-    navigate('/compare', { runs: runs.join(',') })
+    navigate('/runs/compare', { runs: runs.join(',') })
   }
   return (
     <div

@@ -4,8 +4,9 @@ import {
   findGalleryEntry,
   galleryKey,
   libraryGroups,
+  libraryRoute,
+  judgeKey,
   offeredRewards,
-  shelfOf,
   versionNumber,
 } from '#renderer/parts/rewardLibrary.ts'
 import {
@@ -50,9 +51,12 @@ test('files of the library are known on every system, others are not', () => {
   expect(fileReference('exact-match')).toBeNull()
 })
 
-test('each kind has its place', () => {
-  const kinds = ['reward', 'environment', 'loss', 'workflow'] as const
-  expect(kinds.map((kind) => shelfOf(kind).route)).toEqual(['rewards', 'rewards', 'losses', 'workflows'])
+test('each kind has its view, and the judge one of its own', () => {
+  expect(libraryRoute('reward', 'rw_1')).toBe('/rewards/rw_1')
+  expect(libraryRoute('environment', 'gallery.maze')).toBe('/rewards/environments/gallery.maze')
+  expect(libraryRoute('loss', 'rw_1')).toBe('/rewards/losses/rw_1')
+  expect(libraryRoute('workflow', 'rw_1')).toBe('/rewards/workflows/rw_1')
+  expect(libraryRoute('reward', judgeKey)).toBe('/rewards/judges')
 })
 
 test('functions and code of one id have different addresses', () => {
@@ -61,20 +65,19 @@ test('functions and code of one id have different addresses', () => {
   expect(findGalleryEntry('gallery.exact-match', gallery)?.code).toBe('code')
 })
 
-test('the list: one’s own by kind, then what can be copied, then functions; filtered by words', () => {
-  const rewards = [reward, { ...reward, id: `${id}2`, kind: 'environment' as const, name: 'World' }]
+test('the list: one’s own, then what can be copied, then functions; filtered by words', () => {
+  const rewards = [reward, { ...reward, id: `${id}2`, name: 'World' }]
   const titles = (filter: string) =>
     libraryGroups(rewards, [entry(null), entry('code')], filter).map(({ title, items }) => [
       title,
       items.length,
     ])
   expect(titles('')).toEqual([
-    ['Your rewards', 1],
-    ['Your environments', 1],
+    ['Yours', 2],
     ['Gallery: code to copy', 1],
     ['Built-in functions', 1],
   ])
-  expect(titles('wor')).toEqual([['Your environments', 1]])
+  expect(titles('wor')).toEqual([['Yours', 1]])
 })
 
 test('versions are counted from the oldest', () => {
