@@ -1,6 +1,6 @@
 /** The walks of docs/contributing: what adding something costs, and that the kept diffs are whole. */
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -8,6 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isLong } from '../sweeps.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
+/** True for a file that is there; links, which the site has, lead to files that are copied anyway. */
+const isFile = (name: string) =>
+  lstatSync(path.join(root, name), { throwIfNoEntry: false })?.isFile() === true && name !== ''
 const programOf = (name: string, file: string) =>
   path.join(path.dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), file)
 const tsc = programOf('typescript', 'lib/tsc.js')
@@ -54,8 +57,7 @@ describe('all of them together, in a copy of the sources', () => {
 
   beforeAll(() => {
     const files = spawnSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).stdout
-    for (const file of files.split('\0').filter((name) => name !== '' && existsSync(path.join(root, name))))
-      cpSync(path.join(root, file), path.join(copy, file))
+    for (const file of files.split('\0').filter(isFile)) cpSync(path.join(root, file), path.join(copy, file))
     symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'))
   })
   afterAll(() => rmSync(path.dirname(copy), { recursive: true, force: true }))

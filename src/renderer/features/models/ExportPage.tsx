@@ -194,11 +194,7 @@ function WhichCheckpoint({ run, trained, checkpointsOf, checkpoints, step }: Whi
               {...ids}
               label="Run"
               className="w-full"
-              items={trained.map((each) => {
-                const known = checkpointsOf.get(each.id)
-                const hasNone = known !== undefined && bestOf(known) === undefined
-                return { ...runItem(each), ...(hasNone ? { problem: 'No complete checkpoint' } : {}) }
-              })}
+              items={trained.map((each) => exportedItem(each, checkpointsOf.get(each.id)))}
               value={run?.id ?? null}
               onChange={(id) => choose(id, null)}
               placeholder="Choose a run"
@@ -261,6 +257,12 @@ const Beforehand = () => (
     </p>
   </div>
 )
+
+/** A run as it can be chosen, not without a complete checkpoint. */
+function exportedItem(run: RunEntry, known: readonly Checkpoint[] | undefined): PickerItem {
+  const hasNone = known !== undefined && bestOf(known) === undefined
+  return { ...runItem(run), ...(hasNone ? { problem: 'No complete checkpoint' } : {}) }
+}
 
 const runItem = (run: RunEntry): PickerItem => ({
   key: run.id,
