@@ -166,7 +166,10 @@ async function measure(part) {
     results.parts[part] = { ...sofar, failed: unfinished }
     write()
   }
-  const answer = await answerOf(part, keep).catch((error) => ({ ...results.parts[part], failed: error.message }))
+  const answer = await answerOf(part, keep).catch((error) => ({
+    ...results.parts[part],
+    failed: error.message,
+  }))
   results.parts[part] = { ...answer, wallSeconds: (Date.now() - began) / 1000 }
   write()
   if (!failedIn(answer)) return true

@@ -82,7 +82,7 @@ test('the report is a table', () => {
       rolloutSeconds: 1,
       updateSeconds: 0.5,
     },
-    parity: { reference: "f32", tokens: 128, sameTokens: 127, logprobs: 1e-6, gradient: 2e-7 },
+    parity: { reference: 'f32', tokens: 128, sameTokens: 127, logprobs: 1e-6, gradient: 2e-7 },
   }
   expect(reportLines(report)).toEqual([
     'smol-30m on 2 threads; matmul peak 101.3 GFLOP/s',

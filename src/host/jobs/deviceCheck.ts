@@ -71,7 +71,11 @@ export async function* checkDevice(request: CheckRequest): AsyncGenerator<CheckN
   if (signal.aborted) return null
   const { problem } = ending
   const seconds = (performance.now() - startedAt) / 1000
-  const proof = rememberProof(place, cacheDirectory, { findings, seconds, ...(problem !== null && { problem }) })
+  const proof = rememberProof(place, cacheDirectory, {
+    findings,
+    seconds,
+    ...(problem !== null && { problem }),
+  })
   const isSound = proof.problem === null && proof.failures.length === 0
   if (isSound && place.kind !== 'cpu') yield* measureDevice(request)
   return hasGoneAway(signal) ? null : readCheck(place, cacheDirectory)

@@ -96,7 +96,9 @@ export async function requireProof(device: Device, cacheDirectory: string): Prom
 }
 
 const shortfall = ({ measured, limit }: DeviceProof['failures'][number]): string =>
-  measured === null ? '' : `, with an error of ${measured.toExponential(1)} where ${limit.toExponential(0)} is allowed`
+  measured === null
+    ? ''
+    : `, with an error of ${measured.toExponential(1)} where ${limit.toExponential(0)} is allowed`
 
 /** Runs the test and remembers its answer. */
 export async function proveDevice(device: Device, cacheDirectory: string): Promise<DeviceProof> {

@@ -37,9 +37,17 @@ const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearName
 
 /** Separate, fused and transposed linears, stored in 32 and 16 bits; one with rows no block divides. */
 const models: readonly (readonly [string, () => Promise<ModelSource> | ModelSource])[] = [
-  ...['llama-grouped', 'phi3', 'gpt2', 'qwen2-bf16', 'mistral-f16', 'gemma3', 'lfm2', 'lfm2-older', 'qwen35'].map(
-    (name) => [name, () => openModelFolder(join(readReference(name).directory, 'model'))] as const,
-  ),
+  ...[
+    'llama-grouped',
+    'phi3',
+    'gpt2',
+    'qwen2-bf16',
+    'mistral-f16',
+    'gemma3',
+    'lfm2',
+    'lfm2-older',
+    'qwen35',
+  ].map((name) => [name, () => openModelFolder(join(readReference(name).directory, 'model'))] as const),
   ['odd widths', () => tinySource(folder, { hiddenSize: 42, headDim: 10, intermediateSize: 131 })],
 ]
 
