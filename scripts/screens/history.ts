@@ -152,7 +152,15 @@ async function measureDifficulty(client: Client<Api>): Promise<void> {
   const versionId = dataSets.find(({ name }) => name === 'demo-tasks')?.versions[0]?.id ?? ''
   const prompt = { messages: [{ role: 'user', content: '{prompt}' }] }
   const rewards = [{ function: 'starter-correct' }]
-  const asked = { versionId, prompt, model: 'starter', rewards, rows: 200, samplesPerRow: 8 }
+  const asked = {
+    versionId,
+    prompt,
+    model: 'starter',
+    rewards,
+    rows: 200,
+    samplesPerRow: 8,
+    sampling: { maxNewTokens: 16 },
+  }
   for await (const item of client.stream('datasets.difficulty', asked)) {
     if ('result' in item) console.log('difficulty of 200 rows measured')
   }
