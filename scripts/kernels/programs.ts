@@ -16,15 +16,17 @@ import { residentDefinitions, type Repetition } from '#engine/runtime/residentSt
 import { learningDefinitions } from '#engine/runtime/segmentLearner.ts'
 import { asPolicySource, type WeightPrecisions } from '#host/models/baseCache.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
-import { modelShapes, type ModelShape } from '#host/models/modelShapes.ts'
+import { isModelShapeName, modelShapes, runsOnDevices, type ModelShape } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 
 export type DevicePrograms = Readonly<Record<string, Program | LoopProgram>>
 
 const shapes = new Map<string, ModelShape>(Object.entries(modelShapes))
 
-/** The small shape of every family. */
-export const familyShapes = [...shapes.keys()].filter((name) => name.startsWith('tiny-'))
+/** The small shape of every family that devices compute. */
+export const familyShapes = [...shapes.keys()].filter(
+  (name) => name.startsWith('tiny-') && isModelShapeName(name) && runsOnDevices(name),
+)
 
 type Precisions = Omit<WeightPrecisions, 'int8Form'>
 

@@ -17,7 +17,7 @@ import { checkedIn, gradientError, gradientLimits } from '#engine/runtime/gradie
 import { hasHalves } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
-import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
+import { modelShapes, runsOnDevices, type ModelShapeName } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { asPolicySource } from '#host/models/baseCache.ts'
 import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/devices/deviceRecords.ts'
@@ -67,7 +67,9 @@ export async function* runSelftest({
   parts = full ? selftestParts : ['operators', 'products', 'architectures', 'precisions'],
   directions = full ? 4 : 1,
 }: SelftestRequest): AsyncGenerator<SelftestFinding> {
-  const shapes = full ? allShapes : [quickShape]
+  const shapes = (full ? allShapes : [quickShape]).filter(
+    (name) => device.kind === 'cpu' || runsOnDevices(name),
+  )
   const findings: Readonly<Record<SelftestPart, () => AsyncGenerator<SelftestFinding>>> = {
     operators: () => operatorFindings(device),
     products: () => productFindings(device),

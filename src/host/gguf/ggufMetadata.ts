@@ -219,7 +219,7 @@ function requireSaid(config: ModelConfig, { metadata, tensors }: ModelWords, whe
   if (unsaid.length === 0) return
   throw new AppError(
     'model/unsupported',
-    `${where} describes a model of which a GGUF file cannot say everything: ${unsaid.join(', ')}.`,
+    `${where} describes a model of which a GGUF file cannot say everything: ${unsaid.map((key) => (key === 'mixers' ? 'attention' : key)).join(', ')}.`,
     'Export it as a merged model instead.',
   )
 }

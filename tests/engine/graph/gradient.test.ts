@@ -145,6 +145,7 @@ describe('ops without a gradient', () => {
       'OneHot',
       'QuantizeLinear',
       'ReduceMax',
+      'Relu',
       'ScatterAdd',
       'ScatterElements',
       'Shape',
