@@ -202,7 +202,7 @@ test('a data set is renamed, gets a new version, and is deleted once it is known
   await page.getByRole('menuitem', { name: 'New version from a file' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Folder', { exact: true }).fill(app.dataDirectory)
-  await dialog.getByRole('button', { name: 'Go' }).click()
+  await dialog.getByRole('button', { name: 'Go', exact: true }).click()
   await dialog.getByRole('button', { name: /^more\.csv/ }).click()
   await dialog.getByRole('button', { name: 'Open' }).click()
   await expect(page.getByLabel('Import as')).toHaveValue(/^ds_/)

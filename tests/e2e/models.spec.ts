@@ -18,7 +18,7 @@ async function expectNoProblems(page: Page): Promise<void> {
 async function chooseFolder(page: Page, folder: string): Promise<void> {
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Folder', { exact: true }).fill(folder)
-  await dialog.getByRole('button', { name: 'Go' }).click()
+  await dialog.getByRole('button', { name: 'Go', exact: true }).click()
   await expect(dialog.getByLabel('Folder', { exact: true })).toHaveValue(folder)
   await expect(dialog.getByRole('button', { name: 'Use this folder' })).toBeEnabled()
   await dialog.getByRole('button', { name: 'Use this folder' }).click()
@@ -189,7 +189,7 @@ test('a model is looked at, imported under a name, tried, and deleted', async ({
   await page.getByRole('menuitem', { name: 'From a folder' }).click()
   await expect(page.getByRole('dialog').getByText('No model in this folder')).toBeVisible()
   await page.getByRole('dialog').getByLabel('Folder', { exact: true }).fill(folder)
-  await page.getByRole('dialog').getByRole('button', { name: 'Go' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Go', exact: true }).click()
   await expect(page.getByRole('dialog').getByText('Model found: use this folder.')).toBeVisible()
   await chooseFolder(page, folder)
   await expect(page.getByRole('heading', { name: 'downloaded model' })).toBeVisible()
@@ -332,7 +332,7 @@ test('a GGUF file is added: dropped, chosen as a file or in its folder, and name
     await page.getByRole('button', { name: 'Add a model' }).click()
     await page.getByRole('menuitem', { name: from }).click()
     await dialog.getByLabel('Folder', { exact: true }).fill(folder)
-    await dialog.getByRole('button', { name: 'Go' }).click()
+    await dialog.getByRole('button', { name: 'Go', exact: true }).click()
     await expect(dialog.getByLabel('Folder', { exact: true })).toHaveValue(folder)
   }
   await app.open('/models')

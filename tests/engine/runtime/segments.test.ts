@@ -1,13 +1,15 @@
 /** Learning cut into segments of layers gives the gradients of the whole program, for every family. */
 import { expect, test } from 'vitest'
-import { modelShapes, type ModelShape } from '#host/models/modelShapes.ts'
+import { isModelShapeName, modelShapes, runsOnDevices, type ModelShape } from '#host/models/modelShapes.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { relativeError } from './differences.ts'
 import { flatGradient, openTiny, randomCoefficients, randomSequence, tinySource } from './tinyModel.ts'
 
 const folder = temporaryFolder()
-const families = Object.entries<ModelShape>(modelShapes).filter(([name]) => name.startsWith('tiny-'))
+const families = Object.entries<ModelShape>(modelShapes).filter(
+  ([name]) => name.startsWith('tiny-') && isModelShapeName(name) && runsOnDevices(name),
+)
 const sequences = [5, 17, 9].map((length, index) => randomSequence(258, length, index))
 const coefficients = randomCoefficients(sequences, 3, true)
 
