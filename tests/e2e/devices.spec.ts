@@ -26,7 +26,7 @@ test('a device is checked in Settings, and the run says where it computes', asyn
   const { runId } = await client.call('runs.start', { config: demoConfig({ name: 'placed', steps: 400 }) })
   await app.go(`/runs/${runId}/overview`)
   await expect(page.getByText(/on the CPU$/)).toBeVisible()
-  await expect(page.getByRole('contentinfo').getByText(/^This run: CPU: [\d.]+ .B, [\d.]+ %$/)).toBeVisible()
+  await expect(page.getByRole('contentinfo').getByText(/^This run: [\d.]+ .B, CPU [\d.]+ %$/)).toBeVisible()
   await app.go(`/runs/${runId}/log`)
   await expect(page.getByText('No other device has passed its check on this machine.')).toBeVisible()
   await app.go('/settings/devices')

@@ -17,7 +17,7 @@ test('a model is served to other programs, seen everywhere, and stopped', async 
   await page.keyboard.press('Enter')
   await expect(page.getByRole('button', { name: 'Stop the server' })).toBeVisible()
   const [address = '', key = ''] = await page
-    .getByRole('region', { name: 'Server' })
+    .getByRole('region', { name: 'Models for other programs' })
     .locator('code')
     .allTextContents()
   expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/)

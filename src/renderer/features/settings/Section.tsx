@@ -9,7 +9,7 @@ interface SectionProps {
 }
 
 export const Section = ({ title, about, actions, children }: SectionProps) => (
-  <section className="mb-6">
+  <section aria-label={title} className="mb-6">
     <header className="mb-2 flex min-h-7 items-center gap-3">
       <div className="min-w-0 grow">
         <h2 className="text-lg font-semibold">{title}</h2>
