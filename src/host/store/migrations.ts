@@ -363,18 +363,22 @@ const homes: Migration = {
   `,
 }
 
-/** Takes an evaluation before training, the only one of a run, out of what was measured after it. */
-const onlyBefore: Migration = {
+/** Keeps the eval reward of a run that was measured on one side of training out of the other. */
+const measuredOnce: Migration = {
   version: 12,
-  name: 'only before',
+  name: 'measured once',
   sql: `
-    UPDATE runs SET reward_after = NULL
-      WHERE (SELECT count(*) FROM measurements WHERE run = runs.key AND kind = 'evaluation') = 1;
+    UPDATE runs SET reward_before = NULL WHERE NOT EXISTS (
+      SELECT 1 FROM measurements
+        WHERE run = runs.key AND kind = 'evaluation' AND step <= ifnull(runs.parent_step, 0));
+    UPDATE runs SET reward_after = NULL WHERE NOT EXISTS (
+      SELECT 1 FROM measurements
+        WHERE run = runs.key AND kind = 'evaluation' AND step > ifnull(runs.parent_step, 0));
   `,
 }
 
 /** Every migration, in order. */
 export const migrations: readonly Migration[] = [
   ...[runs, metrics, samples, library, diagnosis, evaluations, placedRewards],
-  ...[studies, settingChanges, sampleVersions, homes, onlyBefore],
+  ...[studies, settingChanges, sampleVersions, homes, measuredOnce],
 ]

@@ -50,6 +50,35 @@ describe('migrations', () => {
     expect(schemaOf(file)).toEqual(schemaOf(`${file}-fresh`))
   })
 
+  test('of a run measured once, the reward before training is not that after it, and the other way round', () => {
+    {
+      using old = new Connection(file)
+      migrate(old, 11)
+      old.execute(`
+        INSERT INTO runs (key, id, created_at, status, algorithm, seed, model, updated_at, parent_step,
+          reward_before, reward_after) VALUES
+          (1, 'run_before', 1, 'stopped', 'grpo', 1, 'm', 1, NULL, 0.1, 0.1),
+          (2, 'run_after', 1, 'finished', 'grpo', 1, 'm', 1, NULL, 0.9, 0.9),
+          (3, 'run_both', 1, 'finished', 'grpo', 1, 'm', 1, NULL, 0.1, 0.9),
+          (4, 'run_fork', 1, 'stopped', 'grpo', 1, 'm', 1, 20, 0.5, 0.5);
+        INSERT INTO run_documents (run, config) SELECT key, '{}' FROM runs;
+        INSERT INTO measurements (run, seq, kind, step, at) VALUES (1, 1, 'evaluation', 0, 1),
+          (2, 1, 'evaluation', 20, 1), (3, 1, 'evaluation', 0, 1), (3, 2, 'evaluation', 20, 2),
+          (4, 1, 'evaluation', 20, 1)`)
+    }
+    using store = openStore(file)
+    const rewards = (id: string) => {
+      const { rewardBefore, rewardAfter } = store.runs.get(id)
+      return [rewardBefore, rewardAfter]
+    }
+    expect(['run_before', 'run_after', 'run_both', 'run_fork'].map(rewards)).toEqual([
+      [0.1, null],
+      [null, 0.9],
+      [0.1, 0.9],
+      [0.5, null],
+    ])
+  })
+
   test('folders of a history that was moved before follow from where it lies, paths in documents from where they were written', () => {
     {
       using old = new Connection(file)
