@@ -8,7 +8,7 @@ import { isLoop, valuesOf, type LoopProgram } from '#engine/ops/branches.ts'
 import type { Program } from '#engine/graph/onnx.ts'
 import { resolve } from '#engine/graph/substitute.ts'
 import { topologicalOrder, type OpNode, type Value } from '#engine/graph/value.ts'
-import { linearNames, type LoraConfig } from '#engine/models/config.ts'
+import { attendsLinearly, linearNames, type LoraConfig } from '#engine/models/config.ts'
 import { segmentsOf } from '#engine/models/segmentPrograms.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import { frozenTensors, generationWeights } from '#engine/models/frozenWeights.ts'
@@ -16,16 +16,16 @@ import { residentDefinitions, type Repetition } from '#engine/runtime/residentSt
 import { learningDefinitions } from '#engine/runtime/segmentLearner.ts'
 import { asPolicySource, type WeightPrecisions } from '#host/models/baseCache.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
-import { isModelShapeName, modelShapes, runsOnDevices, type ModelShape } from '#host/models/modelShapes.ts'
-import { writeRandomModel } from '#host/models/randomModel.ts'
+import { modelShapes, type ModelShape } from '#host/models/modelShapes.ts'
+import { configOfShape, writeRandomModel } from '#host/models/randomModel.ts'
 
 export type DevicePrograms = Readonly<Record<string, Program | LoopProgram>>
 
 const shapes = new Map<string, ModelShape>(Object.entries(modelShapes))
 
 /** The small shape of every family that devices compute. */
-export const familyShapes = [...shapes.keys()].filter(
-  (name) => name.startsWith('tiny-') && isModelShapeName(name) && runsOnDevices(name),
+export const familyShapes = [...shapes].flatMap(([name, shape]) =>
+  name.startsWith('tiny-') && !attendsLinearly(configOfShape(shape)) ? [name] : [],
 )
 
 type Precisions = Omit<WeightPrecisions, 'int8Form'>

@@ -73,24 +73,6 @@ export const runEntry = z.object({
 })
 export type RunEntry = Readonly<z.infer<typeof runEntry>>
 
-/** Data available from its folder at a glance. */
-export type RunSummary = Pick<
-  RunEntry,
-  | 'id'
-  | 'name'
-  | 'directory'
-  | 'createdAt'
-  | 'status'
-  | 'step'
-  | 'steps'
-  | 'algorithm'
-  | 'seed'
-  | 'model'
-  | 'reward'
-  | 'rewardBefore'
-  | 'rewardAfter'
->
-
 /** Everything that the history stores about a run. */
 export const runRecord = runEntry.extend({
   /** Text of its config.json. */

@@ -184,7 +184,8 @@ const seeds = z.strictObject({
   fitness: fitness.prefault({}),
 })
 
-export const studyKinds = ['population', 'sweep', 'seeds'] as const
+/** Kinds in the order in which they are offered. */
+export const studyKinds = ['sweep', 'population', 'seeds'] as const
 export type StudyKind = (typeof studyKinds)[number]
 
 const studySchema = z.strictObject({

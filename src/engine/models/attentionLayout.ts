@@ -4,7 +4,7 @@
  */
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
-import type { AttentionWindow, LayerAttention, ModelConfig, RopeConfig } from './config.ts'
+import type { AttentionWindow, LayerAttention, LayerMixer, ModelConfig, RopeConfig } from './config.ts'
 import type { Fields } from './fields.ts'
 
 const positionLimits = { min: 1, max: 1 << 24 }
@@ -140,22 +140,51 @@ export function readWindows(
   layers: number,
   { size, slides }: { readonly size: number | null; readonly slides: (layer: number) => boolean },
 ): readonly AttentionWindow[] {
+  return layersOfType(fields, layers, { type: 'sliding_attention', otherwise: slides }).map((isSliding) => {
+    if (isSliding && size === null) throw fields.invalid('sliding_window', 'a whole number of tokens from 1')
+    return isSliding ? size : null
+  })
+}
+
+/**
+ * Returns which layers are of `type` by `layer_types`, or by the family's rule where the config has no such list. The others
+ * attend in full. Errors: AppError 'model/invalid' for a list of another length, 'model/unsupported' for a third type.
+ */
+function layersOfType(
+  fields: Fields,
+  layers: number,
+  { type, otherwise }: { readonly type: string; readonly otherwise: (layer: number) => boolean },
+): readonly boolean[] {
   const types = fields.texts('layer_types')
   if (types.length > 0 && types.length !== layers) {
     throw fields.invalid('layer_types', `a list of ${layers} types, one for each layer`)
   }
-  const strange = types.find((type) => type !== 'full_attention' && type !== 'sliding_attention')
+  const strange = types.find((each) => each !== 'full_attention' && each !== type)
   if (strange !== undefined) {
     throw new AppError(
       'model/unsupported',
       `${fields.where} describes a model with layers of type “${shorten(strange)}”, which is not supported.`,
     )
   }
-  return Array.from({ length: layers }, (_, layer) => {
-    const isSliding = types.length > 0 ? types[layer] === 'sliding_attention' : slides(layer)
-    if (isSliding && size === null) throw fields.invalid('sliding_window', 'a whole number of tokens from 1')
-    return isSliding ? size : null
-  })
+  return Array.from({ length: layers }, (_, layer) =>
+    types.length > 0 ? types[layer] === type : otherwise(layer),
+  )
+}
+
+/** Puts another mixer in the place of attention in layers of `type`. Errors: as of a list of types; 'model/unsupported' if no layer attends. */
+export function replacedMixers(
+  fields: Fields,
+  { mixers }: Pick<ModelConfig, 'mixers'>,
+  { mixer, ...rule }: Parameters<typeof layersOfType>[2] & { readonly mixer: LayerMixer },
+): LayerMixer[] {
+  const isReplaced = layersOfType(fields, mixers.length, rule)
+  if (isReplaced.every(Boolean)) {
+    throw new AppError(
+      'model/unsupported',
+      `${fields.where} describes a model without attention, which is not supported.`,
+    )
+  }
+  return mixers.map((attention, layer) => (isReplaced[layer] === true ? mixer : attention))
 }
 
 /** `sliding_window`; absent means the class default, null none. */

@@ -1,3 +1,5 @@
+import { deviceTitles, type DeviceKind } from '#shared/device.ts'
+
 /**
  * Everything a decoder needs to know about its model, whatever the family. Read by `models/registry.ts`; what most
  * families share is in `models/common.ts`.
@@ -114,6 +116,12 @@ export interface DeltaRule {
 /** True if a layer remembers by the delta rule, which the programs of devices do not compute yet. */
 export const attendsLinearly = ({ mixers }: Pick<ModelConfig, 'mixers'>): boolean =>
   mixers.some(({ kind }) => kind === 'delta')
+
+/** Reason why the whole programs of a kind of device do not compute a model, as a sentence; null: they do. */
+export const programProblem = (config: Pick<ModelConfig, 'mixers'>, kind: DeviceKind): string | null =>
+  attendsLinearly(config)
+    ? `Models with linear attention are not computed on ${deviceTitles[kind]} yet.`
+    : null
 
 /** Channels of queries, keys and values together. */
 export const deltaWidth = ({ keyHeads, valueHeads, keyDim, valueDim }: DeltaRule): number =>

@@ -1,8 +1,7 @@
-import { AppError } from '#shared/errors.ts'
-import { type Architecture, names, readDecoderConfig, unsupported } from './common.ts'
+import { replacedMixers } from './attentionLayout.ts'
+import { type Architecture, names, readDecoderConfig } from './common.ts'
 import type { LayerMixer, ModelConfig } from './config.ts'
 import type { Fields } from './fields.ts'
-import { shorten } from '#shared/plural.ts'
 
 /** LFM2 and LFM2.5: most layers convolve each channel over three positions, the others attend. Liquid AI 2025, arXiv:2511.23404. */
 export const lfm2 = {
@@ -79,25 +78,19 @@ function innerSize(fields: Fields, { intermediateSize }: Pick<ModelConfig, 'inte
   return unit * Math.ceil(Math.trunc(factor * shrunk) / unit)
 }
 
-/** Reads which layers attend, from their types or from their numbers; without either all do. */
+/** Puts convolutions in the place of attention, by the types of layers or by the numbers of those that attend; without either all do. */
 function mixersOf(fields: Fields, { layers, mixers }: ModelConfig, bias: boolean): LayerMixer[] {
   const kernel = fields.integer('conv_L_cache', { min: 2, max: 64, fallback: 3 })
-  const types = fields.texts('layer_types')
-  const strange = types.find((type) => type !== 'full_attention' && type !== 'conv')
-  if (strange !== undefined) throw unsupported(fields, `layers of type “${shorten(strange)}”`)
-  if (types.length > 0 && types.length !== layers) {
-    throw fields.invalid('layer_types', `a list of ${layers} types, one for each layer`)
-  }
   const attending = fields.has('full_attn_idxs')
     ? fields.numbers('full_attn_idxs', { min: 0, max: layers - 1 })
     : mixers.keys().toArray()
-  const attends = (layer: number) =>
-    types.length > 0 ? types[layer] === 'full_attention' : attending.includes(layer)
-  if (!mixers.some((_, layer) => attends(layer))) {
-    throw new AppError(
-      'model/unsupported',
-      `${fields.where} describes a model without attention, which is not supported.`,
-    )
-  }
-  return mixers.map((mixer, layer) => (attends(layer) ? mixer : { kind: 'convolution', kernel, bias }))
+  return replacedMixers(
+    fields,
+    { mixers },
+    {
+      mixer: { kind: 'convolution', kernel, bias },
+      type: 'conv',
+      otherwise: (layer) => !attending.includes(layer),
+    },
+  )
 }

@@ -2,7 +2,7 @@
 import { input, type Value } from '../graph/value.ts'
 import { unpackRows } from '../ops/gather.ts'
 
-/** Graph input: the packed row that is so many positions before each row; N where there is none. */
+/** Names a graph input [N]: for each packed row, the row of the token `back` positions earlier in its sequence; N where there is none. */
 export const rowsBeforeName = (back: number): `rows ${number} before` => `rows ${back} before`
 /** Graph inputs: the rows that read each row so, among all these, as in `RowMap`. */
 export const readersNames = {

@@ -1,7 +1,7 @@
-import { type Architecture, readDecoderConfig, unsupported } from './common.ts'
-import { type DeltaRule, type LayerMixer, type ModelConfig, deltaWidth } from './config.ts'
+import { replacedMixers } from './attentionLayout.ts'
+import { type Architecture, attentionBiases, readDecoderConfig } from './common.ts'
+import { type DeltaRule, type LayerMixer, type ModelConfig, deltaWidth, separateLinears } from './config.ts'
 import type { Fields } from './fields.ts'
-import { shorten } from '#shared/plural.ts'
 
 /**
  * Qwen 3.5, dense, text: three of four layers attend linearly by the gated delta rule (Yang et al. 2024, arXiv:2412.06464), the
@@ -26,7 +26,6 @@ export const qwen35 = {
     }),
   },
   read(fields, contextLength) {
-    const has = fields.boolean('attention_bias', false)
     const traits = {
       name: 'qwen3_5_text',
       defaultKvHeads: 4,
@@ -41,15 +40,9 @@ export const qwen35 = {
         'in_proj_b',
         'in_proj_a',
         'linear_attn.out_proj',
-        'q_proj',
-        'k_proj',
-        'v_proj',
-        'o_proj',
-        'gate_proj',
-        'up_proj',
-        'down_proj',
+        ...separateLinears,
       ],
-      biases: { q_proj: has, k_proj: has, v_proj: has, o_proj: has },
+      biases: attentionBiases(fields),
       norm: 'rms-offset',
       qkNorm: 'head',
     } as const
@@ -58,21 +51,14 @@ export const qwen35 = {
   },
 } as const satisfies Architecture
 
-/** Reads which layers attend, from their types or from how often one does. */
-function mixersOf(fields: Fields, { layers, mixers }: ModelConfig): LayerMixer[] {
-  const types = fields.texts('layer_types')
-  const strange = types.find((type) => type !== 'full_attention' && type !== 'linear_attention')
-  if (strange !== undefined) throw unsupported(fields, `layers of type “${shorten(strange)}”`)
-  if (types.length > 0 && types.length !== layers) {
-    throw fields.invalid('layer_types', `a list of ${layers} types, one for each layer`)
-  }
+/** Puts linear attention in the place of attention, by the types of layers or by how often one attends. */
+function mixersOf(fields: Fields, config: ModelConfig): LayerMixer[] {
   const interval = fields.integer('full_attention_interval', { min: 1, max: 1_024, fallback: 4 })
-  const attends = (layer: number) =>
-    types.length > 0 ? types[layer] === 'full_attention' : (layer + 1) % interval === 0
-  const delta = deltaOf(fields)
-  const found = mixers.map((mixer, layer) => (attends(layer) ? mixer : delta))
-  if (!found.some(({ kind }) => kind === 'attention')) throw unsupported(fields, 'linear attention alone')
-  return found
+  return replacedMixers(fields, config, {
+    mixer: deltaOf(fields),
+    type: 'linear_attention',
+    otherwise: (layer) => (layer + 1) % interval !== 0,
+  })
 }
 
 function deltaOf(fields: Fields): DeltaRule {

@@ -1,11 +1,11 @@
 /** Chooses how a policy computes: layer by layer, or in whole programs. */
-import { deviceTitles, holdsTensors, type DeviceKind } from '#shared/device.ts'
+import { holdsTensors, type DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { halfPrecisionOf } from '../models/blocks.ts'
 import { segmentsOf } from '../models/segmentPrograms.ts'
 import { heldWeights } from '../models/heldTensors.ts'
 import type { ModelSource } from '../models/source.ts'
-import { attendsLinearly, type LoraConfig } from '../models/config.ts'
+import { programProblem, type LoraConfig } from '../models/config.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import { requireProducts } from './device.ts'
 import { DeviceDecoder, decodingDefinitions } from './deviceDecoder.ts'
@@ -66,23 +66,15 @@ export interface PolicyPrograms extends Disposable {
   shorten(): number | null
 }
 
+/** Errors: AppError 'device/unavailable' for a model or a base that the device does not compute. */
 export async function policyPrograms(options: PolicyProgramOptions): Promise<PolicyPrograms> {
   const { form = forms[options.learning.device.kind] } = options
   await refuseHalves(options)
-  if (form !== 'layers') refuseLinearAttention(options)
   if (form === 'layers') return layerPrograms(options)
+  const problem = programProblem(options.source.config, options.learning.device.kind)
+  if (problem !== null) throw new AppError('device/unavailable', problem, 'Choose the device cpu.')
   if (form === 'shared') return sharedPrograms(options)
   return residentPrograms(options, form === 'resident' ? 'loop' : 'unrolled')
-}
-
-/** Errors: AppError 'device/unavailable': whole programs have no place for what linear attention remembers. */
-function refuseLinearAttention({ source, learning: { device } }: PolicyProgramOptions): void {
-  if (!attendsLinearly(source.config)) return
-  throw new AppError(
-    'device/unavailable',
-    `Models with linear attention are not computed on ${deviceTitles[device.kind]} yet.`,
-    'Choose the device cpu.',
-  )
 }
 
 /** Errors: AppError 'device/unavailable' where the device has no base in the 16 bits that it is held in. */

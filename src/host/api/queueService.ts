@@ -4,16 +4,10 @@ import type { Handlers } from '#shared/api/contract.ts'
 import type { queueApi } from '#shared/api/queue.ts'
 import { AppError } from '#shared/errors.ts'
 import { count } from '#shared/api/common.ts'
-import type { RunStatus, RunSummary } from '#shared/runs.ts'
+import type { RunEntry, RunStatus } from '#shared/runs.ts'
 import type { Host } from '#host/host.ts'
 import { newsOf, stampOf } from '#host/store/feeds.ts'
-import {
-  openRunFolder,
-  readOwnConfig,
-  runHolder,
-  runPaths,
-  type RunFolder,
-} from '#host/workFolder/runFolder.ts'
+import { openRunFolder, runHolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { readEvents, type LoggedEvent } from '#host/workFolder/eventLog.ts'
 
 export const queueService = (host: Host): Handlers<typeof queueApi> => {
@@ -110,58 +104,29 @@ function haltedBy({ queue, store }: Host) {
   return { runId, error: store.runs.find(runId)?.error ?? null }
 }
 
-/* What the folder of a run tells at a glance, read from its config and its event log. */
+/* What the event log of a run tells at a glance. */
 
-const metrics = z.record(z.string(), z.number().nullable())
-const loggedStep = z.object({ type: z.literal('step'), step: count, steps: count, metrics })
-const loggedEvaluation = z.object({ type: z.literal('evaluation'), step: count, metrics })
+const loggedStep = z.object({ type: z.literal('step'), step: count, steps: count })
 const loggedStatus = z.object({
   type: z.literal('status'),
   phase: z.string(),
   step: count,
   steps: count,
 })
-const summarizedConfig = z.object({
-  name: z.string().nullable().default(null),
-  model: z.string().default(''),
-  seed: z.int().default(0),
-  algorithm: z.object({ id: z.string() }).default({ id: '' }),
-})
+type RunSummary = Pick<RunEntry, 'status' | 'step' | 'steps'>
 
 /** Types of events that the summary reads: all but samples, which are most of a log. */
 const summarizedTypes = ['resumed', 'status', 'step', 'evaluation', 'error']
 
-export function summarizeRun({ id, directory, createdAt }: RunFolder): RunSummary {
-  const paths = runPaths(directory)
-  const config = summarizedConfig.parse(readOwnConfig(directory))
-  const events = readEvents(paths.events, summarizedTypes)
-  return {
-    id,
-    directory,
-    createdAt,
-    ...config,
-    algorithm: config.algorithm.id,
-    status: statusOf(directory, events),
-    ...progressOf(events),
-    ...rewardsOf(events),
-  }
+export function summarizeRun({ directory }: RunFolder): RunSummary {
+  const events = readEvents(runPaths(directory).events, summarizedTypes)
+  return { status: statusOf(directory, events), ...progressOf(events) }
 }
 
 function progressOf(events: readonly LoggedEvent[]): Pick<RunSummary, 'step' | 'steps'> {
   const step = pick(events, loggedStep).at(-1)
   const status = pick(events, loggedStatus).at(-1)
   return { step: step?.step ?? status?.step ?? 0, steps: step?.steps ?? status?.steps ?? null }
-}
-
-function rewardsOf(
-  events: readonly LoggedEvent[],
-): Pick<RunSummary, 'reward' | 'rewardBefore' | 'rewardAfter'> {
-  const [first, ...later] = pick(events, loggedEvaluation)
-  return {
-    reward: pick(events, loggedStep).at(-1)?.metrics['reward'] ?? null,
-    rewardBefore: first?.metrics['eval_reward'] ?? null,
-    rewardAfter: later.at(-1)?.metrics['eval_reward'] ?? null,
-  }
 }
 
 /** Returns the events of one kind, without those that do not fit its schema. */

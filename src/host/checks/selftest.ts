@@ -9,7 +9,13 @@ import path from 'node:path'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { holdsTensors, type Device } from '#shared/device.ts'
 import { blockPrecisions, type HeldPrecision } from '#shared/precision.ts'
-import { linearNames, linearPath, type LinearName, type LoraConfig } from '#engine/models/config.ts'
+import {
+  attendsLinearly,
+  linearNames,
+  linearPath,
+  type LinearName,
+  type LoraConfig,
+} from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { gradientCases } from '#engine/ops/gradientCases.ts'
 import type { SamplingOptions, TokenSequence } from '#engine/policy.ts'
@@ -17,8 +23,8 @@ import { checkedIn, gradientError, gradientLimits } from '#engine/runtime/gradie
 import { hasHalves } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
-import { modelShapes, runsOnDevices, type ModelShapeName } from '#host/models/modelShapes.ts'
-import { writeRandomModel } from '#host/models/randomModel.ts'
+import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
+import { configOfShape, writeRandomModel } from '#host/models/randomModel.ts'
 import { asPolicySource } from '#host/models/baseCache.ts'
 import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/devices/deviceRecords.ts'
 import { finding, measuredFinding, orFailure } from './findings.ts'
@@ -68,7 +74,7 @@ export async function* runSelftest({
   directions = full ? 4 : 1,
 }: SelftestRequest): AsyncGenerator<SelftestFinding> {
   const shapes = (full ? allShapes : [quickShape]).filter(
-    (name) => device.kind === 'cpu' || runsOnDevices(name),
+    (name) => device.kind === 'cpu' || !attendsLinearly(configOfShape(modelShapes[name])),
   )
   const findings: Readonly<Record<SelftestPart, () => AsyncGenerator<SelftestFinding>>> = {
     operators: () => operatorFindings(device),

@@ -3,11 +3,11 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
-import { baseProblem, deviceTitles, type DeviceKind } from '#shared/device.ts'
+import { baseProblem, type DeviceKind } from '#shared/device.ts'
 import type { BasePrecision } from '#shared/precision.ts'
 import { planDevice, plannedLora, type DevicePlan } from '#engine/models/deviceMemory.ts'
 import { busTraffic, type BusTraffic } from '#engine/models/busTraffic.ts'
-import { attendsLinearly, type ModelConfig } from '#engine/models/config.ts'
+import { programProblem, type ModelConfig } from '#engine/models/config.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 
 /** Layers, width, heads, key heads, width of the MLP, vocabulary, whether the head is the embedding. */
@@ -76,13 +76,8 @@ export function planCard({ gigabytes, ...request }: CardRequest): CardPlan {
   const problem = baseProblem(request.kind, request.base)
   if (problem !== null)
     throw new AppError('device/unavailable', problem, 'Choose another base or another device.')
-  if (attendsLinearly(request.config)) {
-    throw new AppError(
-      'device/unavailable',
-      `Models with linear attention are not computed on ${deviceTitles[request.kind]} yet.`,
-      'They train on the CPU.',
-    )
-  }
+  const unknown = programProblem(request.config, request.kind)
+  if (unknown !== null) throw new AppError('device/unavailable', unknown, 'They train on the CPU.')
   const wanted = { ...request, lora: plannedLora }
   const plan = planDevice({ ...wanted, memoryBytes: gigabytes * 2 ** 30 })
   return { ...plan, traffic: busTraffic(wanted, plan) }

@@ -194,6 +194,10 @@ function divisorsOf({ theta, inverseFrequencies }: RopeConfig): Float32Array {
   return Float32Array.from(inverseFrequencies, (frequency, pair) => theta ** (-pair / pairs) / frequency)
 }
 
+/** The name of a property of a config in a sentence. */
+const wordsOf = (key: string): string => unsaidWords[key] ?? key
+const unsaidWords: Readonly<Record<string, string>> = { mixers: 'attention' }
+
 /**
  * Refuses a model with something that its metadata cannot say, such as attention scaled by another number than its
  * family's.
@@ -219,7 +223,7 @@ function requireSaid(config: ModelConfig, { metadata, tensors }: ModelWords, whe
   if (unsaid.length === 0) return
   throw new AppError(
     'model/unsupported',
-    `${where} describes a model of which a GGUF file cannot say everything: ${unsaid.map((key) => (key === 'mixers' ? 'attention' : key)).join(', ')}.`,
+    `${where} describes a model of which a GGUF file cannot say everything: ${unsaid.map(wordsOf).join(', ')}.`,
     'Export it as a merged model instead.',
   )
 }

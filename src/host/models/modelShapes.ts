@@ -110,6 +110,3 @@ export const modelShapes = {
 export type ModelShapeName = keyof typeof modelShapes
 
 export const isModelShapeName = (name: string): name is ModelShapeName => Object.hasOwn(modelShapes, name)
-
-/** True for shapes that devices compute, too: not those with linear attention. */
-export const runsOnDevices = (name: ModelShapeName): boolean => modelShapes[name].modelType !== 'qwen3_5_text'

@@ -85,6 +85,10 @@ export async function writeRandomModel(
   share(directory)
 }
 
+/** Returns the config of a model of this shape. */
+export const configOfShape = (shape: ModelShape): ModelConfig =>
+  readModelConfig(configJson(shape, 'F32'), 'config.json')
+
 function requireEmpty(directory: string): void {
   let names: string[]
   try {

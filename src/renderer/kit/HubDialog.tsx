@@ -48,7 +48,7 @@ export function useHub(): string {
 export const HubSettings = ({ onLeave }: { onLeave?: () => void }) => (
   <>
     Address and token are set under{' '}
-    <a href={link('/settings/privacy')} onClick={onLeave} className="text-accent-ink underline">
+    <a href={link('/settings/hub')} onClick={onLeave} className="text-accent-ink underline">
       Settings, Access
     </a>
     .

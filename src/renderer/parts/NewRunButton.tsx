@@ -1,4 +1,5 @@
 import { ChevronDown } from 'lucide-react'
+import { studyKinds } from '#shared/studies.ts'
 import { goToNewRun, navigate } from '#renderer/client/route.ts'
 import { Button, type ButtonProps } from '#renderer/kit/Button.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
@@ -14,7 +15,7 @@ export function NewRunButton({ variant = 'plain' }: Pick<ButtonProps, 'variant'>
       <Menu
         groups={[
           [{ label: kindTitles.run, run: () => navigate('/new-run', { kind: 'run' }) }],
-          (['sweep', 'population', 'seeds'] as const).map((kind) => ({
+          studyKinds.map((kind) => ({
             label: kindTitles[kind],
             title: kindWords[kind],
             run: () => navigate('/new-run', { kind }),

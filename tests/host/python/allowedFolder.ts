@@ -41,8 +41,13 @@ export function allowedFolder(
 
 export type AllowedFolder = ReturnType<typeof allowedFolder>
 
-export async function scored(open: AllowedFolder['open']): Promise<string> {
+/** Scores; `planted` is called between the start of Python and that. */
+export async function scored(
+  open: AllowedFolder['open'],
+  planted: () => void = () => undefined,
+): Promise<string> {
   await using code = await open()
+  planted()
   const [answer] = await code.score([{ prompt: '', completion: 'x', row: {}, step: 0 }], 'score')
   return JSON.stringify(answer)
 }

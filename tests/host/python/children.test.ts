@@ -65,11 +65,13 @@ describe.runIf(isHere)(`Python that the code starts${without}`, () => {
         print(error)"""`),
       { 'helper.py': 'points = 3' },
     )
-    await using code = await open()
-    put('helper.py', evil)
-    put('late.py', evil)
-    const [answer] = await code.score([{ prompt: '', completion: 'x', row: {}, step: 0 }], 'score')
-    expect(JSON.stringify(answer)).toMatch(/helper\.py changed after it was allowed.*No module named 'late'/)
+    const planted = () => {
+      put('helper.py', evil)
+      put('late.py', evil)
+    }
+    expect(await scored(open, planted)).toMatch(
+      /helper\.py changed after it was allowed.*No module named 'late'/,
+    )
     expect(ran()).toBe(false)
   })
 

@@ -19,7 +19,7 @@ export function FirstRunGuide() {
 
 function Guide({ run, onClose }: { run: RunEntry; onClose: () => void }) {
   const [at, setAt] = useSetting<{ runId: string; step: number } | null>('guide.at', null)
-  const index = shownStep(at?.runId === run.id ? at.step : 0, useRoute().path[2] ?? 'overview')
+  const index = shownStep(at?.runId === run.id ? at.step : 0, useRoute().rest[1] ?? 'overview')
   const step = guideSteps[index]
   const success = successWords(run)
   const place = useGuideTarget(step?.target ?? null)
@@ -93,7 +93,7 @@ const Outline = ({ place: { left, top, width, height } }: { place: Place }) => (
 function NextSteps({ run, onClose }: { run: RunEntry; onClose: () => void }) {
   const { chooseAndAdd } = useAddFile()
   const isOver = run.status === 'finished'
-  const { data: telling } = useAnswer('samples.telling', { runId: run.id }, { enabled: isOver })
+  const { data: telling, error } = useAnswer('samples.telling', { runId: run.id }, { enabled: isOver })
   const compare = () =>
     navigate('/playground/vote', {
       a: run.model,
@@ -113,7 +113,7 @@ function NextSteps({ run, onClose }: { run: RunEntry; onClose: () => void }) {
           : 'The run continues by itself; try these when it is done.'}
       </p>
       <div className="mt-3 flex flex-col gap-2">
-        <Button variant="primary" disabled={telling === undefined} onClick={then(compare)}>
+        <Button variant="primary" disabled={telling === undefined && error === null} onClick={then(compare)}>
           Compare before and after
         </Button>
         <Button onClick={then(() => navigate('/rewards/builtin.starter-correct'))}>Change the reward</Button>

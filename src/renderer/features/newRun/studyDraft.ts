@@ -6,7 +6,7 @@ import { fixedInClones, studyFields, studyKinds, type StudyKind } from '#shared/
 
 export type DraftKind = 'run' | StudyKind
 
-export const draftKinds: readonly DraftKind[] = ['run', 'sweep', 'population', 'seeds']
+export const draftKinds: readonly DraftKind[] = ['run', ...studyKinds]
 
 export const kindOf = (config: JsonObject): DraftKind =>
   studyKinds.find((kind) => isObject(config[kind])) ?? 'run'

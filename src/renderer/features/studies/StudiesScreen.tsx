@@ -10,6 +10,7 @@ import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { metricLabel } from '#shared/metrics.ts'
+import { studyKinds } from '#shared/studies.ts'
 import { NewRunButton } from '#renderer/parts/NewRunButton.tsx'
 import { kindTitles, kindWords, studyTitle } from '#renderer/parts/studyWords.ts'
 import { numberColumn, mutedColumn, agoColumn } from '#renderer/kit/columns.tsx'
@@ -70,7 +71,7 @@ const NoStudies = () => (
     }
   >
     <dl className="flex flex-col gap-2 text-left">
-      {(['sweep', 'population', 'seeds'] as const).map((kind) => (
+      {studyKinds.map((kind) => (
         <div key={kind}>
           <dt>
             <a
