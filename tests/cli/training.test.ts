@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { answer, createWorkplace, killGroup, linesOf, type Finished } from './turnwise.ts'
+import { answer, createWorkplace, killGroup, linesOf, type Finished, type Running } from './turnwise.ts'
 
 const place = createWorkplace()
 const settings = {
@@ -186,14 +186,25 @@ describe('a run that was disturbed ends with the same bytes', () => {
     expect(trained(run)).toEqual(trained(undisturbedRun))
   }
 
-  test('killed between checkpoints and resumed', async () => {
-    const running = place.start('train', place.path('run.json'), '--json')
-    await running.printed('"type":"step","step":5,')
-    killGroup(running)
-    const [run] = eventsOf(await running.finished) as [Event]
-    const before = await place.run('runs', 'show', String(run['id']), '--json')
-    expect(linesOf(before.stdout)).toEqual([expect.objectContaining({ status: 'interrupted' })])
+  /** What was left of a run that a signal reached in its fifth step; one that ended before the signal came is begun again. */
+  async function disturbed(signal: (running: Running) => void, left: RegExp): Promise<Finished> {
+    for (;;) {
+      const running = place.start('train', place.path('run.json'), '--json')
+      await running.printed('"type":"step","step":5,')
+      signal(running)
+      const done = await running.finished
+      const [run] = eventsOf(done) as [Event]
+      const shown = await place.run('runs', 'show', String(run['id']), '--json')
+      const { status, step } = linesOf(shown.stdout)[0] as Event
+      if (status === 'finished' || step === 8) continue
+      expect(status).toMatch(left)
+      return done
+    }
+  }
 
+  test('killed between checkpoints and resumed', async () => {
+    const killed = await disturbed(killGroup, /^interrupted$/)
+    const [run] = eventsOf(killed) as [Event]
     const resumed = await place.run('resume', String(run['id']), '--json')
     expect(resumed.status).toBe(0)
     expect(eventsOf(resumed).at(-1)).toMatchObject({ phase: 'finished', step: 8 })
@@ -201,17 +212,13 @@ describe('a run that was disturbed ends with the same bytes', () => {
   })
 
   test('stopped by Ctrl-C and resumed from the folder of its checkpoint', async () => {
-    const running = place.start('train', place.path('run.json'), '--json')
-    await running.printed('"type":"step","step":3,')
-    running.child.kill('SIGINT')
-    const stopped = await running.finished
+    const stopped = await disturbed((running) => running.child.kill('SIGINT'), /^stopped$/)
     expect(stopped.status).toBe(0)
     expect(stopped.stderr).toContain('Stopping after this step; a checkpoint will be saved.')
     const events = eventsOf(stopped)
     const [run] = events as [Event]
     const saved = typed(events, 'checkpoint-saved').at(-1)
     expect(events.at(-1)).toMatchObject({ type: 'status', phase: 'stopped', step: saved?.['step'] })
-    expect(saved?.['step']).toBeLessThan(8)
 
     const resumed = await place.run('resume', String(saved?.['directory']), '--json')
     expect(resumed.status).toBe(0)

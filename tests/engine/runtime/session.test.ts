@@ -1,22 +1,14 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { apply, input, weight } from '#engine/graph/value.ts'
+import { apply, input } from '#engine/graph/value.ts'
 import { add, exp, mul } from '#engine/ops/arithmetic.ts'
 import { defineOp } from '#engine/ops/define.ts'
-import { gather } from '#engine/ops/gather.ts'
-import { matmul } from '#engine/ops/matmul.ts'
-import { kilobytes, memoryUse } from '#engine/runtime/memory.ts'
 import { Session, floats, free, int64s } from '#engine/runtime/session.ts'
 import { AppError } from '#shared/errors.ts'
-import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { oneThread } from './tinyModel.ts'
 
 const x = input('x', 'float32', ['N'])
-const create = (
-  program: Parameters<typeof Session.create>[0]['program'],
-  purpose: 'learn' | 'generate' | 'weights' = 'learn',
-) => Session.create({ name: 'test', program, device: oneThread, purpose })
+const create = (program: Parameters<typeof Session.create>[0]['program']) =>
+  Session.create({ name: 'test', program, device: oneThread, purpose: 'learn' })
 
 test('what is freed is empty, also twice; shared memory is left alone', () => {
   const [own, shared] = [new Float32Array(4), new Float32Array(new SharedArrayBuffer(16))]
@@ -57,69 +49,5 @@ describe('a session', () => {
   test('integers below 2³¹ keep value and sign', async () => {
     const { data } = int64s(Int32Array.of(0, 1, 2 ** 31 - 1), [3])
     expect([...(data as BigInt64Array)]).toEqual([0n, 1n, 2n ** 31n - 1n])
-  })
-})
-
-describe('memory', () => {
-  /** Most that was resident at once while something ran, beyond what was before. */
-  async function peakOf(run: () => Promise<unknown>): Promise<number> {
-    writeFileSync('/proc/self/clear_refs', '5') // the peak begins anew
-    const before = memoryUse().residentBytes
-    await run()
-    return kilobytes(readFileSync('/proc/self/status', 'utf8'), 'VmHWM')! - before
-  }
-
-  test.skipIf(process.platform !== 'linux')('inputs are passed without a copy', async () => {
-    using session = await create({ y: gather(input('table', 'float32', ['N']), input('at', 'int64', [1])) })
-    const table = new Float32Array(16e6).fill(1)
-    const feeds = { table: floats(table, [table.length]), at: int64s(Int32Array.of(0), [1]) }
-    await session.run({ ...feeds, table: floats(table.subarray(0, 1), [1]) })
-    expect(await peakOf(() => session.run(feeds))).toBeLessThan(table.byteLength / 4)
-    const copies: Float32Array[] = []
-    const copied = await peakOf(() => Promise.resolve(copies.push(table.slice())))
-    expect(copied).toBeGreaterThan(table.byteLength / 2)
-  })
-
-  test.skipIf(process.platform !== 'linux').each(['learn', 'weights'] as const)(
-    'weights are mapped, not copied (%s)',
-    async (purpose) => {
-      const folder = temporaryFolder()
-      const [rows, width] = [16_384, 1_024]
-      const sizeBytes = rows * width * 4
-      writeFileSync(join(folder, 'w.bin'), new Uint8Array(sizeBytes))
-      const table = weight('w', {
-        file: join(folder, 'w.bin'),
-        offset: 0,
-        byteLength: sizeBytes,
-        shape: [rows, width],
-      })
-      const tokens = input('tokens', 'float32', ['N', width])
-      const before = memoryUse().anonymousBytes
-      using session = await create({ y: matmul(tokens, table, { transB: true }) }, purpose)
-      await session.run({ tokens: floats(new Float32Array(width), [1, width]) })
-      const after = memoryUse()
-      expect(after.anonymousBytes - before).toBeLessThan(sizeBytes / 4)
-      expect(after.mappedBytes).toBeGreaterThan(sizeBytes)
-    },
-  )
-
-  test.skipIf(process.platform !== 'linux')('two sessions over one file share its pages', async () => {
-    const folder = temporaryFolder()
-    const [rows, width] = [16_384, 1_024]
-    const byteLength = rows * width * 4
-    const file = join(folder, 'shared.bin')
-    writeFileSync(file, new Uint8Array(byteLength))
-    const table = weight('w', { file, offset: 0, byteLength, shape: [rows, width] })
-    const program = { y: matmul(input('tokens', 'float32', ['N', width]), table, { transB: true }) }
-    const feeds = { tokens: floats(new Float32Array(width), [1, width]) }
-    using first = await create(program)
-    await first.run(feeds)
-    const one = memoryUse()
-    using second = await create(program)
-    await second.run(feeds)
-    const two = memoryUse()
-    // Both have all pages in sight, but there is one copy of them.
-    expect((two.mappedBytes ?? 0) - (one.mappedBytes ?? 0)).toBeGreaterThan(0.9 * byteLength)
-    expect((two.proportionalBytes ?? 0) - (one.proportionalBytes ?? 0)).toBeLessThan(0.2 * byteLength)
   })
 })
