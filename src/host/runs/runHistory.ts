@@ -8,13 +8,8 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunStatus } from '#shared/runs.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
-import {
-  isRunFolder,
-  openRunFolder,
-  runHolder,
-  runPaths,
-  type RunFolder,
-} from '#host/workFolder/runFolder.ts'
+import { isRunFolder, openRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
 import { formerHome } from '#host/files/movedPaths.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -157,7 +152,7 @@ export class RunHistory {
   #refresh({ id, directory }: RunEntry): boolean {
     const { store, isTrainedHere } = this.#options
     // Looked at first: a process that ends in between has written all it had to say.
-    const isLiving = isTrainedHere(id) || runHolder(directory) !== null
+    const isLiving = isTrainedHere(id) || workHolder(directory) !== null
     const hasGrown = this.#read(id, directory)
     const status = store.runs.find(id)?.status
     const isLeft = (status === 'running' || status === 'paused') && !isLiving

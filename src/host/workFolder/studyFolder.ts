@@ -18,13 +18,13 @@ import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { asItLies, homeSchema } from '#host/files/movedPaths.ts'
 import { appendToOwn, openLineLog } from '#host/files/ownFiles.ts'
 import { readJsonObject, regularFileSize } from '#host/files/strictJson.ts'
-import { holdLock, livingOwner } from '#host/files/living.ts'
+import { lockFile, workHolder } from './workFolder.ts'
 
 const paths = (directory: string) => ({
   study: path.join(directory, 'study.json'),
   log: path.join(directory, 'log.jsonl'),
   state: path.join(directory, 'state.json'),
-  lock: path.join(directory, 'lock'),
+  lock: lockFile(directory),
 })
 
 const stateSchema = z.object({ status: studyStatus, error: failure.nullable() })
@@ -124,28 +124,16 @@ export function studyDirectories(dataDirectory: string): string[] {
  * 'file/unreadable'.
  */
 export function studyState(directory: string): StudyState {
-  const { state, lock } = paths(directory)
+  const { state } = paths(directory)
   const { data } = stateSchema.safeParse(readJsonObject(state, 'file/unreadable'))
   const known: StudyState = data ?? { status: 'interrupted', error: null }
-  const isLeft = known.status === 'running' && livingOwner(lock) === null
+  const isLeft = known.status === 'running' && workHolder(directory) === null
   return isLeft ? { ...known, status: 'interrupted' } : known
 }
 
 /** Errors: AppError 'file/unwritable'. */
 export const setStudyState = (directory: string, state: StudyState): void =>
   writeFileAtomic(paths(directory).state, JSON.stringify(state))
-
-/** The process that drives the study; null: none does. */
-export const studyHolder = (directory: string): number | null => livingOwner(paths(directory).lock)
-
-/** Keeps a second process from driving the study. Errors: AppError 'run/busy'. */
-export function lockStudy(directory: string): Disposable {
-  const { lock } = paths(directory)
-  const holder = livingOwner(lock)
-  if (holder !== null)
-    throw new AppError('run/busy', `Process ${holder} is already running this study.`, 'Stop it there.')
-  return holdLock(lock)
-}
 
 /**
  * Reads the log of a study; a line without an end is left out. Errors: AppError 'file/unreadable', 'data/invalid' for a

@@ -1,0 +1,19 @@
+/**
+ * Folder of long work, in its area of the data directory: `runs/run_…`, `studies/st_…`, `evaluations/ev_…`. A process
+ * that does the work holds `lock` there; one that has ended holds nothing.
+ */
+import path from 'node:path'
+import type { AppError } from '#shared/errors.ts'
+import { holdLock, livingOwner } from '#host/files/living.ts'
+
+export const lockFile = (directory: string): string => path.join(directory, 'lock')
+
+/** Returns the id of the living process that does the work; null: none. Errors: AppError 'file/unreadable'. */
+export const workHolder = (directory: string): number | null => livingOwner(lockFile(directory))
+
+/** Keeps other processes from the work until disposed of. Errors: `busy`; AppError 'file/unwritable'. */
+export function lockWork(directory: string, busy: (holder: number) => AppError): Disposable {
+  const holder = workHolder(directory)
+  if (holder !== null) throw busy(holder)
+  return holdLock(lockFile(directory))
+}
