@@ -12,11 +12,11 @@ import { count, instant, runId, studyId } from '#shared/api/common.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { AtomicFile, createFolder, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readError, systemCode } from '#host/files/fileErrors.ts'
+import { readError } from '#host/files/fileErrors.ts'
 import { requireInside, requireOwn } from '#host/files/ownFiles.ts'
 import { asItLies, dataDirectoryAround, formerHome, homeSchema, moved } from '#host/files/movedPaths.ts'
 import { readJsonObject, type JsonObject } from '#host/files/strictJson.ts'
-import { lockFile, lockWork } from './workFolder.ts'
+import { lockFile, lockWork, workNames } from './workFolder.ts'
 
 export interface RunFolder {
   readonly id: string
@@ -166,7 +166,9 @@ function copyFileAtomic(from: string, to: string, root: string): void {
 export function openRunFolder(dataDirectory: string, idOrPath: string): RunFolder {
   if (isRunFolder(idOrPath)) return readRunFolder(path.resolve(idOrPath))
   const { runs } = dataFolders(dataDirectory)
-  const matches = runNames(runs).filter((name) => name.startsWith(idOrPath) || name.endsWith(idOrPath))
+  const matches = workNames(runs, 'run_').filter(
+    (name) => name.startsWith(idOrPath) || name.endsWith(idOrPath),
+  )
   const [match, other] = matches
   if (match === undefined) {
     throw new AppError('run/not-found', `There is no run “${idOrPath}”.`, {
@@ -184,15 +186,6 @@ export function openRunFolder(dataDirectory: string, idOrPath: string): RunFolde
 }
 
 export const isRunFolder = (directory: string): boolean => existsSync(runPaths(directory).run)
-
-function runNames(runs: string): string[] {
-  try {
-    return readdirSync(runs).filter((name) => name.startsWith('run_'))
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw readError(runs, error)
-  }
-}
 
 function readRunFolder(directory: string): RunFolder {
   const file = runPaths(directory).run
