@@ -12,7 +12,7 @@ import type { EvaluationRecord } from '#host/store/evaluations.ts'
 import type { Store } from '#host/store/store.ts'
 import { workHolder } from '#host/workFolder/workFolder.ts'
 import { LongWork, type WorkState } from '#host/workFolder/longWork.ts'
-import { addAnswer, dropTornLine, readAnswers, type Answers } from './answers.ts'
+import { addAnswer, readAnswers, repairAnswers, type Answers } from './answers.ts'
 import {
   evaluatedRows,
   evaluationFolder,
@@ -116,7 +116,7 @@ export class Evaluations implements AsyncDisposable {
   }
 
   async #compute(id: string, stopping: AbortSignal): Promise<boolean> {
-    dropTornLine(this.folder(id))
+    repairAnswers(this.folder(id))
     const before = this.answers(id)
     const done = before.prompts.length + before.problems.length
     this.#set(id, { begunAt: Date.now(), begunDone: done, done })
@@ -178,7 +178,7 @@ export class Evaluations implements AsyncDisposable {
     const { id, status } = record
     if (status !== 'running' || this.#work.has(id) || workHolder(this.folder(id)) !== null) return record
     guarded('an evaluation', this.#options.onFault, () => {
-      dropTornLine(this.folder(id))
+      repairAnswers(this.folder(id))
       this.#options.store.evaluations.set(id, { status: 'interrupted' })
       this.#setState(id, { status: 'interrupted', error: null })
     })()

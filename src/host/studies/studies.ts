@@ -27,9 +27,9 @@ import { workHolder } from '#host/workFolder/workFolder.ts'
 import { LongWork } from '#host/workFolder/longWork.ts'
 import {
   createStudyFolder,
-  dropTornLine,
   openStudyFolder,
   readStudyLog,
+  repairStudyLog,
   setStudyState,
   studyDirectories,
   studyDirectory,
@@ -193,7 +193,7 @@ export class Studies implements AsyncDisposable {
   }
 
   async #toItsEnd(study: StudyFolder, stopping: AbortSignal): Promise<boolean> {
-    dropTornLine(study.directory)
+    repairStudyLog(study.directory)
     return await new StudyDrive(study, this.#parts, stopping).run()
   }
 
