@@ -144,7 +144,7 @@ export class Evaluations implements AsyncDisposable {
     for await (const news of ask(evaluationJob, input, signal)) keeper.take(news)
   }
 
-  /** One that does not go on is summed up. */
+  /** Records the state, with a summary where it does not go on. */
   #setState(id: string, { status, error }: WorkState): void {
     const { store } = this.#options
     if (status === 'waiting' || status === 'running') {

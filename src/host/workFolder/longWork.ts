@@ -12,7 +12,7 @@ import { lockWork, workHolder } from './workFolder.ts'
 export type WorkState = Pick<StudyEntry, 'status' | 'error'>
 
 export interface WorkOptions {
-  /** Its name in messages. */
+  /** Noun in messages, such as `study`. */
   readonly noun: string
   /** True: one after the other; false: all at the same time. */
   readonly inTurn: boolean

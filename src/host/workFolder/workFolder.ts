@@ -8,7 +8,7 @@ import type { AppError } from '#shared/errors.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { holdLock, livingOwner } from '#host/files/living.ts'
 
-/** Returns the names in an area that begin as such folders do; none where there is no area. Errors: AppError 'file/unreadable'. */
+/** Returns the names of folders in an area that begin so; none where there is no area. Errors: AppError 'file/unreadable'. */
 export function workNames(area: string, prefix: string): string[] {
   try {
     return readdirSync(area).filter((name) => name.startsWith(prefix))
