@@ -59,8 +59,7 @@ export class JudgeLog implements Disposable {
   constructor(folder: string | null, { isReadOnly = false, limit = remembered } = {}) {
     this.#limit = limit
     const file = folder === null ? null : path.join(folder, judgeLogName)
-    // A line that is damaged costs its answers, which are asked for again.
-    const lines = file === null ? [] : readLines(file, lineSchema, () => {})
+    const lines = linesIn(file)
     for (const line of lines) this.#take(line)
     const isWritten = file !== null && !isReadOnly
     const count = lines.reduce((sum, { answers }) => sum + answers.length, 0)
@@ -119,5 +118,9 @@ export class JudgeLog implements Disposable {
     if (this.#file !== null) closeSync(this.#file.handle)
   }
 }
+
+/** A line that is damaged costs its answers, which are asked for again. */
+const linesIn = (file: string | null): readonly Line[] =>
+  file === null ? [] : readLines(file, lineSchema, () => {})
 
 const keyOf = (judge: string, question: string): string => `${judge} ${question}`
