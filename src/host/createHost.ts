@@ -5,7 +5,8 @@
  *   createHost.ts   (here) the parts put together; host.ts names them
  *   files/ processes/ store/   ground: files on disk, processes and their jobs (job.ts), SQLite
  *   consents/ python/ sandbox/   what users write, run under limits or with their consent
- *   workFolder/     folders of runs and studies: log, lock, checkpoints; leftovers.ts clears what killed processes left
+ *   workFolder/     folders of runs, studies, evaluations: lock, log, checkpoints; longWork.ts begins, stops and resumes
+ *                   the latter two, leftovers.ts clears what killed processes left
  *   data/ models/ adapters/ gguf/ devices/ hub/   what is read, looked up and fetched
  *   code/ judges/ engines/ exchange/ remote/   rewards, environments, losses and workflows of a config; judges; other trainers,
  *                   their configs; completions on servers
@@ -27,7 +28,7 @@ import { clearLeftovers } from '#host/workFolder/leftovers.ts'
 import { LeftRuns } from '#host/runs/leftRuns.ts'
 import { RunHistory } from '#host/runs/runHistory.ts'
 import { forkRun, resumePoint } from '#host/runs/runLifecycle.ts'
-import { packError } from '#host/processes/messages.ts'
+import { packFailure } from '#host/processes/messages.ts'
 import { createAsk, jobStarter, type StartJob } from '#host/processes/job.ts'
 import { Trials } from '#host/runs/trials.ts'
 import { tidyTrash } from '#host/runs/trash.ts'
@@ -258,8 +259,7 @@ function takeNext(store: Store, dataDirectory: string): QueuedRun | null {
       return { id, directory, continueOnError, resumeFrom: resumePoint(dataDirectory, id).resumeFrom }
     } catch (error) {
       // One that cannot go on must not stop those behind it.
-      const { code, message, hint = null } = packError(error)
-      if (store.runs.find(id) !== null) store.runs.setStatus(id, 'failed', { error: { code, message, hint } })
+      if (store.runs.find(id) !== null) store.runs.setStatus(id, 'failed', { error: packFailure(error) })
     }
   }
 }

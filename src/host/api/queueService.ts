@@ -7,7 +7,8 @@ import { count } from '#shared/api/common.ts'
 import type { RunEntry, RunStatus } from '#shared/runs.ts'
 import type { Host } from '#host/host.ts'
 import { newsOf, stampOf } from '#host/store/feeds.ts'
-import { openRunFolder, runHolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
+import { openRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
 import { readEvents, type LoggedEvent } from '#host/workFolder/eventLog.ts'
 
 export const queueService = (host: Host): Handlers<typeof queueApi> => {
@@ -74,7 +75,7 @@ export function leaveQueue({ store, dataDirectory }: Host, runId: string): boole
 export async function requireIdle(host: Host, runId: string): Promise<void> {
   await hasLeft(host, runId)
   const { status, directory } = host.store.runs.get(runId)
-  const holder = runHolder(directory)
+  const holder = workHolder(directory)
   if (holder !== null)
     throw new AppError(
       'run/busy',
@@ -136,7 +137,7 @@ function pick<T>(events: readonly LoggedEvent[], schema: z.ZodType<T>): T[] {
 
 function statusOf(directory: string, events: readonly LoggedEvent[]): RunStatus {
   const phase = pick(events, loggedStatus).at(-1)?.phase
-  if (runHolder(directory) !== null) return phase === 'paused' ? 'paused' : 'running'
+  if (workHolder(directory) !== null) return phase === 'paused' ? 'paused' : 'running'
   const last = events.at(-1)
   if (last === undefined) return 'new'
   if (last.type === 'error') return 'failed'

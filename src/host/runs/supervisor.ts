@@ -13,7 +13,8 @@ import { faultToStderr, guarded, type OnFault } from '#host/faults.ts'
 import { deathOf, jobStarter, type FromJob, type JobProcess, type StartJob } from '#host/processes/job.ts'
 import type { ErrorEnvelope, WorkerEnvironment, WorkerExit } from '#host/processes/messages.ts'
 import { requireOwn } from '#host/files/ownFiles.ts'
-import { runHolder, runPaths } from '#host/workFolder/runFolder.ts'
+import { runPaths } from '#host/workFolder/runFolder.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
 import { trainingJob, type TrainingNews, type TrainingOrder, type TrainingRequest } from './trainingJob.ts'
 
 const defaultSilenceMs = 30_000
@@ -122,7 +123,7 @@ export class Supervisor {
     options: StartOptions,
   ): Promise<WorkerEnding> {
     const { id: runId, directory } = run
-    const holder = this.#workers.get(runId)?.status.pid ?? runHolder(directory)
+    const holder = this.#workers.get(runId)?.status.pid ?? workHolder(directory)
     if (holder !== null || this.#workers.has(runId)) throw busy(runId, holder)
     const { cacheDirectory, consents } = this.#options
     const logFile = runPaths(directory).workerLog

@@ -5,7 +5,7 @@ import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { OnFault } from '#host/faults.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
-import { packError } from '#host/processes/messages.ts'
+import { packFailure } from '#host/processes/messages.ts'
 import type { ServingSetup } from './servedProcess.ts'
 import { createToken } from '#host/transports/access.ts'
 import type { LoopbackServer } from '#host/transports/loopbackServer.ts'
@@ -57,8 +57,7 @@ export class Serving implements AsyncDisposable {
       return { state: 'on', model: name, address, key: this.#key(), contextLength, active, ...this.#counts }
     }
     if (this.#failure === null) return { state: 'off' }
-    const { code, message, hint = null } = packError(this.#failure.error)
-    return { state: 'failed', model: this.#failure.model, error: { code, message, hint } }
+    return { state: 'failed', model: this.#failure.model, error: packFailure(this.#failure.error) }
   }
 
   /**

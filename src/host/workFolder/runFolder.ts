@@ -12,11 +12,11 @@ import { count, instant, runId, studyId } from '#shared/api/common.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { AtomicFile, createFolder, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readError, systemCode } from '#host/files/fileErrors.ts'
-import { holdLock, livingOwner } from '#host/files/living.ts'
+import { readError } from '#host/files/fileErrors.ts'
 import { requireInside, requireOwn } from '#host/files/ownFiles.ts'
 import { asItLies, dataDirectoryAround, formerHome, homeSchema, moved } from '#host/files/movedPaths.ts'
 import { readJsonObject, type JsonObject } from '#host/files/strictJson.ts'
+import { lockFile, lockWork, workNames } from './workFolder.ts'
 
 export interface RunFolder {
   readonly id: string
@@ -55,7 +55,7 @@ export const runPaths = (directory: string) => ({
   adapter: path.join(directory, 'adapter'),
   engine: path.join(directory, 'engine'),
   workerLog: path.join(directory, 'worker.log'),
-  lock: path.join(directory, 'lock'),
+  lock: lockFile(directory),
 })
 
 export interface RunOrigin {
@@ -166,7 +166,9 @@ function copyFileAtomic(from: string, to: string, root: string): void {
 export function openRunFolder(dataDirectory: string, idOrPath: string): RunFolder {
   if (isRunFolder(idOrPath)) return readRunFolder(path.resolve(idOrPath))
   const { runs } = dataFolders(dataDirectory)
-  const matches = runNames(runs).filter((name) => name.startsWith(idOrPath) || name.endsWith(idOrPath))
+  const matches = workNames(runs, 'run_').filter(
+    (name) => name.startsWith(idOrPath) || name.endsWith(idOrPath),
+  )
   const [match, other] = matches
   if (match === undefined) {
     throw new AppError('run/not-found', `There is no run “${idOrPath}”.`, {
@@ -184,15 +186,6 @@ export function openRunFolder(dataDirectory: string, idOrPath: string): RunFolde
 }
 
 export const isRunFolder = (directory: string): boolean => existsSync(runPaths(directory).run)
-
-function runNames(runs: string): string[] {
-  try {
-    return readdirSync(runs).filter((name) => name.startsWith('run_'))
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw readError(runs, error)
-  }
-}
 
 function readRunFolder(directory: string): RunFolder {
   const file = runPaths(directory).run
@@ -244,18 +237,11 @@ export function homeOf(directory: string): string | null {
 export function lockRun(directory: string): Disposable {
   const { lock, checkpoints, origin, rewards, engine, adapter } = runPaths(directory)
   for (const folder of [checkpoints, origin, rewards, engine, adapter]) requireOwn(folder, 'folder')
-  const holder = runHolder(directory)
-  if (holder !== null) {
-    throw new AppError(
+  const busy = (holder: number) =>
+    new AppError(
       'run/busy',
       `The run in ${directory} is being trained by process ${holder}.`,
       `Stop that one first; if there is no such process, delete ${lock}.`,
     )
-  }
-  return holdLock(lock)
-}
-
-/** Process id of the living process that trains the run, or null. */
-export function runHolder(directory: string): number | null {
-  return livingOwner(runPaths(directory).lock)
+  return lockWork(directory, busy)
 }
