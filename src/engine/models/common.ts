@@ -120,10 +120,13 @@ export const names: ModelNames = {
 export const plainFactors = {
   attentionSoftcap: null,
   attentionGate: false,
+  normsValues: false,
   finalSoftcap: null,
   embeddingScale: 1,
   residualScale: 1,
   logitScale: 1,
+  scalesLayers: false,
+  layerChannels: 0,
 } as const
 
 /** A config of a family whose layers differ from Llama's only in `traits`; the family overrides anything else. */

@@ -1,8 +1,10 @@
 import {
   type DeltaRule,
+  type LayerAttention,
   type ModelConfig,
   type LinearName,
   deltaWidth,
+  headShape,
   linearPath,
   linearShape,
   linearsOf,
@@ -92,6 +94,13 @@ export function expectedTensors(config: ModelConfig): ExpectedTensor[] {
   const { hiddenSize, vocabSize, maxPositions, names } = config
   const table = [vocabSize, hiddenSize] as const // [V, D]
   const tensors: ExpectedTensor[] = [{ name: names.embedding, shape: table }]
+  if (names.layerInputs !== undefined) {
+    const { table, projection, norm } = names.layerInputs
+    const width = config.layers * config.layerChannels
+    tensors.push({ name: table, shape: [vocabSize, width] })
+    tensors.push({ name: projection, shape: [width, hiddenSize] })
+    tensors.push({ name: `${norm}.weight`, shape: [config.layerChannels] })
+  }
   if (names.positions !== null) tensors.push({ name: names.positions, shape: [maxPositions, hiddenSize] })
   for (let layer = 0; layer < config.layers; layer++) {
     const prefix = layerPrefix(config, layer)
@@ -111,8 +120,10 @@ export function layerTensors(config: ModelConfig, layer: number): ExpectedTensor
   const norms = [beforeAttention, afterAttention, beforeMlp, afterMlp]
     .flatMap((path) => (path === null ? [] : normNames(config, path)))
     .map((name) => ({ name, shape: [hiddenSize] }))
+  if (config.layerChannels > 0) norms.push({ name: `${layerInputNorm}.weight`, shape: [hiddenSize] })
+  if (config.scalesLayers) norms.push({ name: blockScaleName, shape: [1] })
   const linears = linearsOf(config, layer).flatMap((linear) => {
-    const [out, input] = linearShape(config, linear)
+    const [out, input] = linearShape(config, linear, layer)
     const weight = { name: `${linearPath(linear)}.weight`, shape: [out, input] }
     const stored = transposedLinears ? { ...weight, isTransposed: true } : weight
     const bias = { name: `${linearPath(linear)}.bias`, shape: [out] }
@@ -121,13 +132,17 @@ export function layerTensors(config: ModelConfig, layer: number): ExpectedTensor
   return [...norms, ...mixerTensors(config, layer), ...linears]
 }
 
+/** Norm behind what a token brings into a layer, without `.weight`; and the number that a block's result is multiplied with. */
+export const layerInputNorm = 'post_per_layer_input_norm'
+export const blockScaleName = 'layer_scalar'
+
 /** Kernel of a short convolution, named as in its module. */
 export const kernelNames = { weight: 'conv.conv.weight', bias: 'conv.conv.bias' } as const
 
 function mixerTensors(config: ModelConfig, layer: number): ExpectedTensor[] {
   const mixer = config.mixers[layer]
   if (mixer?.kind === 'delta') return deltaTensors(mixer)
-  if (mixer?.kind !== 'convolution') return headNorms(config)
+  if (mixer?.kind !== 'convolution') return headNorms(config, mixer)
   const weight = { name: kernelNames.weight, shape: [config.hiddenSize, 1, mixer.kernel] }
   return mixer.bias ? [weight, { name: kernelNames.bias, shape: [config.hiddenSize] }] : [weight]
 }
@@ -148,11 +163,12 @@ const deltaTensors = (mixer: DeltaRule): ExpectedTensor[] => [
   { name: deltaNames.step, shape: [mixer.valueHeads] },
 ]
 
-function headNorms({ qkNorm, heads, kvHeads, headDim, names }: ModelConfig): ExpectedTensor[] {
+function headNorms(config: ModelConfig, mixer: LayerAttention | undefined): ExpectedTensor[] {
+  const { qkNorm, names } = config
   if (qkNorm === 'none') return []
+  const { heads, kvHeads, headDim } = headShape(config, mixer)
   const [queries, keys] = qkNorm === 'all' ? [heads, kvHeads] : [1, 1]
-  return [
-    { name: `${names.queryNorm}.weight`, shape: [queries * headDim] },
-    { name: `${names.keyNorm}.weight`, shape: [keys * headDim] },
-  ]
+  const query = { name: `${names.queryNorm}.weight`, shape: [queries * headDim] }
+  if (mixer?.keysOf !== undefined) return [query]
+  return [query, { name: `${names.keyNorm}.weight`, shape: [keys * headDim] }]
 }

@@ -33,6 +33,8 @@ const linearNames: Readonly<Record<LinearName, string>> = {
   c_fc: 'ffn_up',
   down_proj: 'ffn_down',
   'mlp.c_proj': 'ffn_down',
+  per_layer_input_gate: 'inp_gate',
+  per_layer_projection: 'proj',
 }
 
 /** Reason why llama.cpp cannot have an adapter of this family, as a sentence; null where it can. */

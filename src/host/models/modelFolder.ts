@@ -69,7 +69,7 @@ export function openModelFolder(
   const wanted = new Set(expected.flatMap(({ name }) => [name, shortened(name)]))
   const names = files.flatMap((file) => [...file.tensors.keys(), ...file.unreadable.keys()])
   const ignored = names.filter((name) => !wanted.has(name) && !isDerivedBuffer(name))
-  requireAllLayers(root, ignored, wanted)
+  requireAllLayers(root, ignored, { wanted, layers: config.layers })
   // A copy of the embedding changes nothing.
   const unused = ignored.filter((name) => name !== config.names.head)
   return {
@@ -98,8 +98,14 @@ const ownHeadNote = ({ names }: ModelConfig): string =>
   `config.json says that the embedding is the head too (tie_word_embeddings), but the weights hold another one, ${names.head}; that one is used.`
 
 /** Refuses weights with a layer that config.json does not have: without it, they answer as no model that was trained. */
-function requireAllLayers(root: string, ignored: readonly string[], wanted: ReadonlySet<string>): void {
-  const further = ignored.find((name) => wanted.has(name.replace(/\.\d+\./, '.0.')))
+function requireAllLayers(
+  root: string,
+  ignored: readonly string[],
+  { wanted, layers }: { readonly wanted: ReadonlySet<string>; readonly layers: number },
+): void {
+  const further = ignored.find(
+    (name) => Number(/\.(\d+)\./.exec(name)?.[1]) >= layers && wanted.has(name.replace(/\.\d+\./, '.0.')),
+  )
   if (further === undefined) return
   throw new AppError(
     'model/invalid',
