@@ -37,6 +37,10 @@ export interface GgufNaming {
    * families that derive from Llama.
    */
   readonly isPermuted: boolean
+  /** Names of tensors there where they differ from those of most families, by these. */
+  readonly renamed?: Readonly<Record<string, string>>
+  /** True for the one of two families of a name whose files have a window. */
+  readonly slides?: boolean
 }
 
 /** Sizes of a model with random weights. */

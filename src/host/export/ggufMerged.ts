@@ -18,7 +18,7 @@ import { tokenizerKey, tokenizerKeys } from '#host/gguf/ggufKeys.ts'
 import { fileTypes, type GgufMix, isBlocks, typeInMix, type WrittenType } from '#host/gguf/ggufMix.ts'
 import { describeModel, type ModelWords } from '#host/gguf/ggufMetadata.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
-import { type GgufPlace, ggufPlaces, permuteRows } from '#host/gguf/ggufNames.ts'
+import { type GgufPlace, ggufPlaces, ggufShape, permuteRows } from '#host/gguf/ggufNames.ts'
 import { openGguf } from '#host/gguf/ggufReader.ts'
 import { describeTokenizer } from '#host/gguf/ggufVocabulary.ts'
 import { quantize } from '#host/gguf/quantize.ts'
@@ -68,7 +68,7 @@ function mergedTensors(
       isSame
         ? readPieces({ ...location, dtype: 'U8' }, pieceElements)
         : mergedPieces(name, { location, place, delta, dtype })
-    return { name: place.name, dtype, shape: location.shape, pieces }
+    return { name: place.name, dtype, shape: ggufShape(location.shape), pieces }
   })
 }
 

@@ -80,15 +80,19 @@ function architectureOf(fields: Fields): Architecture & { readonly modelType: Mo
       'Join the parts with llama.cpp’s `llama-gguf-split --merge`.',
     )
   }
-  return ggufArchitecture(fields.text('general.architecture', ''), fields.where)
+  const name = fields.text('general.architecture', '')
+  const slides = fields.has(`${name}.${familyKeys.window}`)
+  return ggufArchitecture(name, fields.where, slides)
 }
 
-/** The family that llama.cpp calls so. Errors: AppError 'model/unsupported', naming `where`. */
+/** The family that llama.cpp calls so; of two, `slides` says which. Errors: AppError 'model/unsupported', naming `where`. */
 export function ggufArchitecture(
   name: string,
   where: string,
+  slides = false,
 ): Architecture & { readonly modelType: ModelType } {
-  const found = architectures.find(({ gguf }) => gguf?.name === name)
+  const named = architectures.filter(({ gguf }) => gguf?.name === name)
+  const found = named.find(({ gguf }) => (gguf?.slides ?? false) === slides) ?? named[0]
   if (found !== undefined) return found
   const names = new Set(architectures.flatMap(({ gguf }) => gguf?.name ?? []))
   throw new AppError(
@@ -127,7 +131,7 @@ function commonConfig(reading: Reading) {
     intermediate_size: integer(reading, 'mlpWidth', sizes),
     num_hidden_layers: integer(reading, 'layers', sizes),
     num_attention_heads: heads,
-    num_key_value_heads: integer(reading, 'kvHeads', { ...sizes, fallback: heads }),
+    num_key_value_heads: kvHeadsOf(reading, heads),
     head_dim: headDim,
     max_position_embeddings: context,
     vocab_size: first ?? null,
@@ -140,6 +144,16 @@ function commonConfig(reading: Reading) {
     attention_bias: file.tensors.has('blk.0.attn_output.bias'),
     num_local_experts: integer(reading, 'experts', { min: 0, max: 65_536, fallback: 0 }),
   }
+}
+
+/** One number, or one for each layer, which is 0 where a layer does not attend. */
+function kvHeadsOf(reading: Reading, heads: number): number {
+  const found = value(reading, 'kvHeads')
+  if (!Array.isArray(found)) return integer(reading, 'kvHeads', { ...sizes, fallback: heads })
+  const own = [...new Set(found.filter((count) => count !== 0))]
+  if (own.length !== 1 || typeof own[0] !== 'number')
+    throw unsupported(reading.fields, 'other heads in each layer')
+  return own[0]
 }
 
 type CommonConfig = ReturnType<typeof commonConfig>
@@ -211,6 +225,64 @@ const readGranite: FamilyConfig = (reading, common) => ({
   logits_scaling: number(reading, 'logitScale', { ...factors, fallback: 1 }),
 })
 
+/** Types of the layers, by the list of those that slide, or by how often one does not. */
+function layerTypes(reading: Reading, { num_hidden_layers: layers }: CommonConfig): readonly string[] {
+  const pattern = value(reading, 'windowPattern')
+  const interval = Array.isArray(pattern) ? 0 : integer(reading, 'windowPattern', { ...sizes, fallback: 4 })
+  return Array.from({ length: layers }, (_, layer) =>
+    (Array.isArray(pattern) ? Boolean(pattern[layer]) : (layer + 1) % interval !== 0)
+      ? 'sliding_attention'
+      : 'full_attention',
+  )
+}
+
+const readWindowed: FamilyConfig = (reading, common) => {
+  const window = windowOf(reading)
+  return {
+    ...common,
+    sliding_window: window,
+    ...(window !== null && { layer_types: layerTypes(reading, common) }),
+  }
+}
+
+const readGlm4: FamilyConfig = (reading, common) => ({
+  ...refusingWindows(reading, common),
+  attention_bias: reading.file.tensors.has('blk.0.attn_q.bias'),
+  partial_rotary_factor: common.partial_rotary_factor ?? 1,
+})
+
+const readSeedOss: FamilyConfig = (reading, common) => ({
+  ...refusingWindows(reading, common),
+  attention_bias: reading.file.tensors.has('blk.0.attn_q.bias'),
+  attention_out_bias: reading.file.tensors.has('blk.0.attn_output.bias'),
+})
+
+/** YaRN there has a strength for the whole head's scale too, and queries grow with their position. */
+const readMinistral3: FamilyConfig = (reading, { rope_scaling: _, ...common }) => {
+  const strength = number(reading, 'yarnLog', { min: 0, max: 1e6, fallback: 0 })
+  return {
+    ...common,
+    rope_parameters: {
+      ...yarnOf(reading, number(reading, 'ropeFactor', factors)),
+      ...{ rope_theta: common.rope_theta, mscale: strength === 0 ? 0 : 1, mscale_all_dim: strength },
+      llama_4_scaling_beta: number(reading, 'queryGrowth', { min: 0, max: 100, fallback: 0 }),
+    },
+  }
+}
+
+const readLfm2: FamilyConfig = (reading, common) => {
+  const heads = value(reading, 'kvHeads')
+  return {
+    ...common,
+    norm_eps: common.rms_norm_eps,
+    block_auto_adjust_ff_dim: false,
+    conv_L_cache: integer(reading, 'convolution', sizes),
+    layer_types: Array.from({ length: common.num_hidden_layers }, (_, layer) =>
+      Array.isArray(heads) && heads[layer] === 0 ? 'conv' : 'full_attention',
+    ),
+  }
+}
+
 const readStablelm: FamilyConfig = (reading, common) => ({
   ...refusingWindows(reading, common),
   layer_norm_eps: value(reading, 'layerEpsilon'),
@@ -240,6 +312,13 @@ const familyConfigs: Readonly<Partial<Record<ModelType, FamilyConfig>>> = {
   gemma3_text: readGemma3,
   phi3: readPhi3,
   granite: readGranite,
+  olmo3: readWindowed,
+  exaone4: readWindowed,
+  glm4: readGlm4,
+  seed_oss: readSeedOss,
+  ministral3: readMinistral3,
+  arcee: (reading, common) => ({ ...refusingWindows(reading, common), hidden_act: 'relu2' }),
+  lfm2: readLfm2,
   stablelm: readStablelm,
   gpt2: readGpt2,
 }
@@ -281,6 +360,10 @@ function yarnRope(reading: Reading, factor: number): Json {
   const own = [familyKeys.ropeAttention, 'rope.scaling.yarn_attn_factor', 'rope.scaling.yarn_log_multiplier']
   const strange = own.find((key) => reading.fields.has(`${reading.prefix}${key}`))
   if (strange !== undefined) throw unsupported(reading.fields, `YaRN with “${strange}”`)
+  return yarnOf(reading, factor)
+}
+
+function yarnOf(reading: Reading, factor: number): Json {
   return {
     rope_type: 'yarn',
     factor,

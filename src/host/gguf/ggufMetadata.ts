@@ -3,7 +3,7 @@
  * (`convert_hf_to_gguf.py`) writes: `ggufConfig.ts` backwards.
  */
 import { AppError } from '#shared/errors.ts'
-import { ropeFields, ropeType } from '#engine/models/attentionLayout.ts'
+import { ropeFields, ropeType, windowSize } from '#engine/models/attentionLayout.ts'
 import { attentionOf, type ModelConfig, type RopeConfig } from '#engine/models/config.ts'
 import { Fields } from '#engine/models/fields.ts'
 import { type ModelType, readModelConfig } from '#engine/models/registry.ts'
@@ -24,6 +24,7 @@ type Words = readonly (readonly [FamilyKey, GgufValue])[]
 const whole = (value: number): GgufValue => ({ type: 'uint32', value })
 const real = (value: number): GgufValue => ({ type: 'float32', value })
 const text = (value: string): GgufValue => ({ type: 'string', value })
+const flags = (items: readonly boolean[]): GgufValue => ({ type: 'array', of: 'bool', items: items.map(Number) })
 
 /**
  * `json` is the model's config.json, `where` its path. Errors: AppError 'model/unsupported' for a family that GGUF does not
@@ -90,10 +91,36 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
     ['residualScale', real(config.residualScale)],
     ['logitScale', real(1 / config.logitScale)],
   ],
+  olmo3: (config, fields) => [
+    ['window', whole(windowOf(fields, 4_096))],
+    ['windowPattern', flags(localLayers(config))],
+  ],
+  exaone4: (config, fields) =>
+    windowSize(fields, 4_096) === null
+      ? []
+      : [
+          ['window', whole(windowOf(fields, 4_096))],
+          ['windowPattern', flags(config.mixers.map((_, layer) => attentionOf(config, layer).rope !== null))],
+        ],
+  ministral3(_, fields) {
+    const rope = ropeFields(fields, 'full_attention')
+    const limits = { min: 0, max: 1e6, fallback: 0 }
+    return [
+      ['yarnLog', real(rope.number('mscale_all_dim', limits))],
+      ['queryGrowth', real(rope.number('llama_4_scaling_beta', limits))],
+    ]
+  },
+  lfm2: ({ kvHeads, mixers }) => [
+    [
+      'kvHeads',
+      { type: 'array', of: 'uint32', items: Uint32Array.from(mixers, ({ kind }) => (kind === 'attention' ? kvHeads : 0)) },
+    ],
+    ['convolution', whole(mixers.find((mixer) => mixer.kind === 'convolution')?.kernel ?? 3)],
+  ],
   stablelm: () => [['parallelResidual', { type: 'bool', value: false }]],
 }
 
-/** Layers of Gemma 3 that slide. They rotate by frequencies of their own, the first ones always. */
+/** Layers of Gemma 3 and OLMo 3 that slide. They rotate by frequencies of their own, the first ones always. */
 const localLayers = (config: ModelConfig): boolean[] =>
   config.mixers.map((_, layer) => ropeOf(config, layer) === ropeOf(config, 0))
 
@@ -102,9 +129,11 @@ const localRope = (config: ModelConfig): RopeConfig | undefined => ropeOf(config
 const ropeOf = (config: ModelConfig, layer: number): RopeConfig | undefined =>
   config.ropes[attentionOf(config, layer).rope ?? 0]
 
+const slidesFirst: ReadonlySet<string> = new Set(['gemma3_text', 'olmo3'])
+
 /** The frequencies of the layers that see everything. */
 function globalRope(config: ModelConfig): RopeConfig | undefined {
-  const layer = config.architecture === 'gemma3_text' ? localLayers(config).indexOf(false) : -1
+  const layer = slidesFirst.has(config.architecture) ? localLayers(config).indexOf(false) : -1
   return layer === -1 ? config.ropes[0] : ropeOf(config, layer)
 }
 

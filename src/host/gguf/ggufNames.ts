@@ -3,7 +3,7 @@ import { AppError } from '#shared/errors.ts'
 import type { GgufNaming } from '#engine/models/common.ts'
 import { linearPath, type LinearName, type ModelConfig } from '#engine/models/config.ts'
 import { architectures } from '#engine/models/registry.ts'
-import { type Arrangement, expectedTensors, layerPrefix } from '#engine/models/source.ts'
+import { type Arrangement, expectedTensors, kernelNames, layerPrefix } from '#engine/models/source.ts'
 
 const namingOf = ({ architecture }: Pick<ModelConfig, 'architecture'>): GgufNaming | null =>
   architectures.find(({ modelType }) => modelType === architecture)?.gguf ?? null
@@ -75,9 +75,15 @@ export function ggufPlaces(config: ModelConfig): ReadonlyMap<string, GgufPlace> 
   )
 }
 
+/** Shape of a tensor in a file: a convolution of each channel by itself has no axis for that. */
+export const ggufShape = (shape: readonly number[]): readonly number[] =>
+  shape.length === 3 ? shape.filter((_, axis) => axis !== 1) : shape
+
 /** The same for paths without `.weight` and `.bias`. */
 function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
   const { names, norm, blockNorms } = config
+  const { renamed = {} } = ggufNaming(config)
+  const called = (name: string): string => renamed[name] ?? name
   const stem = (name: string): string => name.replace(/\.weight$/, '')
   const asIs = (name: string): GgufPlace => ({ name, arrangement: null })
   const ofNorm = (name: string): GgufPlace => ({
@@ -87,7 +93,7 @@ function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
   const places = new Map([
     [stem(names.embedding), asIs('token_embd')],
     [stem(names.positions ?? ''), asIs('position_embd')],
-    [names.finalNorm, ofNorm('output_norm')],
+    [names.finalNorm, ofNorm(called('output_norm'))],
     [stem(names.head), asIs('output')],
   ])
   const norms = [
@@ -101,8 +107,9 @@ function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
   for (let layer = 0; layer < config.layers; layer++) {
     const prefix = layerPrefix(config, layer)
     for (const [path, name] of norms) {
-      if (path !== null) places.set(`${prefix}${path}`, ofNorm(`blk.${layer}.${name}`))
+      if (path !== null) places.set(`${prefix}${path}`, ofNorm(`blk.${layer}.${called(name)}`))
     }
+    places.set(`${prefix}${stem(kernelNames.weight)}`, asIs(`blk.${layer}.shortconv.conv`))
     for (const linear of config.linears) {
       const heads = interleavedHeads(linear, config)
       const arrangement = heads === null ? null : ({ kind: 'interleaved', heads } as const)
