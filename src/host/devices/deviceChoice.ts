@@ -47,7 +47,8 @@ export function plannedDevice(
 export function autoDevice(request: AutoRequest): DeviceChoice {
   const { model, base, deviceId, cacheDirectory } = request
   const feature = onlyOnCpu(model)
-  if (feature !== null) return { kind: 'cpu', reason: `Models with ${feature} are computed on the CPU so far.` }
+  if (feature !== null)
+    return { kind: 'cpu', reason: `Models with ${feature} are computed on the CPU so far.` }
   const [best] = deviceKinds
     .filter((kind) => keepsBase(kind, base))
     .flatMap((kind) => candidate(request, kind, readCheck({ kind, deviceId }, cacheDirectory)) ?? [])

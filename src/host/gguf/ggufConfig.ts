@@ -356,9 +356,15 @@ function ropeScaling(reading: Reading, rotation: Rotation): Json | null {
   throw unsupported(fields, `the rope scaling “${shorten(type)}”`)
 }
 
+/** Family whose files say YaRN's strength, which `readMinistral3` reads. */
+const withStrength = 'mistral3.'
+
 function yarnRope(reading: Reading, factor: number): Json {
   const own = [familyKeys.ropeAttention, 'rope.scaling.yarn_attn_factor', 'rope.scaling.yarn_log_multiplier']
-  const strange = own.find((key) => reading.fields.has(`${reading.prefix}${key}`))
+  const strange =
+    reading.prefix === withStrength
+      ? undefined
+      : own.find((key) => reading.fields.has(`${reading.prefix}${key}`))
   if (strange !== undefined) throw unsupported(reading.fields, `YaRN with “${strange}”`)
   return yarnOf(reading, factor)
 }

@@ -24,7 +24,11 @@ type Words = readonly (readonly [FamilyKey, GgufValue])[]
 const whole = (value: number): GgufValue => ({ type: 'uint32', value })
 const real = (value: number): GgufValue => ({ type: 'float32', value })
 const text = (value: string): GgufValue => ({ type: 'string', value })
-const flags = (items: readonly boolean[]): GgufValue => ({ type: 'array', of: 'bool', items: items.map(Number) })
+const flags = (items: readonly boolean[]): GgufValue => ({
+  type: 'array',
+  of: 'bool',
+  items: items.map(Number),
+})
 
 /**
  * `json` is the model's config.json, `where` its path. Errors: AppError 'model/unsupported' for a family that GGUF does not
@@ -113,7 +117,11 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
   lfm2: ({ kvHeads, mixers }) => [
     [
       'kvHeads',
-      { type: 'array', of: 'uint32', items: Uint32Array.from(mixers, ({ kind }) => (kind === 'attention' ? kvHeads : 0)) },
+      {
+        type: 'array',
+        of: 'uint32',
+        items: Uint32Array.from(mixers, ({ kind }) => (kind === 'attention' ? kvHeads : 0)),
+      },
     ],
     ['convolution', whole(mixers.find((mixer) => mixer.kind === 'convolution')?.kernel ?? 3)],
   ],

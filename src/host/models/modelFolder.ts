@@ -81,7 +81,11 @@ export function openModelFolder(
     tokenizerConfigFile: presentFile(root, 'tokenizer_config.json'),
     chatTemplateFile: presentFile(root, 'chat_template.jinja'),
     weightFiles: [...new Set(files.map(({ file }) => file))],
-    notes: [...(hasOwnHead ? [ownHeadNote(declared)] : []), ...unusedNotes(unused)],
+    notes: [
+      ...(isTextHalf(config) ? [textHalfNote] : []),
+      ...(hasOwnHead ? [ownHeadNote(declared)] : []),
+      ...unusedNotes(isTextHalf(config) ? unused.filter(isOfText) : unused),
+    ],
     ignoredTensors: ignored,
   }
 }
@@ -113,6 +117,13 @@ function requireAllLayers(
     'Give config.json the number of layers that the weights have, or save the smaller model anew.',
   )
 }
+
+const textPrefix = 'model.language_model.'
+const isOfText = (name: string): boolean => name.startsWith(textPrefix)
+/** True for the decoder of a checkpoint that also sees or hears. */
+const isTextHalf = ({ names }: ModelConfig): boolean => isOfText(names.layers)
+const textHalfNote =
+  'The model also reads images or sound. Its text half is used; what is for images and sound is left aside.'
 
 const unusedNotes = (names: readonly string[]): string[] => {
   const [first] = names

@@ -136,7 +136,9 @@ if (typeof loading === 'string') {
   })
 
   /** Sizes that these families have in llama.cpp alone. */
-  const sizes: Readonly<Record<string, Partial<ModelShape>>> = { 'tiny-exaone4': { layers: 64, deviation: 0.1 } }
+  const sizes: Readonly<Record<string, Partial<ModelShape>>> = {
+    'tiny-exaone4': { layers: 64, deviation: 0.1 },
+  }
 
   test.each([
     'tiny-glm4',
@@ -148,24 +150,28 @@ if (typeof loading === 'string') {
     'tiny-arcee',
     'tiny-hunyuan_v1_dense',
     'tiny-lfm2',
-  ] as const)('the merged model of a %s has the log-probabilities of the policy in llama.cpp, and is read back', async (shape) => {
-    const place = path.join(folder, shape)
-    mkdirSync(place)
-    const fixture = await randomFixture(place, shape, { overrides: sizes[shape] ?? {} })
-    const report = await fixture.export({ format: 'gguf-model', dtype: 'f32' })
-    expect(failures(report)).toEqual([])
-    const base = path.join(report.directory, 'model.gguf')
-    // Past the windows of these models.
-    const rows = [40, 60].map((length, row) => randomSequence(258, length, row).ids)
-    using policy = await createOrtPolicy({
-      ...plain,
-      source: await asFloat32Source(openModelFolder(base), path.join(place, 'read')),
-    })
-    const theirs = await logprobsOf(loading, { base, rows })
-    for (const [row, ours] of (await policyReader(policy, 'base').score(rows)).entries()) {
-      expect(largestDifference(Float64Array.from(theirs[row]!), ours)).toBeLessThan(1e-3)
-    }
-  }, 120_000)
+  ] as const)(
+    'the merged model of a %s has the log-probabilities of the policy in llama.cpp, and is read back',
+    async (shape) => {
+      const place = path.join(folder, shape)
+      mkdirSync(place)
+      const fixture = await randomFixture(place, shape, { overrides: sizes[shape] ?? {} })
+      const report = await fixture.export({ format: 'gguf-model', dtype: 'f32' })
+      expect(failures(report)).toEqual([])
+      const base = path.join(report.directory, 'model.gguf')
+      // Past the windows of these models.
+      const rows = [40, 60].map((length, row) => randomSequence(258, length, row).ids)
+      using policy = await createOrtPolicy({
+        ...plain,
+        source: await asFloat32Source(openModelFolder(base), path.join(place, 'read')),
+      })
+      const theirs = await logprobsOf(loading, { base, rows })
+      for (const [row, ours] of (await policyReader(policy, 'base').score(rows)).entries()) {
+        expect(largestDifference(Float64Array.from(theirs[row]!), ours)).toBeLessThan(1e-4)
+      }
+    },
+    120_000,
+  )
 
   test.each(['q8_0', 'q4_k_m'] as const)('a merged model as %s is read by llama.cpp', async (dtype) => {
     const place = path.join(folder, dtype)

@@ -55,11 +55,15 @@ export async function logprobsOf(
   { base, rows }: { readonly base: string; readonly rows: readonly Int32Array[] },
 ): Promise<number[][]> {
   const model = await llama.loadModel({ modelPath: base, gpuLayers: 0 })
-  const options = { experimentalKvCacheKeyType: 'F32', experimentalKvCacheValueType: 'F32' } as const
+  const options = {
+    experimentalKvCacheKeyType: 'F32',
+    experimentalKvCacheValueType: 'F32',
+    flashAttention: false,
+  } as const
   const context = await model.createContext({ contextSize: 128, ...options })
+  const sequence = context.getSequence()
   const found: number[][] = []
   for (const row of rows) {
-    const sequence = context.getSequence()
     const asked = [...row].map((id) => [id as Token, { generateNext: { logits: true } }] as const)
     const outputs = await sequence.controlledEvaluate(asked.map(([id, next]) => [id, next]))
     found.push(
@@ -70,7 +74,7 @@ export async function logprobsOf(
         return logits.get(id as Token)! - Math.log(total)
       }),
     )
-    void sequence.dispose()
+    await sequence.clearHistory()
   }
   await context.dispose()
   await model.dispose()
