@@ -30,10 +30,24 @@ export type QuantizedDtype = (typeof quantizedDtypes)[number]
  * Difference between a file's bytes and the tensor used in computation; absent in a source that is computed with.
  * `transposed`: the two axes are swapped, as in GPT-2's Conv1D. `interleaved`: the rows of each of `heads` heads are in
  * the order in which llama.cpp rotates them. `one-added`: a norm's weight as the factor, where the model stores offsets
- * from 1.
+ * from 1. `tiled`: see `TiledHeads`.
  */
 export type Arrangement =
-  { readonly kind: 'transposed' | 'one-added' } | { readonly kind: 'interleaved'; readonly heads: number }
+  | { readonly kind: 'transposed' | 'one-added' }
+  | { readonly kind: 'interleaved'; readonly heads: number }
+  | TiledHeads
+
+/** Heads of values in the order in which llama.cpp repeats keys, one of each key head after the other; here those of one key head are neighbours. */
+export interface TiledHeads {
+  readonly kind: 'tiled'
+  readonly axis: 'rows' | 'columns'
+  /** Rows or columns before the values, which stay. */
+  readonly first: number
+  readonly keyHeads: number
+  readonly valueHeads: number
+  /** True if the file has −exp of the numbers. */
+  readonly isRate?: boolean
+}
 
 /** Place of a tensor's bytes on disk: row-major, little-endian. */
 export interface TensorLocation {

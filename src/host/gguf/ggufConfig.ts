@@ -283,6 +283,18 @@ const readLfm2: FamilyConfig = (reading, common) => {
   }
 }
 
+/** Keys and values of linear attention are equally wide in llama.cpp. */
+const readQwen35: FamilyConfig = (reading, common) => ({
+  ...refusingWindows(reading, common),
+  partial_rotary_factor: common.partial_rotary_factor ?? 1,
+  linear_conv_kernel_dim: integer(reading, 'deltaKernel', sizes),
+  linear_key_head_dim: integer(reading, 'deltaKeyWidth', sizes),
+  linear_value_head_dim: integer(reading, 'deltaKeyWidth', sizes),
+  linear_num_key_heads: integer(reading, 'deltaKeyHeads', sizes),
+  linear_num_value_heads: integer(reading, 'deltaValueHeads', sizes),
+  full_attention_interval: integer(reading, 'fullInterval', { ...sizes, fallback: 4 }),
+})
+
 const readStablelm: FamilyConfig = (reading, common) => ({
   ...refusingWindows(reading, common),
   layer_norm_eps: value(reading, 'layerEpsilon'),
@@ -319,6 +331,7 @@ const familyConfigs: Readonly<Partial<Record<ModelType, FamilyConfig>>> = {
   ministral3: readMinistral3,
   arcee: (reading, common) => ({ ...refusingWindows(reading, common), hidden_act: 'relu2' }),
   lfm2: readLfm2,
+  qwen3_5_text: readQwen35,
   stablelm: readStablelm,
   gpt2: readGpt2,
 }

@@ -36,7 +36,8 @@ const flags = (items: readonly boolean[]): GgufValue => ({
  */
 export function describeModel(json: unknown, where: string): ModelWords {
   const config = readModelConfig(json, where, null)
-  const fields = new Fields(json, where)
+  const all = new Fields(json, where)
+  const fields = all.has('text_config') ? all.object('text_config') : all
   const rope = ropeWords(config, fields)
   const { name } = ggufNaming(config)
   const ofFamily = familyWords[config.architecture as ModelType]?.(config, fields) ?? []
@@ -125,6 +126,7 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
     ],
     ['convolution', whole(mixers.find((mixer) => mixer.kind === 'convolution')?.kernel ?? 3)],
   ],
+  qwen3_5_text: qwen35Words,
   stablelm: () => [['parallelResidual', { type: 'bool', value: false }]],
 }
 
@@ -136,6 +138,25 @@ const localRope = (config: ModelConfig): RopeConfig | undefined => ropeOf(config
 
 const ropeOf = (config: ModelConfig, layer: number): RopeConfig | undefined =>
   config.ropes[attentionOf(config, layer).rope ?? 0]
+
+/** Pairs of channels rotate by one of three positions in turn, which are the same in texts. */
+function qwen35Words({ mixers, ropes }: ModelConfig, fields: Fields): Words {
+  const delta = mixers.find((mixer) => mixer.kind === 'delta')
+  if (delta === undefined) return []
+  const given = ropeFields(fields, 'full_attention').numbers('mrope_section', { min: 0, max: 1_024 })
+  const pairs = ropes[0]?.inverseFrequencies.length ?? 0
+  const usual = [0, 1, 2].map((section) => Math.ceil((pairs - section) / 3))
+  const items = [...(given.length === 0 ? usual : given), 0, 0, 0].slice(0, 4)
+  return [
+    ['deltaKernel', whole(delta.kernel)],
+    ['deltaKeyWidth', whole(delta.keyDim)],
+    ['deltaKeyHeads', whole(delta.keyHeads)],
+    ['deltaValueHeads', whole(delta.valueHeads)],
+    ['deltaValues', whole(delta.valueHeads * delta.valueDim)],
+    ['fullInterval', whole(mixers.findIndex(({ kind }) => kind === 'attention') + 1)],
+    ['ropeSections', { type: 'array', of: 'int32', items }],
+  ]
+}
 
 const slidesFirst: ReadonlySet<string> = new Set(['gemma3_text', 'olmo3'])
 
@@ -267,7 +288,7 @@ function requireSaid(config: ModelConfig, { metadata, tensors }: ModelWords, whe
 
 /** Returns each field as text; numbers to five digits, since those of a file are f32. */
 function comparable(config: ModelConfig): Readonly<Record<string, string>> {
-  const { architecture: _, bosId: _bos, eosIds: _eos, padId: _pad, ...rest } = config
+  const { architecture: _, bosId: _bos, eosIds: _eos, padId: _pad, names: _names, ...rest } = config
   const rounded = (_key: string, value: unknown): unknown =>
     typeof value === 'number' ? Number(value.toPrecision(5)) : value === false ? undefined : value
   return Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, JSON.stringify(value, rounded)]))

@@ -20,7 +20,7 @@ import type { Arrangement, ModelSource, TensorLocation } from '#engine/models/so
 import { makeFolder } from '#host/files/atomic.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { readError, writeError } from '#host/files/fileErrors.ts'
-import { permuteRows } from '#host/gguf/ggufNames.ts'
+import { permuteRows, tileHeads } from '#host/gguf/ggufNames.ts'
 import {
   bytesOf,
   dtypeBytes,
@@ -119,6 +119,7 @@ export async function cacheFolder(
 
 function arrangementKey(arrangement: Arrangement | undefined): readonly (string | number)[] {
   if (arrangement === undefined) return []
+  if (arrangement.kind === 'tiled') return [JSON.stringify(arrangement)]
   return arrangement.kind === 'interleaved' ? [arrangement.kind, arrangement.heads] : [arrangement.kind]
 }
 
@@ -181,6 +182,12 @@ function* arrangedPieces(location: TensorLocation, elements: number): Generator<
     case 'one-added':
       for (const piece of readFloatPieces(location, elements)) yield piece.map((value) => value - 1)
       return
+    case 'tiled': {
+      const [whole] = readFloatPieces(location, elementCount(shape))
+      const values = tileHeads(whole ?? new Float32Array(), arrangement, { rows: shape[0] ?? 1, back: true })
+      yield arrangement.isRate === true ? values.map((value) => Math.log(-value)) : values
+      return
+    }
     case 'interleaved': {
       const rows = (shape[0] ?? 0) / arrangement.heads
       for (const head of readFloatPieces(location, rows * (shape[1] ?? 1)))

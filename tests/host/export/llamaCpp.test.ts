@@ -138,6 +138,8 @@ if (typeof loading === 'string') {
   /** Sizes that these families have in llama.cpp alone. */
   const sizes: Readonly<Record<string, Partial<ModelShape>>> = {
     'tiny-exaone4': { layers: 64, deviation: 0.1 },
+    // Linear attention there divides by no less than this number.
+    'tiny-qwen3_5': { normEpsilon: 1e-6 },,
   }
 
   test.each([
@@ -150,6 +152,7 @@ if (typeof loading === 'string') {
     'tiny-arcee',
     'tiny-hunyuan_v1_dense',
     'tiny-lfm2',
+    'tiny-qwen3_5',
   ] as const)(
     'the merged model of a %s has the log-probabilities of the policy in llama.cpp, and is read back',
     async (shape) => {
