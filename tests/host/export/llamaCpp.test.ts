@@ -139,7 +139,7 @@ if (typeof loading === 'string') {
   const sizes: Readonly<Record<string, Partial<ModelShape>>> = {
     'tiny-exaone4': { layers: 64, deviation: 0.1 },
     // Linear attention there divides by no less than this number.
-    'tiny-qwen3_5': { normEpsilon: 1e-6 },,
+    'tiny-qwen3_5': { normEpsilon: 1e-6 },
   }
 
   test.each([
