@@ -203,20 +203,25 @@ function headsOfLayer(
   { headDim, kvHeads, heads }: ModelConfig,
   { layer, isFull }: { readonly layer: number; readonly isFull: boolean },
 ): { readonly headDim?: number; readonly kvHeads?: number } {
-  const isListed = fields.has('per_layer_config')
-  const own = isListed ? fields.object('per_layer_config').object(String(layer)) : fields
-  const [dimKey, headsKey] = isListed
-    ? ['head_dim', 'num_key_value_heads']
-    : ['global_head_dim', 'num_global_key_value_heads']
-  const differs = isListed || isFull
-  const takesHeads = differs && (isListed || fields.boolean('attention_k_eq_v', false))
-  const dim = differs
-    ? own.integer(dimKey, { min: 2, max: 1_024, fallback: isListed ? headDim : 512 })
-    : headDim
-  const count = takesHeads ? own.integer(headsKey, { min: 1, max: 1_024, fallback: kvHeads }) : kvHeads
-  if (dim % 2 !== 0) throw own.invalid(dimKey, 'an even number')
-  if (heads % count !== 0) throw own.invalid(headsKey, `a divisor of num_attention_heads (${heads})`)
+  const own = ownHeads(fields, layer, isFull)
+  const dim = own.integer('head_dim', { min: 2, max: 1_024, fallback: headDim })
+  const count = own.integer('num_key_value_heads', { min: 1, max: 1_024, fallback: kvHeads })
+  if (dim % 2 !== 0) throw own.invalid('head_dim', 'an even number')
+  if (heads % count !== 0)
+    throw own.invalid('num_key_value_heads', `a divisor of num_attention_heads (${heads})`)
   return { ...(dim !== headDim && { headDim: dim }), ...(count !== kvHeads && { kvHeads: count }) }
+}
+
+/** What a layer has instead of the model's fields, under their names. */
+function ownHeads(fields: Fields, layer: number, isFull: boolean): Fields {
+  if (fields.has('per_layer_config')) return fields.object('per_layer_config').object(String(layer))
+  const differing = {
+    head_dim: fields.integer('global_head_dim', { min: 2, max: 1_024, fallback: 512 }),
+    num_key_value_heads: fields.boolean('attention_k_eq_v', false)
+      ? fields.value('num_global_key_value_heads')
+      : null,
+  }
+  return new Fields(isFull ? differing : {}, fields.where)
 }
 
 /** The rotation of one kind of layer; the defaults of the class where the config has none. */

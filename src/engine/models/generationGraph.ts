@@ -215,8 +215,9 @@ interface LayerSources {
 function cachedScope(
   config: ModelConfig,
   { weights, adapter, layer }: LayerSources,
-  { positions, tables, keys, masks, see, recall, remember, prompts }: SharedInputs,
+  shared: SharedInputs,
 ): LayerScope {
+  const { positions, tables, keys, recall, remember } = shared
   const prefix = layerPrefix(config, layer)
   const mixer = config.mixers[layer] as LayerMixer
   const turning = mixer.kind === 'attention' ? rotaryTables(mixer, (rope) => tables[rope] as Tables) : null
@@ -234,20 +235,7 @@ function cachedScope(
       const rows = splitRows(x, positions)
       return turning ? rotary(rows, heads, { positions, ...turning[kind] }, config.rotatedPairs) : rows
     },
-    attend(q, k, v) {
-      keys.set(layer, { key: k, value: v })
-      const shape = headShape(config, mixer)
-      const byHead = (x: Value) =>
-        transpose(reshape(x, ['B', length, shape.kvHeads, shape.headDim]), [0, 2, 1, 3]) // [B, K, T, C]
-      const fresh = { key: byHead(k), value: byHead(splitRows(v, positions)) }
-      const owner = keysOfLayer(config, layer)
-      const seen = {
-        parts: see(owner, fresh, owner === layer),
-        prompts: prompts?.(owner),
-        mask: masks[attentionOf(config, layer).window] as Value,
-      }
-      return cachedAttention(config, shape, q, { ...seen, length })
-    },
+    attend: (q, k, v) => attendCached(config, layer, { q, k, v }, shared),
     earlierKeys() {
       const found = keys.get(keysOfLayer(config, layer))
       if (!found)
@@ -268,6 +256,35 @@ function cachedScope(
       })
     },
   }
+}
+
+interface Projected {
+  readonly q: Value
+  readonly k: Value
+  readonly v: Value
+}
+
+/** Attention of the new positions over what the layer, or the one whose keys it reads, has cached. */
+function attendCached(
+  config: ModelConfig,
+  layer: number,
+  { q, k, v }: Projected,
+  { positions, keys, masks, see, prompts }: SharedInputs,
+): Value {
+  keys.set(layer, { key: k, value: v })
+  const mixer = attentionOf(config, layer)
+  const shape = headShape(config, mixer)
+  const length = positions.shape[1] as Dim
+  const byHead = (x: Value) =>
+    transpose(reshape(x, ['B', length, shape.kvHeads, shape.headDim]), [0, 2, 1, 3]) // [B, K, T, C]
+  const fresh = { key: byHead(k), value: byHead(splitRows(v, positions)) }
+  const owner = keysOfLayer(config, layer)
+  const seen = {
+    parts: see(owner, fresh, owner === layer),
+    prompts: prompts?.(owner),
+    mask: masks[mixer.window] as Value,
+  }
+  return cachedAttention(config, shape, q, { ...seen, length })
 }
 
 /** The new positions, [B, 1, T, C], moved 1 to `count` back into those before them, [B, 1, count, C]. */

@@ -4,7 +4,7 @@ import type { Value } from '../graph/value.ts'
 import type { ModelConfig } from '../models/config.ts'
 import { embeddingValue, layerInputs, packedInputs } from '../models/decoder.ts'
 import { gather } from '../ops/gather.ts'
-import { floats, int64s, Session, type Feed } from './session.ts'
+import { floats, free, int64s, Session, type Feed } from './session.ts'
 
 /** N tokens. */
 export interface Embedded {
@@ -23,6 +23,10 @@ export function layerInputFeed(
   if (all === null) return null
   const size = all.length / layers
   return floats(all.subarray(layer * size, (layer + 1) * size), [size / layerChannels, layerChannels])
+}
+
+export const freeEmbedded = ({ hidden, layerInputs: all }: Embedded): void => {
+  free(hidden, ...(all === null ? [] : [all]))
 }
 
 export class Embedding {

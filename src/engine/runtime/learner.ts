@@ -9,7 +9,7 @@ import { gradientName } from '../models/learningGraphs.ts'
 import { tokenPartName } from '../models/layerScope.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { type BlockLimits, defaultBlocks } from '../ops/blockwiseAttention.ts'
-import { Embedding, type Embedded, layerInputFeed } from './embedding.ts'
+import { Embedding, type Embedded, freeEmbedded, layerInputFeed } from './embedding.ts'
 import { HeadRunner } from './headRunner.ts'
 import type { DropoutPlace, LayerMasks } from './dropoutMasks.ts'
 import { DropoutMasks } from './dropoutMasks.ts'
@@ -160,7 +160,7 @@ export class Learner {
       hidden = output!
     }
     keys.free()
-    if (embedded.layerInputs) free(embedded.layerInputs)
+    freeEmbedded(embedded)
     const policy = head ? null : await this.#head.score(hidden, batch, options.temperature)
     const values = head ? (await this.#valueHead.score(hidden, batch, head)).values : null
     free(hidden)
@@ -194,7 +194,7 @@ export class Learner {
       await criticRun.learn(packed.values)
     }
     if (isTouched(packed.logprobs, packed.entropies)) await actorRun.learn(packed)
-    free(pass.embedded.hidden, ...(pass.embedded.layerInputs ? [pass.embedded.layerInputs] : []))
+    freeEmbedded(pass.embedded)
     return heads
   }
 

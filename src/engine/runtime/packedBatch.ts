@@ -6,13 +6,8 @@ import {
   type AttentionWindow,
   type ModelConfig,
 } from '../models/config.ts'
-import {
-  type AttentionForm,
-  type PackedName,
-  maskName,
-  partNames,
-  keyNames,
-} from '../models/learningGraphs.ts'
+import { type AttentionForm, type PackedName } from '../models/learningGraphs.ts'
+import { maskName, partNames, keyNames } from '../models/partInputs.ts'
 import { rotaryNames } from '../models/rotaryInputs.ts'
 import { chunkNames, LEARNING_CHUNK } from '../models/chunkInputs.ts'
 import { readersNames, rowsBeforeName } from '../models/precedingRows.ts'

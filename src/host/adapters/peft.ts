@@ -276,15 +276,13 @@ function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string)
     mixer === null || matrices.some((each) => each.layer === layer && mixerOf(each.linear) === mixer)
   for (let layer = 0; layer < layers; layer++) {
     for (const linear of targets) {
-      const mayLack = peft.isPartial || ofKeys.has(linear) || !mixes(layer, mixerOf(linear))
+      const mayLack = peft.isPartial || /^[kv]_proj$/.test(linear) || !mixes(layer, mixerOf(linear))
       const missing = missingOf(pairOf({ layers: prefix, layer, linear }), present, mayLack)
       if (missing !== null) throw adapterError(path, `lacks the tensor “${peftTensorName(missing)}”`)
     }
   }
   return targets
 }
-
-const ofKeys: ReadonlySet<LinearName> = new Set(['k_proj', 'v_proj'])
 
 function missingOf(pair: readonly string[], present: ReadonlySet<string>, mayLack: boolean): string | null {
   const missing = pair.filter((name) => !present.has(name))

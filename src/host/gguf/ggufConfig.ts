@@ -6,39 +6,25 @@
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { type Architecture, unsupported } from '#engine/models/common.ts'
-import { Fields, type NumberLimits } from '#engine/models/fields.ts'
+import type { Fields } from '#engine/models/fields.ts'
 import { gemmaActivation } from '#engine/models/gemma2.ts'
 import { architectures, type ModelType } from '#engine/models/registry.ts'
-import { readTensor } from '#host/files/safetensors.ts'
 import { type FamilyKey, familyKeys, ropeTensors, tokenIdKey } from './ggufKeys.ts'
-import type { GgufFile } from './ggufReader.ts'
+import {
+  factors,
+  has,
+  integer,
+  keyIn,
+  type ModelDescription,
+  number,
+  type Reading,
+  scalarFields,
+  sizes,
+  value,
+} from './ggufReading.ts'
 import { endOfGeneration } from './ggufTokenizer.ts'
 
 type Json = Readonly<Record<string, unknown>>
-
-/** Description of a model in a file, without its weights. */
-interface ModelDescription extends Pick<GgufFile, 'file' | 'metadata'> {
-  readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>
-  /** Returns the numbers of a small tensor, such as those of the rotary embedding; null: there is none of that name. */
-  readonly numbers: (name: string) => readonly number[] | null
-}
-
-export const describedBy = (file: GgufFile): ModelDescription => ({
-  ...file,
-  numbers(name) {
-    const location = file.tensors.get(name)
-    return location === undefined ? null : [...readTensor(location)]
-  },
-})
-
-/** A file's metadata, read as those of one family. */
-interface Reading {
-  readonly file: ModelDescription
-  /** The scalar values, by their full keys. */
-  readonly fields: Fields
-  /** `llama.`, before the keys of the family. */
-  readonly prefix: string
-}
 
 /**
  * Returns the config. Errors: AppError 'model/unsupported' naming the family or what is not supported, 'model/invalid'
@@ -56,16 +42,6 @@ export function ggufConfig(file: ModelDescription): Json {
     ...(familyConfigs[architecture.modelType] ?? refusingWindows)(reading, common),
     ...specialTokens(reading),
   }
-}
-
-/** Numbers of f32 as the shortest decimal that means them: 1e-5, not 9.99999974e-6. */
-function scalarFields({ file, metadata }: ModelDescription): Fields {
-  const scalars = [...metadata].map(([key, value]): [string, unknown] => {
-    if (value.type === 'float32') return [key, Number(value.value.toPrecision(7))]
-    if (value.type === 'uint64' || value.type === 'int64') return [key, Number(value.value)]
-    return [key, value.type === 'array' ? Array.from<unknown>(value.items) : value.value]
-  })
-  return new Fields(Object.fromEntries(scalars), file)
 }
 
 function architectureOf(fields: Fields): Architecture & { readonly modelType: ModelType } {
@@ -101,17 +77,6 @@ export function ggufArchitecture(
     `Supported are ${[...names].join(', ')}.`,
   )
 }
-
-const keyIn = ({ prefix }: Reading, key: FamilyKey): string => `${prefix}${familyKeys[key]}`
-const integer = (reading: Reading, key: FamilyKey, limits: NumberLimits): number =>
-  reading.fields.integer(keyIn(reading, key), limits)
-const number = (reading: Reading, key: FamilyKey, limits: NumberLimits): number =>
-  reading.fields.number(keyIn(reading, key), limits)
-const has = (reading: Reading, key: FamilyKey): boolean => reading.fields.has(keyIn(reading, key))
-const value = (reading: Reading, key: FamilyKey): unknown => reading.fields.value(keyIn(reading, key))
-
-const sizes = { min: 1, max: 1 << 24 }
-const factors = { min: 1e-9, max: 1e9 }
 
 /** Reads what most families have, under Llama's names. */
 function commonConfig(reading: Reading) {

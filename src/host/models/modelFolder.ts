@@ -81,11 +81,7 @@ export function openModelFolder(
     tokenizerConfigFile: presentFile(root, 'tokenizer_config.json'),
     chatTemplateFile: presentFile(root, 'chat_template.jinja'),
     weightFiles: [...new Set(files.map(({ file }) => file))],
-    notes: [
-      ...(isTextHalf(config) ? [textHalfNote] : []),
-      ...(hasOwnHead ? [ownHeadNote(declared)] : []),
-      ...unusedNotes(isTextHalf(config) ? unused.filter(isOfText) : unused),
-    ],
+    notes: [...(hasOwnHead ? [ownHeadNote(declared)] : []), ...unusedNotes(config, unused)],
     ignoredTensors: ignored,
   }
 }
@@ -125,7 +121,12 @@ const isTextHalf = ({ names }: ModelConfig): boolean => isOfText(names.layers)
 const textHalfNote =
   'The model also reads images or sound. Its text half is used; what is for images and sound is left aside.'
 
-const unusedNotes = (names: readonly string[]): string[] => {
+function unusedNotes(config: ModelConfig, names: readonly string[]): string[] {
+  if (isTextHalf(config)) return [textHalfNote, ...countedNotes(names.filter(isOfText))]
+  return countedNotes(names)
+}
+
+const countedNotes = (names: readonly string[]): string[] => {
   const [first] = names
   return first === undefined
     ? []

@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import type { Arrangement, ModelSource, TensorLocation } from '#engine/models/source.ts'
+import type { Arrangement, ModelSource, TensorLocation, TiledHeads } from '#engine/models/source.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { readError, writeError } from '#host/files/fileErrors.ts'
@@ -170,6 +170,13 @@ export function* exactPieces(
   }
 }
 
+function untiled(location: TensorLocation, arrangement: TiledHeads): Float32Array {
+  const [whole] = readFloatPieces(location, elementCount(location.shape))
+  const rows = location.shape[0] ?? 1
+  const values = tileHeads(whole ?? new Float32Array(), arrangement, { rows, back: true })
+  return arrangement.isRate === true ? values.map((value) => Math.log(-value)) : values
+}
+
 function* arrangedPieces(location: TensorLocation, elements: number): Generator<Float32Array> {
   const { arrangement, shape } = location
   switch (arrangement?.kind) {
@@ -182,12 +189,9 @@ function* arrangedPieces(location: TensorLocation, elements: number): Generator<
     case 'one-added':
       for (const piece of readFloatPieces(location, elements)) yield piece.map((value) => value - 1)
       return
-    case 'tiled': {
-      const [whole] = readFloatPieces(location, elementCount(shape))
-      const values = tileHeads(whole ?? new Float32Array(), arrangement, { rows: shape[0] ?? 1, back: true })
-      yield arrangement.isRate === true ? values.map((value) => Math.log(-value)) : values
+    case 'tiled':
+      yield untiled(location, arrangement)
       return
-    }
     case 'interleaved': {
       const rows = (shape[0] ?? 0) / arrangement.heads
       for (const head of readFloatPieces(location, rows * (shape[1] ?? 1)))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CAUSAL_PARTS } from '#engine/ops/attention.ts'
-import { keyNames, maskName, partNames } from '#engine/models/learningGraphs.ts'
+import { keyNames, maskName, partNames } from '#engine/models/partInputs.ts'
 import { usedLength } from '#engine/prefixes.ts'
 import { packBatch, packCoefficients, unpackHeads } from '#engine/runtime/packedBatch.ts'
 import { RotaryTables } from '#engine/runtime/passFeeds.ts'

@@ -68,7 +68,7 @@ export async function logprobsOf(
     const outputs = await sequence.controlledEvaluate(asked.map(([id, next]) => [id, next]))
     found.push(
       [...row.subarray(1)].map((id, at) => {
-        const logits = outputs[at]?.next?.logits
+        const logits = outputs[at]?.next.logits
         if (!logits) throw new Error('Expected the logits of each position.')
         const total = [...logits.values()].reduce((sum, logit) => sum + Math.exp(logit), 0)
         return logits.get(id as Token)! - Math.log(total)
