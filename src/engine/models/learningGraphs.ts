@@ -4,7 +4,7 @@
  */
 import { gradients, type Seed } from '../ops/gradient.ts'
 import type { Program } from '../graph/onnx.ts'
-import { type Dim, product } from '../graph/shape.ts'
+import { product } from '../graph/shape.ts'
 import { substitute } from '../graph/substitute.ts'
 import { type Value, constant, input } from '../graph/value.ts'
 import { add, mul, scale } from '../ops/arithmetic.ts'

@@ -170,6 +170,13 @@ export function* exactPieces(
   }
 }
 
+function* untwisted(location: TensorLocation, heads: number): Generator<Float32Array> {
+  const [count = 0, columns = 1] = location.shape
+  const rows = count / heads
+  for (const head of readFloatPieces(location, rows * columns))
+    yield permuteRows(head, { heads: 1, rows, back: true })
+}
+
 function untiled(location: TensorLocation, arrangement: TiledHeads): Float32Array {
   const [whole] = readFloatPieces(location, elementCount(location.shape))
   const rows = location.shape[0] ?? 1
@@ -178,7 +185,7 @@ function untiled(location: TensorLocation, arrangement: TiledHeads): Float32Arra
 }
 
 function* arrangedPieces(location: TensorLocation, elements: number): Generator<Float32Array> {
-  const { arrangement, shape } = location
+  const { arrangement } = location
   switch (arrangement?.kind) {
     case undefined:
       yield* readFloatPieces(location, elements)
@@ -192,11 +199,8 @@ function* arrangedPieces(location: TensorLocation, elements: number): Generator<
     case 'tiled':
       yield untiled(location, arrangement)
       return
-    case 'interleaved': {
-      const rows = (shape[0] ?? 0) / arrangement.heads
-      for (const head of readFloatPieces(location, rows * (shape[1] ?? 1)))
-        yield permuteRows(head, { heads: 1, rows, back: true })
-    }
+    case 'interleaved':
+      yield* untwisted(location, arrangement.heads)
   }
 }
 
