@@ -2,6 +2,9 @@
 import type { Value } from '../graph/value.ts'
 import type { DeltaRule, LayerMixer, LinearName, ModelConfig } from './config.ts'
 
+/** Graph input of a layer: what each token brings into it beside the stream, [N, P]. */
+export const tokenPartName = 'layer input'
+
 /** Rows cut into chunks of C positions: M of each of B sequences, what is behind the end of one filled with zeros. */
 export interface Chunks {
   /** x [N, W] → [M, B, C, W] */
@@ -28,6 +31,10 @@ export interface LayerScope {
   rotate(x: Value, heads: number, kind: 'query' | 'key'): Value
   /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */
   attend(q: Value, k: Value, v: Value): Value
+  /** The keys and values […, K·C] of the earlier layer that this one reads. */
+  earlierKeys(): { readonly key: Value; readonly value: Value }
+  /** What each token brings into this layer beside the stream, […, P]. */
+  layerInput(): Value
   /** The rows of x […, D] that are 1 to `count` positions before each; zeros where a sequence has none. */
   before(x: Value, count: number): readonly Value[]
   /** Cuts rows into the chunks of their sequences, where a recurrence goes on. */

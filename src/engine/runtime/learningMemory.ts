@@ -3,7 +3,7 @@ import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
 import type { FrozenProducts } from '#shared/precision.ts'
 import { basePrecisionOf } from '../models/blocks.ts'
-import type { LoraConfig, ModelConfig } from '../models/config.ts'
+import { headShape, type LoraConfig, type ModelConfig } from '../models/config.ts'
 import { planDevice, type Activations, type DevicePlan } from '../models/deviceMemory.ts'
 import { learnsInBytes, packedBytes } from '../models/frozenWeights.ts'
 import type { ModelSource } from '../models/source.ts'
@@ -73,13 +73,11 @@ const saving = { backward: ['backwardFromSaved'], savedTokens: Infinity } as con
 const recomputing = { backward: ['backward'], savedTokens: 0 } as const
 
 /** Saved activations of one token over all layers: query, key, value, mixed, attended, gate, up and the layer's input. */
-function activationBytes({
-  layers,
-  heads,
-  kvHeads,
-  headDim,
-  hiddenSize,
-  intermediateSize,
-}: ModelConfig): number {
-  return 4 * layers * (2 * heads * headDim + 2 * kvHeads * headDim + 2 * hiddenSize + 2 * intermediateSize)
+function activationBytes(config: ModelConfig): number {
+  const numbers = config.mixers.map((mixer, layer) => {
+    const { heads, kvHeads, headDim } = headShape(config, mixer)
+    const inner = config.innerSizes?.[layer] ?? config.intermediateSize
+    return 2 * (heads * headDim + kvHeads * headDim + config.hiddenSize + inner + config.layerChannels)
+  })
+  return 4 * numbers.reduce((sum, count) => sum + count, 0)
 }

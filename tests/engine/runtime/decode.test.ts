@@ -36,6 +36,7 @@ describe.each([
   ['tiny-qwen3', false],
   ['tiny-lfm2', false],
   ['tiny-qwen3_5', false],
+  ['tiny-gemma4', false],
   ['tiny-qwen2', true],
 ] as const)('%s, weights packed: %s', (name, packsWeights) => {
   let source: ModelSource

@@ -47,6 +47,8 @@ const models: readonly (readonly [string, () => Promise<ModelSource> | ModelSour
     'lfm2',
     'lfm2-older',
     'qwen35',
+    'gemma4',
+    'gemma4-dense',
   ].map((name) => [name, () => openModelFolder(join(readReference(name).directory, 'model'))] as const),
   ['odd widths', () => tinySource(folder, { hiddenSize: 42, headDim: 10, intermediateSize: 131 })],
 ]
