@@ -2,6 +2,8 @@
  * The address at which agents act in a run: sessions are taken up and ended here, and between that they are an address of
  * OpenAI's API, by path (`/sessions/ID/v1`) or by header (`x-turnwise-session`).
  */
+import { once } from 'node:events'
+import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
 import type { LoopbackServer } from '#host/transports/loopbackServer.ts'
 import { OpenAiAnswer } from '#host/serving/openaiAnswers.ts'
@@ -48,6 +50,9 @@ const endBody = z.strictObject({
   failure: z.string().min(1).max(2000).nullish(),
 })
 
+/** Time for which a server is still there when its run is over. */
+const farewellMs = 500
+
 const modelName = 'policy'
 const sessionHeader = 'x-turnwise-session'
 const endpoints: Readonly<Record<string, Endpoint>> = {
@@ -79,9 +84,10 @@ class Front {
     this.#sessions = sessions
   }
 
-  /** Agents that wait are told that the run is over. */
+  /** Agents that wait are told that the run is over, and so are those that have just ended a session and ask for the next. */
   async close(): Promise<void> {
     this.#sessions[Symbol.dispose]()
+    await wait(farewellMs)
     await Promise.allSettled(this.#waiting)
   }
 
@@ -120,17 +126,21 @@ class Front {
   }
 
   async #open(exchange: Exchange): Promise<void> {
-    const { row, evaluation, wait } = check(openBody, await bodyOf(exchange))
+    const { row, evaluation, wait: seconds } = check(openBody, await bodyOf(exchange))
     const wanted = { row: row ?? undefined, evaluation: evaluation ?? undefined }
-    const waiting = this.#take(wanted, wait, exchange)
+    const waiting = this.#take(wanted, seconds, exchange)
     this.#waiting.add(waiting)
     await waiting.finally(() => this.#waiting.delete(waiting))
   }
 
-  async #take(wanted: Parameters<AgentSessions['take']>[0], wait: number, exchange: Exchange): Promise<void> {
+  async #take(
+    wanted: Parameters<AgentSessions['take']>[0],
+    seconds: number,
+    exchange: Exchange,
+  ): Promise<void> {
     const { response } = exchange
     const end = Promise.withResolvers<void>()
-    const timer = setTimeout(() => end.resolve(), wait * 1000)
+    const timer = setTimeout(() => end.resolve(), seconds * 1000)
     response.once('close', () => end.resolve())
     let isWaiting = true
     void end.promise.then(() => (isWaiting = false))
@@ -145,7 +155,9 @@ class Front {
       await Promise.race([this.#sessions.changed, end.promise])
     }
     clearTimeout(timer)
-    if (!response.destroyed) sendJson(exchange, { id: null, over: this.#sessions.isClosed })
+    if (response.destroyed) return
+    sendJson(exchange, { id: null, over: this.#sessions.isClosed })
+    if (!response.writableFinished) await once(response, 'finish') // or the server's end would cut it off
   }
 
   #described({ id, place, episode }: Session): object {

@@ -152,15 +152,15 @@ export class AgentSessions implements Disposable {
   }
 
   /** The run stops after this step: what no agent has taken up is not waited for. */
-  #stop(): void {
+  #stop(isOver = false): void {
     this.#isClosed = true
     for (const { isTaken, session } of this.#offered.values())
-      if (!isTaken) session.break({ failure: stopped })
+      if (!isTaken || isOver) session.break({ failure: stopped })
     this.#tell()
   }
 
   [Symbol.dispose](): void {
-    this.#stop()
+    this.#stop(true)
     for (const { silence: timer } of this.#offered.values()) if (timer !== null) clearTimeout(timer)
     this.#log[Symbol.dispose]()
   }
@@ -169,6 +169,6 @@ export class AgentSessions implements Disposable {
 const keyOf = ({ source, step, row, sample }: EpisodePlace): string => [source, step, row, sample].join(' ')
 
 const zero: SessionEnd = { reward: 0, callRewards: {}, dropped: [] }
-const stopped = 'The run was stopped before an agent took this session up.'
+const stopped = 'The run was stopped before an agent had ended this session.'
 const silence = (seconds: number): string =>
   `The agent was silent for ${seconds} seconds (rollout.agent.silenceSeconds).`

@@ -20,7 +20,7 @@ import { type SessionCall, sessionTrajectories } from './sessionTrajectories.ts'
 
 /** What is kept of a session that ended. */
 export interface KeptSession {
-  readonly rounds: readonly (readonly GenerateAsk[])[]
+  readonly rounds: readonly (readonly SessionAsk[])[]
   readonly end: SessionEnd
   /** Completions of each answer. */
   readonly answers: readonly (readonly ToldCompletion[])[]
@@ -51,10 +51,11 @@ interface Answer {
   readonly promptIds?: readonly number[]
 }
 
-type Ask = Exclude<AskedRequest['request'], { kind: 'rewards' | 'reset' | 'step' | 'prompt' }>
+/** What a session asks of its run. */
+export type SessionAsk = Exclude<AskedRequest['request'], { kind: 'rewards' | 'reset' | 'step' | 'prompt' }>
 
 interface Waiting {
-  readonly ask: Ask | TextAsk
+  readonly ask: SessionAsk | TextAsk
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: AppError) => void
 }
@@ -72,8 +73,8 @@ export class Session {
   readonly id = randomUUID()
   readonly place: EpisodePlace
   readonly episode: EpisodeRun
-  /** Requests for completions that were answered, of each round. */
-  readonly #rounds: GenerateAsk[][] = []
+  /** Requests of each round. */
+  readonly #rounds: SessionAsk[][] = []
   #waiting: Waiting[] = []
   #asked: Waiting[] = []
   #wake: (() => void) | null = null
@@ -147,18 +148,11 @@ export class Session {
 
   #deliver(answers: readonly unknown[]): void {
     const first = answers.length - this.#asked.length
-    const round: GenerateAsk[] = []
     for (const [i, { ask, resolve, reject }] of this.#asked.splice(0).entries()) {
       const answer = answers[first + i]
-      const fault = (answer as { fault?: string } | undefined)?.fault
-      if (fault !== undefined) reject(new AppError('api/invalid', fault))
-      else if (ask.kind !== 'generate') resolve(answer)
-      else {
-        round.push(ask)
-        resolve(this.#record(ask, answer))
-      }
+      if (isFault(answer)) reject(new AppError('api/invalid', answer.fault))
+      else resolve(ask.kind === 'generate' ? this.#record(ask, answer) : answer)
     }
-    if (round.length > 0) this.#rounds.push(round)
   }
 
   #record(ask: GenerateAsk, answer: unknown): Answered {
@@ -169,11 +163,12 @@ export class Session {
 
   #requests(): EpisodeStep {
     this.#asked = this.#waiting.splice(0)
-    const asks = this.#asked.map(({ ask }) => ask as Ask)
+    const asks = this.#asked.map(({ ask }) => ask as SessionAsk)
+    this.#rounds.push(asks)
     return { requests: asks.map((request) => ({ text: JSON.stringify(request), request })) }
   }
 
-  #ask(ask: Ask | TextAsk): Promise<unknown> {
+  #ask(ask: SessionAsk | TextAsk): Promise<unknown> {
     if (this.#end !== null) throw new AppError('api/refused', 'The session is over.')
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ask, resolve, reject })
@@ -264,6 +259,9 @@ export class Session {
   }
 }
 
+export const isFault = (answer: unknown): answer is { readonly fault: string } =>
+  typeof answer === 'object' && answer !== null && 'fault' in answer
+
 /** A request with the run's answer to it. */
 export function answeredBy(ask: GenerateAsk, answer: unknown, number: number): Answered {
   const { completions, promptIds = ask.ids ?? [] } = answer as Answer
@@ -294,7 +292,7 @@ const own = (
 
 const failed = (message: string): EpisodeStep => ({ failure: { message } })
 
-const isText = (ask: Ask | TextAsk): ask is TextAsk => ask.kind === 'encode' || ask.kind === 'decode'
+const isText = (ask: SessionAsk | TextAsk): ask is TextAsk => ask.kind === 'encode' || ask.kind === 'decode'
 
 const isSame = (a: ChatMessage, b: ChatMessage | undefined): boolean =>
   a.role === b?.role && a.content === b.content

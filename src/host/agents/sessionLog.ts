@@ -4,14 +4,14 @@
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { EpisodePlace, EpisodeRun, EpisodeStep, GenerateAsk } from '#rl/rollout/workflow.ts'
+import type { EpisodePlace, EpisodeRun, EpisodeStep } from '#rl/rollout/workflow.ts'
 import { existsSync } from 'node:fs'
 import { openEventLog, readEvents } from '#host/workFolder/eventLog.ts'
-import { answeredBy, endStep, type KeptSession } from './session.ts'
+import { answeredBy, endStep, isFault, type KeptSession } from './session.ts'
 
 const finite = z.number()
 const message = z.looseObject({ role: z.string(), content: z.string() })
-const ask = z.object({
+const generateAsk = z.object({
   kind: z.literal('generate'),
   ids: z.array(z.int().min(0)).optional(),
   messages: z.array(message).optional(),
@@ -19,6 +19,12 @@ const ask = z.object({
   maxNewTokens: z.int().min(1).optional(),
   stop: z.array(z.string()).optional(),
 })
+const replyAsk = z.object({
+  kind: z.literal('reply'),
+  ids: z.array(z.int().min(0)),
+  message: z.union([z.string(), z.array(message)]),
+})
+const ask = z.discriminatedUnion('kind', [generateAsk, replyAsk])
 const parts = z.record(z.string(), finite.nullable())
 const end = z.union([
   z.object({ failure: z.string() }),
@@ -95,7 +101,12 @@ export class RepeatedSession {
     const round = rounds[this.#round++]
     if (round !== undefined)
       return { requests: round.map((request) => ({ text: JSON.stringify(request), request })) }
-    const answered = rounds.flat().map((request, number) => answeredBy(request, answers[number], number))
+    const answered = rounds
+      .flat()
+      .flatMap((request, i) =>
+        request.kind === 'generate' && !isFault(answers[i]) ? [{ request, answer: answers[i] }] : [],
+      )
+      .map(({ request, answer }, number) => answeredBy(request, answer, number))
     if (digest(answered.map(({ completions }) => completions)) !== before)
       return {
         failure: {
