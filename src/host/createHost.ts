@@ -42,7 +42,7 @@ import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
 import { Chats } from './chat/chats.ts'
 import { OpenModels, type OpenModelsOptions } from './serving/openModels.ts'
-import { Serving } from './serving/serving.ts'
+import { programKey, Serving } from './serving/serving.ts'
 import { openStore, openStoreCopy, type Store } from './store/store.ts'
 import { Studies } from './studies/studies.ts'
 
@@ -106,6 +106,7 @@ export function createHost({
   const parts = () => ({ supervisor, history, queue, left, notifier })
   const supervisor = new Supervisor({
     ...{ cacheDirectory: dataFolders(dataDirectory).cache, consents: consentsFile(dataDirectory) },
+    agentKey: () => programKey(store.settings),
     expectedOf: (runId) => trials.of(store.runs.get(runId).config),
     ...{ ...reactions(parts, onFault), startJob, environment, onFault },
   })

@@ -1,6 +1,7 @@
 /**
  * Run on disk: `run.json` (description), `config.json` (its settings, paths absolute as they were then), `events.jsonl`
- * (eventLog.ts), `checkpoints/` (checkpoints.ts), `rewards/` (its copy of reward code), `origin/` (a fork's copy of the
+ * (eventLog.ts), `sessions.jsonl`
+ * (of agents that act in it), `checkpoints/` (checkpoints.ts), `rewards/` (its copy of reward code), `origin/` (a fork's copy of the
  * checkpoint it began with), `engine/` (the project that another trainer runs), `adapter/` (the exported result),
  * `worker.log` (what its processes wrote to stderr) and, while a process trains it, `lock`.
  */
@@ -48,6 +49,7 @@ export const runPaths = (directory: string) => ({
   run: path.join(directory, 'run.json'),
   config: path.join(directory, 'config.json'),
   events: path.join(directory, 'events.jsonl'),
+  sessions: path.join(directory, 'sessions.jsonl'),
   checkpoints: path.join(directory, 'checkpoints'),
   origin: path.join(directory, 'origin'),
   rewards: path.join(directory, 'rewards'),
