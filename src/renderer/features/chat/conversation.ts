@@ -25,6 +25,9 @@ export const choiceOf = (
   return adapter === null ? { model } : { model, adapter }
 }
 
+export const choicesOf = (conversation: Pick<Draft, 'model' | 'columns'>): readonly ModelChoice[] =>
+  conversation.columns.map((_, column) => choiceOf(conversation, column))
+
 /** Last message sent from this page. */
 export interface Asked {
   readonly id: string

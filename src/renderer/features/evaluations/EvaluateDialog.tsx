@@ -2,7 +2,7 @@ import { Gauge } from 'lucide-react'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { formatCount } from '#renderer/client/format.ts'
 import { DataPicker } from '#renderer/parts/DataPicker.tsx'
-import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
+import { CandidatePickers } from '#renderer/parts/CandidatePickers.tsx'
 import { EnvironmentPicker } from '#renderer/features/rewards/CodePicker.tsx'
 import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import { choiceName } from '#renderer/parts/rewardChoice.ts'
@@ -23,8 +23,8 @@ import {
 } from './useEvaluateForm.ts'
 
 interface EvaluateDialogProps {
-  /** Preselected model. */
-  readonly first: ModelChoice | null
+  readonly candidates: readonly ModelChoice[]
+  readonly onCandidates: (candidates: readonly ModelChoice[]) => void
   readonly evaluations: readonly Evaluation[]
   readonly onClose: () => void
   readonly onStarted: (id: string) => void
@@ -33,9 +33,10 @@ interface EvaluateDialogProps {
 type Form = ReturnType<typeof useEvaluateForm>
 
 /** Sets up an evaluation: model, data, rewards and sampling. */
-export function EvaluateDialog({ first, evaluations, onClose, onStarted }: EvaluateDialogProps) {
-  const form = useEvaluateForm(first, evaluations)
-  const { draft, set, error, problem } = form
+export function EvaluateDialog(props: EvaluateDialogProps) {
+  const { candidates, onCandidates, evaluations, onClose, onStarted } = props
+  const form = useEvaluateForm(candidates, evaluations)
+  const { set, error, problem } = form
   const start = () =>
     void form.start().then((id) => {
       if (id !== undefined) onStarted(id)
@@ -64,19 +65,10 @@ export function EvaluateDialog({ first, evaluations, onClose, onStarted }: Evalu
     >
       <div className="flex flex-col gap-4">
         {error !== null && <ErrorNote error={error} />}
-        <Field label="Model" help="A checkpoint of a run, an imported adapter, or a base model alone.">
-          {(ids) => (
-            <ModelPicker
-              {...ids}
-              withCheckpoints
-              value={draft.choice}
-              onChange={(choice) => set({ choice })}
-            />
-          )}
-        </Field>
+        <CandidatePickers candidates={candidates} onChange={onCandidates} />
         <Rows form={form} />
         <Answering form={form} />
-        {form.runId !== null && (
+        {form.canAddBase && (
           <Checkbox
             checked={form.withBase}
             onChange={(withBase) => set({ withBase })}

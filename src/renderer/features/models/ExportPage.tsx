@@ -2,7 +2,6 @@ import { useEffect, useState, useRef } from 'react'
 import { useTask, type Answer } from '#renderer/client/api.tsx'
 import { link, setQuery } from '#renderer/client/route.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
-import { formatReward } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Page } from '#renderer/kit/Page.tsx'
 import { Picker, type PickerItem } from '#renderer/kit/Picker.tsx'
@@ -16,6 +15,8 @@ import {
   trainedRuns,
   type Checkpoint,
 } from '#renderer/client/modelChoice.ts'
+import { useStudyTitles } from '#renderer/parts/StudyLink.tsx'
+import { rowOf, trainedItem, trainedRows, TrialSelect, type TrainedRow } from '#renderer/parts/trainedRows.tsx'
 import { useCheckpointsOf } from '#renderer/parts/useModels.ts'
 import { ExportTarget } from './ExportTarget.tsx'
 import { etaWords } from '#renderer/client/live.ts'
@@ -185,17 +186,22 @@ interface WhichCheckpointProps extends Pick<ExportingProps, 'run' | 'trained' | 
 function WhichCheckpoint({ run, trained, checkpointsOf, checkpoints, step }: WhichCheckpointProps) {
   const choose = (runId: string | undefined, next: string | null) => setQuery({ run: runId, step: next })
   const isThere = checkpoints?.some((one) => one.step === step) === true
+  const rows = trainedRows(trained, useStudyTitles())
+  const row = rowOf(rows, run?.id ?? null)
   return (
     <>
       <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)] gap-3 phone:grid-cols-[minmax(0,1fr)]">
-        <Field label="Run">
+        <Field
+          label="Run"
+          aside={<TrialSelect row={row} runId={run?.id ?? null} onChoose={({ id }) => choose(id, null)} />}
+        >
           {(ids) => (
             <Picker
               {...ids}
               label="Run"
               className="w-full"
-              items={trained.map((each) => exportedItem(each, checkpointsOf.get(each.id)))}
-              value={run?.id ?? null}
+              items={rows.map((each) => exportedItem(each, checkpointsOf))}
+              value={row?.run.id ?? run?.id ?? null}
               onChange={(id) => choose(id, null)}
               placeholder="Choose a run"
               empty="No run has made a step yet."
@@ -258,23 +264,14 @@ const Beforehand = () => (
   </div>
 )
 
-/** A run as it can be chosen, not without a complete checkpoint. */
-function exportedItem(run: RunEntry, known: readonly Checkpoint[] | undefined): PickerItem {
-  const hasNone = known !== undefined && bestOf(known) === undefined
-  return { ...runItem(run), ...(hasNone ? { problem: 'No complete checkpoint' } : {}) }
+/** A run or study as it can be chosen, not without a complete checkpoint. */
+function exportedItem(row: TrainedRow, checkpointsOf: ExportingProps['checkpointsOf']): PickerItem {
+  const hasNone = row.runs.every(({ id }) => {
+    const known = checkpointsOf.get(id)
+    return known !== undefined && bestOf(known) === undefined
+  })
+  return { ...trainedItem(row), ...(hasNone ? { problem: 'No complete checkpoint' } : {}) }
 }
-
-const runItem = (run: RunEntry): PickerItem => ({
-  key: run.id,
-  title: runTitle(run),
-  detail: [
-    run.algorithm,
-    `step ${String(run.step)}`,
-    run.rewardAfter === null ? '' : `eval reward ${formatReward(run.rewardAfter)}`,
-  ]
-    .filter(Boolean)
-    .join(' · '),
-})
 
 interface PhaseProgress {
   readonly phase: string

@@ -293,7 +293,7 @@ function CheckpointActions(props: ActionsProps) {
           },
           {
             ...{ label: 'Evaluate…', name: `Evaluate step ${step}`, icon: Gauge, isDisabled },
-            run: to('/playground/evaluate', { new: a }),
+            run: to('/playground/evaluate', { new: 'any', a }),
           },
           {
             ...{ label: 'Export', name: `Export step ${step}`, icon: FileOutput, isDisabled },
