@@ -27,7 +27,7 @@ export interface ModelPickerProps extends PickerFieldProps {
   /** Name or folder of a base model, to offer only that and adapters trained on it. */
   readonly on?: string | undefined
   readonly placeholder?: string
-  readonly isDisabled?: boolean
+  readonly isDisabled?: boolean | undefined
 }
 
 /** Chooses a model of this machine, or a checkpoint of a run, by default the best one. */
@@ -80,8 +80,8 @@ export function ModelPicker(props: ModelPickerProps) {
       onAdd={addModel}
       className="min-w-32 grow"
     >
-      <TrialSelect row={row} runId={chosenRun} onChoose={(run) => void chooseRun(run)} />
-      <StepSelect value={value} onChange={onChange} />
+      <TrialSelect {...{ row, isDisabled }} runId={chosenRun} onChoose={(run) => void chooseRun(run)} />
+      <StepSelect {...{ value, onChange, isDisabled }} />
       <BaseSelect {...{ value, models, onChange }} />
     </AddingPicker>
   )
@@ -143,7 +143,11 @@ function BaseSelect({ value, models, onChange }: BaseSelectProps) {
 }
 
 /** Chooses the checkpoint of a run; renders nothing for a base model. */
-function StepSelect({ value, onChange }: Pick<ModelPickerProps, 'value' | 'onChange'>) {
+function StepSelect({
+  value,
+  onChange,
+  isDisabled,
+}: Pick<ModelPickerProps, 'value' | 'onChange' | 'isDisabled'>) {
   const adapter = value?.adapter
   const runId = runOf(value)
   const { data } = useAnswer('checkpoints.list', { runId: runId ?? '' }, { enabled: runId !== null })
@@ -151,6 +155,7 @@ function StepSelect({ value, onChange }: Pick<ModelPickerProps, 'value' | 'onCha
   return (
     <Select
       aria-label="Checkpoint"
+      disabled={isDisabled}
       value={String(adapter.step)}
       options={data.map((checkpoint) => ({
         value: String(checkpoint.step),

@@ -44,15 +44,17 @@ export function trainedItem({ run, title, runs }: TrainedRow, facts: readonly st
 interface TrialSelectProps {
   readonly row: TrainedRow | undefined
   readonly runId: string | null
+  readonly isDisabled?: boolean | undefined
   readonly onChoose: (run: RunEntry) => void
 }
 
 /** Chooses the trial of a study; renders nothing for a run of its own. */
-export function TrialSelect({ row, runId, onChoose }: TrialSelectProps) {
+export function TrialSelect({ row, runId, isDisabled, onChoose }: TrialSelectProps) {
   if (row === undefined || row.runs.length < 2) return null
   return (
     <Select
       aria-label="Trial"
+      disabled={isDisabled}
       value={runId ?? ''}
       options={row.runs.map((run) => ({ value: run.id, label: trialWords(run) }))}
       onChange={(id) => row.runs.filter((run) => run.id === id).forEach(onChoose)}

@@ -138,10 +138,7 @@ export const chatApi = {
     conversation,
   ),
   /** Rated answers of all conversations as rows of a data set: what was said before, the answer, and whether it is good. */
-  ratings: query(
-    z.void(),
-    z.array(z.object({ prompt: chat, completion: z.string(), label: z.boolean() })),
-  ),
+  ratings: query(z.void(), z.array(z.object({ prompt: chat, completion: z.string(), label: z.boolean() }))),
   /**
    * Answers a turn in some or all columns; turns after it are removed. `text`: the new message; without it the turn is
    * answered again. An index one past the last adds a turn. Leaving the stream stops the answers, which are kept.

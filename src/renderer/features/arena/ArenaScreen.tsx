@@ -2,7 +2,7 @@ import { Database, Swords, Trophy } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Page, Panel } from '#renderer/kit/Page.tsx'
-import { EmptyState, ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
+import { Busy, EmptyState, ErrorNote, Progress } from '#renderer/kit/states.tsx'
 import { type ModelChoice, useChoiceTitle } from '#renderer/client/modelChoice.ts'
 import { jsonLines, useAddFile } from '#renderer/client/adding.ts'
 import { useKeys } from '#renderer/client/keys.ts'
@@ -183,7 +183,7 @@ function CandidateColumn({ label, name, completion, state, vote }: ColumnProps) 
         ) : state === 'waiting' ? (
           <p className="text-faint">Waiting for its turn.</p>
         ) : completion.text === '' && state === 'writing' ? (
-          <Loading label="Generating" />
+          <Busy label="Generating" />
         ) : (
           <p dir="auto" className="font-mono text-sm break-words whitespace-pre-wrap">
             {completion.text}

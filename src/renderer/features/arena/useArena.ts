@@ -2,13 +2,7 @@
 import type { RequestSettings } from '#shared/config/fields.ts'
 import { useCallback, useMemo, useState } from 'react'
 import { sampling as samplingSettings } from '#shared/api/models.ts'
-import {
-  completions,
-  keptVotes,
-  type Completion,
-  shuffled,
-  type Vote,
-} from '#renderer/parts/candidates.ts'
+import { completions, keptVotes, type Completion, shuffled, type Vote } from '#renderer/parts/candidates.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useAnswer, useApi, useTask } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'

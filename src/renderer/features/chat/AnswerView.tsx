@@ -5,7 +5,7 @@ import { formatNumber, plural } from '#renderer/client/format.ts'
 import { useChoiceTitle } from '#renderer/client/modelChoice.ts'
 import { endWords } from '#renderer/client/words.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
-import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { Busy, CopyButton, ErrorNote } from '#renderer/kit/states.tsx'
 import { AnswerTokens } from './AnswerTokens.tsx'
 import { choiceOf, type ChatAnswer, type Writing } from './conversation.ts'
 import { EditedText } from './EditedText.tsx'
@@ -46,7 +46,7 @@ const prose = 'p-3 break-words whitespace-pre-wrap'
 
 function WritingBody({ writing, isRunning }: { writing: Writing; isRunning: boolean }) {
   const { text, tokens, hasBegun } = writing
-  if (text === '') return <Loading label={hasBegun ? 'Writing' : 'Loading the model'} />
+  if (text === '') return <Busy label={hasBegun ? 'Writing' : 'Loading the model'} />
   return (
     <>
       <p dir="auto" className={prose}>

@@ -5,7 +5,7 @@ import { formatBytes, formatCount, lastPart } from '#renderer/client/format.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
-import { ErrorNote, Progress } from '#renderer/kit/states.tsx'
+import { ErrorNote, Progress, Skeleton } from '#renderer/kit/states.tsx'
 import { CandidatePickers } from '#renderer/parts/CandidatePickers.tsx'
 import { ChatSettings } from './ChatSettings.tsx'
 import { usedTokens } from './conversation.ts'
@@ -56,7 +56,7 @@ function BaseLine({ chat }: { chat: Chat }) {
   const { data: room, error } = useAnswer('chat.room', { model, base, columns }, { keep: true })
   const close = useCommand('chat.close')
   if (error !== null) return <ErrorNote error={error} />
-  if (room === undefined) return <p className="min-h-6 text-sm text-faint">Looking at the model…</p>
+  if (room === undefined) return <Skeleton label="Looking at the model" className="h-6 w-100 max-w-full" />
   if (room.problem !== null)
     return (
       <ErrorNote

@@ -38,8 +38,8 @@ export function ConversationList({ conversations, chosen }: Props) {
                   {each.title}
                 </span>
                 <span className="truncate text-sm text-muted">
-                  {choicesOf(each).map(titleOf).join(', ')} ·{' '}
-                  {plural(each.turns, 'turn')} · {formatAgo(each.updatedAt, now)}
+                  {choicesOf(each).map(titleOf).join(', ')} · {plural(each.turns, 'turn')} ·{' '}
+                  {formatAgo(each.updatedAt, now)}
                 </span>
               </a>
             )}

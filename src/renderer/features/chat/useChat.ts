@@ -65,7 +65,8 @@ export function useChat(id: string | null, chosen: readonly ModelChoice[]) {
 
   const change = ({ columns, ...changes }: Changes & ColumnChanges) => {
     if (conversation === null) return
-    if (conversation.id !== null) void saving.update(conversation.id, { ...changes, ...(columns && { columns }) })
+    if (conversation.id !== null)
+      void saving.update(conversation.id, { ...changes, ...(columns && { columns }) })
     else setEdits({ ...edits, ...changes })
   }
   const send: Chat['send'] = (turn, text, columns) => {

@@ -49,7 +49,11 @@ export function CompareScreen() {
   const setRuns = (runIds: readonly string[]) => change({ runIds })
   const picker = <RunPicker chosen={state.runIds} onChange={setRuns} />
   if (!isLoaded || listed.length === 0) {
-    return <Page>{isLoaded ? <NoRuns picker={picker} /> : <Loading label="Reading the history" />}</Page>
+    return (
+      <Page>
+        {isLoaded ? <NoRuns picker={picker} /> : <Loading label="Reading the history" shape="panels" />}
+      </Page>
+    )
   }
   return (
     <Page

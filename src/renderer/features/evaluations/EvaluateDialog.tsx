@@ -3,14 +3,14 @@ import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { formatCount } from '#renderer/client/format.ts'
 import { DataPicker } from '#renderer/parts/DataPicker.tsx'
 import { CandidatePickers } from '#renderer/parts/CandidatePickers.tsx'
-import { EnvironmentPicker } from '#renderer/features/rewards/CodePicker.tsx'
+import { EnvironmentPicker, WorkflowPicker } from '#renderer/features/rewards/CodePicker.tsx'
 import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import { choiceName } from '#renderer/parts/rewardChoice.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Checkbox, Segmented, type Option } from '#renderer/kit/choices.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
+import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { RequestFields } from '#renderer/kit/RequestForm.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import {
@@ -117,20 +117,7 @@ function Rows({ form }: { form: Form }) {
           </Field>
         </>
       )}
-      <Field
-        label="Workflow"
-        help="Path of a .ts or .js file that says how an episode goes. Empty: the model completes each prompt, or plays the environment."
-      >
-        {(ids) => (
-          <TextInput
-            {...ids}
-            mono
-            value={draft.workflow}
-            placeholder="none"
-            onChange={(workflow) => set({ workflow })}
-          />
-        )}
-      </Field>
+      <WorkflowPicker value={draft.workflow} onChange={(workflow) => set({ workflow })} />
     </div>
   )
 }

@@ -35,7 +35,7 @@ export function EvaluationsScreen() {
       {error !== null && (
         <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
       )}
-      {evaluations === undefined && error === null && <Loading />}
+      {evaluations === undefined && error === null && <Loading shape="table" />}
       {evaluations !== undefined && <Evaluations evaluations={evaluations} id={rest[0] ?? null} />}
       {query.get('new') !== null && (
         <EvaluateDialog

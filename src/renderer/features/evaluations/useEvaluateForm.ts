@@ -21,8 +21,8 @@ export interface EvaluateDraft {
   /** Null: those of the run. */
   readonly rewards: readonly RewardChoice[] | null
   readonly environment: EnvironmentChoice | null
-  /** Path of its file, empty for none; null: that of the run. */
-  readonly workflow: string | null
+  /** Null: none; undefined: that of the run. */
+  readonly workflow: EnvironmentChoice | null | undefined
   readonly episodes: number | null
   readonly isGreedy: boolean
   readonly settings: RequestForm<typeof evaluationSettings>['values']
@@ -38,7 +38,7 @@ const defaultSampling = { temperature: 1, maxNewTokens: 64 }
 /** Form state with defaults from the chosen model and the settings of its run. */
 export function useEvaluateForm(choices: readonly ModelChoice[], evaluations: readonly Evaluation[]) {
   const [draft, setDraft] = useState<EvaluateDraft>({
-    ...{ source: null, versionId: null, rewards: null, environment: null, workflow: null },
+    ...{ source: null, versionId: null, rewards: null, environment: null, workflow: undefined },
     ...{ episodes: 100 },
     ...{ isGreedy: true, withBase: null },
     settings: { ...defaultsOf(evaluationSettings), samples: 8 },
@@ -93,7 +93,7 @@ export function useEvaluateForm(choices: readonly ModelChoice[], evaluations: re
 interface Filled extends EvaluateDraft {
   readonly source: RowSource
   readonly rewards: readonly RewardChoice[]
-  readonly workflow: string
+  readonly workflow: EnvironmentChoice | null
 }
 
 function initialOf(
@@ -104,10 +104,13 @@ function initialOf(
   return {
     source: draft.source === 'run' ? initial : (draft.source ?? initial),
     rewards: draft.rewards ?? rewardsOf(own),
-    workflow: draft.workflow ?? own?.rollout.workflow?.function ?? '',
+    workflow: draft.workflow === undefined ? workflowOf(own) : draft.workflow,
     sampling: samplingOf(draft, own),
   }
 }
+
+const workflowOf = (own: Sections | undefined): EnvironmentChoice | null =>
+  (own?.rollout.workflow ?? null) as EnvironmentChoice | null
 
 const samplingOf = ({ sampling }: EvaluateDraft, own: Sections | undefined): EvaluateDraft['sampling'] => ({
   temperature: sampling.temperature ?? own?.rollout.temperature ?? defaultSampling.temperature,
@@ -140,7 +143,7 @@ function problemOf(choices: readonly ModelChoice[], draft: Filled, isValid: bool
 
 function rowProblem({ source, versionId, rewards, environment, workflow, episodes }: Filled): string | null {
   if (source === 'data' && versionId === null) return 'Choose a data set.'
-  if (source === 'data' && rewards.length === 0 && workflow === '') return 'Add a reward.'
+  if (source === 'data' && rewards.length === 0 && workflow === null) return 'Add a reward.'
   if (source === 'environment' && environment === null) return 'Choose an environment.'
   return source === 'environment' && !isWhole(episodes, 1, 1e6) ? 'Ask for at least one episode.' : null
 }
@@ -172,11 +175,9 @@ function configOf(
 }
 
 function rolloutOf(
-  { sampling: { temperature, maxNewTokens }, isGreedy, workflow: file }: Filled,
+  { sampling: { temperature, maxNewTokens }, isGreedy, workflow }: Filled,
   own: Sections | undefined,
 ): Record<string, unknown> {
   const sampled = isGreedy || temperature === null ? {} : { temperature }
-  // Another file has other settings.
-  const workflow = file === own?.rollout.workflow?.function ? own.rollout.workflow : { function: file }
-  return { ...own?.rollout, maxNewTokens, ...sampled, workflow: file === '' ? null : workflow }
+  return { ...own?.rollout, maxNewTokens, ...sampled, workflow }
 }

@@ -7,7 +7,7 @@ import { Page } from '#renderer/kit/Page.tsx'
 import { Picker, type PickerItem } from '#renderer/kit/Picker.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { Busy, EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import {
   bestOf,
   checkpointWords,
@@ -16,7 +16,13 @@ import {
   type Checkpoint,
 } from '#renderer/client/modelChoice.ts'
 import { useStudyTitles } from '#renderer/parts/StudyLink.tsx'
-import { rowOf, trainedItem, trainedRows, TrialSelect, type TrainedRow } from '#renderer/parts/trainedRows.tsx'
+import {
+  rowOf,
+  trainedItem,
+  trainedRows,
+  TrialSelect,
+  type TrainedRow,
+} from '#renderer/parts/trainedRows.tsx'
 import { useCheckpointsOf } from '#renderer/parts/useModels.ts'
 import { ExportTarget } from './ExportTarget.tsx'
 import { etaWords } from '#renderer/client/live.ts'
@@ -191,21 +197,21 @@ function WhichCheckpoint({ run, trained, checkpointsOf, checkpoints, step }: Whi
   return (
     <>
       <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)] gap-3 phone:grid-cols-[minmax(0,1fr)]">
-        <Field
-          label="Run"
-          aside={<TrialSelect row={row} runId={run?.id ?? null} onChoose={({ id }) => choose(id, null)} />}
-        >
+        <Field label="Run">
           {(ids) => (
-            <Picker
-              {...ids}
-              label="Run"
-              className="w-full"
-              items={rows.map((each) => exportedItem(each, checkpointsOf))}
-              value={row?.run.id ?? run?.id ?? null}
-              onChange={(id) => choose(id, null)}
-              placeholder="Choose a run"
-              empty="No run has made a step yet."
-            />
+            <span className="flex gap-2">
+              <Picker
+                {...ids}
+                label="Run"
+                className="w-full"
+                items={rows.map((each) => exportedItem(each, checkpointsOf))}
+                value={row?.run.id ?? run?.id ?? null}
+                onChange={(id) => choose(id, null)}
+                placeholder="Choose a run"
+                empty="No run has made a step yet."
+              />
+              <TrialSelect row={row} runId={run?.id ?? null} onChoose={({ id }) => choose(id, null)} />
+            </span>
           )}
         </Field>
         <SelectField
@@ -244,7 +250,7 @@ interface UnderWayProps {
 function UnderWay({ item, title }: UnderWayProps) {
   const progress = item !== undefined && 'progress' in item ? item.progress : null
   const eta = usePhaseEta(progress)
-  if (progress === null) return <Loading label={`Exporting ${title}`} />
+  if (progress === null) return <Busy label={`Exporting ${title}`} />
   return (
     <>
       <p className="mb-2 font-medium">{title}</p>
