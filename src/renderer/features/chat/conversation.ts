@@ -76,7 +76,9 @@ function askedTurn(turn: ShownTurn, asked: Asked, items: readonly Item[], isRunn
   const written = turn.answers.map((answer, column) => {
     if (!asked.columns.includes(column)) return { answer, writing: null }
     const done = items.findLast((item) => item.type === 'done' && item.column === column)
-    if (done?.type === 'done') return { answer: done.answer, writing: null }
+    // What is stored may have been edited or rated since it was written.
+    const isStored = answer !== null && answer.id !== (asked.before[column] ?? null)
+    if (done?.type === 'done') return { answer: isStored ? answer : done.answer, writing: null }
     const writing = writingIn(items, column)
     // A stopped answer stays visible until the host has stored it.
     const isAwaited =

@@ -68,7 +68,6 @@ export const defaultColumns: readonly ColumnId[] = [
   'progress',
   'reward',
   'curve',
-  'best',
   'duration',
   'started',
   'tags',
