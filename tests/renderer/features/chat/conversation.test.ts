@@ -54,7 +54,10 @@ describe('what is shown', () => {
   test('is what is stored as soon as it is, so that an edit or a rating shows', () => {
     const items = [{ type: 'done' as const, column: 1, answer: answer('e', 'eight') }]
     expect(shownTurns(draft, asked, items, false)[1]?.answers[1]?.text).toBe('eight')
-    const rated = { ...draft.turns[1]!, answers: [answer('c', '8'), answer('e', 'eight', { rating: 'good' })] }
+    const rated = {
+      ...draft.turns[1]!,
+      answers: [answer('c', '8'), answer('e', 'eight', { rating: 'good' })],
+    }
     const shown = shownTurns({ ...draft, turns: [draft.turns[0]!, rated] }, asked, items, false)
     expect(shown[1]?.answers[1]?.rating).toBe('good')
   })

@@ -3,7 +3,16 @@ import type { RunEntry } from '#renderer/client/runs.ts'
 import { rowOf, trainedItem, trainedRows } from '#renderer/parts/trainedRows.tsx'
 
 const run = (id: string, change: Partial<RunEntry> = {}): RunEntry =>
-  ({ id, name: id, algorithm: 'grpo', step: 9, studyId: null, trial: null, rewardAfter: null, ...change }) as RunEntry
+  ({
+    id,
+    name: id,
+    algorithm: 'grpo',
+    step: 9,
+    studyId: null,
+    trial: null,
+    rewardAfter: null,
+    ...change,
+  }) as RunEntry
 
 const runs = [
   run('own'),
