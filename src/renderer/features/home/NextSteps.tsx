@@ -64,7 +64,10 @@ function RealModel() {
   const { data: known } = useAnswer('hub.known', undefined)
   const here = models?.flatMap((model) => ('problem' in model || model.name === 'starter' ? [] : [model]))
   const found = here?.toSorted((a, b) => a.parameters - b.parameters).find(({ fits }) => fits !== null)
-  const offered = known?.toSorted((a, b) => a.parameters - b.parameters).find(({ fits }) => fits !== null)
+  // A chat model of open terms: others need an account, or answer no messages.
+  const offered = known
+    ?.toSorted((a, b) => a.parameters - b.parameters)
+    .find(({ id, fits, isGated }) => fits !== null && !isGated && /instruct|chat|-it$/i.test(id))
   if (found !== undefined) {
     const keeper = keeperOf(found)
     return (
