@@ -51,8 +51,8 @@ test('a dropped file is looked at, mapped, imported and seen as tokens', async (
   await expect(page.getByLabel('Expected answer comes from', { exact: true })).toHaveValue('solution')
   expect(await client.call('datasets.list')).toEqual([])
 
-  await app.open('/') // as after a tab was closed: what was sent is offered again
-  await app.go('/data')
+  await page.goto('about:blank') // as after a tab was closed: what was sent is offered again
+  await app.open('/data')
   await expect(page.getByRole('list', { name: 'Not imported yet' })).toContainText('sums.csv')
   await expectNoProblems(page)
   await page.getByRole('button', { name: 'Look at it' }).click()

@@ -42,13 +42,7 @@ export const systemService = (host: Host): Handlers<typeof systemApi> => {
     load: () => meter.read(),
     requestsByPurpose: () => requestsByPurpose(dataDirectory),
 
-    webhook() {
-      const address = webhookAddress(host)
-      return { origin: address === null ? null : new URL(address).origin }
-    },
-    setWebhook: ({ address }) => setWebhook(host, address),
-    testWebhook: () =>
-      tellWebhook(host, { kind: 'done', title: 'This is a test', body: 'Runs are told of here.' }),
+    ...webhookHandlers(host),
 
     async *watch(_input, { signal }) {
       while (!signal.aborted) {
@@ -88,6 +82,18 @@ export const systemService = (host: Host): Handlers<typeof systemApi> => {
     discardUpload: ({ uploadId }) => discardUpload(dataFolders(dataDirectory).uploads, uploadId),
   }
 }
+
+const webhookHandlers = (
+  host: Host,
+): Pick<Handlers<typeof systemApi>, 'webhook' | 'setWebhook' | 'testWebhook'> => ({
+  webhook() {
+    const address = webhookAddress(host)
+    return { origin: address === null ? null : new URL(address).origin }
+  },
+  setWebhook: ({ address }) => setWebhook(host, address),
+  testWebhook: () =>
+    tellWebhook(host, { kind: 'done', title: 'This is a test', body: 'Runs are told of here.' }),
+})
 
 async function describe(host: Host, signal: AbortSignal): Promise<OutputOf<Api, 'system.info'>> {
   const { devices, physicalCores, defaultThreads } = await firstItem(host.ask(deviceListJob, null, signal))

@@ -1,5 +1,5 @@
 import { Search } from 'lucide-react'
-import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { useEffect, useRef, useSyncExternalStore, type ReactNode } from 'react'
 import { createPortal } from 'react-dom'
 import { link, useRoute } from '#renderer/client/route.ts'
 import { useWindow } from '#renderer/client/window.ts'
@@ -55,11 +55,11 @@ export function Page({ title, about, main, toolbar, children, isFull = false }: 
 }
 
 const actionsId = 'page-actions'
+const neverChanges = () => () => undefined
 
 /** Puts buttons of a part of the page into the corner of its head, where main actions are. */
 export function PageActions({ children }: { children: ReactNode }) {
-  const [corner, setCorner] = useState<Element | null>(null)
-  useEffect(() => setCorner(document.getElementById(actionsId)), [])
+  const corner = useSyncExternalStore(neverChanges, () => document.getElementById(actionsId))
   return corner && createPortal(children, corner)
 }
 

@@ -1,5 +1,5 @@
 /** Models chosen in the playground: in the address, and remembered, so that they stay when the mode changes. */
-import { useCallback, useEffect } from 'react'
+import { useEffect } from 'react'
 import { useLatest } from '#renderer/client/api.tsx'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { setQuery, useRoute } from '#renderer/client/route.ts'
@@ -29,13 +29,10 @@ export function useCandidates(open: readonly ModelChoice[] | null = null): Candi
   useEffect(() => {
     if (restored !== '') setQuery(queryOf(restored.split('\n')))
   }, [restored])
-  const set = useCallback(
-    (next: readonly ModelChoice[]) => {
-      latest.current.keep(next.map(writeChoice))
-      setQuery(queryOf(next.map(writeChoice)))
-    },
-    [latest],
-  )
+  const set = (next: readonly ModelChoice[]) => {
+    keep(next.map(writeChoice))
+    setQuery(queryOf(next.map(writeChoice)))
+  }
   const texts = chosen === '' ? kept : chosen.split('\n')
   return { candidates: open ?? texts.flatMap((text) => readChoice(text) ?? []), set }
 }

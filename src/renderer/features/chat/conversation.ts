@@ -72,17 +72,21 @@ export function shownTurns(
   return [...before, askedTurn(quiet(stored), asked, items, isRunning), ...after]
 }
 
+const idOf = (answer: ChatAnswer | null): string | null => answer?.id ?? null
+
+/** What is stored, unless it is what stood there before: it may have been edited or rated since it was written. */
+const newer = (answer: ChatAnswer | null, before: string | null): ChatAnswer | null =>
+  idOf(answer) === before ? null : answer
+
 function askedTurn(turn: ShownTurn, asked: Asked, items: readonly Item[], isRunning: boolean): ShownTurn {
   const written = turn.answers.map((answer, column) => {
     if (!asked.columns.includes(column)) return { answer, writing: null }
     const done = items.findLast((item) => item.type === 'done' && item.column === column)
-    // What is stored may have been edited or rated since it was written.
-    const isStored = answer !== null && answer.id !== (asked.before[column] ?? null)
-    if (done?.type === 'done') return { answer: isStored ? answer : done.answer, writing: null }
+    const before = asked.before[column] ?? null
+    if (done?.type === 'done') return { answer: newer(answer, before) ?? done.answer, writing: null }
     const writing = writingIn(items, column)
     // A stopped answer stays visible until the host has stored it.
-    const isAwaited =
-      isRunning || (writing.text !== '' && (answer?.id ?? null) === (asked.before[column] ?? null))
+    const isAwaited = isRunning || (writing.text !== '' && idOf(answer) === before)
     return isAwaited ? { answer: null, writing } : { answer, writing: null }
   })
   return {

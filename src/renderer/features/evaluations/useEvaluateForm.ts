@@ -109,8 +109,7 @@ function initialOf(
   }
 }
 
-const workflowOf = (own: Sections | undefined): EnvironmentChoice | null =>
-  (own?.rollout.workflow ?? null) as EnvironmentChoice | null
+const workflowOf = (own: Sections | undefined): EnvironmentChoice | null => own?.rollout.workflow ?? null
 
 const samplingOf = ({ sampling }: EvaluateDraft, own: Sections | undefined): EvaluateDraft['sampling'] => ({
   temperature: sampling.temperature ?? own?.rollout.temperature ?? defaultSampling.temperature,
