@@ -202,7 +202,7 @@ test('name, tags and deletion of a run', async ({ app }) => {
   await app.go('/runs') // in a window of 1280 pixels the name is whole
   const listed = page.getByRole('table', { name: 'Runs' }).getByRole('link', { name: 'sums, small steps' })
   const widths = listed
-    .locator('span > span')
+    .locator('span[aria-hidden]')
     .first()
     .evaluate(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])
   const [wanted, given] = await widths

@@ -7,10 +7,19 @@ const keptEnd = 7
 /** Name that is cut in the middle where there is no room, before its last part if it has parts: similar names differ at their ends. */
 export function CutName({ name }: { name: string }) {
   const [start, end] = partsOf(name)
+  // Read as one word: the boxes of its parts would be told of with a space between.
+  const isOneWord = end !== '' && !end.startsWith(' ')
   return (
     <span className="flex min-w-0" title={name}>
-      <span className="overflow-hidden text-ellipsis whitespace-pre">{start}</span>
-      {end !== '' && <span className="shrink-0 whitespace-pre">{end}</span>}
+      {isOneWord && <span className="sr-only">{name}</span>}
+      <span aria-hidden={isOneWord} className="overflow-hidden text-ellipsis whitespace-pre">
+        {start}
+      </span>
+      {end !== '' && (
+        <span aria-hidden={isOneWord} className="shrink-0 whitespace-pre">
+          {end}
+        </span>
+      )}
     </span>
   )
 }
