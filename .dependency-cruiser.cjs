@@ -41,7 +41,7 @@ const hostFolders = `
   data devices code models checks serving agents hub exchange engines judges
   runs training export jobs
   studies evaluations chat
-  host.ts api createHost.ts serveHost.ts
+  host.ts webhook.ts api createHost.ts serveHost.ts
 `
   .trim()
   .split(/\s+/)

@@ -21,6 +21,7 @@ import { makeFolder } from '#host/files/atomic.ts'
 import { listAdapters } from '#host/models/adapters.ts'
 import { keepFormerHome } from '#host/files/movedPaths.ts'
 import { closeToOthers } from '#host/files/permissions.ts'
+import { watchForWebhook } from '#host/webhook.ts'
 import { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
 import { Evaluations } from '#host/evaluations/evaluations.ts'
@@ -128,12 +129,14 @@ export function createHost({
   const { models, ...answering } = answeringWith({ ...work, startJob, environment })
   if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations, studies })
   queue.advance()
+  const webhook = watchForWebhook({ dataDirectory, store, supervisor, notifier }, onFault)
   const looking = isReadOnly ? keepUnchanged(store) : lookRegularly(parts, { servesQueue, onFault })
   return {
     ...{ dataDirectory, store, history, supervisor, queue, connections, notifier, cleared, trials },
     ...{ evaluations, studies, models, ...answering, ask, askText: texts.ask },
     async [Symbol.asyncDispose]() {
       queue.close()
+      await webhook[Symbol.asyncDispose]()
       for (const part of [looking, connections, texts]) part[Symbol.dispose]()
       await endWork([studies, evaluations, ...Object.values(answering)], supervisor)
       for (const part of [models, store]) part[Symbol.dispose]()

@@ -102,7 +102,14 @@ const table = {
       access: {
         title: 'Access',
         route: '/settings/access',
-        sections: { python: 'Python', server: 'Server', hub: 'Hub token', privacy: 'Privacy' },
+        words: ['Webhook'],
+        sections: {
+          notifications: 'Notifications',
+          python: 'Python',
+          server: 'Server',
+          hub: 'Hub token',
+          privacy: 'Privacy',
+        },
       },
       storage: { title: 'Storage', route: '/settings/storage' },
       appearance: {

@@ -51,6 +51,14 @@ test('a dropped file is looked at, mapped, imported and seen as tokens', async (
   await expect(page.getByLabel('Expected answer comes from', { exact: true })).toHaveValue('solution')
   expect(await client.call('datasets.list')).toEqual([])
 
+  await page.goto('about:blank') // as after a tab was closed: what was sent is offered again
+  await app.open('/data')
+  await expect(page.getByRole('list', { name: 'Not imported yet' })).toContainText('sums.csv')
+  await expectNoProblems(page)
+  await page.getByRole('button', { name: 'Look at it' }).click()
+  const split = page.getByRole('checkbox', { name: /^Keep 10 % of the rows for validation/ })
+  await expect(split).toBeChecked()
+
   await page.getByRole('checkbox', { name: 'Keep level' }).click()
   await page.getByRole('button', { name: 'Rename id' }).click()
   await page.getByLabel('New name of id').fill('number')
@@ -85,7 +93,10 @@ test('a dropped file is looked at, mapped, imported and seen as tokens', async (
   await expect(page.getByRole('button', { name: 'Reset to detected' })).toBeVisible()
   await expect
     .poll(() => client.call('settings.get', { key: `data.preparation.${versionId}` }))
-    .toMatchObject({ prompt: { messages: [{ role: 'user', content: 'Answer briefly: {question}' }] } })
+    .toMatchObject({
+      prompt: { messages: [{ role: 'user', content: 'Answer briefly: {question}' }] },
+      heldOut: { share: 0.1, seed: 42 },
+    })
   await expectNoProblems(page)
 })
 

@@ -51,7 +51,8 @@ test('a checkpoint of a run with a workflow is played by it, or without', async 
   await app.open(`/runs/${runId}/checkpoints`)
   await page.getByRole('button', { name: 'Evaluate step 1' }).click()
   const form = page.getByRole('dialog', { name: 'Evaluate' })
-  await expect(form.getByRole('textbox', { name: 'Workflow' })).toHaveValue(file)
+  const workflow = form.getByRole('combobox', { name: 'Workflow' })
+  await expect(workflow).not.toHaveValue('')
   expect(await seriousProblems(page)).toEqual([])
   await form.getByRole('textbox', { name: 'Number of rows' }).fill('4')
   await form.getByText('Also evaluate the base model').click()
@@ -62,7 +63,7 @@ test('a checkpoint of a run with a workflow is played by it, or without', async 
 
   await app.open(`/runs/${runId}/checkpoints`)
   await page.getByRole('button', { name: 'Evaluate step 1' }).click()
-  await form.getByRole('textbox', { name: 'Workflow' }).fill('')
+  await workflow.selectOption('')
   await form.getByRole('textbox', { name: 'Number of rows' }).fill('4')
   await form.getByRole('button', { name: 'Evaluate', exact: true }).click()
   await expect.poll(async () => (await client.call('evaluations.list', { runId })).length).toBe(3)
@@ -79,7 +80,7 @@ test('a model on a data set, sampled: stopped, gone on with, deleted', async ({ 
   const { page, client } = app
   const source = { path: demoFile('heldout.jsonl') }
   for await (const _ of client.stream('datasets.import', { source, name: 'tasks' }));
-  await app.open(`/playground/evaluate?new=${encodeURIComponent(starter)}`)
+  await app.open(`/playground/evaluate?new=any&a=${encodeURIComponent(starter)}`)
   const form = page.getByRole('dialog', { name: 'Evaluate' })
   await expect(form.getByRole('button', { name: 'Evaluate', exact: true })).toBeDisabled()
   await form.getByRole('button', { name: 'Data set' }).click()

@@ -73,6 +73,9 @@ test('from an empty data directory to a rising reward curve, with the guide', as
 
   // The sample goes away with one click, and nothing of it stays.
   await app.go('/')
+  const next = page.getByRole('main').getByRole('list').filter({ hasText: 'A real model' })
+  await expect(next.getByRole('listitem')).toHaveCount(3)
+  await expect(next).toContainText(/Instruct: [\d.]+ MB to download/)
   await page.getByRole('button', { name: 'Remove the sample' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Remove the sample' }).click()
   await expect(page.getByRole('button', { name: 'Start the first run' })).toBeVisible()

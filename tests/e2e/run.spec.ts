@@ -199,6 +199,16 @@ test('name, tags and deletion of a run', async ({ app }) => {
   await page.keyboard.press('Enter')
   await expect(page.getByRole('button', { name: 'sums, small steps, rename' })).toBeVisible()
 
+  await app.go('/runs') // in a window of 1280 pixels the name is whole
+  const listed = page.getByRole('table', { name: 'Runs' }).getByRole('link', { name: 'sums, small steps' })
+  const widths = listed
+    .locator('span[aria-hidden]')
+    .first()
+    .evaluate(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])
+  const [wanted, given] = await widths
+  expect(wanted).toBe(given)
+  await app.go(`/runs/${runId}`)
+
   await page.getByRole('button', { name: 'More actions' }).click()
   await page.getByRole('menuitem', { name: 'Tags and notes' }).click()
   const dialog = page.getByRole('dialog', { name: 'Tags and notes' })

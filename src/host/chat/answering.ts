@@ -68,7 +68,7 @@ export async function writeAnswer(
   const stopReason = error !== null ? 'failed' : (draft.stopReason ?? 'stopped')
   const { text, promptTokens, tokens, tokensPerSecond } = draft
   const answer = { id: randomUUID(), by, text, promptTokens, tokens: tokens.length, seed: request.seed }
-  return { answer: { ...answer, tokensPerSecond, stopReason, error }, tokens }
+  return { answer: { ...answer, tokensPerSecond, stopReason, error, rating: null }, tokens }
 }
 
 function requestOf({ adapter, messages, sampling, seed }: AskedColumn): ServedRequest {

@@ -39,7 +39,7 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
           ['reward', 'eval', 'loss', 'length'].map((id) => (
             <Skeleton key={id} label="Reading the curves" className="h-60" />
           ))}
-        {panels.map((name) => (
+        {panels.map((name, at) => (
           <MetricChart
             key={name}
             title={metricLabel(name)}
@@ -56,6 +56,8 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
             clipsSpikes={state.clipsSpikes}
             height={190}
             hasFacts={false}
+            // The list of runs names each line; means of groups are named once.
+            hasLegend={groups !== null && at === 0}
             emptyText={hasSeries ? emptyText(name, isRunning) : 'Reading the curves…'}
             fullCsv={() => csvOfPanel(client, runs, name)}
             menu={[{ label: 'Remove panel', run: () => setPanels(panels.filter((other) => other !== name)) }]}
