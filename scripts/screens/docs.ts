@@ -28,10 +28,11 @@ const names = [...new Set([...picturesIn(images).map((file) => path.parse(file).
   (name) => values.only.length === 0 || values.only.includes(name),
 )
 
-function run(script: string, words: readonly string[]): void {
+function run(script: string, words: readonly string[]): boolean {
   const command = [path.join(here, script), ...words]
-  if (spawnSync(process.execPath, command, { stdio: 'inherit' }).status !== 0)
-    throw new Error(`${script} failed; what was taken before is kept.`)
+  const isDone = spawnSync(process.execPath, command, { stdio: 'inherit' }).status === 0
+  if (!isDone) process.exitCode = 1
+  return isDone
 }
 
 const folder = path.resolve(values.data ?? mkdtempSync(path.join(tmpdir(), 'turnwise-pictures-')))
@@ -55,7 +56,8 @@ if (!existsSync(history)) {
     throw new Error(
       'Name a folder or GGUF file of SmolLM2-135M-Instruct with --model: run-real shows how it learns.',
     )
-  run('history.ts', [history, ...(values.model === undefined ? [] : [values.model])])
+  if (!run('history.ts', [history, ...(values.model === undefined ? [] : [values.model])]))
+    throw new Error(`The history was not finished; delete ${history} before the next try.`)
 }
 mkdirSync(values.out, { recursive: true })
 for (const theme of ['light', 'dark'])
@@ -73,4 +75,6 @@ for (const theme of ['light', 'dark'])
   )
 if (names.includes(animated)) run('animate.ts', ['--name', animated, ...output])
 const minutes = (performance.now() - begun) / 60_000
-console.log(`${String(names.length)} pictures in ${minutes.toFixed(1)} min, from ${folder}`)
+console.log(
+  `${String(names.length)} pictures${process.exitCode === 1 ? ', of which some failed,' : ''} in ${minutes.toFixed(1)} min, from ${folder}`,
+)

@@ -67,7 +67,7 @@ async function playEpisode(page: Page): Promise<void> {
   const trial = page.getByRole('region', { name: 'Trial' })
   if (!(await trial.getByRole('list', { name: 'Rewards' }).isVisible())) {
     await trial.getByRole('button', { name: 'Add reward' }).click()
-    await page.getByRole('menuitem', { name: 'starter-correct (built-in)' }).click()
+    await page.getByRole('menuitem', { name: /^starter-correct/ }).click()
     await trial.getByRole('textbox', { name: 'Max new tokens' }).fill('12')
     await trial.getByRole('textbox', { name: /^Row of/ }).fill('2')
   }

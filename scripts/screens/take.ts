@@ -9,7 +9,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Browser } from '@playwright/test'
+import type { Browser, Page } from '@playwright/test'
 import type { Api } from '#shared/api/api.ts'
 import { createClient, type Client } from '#shared/api/client.ts'
 import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
@@ -38,6 +38,19 @@ interface Look {
   readonly url: string
 }
 
+/** What is still read or drawn says so, with three dots behind it. */
+async function untilLoaded(page: Page, name: string): Promise<void> {
+  const status = page.getByRole('status')
+  const loading = status.filter({ hasText: /…$/ }).or(page.locator('[role="status"][aria-label$="…"]'))
+  for (let tries = 0; (await loading.count()) > 0; tries++) {
+    if (tries === 100) {
+      console.error(`${name}: it is still loading.`)
+      return
+    }
+    await page.waitForTimeout(200)
+  }
+}
+
 /** One page for all scenes of a look: going from screen to screen is part of what is shown. */
 async function takeAll(
   browser: Browser,
@@ -52,7 +65,15 @@ async function takeAll(
     await page.evaluate(`location.hash = ${JSON.stringify(route)}`)
     await page.waitForTimeout(1500)
     const busy = await idleShare(values.busy)
-    await prepare?.(page)
+    try {
+      await prepare?.(page)
+      await untilLoaded(page, name)
+    } catch (error) {
+      // The others are taken all the same.
+      console.error(`${name}: ${String(error)}`)
+      process.exitCode = 1
+      continue
+    }
     await page.waitForTimeout(400)
     const file = [name, theme, ...(values.size.length > 1 ? [size] : [])].join('-') + '.png'
     await page.screenshot({ path: path.join(values.out, file) })
