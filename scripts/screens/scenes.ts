@@ -26,9 +26,11 @@ export async function forgetDrafts(client: Client<Api>): Promise<void> {
 /** The draft is kept: the second picture finds it filled in. */
 async function fillIn(page: Page): Promise<void> {
   const fill = page.getByRole('button', { name: 'Fill in the sample run' })
+  const verdict = page.getByText('The settings fit together')
+  await fill.or(verdict).first().waitFor()
   if (await fill.isVisible()) await fill.click()
   await page.getByRole('radio', { name: 'Run', exact: true }).click()
-  await page.getByText('The settings fit together').waitFor()
+  await verdict.waitFor()
 }
 
 async function choosePopulation(page: Page): Promise<void> {
