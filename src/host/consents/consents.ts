@@ -78,7 +78,10 @@ function readOwn(consents: string): Consents | null {
 }
 
 /** The birth time is 0 where the file system keeps none. */
-const markOf = ({ ino, birthtimeNs }: BigIntStats): Mark => ({ id: `${ino}`, bornAt: `${birthtimeNs}` })
+export const markOf = ({ ino, birthtimeNs }: BigIntStats): Mark => ({
+  id: `${ino}`,
+  bornAt: `${birthtimeNs}`,
+})
 
 const isMarked = (said: Mark, status: BigIntStats): boolean => isDeepStrictEqual(said, markOf(status))
 

@@ -139,12 +139,15 @@ export class Evaluations implements AsyncDisposable {
 
   /** Takes up what a host before this one had to leave waiting. */
   takeUpWaiting(): void {
-    const { store } = this.#options
-    for (const { id, status, owner } of store.evaluations.list().toReversed()) {
-      if (status !== 'waiting' || (owner !== null && livingProcess(owner) !== null)) continue
+    for (const { id } of this.#left().toReversed()) {
       this.#set(id, { owner: this.#mark })
       this.#enqueue(id)
     }
+  }
+
+  /** True if `takeUpWaiting` would take up any. */
+  get isAnyLeft(): boolean {
+    return this.#left().length > 0
   }
 
   /** Stops; unfinished evaluations wait for the next host, and what is done is kept. */
@@ -156,6 +159,14 @@ export class Evaluations implements AsyncDisposable {
     }
     this.#jobs = this.#jobs.slice(0, 1)
     await this.#working
+  }
+
+  #left(): EvaluationRecord[] {
+    return this.#options.store.evaluations
+      .list()
+      .filter(
+        ({ status, owner }) => status === 'waiting' && (owner === null || livingProcess(owner) === null),
+      )
   }
 
   #enqueue(id: string): void {

@@ -47,6 +47,9 @@ interface StudyParts extends DriveParts, Calibrating {
   readonly onFault: OnFault
 }
 
+/** Setting that is true from the start of a study until it has ended. */
+const drivenKey = (id: string): string => `host.study.${id}`
+
 interface Driven {
   readonly study: StudyFolder
   /** Aborted: trials stop after their current step. */
@@ -186,14 +189,14 @@ export class Studies implements AsyncDisposable {
 
   /** Takes up what a host before this one had to leave. `also`: those whose host was killed. */
   takeUpWaiting(also: boolean): void {
-    const { dataDirectory, onFault } = this.#parts
-    const takeUp = (directory: string) => {
-      const { status } = studyState(directory)
-      if (status === 'waiting' || (also && status === 'interrupted')) this.#drive(openStudyFolder(directory))
-    }
     // One that is damaged, or that another host runs, keeps no other from going on.
-    for (const directory of studyDirectories(dataDirectory).toReversed())
-      guarded('a study', onFault, () => takeUp(directory))()
+    for (const directory of this.#left(also))
+      guarded('a study', this.#parts.onFault, () => this.#drive(openStudyFolder(directory)))()
+  }
+
+  /** True if `takeUpWaiting` would take up any. */
+  isAnyLeft(also: boolean): boolean {
+    return this.#left(also).length > 0
   }
 
   /** Stops; what is not done waits for the next host. */
@@ -201,6 +204,21 @@ export class Studies implements AsyncDisposable {
     this.#closing.abort()
     for (const { stopping } of this.#driven.values()) stopping.abort()
     await Promise.all([...this.#driven.values()].map(({ over }) => over))
+  }
+
+  /** Studies that the history knows, the oldest first: a folder that somebody put there says nothing of itself. */
+  #left(also: boolean): string[] {
+    const { dataDirectory, store, onFault } = this.#parts
+    const left: string[] = []
+    const look = (directory: string) => {
+      const { status } = studyState(directory)
+      if (status === 'waiting' || (also && status === 'interrupted')) left.push(directory)
+    }
+    for (const directory of studyDirectories(dataDirectory).toReversed()) {
+      const isKnown = store.settings.get(drivenKey(path.basename(directory))) === true
+      if (isKnown) guarded('a study', onFault, () => look(directory))()
+    }
+    return left
   }
 
   #open(id: string): StudyFolder {
@@ -225,6 +243,7 @@ export class Studies implements AsyncDisposable {
   #drive(study: StudyFolder): void {
     const lock = lockStudy(study.directory)
     const stopping = new AbortController()
+    this.#parts.store.settings.set(drivenKey(study.id), true)
     this.#set(study.directory, { status: 'running', error: null })
     const over = this.#toItsEnd(study, stopping.signal)
       .then(
@@ -236,7 +255,10 @@ export class Studies implements AsyncDisposable {
       )
       .then((state) => {
         this.#driven.delete(study.id)
-        guarded('a study', this.#parts.onFault, () => this.#set(study.directory, state))()
+        guarded('a study', this.#parts.onFault, () => {
+          if (state.status !== 'waiting') this.#parts.store.settings.set(drivenKey(study.id), undefined)
+          this.#set(study.directory, state)
+        })()
         lock[Symbol.dispose]()
         this.#parts.notifier.notify()
       })
