@@ -34,6 +34,7 @@ import { createAsk, jobStarter, type StartJob } from '#host/processes/job.ts'
 import { Trials } from '#host/runs/trials.ts'
 import { tidyTrash } from '#host/runs/trash.ts'
 import { consentsFile } from '#host/consents/consents.ts'
+import { isOwnDirectory, takeOver } from '#host/consents/ownDirectory.ts'
 import { RunQueue, type QueuedRun, type RunQueueOptions } from '#host/runs/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from '#host/runs/supervisor.ts'
 import { TextProcesses } from '#host/models/textQuestion.ts'
@@ -115,19 +116,26 @@ export function createHost({
     ...{ dataDirectory, store, onFault, sliceMs: servesQueue ? sliceMs : Infinity },
     isTrainedHere: (runId) => supervisor.status(runId) !== null,
   })
+  const ask = createAsk(startJob, environment)
+  const evaluations = new Evaluations({ dataDirectory, store, ask, notifier, onFault })
+  const work = { dataDirectory, store, history, supervisor, notifier, askText: texts.ask, onFault }
+  const studies = new Studies({ ...work, ask, trials, fork: forkRun })
+  const waiting = { dataDirectory, store, history, evaluations, studies, left }
+  const isHeld = !isReadOnly && isFromElsewhere(waiting)
   const queue = new RunQueue({
-    supervisor,
+    ...{ supervisor, isHeld: servesQueue && isHeld },
+    onReleased: () => {
+      takeOver(store, historyFile(dataDirectory))
+      finishWhatWasLeft(waiting)
+    },
     takeNext: () => (servesQueue ? (history.attempt(() => takeNext(store, dataDirectory)) ?? null) : null),
     onNotStarted: (ending) => history.ended(ending),
     onFault,
     ...(servesQueue ? lastingHalt(store, history) : {}),
   })
-  const ask = createAsk(startJob, environment)
-  const evaluations = new Evaluations({ dataDirectory, store, ask, notifier, onFault })
-  const work = { dataDirectory, store, history, supervisor, notifier, askText: texts.ask, onFault }
-  const studies = new Studies({ ...work, ask, trials, fork: forkRun })
   const { models, ...answering } = answeringWith({ ...work, startJob, environment })
-  if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations, studies })
+  if (servesQueue && !isHeld) finishWhatWasLeft(waiting)
+  if (servesQueue) history.attempt(() => tidyTrash(waiting))
   queue.advance()
   const webhook = watchForWebhook({ dataDirectory, store, supervisor, notifier }, onFault)
   const looking = isReadOnly ? keepUnchanged(store) : lookRegularly(parts, { servesQueue, onFault })
@@ -162,15 +170,28 @@ async function endWork(starting: readonly AsyncDisposable[], supervisor: Supervi
   await supervisor.close()
 }
 
+interface Waiting extends Pick<Host, 'dataDirectory' | 'store' | 'history' | 'evaluations' | 'studies'> {
+  readonly left: LeftRuns
+}
+
 /** Finishes the work of hosts that were killed. */
-function finishWhatWasLeft(
-  left: LeftRuns,
-  parts: Pick<Host, 'dataDirectory' | 'store' | 'history' | 'evaluations' | 'studies'>,
-): void {
-  parts.history.attempt(() => left.queueEnded())
-  parts.history.attempt(() => parts.evaluations.takeUpWaiting())
-  parts.history.attempt(() => parts.studies.takeUpWaiting(left.areResumed))
-  parts.history.attempt(() => tidyTrash(parts))
+function finishWhatWasLeft({ history, left, evaluations, studies }: Waiting): void {
+  history.attempt(() => left.queueEnded())
+  history.attempt(() => evaluations.takeUpWaiting())
+  history.attempt(() => studies.takeUpWaiting(left.areResumed))
+}
+
+/**
+ * Tells whether work waits in a directory that was not made on this machine, or was copied: it may send files of this person's to
+ * a stranger's address. One in which nothing waits becomes this machine's.
+ */
+function isFromElsewhere({ dataDirectory, store, history, left, evaluations, studies }: Waiting): boolean {
+  const file = historyFile(dataDirectory)
+  if (isOwnDirectory(store, file)) return false
+  const isQueued = store.queue.list().length > 0 || left.isAnyLeft
+  if (isQueued || evaluations.isAnyLeft || studies.isAnyLeft(left.areResumed)) return true
+  history.attempt(() => takeOver(store, file))
+  return false
 }
 
 export const historyFile = (dataDirectory: string): string => path.join(dataDirectory, 'history.db')
@@ -223,7 +244,7 @@ function lookRegularly(
   const { history, left, queue, notifier } = parts()
   const look = () => {
     const hasNews = history.lookAround()
-    const isLeft = servesQueue && history.attempt(() => left.queueEnded()) === true
+    const isLeft = servesQueue && !queue.isHeld && history.attempt(() => left.queueEnded()) === true
     if (isLeft) queue.advance()
     if (hasNews || isLeft) notifier.notify()
   }

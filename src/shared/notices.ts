@@ -12,7 +12,7 @@ export interface Notice {
 
 type Find = (runId: string) => RunEntry | null | undefined
 
-/** What is new to tell of runs: each end once, and each grave finding once. */
+/** News of runs: each end once, and each grave finding once. */
 export class RunNotices {
   #atWork: readonly string[] = []
   /** Findings already reported, by run. */

@@ -132,7 +132,7 @@ export interface DeltaRule {
 export const attendsLinearly = ({ mixers }: Pick<ModelConfig, 'mixers'>): boolean =>
   mixers.some(({ kind }) => kind === 'delta')
 
-/** What of a model the whole programs of devices do not compute yet, in the plural; null: they compute all of it. */
+/** Parts of a model that the whole programs of devices do not compute yet, in the plural; null: they compute all of it. */
 export function onlyOnCpu(config: Pick<ModelConfig, 'mixers' | 'layerChannels'>): string | null {
   if (attendsLinearly(config)) return 'linear attention'
   if (config.layerChannels > 0) return 'embeddings for each layer'

@@ -231,7 +231,7 @@ export function embeddingValue(
 }
 
 /**
- * What tokens bring into each layer beside the stream, [L, N, P]: rows of a table of their own, and a projection of their
+ * Inputs of tokens into each layer beside the stream, [L, N, P]: rows of a table of their own, and a projection of their
  * embedding `hidden` [N, D]. `weightOf` gives a tensor by its full name. null where they bring nothing.
  */
 export function layerInputs(

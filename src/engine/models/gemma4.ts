@@ -212,7 +212,7 @@ function headsOfLayer(
   return { ...(dim !== headDim && { headDim: dim }), ...(count !== kvHeads && { kvHeads: count }) }
 }
 
-/** What a layer has instead of the model's fields, under their names. */
+/** Fields of a layer in place of the model's, under their names. */
 function ownHeads(fields: Fields, layer: number, isFull: boolean): Fields {
   if (fields.has('per_layer_config')) return fields.object('per_layer_config').object(String(layer))
   const differing = {

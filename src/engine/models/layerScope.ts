@@ -33,7 +33,7 @@ export interface LayerScope {
   attend(q: Value, k: Value, v: Value): Value
   /** The keys and values […, K·C] of the earlier layer that this one reads. */
   earlierKeys(): { readonly key: Value; readonly value: Value }
-  /** What each token brings into this layer beside the stream, […, P]. */
+  /** Input of each token into this layer beside the stream, […, P]. */
   layerInput(): Value
   /** The rows of x […, D] that are 1 to `count` positions before each; zeros where a sequence has none. */
   before(x: Value, count: number): readonly Value[]

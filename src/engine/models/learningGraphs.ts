@@ -157,7 +157,7 @@ function keysOf({ key, value }: LayerResult['activations']): { readonly key: Val
   return { key, value }
 }
 
-/** What later layers add to the gradients of keys and values. */
+/** Sums that later layers add to the gradients of keys and values. */
 const keySeeds = (read: ReturnType<typeof keysOf> | null): readonly Seed[] =>
   read === null
     ? []

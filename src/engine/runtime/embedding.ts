@@ -1,4 +1,4 @@
-/** What tokens are before the first layer: rows of the tables, which stay mapped. */
+/** Embeddings of tokens before the first layer: rows of the tables, which stay mapped. */
 import type { Device } from '#shared/device.ts'
 import type { Value } from '../graph/value.ts'
 import type { ModelConfig } from '../models/config.ts'

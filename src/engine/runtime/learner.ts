@@ -94,7 +94,7 @@ interface Pass {
 /** Tensors from which the backward pass of one layer starts. */
 type LayerTape = Readonly<Record<string, Feed>>
 
-/** What a pass forward leaves for the way back. */
+/** Results that a pass forward leaves for the way back. */
 interface Taken {
   readonly tapes: LayerTape[]
   readonly keys: SharedKeys

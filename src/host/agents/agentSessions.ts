@@ -14,7 +14,7 @@ import { openSessionLog, type RepeatedSession, type SessionLog, settingsDigest }
 
 export type AgentSettings = NonNullable<RunConfig['rollout']['agent']>
 
-/** What an agent wants of the session it takes up; absent: any will do. */
+/** Wishes of an agent for the session it takes up; absent: any will do. */
 export interface Wanted {
   readonly row?: number | undefined
   readonly evaluation?: boolean | undefined

@@ -18,7 +18,7 @@ import type {
 import type { OpenAiRequest } from '#host/serving/openaiRequests.ts'
 import { type SessionCall, sessionTrajectories } from './sessionTrajectories.ts'
 
-/** What is kept of a session that ended. */
+/** Record of a session that ended. */
 export interface KeptSession {
   readonly rounds: readonly (readonly SessionAsk[])[]
   readonly end: SessionEnd
@@ -26,7 +26,7 @@ export interface KeptSession {
   readonly answers: readonly (readonly ToldCompletion[])[]
 }
 
-/** How a session ended. */
+/** End of a session. */
 export type SessionEnd =
   | {
       /** null: no reward; absent: the run's reward functions score it. */
@@ -51,7 +51,7 @@ interface Answer {
   readonly promptIds?: readonly number[]
 }
 
-/** What a session asks of its run. */
+/** Request of a session to its run. */
 export type SessionAsk = Exclude<AskedRequest['request'], { kind: 'rewards' | 'reset' | 'step' | 'prompt' }>
 
 interface Waiting {
@@ -127,7 +127,7 @@ export class Session {
     }
   }
 
-  /** What a resumed run has to know of a session that its agent ended; null for one that broke off. */
+  /** Returns the record for a resumed run; null for a session that broke off. */
   kept(): KeptSession | null {
     if (this.#end === null || this.#isBroken) return null
     const answers = this.#generated.map(({ completions }) => completions)
@@ -268,7 +268,7 @@ export function answeredBy(ask: GenerateAsk, answer: unknown, number: number): A
   return { number, promptIds, completions }
 }
 
-/** What came of an episode. */
+/** Returns the trajectories of a session that ended, or its failure. */
 export function endStep(end: SessionEnd, generated: readonly Answered[]): EpisodeStep {
   if ('failure' in end) return failed(end.failure)
   const { reward, callRewards, dropped } = end

@@ -1,4 +1,4 @@
-/** What is learned from a session: the calls that an agent made, joined into trajectories by the tokens they begin with. */
+/** Trajectories of a session: the calls that an agent made, joined into trajectories by the tokens they begin with. */
 import type { ReturnedTrajectory } from '#rl/rollout/workflow.ts'
 
 /** A completion that an agent asked for and got. */

@@ -99,8 +99,16 @@ export async function hasLeft({ store, supervisor }: Host, runId: string): Promi
   if (isLeaving && activity !== 'starting') await supervisor.stop(runId)
 }
 
+/** Why nothing that waits in a data directory from elsewhere starts by itself. */
+export const held = {
+  code: 'api/refused',
+  message: 'What waits in this data directory has not started: it was made, copied or restored elsewhere.',
+  hint: 'Runs, studies and evaluations can read your files and send them to the addresses that they name. Look at those that wait, then let them start.',
+} as const
+
 function haltedBy({ queue, store }: Host) {
-  const { haltedBy: runId } = queue
+  const { haltedBy: runId, isHeld } = queue
+  if (isHeld) return { runId: null, error: held }
   if (runId === null) return null
   return { runId, error: store.runs.find(runId)?.error ?? null }
 }

@@ -142,11 +142,12 @@ const originOf = (endpoint: unknown): string => {
 /** The setting whose value is never sent to clients; see #shared/hub.ts. */
 const hubToken = 'hub.token'
 
-/** Stores the token; the placeholder shown in its place is not stored over it. */
+/** Stores the token, with the hub it is for; the placeholder shown in its place is not stored over it. */
 function setToken({ settings }: Host['store'], value: unknown): void {
   if (value === storedMark) return
   settings.forget(hubToken)
-  if (value !== '') settings.set(hubToken, value ?? undefined)
+  if (value === '' || value === null) return
+  settings.set(hubToken, { token: value, origin: originOf(settings.get('hub.endpoint')) })
 }
 
 export const settingsService = (host: Host): Handlers<typeof settingsApi> => {

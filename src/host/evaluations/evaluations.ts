@@ -106,13 +106,22 @@ export class Evaluations implements AsyncDisposable {
 
   /** Takes up what a host before this one had to leave waiting. */
   takeUpWaiting(): void {
-    const waiting = this.#options.store.evaluations.list().filter(({ status }) => status === 'waiting')
-    this.#work.takeUp(waiting.map(({ id }) => id).toReversed(), () => true)
+    this.#work.takeUp(this.#left().toReversed(), () => true)
+  }
+
+  /** True if `takeUpWaiting` would take up any. */
+  get isAnyLeft(): boolean {
+    return this.#left().length > 0
   }
 
   /** Stops; unfinished evaluations wait for the next host, and what is done is kept. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#work[Symbol.asyncDispose]()
+  }
+
+  #left(): string[] {
+    const waiting = this.#options.store.evaluations.list().filter(({ status }) => status === 'waiting')
+    return waiting.map(({ id }) => id).filter((id) => workHolder(this.folder(id)) === null)
   }
 
   async #compute(id: string, stopping: AbortSignal): Promise<boolean> {

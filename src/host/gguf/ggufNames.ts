@@ -159,7 +159,7 @@ const tiledHeads = (
   first: number,
 ): TiledHeads => ({ kind: 'tiled', axis, first, keyHeads, valueHeads })
 
-/** How the converter changes a matrix and its bias; null: not at all. */
+/** Change that the converter makes to a matrix and its bias; null: not at all. */
 export function linearArrangement(linear: LinearName, config: ModelConfig): Arrangement | null {
   const heads = interleavedHeads(linear, config)
   if (heads !== null) return { kind: 'interleaved', heads }

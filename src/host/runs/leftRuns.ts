@@ -26,6 +26,11 @@ export class LeftRuns {
     this.#waiting = this.areResumed ? idsOf(store.settings.get(trainedKey)) : []
   }
 
+  /** True if a run that was left will be put into the queue. */
+  get isAnyLeft(): boolean {
+    return this.#waiting.length > 0
+  }
+
   /** Stores the runs being trained; to be called whenever they change. */
   remember(trained: readonly string[]): void {
     const ids = [...new Set([...this.#waiting, ...trained])]

@@ -14,7 +14,7 @@ import { importanceOf } from '#rl/studies/importance.ts'
 import { planStudy, stepsOf, wavesOf } from '#rl/studies/plan.ts'
 import { resultsByTrial } from '#rl/studies/trials.ts'
 import { stampOf } from '#host/store/feeds.ts'
-import type { OnFault } from '#host/faults.ts'
+import { guarded, type OnFault } from '#host/faults.ts'
 import { packFailure } from '#host/processes/messages.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
 import type { Calibrating } from '#host/jobs/calibration.ts'
@@ -45,6 +45,9 @@ interface StudyParts extends DriveParts, Calibrating {
   readonly onFault: OnFault
 }
 
+/** Setting that is true from the start of a study until it has ended. */
+const drivenKey = (id: string): string => `host.study.${id}`
+
 interface Known {
   readonly stamp: string
   readonly entry: StudyEntry
@@ -64,7 +67,11 @@ export class Studies implements AsyncDisposable {
     this.#work = new LongWork({
       ...{ noun: 'study', inTurn: false, folder, onFault: parts.onFault },
       state: (id) => studyState(folder(id)),
-      setState: (id, state) => setStudyState(folder(id), state),
+      setState: (id, state) => {
+        const isDriven = state.status === 'running' || state.status === 'waiting'
+        parts.store.settings.set(drivenKey(id), isDriven || undefined)
+        setStudyState(folder(id), state)
+      },
       perform: (id, stopping) => this.#toItsEnd(this.#open(id), stopping),
       forget: (id) => this.#known.delete(id),
       notify: () => parts.notifier.notify(),
@@ -163,20 +170,38 @@ export class Studies implements AsyncDisposable {
 
   /** Takes up what a host before this one had to leave. `also`: those whose host was killed. */
   takeUpWaiting(also: boolean): void {
-    const ids = studyDirectories(this.#parts.dataDirectory).map((directory) => path.basename(directory))
-    const isLeft = (id: string) => {
-      const { status } = studyState(this.#directoryOf(id))
-      if (status !== 'waiting' && !(also && status === 'interrupted')) return false
+    const ids = this.#left(also).map((directory) => path.basename(directory))
+    const isWhole = (id: string) => {
       this.#open(id)
       return true
     }
-    this.#work.takeUp(ids.toReversed(), isLeft)
+    this.#work.takeUp(ids, isWhole)
+  }
+
+  /** True if `takeUpWaiting` would take up any. */
+  isAnyLeft(also: boolean): boolean {
+    return this.#left(also).length > 0
   }
 
   /** Stops; what is not done waits for the next host. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort()
     await this.#work[Symbol.asyncDispose]()
+  }
+
+  /** Studies that the history knows, the oldest first: a folder that somebody put there says nothing of itself. */
+  #left(also: boolean): string[] {
+    const { dataDirectory, store, onFault } = this.#parts
+    const left: string[] = []
+    const look = (directory: string) => {
+      const { status } = studyState(directory)
+      if (status === 'waiting' || (also && status === 'interrupted')) left.push(directory)
+    }
+    for (const directory of studyDirectories(dataDirectory).toReversed()) {
+      const isKnown = store.settings.get(drivenKey(path.basename(directory))) === true
+      if (isKnown) guarded('a study', onFault, () => look(directory))()
+    }
+    return left
   }
 
   #open(id: string): StudyFolder {

@@ -12,7 +12,7 @@ const usePermission = create<{ readonly permission: NotificationPermission }>(()
   permission: isKnown ? Notification.permission : 'denied',
 }))
 
-/** Whether this browser may show notifications, and the question to its user. */
+/** Permission of this browser to show notifications, and the question to its user. */
 export function useNotices() {
   const { permission } = usePermission()
   const ask = () =>

@@ -84,7 +84,7 @@ export interface Vote {
   readonly winner: number | null
   readonly isBlind: boolean
   readonly prompt: string
-  /** By candidate; absent from votes of earlier versions, and from old ones where answers are long. */
+  /** Answers by candidate; absent from votes of earlier versions, and from old ones where answers are long. */
   readonly answers?: readonly string[]
   readonly seed: number
   /** Epoch ms. */

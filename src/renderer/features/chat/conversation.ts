@@ -74,7 +74,7 @@ export function shownTurns(
 
 const idOf = (answer: ChatAnswer | null): string | null => answer?.id ?? null
 
-/** What is stored, unless it is what stood there before: it may have been edited or rated since it was written. */
+/** The stored answer, unless it is what stood there before: it may have been edited or rated since it was written. */
 const newer = (answer: ChatAnswer | null, before: string | null): ChatAnswer | null =>
   idOf(answer) === before ? null : answer
 
