@@ -259,28 +259,36 @@ function Standings({ votes, onClear }: { votes: readonly Vote[]; onClear: () => 
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ candidate, wins, ties, losses, winRate, interval: { low, high } }) => (
-            <tr key={candidate} className="h-9 border-b border-line tabular-nums last:border-b-0 [&>td]:px-3">
-              <td className="truncate">{title(candidate)}</td>
-              <td className="text-right font-mono text-sm">{wins}</td>
-              <td className="text-right font-mono text-sm">{ties}</td>
-              <td className="text-right font-mono text-sm">{losses}</td>
-              <td className="text-right font-mono text-sm font-medium">{formatPercent(winRate)}</td>
-              <td>
-                <span className="flex items-center gap-2 text-sm text-muted">
-                  <span aria-hidden className="relative h-1.5 w-24 shrink-0 rounded-full bg-raised">
-                    <span
-                      className="absolute inset-y-0 rounded-full bg-accent"
-                      style={{ left: `${String(low * 100)}%`, right: `${String(100 - high * 100)}%` }}
-                    />
-                  </span>
-                  {formatPercent(low)} to {formatPercent(high)}
-                </span>
-              </td>
-            </tr>
+          {rows.map((row) => (
+            <StandingRow key={row.candidate} title={title(row.candidate)} {...row} />
           ))}
         </tbody>
       </table>
     </Panel>
+  )
+}
+
+type StandingRowProps = ReturnType<typeof standings>[number] & { readonly title: string }
+
+function StandingRow({ title, wins, ties, losses, winRate, interval: { low, high } }: StandingRowProps) {
+  return (
+    <tr className="h-9 border-b border-line tabular-nums last:border-b-0 [&>td]:px-3">
+      <td className="truncate">{title}</td>
+      <td className="text-right font-mono text-sm">{wins}</td>
+      <td className="text-right font-mono text-sm">{ties}</td>
+      <td className="text-right font-mono text-sm">{losses}</td>
+      <td className="text-right font-mono text-sm font-medium">{formatPercent(winRate)}</td>
+      <td>
+        <span className="flex items-center gap-2 text-sm text-muted">
+          <span aria-hidden className="relative h-1.5 w-24 shrink-0 rounded-full bg-raised">
+            <span
+              className="absolute inset-y-0 rounded-full bg-accent"
+              style={{ left: `${String(low * 100)}%`, right: `${String(100 - high * 100)}%` }}
+            />
+          </span>
+          {formatPercent(low)} to {formatPercent(high)}
+        </span>
+      </td>
+    </tr>
   )
 }

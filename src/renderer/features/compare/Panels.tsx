@@ -63,25 +63,22 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
             menu={[{ label: 'Remove panel', run: () => setPanels(panels.filter((other) => other !== name)) }]}
           />
         ))}
-        {free.length > 0 && (
-          <div className="flex min-h-16 items-center justify-center rounded border border-dashed border-line-strong">
-            <Menu
-              groups={[
-                free.map((name) => ({
-                  label: metricLabel(name),
-                  title: name,
-                  run: () => setPanels([...panels, name]),
-                })),
-              ]}
-            >
-              <Button variant="quiet" icon={Plus}>
-                Add panel
-              </Button>
-            </Menu>
-          </div>
-        )}
+        {free.length > 0 && <AddPanel free={free} onAdd={(name) => setPanels([...panels, name])} />}
       </div>
     </CursorGroup>
+  )
+}
+
+function AddPanel({ free, onAdd }: { free: readonly string[]; onAdd: (name: string) => void }) {
+  const items = free.map((name) => ({ label: metricLabel(name), title: name, run: () => onAdd(name) }))
+  return (
+    <div className="flex min-h-16 items-center justify-center rounded border border-dashed border-line-strong">
+      <Menu groups={[items]}>
+        <Button variant="quiet" icon={Plus}>
+          Add panel
+        </Button>
+      </Menu>
+    </div>
   )
 }
 

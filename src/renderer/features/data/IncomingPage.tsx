@@ -191,14 +191,7 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
             <Recognised file={file} />
             {listField}
             <MappingFields facts={facts} form={form} template={file.shape.template} onChange={setForm} />
-            <Heading>
-              Columns
-              {changed !== null && (
-                <Button small variant="quiet" className="ml-auto" onClick={() => setForm(null)}>
-                  Reset to detected
-                </Button>
-              )}
-            </Heading>
+            <ColumnsHeading onReset={changed === null ? null : () => setForm(null)} />
             <ColumnList columns={file.columns} form={form} onChange={setForm} />
             <Heading>Data set</Heading>
             <TargetFields target={target} onTarget={setTarget} name={name} onName={setName} />
@@ -217,6 +210,17 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
 
 const Heading = ({ children }: { children: ReactNode }) => (
   <h2 className="mt-6 mb-1 flex h-6 items-center font-medium">{children}</h2>
+)
+
+const ColumnsHeading = ({ onReset }: { onReset: (() => void) | null }) => (
+  <Heading>
+    Columns
+    {onReset !== null && (
+      <Button small variant="quiet" className="ml-auto" onClick={onReset}>
+        Reset to detected
+      </Button>
+    )}
+  </Heading>
 )
 
 const Importing = (props: ComponentProps<typeof TaskProgress>) => (
