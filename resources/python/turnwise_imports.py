@@ -170,7 +170,7 @@ class Beside:
         if SAYS_WHAT_RUNS.search(path) and self.guards(path):
             raise PermissionError(f"{path} says what Python runs, so it was not read: nobody is asked about it.")
         is_read = arguments[2] & (os.O_WRONLY | os.O_RDWR) == 0
-        if is_read and self.is_of_package(sys._getframe(1)) and self.guards(path) and self.digest(path) is None:
+        if is_read and self.is_of_package(sys._getframe().f_back) and self.guards(path) and self.digest(path) is None:
             raise PermissionError(
                 f"{path} tells a package what to do as it is imported, so it was not read: nobody is asked about it. "
                 "Have the code read it, or keep it in another folder."
@@ -179,7 +179,7 @@ class Beside:
     def is_of_package(self, frame):
         """Whether a package that is being imported opens a file by itself, with no code of the folder that asks it to."""
         # Loaders of Python read what is imported by the rule for that.
-        is_loader = frame.f_code.co_filename == BOOTSTRAP
+        is_loader = frame is not None and frame.f_code.co_filename == BOOTSTRAP
         while frame is not None and not is_loader:
             name = frame.f_code.co_filename
             if frame.f_globals is globals() or self.is_code(name):

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Store } from '#host/store/store.ts'
-import { markOf } from './consents.ts'
+import { markOf } from '#host/consents/consents.ts'
 
 /** Setting with the marks of the folder and of the history in it that somebody let work on this machine. */
 const markKey = 'host.place'
