@@ -2,7 +2,6 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import type { Device, DeviceCheck } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
@@ -27,6 +26,7 @@ import { createAsk, jobStarter } from '#host/processes/job.ts'
 import { gapFinding, openSelftestPolicy } from '#host/checks/selftest.ts'
 import { modelShapes, type ModelShape, type ModelShapeName } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
+import { answerQuestions } from '../askedProcess.ts'
 import { largestDifference, tensorErrors } from '../engine/runtime/differences.ts'
 import {
   completionsOf,
@@ -368,14 +368,13 @@ function placementOf(profiles: string): PlacementAnswer {
 const outputTypes = (outputs: readonly Readonly<Record<string, unknown>>[] = []): string[] =>
   outputs.flatMap((output) => Object.keys(output))
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const [check = '', argument = '', other] = JSON.parse(line) as readonly string[]
+await answerQuestions(async ([check = '', argument = '', other]) => {
   const run = checks[check]
   if (!run) throw new Error(`There is no check ${check}.`)
   const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-device-'))
   try {
-    console.log(`\n${JSON.stringify({ answer: await run(folder, argument, other) })}`)
+    return await run(folder, argument, other)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}
+})

@@ -1,6 +1,6 @@
 /**
- * A journey's stage: a data directory of its own, the headless host as a process of its own, a page in a real browser
- * and a client of the API beside it. A journey fails when the page logs an error, breaks its content security policy or
+ * A journey's stage: a data directory and a headless host of its own, a page in a real browser and a client of the API
+ * beside it. A journey fails when the page logs an error, breaks its content security policy or
  * asks another machine for anything.
  */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -12,7 +12,7 @@ import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import type { InputOf } from '#shared/api/contract.ts'
 import type { RunStatus } from '#shared/runs.ts'
-import { connectTo, startHost } from './host.ts'
+import { connectTo, SharedHosts, startHost } from './host.ts'
 import { slowDown } from './slow.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
@@ -28,16 +28,23 @@ export interface App {
   readonly open: (route?: string) => Promise<void>
   /** Goes to a route in the open window. */
   readonly go: (route: string) => Promise<void>
-  /** Ends the host and starts another one on the same data; the page needs `open` again. */
+  /** Ends the host and starts another one on the same data, a process of its own; the page needs `open` again. */
   readonly restart: () => Promise<void>
 }
 
-export const test = base.extend<{ app: App }>({
-  app: async ({ page }, use) => {
+export const test = base.extend<{ app: App }, { hosts: SharedHosts }>({
+  hosts: [
+    async ({ browserName: _ }, use) => {
+      using hosts = new SharedHosts()
+      await use(hosts)
+    },
+    { scope: 'worker' },
+  ],
+  app: async ({ page, hosts }, use) => {
     const dataDirectory = mkdtempSync(path.join(tmpdir(), 'turnwise-journey-'))
     const problems = watchPage(page)
     await slowDown(page)
-    let host = await startHost(dataDirectory)
+    let host = await hosts.start(dataDirectory)
     let client = await connectTo(host.url)
     const app = {
       dataDirectory,
