@@ -130,7 +130,8 @@ export async function trainDemo(client: Client<Api>, changes: Partial<RunConfigI
 /** Where the runs lie that were trained for all journeys, one folder for each; set before they begin. */
 export const historyVariable = 'TURNWISE_TEST_HISTORY'
 
-const historySettings = {
+/** Of the runs that were trained for all journeys. */
+export const historySettings = {
   steps: 3,
   rollout: { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 },
   checkpoints: { every: 1 },
@@ -171,6 +172,18 @@ export async function seriousProblems(page: Page, rules?: readonly string[]): Pr
     .flatMap(({ id, nodes }) =>
       nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary ?? ''}`),
     )
+}
+
+/** Rules about what themes differ in. */
+export const colourRules = ['color-contrast', 'link-in-text-block']
+
+/** Finds nothing serious: with all rules in the dark, with those about colours in light, too. */
+export async function expectNoProblems(page: Page): Promise<void> {
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await expect(page.locator(`html[data-theme="${colorScheme}"]`)).toBeAttached()
+    expect(await seriousProblems(page, colorScheme === 'dark' ? undefined : colourRules)).toEqual([])
+  }
 }
 
 /**
