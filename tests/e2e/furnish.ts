@@ -31,7 +31,8 @@ export async function furnish(app: App): Promise<readonly string[]> {
     file: { ...demoConfig(settings), population: { size: 2, every: 1, mutation } },
   })
   const [reward, environment] = [await create('reward'), await create('environment')]
-  for (const step of [null, 3]) await client.call('evaluations.start', { subject: { runId: run, step }, limit: 6 })
+  for (const step of [null, 3])
+    await client.call('evaluations.start', { subject: { runId: run, step }, limit: 6 })
   await expect
     .poll(async () => (await client.call('evaluations.list', {})).map(({ status }) => status))
     .toEqual(['finished', 'finished'])

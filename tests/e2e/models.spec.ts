@@ -3,7 +3,15 @@ import path from 'node:path'
 import type { Page } from '@playwright/test'
 import { smallShape, writeQuantizedModel } from '../host/gguf/quantizedModel.ts'
 import { startHub } from '../host/hub/loopbackHub.ts'
-import { expect, expectNoProblems, seriousProblems, starter, test, addTrainedRun, trainDemo } from './support.ts'
+import {
+  expect,
+  expectNoProblems,
+  seriousProblems,
+  starter,
+  test,
+  addTrainedRun,
+  trainDemo,
+} from './support.ts'
 
 /** Chooses a folder of the host's machine in the dialog that a browser gets. */
 async function chooseFolder(page: Page, folder: string): Promise<void> {

@@ -1,7 +1,16 @@
 /** Writing rewards: from a bug on its line to a version that gates a start, and worlds played by hand. */
 import type { Locator, Page } from '@playwright/test'
 import { AppError } from '#shared/errors.ts'
-import { demoConfig, demoFile, expect, expectNoProblems, seriousProblems, test, trainDemo, type App } from './support.ts'
+import {
+  demoConfig,
+  demoFile,
+  expect,
+  expectNoProblems,
+  seriousProblems,
+  test,
+  trainDemo,
+  type App,
+} from './support.ts'
 
 async function importDemo({ client }: App): Promise<void> {
   const source = { path: demoFile('train.jsonl') }

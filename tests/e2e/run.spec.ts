@@ -1,14 +1,6 @@
 import { formatCount } from '#renderer/client/format.ts'
 import type { Page } from '@playwright/test'
-import {
-  demoConfig,
-  expect,
-  seriousProblems,
-  test,
-  addTrainedRun,
-  untilEnded,
-  type App,
-} from './support.ts'
+import { demoConfig, expect, seriousProblems, test, addTrainedRun, untilEnded, type App } from './support.ts'
 
 /** Steps that take a moment. */
 const rollout = { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 }
