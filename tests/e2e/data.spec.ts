@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Page } from '@playwright/test'
 import { startHub } from '../host/hub/loopbackHub.ts'
-import { demoFile, expect, seriousProblems, test, type App } from './support.ts'
+import { demoFile, expect, expectNoProblems, test, type App } from './support.ts'
 
 const questions = [
   'id,question,solution,level',
@@ -21,15 +21,6 @@ function writeFile({ dataDirectory }: App, name: string, text: string): string {
 
 const drop = (page: Page, ...files: string[]) => page.getByRole('main').drop({ files })
 const tab = (page: Page, name: string) => page.getByRole('tab', { name: new RegExp(`^${name}`) }).click()
-
-/** In light and dark. */
-async function expectNoProblems(page: Page): Promise<void> {
-  for (const colorScheme of ['dark', 'light'] as const) {
-    await page.emulateMedia({ colorScheme })
-    await expect(page.locator(`html[data-theme="${colorScheme}"]`)).toBeAttached()
-    expect(await seriousProblems(page)).toEqual([])
-  }
-}
 
 async function importDemo({ client }: App, name = 'tasks'): Promise<string> {
   const source = { path: demoFile('heldout.jsonl') }
