@@ -7,9 +7,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Below tests/, without `.test.ts`: what takes more than twenty seconds of a processor. */
 export const longest = [
-  'host/studies/members',
-  'host/processes/busyMachine',
   'host/runs/mainDoor',
+  'host/processes/busyMachine',
+  'host/studies/members',
+  'host/checks/tf32',
   'device/selftest',
   'device/training',
   'electron/package',
@@ -19,6 +20,8 @@ export const longest = [
   'host/workflows/workflowsService',
   'host/losses/runs',
   'host/studies/studies',
+  'scripts/walks',
+  'host/processes/runtimeEnvironment',
   'isolation/network',
   'host/workflows/killed',
   'device/webgpu',
@@ -31,11 +34,9 @@ export const longest = [
   'library/package',
   'engine/runtime/halfBase',
   'host/sandbox/attacks',
-  'host/runs/settingChanges',
   'host/remote/remotePolicy',
   'engine/runtime/wholePrograms',
   'electron/training',
-  'engine/runtime/sharedSteps',
   'host/runs/supervisor',
   'host/runs/runs',
   'host/evaluations/evaluations',
