@@ -7,9 +7,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Below tests/, without `.test.ts`: what takes more than twenty seconds of a processor. */
 export const longest = [
-  'host/studies/members',
-  'host/processes/busyMachine',
   'host/runs/mainDoor',
+  'host/studies/members',
   'device/webgpu',
   'electron/package',
   'host/runs/killed',
@@ -18,6 +17,8 @@ export const longest = [
   'host/workflows/workflowsService',
   'host/losses/runs',
   'host/studies/studies',
+  'scripts/walks',
+  'host/processes/runtimeEnvironment',
   'isolation/network',
   'host/workflows/killed',
   'cli/training',
@@ -29,11 +30,9 @@ export const longest = [
   'library/package',
   'engine/runtime/halfBase',
   'host/sandbox/attacks',
-  'host/runs/settingChanges',
   'host/remote/remotePolicy',
   'engine/runtime/wholePrograms',
   'electron/training',
-  'engine/runtime/sharedSteps',
   'host/runs/supervisor',
   'host/runs/runs',
   'host/evaluations/evaluations',

@@ -48,19 +48,24 @@ const ways: readonly [string, Partial<OrtPolicyOptions> & { readonly onlyLearns?
   ['in one session', { programs: { form: 'resident' } }],
 ]
 
-/** The first and the last of `ways` for every folder; of the others, in a short run, one for each folder in turn. */
-function waysOf(name: string): typeof ways {
-  const turn = 1 + (referenceNames.indexOf(name) % (ways.length - 2))
-  return isLong ? ways : ways.filter((_, i) => i === 0 || i === turn || i === ways.length - 1)
-}
-
-/** What the whole programs of devices do not compute of some families. */
+/** Part of a family that the whole programs of devices do not compute; null: they compute all. */
 const staysOnCpu = (name: string): string | null =>
   modelTypeOf(name) === 'qwen3_5_text'
     ? 'linear attention'
     : ({ gemma4: 'embeddings for each layer', 'gemma4-dense': 'attention heads that differ between layers' }[
         name
       ] ?? null)
+
+/**
+ * In a short run layer by layer for every folder, and one other way: in one session for the first folder of an architecture,
+ * and one of the others in turn for its variants.
+ */
+function waysOf(name: string): typeof ways {
+  const isFirst = referenceNames.find((other) => modelTypeOf(other) === modelTypeOf(name)) === name
+  const inTurn = 1 + (referenceNames.indexOf(name) % (ways.length - 2))
+  const other = isFirst && staysOnCpu(name) === null ? ways.length - 1 : inTurn
+  return isLong ? ways : ways.filter((_, i) => i === 0 || i === other)
+}
 
 describe.each(referenceNames)('%s', (name) => {
   const cache = temporaryFolder()

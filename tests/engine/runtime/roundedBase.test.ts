@@ -12,6 +12,7 @@ import { asPolicySource, asRoundedBase, exactBeside } from '#host/models/baseCac
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { readTensor } from '#host/files/safetensors.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
+import { isLong } from '../../sweeps.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { dequantizedSource } from './dequantizedModel.ts'
 import { largestDifference, tensorErrors } from './differences.ts'
@@ -59,8 +60,11 @@ const waysBack = (name: string) =>
     ? (['recompute', 'save'] as const)
     : (['recompute'] as const)
 
-const cases = models.flatMap(([name, open]) =>
-  blockPrecisions.map((precision) => ({ name, open, precision })),
+/** In a short run both for each way in which linears lie, and one in turn for the others. */
+const cases = models.flatMap(([name, open], index) =>
+  blockPrecisions
+    .filter((_, turn) => isLong || waysBack(name).length > 1 || turn === index % blockPrecisions.length)
+    .map((precision) => ({ name, open, precision })),
 )
 
 const options = { temperature: 0.9, entropyGradient: true }

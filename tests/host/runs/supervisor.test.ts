@@ -16,7 +16,7 @@ import {
 } from '#host/runs/supervisor.ts'
 import { createHome, historyOf, learnedBy, starterConfig, stepsOf, tensorsOf, until } from './runFixture.ts'
 
-const home = createHome()
+const home = createHome(jobStarter())
 const shortConfig = { ...starterConfig, steps: 6, evaluation: { every: 0, rows: 2 } }
 const longConfig = { ...shortConfig, steps: 5000 }
 const fromStart = { resumeFrom: null }
