@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { addressOf, sections } from '../../site/.vitepress/contents.ts'
 import { findingsIn, unlistedPages } from './findings.ts'
-import { pictureProblems } from './pictures.ts'
+import { pictureProblems, unknownPictures } from './pictures.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const skipped = new Set(['node_modules', 'out', 'dist', '.git', '.venv'])
@@ -44,5 +44,10 @@ const problems = [
   ),
 ]
 for (const problem of problems) console.log(problem)
+const unknown = unknownPictures(path.join(root, 'docs/images'))
+if (unknown.length > 0)
+  console.log(
+    `Nobody recorded when these pictures were taken; npm run docs:pictures takes them anew: ${unknown.join(', ')}`,
+  )
 console.log(`${String(documents.length)} documents, ${String(problems.length)} problems`)
 process.exitCode = problems.length === 0 ? 0 : 1

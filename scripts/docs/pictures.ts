@@ -61,6 +61,12 @@ export function recordPicture(folder: string, name: string, busy: number): void 
   writeFileSync(path.join(folder, recordFile), `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`)
 }
 
+/** Pictures of which no record says when they were taken; they are told of and fail nothing, since nothing is known of them. */
+export function unknownPictures(folder: string): string[] {
+  const records = recordsIn(folder)
+  return picturesIn(folder).filter((name) => records[name] === undefined)
+}
+
 /** `documents`: their texts, one of which has to show each picture. */
 export function pictureProblems(folder: string, documents: readonly string[]): PictureProblem[] {
   const records = recordsIn(folder)
@@ -76,7 +82,8 @@ export function pictureProblems(folder: string, documents: readonly string[]): P
 const again = 'Take it anew: npm run docs:pictures.'
 
 function problemOf(record: PictureRecord | undefined, file: string): string | null {
-  if (record?.file !== file) return `It is not known when this picture was taken. ${again}`
+  if (record === undefined) return null
+  if (record.file !== file) return `It is not the picture that was recorded. ${again}`
   if (record.rail !== railDigest()) return `It is older than the window's rail and tabs. ${again}`
   if (record.busy <= mostBusy) return null
   return `It was taken while the processor was ${percent(record.busy)} busy. ${again}`

@@ -1,5 +1,4 @@
 import type { Page } from '@playwright/test'
-import type { Vote } from '#renderer/parts/candidates.ts'
 import { slowDown } from './slow.ts'
 import { expect, seriousProblems, starter, test, addTrainedRun } from './support.ts'
 
@@ -26,7 +25,7 @@ test('a blind vote on the same prompt and seed counts and names are seen after i
     .toMatchObject([{ isBlind: true, seed: 42, prompt: 'Please add 42 and 45' }])
   expect(await seriousProblems(page)).toEqual([])
 
-  const [vote] = (await client.call('settings.get', { key: 'arena.votes' })) as readonly Vote[]
+  const [vote] = (await client.call('settings.get', { key: 'arena.votes' })) as { answers: string[] }[]
   expect(vote?.answers).toHaveLength(2)
 })
 

@@ -1,9 +1,15 @@
 /** Pictures that are older than the window, or were taken beside other work, are found; those of today are not. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { beforeEach, expect, test } from 'vitest'
-import { mostBusy, pictureProblems, recordFile, recordPicture } from '../../scripts/docs/pictures.ts'
+import {
+  mostBusy,
+  pictureProblems,
+  recordFile,
+  recordPicture,
+  unknownPictures,
+} from '../../scripts/docs/pictures.ts'
 import { animatedPng } from '../../scripts/screens/animatedPng.ts'
 import { temporaryFolder } from '../host/files/temporaryFolder.ts'
 
@@ -32,11 +38,18 @@ test.each([
   [
     'a file put there by hand',
     () => writeFileSync(path.join(folder, 'run-light.png'), 'an old window'),
-    /not known/,
+    /not the picture that was recorded/,
   ],
 ])('a picture of %s is found', (_, plant, problem) => {
   plant()
   expect(problems()).toEqual([{ name: 'run-light.png', problem: expect.stringMatching(problem) as string }])
+})
+
+test('a picture without a record is told of', () => {
+  writeFileSync(path.join(folder, 'other.png'), 'the window')
+  expect(unknownPictures(folder)).toEqual(['other.png'])
+  expect(pictureProblems(folder, [...shown, '![Another](images/other.png)'])).toEqual([])
+  rmSync(path.join(folder, 'other.png'))
 })
 
 test('a picture that no document shows is found', () => {
