@@ -116,6 +116,8 @@ describe.skipIf(!multipliesBytes).each(models)('%s in rows of bytes', (name, ope
       expect(await once()).toEqual(found)
       return found
     }
+    // Rounding this one's weights moves its log-probabilities by 0.8, and whole numbers by less than a hundredth of that.
+    const limit = name === 'gemma4' ? 6e-3 : 2e-3
     const expected = await learn({ products: 'f32' })
     // By itself, learning repeats the layers with packed weights: the same sums.
     const byItself = await learn({ activations: 'auto' })
@@ -123,12 +125,12 @@ describe.skipIf(!multipliesBytes).each(models)('%s in rows of bytes', (name, ope
       const found = await learn({ activations })
       if (activations === 'recompute') expect(found).toEqual(byItself)
       for (const [row, { logprobs, entropies }] of expected.heads.entries()) {
-        expect(largestDifference(found.heads[row]!.logprobs, logprobs)).toBeLessThan(2e-3)
-        expect(largestDifference(found.heads[row]!.entropies, entropies)).toBeLessThan(2e-3)
+        expect(largestDifference(found.heads[row]!.logprobs, logprobs)).toBeLessThan(limit)
+        expect(largestDifference(found.heads[row]!.entropies, entropies)).toBeLessThan(limit)
       }
       const errors = Object.entries(tensorErrors(found.gradients, expected.gradients))
       expect(errors.length).toBeGreaterThan(0)
-      expect(errors.filter(([, error]) => !(error < 2e-3))).toEqual([])
+      expect(errors.filter(([, error]) => !(error < limit))).toEqual([])
       // In whole numbers indeed: in f32 they would be alike to the last bit.
       expect(found.gradients).not.toEqual(expected.gradients)
     }
