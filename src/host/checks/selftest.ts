@@ -64,7 +64,7 @@ interface Limits {
 const limitsOf = ({ tf32 }: Pick<Device, 'tf32'>): Limits =>
   tf32 === true
     ? { gradient: 0.15, distance: 0.02, gap: 2e-2, product: 6e-4 }
-    : { gradient: 1e-3, distance: 0.004, gap: 1e-4, product: 3e-5 }
+    : { gradient: 1e-3, distance: 0.002, gap: 1e-4, product: 3e-5 }
 
 /** Yields findings as they are made; all names of one part begin alike, up to a slash. */
 export async function* runSelftest({
