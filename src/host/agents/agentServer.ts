@@ -95,18 +95,22 @@ class Front {
     const { method = '', url = '', headers } = exchange.request
     const [target = ''] = url.split('?')
     const [, id = headers[sessionHeader], rest = target] = /^\/sessions\/([^/]+)(\/.+)$/.exec(target) ?? []
-    if (rest === '/v1/models') {
-      requireMethod(method, 'GET', target)
-      sendJson(exchange, { object: 'list', data: [{ id: modelName, object: 'model', owned_by: 'turnwise' }] })
-      return
-    }
+    const isModels = rest === '/v1/models'
+    const act = isModels ? models : this.#act(rest, id)
+    if (act === null) throw new Refused({ status: 404, message: nothingHere })
+    requireMethod(method, isModels ? 'GET' : 'POST', target)
+    await act(exchange)
+  }
+
+  /** Returns the action at an address; null: nothing is there. */
+  #act(
+    rest: string,
+    id: string | readonly string[] | undefined,
+  ): ((exchange: Exchange) => Promise<void>) | null {
     const endpoint = endpoints[rest]
-    if (endpoint === undefined && rest !== '/sessions' && rest !== '/end')
-      throw new Refused({ status: 404, message: nothingHere })
-    requireMethod(method, 'POST', target)
-    if (rest === '/sessions') await this.#open(exchange)
-    else if (endpoint === undefined) await this.#end(this.#session(id), exchange)
-    else await this.#complete(this.#session(id), endpoint, exchange)
+    if (endpoint !== undefined) return (exchange) => this.#complete(this.#session(id), endpoint, exchange)
+    if (rest === '/sessions') return (exchange) => this.#open(exchange)
+    return rest === '/end' ? (exchange) => this.#end(this.#session(id), exchange) : null
   }
 
   #session(id: string | readonly string[] | undefined): Session {
@@ -139,11 +143,11 @@ class Front {
     exchange: Exchange,
   ): Promise<void> {
     const { response } = exchange
-    const end = Promise.withResolvers<void>()
-    const timer = setTimeout(() => end.resolve(), seconds * 1000)
-    response.once('close', () => end.resolve())
-    let isWaiting = true
-    void end.promise.then(() => (isWaiting = false))
+    const end = Promise.withResolvers<undefined>()
+    const waiting = { isOver: false }
+    void end.promise.then(() => (waiting.isOver = true))
+    const timer = setTimeout(() => end.resolve(undefined), seconds * 1000)
+    response.once('close', () => end.resolve(undefined))
     for (;;) {
       const session = response.destroyed ? null : this.#sessions.take(wanted)
       if (session !== null) {
@@ -151,7 +155,7 @@ class Front {
         sendJson(exchange, this.#described(session))
         return
       }
-      if (!isWaiting || this.#sessions.isClosed) break
+      if (waiting.isOver || this.#sessions.isClosed) break
       await Promise.race([this.#sessions.changed, end.promise])
     }
     clearTimeout(timer)
@@ -196,11 +200,9 @@ class Front {
     const request = parseRequest(endpoint, await readBody(asked), { mostTokens: Infinity })
     requireAnswerable(request)
     asked.socket.setTimeout(0)
-    let hasLeft = false
-    response.once('close', () => (hasLeft = !response.writableEnded))
     const answered = await session.complete(request)
     this.#sessions.heard(session)
-    if (hasLeft) {
+    if (response.destroyed) {
       session.drop(answered.number)
       return
     }
@@ -222,6 +224,11 @@ class Front {
 
 const nothingHere =
   'There is nothing at this address: POST /sessions takes up a session, whose base_url has /chat/completions and /completions; POST /sessions/ID/end ends it.'
+
+function models(exchange: Exchange): Promise<void> {
+  sendJson(exchange, { object: 'list', data: [{ id: modelName, object: 'model', owned_by: 'turnwise' }] })
+  return Promise.resolve()
+}
 
 function requireMethod(method: string, wanted: string, target: string): void {
   if (method !== wanted) throw new Refused({ status: 405, message: `${method} cannot be used at ${target}.` })

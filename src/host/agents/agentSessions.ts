@@ -34,7 +34,7 @@ export class AgentSessions implements Disposable {
   readonly #log: SessionLog
   readonly #offered = new Map<string, Offered>()
   readonly #repeated = new Map<string, RepeatedSession>()
-  #changed = Promise.withResolvers<void>()
+  #changed = Promise.withResolvers<undefined>()
   #isClosed = false
 
   /** `file`: of sessions that ended. Errors: AppError 'file/…'. */
@@ -137,7 +137,7 @@ export class AgentSessions implements Disposable {
   }
 
   /** Resolves when sessions were offered, taken or over since. */
-  get changed(): Promise<void> {
+  get changed(): Promise<undefined> {
     return this.#changed.promise
   }
 
@@ -147,8 +147,8 @@ export class AgentSessions implements Disposable {
   }
 
   #tell(): void {
-    this.#changed.resolve()
-    this.#changed = Promise.withResolvers<void>()
+    this.#changed.resolve(undefined)
+    this.#changed = Promise.withResolvers<undefined>()
   }
 
   /** The run stops after this step: what no agent has taken up is not waited for. */

@@ -224,15 +224,12 @@ export class Session {
    * between two turns. Null where it goes on from none, or the template does not show where a turn ends.
    */
   async #continued(messages: readonly ChatMessage[]): Promise<readonly number[] | null> {
-    for (const { messages: before, completion, allIds } of this.#known.toReversed()) {
-      if (before === null || messages.length < before.length + 2) continue
-      const answer = messages[before.length]
-      const rest = messages.slice(before.length + 1)
-      if (answer?.role !== 'assistant' || answer.content !== completion) continue
-      if (!before.every((message, i) => isSame(message, messages[i]))) continue
-      if (rest.some(({ role }) => role === 'assistant')) continue
+    for (const known of this.#known.toReversed()) {
+      const rest = restAfter(known, messages)
+      if (rest === null) continue
       try {
-        return ((await this.#ask({ kind: 'reply', ids: allIds, message: rest })) as { ids: number[] }).ids
+        const answer = await this.#ask({ kind: 'reply', ids: known.allIds, message: rest })
+        return (answer as { ids: number[] }).ids
       } catch (error) {
         if (error instanceof AppError && error.code === 'api/invalid') return null
         throw error
@@ -293,6 +290,17 @@ const own = (
 const failed = (message: string): EpisodeStep => ({ failure: { message } })
 
 const isText = (ask: SessionAsk | TextAsk): ask is TextAsk => ask.kind === 'encode' || ask.kind === 'decode'
+
+/** Returns the messages behind a known answer; null where the conversation does not go on from it. */
+function restAfter(
+  { messages: before, completion }: Known,
+  messages: readonly ChatMessage[],
+): readonly ChatMessage[] | null {
+  if (before === null || !before.every((message, i) => isSame(message, messages[i]))) return null
+  const [answer, ...rest] = messages.slice(before.length)
+  const isAnswer = answer?.role === 'assistant' && answer.content === completion
+  return isAnswer && rest.length > 0 && rest.every(({ role }) => role !== 'assistant') ? rest : null
+}
 
 const isSame = (a: ChatMessage, b: ChatMessage | undefined): boolean =>
   a.role === b?.role && a.content === b.content

@@ -101,7 +101,7 @@ class Play {
   readonly #underway: { readonly pass: number; readonly wants: Promise<Want[]> }[] = []
   /** Requests of live episodes that have come, and a promise of the next ones. */
   readonly #arrived: Want[] = []
-  #arrival = Promise.withResolvers<void>()
+  #arrival = Promise.withResolvers<undefined>()
   /** Live episodes that somebody acts in. */
   #acting = 0
   #fault: { readonly error: unknown } | null = null
@@ -177,8 +177,8 @@ class Play {
   #arrive(wants: readonly Want[]): void {
     this.#acting--
     this.#arrived.push(...wants)
-    this.#arrival.resolve()
-    this.#arrival = Promise.withResolvers<void>()
+    this.#arrival.resolve(undefined)
+    this.#arrival = Promise.withResolvers<undefined>()
   }
 
   trajectories(): UnscoredTrajectory[] {

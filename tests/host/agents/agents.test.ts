@@ -144,8 +144,8 @@ describe('sessions of agents', () => {
       })
       expect(bare(own)).toEqual(bare(built))
       const options = { rewards: [likesC], onFailure: 'null', step: 3, tokenizer: fakeTokenizer } as const
-      expect((await rewardTrajectories(own, options)).map(({ reward }) => reward?.total)).toEqual(
-        (await rewardTrajectories(built, options)).map(({ reward }) => reward?.total),
+      expect((await rewardTrajectories(own, options)).map(({ reward }) => reward.total)).toEqual(
+        (await rewardTrajectories(built, options)).map(({ reward }) => reward.total),
       )
     },
   )
