@@ -30,10 +30,15 @@ export function webhookAddress({ store, dataDirectory }: Place): string | null {
   return isAllowed ? address : null
 }
 
+function holdsCredentials(address: string): boolean {
+  const { username, password } = new URL(address)
+  return username + password !== ''
+}
+
 /** Allows and keeps an address; null forgets it. Errors: AppError 'usage/invalid', 'file/unwritable'. */
 export function setWebhook({ store, dataDirectory }: Place, given: string | null): void {
   const address = given === null ? null : webAddress(given)
-  if (given !== null && (address === null || new URL(address).username !== '')) {
+  if (given !== null && (address === null || holdsCredentials(address))) {
     throw new AppError(
       'usage/invalid',
       'This is no address for a webhook.',

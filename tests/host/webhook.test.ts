@@ -77,6 +77,7 @@ test('an address with a password, of another machine without encryption, or of n
   using place = openPlace()
   for (const address of [
     'https://me:word@example.com/x',
+    'https://:word@example.com/x',
     'http://example.com/x',
     'file:///etc/passwd',
     'hello',
