@@ -5,7 +5,7 @@ import { CAUSAL_PARTS } from '../ops/attention.ts'
 import type { RowMap } from '../ops/gather.ts'
 import type { HeadShape } from './config.ts'
 
-/** Graph inputs of one part of causal attention, for layers with so many key heads. */
+/** Graph inputs of one part of causal attention, for layers with this number of key-value heads. */
 export const partNames = (part: number, kvHeads: number) => ({
   querySlots: `query slots ${part} of ${kvHeads}` as const,
   keySlots: `key slots ${part} of ${kvHeads}` as const,

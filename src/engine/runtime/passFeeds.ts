@@ -90,7 +90,7 @@ export function promptFeeds(
   return { ...feeds, ...stateFeeds(cache, cache.rows, { prefix: 'prompt ', only: 'slots' }) }
 }
 
-/** The rows that read each prompt, of layers with so many key heads. */
+/** The rows that read each prompt, of layers with this number of key-value heads. */
 function readerFeeds(readers: readonly (readonly number[])[], rows: number, kvHeads: number): Feeds {
   const count = readers.length
   const most = Math.max(...readers.map((those) => those.length))

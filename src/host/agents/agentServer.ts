@@ -84,7 +84,7 @@ class Front {
     this.#sessions = sessions
   }
 
-  /** Agents that wait are told that the run is over, and so are those that have just ended a session and ask for the next. */
+  /** Answers agents that ask for another session with “over” before the server closes. */
   async close(): Promise<void> {
     this.#sessions[Symbol.dispose]()
     await wait(farewellMs)

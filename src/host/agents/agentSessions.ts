@@ -10,7 +10,13 @@
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { EpisodePlace, EpisodeRun, EpisodeStep, LiveWorkflow } from '#rl/rollout/workflow.ts'
 import { Session, type SessionEnd } from './session.ts'
-import { openSessionLog, type RepeatedSession, type SessionLog, settingsDigest } from './sessionLog.ts'
+import {
+  openSessionLog,
+  placeKey,
+  type RepeatedSession,
+  type SessionLog,
+  settingsDigest,
+} from './sessionLog.ts'
 
 export type AgentSettings = NonNullable<RunConfig['rollout']['agent']>
 
@@ -61,7 +67,7 @@ export class AgentSessions implements Disposable {
     place: EpisodePlace,
     { settings, digest, maxNewTokens }: { settings: AgentSettings; digest: string; maxNewTokens: number },
   ): Promise<EpisodeStep> {
-    const key = keyOf(place)
+    const key = placeKey(place)
     const repeated = this.#repeated.get(key) ?? this.#log.find(place, digest)
     if (repeated !== null) {
       this.#repeated.set(key, repeated)
@@ -86,10 +92,10 @@ export class AgentSessions implements Disposable {
   }
 
   #cutOff(place: EpisodePlace, failure: string): void {
-    const offered = this.#offered.get(keyOf(place))
+    const offered = this.#offered.get(placeKey(place))
     if (offered === undefined) return
     offered.session.break({ failure })
-    this.#over(keyOf(place), offered)
+    this.#over(placeKey(place), offered)
   }
 
   #over(key: string, { session, digest, silence }: Offered): void {
@@ -126,7 +132,7 @@ export class AgentSessions implements Disposable {
 
   /** The agent said something: its silence begins anew. */
   heard(session: Session): void {
-    const offered = this.#offered.get(keyOf(session.place))
+    const offered = this.#offered.get(placeKey(session.place))
     if (offered?.session !== session) return
     if (offered.silence !== null) clearTimeout(offered.silence)
     const { silenceSeconds, silent } = offered.settings
@@ -165,8 +171,6 @@ export class AgentSessions implements Disposable {
     this.#log[Symbol.dispose]()
   }
 }
-
-const keyOf = ({ source, step, row, sample }: EpisodePlace): string => [source, step, row, sample].join(' ')
 
 const zero: SessionEnd = { reward: 0, callRewards: {}, dropped: [] }
 const stopped = 'The run was stopped before an agent had ended this session.'

@@ -59,8 +59,11 @@ export interface SessionLog extends Disposable {
   find(place: EpisodePlace, settings: string): RepeatedSession | null
 }
 
-const keyOf = ({ source, step, row, sample }: EpisodePlace, settings: string): string =>
-  [source, step, row, sample, settings].join(' ')
+/** Key of an episode among those of its run. */
+export const placeKey = ({ source, step, row, sample }: EpisodePlace): string =>
+  [source, step, row, sample].join(' ')
+
+const keyOf = (place: EpisodePlace, settings: string): string => `${placeKey(place)} ${settings}`
 
 const digest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex')
 
