@@ -17,6 +17,7 @@
  */
 import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
+import { namesAgent } from '#host/agents/openAgents.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { listAdapters } from '#host/models/adapters.ts'
 import { keepFormerHome } from '#host/files/movedPaths.ts'
@@ -108,7 +109,7 @@ export function createHost({
   const parts = () => ({ supervisor, history, queue, left, notifier })
   const supervisor = new Supervisor({
     ...{ cacheDirectory: dataFolders(dataDirectory).cache, consents: consentsFile(dataDirectory) },
-    agentKey: () => programKey(store.settings),
+    agentKey: (id) => (namesAgent(store.runs.get(id).config) ? programKey(store.settings) : undefined),
     expectedOf: (runId) => trials.of(store.runs.get(runId).config),
     ...{ ...reactions(parts, onFault), startJob, environment, onFault },
   })

@@ -21,6 +21,9 @@ export interface AgentsOptions {
   readonly key?: string | undefined
 }
 
+/** True if the text of a run's config names an agent, in any of its stages. */
+export const namesAgent = (config: string): boolean => /"agent":\s*\{/.test(config)
+
 /** Errors: AppError 'usage/invalid' for a port that is taken, 'file/…'. */
 export async function openAgents(
   config: RunConfig,

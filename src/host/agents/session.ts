@@ -91,10 +91,6 @@ export class Session {
     this.#maxNewTokens = maxNewTokens
   }
 
-  get isOver(): boolean {
-    return this.#end !== null
-  }
-
   /** Answered calls. */
   get calls(): number {
     return this.#generated.length

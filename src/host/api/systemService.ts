@@ -92,7 +92,11 @@ const webhookHandlers = (
   },
   setWebhook: ({ address }) => setWebhook(host, address),
   testWebhook: () =>
-    tellWebhook(host, { kind: 'done', title: 'This is a test', body: 'Notices about your runs will arrive here.' }),
+    tellWebhook(host, {
+      kind: 'done',
+      title: 'This is a test',
+      body: 'Notices about your runs will arrive here.',
+    }),
 })
 
 async function describe(host: Host, signal: AbortSignal): Promise<OutputOf<Api, 'system.info'>> {

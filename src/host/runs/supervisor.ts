@@ -25,8 +25,8 @@ export interface SupervisorOptions {
   readonly cacheDirectory: string
   /** Folder of this machine's consents to Python; absent: no Python runs. */
   readonly consents?: string
-  /** Key of programs that use models of this data directory. */
-  readonly agentKey?: () => string
+  /** Returns the key that the agents of a run show; undefined where none act in it. */
+  readonly agentKey?: (runId: string) => string | undefined
   /** Starts processes; child processes of Node if absent. */
   readonly startJob?: StartJob
   /** Called for each process, as the environment may change. */
@@ -127,7 +127,8 @@ export class Supervisor {
     const { id: runId, directory } = run
     const holder = this.#workers.get(runId)?.status.pid ?? workHolder(directory)
     if (holder !== null || this.#workers.has(runId)) throw busy(runId, holder)
-    const { cacheDirectory, consents, agentKey } = this.#options
+    const { cacheDirectory, consents } = this.#options
+    const agentKey = this.#options.agentKey?.(runId)
     const logFile = runPaths(directory).workerLog
     const stderrFrom = prepareWorkerLog(logFile)
     const process = this.#startJob(trainingJob, {
@@ -159,7 +160,7 @@ export class Supervisor {
     const request: TrainingRequest = {
       ...{ runDirectory: directory, cacheDirectory, expected, ...options },
       ...(consents === undefined ? {} : { consents }),
-      ...(agentKey === undefined ? {} : { agentKey: agentKey() }),
+      ...(agentKey === undefined ? {} : { agentKey }),
     }
     process.send({ type: 'start', input: request })
     this.#tell('onChanged', worker.status)
