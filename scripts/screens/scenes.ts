@@ -134,7 +134,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const firstOf = (wanted: string) => rewards.find(({ kind }) => kind === wanted)?.id ?? ''
   const run = named('arith-grpo-1')
   const additions = named('Additions with SmolLM2-135M')
-  const [base] = runs.map(({ model }) => model)
+  const base = runs.find(({ name }) => name === 'arith-grpo-1')?.model
   const several = ['arith-grpo-1', 'arith-grpo-2', 'arith-grpo-3', 'arith-slow', 'arith-ppo']
     .map(named)
     .join(',')

@@ -321,8 +321,8 @@ function PlannedPanel(props: PlannedPanelProps) {
 }
 
 const maxBeside = 5
-/** Smallest width of a chart with a readable title, in px. */
-const narrowest = 196
+/** Smallest width of a chart whose head stands on one line, in px. */
+const narrowest = 256
 const gap = 12
 
 /** Arranges charts in full-width rows of about equal counts. */
