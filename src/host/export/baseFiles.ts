@@ -7,7 +7,8 @@ import { writeFileAtomic } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
 import { ggufFileOf, ggufTexts } from '#host/gguf/ggufModel.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
-import { copyIfThere, requireOwnText } from '#host/models/modelLibrary.ts'
+import { copyIfThere } from '#host/models/modelLibrary.ts'
+import { requireOwnText } from '#host/models/tokenizerFolder.ts'
 import {
   maxHeaderLength,
   parseSafetensorsHeader,

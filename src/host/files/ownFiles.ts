@@ -59,8 +59,12 @@ function statusOf(place: string): Stats | undefined {
   }
 }
 
-/** Makes a folder of ours. Errors: AppError 'file/unwritable', also where a link has its name. */
-export function makeOwnFolder(folder: string): void {
+/**
+ * Makes a folder of ours, and those above it up to `root`. Errors: AppError 'file/unwritable', also where a link has the name of
+ * one of them.
+ */
+export function makeOwnFolder(folder: string, root = folder): void {
+  if (folder !== root) makeOwnFolder(path.dirname(folder), root)
   requireOwn(folder, 'folder')
   makeFolder(folder)
 }
@@ -111,7 +115,7 @@ export function openLineLog(file: string): number {
 }
 
 /**
- * Refuses to copy what is no ordinary file, and a link that leads out of a folder. Errors: AppError 'file/unreadable'.
+ * Refuses to take over what is no ordinary file, and a link that leads out of a folder. Errors: AppError 'file/unreadable'.
  */
 export function requireInside(file: string, folder: string): void {
   try {
@@ -120,7 +124,7 @@ export function requireInside(file: string, folder: string): void {
     if (isInside && statSync(real).isFile()) return
     throw new AppError(
       'file/unreadable',
-      `${file} is ${isInside ? 'no ordinary file' : 'a link that leads out of its folder'}, so it is not copied.`,
+      `${file} is ${isInside ? 'no ordinary file' : 'a link that leads out of its folder'}, so its content is not used.`,
       'It may have come with the folder: remove it, or put the file that you mean in its place.',
     )
   } catch (error) {

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import path from 'node:path'
-import { makeFolder } from '#host/files/atomic.ts'
 import { download, requireSpace, sizeAt } from '#host/files/download.ts'
+import { makeOwnFolder } from '#host/files/ownFiles.ts'
 import { kindWords, type HubPlace, asked, invalid, openFile, type HubCommit, type HubFile } from './hub.ts'
 
 export interface HubProgress {
@@ -25,7 +25,7 @@ export async function* fetchFiles(
   folder: string,
 ): AsyncGenerator<HubProgress> {
   for (const file of files) requireSafe(commit.place, file)
-  makeFolder(folder)
+  makeOwnFolder(folder)
   const totalBytes = files.reduce((sum, { size }) => sum + size, 0)
   await requireRoom(commit.place, folder, totalBytes - (await sizeOf(folder, files)))
   let before = 0
@@ -62,7 +62,7 @@ async function* fetchFile(commit: HubCommit, file: HubFile, folder: string): Asy
   const { place } = commit
   const target = path.join(folder, file.path)
   if ((await sizeAt(target)) === file.size && (await isAsStated(target, file))) return
-  makeFolder(path.dirname(target))
+  makeOwnFolder(path.dirname(target), folder)
   const blob = await openFile(commit, file.path)
   yield* download({
     part: `${target}.part`,

@@ -8,12 +8,11 @@ import { AppError } from '#shared/errors.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, writeError } from '#host/files/fileErrors.ts'
-import { requireInside } from '#host/files/ownFiles.ts'
 import { elementCount } from '#host/files/safetensors.ts'
 import { memoryFit, type MemoryFit } from '#host/devices/memoryFit.ts'
 import { cachedHubId, foundModels, type FoundModel } from './foundModels.ts'
 import { openModelFolder, type ModelFolder } from './modelFolder.ts'
-import { additionalTemplates } from './tokenizerFolder.ts'
+import { additionalTemplates, requireOwnText } from './tokenizerFolder.ts'
 import { requireNumbers } from './weightCache.ts'
 import { z } from 'zod'
 import { isHubId } from '#host/adapters/peftConfig.ts'
@@ -262,19 +261,6 @@ function ggufName(file: string): string {
 const isOwnFile = (name: string): boolean => name.endsWith('.safetensors') || isLicenseFile(name)
 
 const namesIn = (directory: string): string[] => attemptRead(directory, () => readdirSync(directory))
-
-/**
- * Refuses a file beside the weights of a model that is a link to elsewhere: a copy would hold whatever that leads to. In Hugging
- * Face's cache links lead to the blobs of the same repository. Weights may be anywhere, since they are read as such. Errors:
- * AppError 'file/unreadable'.
- */
-export function requireOwnText(file: string): void {
-  if (/\.(?:safetensors|gguf)$/.test(file) || statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
-    return
-  const folder = realpathSync(path.dirname(file))
-  const [, repository] = /^(.*[\\/]models--[^\\/]+)[\\/]snapshots[\\/]/.exec(folder) ?? []
-  requireInside(file, repository ?? folder)
-}
 
 /** Errors: AppError 'file/unwritable', 'file/unreadable'. */
 export async function copyIfThere(from: string, to: string): Promise<void> {

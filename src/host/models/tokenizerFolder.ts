@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { createChatTemplate, type ChatTemplate, type ChatTemplateFiles } from '#engine/text/chatTemplate.ts'
 import { createTokenizer, type Tokenizer, type TokenizerFiles } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
+import { requireInside } from '#host/files/ownFiles.ts'
 import { readJsonObject, readSmallFile } from '#host/files/strictJson.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { openGguf } from '#host/gguf/ggufReader.ts'
@@ -94,6 +95,7 @@ export function textFiles(directory: string): TokenizerFiles & ChatTemplateFiles
   const [config, template] = ['tokenizer_config.json', 'chat_template.jinja'].map((name) =>
     join(directory, name),
   ) as [string, string]
+  requireOwnText(template)
   return {
     tokenizerJson: readJson(join(directory, tokenizerName), maxBytes.tokenizer),
     tokenizerConfig: existsSync(config) ? readJson(config, maxBytes.config) : null,
@@ -101,6 +103,19 @@ export function textFiles(directory: string): TokenizerFiles & ChatTemplateFiles
     additionalTemplates: readAdditional(join(directory, additionalTemplates)),
     where: directory,
   }
+}
+
+/**
+ * Refuses a file beside the weights of a model that is a link to elsewhere: a copy, or a prompt that its template writes, would
+ * hold whatever that leads to. In Hugging Face's cache links lead to the blobs of the same repository. Weights may be anywhere,
+ * since they are read as such. Errors: AppError 'file/unreadable'.
+ */
+export function requireOwnText(file: string): void {
+  if (/\.(?:safetensors|gguf)$/.test(file) || statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
+    return
+  const folder = realpathSync(dirname(file))
+  const [, repository] = /^(.*[\\/]models--[^\\/]+)[\\/]snapshots[\\/]/.exec(folder) ?? []
+  requireInside(file, repository ?? folder)
 }
 
 function tokenizerOfGguf(file: string): LoadedTokenizer {

@@ -8,6 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import type { DeviceKind } from '#shared/device.ts'
+import { programFile } from './programs.ts'
 
 export interface CardLoad {
   readonly usedBytes: number
@@ -80,9 +81,11 @@ export class CardMeter {
   }
 
   async #ask(): Promise<void> {
-    if (!this.#hasNvidia) return
+    const program = this.#hasNvidia ? programFile('nvidia-smi') : null
+    this.#hasNvidia = program !== null
+    if (program === null) return
     try {
-      const { stdout } = await promisify(execFile)('nvidia-smi', query, { timeout: limitMs })
+      const { stdout } = await promisify(execFile)(program, query, { timeout: limitMs })
       this.#nvidia = nvidiaCards(stdout)
     } catch (error) {
       this.#nvidia = []

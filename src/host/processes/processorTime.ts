@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
 import { promisify } from 'node:util'
+import { programFile } from './programs.ts'
 
 /** Milliseconds of processor time since some moment; only differences mean something. */
 export type Meter = () => Promise<number>
@@ -69,13 +70,16 @@ export function sumOf(all: readonly ProcessTime[], pid: number, withFamily: bool
   return sum
 }
 
-const run = promisify(execFile)
+async function answerOf(name: string, words: readonly string[]): Promise<string> {
+  const program = programFile(name)
+  if (program === null) throw new Error(`Expected ${name} in PATH.`)
+  return (await promisify(execFile)(program, [...words], { windowsHide: true })).stdout
+}
 
 export async function allProcesses(platform = process.platform): Promise<readonly ProcessTime[]> {
   if (platform === 'linux') return linuxProcesses()
-  if (platform !== 'win32') return readPs((await run('ps', ['-axSo', 'pid=,ppid=,pgid=,time='])).stdout)
-  const { stdout } = await run('powershell', ['-NoProfile', '-Command', windowsTimes], { windowsHide: true })
-  return readWindowsTimes(stdout)
+  if (platform !== 'win32') return readPs(await answerOf('ps', ['-axSo', 'pid=,ppid=,pgid=,time=']))
+  return readWindowsTimes(await answerOf('powershell', ['-NoProfile', '-Command', windowsTimes]))
 }
 
 /** The kernel counts in ticks; it says a hundred to a second to all programs, whatever its own are. */

@@ -1,6 +1,8 @@
 /** Starts the programs that show the window: the desktop shell, the browser. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, statSync } from 'node:fs'
+import path from 'node:path'
 
 export interface Program {
   readonly file: string
@@ -16,6 +18,19 @@ export interface ProgramExit {
   readonly signal: NodeJS.Signals | null
 }
 
+/**
+ * Returns the place of a program in the folders of PATH; null: it has none there. The system would also look in the working
+ * folder, on Windows always and elsewhere where PATH has an empty part: what lies there may have come from elsewhere.
+ */
+export function programFile(name: string): string | null {
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter).filter((each) => path.isAbsolute(each))
+  const places = folders.map((folder) => path.join(folder, executableName(name)))
+  return places.find((place) => existsSync(place) && statSync(place).isFile()) ?? null
+}
+
+export const executableName = (name: string): string =>
+  process.platform === 'win32' && !/\.(?:exe|com)$/i.test(name) ? `${name}.exe` : name
+
 /** Signals that are passed on to a program that is waited for. */
 const passedOn = ['SIGTERM', 'SIGHUP'] as const
 
@@ -24,7 +39,9 @@ const passedOn = ['SIGTERM', 'SIGHUP'] as const
  * started.
  */
 export async function runProgram({ file, args, env, cwd }: Program): Promise<ProgramExit | null> {
-  const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, ...env }, cwd })
+  const program = path.isAbsolute(file) ? file : programFile(file)
+  if (program === null) return null
+  const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...env }, cwd })
   const leaveIt = () => undefined
   const pass = (signal: NodeJS.Signals) => void child.kill(signal)
   process.on('SIGINT', leaveIt)
@@ -42,7 +59,9 @@ export async function runProgram({ file, args, env, cwd }: Program): Promise<Pro
 
 /** Starts it and leaves it alone; returns true if it could be started. */
 export async function launchProgram({ file, args, env }: Program): Promise<boolean> {
-  const child = spawn(file, args, { stdio: 'ignore', detached: true, env: { ...process.env, ...env } })
+  const program = path.isAbsolute(file) ? file : programFile(file)
+  if (program === null) return false
+  const child = spawn(program, args, { stdio: 'ignore', detached: true, env: { ...process.env, ...env } })
   child.unref()
   try {
     await once(child, 'spawn')

@@ -13,6 +13,7 @@ import { commandWord, shownText } from '#shared/shownText.ts'
 import { changeConsents, type Consents, foreignConsents, readConsents } from '#host/consents/consents.ts'
 import { readError } from '#host/files/fileErrors.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
+import { executableName, programFile } from '#host/processes/programs.ts'
 import { interpreterFiles, mostBytes, statusOf } from './interpreterFiles.ts'
 
 export interface PythonSource {
@@ -167,15 +168,9 @@ export function withdrawPython(paths: readonly string[] | null, consents: string
  * Errors: AppError 'sandbox/failed' where there is none.
  */
 function interpreterPath(interpreter: string | null): string {
-  const isWindows = process.platform === 'win32'
-  const name = interpreter ?? (isWindows ? 'python' : 'python3')
-  const file = isWindows && !/\.(?:exe|com)$/i.test(name) ? `${name}.exe` : name
-  const folders = (process.env['PATH'] ?? '')
-    .split(path.delimiter)
-    .filter((folder) => path.isAbsolute(folder))
-  const places = /[\\/]/.test(name) ? [path.resolve(file)] : folders.map((folder) => path.join(folder, file))
-  const found = places.find(isFile)
-  if (found !== undefined) return found
+  const name = interpreter ?? (process.platform === 'win32' ? 'python' : 'python3')
+  const found = /[\\/]/.test(name) ? path.resolve(executableName(name)) : programFile(name)
+  if (found !== null && isFile(found)) return found
   throw new AppError('sandbox/failed', `There is no Python interpreter “${name}”.`, interpreterHint)
 }
 

@@ -159,10 +159,14 @@ const limits = ['ulimit -d 2097152', 'ulimit -f 0', 'ulimit -n 128', 'ulimit -c 
 /** Kills the process with its parent, also while it is too busy to hear that its channel has closed; not every system has it. */
 const withParent = 'setpriv --pdeathsig KILL'
 
+/** Folders of the system alone: the shell's own default may have the working folder in it. */
+const systemPath = 'PATH=/usr/sbin:/usr/bin:/sbin:/bin'
+
 /** Starts Node under the limits of Linux if there is a shell to set them; Node then replaces the shell. */
 function limited(options: readonly string[]): { execPath?: string; execArgv: string[] } {
   if (process.platform !== 'linux' || !existsSync(shell)) return { execArgv: [...options] }
   const command = [
+    systemPath,
     ...limits.map((limit) => `${limit} 2>/dev/null`),
     `if ${withParent} true 2>/dev/null; then exec ${withParent} "$0" "$@"; fi`,
     'exec "$0" "$@"',

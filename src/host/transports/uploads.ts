@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { makeFolder } from '#host/files/atomic.ts'
+import { makeOwnFolder } from '#host/files/ownFiles.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 
 export interface Upload {
@@ -47,13 +47,13 @@ export async function receiveUpload(
   const uploadId = isNew ? `upl_${randomUUIDv7()}` : into
   const folder = uploadFolder(directory, uploadId)
   if (!isNew && !existsSync(folder)) throw gone()
-  makeFolder(folder)
+  makeOwnFolder(folder)
   const partial = path.join(folder, `.partial-${randomUUID()}`)
   try {
     const limit = Math.min(request.limitBytes, await freeBytes(folder))
     if ((request.sizeBytes ?? 0) > limit) throw tooLarge(limit)
     const sizeBytes = await writeChunks(partial, chunks, limit)
-    makeFolder(path.dirname(path.join(folder, name)))
+    makeOwnFolder(path.dirname(path.join(folder, name)), folder)
     await rename(partial, path.join(folder, name))
     return { uploadId, name, sizeBytes }
   } catch (error) {

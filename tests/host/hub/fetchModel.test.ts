@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -69,6 +78,26 @@ describe('a model from a hub', () => {
     expect(told.at(-1)?.doneBytes).toBe(told.at(-1)?.totalBytes)
     expect(requests).toBe(fault.asked.length)
     expect(requests).toBeGreaterThan(2)
+  })
+
+  test('is written through no link that is in the place of its folder, or within it', async () => {
+    const victim = path.join(home, 'victim')
+    mkdirSync(victim)
+    writeFileSync(path.join(victim, 'config.json'), 'mine')
+    symlinkSync(victim, path.join(home, 'linked'))
+    await expect(fetchInto('linked')).rejects.toThrow('is a link, so nothing is written there')
+    expect(readdirSync(victim)).toEqual(['config.json'])
+    expect(readFileSync(path.join(victim, 'config.json'), 'utf8')).toBe('mine')
+    mkdirSync(path.join(source, 'additional_chat_templates'))
+    writeFileSync(path.join(source, 'additional_chat_templates', 'tool_use.jinja'), '{{ tools }}')
+    mkdirSync(path.join(home, 'within'))
+    symlinkSync(victim, path.join(home, 'within', 'additional_chat_templates'))
+    try {
+      await expect(fetchInto('within')).rejects.toThrow('is a link, so nothing is written there')
+    } finally {
+      rmSync(path.join(source, 'additional_chat_templates'), { recursive: true })
+    }
+    expect(readdirSync(victim)).toEqual(['config.json'])
   })
 
   test('comes with the chat templates beside the usual one', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -31,6 +31,23 @@ describe('loadTokenizer', () => {
   test('prefers chat_template.jinja', () => {
     write('chat_template.jinja', 'from the file')
     expect(render()).toBe('from the file')
+  })
+
+  test('reads no template through a link that leads out of the folder, but for Hugging Face’s cache', () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), 'tokenizer-'))
+    const secret = join(elsewhere, 'token')
+    writeFileSync(secret, 'hf_secret')
+    symlinkSync(secret, join(folder, 'chat_template.jinja'))
+    expect(() => loadTokenizer(folder)).toThrow('chat_template.jinja is a link that leads out of its folder')
+    const snapshot = join(elsewhere, 'models--o--n', 'snapshots', 'abc')
+    const blobs = join(elsewhere, 'models--o--n', 'blobs')
+    cpSync(folder, snapshot, { recursive: true, filter: (file) => !file.endsWith('.jinja') })
+    mkdirSync(blobs)
+    writeFileSync(join(blobs, 'ff'), 'from the cache')
+    symlinkSync('../../blobs/ff', join(snapshot, 'chat_template.jinja'))
+    const { chatTemplate } = loadTokenizer(snapshot)
+    expect(chatTemplate?.render(messages, { addGenerationPrompt: false })).toBe('from the cache')
+    rmSync(elsewhere, { recursive: true })
   })
 
   test('takes additional templates by their names, and the one for tools where tools are given', () => {
