@@ -189,6 +189,7 @@ class Front {
       const isGiven = reward !== undefined || given != null
       session.end({ ...(isGiven ? { reward: whole ?? null } : {}), callRewards, dropped: [] })
     }
+    await session.over.promise // an end that was confirmed is never lost
     sendJson(exchange, { id: session.id, over: true })
   }
 

@@ -103,6 +103,7 @@ export class AgentSessions implements Disposable {
     this.#offered.delete(key)
     const kept = session.kept()
     if (kept !== null) this.#log.keep({ ...kept, place: session.place, settings: digest })
+    session.over.resolve(undefined)
     this.#tell()
   }
 
@@ -167,7 +168,10 @@ export class AgentSessions implements Disposable {
 
   [Symbol.dispose](): void {
     this.#stop(true)
-    for (const { silence: timer } of this.#offered.values()) if (timer !== null) clearTimeout(timer)
+    for (const { session, silence: timer } of this.#offered.values()) {
+      if (timer !== null) clearTimeout(timer)
+      session.over.resolve(undefined)
+    }
     this.#log[Symbol.dispose]()
   }
 }

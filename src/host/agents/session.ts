@@ -73,6 +73,8 @@ export class Session {
   readonly id = randomUUID()
   readonly place: EpisodePlace
   readonly episode: EpisodeRun
+  /** Resolved when the run has taken the end and kept it. */
+  readonly over = Promise.withResolvers<undefined>()
   /** Requests of each round. */
   readonly #rounds: SessionAsk[][] = []
   #waiting: Waiting[] = []

@@ -67,6 +67,10 @@ const keyOf = (place: EpisodePlace, settings: string): string => `${placeKey(pla
 
 const digest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex')
 
+/** Digest of the tokens alone: log-probabilities depend, in their last bits, on the rows that a batch has besides. */
+const tokensDigest = (answers: KeptSession['answers']): string =>
+  digest(answers.map((completions) => completions.map(({ ids, finishReason }) => ({ ids, finishReason }))))
+
 /** Digest of the settings that answers depend on. */
 export const settingsDigest = digest
 
@@ -80,7 +84,7 @@ export function openSessionLog(file: string): SessionLog {
   const log = openEventLog(file)
   return {
     keep({ answers, ...session }) {
-      log.append({ type: 'session', ...session, answers: digest(answers) } as { type: string })
+      log.append({ type: 'session', ...session, answers: tokensDigest(answers) } as { type: string })
     },
     find(place, settings) {
       const ended = known.get(keyOf(place, settings))
@@ -110,7 +114,7 @@ export class RepeatedSession {
         request.kind === 'generate' && !isFault(answers[i]) ? [{ request, answer: answers[i] }] : [],
       )
       .map(({ request, answer }, number) => answeredBy(request, answer, number))
-    if (digest(answered.map(({ completions }) => completions)) !== before)
+    if (tokensDigest(answered.map(({ completions }) => completions)) !== before)
       return {
         failure: {
           message:

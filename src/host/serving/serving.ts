@@ -60,6 +60,10 @@ export class Serving implements AsyncDisposable {
     this.#options = options
   }
 
+  get key(): string {
+    return programKey(this.#options.settings)
+  }
+
   get status(): ServingStatus {
     if (this.#starting !== null) return { state: 'starting', model: this.#starting }
     if (this.#served !== null) {
@@ -70,7 +74,7 @@ export class Serving implements AsyncDisposable {
         state: 'on',
         model: name,
         address,
-        key: programKey(this.#options.settings),
+        key: this.key,
         contextLength,
         active,
         ...this.#counts,

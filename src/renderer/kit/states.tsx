@@ -180,3 +180,11 @@ export const Kbd = ({ children }: { children: ReactNode }) => (
     {children}
   </kbd>
 )
+
+/** Text in a fixed-width font, with a button that copies it. */
+export const Copied = ({ text, label }: { readonly text: string; readonly label: string }) => (
+  <span className="inline-flex items-center gap-1">
+    <code className="font-mono text-sm break-all">{text}</code>
+    <CopyButton text={text} label={label} />
+  </span>
+)

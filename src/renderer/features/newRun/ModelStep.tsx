@@ -125,11 +125,11 @@ interface RewardStepProps {
   readonly onChange: (change: (config: JsonObject) => JsonObject) => void
 }
 
-/** Chooses the source of rewards: functions that score completions, or an environment that responds to them. */
+/** Chooses who scores completions: functions, an environment that responds to them, or an agent that acts with them. */
 export function RewardStep({ config, algorithms, problems, columns, onChange }: RewardStepProps) {
   const environment = isObject(config['environment']) ? config['environment'] : null
   const [isWorldWanted, setWorldWanted] = useState(false)
-  const kind = environment !== null || isWorldWanted ? 'environment' : 'rewards'
+  const kind = hasAgent(config) ? 'agent' : environment !== null || isWorldWanted ? 'environment' : 'rewards'
   const rewards = Array.isArray(config['rewards']) ? (config['rewards'] as RewardChoice[]) : []
   const interpreter = interpreterIn(config)
   const isNeeded = algorithmsOf(config).some(
@@ -148,15 +148,16 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
         <Segmented
           label="Where rewards come from"
           value={kind}
-          options={{ rewards: 'Reward functions', environment: 'An environment' }}
+          options={{ rewards: 'Reward functions', environment: 'An environment', agent: 'My agent' }}
           onChange={(next) => {
             setWorldWanted(next === 'environment')
-            if (next === 'rewards') onChange(withoutWorld)
+            onChange((now) => withSource(now, next))
           }}
         />
         {!isNeeded && <OnlyEvaluated />}
       </div>
-      {kind === 'rewards' ? (
+      {kind === 'agent' && <AboutAgents />}
+      {kind !== 'environment' ? (
         <RewardPicker
           value={rewards}
           problems={byEntry(problems)}
@@ -168,24 +169,34 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
       ) : (
         <EnvironmentPicker {...{ columns, interpreter, ...world }} hasPython={false} />
       )}
-      <MoreWays
-        {...{ config, problems, columns, onChange }}
-        what={kind === 'rewards' ? 'A reward' : 'An environment'}
-      >
-        {kind === 'rewards' ? (
-          <PythonReward
-            taken={rewards.map(choiceName)}
-            disabled={false}
-            onAdd={(choice) => setRewards([...rewards, choice])}
-          />
-        ) : (
-          <PythonEnvironment {...world} />
-        )}
-      </MoreWays>
+      {kind !== 'agent' && (
+        <MoreWays
+          {...{ config, problems, columns, onChange }}
+          what={kind === 'rewards' ? 'A reward' : 'An environment'}
+        >
+          {kind === 'rewards' ? (
+            <PythonReward
+              taken={rewards.map(choiceName)}
+              disabled={false}
+              onAdd={(choice) => setRewards([...rewards, choice])}
+            />
+          ) : (
+            <PythonEnvironment {...world} />
+          )}
+        </MoreWays>
+      )}
       <GeneralProblems problems={problems} areOfWorld={kind === 'environment'} />
     </div>
   )
 }
+
+const AboutAgents = () => (
+  <p className="max-w-prose text-muted text-pretty">
+    A program of yours acts: it talks to the model at an OpenAI-style address, which the run’s page shows
+    while it trains, and says how well it did. Rewards chosen here decide where it does not. Port and limits
+    are among all settings, under “agent”.
+  </p>
+)
 
 const OnlyEvaluated = () => (
   <p className="text-sm text-muted">
@@ -230,7 +241,18 @@ function interpreterIn({ python }: JsonObject): string | null {
   return typeof given === 'string' ? given : null
 }
 
-const withoutWorld = (config: JsonObject): JsonObject => withValue(config, 'environment', undefined)
+type Source = 'rewards' | 'environment' | 'agent'
+
+const hasAgent = (config: JsonObject): boolean => isObject(valueAt(config, 'rollout.agent'))
+
+/** Removes what belongs to other sources of rewards: an agent acts in the episodes alone. */
+function withSource(config: JsonObject, source: Source): JsonObject {
+  const before = valueAt(config, 'rollout.agent')
+  const next = withValue(config, 'rollout.agent', source === 'agent' ? (before ?? {}) : undefined)
+  if (source === 'environment') return next
+  const withoutWorld = withValue(next, 'environment', undefined)
+  return source === 'agent' ? withValue(withoutWorld, 'rollout.workflow', undefined) : withoutWorld
+}
 
 /** Sets the environment, keeping its other settings if it is chosen again. */
 const worldOf = (before: JsonObject | null, next: object | null): JsonObject | undefined =>

@@ -58,6 +58,7 @@ export function rewardWords(config: JsonObject, known: Known): string | null {
   const workflow = valueAt(config, 'rollout.workflow')
   const words = [judgeWords(config, known)]
   if (isObject(workflow)) words.push(`Workflow ${rewardName(workflow, known)}`)
+  if (isObject(valueAt(config, 'rollout.agent'))) words.unshift('My agent')
   const said = words.filter((each) => each !== null)
   if (said.length > 0) return said.join(' · ')
   const experiences = algorithmsOf(config).map(

@@ -28,6 +28,7 @@ import { ForkDialog, type ForkProposal } from './ForkDialog.tsx'
 import { LogTab } from './LogTab.tsx'
 import { OverviewTab } from './OverviewTab.tsx'
 import { deviceOf } from '#renderer/parts/runFacts.ts'
+import { AgentAddress } from './AgentAddress.tsx'
 import { RunActions, RunFacts, RunName, useResume } from './RunHeader.tsx'
 import { Hourglass, Play, TriangleAlert } from 'lucide-react'
 import { labelOf } from '#shared/config/fields.ts'
@@ -117,6 +118,7 @@ function KnownRun({ run, view, tab }: KnownProps) {
         {serious.length === 0 ? '' : ` ${plural(serious.length, 'finding')} in the diagnosis.`}
       </p>
       <RunNotices run={run} config={config} tab={tab} onFork={setProposal} />
+      {worker !== undefined && <AgentAddress events={view.events} />}
       <Tabs
         label="Parts of the run"
         tabs={tabsOf(serious)}

@@ -5,7 +5,7 @@ import { formatNumber, plural } from '#renderer/client/format.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
-import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { Copied, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Section } from './Section.tsx'
 import { SelectField } from '#renderer/kit/choices.tsx'
 import { NumberField } from '#renderer/kit/inputs.tsx'
@@ -53,13 +53,6 @@ function RunningServer({ status }: { readonly status: Extract<ServingStatus, { r
     </div>
   )
 }
-
-const Copied = ({ text, label }: { readonly text: string; readonly label: string }) => (
-  <span className="inline-flex items-center gap-1">
-    <code className="font-mono text-sm break-all">{text}</code>
-    <CopyButton text={text} label={label} />
-  </span>
-)
 
 function StoppedServer({ status }: { readonly status: Exclude<ServingStatus, { readonly state: 'on' }> }) {
   const { data: models = [] } = useAnswer('models.list', undefined)
