@@ -3,10 +3,11 @@
  * and the self-test of an installation compare each with central differences (runtime/gradientCheck.ts).
  */
 import { product } from '../graph/shape.ts'
-import type { Value } from '../graph/value.ts'
+import { constant as fixed, type Value } from '../graph/value.ts'
 import { geluTanh, reluSquared, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
-import { gather, packRows, unpackRows } from './gather.ts'
+import { byExpert, expertRows, fromExperts, toExperts } from './experts.ts'
+import { gather, gatherElements, packRows, unpackRows } from './gather.ts'
 import { constant, gradientCase, type GradientCase, integer, positive, real } from './gradientCase.ts'
 import { concat, flatten, split, splitSizes, reshape, transpose } from './layout.ts'
 import { matmul, matmulAdd } from './matmul.ts'
@@ -317,6 +318,36 @@ const composites = [
   }),
 ]
 
+const expertTable = fixed(
+  Array.from({ length: 36 }, (_, index) => Math.cos(index)),
+  [12, 3],
+  'float64',
+)
+/** Two of four experts for each of seven tokens; the third has none. */
+const chosen = integer(['N', 2], [1, 0, 3, 1, 0, 3, 1, 3, 3, 0, 0, 1, 1, 3])
+
+const expertCases = [
+  gradientCase('GatherElements', 'some of each row', {
+    inputs: [real('N', 4), chosen],
+    build: ([x, places]) => gatherElements(x, places),
+  }),
+  gradientCase('ToExperts', 'two experts for each token', {
+    inputs: [real('N', 3), chosen],
+    build: ([x, experts]) => toExperts(x, expertRows(experts, 4)),
+  }),
+  gradientCase('FromExperts', '', {
+    inputs: [real(product([2, 'N']), 3), chosen],
+    build: ([y, experts]) => fromExperts(y, expertRows(experts, 4)),
+  }),
+  gradientCase('ByExpert', 'one of which has no rows', {
+    inputs: [real(product([2, 'N']), 3), chosen],
+    build: ([x, experts]) =>
+      byExpert(x, expertRows(experts, 4), 3, (rows, expert) =>
+        matmul(rows, splitSizes(expertTable, 0, [3, 3, 3, 3])[expert] as Value),
+      ),
+  }),
+]
+
 const vocabulary = 9
 const frozenTable = Array.from({ length: vocabulary * 6 }, (_, index) => Math.sin(index + 1))
 const targets = integer(['N'], [3, 0, 8, 8, 1, 5, 2])
@@ -396,5 +427,6 @@ export const gradientCases: readonly GradientCase[] = [
   ...products,
   ...composites,
   ...deltaCases,
+  ...expertCases,
   ...headCases,
 ]
