@@ -53,6 +53,8 @@ export interface ModelConfig {
   readonly windows: readonly AttentionWindow[]
   /** [layers] */
   readonly mixers: readonly LayerMixer[]
+  /** Small networks of which each token goes through a few, in the place of an MLP; null: the model has none. */
+  readonly experts: Experts | null
   /** The output head is the transposed embedding table. */
   readonly tiedHead: boolean
   readonly names: ModelNames
@@ -75,6 +77,25 @@ export interface BlockNorms {
   readonly beforeMlp: string | null
   readonly afterMlp: string | null
 }
+
+/** Mixtures of experts. Shazeer et al. 2017, arXiv:1701.06538. */
+export interface Experts {
+  readonly count: number
+  /** Experts that each token goes through. */
+  readonly chosen: number
+  /** Channels inside one. */
+  readonly width: number
+  /** Experts among whose scores the softmax is taken that weighs the chosen ones. */
+  readonly weighed: 'all' | 'chosen'
+  /** Way in which checkpoints hold their matrices: each by itself, or those of a layer stacked, with gate and up in one. */
+  readonly form: 'apart' | 'stacked'
+  /** [layers]: true where a mixture takes the place of the MLP. */
+  readonly layers: readonly boolean[]
+}
+
+/** The mixture of a layer; null where it has an MLP. */
+export const expertsOf = ({ experts }: Pick<ModelConfig, 'experts'>, layer: number): Experts | null =>
+  experts?.layers[layer] === true ? experts : null
 
 /** Tokens that a query sees, itself included; null: all before it. */
 export type AttentionWindow = number | null
@@ -117,11 +138,20 @@ export interface DeltaRule {
 export const attendsLinearly = ({ mixers }: Pick<ModelConfig, 'mixers'>): boolean =>
   mixers.some(({ kind }) => kind === 'delta')
 
+/** Kind of models that this one is of and that the programs of devices do not compute yet; null: they compute it. */
+export function cpuOnlyKind(config: Pick<ModelConfig, 'mixers' | 'experts'>): string | null {
+  if (config.experts !== null) return 'a mixture of experts'
+  return attendsLinearly(config) ? 'linear attention' : null
+}
+
 /** Reason why the whole programs of a kind of device do not compute a model, as a sentence; null: they do. */
-export const programProblem = (config: Pick<ModelConfig, 'mixers'>, kind: DeviceKind): string | null =>
-  attendsLinearly(config)
-    ? `Models with linear attention are not computed on ${deviceTitles[kind]} yet.`
-    : null
+export function programProblem(
+  config: Pick<ModelConfig, 'mixers' | 'experts'>,
+  kind: DeviceKind,
+): string | null {
+  const what = cpuOnlyKind(config)
+  return what === null ? null : `Models with ${what} are not computed on ${deviceTitles[kind]} yet.`
+}
 
 /** Channels of queries, keys and values together. */
 export const deltaWidth = ({ keyHeads, valueHeads, keyDim, valueDim }: DeltaRule): number =>
@@ -239,10 +269,11 @@ export const mixerOf = (name: LinearName): LayerMixer['kind'] | null => {
   return module === 'self_attn' || module === 'attn' ? 'attention' : null
 }
 
-/** The linears of a layer: all of the model's but those of mixers that other layers have. */
-export function linearsOf({ linears, mixers }: ModelConfig, layer: number): readonly LinearName[] {
-  const kind = mixers[layer]?.kind
-  return linears.filter((name) => (mixerOf(name) ?? kind) === kind)
+/** The linears of a layer: all of the model's but those of mixers that other layers have, and of an MLP where it has experts. */
+export function linearsOf(config: ModelConfig, layer: number): readonly LinearName[] {
+  const kind = config.mixers[layer]?.kind
+  const ofMlp = expertsOf(config, layer) === null ? kind : null
+  return config.linears.filter((name) => (mixerOf(name) ?? ofMlp) === kind)
 }
 
 /** The attention of a layer; an error if it mixes positions otherwise. */
@@ -301,10 +332,20 @@ export interface LoraConfig {
 export const loraScale = ({ rank, alpha, rsLora }: LoraConfig): number =>
   alpha / (rsLora ? Math.sqrt(rank) : rank)
 
+/**
+ * The linears that an adapter may change. Where a model has experts, its MLPs stay as they are: by their names PEFT means the
+ * experts.
+ */
+export const adaptableLinears = ({ linears, experts }: ModelConfig): readonly LinearName[] =>
+  experts === null ? linears : linears.filter((name) => mixerOf(name) !== null)
+
 /** The linears of a model that an adapter changes, in the model's order; those of one layer if it is given. */
 export const adaptedLinears = (
   config: ModelConfig,
   { targets }: LoraConfig,
   layer?: number,
-): readonly LinearName[] =>
-  (layer === undefined ? config.linears : linearsOf(config, layer)).filter((name) => targets.includes(name))
+): readonly LinearName[] => {
+  const all = adaptableLinears(config)
+  const here = layer === undefined ? all : linearsOf(config, layer)
+  return here.filter((name) => all.includes(name) && targets.includes(name))
+}

@@ -13,6 +13,7 @@ import { layerNorm, rmsNorm } from '../ops/normalization.ts'
 import { shortConvolution } from '../ops/shortConvolution.ts'
 import type { LinearName, ModelConfig, ShortConvolution } from './config.ts'
 import { deltaPart } from './deltaPart.ts'
+import { expertPart } from './expertPart.ts'
 import type { LayerResult, LayerScope, Part } from './layerScope.ts'
 import { kernelNames } from './source.ts'
 
@@ -103,6 +104,7 @@ function projections(x: Value, layer: LayerScope): readonly [Value, Value, Value
 }
 
 function mlpPart(x: Value, layer: LayerScope): Part {
+  if (layer.experts !== null) return expertPart(x, layer.experts, layer)
   const { linears, activation, intermediateSize } = layer.config
   const down = theOne(layer, ['down_proj', 'mlp.c_proj', 'w2'])
   if (!gates.some((gate) => linears.includes(gate))) {

@@ -1,6 +1,7 @@
 /** Parts of a decoder block that its uses bring, for learning and for generation, and what it gives back. */
 import type { Value } from '../graph/value.ts'
-import type { DeltaRule, LayerMixer, LinearName, ModelConfig } from './config.ts'
+import type { ExpertRows } from '../ops/experts.ts'
+import type { DeltaRule, Experts, LayerMixer, LinearName, ModelConfig } from './config.ts'
 
 /** Rows cut into chunks of C positions: M of each of B sequences, what is behind the end of one filled with zeros. */
 export interface Chunks {
@@ -20,10 +21,17 @@ export interface Chunks {
 export interface LayerScope {
   readonly config: ModelConfig
   readonly mixer: LayerMixer
+  /** The mixture in the place of the MLP; null where it has one. */
+  readonly experts: Experts | null
   /** A vector of the layer: `input_layernorm.weight`. */
   vector(path: string): Value
   /** Linear layer with its bias and adapter, if any. */
   linear(name: LinearName, x: Value): Value
+  /**
+   * Product of rows sorted by expert, [M, in], each with the matrix [out, in] of its own expert; `nameOf` names them as below
+   * the layer → [M, out].
+   */
+  expert(nameOf: (expert: number) => string, x: Value, rows: ExpertRows, out: number): Value
   /** Rotates the heads of q or k in the last axis by their positions. */
   rotate(x: Value, heads: number, kind: 'query' | 'key'): Value
   /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */

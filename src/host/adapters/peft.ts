@@ -4,6 +4,7 @@ import { AppError } from '#shared/errors.ts'
 import { roundedPrecisions, type RoundedPrecision } from '#shared/precision.ts'
 import { shorten } from '#shared/plural.ts'
 import {
+  adaptableLinears,
   type LinearName,
   linearNames,
   linearPath,
@@ -218,7 +219,11 @@ function parseMatrix(given: string, name: string, location: TensorLocation, path
 }
 
 function unknownTensor(name: string, path: string): AppError {
-  const hint = name.includes('magnitude') ? 'It is a DoRA adapter; only plain LoRA is supported.' : undefined
+  const hint = name.includes('magnitude')
+    ? 'It is a DoRA adapter; only plain LoRA is supported.'
+    : name.includes('.experts.')
+      ? 'It adapts experts, which stay as they are here: train one on the projections of attention alone.'
+      : undefined
   const problem = `holds the tensor “${shorten(name)}”, which is not a LoRA matrix of a supported layer`
   return adapterError(path, problem, hint)
 }
@@ -356,13 +361,14 @@ function requireFamily(
   model: ModelConfig,
   where: string,
 ): void {
-  const isForeign = targets.some((name) => !model.linears.includes(name))
+  const known = adaptableLinears(model)
+  const isForeign = targets.some((name) => !known.includes(name))
   const isElsewhere = tensors.some(({ name }) => !name.startsWith(model.names.layers))
   if (!isForeign && !isElsewhere) return
   const of = baseModel === null ? 'of another family' : `made for ${baseModel}`
   throw adapterError(
     where,
-    `is ${of}: it adapts ${targets.join(', ')}, but a ${model.architecture} model has ${model.linears.join(', ')}`,
+    `is ${of}: it adapts ${targets.join(', ')}, but a ${model.architecture} model has ${known.join(', ')}`,
     wrongModelHint,
   )
 }

@@ -10,7 +10,7 @@ import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { holdsTensors, type Device } from '#shared/device.ts'
 import { blockPrecisions, type HeldPrecision } from '#shared/precision.ts'
 import {
-  attendsLinearly,
+  cpuOnlyKind,
   linearNames,
   linearPath,
   type LinearName,
@@ -74,7 +74,7 @@ export async function* runSelftest({
   directions = full ? 4 : 1,
 }: SelftestRequest): AsyncGenerator<SelftestFinding> {
   const shapes = (full ? allShapes : [quickShape]).filter(
-    (name) => device.kind === 'cpu' || !attendsLinearly(configOfShape(modelShapes[name])),
+    (name) => device.kind === 'cpu' || cpuOnlyKind(configOfShape(modelShapes[name])) === null,
   )
   const findings: Readonly<Record<SelftestPart, () => AsyncGenerator<SelftestFinding>>> = {
     operators: () => operatorFindings(device),

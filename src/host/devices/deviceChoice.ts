@@ -10,7 +10,7 @@ import {
 } from '#shared/device.ts'
 import { isHalfPrecision, type BasePrecision } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { attendsLinearly, type ModelConfig } from '#engine/models/config.ts'
+import { cpuOnlyKind, type ModelConfig } from '#engine/models/config.ts'
 import { planDevice, plannedLora } from '#engine/models/deviceMemory.ts'
 import { expectedTensors } from '#engine/models/source.ts'
 import { elementCount } from '#host/files/safetensors.ts'
@@ -46,9 +46,9 @@ export function plannedDevice(
 /** The fastest device that passed its check, for models as large as this; the CPU where none is known to be faster. */
 export function autoDevice(request: AutoRequest): DeviceChoice {
   const { model, base, deviceId, cacheDirectory } = request
-  if (attendsLinearly(model)) {
-    return { kind: 'cpu', reason: 'Models with linear attention are computed on the CPU so far.' }
-  }
+  const special = cpuOnlyKind(model)
+  if (special !== null)
+    return { kind: 'cpu', reason: `Models with ${special} are computed on the CPU so far.` }
   const [best] = deviceKinds
     .filter((kind) => keepsBase(kind, base))
     .flatMap((kind) => candidate(request, kind, readCheck({ kind, deviceId }, cacheDirectory)) ?? [])
