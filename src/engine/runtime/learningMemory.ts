@@ -72,7 +72,10 @@ export function learningMemory(
 const saving = { backward: ['backwardFromSaved'], savedTokens: Infinity } as const
 const recomputing = { backward: ['backward'], savedTokens: 0 } as const
 
-/** Saved activations of one token over all layers: query, key, value, mixed, attended, gate, up and the layer's input. */
+/**
+ * Saved activations of one token over all layers: query, key, value, mixed, attended, the layer's input, and gate and up; of
+ * each chosen expert its gate, up and result, and the scores of all.
+ */
 function activationBytes({
   layers,
   heads,
@@ -80,6 +83,10 @@ function activationBytes({
   headDim,
   hiddenSize,
   intermediateSize,
+  experts,
 }: ModelConfig): number {
-  return 4 * layers * (2 * heads * headDim + 2 * kvHeads * headDim + 2 * hiddenSize + 2 * intermediateSize)
+  const mixing = layers * (2 * heads * headDim + 2 * kvHeads * headDim + 2 * hiddenSize)
+  const withExperts = experts?.layers.filter(Boolean).length ?? 0
+  const ofExperts = experts === null ? 0 : experts.chosen * (2 * experts.width + hiddenSize) + experts.count
+  return 4 * (mixing + (layers - withExperts) * 2 * intermediateSize + withExperts * ofExperts)
 }
