@@ -157,7 +157,7 @@ export function layerTensors(config: ModelConfig, layer: number): ExpectedTensor
 export interface ExpertPaths {
   /** [E, D]: the score of each expert. */
   readonly router: string
-  /** Those that read the token, [F, D] each, gate first; or both in one, [2·F, D]. */
+  /** Matrices that read the token, [F, D] each, gate first; or both in one, [2·F, D]. */
   readonly gates: readonly ((expert: number) => string)[]
   /** [D, F] */
   readonly down: (expert: number) => string

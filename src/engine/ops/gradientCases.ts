@@ -3,11 +3,11 @@
  * and the self-test of an installation compare each with central differences (runtime/gradientCheck.ts).
  */
 import { product } from '../graph/shape.ts'
-import { constant as fixed, type Value } from '../graph/value.ts'
+import type { Value } from '../graph/value.ts'
 import { geluTanh, reluSquared, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
-import { byExpert, expertRows, fromExperts, toExperts } from './experts.ts'
-import { gather, gatherElements, packRows, unpackRows } from './gather.ts'
+import { expertCases } from './expertCases.ts'
+import { gather, packRows, unpackRows } from './gather.ts'
 import { constant, gradientCase, type GradientCase, integer, positive, real } from './gradientCase.ts'
 import { concat, flatten, split, splitSizes, reshape, transpose } from './layout.ts'
 import { matmul, matmulAdd } from './matmul.ts'
@@ -250,10 +250,6 @@ const composites = [
     inputs: [real('N', 6)],
     build: ([x]) => reluSquared(x),
   }),
-  gradientCase('ShortConvolution', 'of three positions', {
-    inputs: [real('N', 4), real('N', 4), real('N', 4), real(4, 1, 3)],
-    build: ([own, one, two, weight]) => shortConvolution([own, one, two], weight),
-  }),
   gradientCase('ShortConvolution', 'of sequences that share their beginning', {
     inputs: [real('N', 3), real(3, 1, 3), ...rowsBefore],
     build: ([x, weight, one, two, back, slots, places]) => {
@@ -315,36 +311,6 @@ const composites = [
     dtype: 'float32',
     inputs: [real('N', 4), real('N', 4)],
     build: ([gate, up]) => swiglu(gate, up),
-  }),
-]
-
-const expertTable = fixed(
-  Array.from({ length: 36 }, (_, index) => Math.cos(index)),
-  [12, 3],
-  'float64',
-)
-/** Two of four experts for each of seven tokens; the third has none. */
-const chosen = integer(['N', 2], [1, 0, 3, 1, 0, 3, 1, 3, 3, 0, 0, 1, 1, 3])
-
-const expertCases = [
-  gradientCase('GatherElements', 'some of each row', {
-    inputs: [real('N', 4), chosen],
-    build: ([x, places]) => gatherElements(x, places),
-  }),
-  gradientCase('ToExperts', 'two experts for each token', {
-    inputs: [real('N', 3), chosen],
-    build: ([x, experts]) => toExperts(x, expertRows(experts, 4)),
-  }),
-  gradientCase('FromExperts', '', {
-    inputs: [real(product([2, 'N']), 3), chosen],
-    build: ([y, experts]) => fromExperts(y, expertRows(experts, 4)),
-  }),
-  gradientCase('ByExpert', 'one of which has no rows', {
-    inputs: [real(product([2, 'N']), 3), chosen],
-    build: ([x, experts]) =>
-      byExpert(x, expertRows(experts, 4), 3, (rows, expert) =>
-        matmul(rows, splitSizes(expertTable, 0, [3, 3, 3, 3])[expert] as Value),
-      ),
   }),
 ]
 

@@ -2,7 +2,6 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { roundedPrecisions, type RoundedPrecision } from '#shared/precision.ts'
-import { shorten } from '#shared/plural.ts'
 import {
   adaptableLinears,
   type LinearName,
@@ -23,7 +22,15 @@ import {
   transposedTensor,
   writeSafetensors,
 } from '#host/files/safetensors.ts'
-import { adapterError, adapterFiles, configName, readAdapterConfig, tensorsName } from './adapterFiles.ts'
+import {
+  adapterError,
+  adapterFiles,
+  configName,
+  readAdapterConfig,
+  tensorsName,
+  unknownTensor,
+  wrongType,
+} from './adapterFiles.ts'
 import { peftNameOf, swapped } from './mlxAdapter.ts'
 import { formatPeftConfig, isHubId, meantTargets, type PeftConfig } from './peftConfig.ts'
 import { evened } from './peftPatterns.ts'
@@ -217,19 +224,6 @@ function parseMatrix(given: string, name: string, location: TensorLocation, path
   if (location.dtype === 'U8') throw wrongType(given, 'U8', path)
   return { layers, layer: Number(layer), linear, matrix: matrix === 'A' ? 'A' : 'B', location }
 }
-
-function unknownTensor(name: string, path: string): AppError {
-  const hint = name.includes('magnitude')
-    ? 'It is a DoRA adapter; only plain LoRA is supported.'
-    : name.includes('.experts.')
-      ? 'It adapts experts, which stay as they are here: train one on the projections of attention alone.'
-      : undefined
-  const problem = `holds the tensor “${shorten(name)}”, which is not a LoRA matrix of a supported layer`
-  return adapterError(path, problem, hint)
-}
-
-const wrongType = (name: string, dtype: string, path: string): AppError =>
-  adapterError(path, `stores “${shorten(name)}” as ${dtype}; adapters must be F32, F16 or BF16`)
 
 /** Refuses an adapter that holds a module twice: several spellings mean the same module. */
 function requireOnce(matrices: readonly Matrix[], path: string): void {

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { useCommand, type Answer } from '#renderer/client/api.tsx'
-import { formatBytes, formatCount, formatShort } from '#renderer/client/format.ts'
+import { formatBytes, formatCount } from '#renderer/client/format.ts'
 import { Checkbox, SelectField } from '#renderer/kit/choices.tsx'
 import { HubDialog } from '#renderer/kit/HubDialog.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { fitWords } from '#renderer/client/modelChoice.ts'
-import { formatBytes, formatCount, formatDate, formatShort } from '#renderer/client/format.ts'
+import { formatBytes, formatCount, formatDate } from '#renderer/client/format.ts'
 import { parameterWords } from './hubWords.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
