@@ -38,10 +38,10 @@ const plugins = ['src/rl/algorithms', 'src/rl/environments']
 const hostFolders = `
   outboundConnections.ts dataDirectory.ts faults.ts files telemetryFiles.ts consents processes outboundRequests.ts transports
   sandbox gguf python adapters remote workFolder store
-  data devices code models checks serving hub exchange engines judges
+  data devices code models checks serving agents hub exchange engines judges
   runs training export jobs
   studies evaluations chat
-  host.ts api createHost.ts serveHost.ts
+  host.ts webhook.ts api createHost.ts serveHost.ts
 `
   .trim()
   .split(/\s+/)

@@ -1,3 +1,4 @@
+import path from 'node:path'
 import { defineConfig } from '@playwright/test'
 import { runtimeEnvironment } from './src/shared/runtimeEnvironment.ts'
 import { systemBrowser } from './tests/e2e/browser.ts'
@@ -6,6 +7,12 @@ Object.assign(process.env, runtimeEnvironment)
 
 // What other programs keep on a developer's machine is no part of a test; a journey about it says where to look.
 process.env['TURNWISE_FOUND_MODELS'] ??= '0'
+
+// Journeys run beside each other; threads of one would wait for those of another.
+process.env['OMP_NUM_THREADS'] ??= '1'
+
+// Hosts and what they start begin faster with it, as those that the launcher starts do.
+process.env['NODE_COMPILE_CACHE'] ??= path.resolve('node_modules/.cache/turnwise')
 
 /** Where a machine-readable report goes too, for scripts that count tests. */
 const report = process.env['TURNWISE_BROWSER_REPORT']
@@ -18,7 +25,7 @@ export default defineConfig({
   // Guards against what hangs: how long anything takes is nothing that a journey says.
   timeout: 1_800_000,
   expect: { timeout: 300_000 },
-  fullyParallel: true, // each journey has a host, data and a page of its own
+  fullyParallel: true, // each journey has data, a host and a page of its own
   workers: 3, // on two cores: half of its time a journey waits
   forbidOnly: true,
   globalSetup: './tests/e2e/prepare.ts',

@@ -52,6 +52,8 @@ class Beside:
         self.prefix = prefix
         # Folders that the interpreter imports from by itself. None: imports from other folders are not looked at.
         self.installed = None
+        # Whether frames of a file are those of allowed code, by its name.
+        self.known = {}
         # What was not imported: from the folder, and from which other one.
         self.left_out, self.elsewhere = set(), {}
 
@@ -162,8 +164,35 @@ class Beside:
     def check_opening(self, event, arguments):
         """Keeps Python, and packages that look for plug-ins, from files in which they would find what to run."""
         path = arguments[0] if event == "open" else None
-        if isinstance(path, (str, bytes, os.PathLike)) and SAYS_WHAT_RUNS.search(os.fsdecode(path)) and self.guards(os.fsdecode(path)):
-            raise PermissionError(f"{os.fsdecode(path)} says what Python runs, so it was not read: nobody is asked about it.")
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return
+        path = os.fsdecode(path)
+        if SAYS_WHAT_RUNS.search(path) and self.guards(path):
+            raise PermissionError(f"{path} says what Python runs, so it was not read: nobody is asked about it.")
+        is_read = arguments[2] & (os.O_WRONLY | os.O_RDWR) == 0
+        if is_read and self.is_of_package(sys._getframe().f_back) and self.guards(path) and self.digest(path) is None:
+            raise PermissionError(
+                f"{path} tells a package what to do as it is imported, so it was not read: nobody is asked about it. "
+                "Have the code read it, or keep it in another folder."
+            )
+
+    def is_of_package(self, frame):
+        """Whether a package that is being imported opens a file by itself, with no code of the folder that asks it to."""
+        # Loaders of Python read what is imported by the rule for that.
+        is_loader = frame is not None and frame.f_code.co_filename == BOOTSTRAP
+        while frame is not None and not is_loader:
+            name = frame.f_code.co_filename
+            if frame.f_globals is globals() or self.is_code(name):
+                return False
+            if name == BOOTSTRAP and frame.f_code.co_name == "exec_module":
+                return True
+            frame = frame.f_back
+        return False
+
+    def is_code(self, name):
+        if name not in self.known:
+            self.known[name] = self.digest(name) is not None
+        return self.known[name]
 
     def check_files(self):
         """Has every loader run sources and compiled modules of the folder as they were allowed, whatever found them."""
@@ -184,6 +213,15 @@ class Beside:
                 remove()
 
         loaders[0].get_data, loaders[1].create_module = get_data, create_module
+        sources = importlib._bootstrap_external.SourceLoader
+        compile_source = sources.source_to_code
+
+        def source_to_code(loader, data, path, **named):
+            # A loader may have read the text in a way of its own.
+            is_text = isinstance(data, (bytes, str)) and isinstance(path, str)
+            return compile_source(loader, self.content(path) if is_text and self.guards(path) else data, path, **named)
+
+        sources.source_to_code = source_to_code
         open_archive = zipimport.zipimporter.__init__
 
         def of_archive(importer, path):
@@ -340,8 +378,15 @@ def caches():
     return [each for each in names if each and os.path.isabs(each)]
 
 
-# Metadata of packages (with their entry points), what a debugger does as it starts, further places of a package, and compiled code.
-SAYS_WHAT_RUNS = re.compile(r"(\.(dist-info|egg-info|egg-link|egg|pdbrc|pkg|nbi|nbc)|(^|[/\\])__pycache__)([/\\]|$)", re.IGNORECASE)
+# Where the loaders of Python are from.
+BOOTSTRAP = importlib._bootstrap_external.SourceLoader.get_code.__code__.co_filename
+
+# Metadata of packages (with their entry points), what a debugger does as it starts, further places of a package, compiled code, and
+# settings of packages that are evaluated, or name a library to load or a compiler to start, whenever they are read.
+SAYS_WHAT_RUNS = re.compile(
+    r"(\.(dist-info|egg-info|egg-link|egg|pdbrc|pkg|nbi|nbc)|(^|[/\\])(__pycache__|matplotlibrc|\.numba_config\.yaml|setup\.cfg))([/\\]|$)",
+    re.IGNORECASE,
+)
 
 
 class NoMetadata:

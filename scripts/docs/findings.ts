@@ -1,4 +1,4 @@
-/** What is dead in a document: links, anchors, paths and commands that name nothing. */
+/** What is dead in a document: links, anchors, paths and commands that name nothing, and headings that its contents omit. */
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { createProgram } from '#cli/main.ts'
@@ -55,7 +55,9 @@ const anchorsOf = (document: string): Set<string> =>
 /** `file` is the document's path from the root on. */
 export function findingsIn(file: string, repository: Repository): Finding[] {
   const document = readFileSync(path.join(repository.root, file), 'utf8')
+  const omitted = omittedHeadings(document)
   return [...linesOf(document)].flatMap(({ number, text, code }) => {
+    if (omitted.has(number)) return [unlistedHeading({ number, text })]
     const problems =
       code === null
         ? [...linkProblems(text, file, repository), ...inlineProblems(text, file, repository)]
@@ -65,6 +67,37 @@ export function findingsIn(file: string, repository: Repository): Finding[] {
     return problems.map((problem) => ({ line: number, text: text.trim(), problem }))
   })
 }
+
+const unlistedHeading = ({ number, text }: Pick<Line, 'number' | 'text'>): Finding => ({
+  line: number,
+  text,
+  problem: 'The contents at the top of the page do not list this heading.',
+})
+
+/** A page has contents if a list before its first section links to several of its sections. */
+function omittedHeadings(document: string): ReadonlySet<number> {
+  const lines = [...linesOf(document)].filter(({ code }) => code === null)
+  const sections = lines.filter(({ text }) => text.startsWith('## '))
+  const contents = lines.flatMap(({ number, text }) => {
+    const [, anchor] =
+      (number < (sections[0]?.number ?? 0) && /^\s*- \[[^\]]+\]\(#([^)]+)\)/.exec(text)) || []
+    return anchor === undefined ? [] : [anchor]
+  })
+  const omitted = sections.filter(({ text }) => !contents.includes(slugOf(text.slice(3))))
+  const hasContents = sections.length - omitted.length >= 3
+  return new Set(hasContents ? omitted.map(({ number }) => number) : [])
+}
+
+/** Pages of the repository itself and of its documents that are not among the `listed` addresses; README is the first page. */
+export const unlistedPages = (
+  documents: readonly string[],
+  listed: readonly string[],
+  addressOf: (file: string) => string,
+): string[] =>
+  documents.filter(
+    (file) =>
+      /^(?:[^/]+|docs\/.*)\.md$/.test(file) && file !== 'README.md' && !listed.includes(addressOf(file)),
+  )
 
 const isShell = (language: string): boolean => ['sh', 'bash', 'shell', 'console'].includes(language)
 const withoutPrompt = (text: string): string => text.replace(/^\s*\$ /, '').replace(/(^|\s)#.*$/, '')

@@ -8,7 +8,8 @@ import { isLoop, valuesOf, type LoopProgram } from '#engine/ops/branches.ts'
 import type { Program } from '#engine/graph/onnx.ts'
 import { resolve } from '#engine/graph/substitute.ts'
 import { topologicalOrder, type OpNode, type Value } from '#engine/graph/value.ts'
-import { attendsLinearly, linearNames, type LoraConfig } from '#engine/models/config.ts'
+import { linearNames, type LoraConfig } from '#engine/models/config.ts'
+import { onlyOnCpu } from '#engine/models/programSupport.ts'
 import { segmentsOf } from '#engine/models/segmentPrograms.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import { frozenTensors, generationWeights } from '#engine/models/frozenWeights.ts'
@@ -25,7 +26,7 @@ const shapes = new Map<string, ModelShape>(Object.entries(modelShapes))
 
 /** The small shape of every family that devices compute. */
 export const familyShapes = [...shapes].flatMap(([name, shape]) =>
-  name.startsWith('tiny-') && !attendsLinearly(configOfShape(shape)) ? [name] : [],
+  name.startsWith('tiny-') && onlyOnCpu(configOfShape(shape)) === null ? [name] : [],
 )
 
 type Precisions = Omit<WeightPrecisions, 'int8Form'>

@@ -1,7 +1,8 @@
 /**
  * Fills a data directory with a small real history to look at: runs of several algorithms and seeds on the starter
  * model, one of them forked, one stopped half-way, one that failed; a population, a sweep and runs over seeds.
- *   node scripts/screens/history.ts DIR
+ *   node scripts/screens/history.ts DIR [MODEL]
+ * MODEL, a folder or GGUF file of SmolLM2-135M-Instruct, is trained on examples/additions too.
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -9,6 +10,7 @@ import type { Api } from '#shared/api/api.ts'
 import { createClient, type Client } from '#shared/api/client.ts'
 import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
+import { readRunConfig } from '#host/runs/runConfigFile.ts'
 import { serveHost } from '#host/serveHost.ts'
 
 type Config = Readonly<Record<string, unknown>>
@@ -178,13 +180,27 @@ async function library(client: Client<Api>): Promise<void> {
   }
 }
 
-const [dataDirectory] = process.argv.slice(2)
-if (dataDirectory === undefined) throw new Error('Say which directory to fill.')
-await using host = await serveHost({ dataDirectory: path.resolve(dataDirectory), port: 0 })
+/** Trains a model with the settings of examples/additions, as the guide does. */
+async function trainAdditions(client: Client<Api>, model: string, dataDirectory: string): Promise<void> {
+  for await (const _ of client.stream('models.import', { path: path.resolve(model), name: 'smollm2' }));
+  const config = readRunConfig(
+    path.resolve(resourcesDirectory, '../examples/additions/run.json'),
+    dataDirectory,
+  )
+  const { runId } = await client.call('runs.start', { config })
+  await untilEnded(client, runId)
+  console.log(`${config.name ?? ''} ${runId}`)
+}
+
+const [given, realModel] = process.argv.slice(2)
+if (given === undefined) throw new Error('Say which directory to fill.')
+const dataDirectory = path.resolve(given)
+await using host = await serveHost({ dataDirectory, port: 0 })
 const { origin, hash } = new URL(host.url)
 const client = createClient<Api>(await openWebSocketPort({ origin, token: hash.replace('#token=', '') }))
 await library(client)
 await fill(client)
 await evaluate(client)
 for (const file of studies) await study(client, file)
+if (realModel !== undefined) await trainAdditions(client, realModel, dataDirectory)
 client.close()

@@ -25,7 +25,7 @@ import { runs } from './commands/runs.ts'
 import { workflows } from './commands/workflows.ts'
 import { app, serve } from './commands/serve.ts'
 import { population, seeds, studies, sweep } from './commands/studies.ts'
-import { demo, fork, resume, run, train } from './commands/train.ts'
+import { collect, demo, fork, resume, run, train } from './commands/train.ts'
 import { createOutput, type Streams } from './output.ts'
 
 const exitStatus = { done: 0, failed: 1, wrongUsage: 2 } as const
@@ -47,7 +47,7 @@ export async function main(argv: readonly string[], streams: Streams = process):
 
 /** Sorted as in the help. */
 const commands = [
-  ...[demo, train, run, resume, fork, app, serve, runs, evaluate, evaluations],
+  ...[demo, train, collect, run, resume, fork, app, serve, runs, evaluate, evaluations],
   ...[sweep, population, seeds, studies],
   ...[exportRun, chat, generate, score, grad],
   ...[configs, losses, workflows, python, keys, models, datasets, devices, selftest, probe, bench, telemetry],

@@ -8,6 +8,7 @@ import type { RunEntry } from '#shared/runs.ts'
 import type { Host } from '#host/host.ts'
 import { runRemaining, type RunRemaining } from '#host/runs/runRows.ts'
 import { trainAndFollow } from '#host/runs/runLifecycle.ts'
+import { programKey } from '#host/serving/serving.ts'
 import type { WorkerStatus } from '#host/runs/supervisor.ts'
 import type { CommandContext } from './command.ts'
 import { watchInterrupts } from './interrupt.ts'
@@ -60,6 +61,7 @@ export async function followTraining(
     for await (const event of trainAndFollow(host, run, { resumeFrom, changes }, signals)) {
       if (streamEvents) output.json(event)
       if (event.type !== 'samples') events.push(event)
+      if (event.type === 'agents') progress.note(agentWords(event, programKey(host.store.settings)))
       teller.hear(event)
     }
   } finally {
@@ -139,6 +141,9 @@ const engineWords = ({ processes, device, versions }: Extract<RunEvent, { type: 
   `Trainer: ${Object.entries(versions)
     .map(([name, version]) => `${name} ${version}`)
     .join(', ')}; ${plural(processes, 'process', 'processes')} on ${device}.`
+
+const agentWords = ({ address }: Extract<RunEvent, { type: 'agents' }>, key: string): string =>
+  `Agents take up sessions with POST ${address}/sessions. Key: ${key}`
 
 /** Describes an event; null if it is not worth a line. */
 function wordsFor(event: Exclude<RunEvent, { type: 'step' | 'diagnosis' }>): string | null {

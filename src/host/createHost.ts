@@ -5,7 +5,8 @@
  *   createHost.ts   (here) the parts put together; host.ts names them
  *   files/ processes/ store/   ground: files on disk, processes and their jobs (job.ts), SQLite
  *   consents/ python/ sandbox/   what users write, run under limits or with their consent
- *   workFolder/     folders of runs and studies: log, lock, checkpoints; leftovers.ts clears what killed processes left
+ *   workFolder/     folders of runs, studies, evaluations: lock, log, checkpoints; longWork.ts begins, stops and resumes
+ *                   the latter two, leftovers.ts clears what killed processes left
  *   data/ models/ adapters/ gguf/ devices/ hub/   what is read, looked up and fetched
  *   code/ judges/ engines/ exchange/ remote/   rewards, environments, losses and workflows of a config; judges; other trainers,
  *                   their configs; completions on servers
@@ -16,10 +17,12 @@
  */
 import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
+import { namesAgent } from '#host/agents/openAgents.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { listAdapters } from '#host/models/adapters.ts'
 import { keepFormerHome } from '#host/files/movedPaths.ts'
 import { closeToOthers } from '#host/files/permissions.ts'
+import { watchForWebhook } from '#host/webhook.ts'
 import { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
 import { Evaluations } from '#host/evaluations/evaluations.ts'
@@ -27,11 +30,12 @@ import { clearLeftovers } from '#host/workFolder/leftovers.ts'
 import { LeftRuns } from '#host/runs/leftRuns.ts'
 import { RunHistory } from '#host/runs/runHistory.ts'
 import { forkRun, resumePoint } from '#host/runs/runLifecycle.ts'
-import { packError } from '#host/processes/messages.ts'
+import { packFailure } from '#host/processes/messages.ts'
 import { createAsk, jobStarter, type StartJob } from '#host/processes/job.ts'
 import { Trials } from '#host/runs/trials.ts'
 import { tidyTrash } from '#host/runs/trash.ts'
 import { consentsFile } from '#host/consents/consents.ts'
+import { isOwnDirectory, takeOver } from '#host/runs/ownDirectory.ts'
 import { RunQueue, type QueuedRun, type RunQueueOptions } from '#host/runs/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from '#host/runs/supervisor.ts'
 import { TextProcesses } from '#host/models/textQuestion.ts'
@@ -41,7 +45,7 @@ import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
 import { Chats } from './chat/chats.ts'
 import { OpenModels, type OpenModelsOptions } from './serving/openModels.ts'
-import { Serving } from './serving/serving.ts'
+import { programKey, Serving } from './serving/serving.ts'
 import { openStore, openStoreCopy, type Store } from './store/store.ts'
 import { Studies } from './studies/studies.ts'
 
@@ -105,6 +109,7 @@ export function createHost({
   const parts = () => ({ supervisor, history, queue, left, notifier })
   const supervisor = new Supervisor({
     ...{ cacheDirectory: dataFolders(dataDirectory).cache, consents: consentsFile(dataDirectory) },
+    agentKey: (id) => (namesAgent(store.runs.get(id).config) ? programKey(store.settings) : undefined),
     expectedOf: (runId) => trials.of(store.runs.get(runId).config),
     ...{ ...reactions(parts, onFault), startJob, environment, onFault },
   })
@@ -112,26 +117,35 @@ export function createHost({
     ...{ dataDirectory, store, onFault, sliceMs: servesQueue ? sliceMs : Infinity },
     isTrainedHere: (runId) => supervisor.status(runId) !== null,
   })
+  const ask = createAsk(startJob, environment)
+  const evaluations = new Evaluations({ dataDirectory, store, ask, notifier, onFault })
+  const work = { dataDirectory, store, history, supervisor, notifier, askText: texts.ask, onFault }
+  const studies = new Studies({ ...work, ask, trials, fork: forkRun })
+  const waiting = { dataDirectory, store, history, evaluations, studies, left }
+  const isHeld = !isReadOnly && isFromElsewhere(waiting)
   const queue = new RunQueue({
-    supervisor,
+    ...{ supervisor, isHeld: servesQueue && isHeld },
+    onReleased: () => {
+      takeOver(store, historyFile(dataDirectory))
+      finishWhatWasLeft(waiting)
+    },
     takeNext: () => (servesQueue ? (history.attempt(() => takeNext(store, dataDirectory)) ?? null) : null),
     onNotStarted: (ending) => history.ended(ending),
     onFault,
     ...(servesQueue ? lastingHalt(store, history) : {}),
   })
-  const ask = createAsk(startJob, environment)
-  const evaluations = new Evaluations({ dataDirectory, store, ask, notifier, onFault })
-  const work = { dataDirectory, store, history, supervisor, notifier, askText: texts.ask, onFault }
-  const studies = new Studies({ ...work, ask, trials, fork: forkRun })
   const { models, ...answering } = answeringWith({ ...work, startJob, environment })
-  if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations, studies })
+  if (servesQueue && !isHeld) finishWhatWasLeft(waiting)
+  if (servesQueue) history.attempt(() => tidyTrash(waiting))
   queue.advance()
+  const webhook = watchForWebhook({ dataDirectory, store, supervisor, notifier }, onFault)
   const looking = isReadOnly ? keepUnchanged(store) : lookRegularly(parts, { servesQueue, onFault })
   return {
     ...{ dataDirectory, store, history, supervisor, queue, connections, notifier, cleared, trials },
     ...{ evaluations, studies, models, ...answering, ask, askText: texts.ask },
     async [Symbol.asyncDispose]() {
       queue.close()
+      await webhook[Symbol.asyncDispose]()
       for (const part of [looking, connections, texts]) part[Symbol.dispose]()
       await endWork([studies, evaluations, ...Object.values(answering)], supervisor)
       for (const part of [models, store]) part[Symbol.dispose]()
@@ -157,15 +171,28 @@ async function endWork(starting: readonly AsyncDisposable[], supervisor: Supervi
   await supervisor.close()
 }
 
+interface Waiting extends Pick<Host, 'dataDirectory' | 'store' | 'history' | 'evaluations' | 'studies'> {
+  readonly left: LeftRuns
+}
+
 /** Finishes the work of hosts that were killed. */
-function finishWhatWasLeft(
-  left: LeftRuns,
-  parts: Pick<Host, 'dataDirectory' | 'store' | 'history' | 'evaluations' | 'studies'>,
-): void {
-  parts.history.attempt(() => left.queueEnded())
-  parts.history.attempt(() => parts.evaluations.takeUpWaiting())
-  parts.history.attempt(() => parts.studies.takeUpWaiting(left.areResumed))
-  parts.history.attempt(() => tidyTrash(parts))
+function finishWhatWasLeft({ history, left, evaluations, studies }: Waiting): void {
+  history.attempt(() => left.queueEnded())
+  history.attempt(() => evaluations.takeUpWaiting())
+  history.attempt(() => studies.takeUpWaiting(left.areResumed))
+}
+
+/**
+ * Tells whether work waits in a directory that was not made on this machine, or was copied: it may send files of this person's to
+ * a stranger's address. One in which nothing waits becomes this machine's.
+ */
+function isFromElsewhere({ dataDirectory, store, history, left, evaluations, studies }: Waiting): boolean {
+  const file = historyFile(dataDirectory)
+  if (isOwnDirectory(store, file)) return false
+  const isQueued = store.queue.list().length > 0 || left.isAnyLeft
+  if (isQueued || evaluations.isAnyLeft || studies.isAnyLeft(left.areResumed)) return true
+  history.attempt(() => takeOver(store, file))
+  return false
 }
 
 export const historyFile = (dataDirectory: string): string => path.join(dataDirectory, 'history.db')
@@ -218,7 +245,7 @@ function lookRegularly(
   const { history, left, queue, notifier } = parts()
   const look = () => {
     const hasNews = history.lookAround()
-    const isLeft = servesQueue && history.attempt(() => left.queueEnded()) === true
+    const isLeft = servesQueue && !queue.isHeld && history.attempt(() => left.queueEnded()) === true
     if (isLeft) queue.advance()
     if (hasNews || isLeft) notifier.notify()
   }
@@ -258,8 +285,7 @@ function takeNext(store: Store, dataDirectory: string): QueuedRun | null {
       return { id, directory, continueOnError, resumeFrom: resumePoint(dataDirectory, id).resumeFrom }
     } catch (error) {
       // One that cannot go on must not stop those behind it.
-      const { code, message, hint = null } = packError(error)
-      if (store.runs.find(id) !== null) store.runs.setStatus(id, 'failed', { error: { code, message, hint } })
+      if (store.runs.find(id) !== null) store.runs.setStatus(id, 'failed', { error: packFailure(error) })
     }
   }
 }

@@ -28,6 +28,8 @@ export interface ServedHost extends AsyncDisposable {
   /** Opens the window; holds the token. */
   readonly url: string
   readonly cleared: Cleared
+  /** True if nothing that waits starts before somebody says so in the window. */
+  readonly isHeld: boolean
   /** Runs that are being trained. */
   readonly training: () => number
   /** Ends every training process at once. */
@@ -60,6 +62,7 @@ export async function serveHost({
     return {
       url: server.url,
       cleared: host.cleared,
+      isHeld: host.queue.isHeld,
       training: () => host.supervisor.list().length,
       kill: () => host.supervisor.list().forEach(({ runId }) => void host.supervisor.kill(runId)),
       async [Symbol.asyncDispose]() {

@@ -5,7 +5,8 @@ import type { ShellEvent } from '#shared/bridge.ts'
 import { keyTable, type KeyId } from '#shared/keyTable.ts'
 import { places } from '#shared/places.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
-import { activityOf, runLabel, type Activity, type TrainedRun } from './news.ts'
+import { runLabel } from '#shared/notices.ts'
+import { activityOf, type Activity, type TrainedRun } from './news.ts'
 
 export interface MenuOptions {
   readonly platform: NodeJS.Platform

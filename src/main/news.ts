@@ -1,7 +1,6 @@
 /** State of runs for menu and notices: read from the host whenever something happened. */
 import { statfs } from 'node:fs/promises'
-import type { FindingId } from '#shared/diagnosis.ts'
-import type { RunEntry } from '#shared/runs.ts'
+import { type Notice, runLabel, RunNotices } from '#shared/notices.ts'
 import { newsOf } from '#host/store/feeds.ts'
 import type { Host } from '#host/host.ts'
 import type { WorkerStatus } from '#host/runs/supervisor.ts'
@@ -23,9 +22,7 @@ export function watchRuns(host: Host, signal: AbortSignal): AsyncGenerator<Shell
 class Watch {
   readonly #host: Host
   #shown: string | null = null
-  #trained: readonly string[] = []
-  /** Findings already reported, by run. */
-  readonly #told = new Map<string, Set<FindingId>>()
+  readonly #notices = new RunNotices()
   #disk = { isLow: false, lookedAt: -Infinity }
 
   constructor(host: Host) {
@@ -36,7 +33,9 @@ class Watch {
     const runs = this.#host.supervisor
       .list()
       .flatMap(({ runId, activity }) => this.#describe(runId, activity))
-    const notices = [...this.#endings(runs), ...this.#alarms(runs), ...(await this.#disks())]
+    const ids = runs.map(({ id }) => id)
+    const ofRuns = this.#notices.look(ids, (id) => this.#host.store.runs.find(id))
+    const notices = [...ofRuns, ...(await this.#disks())]
     const stamp = JSON.stringify(runs)
     if (stamp === this.#shown && notices.length === 0) return null
     this.#shown = stamp
@@ -47,26 +46,6 @@ class Watch {
   #describe(id: string, activity: TrainedRun['activity']): TrainedRun[] {
     const run = this.#host.store.runs.find(id)
     return run === null ? [] : [{ id, name: run.name, step: run.step, steps: run.steps, activity }]
-  }
-
-  #endings(runs: readonly TrainedRun[]): Notice[] {
-    const now = runs.map(({ id }) => id)
-    const ended = this.#trained.filter((id) => !now.includes(id))
-    this.#trained = now
-    return ended.flatMap((id) => {
-      this.#told.delete(id)
-      const run = this.#host.store.runs.find(id)
-      return (run === null ? null : endingNotice(run)) ?? []
-    })
-  }
-
-  #alarms(runs: readonly TrainedRun[]): Notice[] {
-    return runs.flatMap(({ id }) => {
-      const told = this.#told.get(id) ?? new Set<FindingId>()
-      this.#told.set(id, told)
-      const run = this.#host.store.runs.find(id)
-      return (run === null ? null : alarmNotice(run, told)) ?? []
-    })
   }
 
   async #disks(): Promise<Notice[]> {
@@ -115,8 +94,6 @@ export function activityOf(runs: readonly TrainedRun[]): Activity {
   }
 }
 
-export const runLabel = ({ id, name }: Pick<TrainedRun, 'id' | 'name'>): string => name ?? id.slice(0, 12)
-
 function describe(runs: readonly TrainedRun[]): string {
   const [first, ...others] = runs
   if (first === undefined) return 'No run is being trained'
@@ -144,44 +121,7 @@ function barOf([run]: readonly TrainedRun[]): Bar {
   return { share: Math.min(1, run.step / run.steps), mode: run.activity === 'paused' ? 'paused' : 'normal' }
 }
 
-/* Notices of the system: a run is over, goes wrong, or the disk fills up. Nothing else. */
-
-export interface Notice {
-  readonly kind: 'done' | 'failed' | 'alarm' | 'disk'
-  readonly title: string
-  readonly body: string
-  /** Route opened by a click. */
-  readonly route: string
-}
-
-/** Describes how a run trained here ended; null if the user ended it, or it goes on. */
-export function endingNotice(run: RunEntry): Notice | null {
-  const route = `/runs/${run.id}`
-  if (run.status === 'finished') {
-    return { kind: 'done', title: `${runLabel(run)} is done`, body: outcome(run), route }
-  }
-  if (run.status !== 'failed' && run.status !== 'interrupted') return null
-  const reason = run.error?.message ?? 'Its process ended unexpectedly.'
-  return { kind: 'failed', title: `${runLabel(run)} failed at step ${run.step}`, body: reason, route }
-}
-
-function outcome({ step, rewardBefore, rewardAfter, reward }: RunEntry): string {
-  const steps = `${step} ${step === 1 ? 'step' : 'steps'}`
-  if (rewardBefore !== null && rewardAfter !== null)
-    return `${steps}; eval reward ${short(rewardBefore)} → ${short(rewardAfter)}.`
-  return reward === null ? `${steps}.` : `${steps}; reward ${short(reward)}.`
-}
-
-const short = (value: number): string => String(Number(value.toPrecision(3)))
-
-/** Reports once a finding so severe that going on is of no use. `told`: ids reported so far; grows. */
-export function alarmNotice(run: RunEntry, told: Set<FindingId>): Notice | null {
-  const { finding } = run
-  if (finding?.severity !== 'problem' || told.has(finding.id)) return null
-  told.add(finding.id)
-  const title = `${runLabel(run)} needs a look at step ${run.step}`
-  return { kind: 'alarm', title, body: finding.words, route: `/runs/${run.id}/diagnosis` }
-}
+/* The only notice that is not about a run. */
 
 const gibibyte = 2 ** 30
 const lowDiskBytes = 2 * gibibyte

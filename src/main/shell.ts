@@ -21,7 +21,8 @@ import { acceptConnections, offerDialogs } from './connection.ts'
 import { Leaving } from './leaving.ts'
 import { createMainWindow, showWindow, tellPage } from './mainWindow.ts'
 import { createTray, menuTemplate } from './menu.ts'
-import { watchRuns, type Activity, type Notice } from './news.ts'
+import type { Notice } from '#shared/notices.ts'
+import { watchRuns, type Activity } from './news.ts'
 import { lockContents, lockSession, serveWindowFiles } from './page.ts'
 
 export interface ShellOptions {

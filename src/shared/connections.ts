@@ -8,6 +8,7 @@ export const connectionPurposes = {
   judge: { mark: 'j', words: 'A judge at an address that a reward names.' },
   teacher: { mark: 't', words: 'A teacher at an address, for answers that you ask for.' },
   rollout: { mark: 'r', words: 'A server at an address that a run names, which generates completions.' },
+  webhook: { mark: 'w', words: 'The webhook that you set, when a run has ended or has a problem.' },
   library: { mark: 'c', words: 'The CUDA library, if you install it under Settings, Machine.' },
 } as const
 

@@ -120,6 +120,14 @@ export interface DeviceEvent {
   readonly reason: string
 }
 
+/** Address at which agents act in the run, reported by every process that takes it up. */
+export interface AgentsEvent {
+  readonly type: 'agents'
+  readonly step: number
+  /** `http://127.0.0.1:PORT` */
+  readonly address: string
+}
+
 /** Seconds. */
 export interface ExpectedSeconds {
   readonly expected: number
@@ -263,6 +271,7 @@ export type RunEvent =
   | StatusEvent
   | ManifestEvent
   | DeviceEvent
+  | AgentsEvent
   | EngineEvent
   | ScheduleEvent
   | SettingsChangedEvent

@@ -3,6 +3,9 @@
  * desktop program and the way from earlier addresses to these all follow from this table.
  */
 
+/** Goes up when rail, heads or status strip come to look different: the pictures in docs/images are then old. */
+export const frameVersion = 1
+
 interface ViewRow {
   readonly title: string
   readonly route: string
@@ -102,7 +105,14 @@ const table = {
       access: {
         title: 'Access',
         route: '/settings/access',
-        sections: { python: 'Python', server: 'Server', hub: 'Hub token', privacy: 'Privacy' },
+        words: ['Webhook'],
+        sections: {
+          notifications: 'Notifications',
+          python: 'Python',
+          server: 'Server',
+          hub: 'Hub token',
+          privacy: 'Privacy',
+        },
       },
       storage: { title: 'Storage', route: '/settings/storage' },
       appearance: {

@@ -51,7 +51,9 @@ const choice = z.strictObject({
     .describe('Values to choose from, of any kind.'),
 })
 
-const parameter = z.union([range, choice])
+const parameter = z.union([range, choice], {
+  error: 'a list of values as {"values": [0.1, 0.2]}, or a range as {"min": 0.1, "max": 1}',
+})
 
 const mutated = range.extend({
   grow: z.number().gt(1).max(100).default(1.2).describe('Factor by which a mutation enlarges the value.'),

@@ -7,7 +7,8 @@ import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { StudyEntry } from '#shared/api/studies.ts'
 import { historyFile } from '#host/createHost.ts'
 import { livingOwner } from '#host/files/living.ts'
-import { openRunFolder, runHolder } from '#host/workFolder/runFolder.ts'
+import { openRunFolder } from '#host/workFolder/runFolder.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
 import { studyState } from '#host/workFolder/studyFolder.ts'
 import { openStore } from '#host/store/store.ts'
 import { learnedBy, starterConfig, tensorsOf } from '../host/runs/runFixture.ts'
@@ -105,7 +106,7 @@ async function kill(place: Workplace, victim: Victim, command: Running): Promise
   for (;;) {
     const pids =
       victim === 'member'
-        ? foldersIn(place, 'runs').map((folder) => runHolder(folder))
+        ? foldersIn(place, 'runs').map((folder) => workHolder(folder))
         : foldersIn(place, 'studies').map((folder) => livingOwner(path.join(folder, 'lock')))
     const pid = pids.find((each) => each !== null)
     if (pid === undefined) {

@@ -2,7 +2,6 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import type { Device, DeviceCheck } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
@@ -27,6 +26,7 @@ import { createAsk, jobStarter } from '#host/processes/job.ts'
 import { gapFinding, openSelftestPolicy } from '#host/checks/selftest.ts'
 import { modelShapes, type ModelShape, type ModelShapeName } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
+import { answerQuestions } from '../askedProcess.ts'
 import { largestDifference, tensorErrors } from '../engine/runtime/differences.ts'
 import {
   completionsOf,
@@ -42,6 +42,7 @@ import {
   withValues,
 } from '../engine/runtime/tinyModel.ts'
 import { starterConfig } from '../host/runs/runFixture.ts'
+import { trainingCheck } from './trainingCheck.ts'
 import { updatesCheck } from './updatesCheck.ts'
 import { alone, halves, held, heldBase } from './heldChecks.ts'
 
@@ -71,6 +72,11 @@ export interface LearningAnswer {
 }
 
 export interface DecodingAnswer {
+  readonly greedy: Decoded
+  readonly sampled: Decoded
+}
+
+interface Decoded {
   readonly same: boolean
   /** Largest difference of a log-probability. */
   readonly logprobs: number
@@ -165,21 +171,26 @@ const checks: Readonly<Record<string, Check>> = {
 
   updates: (folder) => updatesCheck(folder, webgpu),
 
-  async decoding(folder, kind): Promise<DecodingAnswer> {
+  training: (folder) => trainingCheck(folder, webgpu),
+
+  async decoding(folder): Promise<DecodingAnswer> {
     const source = await tinySource(folder, { modelType: 'mistral', config: { sliding_window: 9 } })
-    const sampling = { ...unfiltered, greedy: kind === 'greedy', maxNewTokens: 40 }
-    const generated = async (of: OrtPolicy) => completionsOf(of, requests, { role: 'actor', sampling })
     using host = await openTiny(source)
     using device = await openTiny(source, { device: webgpu })
-    const [expected, actual] = [await generated(host), await generated(device)]
-    const idsOf = (completions: typeof expected) => completions.map(({ ids }) => [...ids].join(' '))
-    return {
-      same: idsOf(expected).join() === idsOf(actual).join(),
-      logprobs: Math.max(
-        ...actual.map(({ logprobs }, index) => largestDifference(logprobs, expected[index]!.logprobs)),
-      ),
-      tokens: actual.reduce((total, { ids }) => total + ids.length, 0),
+    const compared = async (greedy: boolean): Promise<Decoded> => {
+      const sampling = { ...unfiltered, greedy, maxNewTokens: 40 }
+      const generated = async (of: OrtPolicy) => completionsOf(of, requests, { role: 'actor', sampling })
+      const [expected, actual] = [await generated(host), await generated(device)]
+      const idsOf = (completions: typeof expected) => completions.map(({ ids }) => [...ids].join(' '))
+      return {
+        same: idsOf(expected).join() === idsOf(actual).join(),
+        logprobs: Math.max(
+          ...actual.map(({ logprobs }, index) => largestDifference(logprobs, expected[index]!.logprobs)),
+        ),
+        tokens: actual.reduce((total, { ids }) => total + ids.length, 0),
+      }
     }
+    return { greedy: await compared(true), sampled: await compared(false) }
   },
 
   /** With a base as `held` has it. */
@@ -368,14 +379,13 @@ function placementOf(profiles: string): PlacementAnswer {
 const outputTypes = (outputs: readonly Readonly<Record<string, unknown>>[] = []): string[] =>
   outputs.flatMap((output) => Object.keys(output))
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const [check = '', argument = '', other] = JSON.parse(line) as readonly string[]
+await answerQuestions(async ([check = '', argument = '', other]) => {
   const run = checks[check]
   if (!run) throw new Error(`There is no check ${check}.`)
   const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-device-'))
   try {
-    console.log(`\n${JSON.stringify({ answer: await run(folder, argument, other) })}`)
+    return await run(folder, argument, other)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}
+})

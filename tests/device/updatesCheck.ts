@@ -4,6 +4,7 @@ import { adamw } from '#engine/optimizers/adamw.ts'
 import { HostNumbers } from '#engine/runtime/hostNumbers.ts'
 import type { TokenSequence } from '#engine/policy.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { casesOf } from '../sweeps.ts'
 import {
   flat,
   flatGradient,
@@ -23,7 +24,7 @@ export interface UpdatesAnswer {
   readonly moved: number
 }
 
-const STEPS = 20
+const STEPS = casesOf(6, 20)
 const settings = { maxGradNorm: 0.5 }
 const micro = [5, 14].map((length, index) => [randomSequence(258, length, index)])
 

@@ -1,6 +1,23 @@
-/** Learning and generation on a WebGPU device against the CPU. Skipped by name where there is no software GPU. */
+/**
+ * Learning and generation on a WebGPU device against the CPU, and what `selftest --full`, `bench` and `probe` say of it: in
+ * one process, so that what one case compiles serves the next. Skipped by name where there is no software GPU.
+ */
 import { describe, expect, test } from 'vitest'
-import type { DecodingAnswer, LearningAnswer, NoiseAnswer, PlacementAnswer, ProofAnswer } from './checks.ts'
+import { architectures } from '#engine/models/registry.ts'
+import type { BenchReport } from '#host/checks/benchReport.ts'
+import type { ProbeReport } from '#host/checks/probe.ts'
+import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
+import type {
+  ArchitecturesAnswer,
+  DecodingAnswer,
+  LearningAnswer,
+  MemoryAnswer,
+  NoiseAnswer,
+  PlacementAnswer,
+  ProofAnswer,
+  ReopeningAnswer,
+} from './checks.ts'
+import type { TrainingAnswer } from './trainingCheck.ts'
 import type { UpdatesAnswer } from './updatesCheck.ts'
 import type { AloneAnswer, HalvesAnswer, HeldAnswer } from './heldChecks.ts'
 import { isLong, longTitle } from '../sweeps.ts'
@@ -14,6 +31,12 @@ const numbersOf = (nodes: readonly string[]): string[] =>
   nodes.filter((node) => !/^(Shape|Concat|Reshape|Gather|Slice) of int64$/.test(node))
 
 describe.skipIf(missingSoftwareGpu !== null)(title, () => {
+  // First of all: later, others have compiled what it compiles.
+  test('what was compiled for the device stays when the last session closes', async () => {
+    const { first, again } = await onSoftwareGpu<ReopeningAnswer>('reopening')
+    expect(again).toBeLessThan(first / 2)
+  })
+
   test('learns as the CPU does: actor, critic, entropy and dropout, in two segments', async () => {
     const { actor, critic, heads } = await onSoftwareGpu<LearningAnswer>('learning')
     expect(actor).toBeLessThan(1e-4)
@@ -21,7 +44,7 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(heads).toBeLessThan(1e-4)
   })
 
-  test('sums gradients and steps there: twenty updates leave the bytes that they leave with the host', async () => {
+  test('sums gradients and steps there: updates leave the bytes that they leave with the host', async () => {
     const { different, unsummed, moved } = await onSoftwareGpu<UpdatesAnswer>('updates')
     expect(unsummed).toBe(0)
     expect(different).toBe(0)
@@ -63,11 +86,13 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(numbersOf(Object.values(programs).flat())).toEqual([])
   })
 
-  test.each(['greedy', 'sampled'])('generates the ids of the CPU, %s', async (kind) => {
-    const { same, logprobs, tokens } = await onSoftwareGpu<DecodingAnswer>('decoding', kind)
-    expect(tokens).toBe(8 * 40)
-    expect(same).toBe(true)
-    expect(logprobs).toBeLessThan(1e-4)
+  test('generates the ids of the CPU, greedy and sampled', async () => {
+    const answer = await onSoftwareGpu<DecodingAnswer>('decoding')
+    for (const { same, logprobs, tokens } of [answer.greedy, answer.sampled]) {
+      expect(tokens).toBe(8 * 40)
+      expect(same).toBe(true)
+      expect(logprobs).toBeLessThan(1e-4)
+    }
   })
 
   const proof =
@@ -104,5 +129,57 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(two.elsewhere).toEqual(one.elsewhere)
     expect(two.copies).toEqual(one.copies)
     expect(Math.max(...Object.values(two.copies))).toBeLessThanOrEqual(3)
+  })
+
+  test('the demo learns on webgpu what it learns on the CPU, step by step', async () => {
+    const { steps } = await onSoftwareGpu<TrainingAnswer>('training')
+    expect(steps).toHaveLength(2)
+    for (const { rewards, norm, gradient, gap } of steps) {
+      expect(rewards[1]).toBe(rewards[0]) // the completions are the same
+      expect(norm).toBeLessThan(1e-3)
+      expect(gradient).toBeLessThan(1e-3)
+      expect(gap).toBeLessThan(1e-4)
+    }
+  })
+
+  test('too little memory is told apart from other errors, and what fits goes on', async () => {
+    const { answers } = await onSoftwareGpu<MemoryAnswer>('memory')
+    expect(answers).toEqual([...Array<string>(3).fill('device/out-of-memory'), '1.000'])
+  })
+
+  // Apart as far as architectures go: separate linears, fused ones with learned positions, soft caps and windows.
+  test.each([
+    ['three architectures', 'tiny-llama tiny-gpt2 tiny-gemma2'] as const,
+    ...(isLong ? [['every architecture', 'all'] as const] : []),
+  ])('%s: the gradients of the CPU, of every linear, and no sampler gap', async (_, names) => {
+    const answers = await onSoftwareGpu<ArchitecturesAnswer>('architectures', names)
+    const families = Object.keys(answers).map((name) => modelShapes[name as ModelShapeName].modelType)
+    if (names === 'all')
+      expect(new Set(families)).toEqual(new Set(architectures.map(({ modelType }) => modelType)))
+    else expect(families).toHaveLength(3)
+    for (const { gradients, samplerGap } of Object.values(answers)) {
+      const errors = Object.entries(gradients)
+      expect(errors.length).toBeGreaterThanOrEqual(8)
+      expect(errors.filter(([, error]) => !(error < 1e-4))).toEqual([])
+      expect(samplerGap).toMatchObject({ passed: true })
+    }
+  })
+
+  test('a bench measures the device, and it computes what the CPU does', async () => {
+    const report = await onSoftwareGpu<BenchReport>('bench')
+    expect(report).toMatchObject({ device: 'webgpu', parity: { tokens: 128, sameTokens: 128 } })
+    expect(report.parity!.gradient).toBeLessThan(1e-4)
+    expect(report.parity!.gradient).toBeGreaterThan(0) // two devices did compute
+    expect(report.parity!.logprobs).toBeLessThan(1e-4)
+    expect(report.train!.tokensPerSecond).toBeGreaterThan(0)
+    // Rollouts read the weights that are there, whatever precisions are asked for.
+    expect(report.decode!.map(({ precision }) => precision)).toEqual(['f32'])
+    expect(report.matmulPeakGflops).toBeGreaterThan(0)
+  })
+
+  test('the constant probe is solved', async () => {
+    const report = await onSoftwareGpu<ProbeReport>('probe')
+    expect(report.before.sampledAccuracy).toBeLessThan(0.5)
+    expect(report).toMatchObject({ passed: true, greedyAccuracy: 1 })
   })
 })

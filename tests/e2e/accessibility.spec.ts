@@ -1,25 +1,7 @@
+import type { Page } from '@playwright/test'
 import { reflowProblems } from './reflow.ts'
 import { furnish } from './furnish.ts'
-import { expect, seriousProblems, test, type App } from './support.ts'
-
-/** Goes through the screens; resolves with what is found on them, with their routes. */
-async function walk(
-  { page, go }: App,
-  routes: readonly string[],
-  label: string,
-  find: () => Promise<readonly string[]>,
-): Promise<readonly string[]> {
-  const problems: string[] = []
-  for (const route of routes) {
-    await go(route)
-    await expect(page.locator('main h1')).toBeAttached()
-    await page.waitForTimeout(300)
-    await expect(page.locator('main p[role=status]').filter({ hasText: /…$/ })).toHaveCount(0) // all has been read
-    const found = await test.step(`${label} ${route}`, find)
-    problems.push(...found.map((problem) => `${label} ${route}: ${problem}`))
-  }
-  return problems
-}
+import { colourRules, expect, seriousProblems, test, type App } from './support.ts'
 
 /** A phone, a usual window at 200 % zoom, and a small laptop. */
 const sizes = [
@@ -28,28 +10,52 @@ const sizes = [
   { width: 1024, height: 640 },
 ]
 
-test('every screen is accessible in light, dark and high contrast, and fits into small windows', async ({
-  app,
-}) => {
-  const { page, client } = app
-  const routes = await furnish(app)
-  await app.open()
+/** Waits until all of a screen has been read. */
+async function settled(page: Page): Promise<void> {
+  await expect(page.locator('main h1')).toBeAttached()
+  await page.waitForTimeout(300)
+  await expect(page.locator('main p[role=status]').filter({ hasText: /…$/ })).toHaveCount(0)
+}
+
+/** In one theme after the other: what axe finds on the screen that is open. */
+async function inThemes({ page, client }: App): Promise<readonly string[]> {
   const problems: string[] = []
   for (const theme of ['light', 'dark', 'contrast']) {
     await client.call('settings.set', { key: 'appearance.theme', value: theme })
     await expect(page.locator('html')).toHaveAttribute('data-theme', theme)
-    // Themes differ in nothing but colours.
-    const rules = theme === 'light' ? undefined : ['color-contrast', 'link-in-text-block']
-    problems.push(
-      ...(await walk(app, routes, theme, async () => {
-        await expect(page.locator('main h1')).toBeVisible()
-        return seriousProblems(page, rules)
-      })),
-    )
+    await expect(page.locator('main h1')).toBeVisible()
+    const found = await seriousProblems(page, theme === 'light' ? undefined : colourRules)
+    problems.push(...found.map((problem) => `${theme}: ${problem}`))
   }
+  return problems
+}
+
+/** In one size after the other: what does not fit. */
+async function inSizes({ page }: App): Promise<readonly string[]> {
+  const problems: string[] = []
+  const usual = page.viewportSize()!
   for (const size of sizes) {
     await page.setViewportSize(size)
-    problems.push(...(await walk(app, routes, `${String(size.width)} px`, () => reflowProblems(page))))
+    await settled(page)
+    problems.push(...(await reflowProblems(page)).map((problem) => `${String(size.width)} px: ${problem}`))
+  }
+  await page.setViewportSize(usual)
+  return problems
+}
+
+test('every screen is accessible in light, dark and high contrast, and fits into small windows', async ({
+  app,
+}) => {
+  const routes = await furnish(app)
+  await app.open()
+  const problems: string[] = []
+  for (const route of routes) {
+    await test.step(route, async () => {
+      await app.go(route)
+      await settled(app.page)
+      const found = [...(await inThemes(app)), ...(await inSizes(app))]
+      problems.push(...found.map((problem) => `${route} ${problem}`))
+    })
   }
   expect(problems).toEqual([])
 })

@@ -24,6 +24,52 @@ test('a blind vote on the same prompt and seed counts and names are seen after i
     .poll(() => client.call('settings.get', { key: 'arena.votes' }))
     .toMatchObject([{ isBlind: true, seed: 42, prompt: 'Please add 42 and 45' }])
   expect(await seriousProblems(page)).toEqual([])
+
+  const [vote] = (await client.call('settings.get', { key: 'arena.votes' })) as { answers: string[] }[]
+  expect(vote?.answers).toHaveLength(2)
+})
+
+test('votes become rows of a data set, the chosen answer against the other', async ({ app }) => {
+  const { page, client } = app
+  const vote = { candidates: ['starter', 'other'], isBlind: true, seed: 1, at: 1 }
+  const votes = [
+    { ...vote, winner: 1, prompt: 'Please add 42 and 45', answers: ['77', '87'] },
+    { ...vote, winner: null, prompt: 'Please add 1 and 1', answers: ['2', '2.'] },
+  ]
+  await client.call('settings.set', { key: 'arena.votes', value: votes })
+  await app.open('/playground/vote')
+  await page.getByRole('button', { name: 'Make a data set' }).click()
+  await expect(page.getByText('votes.jsonl').first()).toBeVisible()
+  await page.getByRole('button', { name: /^Import/ }).click()
+  await expect.poll(async () => (await client.call('datasets.list')).length).toBe(1)
+  const [set] = await client.call('datasets.list')
+  const versionId = set?.versions[0]?.id ?? ''
+  const [row] = (await client.call('datasets.rows', { versionId, from: 0, count: 1 })).rows
+  expect(row).toMatchObject({ prompt: 'Please add 42 and 45', chosen: '87', rejected: '77' })
+})
+
+test('the models that were chosen stay from mode to mode, up to four, each once', async ({ app }) => {
+  const { page } = app
+  const runId = await addTrainedRun(app, 'three steps')
+  await app.open(`/playground/vote?a=${encodeURIComponent(starter)}`)
+  const models = page.getByRole('main').getByRole('group', { name: 'Models' })
+  await expect(page.getByText('Which one is better?')).toBeVisible()
+  await models.getByRole('button', { name: 'Add a model: Add one to compare' }).click()
+  await page.getByRole('option', { name: /^three steps/ }).click()
+  await expect(page.getByRole('region', { name: 'Column B' })).toContainText('three steps · step 3')
+
+  for (const view of ['Chat', 'Evaluate on rows', 'Blind vote']) {
+    await page.getByRole('link', { name: view, exact: true }).click()
+    await expect(models.getByRole('button', { name: /^Model 1: starter/ })).toBeVisible()
+    await expect(models.getByRole('button', { name: /^Model 2: three steps/ })).toBeVisible()
+    await expect.poll(() => decodeURIComponent(page.url())).toContain(`${runId}@3`)
+  }
+  await models.getByRole('button', { name: 'Add a model: Add one to compare' }).click()
+  await page.getByRole('option', { name: /^three steps/ }).click()
+  await expect(page.getByText('three steps · step 3 is there already.')).toBeVisible()
+  await models.getByRole('button', { name: 'Remove starter' }).click()
+  await expect(models.getByRole('button', { name: /^Model: three steps/ })).toBeVisible()
+  expect(await seriousProblems(page)).toEqual([])
 })
 
 test('an answer is not shown under another model than wrote it, nor voted on', async ({ app }) => {
@@ -33,10 +79,10 @@ test('an answer is not shown under another model than wrote it, nor voted on', a
   await app.open(`/playground/vote?a=${name}&b=${name}`)
   await page.getByLabel('Prompt', { exact: true }).fill('Sort 8 0 5 7')
   await page.getByRole('button', { name: 'Generate' }).click()
-  await expect(page.getByRole('button', { name: 'They are alike' })).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Tie', exact: true })).toBeVisible()
   await app.go(`/playground/vote?a=${encodeURIComponent(`${starter}~${runId}@1`)}&b=${name}`)
   await expect(page.getByText('The answer will appear here.')).toHaveCount(2)
-  await expect(page.getByRole('button', { name: 'They are alike' })).toBeHidden()
+  await expect(page.getByRole('button', { name: 'Tie', exact: true })).toBeHidden()
 })
 
 test('greedy answers of one model are the same in both columns', async ({ app }) => {
@@ -49,7 +95,7 @@ test('greedy answers of one model are the same in both columns', async ({ app })
   await page.getByRole('button', { name: 'Generate' }).click()
   await expect(foot).toContainText('Generating for the blind vote')
   await expect(foot).not.toContainText('Nothing is training')
-  await expect(page.getByRole('button', { name: 'They are alike' })).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Tie', exact: true })).toBeVisible()
   await expect(foot).toContainText('Nothing is training')
   const answers = await page
     .getByRole('region', { name: /^Column/ })
@@ -72,10 +118,10 @@ test('votes of two tabs are all counted', async ({ app }) => {
   for (const tab of [page, other]) {
     await tab.getByLabel('Prompt', { exact: true }).fill('Sort 8 0 5 7')
     await tab.getByRole('button', { name: 'Generate' }).click()
-    await expect(tab.getByRole('button', { name: 'They are alike' })).toBeVisible()
+    await expect(tab.getByRole('button', { name: 'Tie', exact: true })).toBeVisible()
   }
   const alike = (tab: Page) =>
-    tab.getByRole('button', { name: 'They are alike' }).evaluate((button: HTMLElement) => button.click())
+    tab.getByRole('button', { name: 'Tie', exact: true }).evaluate((button: HTMLElement) => button.click())
   const votes = () => client.call('settings.get', { key: 'arena.votes' })
   await alike(page)
   await expect.poll(votes, { intervals: [10] }).toHaveLength(1)

@@ -9,7 +9,8 @@ test('checkpoints are talked to side by side, edited, read token by token and ke
   await page.getByRole('button', { name: 'Settings' }).click()
   await page.getByLabel('Temperature', { exact: true }).fill('0')
   await page.getByRole('button', { name: 'Settings' }).click()
-  await page.getByRole('button', { name: 'Add a column' }).click()
+  await page.getByRole('button', { name: 'Add a model: Add one to compare' }).click()
+  await page.getByRole('option', { name: /^starter/ }).click()
   await page.getByLabel('Message', { exact: true }).fill('What is 2 + 3?')
   await page.getByRole('button', { name: 'Send' }).click()
 
@@ -24,6 +25,23 @@ test('checkpoints are talked to side by side, edited, read token by token and ke
   await base.locator('[data-token="0"]').hover()
   await expect(base.getByRole('status')).toContainText(/“.*” .* % instead: “/)
   expect(await seriousProblems(page)).toEqual([])
+
+  await base.getByRole('button', { name: 'Good answer: starter' }).click()
+  await expect(base.getByRole('button', { name: 'Good answer: starter' })).toHaveAttribute(
+    'aria-pressed',
+    'true',
+  )
+  await trained.getByRole('button', { name: /^Bad answer/ }).click()
+  await expect
+    .poll(() => client.call('chat.ratings'))
+    .toMatchObject([
+      { prompt: [{ role: 'user', content: 'What is 2 + 3?' }], label: false },
+      { prompt: [{ role: 'user', content: 'What is 2 + 3?' }], label: true },
+    ])
+  await page.getByRole('button', { name: 'More for this conversation' }).click()
+  await page.getByRole('menuitem', { name: 'Make a data set of ratings' }).click()
+  await expect(page.getByText('ratings.jsonl').first()).toBeVisible()
+  await page.goBack()
 
   await page.getByRole('button', { name: 'Edit message 1' }).click()
   await page.getByLabel('Edit message 1').fill('Sort 8 0 5 7')

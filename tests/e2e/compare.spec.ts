@@ -1,24 +1,28 @@
 import { readFileSync } from 'node:fs'
 import type { Download, Page } from '@playwright/test'
-import type { Api } from '#shared/api/api.ts'
-import type { Client } from '#shared/api/client.ts'
-import { demoConfig, expect, seriousProblems, test, addTrainedRun, trainDemo } from './support.ts'
+import {
+  addTrainedRun,
+  demoConfig,
+  expect,
+  historySettings,
+  seriousProblems,
+  test,
+  trainDemo,
+  type App,
+} from './support.ts'
 
-const steps = 6
+const { steps } = historySettings
 /** Small groups: what is learned does not matter here. */
 const rollout = { promptsPerStep: 4, groupSize: 4, maxNewTokens: 8 }
 
 /** Three short runs: two that differ in their seed only, one with another learning rate. */
-async function trainThree(client: Client<Api>): Promise<readonly string[]> {
-  const short = { ...demoConfig(), steps, rollout, evaluation: { every: steps, rows: 10 } }
-  const runIds: string[] = []
-  for (const changes of [
-    { name: 'seed-1', seed: 1 },
-    { name: 'seed-2', seed: 2 },
-    { name: 'slow', seed: 1, optimization: { ...short.optimization, learningRate: 1e-5 } },
-  ])
-    runIds.push(await trainDemo(client, { ...short, ...changes }))
-  return runIds
+async function threeRuns(app: App): Promise<readonly string[]> {
+  const optimization = { ...demoConfig().optimization, learningRate: 1e-5 }
+  return [
+    await addTrainedRun(app, 'seed-1'),
+    await addTrainedRun(app, 'seed-2', 1),
+    await trainDemo(app.client, { ...historySettings, name: 'slow', optimization }),
+  ]
 }
 
 async function saved(page: Page, entry: string): Promise<Buffer> {
@@ -51,12 +55,12 @@ function rowsOf(csv: string) {
 
 test('three runs are compared and exported', async ({ app }) => {
   const { page, client } = app
-  const runIds = await trainThree(client)
+  const runIds = await threeRuns(app)
 
   await test.step('choose them in the table', async () => {
     await app.open('/runs')
     const seeds = page.getByRole('row', { name: /seed 2 seeds/ })
-    await expect(seeds.getByTitle(/^Mean with 95 % interval over 2 seeds at step 6$/)).toHaveText(
+    await expect(seeds.getByTitle(/^Mean with 95 % interval over 2 seeds at step 3$/)).toHaveText(
       /^\d\.\d+( ± \d\.?\d*)?$/,
     )
     await expect(page.getByRole('link', { name: 'seed-1', exact: true })).toBeHidden()
@@ -73,11 +77,15 @@ test('three runs are compared and exported', async ({ app }) => {
 
   await test.step('curves, differences, gap', async () => {
     const reward = page.getByRole('region', { name: 'Reward', exact: true })
-    await expect(reward.getByRole('slider')).toHaveAccessibleName(/seed-1: Reward .* over 6 steps/)
-    await expect(reward.getByRole('listitem')).toHaveText(['seed-1', 'seed-2', 'slow'])
+    await expect(reward.getByRole('slider')).toHaveAccessibleName(/seed-1: Reward .* over 3 steps/)
+    // The list beside the panels is the legend of them all.
+    await expect(reward.getByRole('listitem')).toHaveCount(0)
+    const legend = page.getByRole('complementary', { name: 'Compared runs' })
+    for (const name of ['seed-1', 'seed-2', 'slow'])
+      await expect(legend.getByText(name, { exact: true }).first()).toBeVisible()
     await reward.getByRole('slider').focus()
     await page.keyboard.press('End')
-    await expect(reward.getByRole('slider')).toHaveAttribute('aria-valuetext', /^step 6: /)
+    await expect(reward.getByRole('slider')).toHaveAttribute('aria-valuetext', /^step 3: /)
     const differences = page.getByRole('group', { name: 'Settings that differ' })
     await expect(differences.getByRole('rowheader')).toHaveText(['Learning rate', 'Seed'])
     await expect(differences.getByRole('rowheader').first()).toHaveAttribute(

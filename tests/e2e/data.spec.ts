@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Page } from '@playwright/test'
 import { startHub } from '../host/hub/loopbackHub.ts'
-import { demoFile, expect, seriousProblems, test, type App } from './support.ts'
+import { demoFile, expect, expectNoProblems, test, type App } from './support.ts'
 
 const questions = [
   'id,question,solution,level',
@@ -21,15 +21,6 @@ function writeFile({ dataDirectory }: App, name: string, text: string): string {
 
 const drop = (page: Page, ...files: string[]) => page.getByRole('main').drop({ files })
 const tab = (page: Page, name: string) => page.getByRole('tab', { name: new RegExp(`^${name}`) }).click()
-
-/** In light and dark. */
-async function expectNoProblems(page: Page): Promise<void> {
-  for (const colorScheme of ['dark', 'light'] as const) {
-    await page.emulateMedia({ colorScheme })
-    await expect(page.locator(`html[data-theme="${colorScheme}"]`)).toBeAttached()
-    expect(await seriousProblems(page)).toEqual([])
-  }
-}
 
 async function importDemo({ client }: App, name = 'tasks'): Promise<string> {
   const source = { path: demoFile('heldout.jsonl') }
@@ -50,6 +41,14 @@ test('a dropped file is looked at, mapped, imported and seen as tokens', async (
   await expect(page.getByLabel('Prompt comes from', { exact: true })).toHaveValue('question')
   await expect(page.getByLabel('Expected answer comes from', { exact: true })).toHaveValue('solution')
   expect(await client.call('datasets.list')).toEqual([])
+
+  await page.goto('about:blank') // as after a tab was closed: what was sent is offered again
+  await app.open('/data')
+  await expect(page.getByRole('list', { name: 'Not imported yet' })).toContainText('sums.csv')
+  await expectNoProblems(page)
+  await page.getByRole('button', { name: 'Look at it' }).click()
+  const split = page.getByRole('checkbox', { name: /^Keep 10 % of the rows for validation/ })
+  await expect(split).toBeChecked()
 
   await page.getByRole('checkbox', { name: 'Keep level' }).click()
   await page.getByRole('button', { name: 'Rename id' }).click()
@@ -85,7 +84,10 @@ test('a dropped file is looked at, mapped, imported and seen as tokens', async (
   await expect(page.getByRole('button', { name: 'Reset to detected' })).toBeVisible()
   await expect
     .poll(() => client.call('settings.get', { key: `data.preparation.${versionId}` }))
-    .toMatchObject({ prompt: { messages: [{ role: 'user', content: 'Answer briefly: {question}' }] } })
+    .toMatchObject({
+      prompt: { messages: [{ role: 'user', content: 'Answer briefly: {question}' }] },
+      heldOut: { share: 0.1, seed: 42 },
+    })
   await expectNoProblems(page)
 })
 

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
-import { demoFile, expect, seriousProblems, starter, test, trainDemo } from './support.ts'
+import { addTrainedRun, demoFile, expect, seriousProblems, starter, test, trainDemo } from './support.ts'
 
 const over = (client: Client<Api>) =>
   expect
@@ -10,16 +10,16 @@ const over = (client: Client<Api>) =>
 
 test('a checkpoint is evaluated beside its base model, whether anybody looks or not', async ({ app }) => {
   const { page, client } = app
-  const runId = await trainDemo(client, { steps: 6, name: 'six steps' })
+  const runId = await addTrainedRun(app, 'three steps')
   await app.open(`/runs/${runId}/checkpoints`)
-  await page.getByRole('button', { name: 'Evaluate step 6' }).click()
+  await page.getByRole('button', { name: 'Evaluate step 3' }).click()
   const form = page.getByRole('dialog', { name: 'Evaluate' })
   await expect(form).toContainText('The run’s validation rows and prompts, scored by correct, format.')
   await expect(form.getByRole('button', { name: 'Model' }).first()).toBeFocused()
   await expect(form.getByRole('checkbox', { name: 'Also evaluate the base model' })).toBeChecked()
   expect(await seriousProblems(page)).toEqual([])
   await form.getByRole('button', { name: 'Evaluate', exact: true }).click()
-  await expect(page.getByRole('heading', { name: 'six steps, step 6' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'three steps, step 3' })).toBeVisible()
   await page.goto('about:blank')
   await over(client)
 
@@ -27,10 +27,10 @@ test('a checkpoint is evaluated beside its base model, whether anybody looks or 
   const table = page.getByRole('table', { name: 'Evaluations' })
   await expect(table.getByRole('row')).toHaveCount(3)
   const all = await client.call('evaluations.list', { runId })
-  const [base, trained] = [null, 6].map((step) => all.find((each) => each.step === step)!)
+  const [base, trained] = [null, 3].map((step) => all.find((each) => each.step === step)!)
   const verdict = await client.call('evaluations.compare', { a: base!.id, b: trained!.id })
   await expect(page.getByText(verdict.words)).toBeVisible() // of either
-  await table.getByRole('row', { name: /six steps, step 6/ }).click()
+  await table.getByRole('row', { name: /three steps, step 3/ }).click()
   await expect(page.getByText(verdict.words)).toBeVisible()
   await expect(page.getByRole('heading', { name: 'Result on 150 prompts' })).toBeVisible()
 
@@ -51,7 +51,8 @@ test('a checkpoint of a run with a workflow is played by it, or without', async 
   await app.open(`/runs/${runId}/checkpoints`)
   await page.getByRole('button', { name: 'Evaluate step 1' }).click()
   const form = page.getByRole('dialog', { name: 'Evaluate' })
-  await expect(form.getByRole('textbox', { name: 'Workflow' })).toHaveValue(file)
+  const workflow = form.getByRole('combobox', { name: 'Workflow' })
+  await expect(workflow).not.toHaveValue('')
   expect(await seriousProblems(page)).toEqual([])
   await form.getByRole('textbox', { name: 'Number of rows' }).fill('4')
   await form.getByText('Also evaluate the base model').click()
@@ -62,7 +63,7 @@ test('a checkpoint of a run with a workflow is played by it, or without', async 
 
   await app.open(`/runs/${runId}/checkpoints`)
   await page.getByRole('button', { name: 'Evaluate step 1' }).click()
-  await form.getByRole('textbox', { name: 'Workflow' }).fill('')
+  await workflow.selectOption('')
   await form.getByRole('textbox', { name: 'Number of rows' }).fill('4')
   await form.getByRole('button', { name: 'Evaluate', exact: true }).click()
   await expect.poll(async () => (await client.call('evaluations.list', { runId })).length).toBe(3)
@@ -79,7 +80,7 @@ test('a model on a data set, sampled: stopped, gone on with, deleted', async ({ 
   const { page, client } = app
   const source = { path: demoFile('heldout.jsonl') }
   for await (const _ of client.stream('datasets.import', { source, name: 'tasks' }));
-  await app.open(`/playground/evaluate?new=${encodeURIComponent(starter)}`)
+  await app.open(`/playground/evaluate?new=any&a=${encodeURIComponent(starter)}`)
   const form = page.getByRole('dialog', { name: 'Evaluate' })
   await expect(form.getByRole('button', { name: 'Evaluate', exact: true })).toBeDisabled()
   await form.getByRole('button', { name: 'Data set' }).click()

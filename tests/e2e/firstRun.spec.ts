@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
-import { demoFile, expect, openView, seriousProblems, test, type App } from './support.ts'
+import { addTrainedRun, demoFile, expect, openView, seriousProblems, test, type App } from './support.ts'
 
 /** Answers by prompt, of the demo's validation rows. */
 const expectedAnswers = new Map(
@@ -73,6 +73,9 @@ test('from an empty data directory to a rising reward curve, with the guide', as
 
   // The sample goes away with one click, and nothing of it stays.
   await app.go('/')
+  const next = page.getByRole('main').getByRole('list').filter({ hasText: 'A real model' })
+  await expect(next.getByRole('listitem')).toHaveCount(3)
+  await expect(next).toContainText(/Instruct: [\d.]+ MB to download/)
   await page.getByRole('button', { name: 'Remove the sample' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Remove the sample' }).click()
   await expect(page.getByRole('button', { name: 'Start the first run' })).toBeVisible()
@@ -94,14 +97,19 @@ async function tabTo(page: Page, name: string | RegExp, key = 'Tab'): Promise<vo
 }
 
 test('the same first run with the keyboard alone', async ({ app }) => {
-  const { page } = app
+  const { page, client } = app
   await app.open()
   await tabTo(page, 'Start the first run')
   await page.keyboard.press('Enter')
   await expect(page.locator('[data-chart]').first()).toBeVisible()
-  await expect.poll(async () => (await onlyRun(app)).status).toBe('finished')
+  await expect(guide(page)).toContainText('The reward rises as the model learns')
+  await client.call('runs.kill', { runId: (await onlyRun(app)).id })
 
-  // Through the guide to its end.
+  // Through the guide to its end, on one that is over.
+  const runId = await addTrainedRun(app, 'trained')
+  await client.call('runs.setTags', { runId, tags: ['sample'] })
+  await app.go(`/runs/${runId}/overview`)
+  await expect(page.getByRole('button', { name: 'trained, rename' })).toBeVisible()
   for (let i = 0; i < 4; i++) {
     await tabTo(page, 'Next')
     await page.keyboard.press('Enter')

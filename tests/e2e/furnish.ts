@@ -5,7 +5,8 @@ import { addTrainedRun, demoConfig, demoFile, expect, starter, type App } from '
 /** A little of everything, so that no screen is empty; resolves with the routes of all of them. */
 export async function furnish(app: App): Promise<readonly string[]> {
   const { client } = app
-  const settings = { steps: 3, rollout: { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 } }
+  const rollout = { promptsPerStep: 2, groupSize: 2, maxNewTokens: 8 }
+  const settings = { steps: 2, rollout, evaluation: { every: 1, rows: 2 } }
   const run = await addTrainedRun(app, 'first')
   const other = await addTrainedRun(app, 'second', 1)
   let versionId = ''
@@ -27,10 +28,11 @@ export async function furnish(app: App): Promise<readonly string[]> {
   }
   const mutation = { parameters: { 'optimization.learningRate': { min: 1e-4, max: 1e-2 } } }
   const { id: study } = await client.call('studies.start', {
-    file: { ...demoConfig(settings), population: { size: 2, every: 2, mutation } },
+    file: { ...demoConfig(settings), population: { size: 2, every: 1, mutation } },
   })
   const [reward, environment] = [await create('reward'), await create('environment')]
-  for (const step of [null, 3]) await client.call('evaluations.start', { subject: { runId: run, step } })
+  for (const step of [null, 3])
+    await client.call('evaluations.start', { subject: { runId: run, step }, limit: 6 })
   await expect
     .poll(async () => (await client.call('evaluations.list', {})).map(({ status }) => status))
     .toEqual(['finished', 'finished'])

@@ -33,7 +33,8 @@ test('the sample run is checked, started, watched, compared, exported and talked
   await test.step('compared', async () => {
     await app.go(`/runs/compare?runs=${runId},${other}`)
     const reward = page.getByRole('region', { name: 'Reward', exact: true })
-    await expect(reward.getByRole('listitem').filter({ hasText: 'other' })).toBeVisible()
+    const legend = page.getByRole('complementary', { name: 'Compared runs' })
+    await expect(legend.getByText('other', { exact: true }).first()).toBeVisible()
     await expect(reward.locator('.recharts-line-curve').first()).toBeAttached()
   })
 

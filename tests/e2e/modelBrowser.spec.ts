@@ -5,16 +5,7 @@ import { rememberThroughput } from '#host/devices/deviceRecords.ts'
 import { fittingPrecisions } from '#host/devices/memoryFit.ts'
 import { startHub, type ListedEntry } from '../host/hub/loopbackHub.ts'
 import { reflowProblems } from './reflow.ts'
-import { expect, seriousProblems, starter, test } from './support.ts'
-
-/** In light, dark and high contrast. */
-async function expectNoProblems(page: Page): Promise<void> {
-  for (const emulated of [{ colorScheme: 'dark' }, { colorScheme: 'light' }] as const) {
-    await page.emulateMedia(emulated)
-    await expect(page.locator(`html[data-theme="${emulated.colorScheme}"]`)).toBeAttached()
-    expect(await seriousProblems(page)).toEqual([])
-  }
-}
+import { expect, expectNoProblems, starter, test } from './support.ts'
 
 const others: readonly ListedEntry[] = [
   {

@@ -8,7 +8,6 @@ import {
   starter,
   test,
   addTrainedRun,
-  trainDemo,
   untilEnded,
   type App,
 } from './support.ts'
@@ -337,18 +336,18 @@ const firstWorld = async (page: Page): Promise<string> => {
 test('another run’s settings are taken over; in the dark axe finds nothing serious with all of it open', async ({
   app,
 }) => {
-  const { page, client } = app
-  const runId = await trainDemo(client, { name: 'pattern', steps: 2, seed: 9 })
+  const { page } = app
+  const runId = await addTrainedRun(app, 'pattern', 1)
   await page.emulateMedia({ colorScheme: 'dark' })
   await app.open(`/new-run?copy=${runId}`)
   await expect(page.getByText('The settings fit together')).toBeVisible()
   await expect(page).toHaveURL(/#\/new-run$/)
   await expect(field(page, 'Name')).toHaveValue('')
-  await expect(field(page, 'Steps')).toHaveValue('2')
+  await expect(field(page, 'Steps')).toHaveValue('3')
   for (const name of ['Model', 'Data', 'Reward']) await step(page, name).click()
   await page.getByRole('button', { name: /^All settings/ }).click()
   await page.getByRole('checkbox', { name: 'Changed settings only' }).click()
-  await expect(page.getByRole('textbox', { name: 'Seed' })).toHaveValue('9')
+  await expect(page.getByRole('textbox', { name: 'Seed' })).toHaveValue('2')
   await expect(page.getByRole('textbox', { name: 'Passes' })).toHaveCount(0)
   await page.getByRole('checkbox', { name: 'Changed settings only' }).click()
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')

@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test'
 import { readNumber } from '#renderer/charts/axes.ts'
-import { demoConfig, expect, test, trainDemo, untilEnded } from './support.ts'
+import { addTrainedRun, demoConfig, expect, test, trainDemo, untilEnded } from './support.ts'
 
 const rollout = { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 }
 const train = (steps: number, name: string) => ({ name, steps, rollout, checkpoints: { every: 2 } })
@@ -12,8 +12,7 @@ const xAxis = (page: Page) => page.getByRole('combobox', { name: 'X axis' })
 
 test('curves of a run: axis, scale and smoothing, kept for the next run', async ({ app }) => {
   const { page, client } = app
-  const first = await trainDemo(client, train(6, 'first'))
-  const second = await trainDemo(client, { ...train(6, 'second'), seed: 2 })
+  const [first, second] = [await addTrainedRun(app, 'first'), await addTrainedRun(app, 'second', 1)]
   await app.open(`/runs/${first}/overview`)
   const reward = region(page, 'Reward')
   await expect(reward.locator('.recharts-line-curve').first()).toBeAttached()
@@ -51,16 +50,16 @@ test('curves of a run: axis, scale and smoothing, kept for the next run', async 
 })
 
 test('the cursor stands at the step that is named, and its band is told', async ({ app }) => {
-  const { page, client } = app
-  const runId = await trainDemo(client, train(7, 'seven'))
+  const { page } = app
+  const runId = await addTrainedRun(app, 'three steps')
   await app.open(`/runs/${runId}/overview`)
   const reward = region(page, 'Reward')
   const plot = reward.getByRole('slider')
   await expect(reward.locator('.recharts-line-curve').first()).toBeAttached()
   const ticks = await reward.locator('.recharts-xAxis-tick-labels text').allTextContents()
-  expect(ticks.at(-1)).toBe('7')
+  expect(ticks.at(-1)).toBe('3')
   const box = (await reward.locator('.recharts-cartesian-grid').boundingBox())!
-  const [from, to] = [Number(ticks[0]), 7]
+  const [from, to] = [Number(ticks[0]), 3]
   for (const share of [0.31, 0.5, 0.77]) {
     await page.mouse.move(box.x + share * box.width, box.y + 20)
     const words = reward.getByText(/^step \d+$/)
@@ -74,8 +73,8 @@ test('the cursor stands at the step that is named, and its band is told', async 
 })
 
 test('charts that never move are one line that can be opened', async ({ app }) => {
-  const { page, client } = app
-  const runId = await trainDemo(client, train(4, 'flat'))
+  const { page } = app
+  const runId = await addTrainedRun(app, 'flat')
   await app.open(`/runs/${runId}/overview`)
   const flat = region(page, 'Flat charts').getByRole('button')
   await expect(flat).toContainText('Flat:')
@@ -93,7 +92,7 @@ test('charts that never move are one line that can be opened', async ({ app }) =
 
 test('Home shows what trains, what went wrong and the best of each task', async ({ app }) => {
   const { page, client } = app
-  await trainDemo(client, { ...train(2, 'sums'), checkpoints: { every: 0 } })
+  await addTrainedRun(app, 'sums')
   const other = { ...train(2, 'form'), rewards: [{ function: 'starter-format' }] }
   await trainDemo(client, { ...other, checkpoints: { every: 0 } })
   const killed = await client.call('runs.start', { config: demoConfig(train(2000, 'broken')) })

@@ -7,10 +7,10 @@ import { addTrainedRun, expect, seriousProblems, test } from './support.ts'
 /** A folder for pictures to look at; without it none are taken. */
 const pictures = process.env['TURNWISE_PICTURES']
 
-const sizes = [
-  { width: 1440, height: 900 },
-  { width: 1024, height: 640 },
-  { width: 390, height: 844 },
+/** Between them the layout changes; accessibility.spec.ts has all screens in more sizes and themes. */
+const looks = [
+  { theme: 'dark', width: 1440, height: 900 },
+  { theme: 'light', width: 390, height: 844 },
 ]
 
 /** Opens a view by its tab; resolves with what is wrong with it. */
@@ -46,13 +46,11 @@ test('all places and their views are reached by rail and tabs, fit and are acces
         await page.screenshot({ path: `${pictures}/${label.replace(' ', '-')}-${view.id}.png` })
     }
   }
-  for (const theme of ['light', 'dark']) {
+  for (const { theme, ...size } of looks) {
     await client.call('settings.set', { key: 'appearance.theme', value: theme })
     await expect(page.locator('html')).toHaveAttribute('data-theme', theme)
-    for (const size of sizes) {
-      await page.setViewportSize(size)
-      for (const place of places) await look(place, `${theme} ${String(size.width)}`)
-    }
+    await page.setViewportSize(size)
+    for (const place of places) await look(place, `${theme} ${String(size.width)}`)
   }
   expect(problems).toEqual([])
 })

@@ -1,7 +1,16 @@
 /** Writing rewards: from a bug on its line to a version that gates a start, and worlds played by hand. */
 import type { Locator, Page } from '@playwright/test'
 import { AppError } from '#shared/errors.ts'
-import { demoConfig, demoFile, expect, seriousProblems, test, trainDemo, type App } from './support.ts'
+import {
+  demoConfig,
+  demoFile,
+  expect,
+  expectNoProblems,
+  seriousProblems,
+  test,
+  trainDemo,
+  type App,
+} from './support.ts'
 
 async function importDemo({ client }: App): Promise<void> {
   const source = { path: demoFile('train.jsonl') }
@@ -121,12 +130,7 @@ test('a bug is shown on its line, fixed, scored, tested, saved and compared', as
     await expect(page.getByText('Saying nothing earns 1 of the 1')).toBeVisible()
   })
 
-  await test.step('in both themes axe finds nothing serious', async () => {
-    for (const theme of ['dark', 'light'] as const) {
-      await page.emulateMedia({ colorScheme: theme })
-      expect(await seriousProblems(page)).toEqual([])
-    }
-  })
+  await test.step('in both themes axe finds nothing serious', () => expectNoProblems(page))
 })
 
 test('completion offers the columns of the rows', async ({ app }) => {

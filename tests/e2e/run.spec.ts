@@ -1,15 +1,6 @@
 import { formatCount } from '#renderer/client/format.ts'
 import type { Page } from '@playwright/test'
-import {
-  demoConfig,
-  expect,
-  seriousProblems,
-  test,
-  addTrainedRun,
-  trainDemo,
-  untilEnded,
-  type App,
-} from './support.ts'
+import { demoConfig, expect, seriousProblems, test, addTrainedRun, untilEnded, type App } from './support.ts'
 
 /** Steps that take a moment. */
 const rollout = { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 }
@@ -63,12 +54,12 @@ test('watch a run, pause it, let it go on, stop it', async ({ app }) => {
 
 test('fork from a checkpoint with another learning rate', async ({ app }) => {
   const { page } = app
-  const runId = await trainDemo(app.client, { name: 'parent', rollout, steps: 4, checkpoints: { every: 2 } })
+  const runId = await addTrainedRun(app, 'parent')
   await app.open(`/runs/${runId}/checkpoints`)
   await expect(page.getByRole('table', { name: 'Checkpoints' }).getByText('Best')).toBeVisible()
   expect(await seriousProblems(page)).toEqual([])
-  await page.getByRole('button', { name: 'Fork from step 4' }).click()
-  const dialog = page.getByRole('dialog', { name: 'Fork from step 4' })
+  await page.getByRole('button', { name: 'Fork from step 3' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Fork from step 3' })
   await dialog.getByRole('searchbox').fill('learning rate')
   await dialog.getByRole('button', { name: /^Learning rate/ }).click()
   await dialog.getByRole('textbox', { name: 'Learning rate' }).fill('5e-4')
@@ -80,12 +71,12 @@ test('fork from a checkpoint with another learning rate', async ({ app }) => {
   const forks = (await app.client.call('runs.family', { runId })).filter(({ id }) => id !== runId)
   expect(forks).toHaveLength(1)
   const fork = await app.client.call('runs.get', { runId: forks[0]?.id ?? '' })
-  expect(fork).toMatchObject({ parentRunId: runId, parentCheckpointStep: 4 })
-  expect(JSON.parse(fork.config)).toMatchObject({ steps: 8, optimization: { learningRate: 5e-4 } })
+  expect(fork).toMatchObject({ parentRunId: runId, parentCheckpointStep: 3 })
+  expect(JSON.parse(fork.config)).toMatchObject({ steps: 6, optimization: { learningRate: 5e-4 } })
   expect(await untilEnded(app.client, fork.id)).toBe('finished')
   await app.go(`/runs/${fork.id}/checkpoints`)
   // The notice of the fork says it too, for a while.
-  await expect(page.getByText('from step 4', { exact: true })).toBeVisible()
+  await expect(page.getByText('from step 3', { exact: true })).toBeVisible()
 })
 
 test('read a completion token by token and score an edited copy of it', async ({ app }) => {
@@ -187,17 +178,22 @@ test('close the page during a run and come back', async ({ app }) => {
 
 test('name, tags and deletion of a run', async ({ app }) => {
   const { page } = app
-  const runId = await trainDemo(app.client, {
-    name: 'first try',
-    rollout,
-    steps: 1,
-    data: { ...demoConfig().data, heldOut: null },
-  })
+  const runId = await addTrainedRun(app, 'first try')
   await app.open(`/runs/${runId}`)
   await page.getByRole('button', { name: 'first try, rename' }).click()
   await page.getByLabel('Name of the run').fill('sums, small steps')
   await page.keyboard.press('Enter')
   await expect(page.getByRole('button', { name: 'sums, small steps, rename' })).toBeVisible()
+
+  await app.go('/runs') // in a window of 1280 pixels the name is whole
+  const listed = page.getByRole('table', { name: 'Runs' }).getByRole('link', { name: 'sums, small steps' })
+  const widths = listed
+    .locator('span[aria-hidden]')
+    .first()
+    .evaluate(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])
+  const [wanted, given] = await widths
+  expect(wanted).toBe(given)
+  await app.go(`/runs/${runId}`)
 
   await page.getByRole('button', { name: 'More actions' }).click()
   await page.getByRole('menuitem', { name: 'Tags and notes' }).click()

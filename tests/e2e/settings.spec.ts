@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect, seriousProblems, test, addTrainedRun } from './support.ts'
 
 test('a key is set by pressing it, a collision is told, all goes back', async ({ app }) => {
@@ -79,4 +81,32 @@ test('a theme is chosen by a click', async ({ app }) => {
     await page.getByRole('radio', { name, exact: true }).click()
     await expect(page.locator('html')).toHaveAttribute('data-theme', theme)
   }
+})
+
+test('a webhook is allowed, tried and removed; its address is not given back', async ({ app }) => {
+  const { page, client } = app
+  const heard: string[] = []
+  const server = createServer((request, response) => {
+    request.setEncoding('utf8')
+    request.on('data', (piece: string) => heard.push(piece))
+    request.on('end', () => response.writeHead(204).end())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const origin = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`
+  await app.open('/settings/notifications')
+  const section = page.getByRole('region', { name: 'Notifications' })
+  await section.getByLabel('Webhook').fill(`${origin}/hooks/secret-part`)
+  await section.getByRole('button', { name: 'Allow and save' }).click()
+  await section.getByRole('button', { name: 'Send a test' }).click()
+  await expect(page.getByText('The webhook was told.')).toBeVisible()
+  expect(heard.join('')).toContain('This is a test')
+  await expect(section.getByLabel('Webhook')).toHaveAttribute('placeholder', `${origin}/…`)
+  expect(JSON.stringify(await client.call('settings.all'))).not.toContain('secret-part')
+  expect(await client.call('keys.allowed')).toMatchObject([{ variable: 'WEBHOOK', origin }])
+  expect(await seriousProblems(page)).toEqual([])
+
+  await section.getByRole('button', { name: 'Remove', exact: true }).click()
+  await expect(section.getByRole('button', { name: 'Send a test' })).toBeHidden()
+  expect(await client.call('keys.allowed')).toEqual([])
+  server.close()
 })

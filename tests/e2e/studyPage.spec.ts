@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { Page } from '@playwright/test'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
-import { demoConfig, expect, openView, seriousProblems, test } from './support.ts'
+import { demoConfig, expect, openView, seriousProblems, test, type App } from './support.ts'
 
 const rate = 'optimization.learningRate'
 const small = {
@@ -40,7 +40,9 @@ async function tabTo(page: Page, role: string): Promise<void> {
   throw new Error(`Nothing with the role ${role} can be reached by Tab.`)
 }
 
-test('a population is followed by mouse from its list to a member and back', async ({ app }) => {
+test('a population is followed from its list to a member and back, by mouse and by keyboard', async ({
+  app,
+}) => {
   const { page, client } = app
   await app.open('/runs/studies')
   await expect(page.getByText('Several runs that answer one question')).toBeVisible()
@@ -54,7 +56,8 @@ test('a population is followed by mouse from its list to a member and back', asy
   // Results appear as they come.
   const tree = page.getByRole('tree', { name: 'Lineage' })
   await expect(tree.getByRole('treeitem', { name: /at step 4: Eval reward 0/ })).toHaveCount(3)
-  const { trials } = await untilOver(client, id)
+  const study = await untilOver(client, id)
+  const { trials } = study
   await expect(page.getByText('Finished', { exact: true }).first()).toBeVisible()
   await expect(page.getByText('12 of 12 steps')).toBeVisible()
 
@@ -91,13 +94,15 @@ test('a population is followed by mouse from its list to a member and back', asy
   await app.go(`/runs?study=${id}`)
   await expect(page.getByLabel('Study', { exact: true })).toHaveValue(id)
   await expect(page.getByRole('table', { name: 'Runs' }).getByRole('row')).toHaveCount(trials.length + 1)
+  await test.step('by keyboard', () => walkByKeyboard(app, study))
 })
 
-test('by keyboard: from the list through the lineage to a run', async ({ app }) => {
-  const { page, client } = app
-  const { id } = await client.call('studies.start', { file: population })
-  const { trials, best } = await untilOver(client, id)
-  await app.open()
+/** From the list through the lineage to a run. */
+async function walkByKeyboard(
+  { page, open }: App,
+  { trials, best }: Awaited<ReturnType<typeof untilOver>>,
+): Promise<void> {
+  await open()
   await page.keyboard.press('Control+k')
   await page.keyboard.type('studies')
   await page.keyboard.press('Enter')
@@ -133,7 +138,7 @@ test('by keyboard: from the list through the lineage to a run', async ({ app }) 
   await page.getByRole('link', { name: 'Open run' }).focus()
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL(new RegExp(`/runs/${at?.runId ?? ''}`))
-})
+}
 
 test('seeds and a sweep: stopped, resumed, deleted; one that is damaged is listed with the reason', async ({
   app,
@@ -152,7 +157,7 @@ test('seeds and a sweep: stopped, resumed, deleted; one that is damaged is liste
   expect(await seriousProblems(page)).toEqual([])
 
   const { id: seeded } = await client.call('studies.start', {
-    file: { ...small, name: 'by chance', seeds: { values: 2 } },
+    file: { ...small, steps: 2, name: 'by chance', seeds: { values: 2 } },
   })
   await untilOver(client, seeded)
   await app.go(`/runs/studies/${seeded}`)

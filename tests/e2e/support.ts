@@ -1,6 +1,6 @@
 /**
- * A journey's stage: a data directory of its own, the headless host as a process of its own, a page in a real browser
- * and a client of the API beside it. A journey fails when the page logs an error, breaks its content security policy or
+ * A journey's stage: a data directory and a headless host of its own, a page in a real browser and a client of the API
+ * beside it. A journey fails when the page logs an error, breaks its content security policy or
  * asks another machine for anything.
  */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -12,7 +12,7 @@ import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import type { InputOf } from '#shared/api/contract.ts'
 import type { RunStatus } from '#shared/runs.ts'
-import { connectTo, startHost } from './host.ts'
+import { connectTo, SharedHosts, startHost } from './host.ts'
 import { slowDown } from './slow.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
@@ -28,16 +28,23 @@ export interface App {
   readonly open: (route?: string) => Promise<void>
   /** Goes to a route in the open window. */
   readonly go: (route: string) => Promise<void>
-  /** Ends the host and starts another one on the same data; the page needs `open` again. */
+  /** Ends the host and starts another one on the same data, a process of its own; the page needs `open` again. */
   readonly restart: () => Promise<void>
 }
 
-export const test = base.extend<{ app: App }>({
-  app: async ({ page }, use) => {
+export const test = base.extend<{ app: App }, { hosts: SharedHosts }>({
+  hosts: [
+    async ({ browserName: _ }, use) => {
+      using hosts = new SharedHosts()
+      await use(hosts)
+    },
+    { scope: 'worker' },
+  ],
+  app: async ({ page, hosts }, use) => {
     const dataDirectory = mkdtempSync(path.join(tmpdir(), 'turnwise-journey-'))
     const problems = watchPage(page)
     await slowDown(page)
-    let host = await startHost(dataDirectory)
+    let host = await hosts.start(dataDirectory)
     let client = await connectTo(host.url)
     const app = {
       dataDirectory,
@@ -123,7 +130,8 @@ export async function trainDemo(client: Client<Api>, changes: Partial<RunConfigI
 /** Where the runs lie that were trained for all journeys, one folder for each; set before they begin. */
 export const historyVariable = 'TURNWISE_TEST_HISTORY'
 
-const historySettings = {
+/** Of the runs that were trained for all journeys. */
+export const historySettings = {
   steps: 3,
   rollout: { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 },
   checkpoints: { every: 1 },
@@ -164,6 +172,18 @@ export async function seriousProblems(page: Page, rules?: readonly string[]): Pr
     .flatMap(({ id, nodes }) =>
       nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary ?? ''}`),
     )
+}
+
+/** Rules about what themes differ in. */
+export const colourRules = ['color-contrast', 'link-in-text-block']
+
+/** Finds nothing serious: with all rules in the dark, with those about colours in light, too. */
+export async function expectNoProblems(page: Page): Promise<void> {
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await expect(page.locator(`html[data-theme="${colorScheme}"]`)).toBeAttached()
+    expect(await seriousProblems(page, colorScheme === 'dark' ? undefined : colourRules)).toEqual([])
+  }
 }
 
 /**

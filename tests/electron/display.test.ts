@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { FindingId, Remark } from '#shared/diagnosis.ts'
 import type { RunEntry } from '#shared/runs.ts'
-import {
-  activityOf,
-  alarmNotice,
-  diskNotice,
-  endingNotice,
-  isDiskLow,
-  type TrainedRun,
-} from '../../src/main/news.ts'
+import { alarmNotice, endingNotice } from '#shared/notices.ts'
+import { activityOf, diskNotice, isDiskLow, type TrainedRun } from '../../src/main/news.ts'
 import { filesOf, readHandover } from '../../src/main/openedFiles.ts'
 import { trayTemplate } from '../../src/main/menu.ts'
 import { placeWindow, readWindowState } from '../../src/main/mainWindow.ts'

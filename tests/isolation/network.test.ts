@@ -1,8 +1,12 @@
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../host/files/temporaryFolder.ts'
+import { starterConfig } from '../host/runs/runFixture.ts'
 import { dataDirectory, isolated, noTrace, traces, whyNotIsolated } from './isolated.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
+const folder = temporaryFolder()
 const resource = (name: string) => path.join(root, 'resources', name)
 const turnwise = [process.execPath, path.join(root, 'bin/turnwise.mjs')]
 const reason = whyNotIsolated()
@@ -36,18 +40,18 @@ describe.skipIf(reason !== null)(`in a network of its own${where}`, () => {
     })
   })
 
-  // As long as the runtime's own report takes to leave: it looked for its server after ten seconds.
   test('a run leaves nothing but what is in the data directory', () => {
-    const run = [...turnwise, 'train', resource('demo/run.json'), '--data-dir', dataDirectory]
-    const seen = isolated(run, { OMP_NUM_THREADS: '1' })
-    expect(seen.output).toContain('Finished after 30 steps')
+    const config = path.join(folder, 'run.json')
+    writeFileSync(config, JSON.stringify({ ...starterConfig, steps: 2 }))
+    const seen = isolated([...turnwise, 'train', config, '--data-dir', dataDirectory])
+    expect(seen.output).toContain('Finished after 2 steps')
     expect(traces(seen)).toEqual(noTrace)
   })
 
   test.each([
     ['generate', '--model', resource('starter'), '--prompt', '3 + 4', '--max-tokens', '4'],
     ['bench', '--shape', 'tiny-llama', '--only', 'decode', '--batch', '1', '--steps', '1'],
-    ['probe', 'constant', '--algorithm', 'grpo'],
+    ['probe', 'constant', '--algorithm', 'grpo', '--seed', '7', '--steps', '1'],
   ])('so does the command %s', (...command) => {
     const seen = isolated([...turnwise, ...command, '--data-dir', dataDirectory])
     expect(seen, seen.output).toMatchObject({ status: 0 })

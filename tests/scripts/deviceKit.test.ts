@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -40,12 +41,19 @@ const namesIn = (folder: string) => readdirSync(folder).toSorted()
 describe.skipIf(!isLinux)('the scripts for a day with a card', () => {
   const checkout = isLinux ? smallCheckout(inside("it's a checkout"), passing) : ''
   const library = isLinux ? folderOf('provider', provider) : ''
-  const packed = (name: string, ...more: string[]): string => {
+  const packedBy = (compress: string, name: string, ...more: string[]): string => {
     const answer = script(checkout, ['pack.sh', inside(name), '--part', '4K', ...more], {
-      env: { COMPRESS: 'cat' },
+      env: { COMPRESS: compress },
     })
     expect(answer.stderr).toBe('')
     expect(answer.status).toBe(0)
+    return inside(name)
+  }
+  const packed = (name: string, ...more: string[]): string => packedBy('cat', name, ...more)
+  /** A copy of what is packed once: most of the time goes into asking npm. */
+  const copied = (name: string): string => {
+    if (!existsSync(inside('once'))) packed('once')
+    cpSync(inside('once'), inside(name), { recursive: true })
     return inside(name)
   }
 
@@ -153,8 +161,11 @@ describe.skipIf(!isLinux)('the scripts for a day with a card', () => {
 
   describe('unpack.sh', () => {
     /** The parts with one change, and what unpack.sh says of them. */
-    const unpackedAfter = (name: string, change: (parts: string) => void, ...more: string[]) => {
-      const parts = packed(`${name}-parts`, ...more)
+    const unpackedAfter = (
+      name: string,
+      change: (parts: string) => void,
+      parts = copied(`${name}-parts`),
+    ) => {
       change(parts)
       return script(checkout, ['unpack.sh', parts, inside(`${name}-target`)])
     }
@@ -202,7 +213,7 @@ describe.skipIf(!isLinux)('the scripts for a day with a card', () => {
         (parts) => {
           rmSync(path.join(parts, 'cuda.03'))
         },
-        ...['--cuda', library],
+        packed('half-parts', '--cuda', library),
       )
       expect(status).toBe(2)
       expect(stderr).toContain('cuda.03')
@@ -234,19 +245,19 @@ appendFileSync(data + '/asked', nvidia + '\\n')\n`,
     })
 
     test('unpacks again what was packed anew, and is content without the parts it unpacked', () => {
-      const parts = packed('anew-parts')
+      const parts = packedBy('gzip -1', 'anew-parts')
       const call = () => script(checkout, ['unpack.sh', parts, inside('anew')])
       expect(call().stdout).toContain('Unpacked the program')
       rmSync(path.join(parts, 'base.00'))
       expect(call()).toMatchObject({ status: 0, stderr: '' })
       writeFileSync(path.join(checkout, 'src/source.ts'), 'export const newer = 1\n')
-      packed('anew-parts')
+      packedBy('gzip -1', 'anew-parts')
       expect(call().stdout).toContain('Unpacked the program')
       expect(readFileSync(inside('anew/src/source.ts'), 'utf8')).toContain('newer')
     })
 
     test('refuses a target that is a file, or that no loader takes', () => {
-      const parts = packed('parts')
+      const parts = copied('parts')
       writeFileSync(inside('taken'), '')
       expect(script(checkout, ['unpack.sh', parts, inside('taken')]).stderr).toMatch(/taken cannot be made/)
       expect(script(checkout, ['unpack.sh', parts, inside('a:b')]).stderr).toContain('with a colon')
@@ -255,7 +266,7 @@ appendFileSync(data + '/asked', nvidia + '\\n')\n`,
     })
 
     test.each(["it's a t", 'a "b" $HOME `c`', '-n #%20'])('prepares %j, where measure.sh runs', (name) => {
-      const parts = packed('odd-parts')
+      const parts = copied('odd-parts')
       expect(script(checkout, ['unpack.sh', parts, inside(`odd/${name}`)]).status).toBe(0)
       const target = inside(`odd/${name}`)
       const { status, stderr } = script(target, [

@@ -3,13 +3,21 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { findingsIn } from '../../scripts/docs/findings.ts'
+import { addressOf } from '../../site/.vitepress/contents.ts'
+import { findingsIn, unlistedPages } from '../../scripts/docs/findings.ts'
 import { temporaryFolder } from '../host/files/temporaryFolder.ts'
 
+const { stdout, status } = spawnSync(process.execPath, ['scripts/docs/check.ts'], { encoding: 'utf8' })
+const problems = stdout.split('\n').filter((line) => /^\S+: /.test(line))
+
 test('the documents of the project name nothing that is not there', () => {
-  const { stdout, status } = spawnSync(process.execPath, ['scripts/docs/check.ts'], { encoding: 'utf8' })
-  expect(stdout).toMatch(/^\d+ documents, 0 dead references\n$/)
-  expect(status).toBe(0)
+  expect(stdout).toMatch(/^\d+ documents, \d+ problems\n$/m)
+  expect(problems.filter((line) => !line.startsWith('docs/images/'))).toEqual([])
+})
+
+test('the pictures of the documents show the window of today, beside no other work', () => {
+  expect(problems.filter((line) => line.startsWith('docs/images/'))).toEqual([])
+  expect(status).toBe(problems.length === 0 ? 0 : 1)
 })
 
 test('README can be read in a few minutes: at most 900 words', () => {
@@ -52,4 +60,19 @@ test.each([
   if (text.startsWith('`turnwise') || text.startsWith('`npm')) {
     expect(problemsOf(`\n\`\`\`sh\n${text.replaceAll('`', '')}\n\`\`\``)).toEqual([`3: ${problem}`])
   }
+})
+
+test('a heading that the contents of its page omit is found, and a page without contents may have any', () => {
+  const contents = '- [One](#one)\n- [Two](#two)\n- [Three](#three)\n'
+  const sections = '## One\n\n## Two\n\n## Three\n'
+  expect(problemsOf(`# Page\n\n${contents}\n${sections}`)).toEqual([])
+  expect(problemsOf(`# Page\n\n${contents}\n${sections}\n## Four\n`)).toEqual([
+    '13: The contents at the top of the page do not list this heading.',
+  ])
+  expect(problemsOf(`# Page\n\n${sections}`)).toEqual([])
+})
+
+test('a page that no contents of the site list is found', () => {
+  const pages = ['README.md', 'docs/guide/faq.md', 'docs/guide/README.md', 'docs/new.md', 'tests/notes.md']
+  expect(unlistedPages(pages, ['/docs/guide/', '/docs/guide/faq'], addressOf)).toEqual(['docs/new.md'])
 })

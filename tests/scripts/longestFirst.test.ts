@@ -24,10 +24,10 @@ test('the longest come first, whatever project they are of, and the others as be
     specification('host/store/ingest', 'unit'),
     specification('cli/evaluate', 'unit'),
     specification('host/studies/members', 'unit'),
-    specification('device/selftest', 'alone'),
+    specification('device/webgpu', 'alone'),
   ])
   expect(sorted.map(({ moduleId }) => moduleId)).toEqual(
-    ['host/studies/members', 'device/selftest', 'cli/evaluate', 'shared/plural', 'host/store/ingest'].map(
+    ['host/studies/members', 'device/webgpu', 'cli/evaluate', 'shared/plural', 'host/store/ingest'].map(
       fileOf,
     ),
   )

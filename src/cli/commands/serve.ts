@@ -8,6 +8,7 @@ import { createHost } from '#host/createHost.ts'
 import { terminalMessage } from '#shared/terminalText.ts'
 import { faultWords } from '#host/faults.ts'
 import { launchProgram, runProgram } from '#host/processes/programs.ts'
+import { held } from '#host/api/queueService.ts'
 import type { ServedHost } from '#host/serveHost.ts'
 import type { ServingRequest } from '#host/serving/serving.ts'
 import { maxThreads, threads, usageError, whole, type CommandContext, type Context } from '../command.ts'
@@ -175,6 +176,7 @@ async function serveUntilInterrupted(
   const { serveHost } = await import('#host/serveHost.ts')
   const host = await serveHost({ dataDirectory, onFault, ...options })
   if (host.cleared.count > 0) output.note(clearedWords(host.cleared))
+  if (host.isHeld) output.note(`${held.message} ${held.hint}`)
   const interrupted = Promise.withResolvers<unknown>()
   using _interrupt = watchInterrupts(
     () => {

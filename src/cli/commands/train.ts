@@ -7,6 +7,7 @@ import type { JsonObject } from '#shared/config/paths.ts'
 import { AppError, problemSentence } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { shownText } from '#shared/shownText.ts'
+import { rolloutSection } from '#shared/config/rollout.ts'
 import { parseRunConfig, runConfigSchema, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { createHost } from '#host/createHost.ts'
@@ -115,28 +116,71 @@ export const train = (context: Context) =>
         ...configHelpLines(),
       ].join('\n'),
     )
-    .action(async (file, { check, trustPython, trustKeys: trustsKeys }) => {
-      const here = context()
-      const { dataDirectory, output } = here
-      const config = readRunConfig(file, dataDirectory)
-      if (trustPython === true) allowConfig(config, here)
-      if (trustsKeys === true) allowKeysOf(config, here)
-      const algorithmById = await requireWorkingCode(config, dataDirectory)
-      await readyEnvironment(config, consentsFile(dataDirectory))
-      await using host = createHost({ dataDirectory, servesQueue: false })
-      const { warnings } = await verdictOf(config, algorithmById, dataDirectory, host.askText)
-      for (const warning of warnings) output.note(`Warning: ${problemSentence(warning)}`)
-      if (check === true) {
-        const estimate = await followCheck((signal) => calibrateRun(host, config, signal), here)
-        output.json(estimate)
-        for (const line of runEstimateLines(estimate)) output.line(line)
-        return
-      }
-      const run = createRun(host, config)
-      output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
-      output.line(`Run ${run.id}`)
-      await trainAndReport(host, run, fromStart, here)
-    })
+    .action((file, options) => trainFile(file, options, context()))
+
+export const collect = (context: Context) =>
+  new Command('collect')
+    .description(
+      'Train a model on what an agent does with it: a program of yours, which talks to the model at an OpenAI-style address and says how well it did',
+    )
+    .argument('<CONFIG.json>', 'run config; paths in it are relative to it')
+    .option(
+      '--port <P>',
+      'port of the address; 0 picks any free one (default: as the config says, or 8790)',
+      whole(0, maxPort),
+    )
+    .option(...trustConfig)
+    .option(...trustKeys)
+    .addHelpText('after', collectHelp)
+    .action((file, { port, ...options }) => trainFile(file, { ...options, agent: { port } }, context()))
+
+const maxPort = 65_535
+
+const collectHelp = `
+The agent takes up a session with POST /sessions, which answers with a row of the data set and a base_url. It uses that as the
+address of any OpenAI client, as often as it likes, and ends the session with POST /sessions/ID/end and {"reward": 1}, or {}
+where the reward functions of the config decide. See the guide: docs/guide/train-an-agent.md`
+
+interface TrainOptions {
+  readonly check?: true | undefined
+  readonly trustPython?: true | undefined
+  readonly trustKeys?: true | undefined
+  /** Present: an agent acts in the episodes. */
+  readonly agent?: { readonly port: number | undefined }
+}
+
+async function trainFile(
+  file: string,
+  { check, trustPython, trustKeys: trustsKeys, agent }: TrainOptions,
+  here: CommandContext,
+): Promise<void> {
+  const { dataDirectory, output } = here
+  const read = readRunConfig(file, dataDirectory)
+  const config = agent === undefined ? read : withAgent(read, agent.port)
+  if (trustPython === true) allowConfig(config, here)
+  if (trustsKeys === true) allowKeysOf(config, here)
+  const algorithmById = await requireWorkingCode(config, dataDirectory)
+  await readyEnvironment(config, consentsFile(dataDirectory))
+  await using host = createHost({ dataDirectory, servesQueue: false })
+  const { warnings } = await verdictOf(config, algorithmById, dataDirectory, host.askText)
+  for (const warning of warnings) output.note(`Warning: ${problemSentence(warning)}`)
+  if (check === true) {
+    const estimate = await followCheck((signal) => calibrateRun(host, config, signal), here)
+    output.json(estimate)
+    for (const line of runEstimateLines(estimate)) output.line(line)
+    return
+  }
+  const run = createRun(host, config)
+  output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
+  output.line(`Run ${run.id}`)
+  await trainAndReport(host, run, fromStart, here)
+}
+
+function withAgent(config: RunConfig, port: number | undefined): RunConfig {
+  const own = config.rollout.agent
+  const agent = rolloutSection.parse({ agent: { ...own, ...(port === undefined ? {} : { port }) } }).agent
+  return { ...config, rollout: { ...config.rollout, agent } }
+}
 
 export const run = (context: Context) =>
   new Command('run')

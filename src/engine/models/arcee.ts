@@ -4,7 +4,7 @@ import { type Architecture, attentionBiases, mlpBiases, readDecoderConfig, refus
 export const arcee = {
   modelType: 'arcee',
   className: 'ArceeForCausalLM',
-  gguf: null,
+  gguf: { name: 'arcee', isPermuted: true },
   tiny: { tiedHead: false, intermediateSize: 64, deviation: 0.15, config: () => ({ hidden_act: 'relu2' }) },
   read(fields, contextLength) {
     refuseWindows(fields)

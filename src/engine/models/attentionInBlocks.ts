@@ -2,7 +2,7 @@
 import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import { blockColumns, blockwiseAttention } from '../ops/blockwiseAttention.ts'
-import type { ModelConfig } from './config.ts'
+import { headShape, type LayerAttention, type ModelConfig } from './config.ts'
 
 /** Graph inputs that all windows share: the packed row of each key, and the place of each packed row among the blocks. */
 export const blockNames = { keyRows: 'rows of keys', places: 'places in blocks' } as const
@@ -21,10 +21,10 @@ export type BlockName =
 /** q [N, H·C], k and v [N, K·C] → [N, H·C] */
 export type Attend = (q: Value, k: Value, v: Value) => Value
 
-export function attentionInBlocks(
-  { kvHeads, headDim, attentionScale, attentionSoftcap }: ModelConfig,
-  window: number,
-): Attend {
+export function attentionInBlocks(config: ModelConfig, mixer: LayerAttention): Attend {
+  const { window } = mixer
+  const { attentionScale, attentionSoftcap } = config
+  const { kvHeads, headDim } = headShape(config, mixer)
   const names = blockWindowNames(window)
   const blocks = {
     table: input(names.table, 'int64', ['I', blockColumns.length]),

@@ -44,7 +44,7 @@ export function readRopeOf(
     ...range,
     fallback: fields.number('rope_theta', { ...range, fallback: defaultTheta }),
   })
-  const share = readShare(fields, rope, defaultShare)
+  const share = ropeType(rope) === 'proportional' ? 1 : readShare(fields, rope, defaultShare)
   const rotated = Math.trunc(headDim * share)
   if (rotated < 2 || rotated % 2 !== 0) {
     throw new AppError(
@@ -105,6 +105,8 @@ export interface LayerKind {
   readonly rope: RopeConfig | null
   /** Rope of q where k has another. */
   readonly queryRope?: RopeConfig
+  /** Key heads, where layers differ: those of one window have equally many. */
+  readonly kvHeads?: number
 }
 
 /** The kind of each layer, with each window and rope listed once. A window as long as the context hides nothing. */
@@ -114,11 +116,14 @@ export function attentionLayout(
 ): Pick<ModelConfig, 'windows' | 'ropes' | 'mixers'> {
   const windows: AttentionWindow[] = []
   const ropes: RopeConfig[] = []
-  const mixers = kinds.map(({ window, rope, queryRope }): LayerAttention => {
+  const kindsOfWindows: string[] = []
+  const mixers = kinds.map(({ window, rope, queryRope, kvHeads }): LayerAttention => {
     const seen = window !== null && window >= contextLength ? null : window
+    const place = placeIn(kindsOfWindows, `${seen ?? 'all'} by ${kvHeads ?? 'all'}`)
+    windows[place] = seen
     return {
       kind: 'attention',
-      window: placeIn(windows, seen),
+      window: place,
       rope: rope === null ? null : placeIn(ropes, rope),
       ...(queryRope && { queryRope: placeIn(ropes, queryRope) }),
     }
@@ -218,6 +223,17 @@ function plainPeriods({ rotated, theta }: RopeBasis): number[] {
 const plainFrequencies = (basis: RopeBasis): number[] => plainPeriods(basis).map((period) => f32(1 / period))
 
 type RopeRule = (basis: RopeBasis, fields: Fields) => RopeConfig
+
+/** The first pairs of a head rotate, by the frequencies that they have among all; the others do not. Gemma 4. */
+const proportional: RopeRule = (basis, fields) => {
+  const share = fields.number('partial_rotary_factor', { min: 0, max: 1, fallback: 1 })
+  const factor = fields.number('factor', { min: 1, max: 1e6, fallback: 1 })
+  const turning = Math.floor(share * basis.rotated * 0.5)
+  const inverseFrequencies = plainFrequencies(basis).map((frequency, pair) =>
+    pair < turning ? f32(frequency / factor) : 0,
+  )
+  return { theta: basis.theta, inverseFrequencies, attentionFactor: 1 }
+}
 
 const plain: RopeRule = (basis) => ({
   theta: basis.theta,
@@ -354,6 +370,7 @@ const rules: ReadonlyMap<string, RopeRule> = new Map([
   ['llama3', llama3],
   ['yarn', yarn],
   ['longrope', longrope],
+  ['proportional', proportional],
 ])
 
 export const ropeType = (fields: Fields): string => {

@@ -21,7 +21,7 @@ import {
   transpose,
 } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
-import type { ModelConfig } from './config.ts'
+import type { HeadShape, ModelConfig } from './config.ts'
 
 /** [B, K, slots, C] */
 export interface KeyValue {
@@ -54,8 +54,12 @@ export interface SeenSlots {
 }
 
 /** q [B·T, H·C] → [B·T, H·C] */
-export function cachedAttention(config: ModelConfig, q: Value, seen: SeenSlots): Value {
-  const { heads, kvHeads, headDim, attentionScale: alpha, attentionSoftcap: cap } = config
+export function cachedAttention(
+  { attentionScale: alpha, attentionSoftcap: cap }: Pick<ModelConfig, 'attentionScale' | 'attentionSoftcap'>,
+  { heads, kvHeads, headDim }: HeadShape,
+  q: Value,
+  seen: SeenSlots,
+): Value {
   const { parts, prompts, mask, length } = seen
   const group = heads / kvHeads
   const split = transpose(reshape(q, ['B', length, kvHeads, group, headDim]), [0, 2, 3, 1, 4])

@@ -41,6 +41,10 @@ export interface GgufNaming {
    * families that derive from Llama.
    */
   readonly isPermuted: boolean
+  /** Names of tensors there where they differ from those of most families, by these. */
+  readonly renamed?: Readonly<Record<string, string>>
+  /** True for the one of two families of a name whose files have a window. */
+  readonly slides?: boolean
 }
 
 /** Sizes of a model with random weights. */
@@ -125,10 +129,13 @@ export const names: ModelNames = {
 export const plainFactors = {
   attentionSoftcap: null,
   attentionGate: false,
+  normsValues: false,
   finalSoftcap: null,
   embeddingScale: 1,
   residualScale: 1,
   logitScale: 1,
+  scalesLayers: false,
+  layerChannels: 0,
 } as const
 
 /** A config of a family whose layers differ from Llama's only in `traits`; the family overrides anything else. */

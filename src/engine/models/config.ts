@@ -1,4 +1,4 @@
-import { deviceTitles, type DeviceKind } from '#shared/device.ts'
+import { expertsOf, type Experts } from './expertConfig.ts'
 
 /**
  * Everything a decoder needs to know about its model, whatever the family. Read by `models/registry.ts`; what most
@@ -14,6 +14,8 @@ export interface ModelConfig {
   /** Channels per head. */
   readonly headDim: number
   readonly intermediateSize: number
+  /** [layers] widths of the MLPs, where they differ; absent: all are `intermediateSize`. */
+  readonly innerSizes?: readonly number[]
   readonly vocabSize: number
   /** Longest sequence that the positions were trained for. */
   readonly maxPositions: number
@@ -42,12 +44,18 @@ export interface ModelConfig {
   readonly attentionSoftcap: number | null
   /** True if q_proj has, behind each head's query, what its result is multiplied with through a sigmoid. */
   readonly attentionGate: boolean
+  /** True if the values of each head are normed too, without a weight. */
+  readonly normsValues: boolean
   /** Soft cap of the logits; see `attentionSoftcap`. */
   readonly finalSoftcap: number | null
   /** Factors of the embeddings, of what a block adds to the residual stream, and of the logits. */
   readonly embeddingScale: number
   readonly residualScale: number
   readonly logitScale: number
+  /** True if what a block gives on is multiplied with a number of the checkpoint. */
+  readonly scalesLayers: boolean
+  /** Channels of what a token brings into each layer beside the stream; 0: nothing. */
+  readonly layerChannels: number
   /** The distinct rotary embeddings and windows of its layers; most models have one of each. */
   readonly ropes: readonly RopeConfig[]
   readonly windows: readonly AttentionWindow[]
@@ -78,25 +86,6 @@ export interface BlockNorms {
   readonly afterMlp: string | null
 }
 
-/** Mixtures of experts. Shazeer et al. 2017, arXiv:1701.06538. */
-export interface Experts {
-  readonly count: number
-  /** Experts that each token goes through. */
-  readonly chosen: number
-  /** Channels inside one. */
-  readonly width: number
-  /** Experts among whose scores the softmax is taken that weighs the chosen ones. */
-  readonly weighed: 'all' | 'chosen'
-  /** Way in which checkpoints hold their matrices: each by itself, or those of a layer stacked, with gate and up in one. */
-  readonly form: 'apart' | 'stacked'
-  /** [layers]: true where a mixture takes the place of the MLP. */
-  readonly layers: readonly boolean[]
-}
-
-/** The mixture of a layer; null where it has an MLP. */
-export const expertsOf = ({ experts }: Pick<ModelConfig, 'experts'>, layer: number): Experts | null =>
-  experts?.layers[layer] === true ? experts : null
-
 /** Tokens that a query sees, itself included; null: all before it. */
 export type AttentionWindow = number | null
 
@@ -111,6 +100,13 @@ export interface LayerAttention {
   readonly rope: number | null
   /** Rope of q where k has another; that of k if absent. */
   readonly queryRope?: number
+  /** Key/value heads and channels of a head, where the layer has others than `ModelConfig` says. */
+  readonly kvHeads?: number
+  readonly headDim?: number
+  /** True if k_proj gives the values too. */
+  readonly valuesAreKeys?: boolean
+  /** Earlier layer whose keys and values it reads, having none of its own. */
+  readonly keysOf?: number
 }
 
 /** A convolution over few positions of each channel, between two gates. */
@@ -138,21 +134,6 @@ export interface DeltaRule {
 export const attendsLinearly = ({ mixers }: Pick<ModelConfig, 'mixers'>): boolean =>
   mixers.some(({ kind }) => kind === 'delta')
 
-/** Kind of models that this one is of and that the programs of devices do not compute yet; null: they compute it. */
-export function cpuOnlyKind(config: Pick<ModelConfig, 'mixers' | 'experts'>): string | null {
-  if (config.experts !== null) return 'a mixture of experts'
-  return attendsLinearly(config) ? 'linear attention' : null
-}
-
-/** Reason why the whole programs of a kind of device do not compute a model, as a sentence; null: they do. */
-export function programProblem(
-  config: Pick<ModelConfig, 'mixers' | 'experts'>,
-  kind: DeviceKind,
-): string | null {
-  const what = cpuOnlyKind(config)
-  return what === null ? null : `Models with ${what} are not computed on ${deviceTitles[kind]} yet.`
-}
-
 /** Channels of queries, keys and values together. */
 export const deltaWidth = ({ keyHeads, valueHeads, keyDim, valueDim }: DeltaRule): number =>
   2 * keyHeads * keyDim + valueHeads * valueDim
@@ -171,6 +152,16 @@ export interface ModelNames {
   /** Norms of q and k within a layer, without `.weight`, where it has them. */
   readonly queryNorm: string
   readonly keyNorm: string
+  /** Tables of what a token brings into each layer; absent where it brings nothing. */
+  readonly layerInputs?: LayerInputNames
+}
+
+export interface LayerInputNames {
+  /** Table [V, L·P] of the tokens' own part. */
+  readonly table: string
+  /** Matrix [L·P, D] of the part that comes from the embedding, and its norm without `.weight`. */
+  readonly projection: string
+  readonly norm: string
 }
 
 /** Rotary embedding: angle of position p, pair i = p · inverseFrequencies[i]; cos and sin times `attentionFactor`. */
@@ -230,6 +221,9 @@ const linearPaths = {
   w1: 'feed_forward.w1',
   w3: 'feed_forward.w3',
   w2: 'feed_forward.w2',
+  /** Gemma's ways from the stream to what a token brings into a layer, and back. */
+  per_layer_input_gate: 'per_layer_input_gate',
+  per_layer_projection: 'per_layer_projection',
 } as const
 export type LinearName = keyof typeof linearPaths
 
@@ -256,6 +250,8 @@ export const linearsByInput: readonly (readonly LinearName[])[] = [
   ['o_proj', 'attn.c_proj', 'self_attn.out_proj', 'conv.out_proj', 'linear_attn.out_proj'],
   ['gate_proj', 'up_proj', 'gate_up_proj', 'c_fc', 'w1', 'w3'],
   ['down_proj', 'mlp.c_proj', 'w2'],
+  ['per_layer_input_gate'],
+  ['per_layer_projection'],
 ]
 
 /** `self_attn.q_proj`: the module path of a linear within its layer. */
@@ -269,12 +265,56 @@ export const mixerOf = (name: LinearName): LayerMixer['kind'] | null => {
   return module === 'self_attn' || module === 'attn' ? 'attention' : null
 }
 
-/** The linears of a layer: all of the model's but those of mixers that other layers have, and of an MLP where it has experts. */
+/**
+ * The linears of a layer: all of the model's but those of mixers that other layers have, of keys that it has not, and of an
+ * MLP where it has experts.
+ */
 export function linearsOf(config: ModelConfig, layer: number): readonly LinearName[] {
-  const kind = config.mixers[layer]?.kind
-  const ofMlp = expertsOf(config, layer) === null ? kind : null
-  return config.linears.filter((name) => (mixerOf(name) ?? ofMlp) === kind)
+  const mixer = config.mixers[layer]
+  const lacking: readonly LinearName[] =
+    mixer?.kind !== 'attention'
+      ? []
+      : [
+          ...(mixer.keysOf === undefined ? [] : (['k_proj', 'v_proj'] as const)),
+          ...(mixer.valuesAreKeys === true ? (['v_proj'] as const) : []),
+        ]
+  const ofMlp = expertsOf(config, layer) === null ? mixer?.kind : null
+  return config.linears.filter((name) => (mixerOf(name) ?? ofMlp) === mixer?.kind && !lacking.includes(name))
 }
+
+/** Heads of a layer's attention, and channels of each. */
+export interface HeadShape {
+  readonly heads: number
+  readonly kvHeads: number
+  readonly headDim: number
+}
+
+/** The heads of a mixer that attends; the model's of any other. */
+export const headShape = (config: HeadShape, mixer: LayerMixer | undefined): HeadShape => {
+  const { heads, kvHeads, headDim } = config
+  return mixer?.kind === 'attention'
+    ? { heads, kvHeads: mixer.kvHeads ?? kvHeads, headDim: mixer.headDim ?? headDim }
+    : { heads, kvHeads, headDim }
+}
+
+/** Key/value heads of the layers that see through each window of `ModelConfig.windows`. */
+export const kvHeadsOfWindows = (
+  config: Pick<ModelConfig, 'kvHeads' | 'windows' | 'mixers'>,
+): readonly number[] =>
+  config.windows.map((_, window) => {
+    const mixer = config.mixers.find((each) => each.kind === 'attention' && each.window === window)
+    return (mixer?.kind === 'attention' ? mixer.kvHeads : undefined) ?? config.kvHeads
+  })
+
+/** The layer whose keys and values a layer reads: mostly itself. */
+export const keysOfLayer = ({ mixers }: Pick<ModelConfig, 'mixers'>, layer: number): number => {
+  const mixer = mixers[layer]
+  return (mixer?.kind === 'attention' ? mixer.keysOf : undefined) ?? layer
+}
+
+/** True if a later layer reads the keys and values of this one. */
+export const isReadLater = (config: Pick<ModelConfig, 'mixers'>, layer: number): boolean =>
+  config.mixers.some((_, reader) => reader !== layer && keysOfLayer(config, reader) === layer)
 
 /** The attention of a layer; an error if it mixes positions otherwise. */
 export function attentionOf({ mixers }: ModelConfig, layer: number): LayerAttention {
@@ -283,9 +323,15 @@ export function attentionOf({ mixers }: ModelConfig, layer: number): LayerAttent
   return mixer
 }
 
-/** Output and input width of a linear: its weight is [out, in] wherever it is computed with. */
-export function linearShape(config: ModelConfig, name: LinearName): readonly [out: number, input: number] {
-  const { hiddenSize, intermediateSize, heads, kvHeads, headDim, attentionGate } = config
+/** Output and input width of a layer's linear: its weight is [out, in] wherever it is computed with. */
+export function linearShape(
+  config: ModelConfig,
+  name: LinearName,
+  layer: number,
+): readonly [out: number, input: number] {
+  const { hiddenSize, attentionGate, layerChannels } = config
+  const { heads, kvHeads, headDim } = headShape(config, config.mixers[layer])
+  const intermediateSize = config.innerSizes?.[layer] ?? config.intermediateSize
   const [queries, keys] = [heads * headDim, kvHeads * headDim]
   const delta = config.mixers.find((mixer) => mixer.kind === 'delta')
   const [valueHeads, values] = [delta?.valueHeads ?? 0, delta ? delta.valueHeads * delta.valueDim : 0]
@@ -314,6 +360,8 @@ export function linearShape(config: ModelConfig, name: LinearName): readonly [ou
     w1: [intermediateSize, hiddenSize],
     w3: [intermediateSize, hiddenSize],
     w2: [hiddenSize, intermediateSize],
+    per_layer_input_gate: [layerChannels, hiddenSize],
+    per_layer_projection: [hiddenSize, layerChannels],
   }
   return shapes[name]
 }

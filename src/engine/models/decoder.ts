@@ -8,14 +8,15 @@ import type { Dim } from '../graph/shape.ts'
 import { type Value, constant, input } from '../graph/value.ts'
 import { geglu, geluTanh, reluSquared, sigmoid, swiglu } from '../ops/activation.ts'
 import { add, mul, scale } from '../ops/arithmetic.ts'
-import { reshape, split, splitSizes } from '../ops/layout.ts'
+import { reshape, split, splitSizes, transpose } from '../ops/layout.ts'
+import { matmul } from '../ops/matmul.ts'
 import { layerNorm, rmsNorm } from '../ops/normalization.ts'
 import { shortConvolution } from '../ops/shortConvolution.ts'
-import type { LinearName, ModelConfig, ShortConvolution } from './config.ts'
+import { headShape, type LinearName, type ModelConfig, type ShortConvolution } from './config.ts'
 import { deltaPart } from './deltaPart.ts'
 import { expertPart } from './expertPart.ts'
 import type { LayerResult, LayerScope, Part } from './layerScope.ts'
-import { kernelNames } from './source.ts'
+import { blockScaleName, kernelNames, layerInputNorm } from './source.ts'
 
 /** hidden […, D] → […, D]. */
 export function decoderLayer(hidden: Value, layer: LayerScope): LayerResult {
@@ -23,7 +24,10 @@ export function decoderLayer(hidden: Value, layer: LayerScope): LayerResult {
   const mixer = mixerPart(normed(blockNorms.beforeAttention, hidden, layer), layer)
   const attended = addBranch(hidden, mixer.output, blockNorms.afterAttention, layer)
   const mlp = mlpPart(normed(blockNorms.beforeMlp, attended, layer), layer)
-  const output = addBranch(attended, mlp.output, blockNorms.afterMlp, layer)
+  const inner = addBranch(attended, mlp.output, blockNorms.afterMlp, layer)
+  const brought = layer.config.layerChannels > 0 ? layerInputPart(inner, layer) : null
+  const stream = brought ? addBranch(inner, brought.output, layerInputNorm, layer) : inner
+  const output = layer.config.scalesLayers ? mul(stream, layer.vector(blockScaleName)) : stream
   // A norm after a branch needs the branch's output for its gradient; otherwise that output is not needed.
   const branches = {
     ...(blockNorms.afterAttention === null ? {} : { 'attention output': mixer.output }),
@@ -31,7 +35,7 @@ export function decoderLayer(hidden: Value, layer: LayerScope): LayerResult {
   }
   return {
     hidden: output,
-    activations: { ...mixer.activations, attended, ...mlp.activations, ...branches },
+    activations: { ...mixer.activations, attended, ...mlp.activations, ...branches, ...brought?.activations },
   }
 }
 
@@ -59,21 +63,33 @@ function convolutionPart(x: Value, { kernel, bias }: ShortConvolution, layer: La
 }
 
 function attentionPart(x: Value, layer: LayerScope): Part {
-  const [projected, k, value] = projections(x, layer)
+  const { query: projected, keys } = projections(x, layer)
   const { query: q, gate } = withoutGate(projected, layer)
-  const [query, key] = [turned(q, 'query', layer), turned(k, 'key', layer)]
+  const query = turned(q, 'query', layer)
+  const { key, value } = keys
+    ? { key: turned(keys.key, 'key', layer), value: valueNorm(keys.value, layer) }
+    : layer.earlierKeys()
   const mixed = layer.attend(query, key, value)
   const gated = gate === null ? mixed : mul(mixed, sigmoid(gate))
   const output = layer.linear(theOne(layer, ['o_proj', 'attn.c_proj', 'self_attn.out_proj']), gated)
-  return { output, activations: { query, key, value, mixed, ...(gate !== null && { gate }) } }
+  const own = keys && { key, value }
+  return { output, activations: { query, ...own, mixed, ...(gate !== null && { gate }) } }
+}
+
+/** The MLP's way once more, narrow, with what the token brings in the place of the up projection. Gemma Team 2025, Gemma 3n. */
+function layerInputPart(x: Value, layer: LayerScope): Part {
+  const gate = layer.linear('per_layer_input_gate', x)
+  const output = layer.linear('per_layer_projection', geglu(gate, layer.layerInput()))
+  return { output, activations: { 'gate of input': gate, 'input output': output } }
 }
 
 /** Takes the gates of the heads apart from their queries, behind each of which they stand. */
 function withoutGate(
   projected: Value,
-  { config }: LayerScope,
+  { config, mixer }: LayerScope,
 ): { readonly query: Value; readonly gate: Value | null } {
-  const { heads, headDim, attentionGate } = config
+  const { attentionGate } = config
+  const { heads, headDim } = headShape(config, mixer)
   if (!attentionGate) return { query: projected, gate: null }
   const lead: readonly Dim[] = projected.shape.slice(0, -1)
   const parts = split(reshape(projected, [...lead, heads, 2 * headDim]), -1, 2)
@@ -83,24 +99,34 @@ function withoutGate(
 
 /** Heads of q or k, normed where the model does and rotated. */
 function turned(x: Value, kind: 'query' | 'key', layer: LayerScope): Value {
-  const { heads, kvHeads, names, qkNorm } = layer.config
+  const { names, qkNorm } = layer.config
+  const { heads, kvHeads } = headShape(layer.config, layer.mixer)
   const [count, path] = kind === 'query' ? [heads, names.queryNorm] : [kvHeads, names.keyNorm]
   return qkNorm === 'rotated-head'
     ? headNorm(path, layer.rotate(x, count, kind), count, layer)
     : layer.rotate(headNorm(path, x, count, layer), count, kind)
 }
 
-function projections(x: Value, layer: LayerScope): readonly [Value, Value, Value] {
-  const { linears, heads, kvHeads, headDim } = layer.config
-  if (linears.includes('q_proj')) {
-    return [layer.linear('q_proj', x), layer.linear('k_proj', x), layer.linear('v_proj', x)]
+interface Projections {
+  readonly query: Value
+  /** null where the layer reads those of another. */
+  readonly keys: { readonly key: Value; readonly value: Value } | null
+}
+
+function projections(x: Value, layer: LayerScope): Projections {
+  const { config, mixer } = layer
+  if (config.linears.includes('q_proj')) {
+    const query = layer.linear('q_proj', x)
+    if (mixer.kind === 'attention' && mixer.keysOf !== undefined) return { query, keys: null }
+    const key = layer.linear('k_proj', x)
+    const isBoth = mixer.kind === 'attention' && mixer.valuesAreKeys === true
+    return { query, keys: { key, value: isBoth ? key : layer.linear('v_proj', x) } }
   }
+  const { heads, kvHeads, headDim } = headShape(config, mixer)
   const joined = layer.linear(theOne(layer, ['qkv_proj', 'c_attn']), x)
-  return splitSizes(joined, -1, [heads * headDim, kvHeads * headDim, kvHeads * headDim]) as [
-    Value,
-    Value,
-    Value,
-  ]
+  const sizes = [heads * headDim, kvHeads * headDim, kvHeads * headDim]
+  const [query, key, value] = splitSizes(joined, -1, sizes) as [Value, Value, Value]
+  return { query, keys: { key, value } }
 }
 
 function mlpPart(x: Value, layer: LayerScope): Part {
@@ -160,12 +186,25 @@ export function modelNorm(
 
 /** Norm of q or k, where the model has one. x […, H·C]. */
 function headNorm(path: string, x: Value, heads: number, layer: LayerScope): Value {
-  const { qkNorm, headDim } = layer.config
+  const { qkNorm } = layer.config
   if (qkNorm === 'none') return x
   if (qkNorm === 'all') return normed(path, x, layer)
+  return reshape(normed(path, byHead(x, heads, layer), layer), x.shape)
+}
+
+/** Norm of each head of the values, where the model has one. x […, K·C]. */
+function valueNorm(x: Value, layer: LayerScope): Value {
+  const { config, mixer } = layer
+  if (!config.normsValues) return x
+  const { kvHeads, headDim } = headShape(config, mixer)
+  const ones = constant(new Array<number>(headDim).fill(1), [headDim])
+  return reshape(rmsNorm(byHead(x, kvHeads, layer), ones, config.normEpsilon), x.shape)
+}
+
+/** […, H·C] → […, H, C] */
+function byHead(x: Value, heads: number, { config, mixer }: LayerScope): Value {
   const lead: readonly Dim[] = x.shape.slice(0, -1)
-  const split = reshape(x, [...lead, heads, headDim])
-  return reshape(normed(path, split, layer), x.shape)
+  return reshape(x, [...lead, heads, headShape(config, mixer).headDim])
 }
 
 interface EmbeddingInputs {
@@ -176,7 +215,7 @@ interface EmbeddingInputs {
 }
 
 /** Graph inputs `ids` and `positions`. */
-const packedInputs = (): EmbeddingInputs => ({
+export const packedInputs = (): EmbeddingInputs => ({
   ids: input('ids', 'int64', ['N']),
   positions: input('positions', 'int64', ['N']),
 })
@@ -191,4 +230,26 @@ export function embeddingValue(
   const scaled = embeddingScale === 1 ? rows : scale(rows, embeddingScale)
   if (names.positions === null) return scaled
   return add(scaled, rowsOf(names.positions, positions))
+}
+
+/**
+ * Inputs of tokens into each layer beside the stream, [L, N, P]: rows of a table of their own, and a projection of their
+ * embedding `hidden` [N, D]. `weightOf` gives a tensor by its full name. null where they bring nothing.
+ */
+export function layerInputs(
+  { names, layers, layerChannels: channels, hiddenSize, normEpsilon }: ModelConfig,
+  { hidden, ids }: { readonly hidden: Value; readonly ids: Value },
+  {
+    rowsOf,
+    weightOf,
+  }: { readonly rowsOf: (name: string, ids: Value) => Value; readonly weightOf: (name: string) => Value },
+): Value | null {
+  if (names.layerInputs === undefined) return null
+  const { table, projection, norm } = names.layerInputs
+  const parts = (x: Value) => reshape(x, [...ids.shape, layers, channels])
+  const own = scale(parts(rowsOf(table, ids)), Math.fround(Math.sqrt(channels)))
+  const alpha = hiddenSize ** -0.5
+  const projected = parts(matmul(hidden, weightOf(projection), { transB: true, alpha }))
+  const both = add(rmsNorm(projected, weightOf(`${norm}.weight`), normEpsilon), own)
+  return transpose(scale(both, Math.SQRT1_2), [1, 0, 2])
 }

@@ -5,7 +5,7 @@ import { separateLinears } from './config.ts'
 export const ernie45 = {
   modelType: 'ernie4_5',
   className: 'Ernie4_5ForCausalLM',
-  gguf: null,
+  gguf: { name: 'ernie4_5', isPermuted: false },
   tiny: { headDim: 24, tiedHead: true },
   read(fields, contextLength) {
     refuseWindows(fields)

@@ -7,7 +7,7 @@ import { olmo2Norms } from './olmo2.ts'
 export const exaone4 = {
   modelType: 'exaone4',
   className: 'Exaone4ForCausalLM',
-  gguf: null,
+  gguf: { name: 'exaone4', isPermuted: false },
   tiny: { layers: 4, tiedHead: true, config: () => ({ sliding_window: 32, sliding_window_pattern: 4 }) },
   read(fields, contextLength) {
     const traits = {

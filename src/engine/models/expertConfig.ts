@@ -1,6 +1,26 @@
-/** Reads what config.json says of a mixture of experts. */
-import type { Experts } from './config.ts'
+/** Says what a mixture of experts is, and reads it from config.json. */
 import type { Fields } from './fields.ts'
+
+/** Mixtures of experts. Shazeer et al. 2017, arXiv:1701.06538. */
+export interface Experts {
+  readonly count: number
+  /** Experts that each token goes through. */
+  readonly chosen: number
+  /** Channels inside one. */
+  readonly width: number
+  /** Experts among whose scores the softmax is taken that weighs the chosen ones. */
+  readonly weighed: 'all' | 'chosen'
+  /** Way in which checkpoints hold their matrices: each by itself, or those of a layer stacked, with gate and up in one. */
+  readonly form: 'apart' | 'stacked'
+  /** [layers]: true where a mixture takes the place of the MLP. */
+  readonly layers: readonly boolean[]
+}
+
+/** The mixture of a layer; null where it has an MLP. */
+export const expertsOf = (
+  { experts }: { readonly experts: Experts | null },
+  layer: number,
+): Experts | null => (experts?.layers[layer] === true ? experts : null)
 
 /** The defaults of a family's class, and how its checkpoints and its router are made. */
 export interface ExpertTraits {

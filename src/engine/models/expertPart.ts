@@ -8,7 +8,7 @@ import { gatherElements } from '../ops/gather.ts'
 import { reshape, splitSizes } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
 import { reduceSum } from '../ops/reduce.ts'
-import type { Experts } from './config.ts'
+import type { Experts } from './expertConfig.ts'
 import type { LayerScope, Part } from './layerScope.ts'
 import { expertPaths, expertShapes } from './source.ts'
 

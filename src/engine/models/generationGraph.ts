@@ -16,11 +16,12 @@ import type {
   ModelConfig,
   ShortConvolution,
 } from './config.ts'
-import { attentionOf, expertsOf, linearPath } from './config.ts'
+import { attentionOf, headShape, keysOfLayer, linearPath } from './config.ts'
+import { expertsOf } from './expertConfig.ts'
 import { generationChunks } from './chunkInputs.ts'
 import { convolutionState, matrixState, type LatestState, type MatrixState } from './layerStates.ts'
 import { decoderLayer, embeddingValue } from './decoder.ts'
-import type { LayerScope } from './layerScope.ts'
+import { tokenPartName, type LayerScope } from './layerScope.ts'
 import type { Program } from '../graph/onnx.ts'
 import { headInput } from './learningGraphs.ts'
 import { rotaryInputs, rotaryTables } from './rotaryInputs.ts'
@@ -66,7 +67,7 @@ export const layerInputName = (layer: number, name: string): string => `${String
  * `promptNames` lists; the masks are S slots wider then, those of the prompts first.
  *
  * Inputs: hidden [N = B·T, D], positions [B, T], `cos i` and `sin i` [L, R/2] of each rotary embedding, `mask i`
- * [B, 1, R, P+T] with R = 1 or g·T of each window, scored [Q] (of the N positions, those with scores),
+ * [B, 1, R, P+T] with R = 1 or g·T of each window, `i layer input` [N, P] where tokens bring one, scored [Q] (of the N positions, those with scores),
  * inverseTemperature [Q, 1], `key i` and `value i` [B, K, P, C], adapters.
  * For `choice` also uniforms [Q, 1] and what it leaves out.
  * Outputs: logits [Q, V] divided by the temperature, probabilities [Q, V] their softmax, best [Q, 2], choice [Q, W + 3],
@@ -87,9 +88,11 @@ export function generationProgram(
     hidden,
     ...(width === null ? {} : { leftOut: leftOutInputs(width, 'Q') }),
     ...(sharesPrompts && { prompts: (layer: number) => sharedPrompts(config, layer) }),
-    see(layer, fresh) {
-      outputs[`new key ${String(layer)}`] = fresh.key
-      outputs[`new value ${String(layer)}`] = fresh.value
+    see(layer, fresh, isOwn) {
+      if (isOwn) {
+        outputs[`new key ${String(layer)}`] = fresh.key
+        outputs[`new value ${String(layer)}`] = fresh.value
+      }
       return [cachedSlots(config, layer), fresh]
     },
     recall(state, fresh) {
@@ -134,8 +137,8 @@ export interface DecoderInputs {
   readonly uniforms: Value
   /** Ids that the choice leaves out; none if absent. */
   readonly leftOut?: LeftOut
-  /** The keys and values that the new positions of a layer see; `fresh` are their own. */
-  readonly see: (layer: number, fresh: KeyValue) => readonly KeyValue[]
+  /** The keys and values of a layer that new positions see, in it or in a later one that has none of its own; `fresh` are those of the new positions. */
+  readonly see: (layer: number, fresh: KeyValue, isOwn: boolean) => readonly KeyValue[]
   /** The latest positions of a state before the new ones, [B, 1, P, C]; `fresh` [B, 1, T, C] are the new ones. */
   readonly recall: (state: LatestState, fresh: Value) => Value
   /** Takes what linear attention remembers behind the new positions, [B, H, K, V]. */
@@ -166,6 +169,7 @@ export function decoderScores(
   const shared: SharedInputs = {
     ...seen,
     tables: config.ropes.map((_, rope) => rotaryInputs(config, rope, 'L')),
+    keys: new Map(),
   }
   let hidden = start
   for (let layer = 0; layer < config.layers; layer++) {
@@ -195,6 +199,8 @@ type Tables = ReturnType<typeof rotaryInputs>
 interface SharedInputs {
   readonly positions: Value
   readonly tables: readonly Tables[]
+  /** Keys and values of the layers so far, [B·T, K·C]. */
+  readonly keys: Map<number, KeyValue>
   readonly masks: readonly Value[]
   readonly see: DecoderInputs['see']
   readonly recall: DecoderInputs['recall']
@@ -211,8 +217,9 @@ interface LayerSources {
 function cachedScope(
   config: ModelConfig,
   { weights, adapter, layer }: LayerSources,
-  { positions, tables, masks, see, recall, remember, prompts }: SharedInputs,
+  shared: SharedInputs,
 ): LayerScope {
+  const { positions, tables, keys, recall, remember } = shared
   const prefix = layerPrefix(config, layer)
   const mixer = config.mixers[layer] as LayerMixer
   const turning = mixer.kind === 'attention' ? rotaryTables(mixer, (rope) => tables[rope] as Tables) : null
@@ -233,17 +240,15 @@ function cachedScope(
       const rows = splitRows(x, positions)
       return turning ? rotary(rows, heads, { positions, ...turning[kind] }, config.rotatedPairs) : rows
     },
-    attend(q, k, v) {
-      const byHead = (x: Value) =>
-        transpose(reshape(x, ['B', length, config.kvHeads, config.headDim]), [0, 2, 1, 3]) // [B, K, T, C]
-      const fresh = { key: byHead(k), value: byHead(splitRows(v, positions)) }
-      const seen = {
-        parts: see(layer, fresh),
-        prompts: prompts?.(layer),
-        mask: masks[attentionOf(config, layer).window] as Value,
-      }
-      return cachedAttention(config, q, { ...seen, length })
+    attend: (q, k, v) => attendCached(config, layer, { q, k, v }, shared),
+    earlierKeys() {
+      const found = keys.get(keysOfLayer(config, layer))
+      if (!found)
+        throw new Error(`Expected layer ${String(layer)} to come behind the one whose keys it reads.`)
+      return found
     },
+    layerInput: () =>
+      input(layerInputName(layer, tokenPartName), 'float32', [product(['B', length]), config.layerChannels]),
     before(x, count) {
       const state = convolutionState(layer, config, mixer as ShortConvolution | DeltaRule)
       const fresh = reshape(splitRows(x, positions), ['B', 1, length, state.channels])
@@ -256,6 +261,35 @@ function cachedScope(
       })
     },
   }
+}
+
+interface Projected {
+  readonly q: Value
+  readonly k: Value
+  readonly v: Value
+}
+
+/** Attention of the new positions over what the layer, or the one whose keys it reads, has cached. */
+function attendCached(
+  config: ModelConfig,
+  layer: number,
+  { q, k, v }: Projected,
+  { positions, keys, masks, see, prompts }: SharedInputs,
+): Value {
+  keys.set(layer, { key: k, value: v })
+  const mixer = attentionOf(config, layer)
+  const shape = headShape(config, mixer)
+  const length = positions.shape[1] as Dim
+  const byHead = (x: Value) =>
+    transpose(reshape(x, ['B', length, shape.kvHeads, shape.headDim]), [0, 2, 1, 3]) // [B, K, T, C]
+  const fresh = { key: byHead(k), value: byHead(splitRows(v, positions)) }
+  const owner = keysOfLayer(config, layer)
+  const seen = {
+    parts: see(owner, fresh, owner === layer),
+    prompts: prompts?.(owner),
+    mask: masks[mixer.window] as Value,
+  }
+  return cachedAttention(config, shape, q, { ...seen, length })
 }
 
 /** The new positions, [B, 1, T, C], moved 1 to `count` back into those before them, [B, 1, count, C]. */

@@ -4,7 +4,7 @@ import { type Architecture, readDecoderConfig, refuseWindows } from './common.ts
 export const glm4 = {
   modelType: 'glm4',
   className: 'Glm4ForCausalLM',
-  gguf: null,
+  gguf: { name: 'glm4', isPermuted: false },
   tiny: { headDim: 24, tiedHead: false, config: () => ({ partial_rotary_factor: 0.5 }) },
   read(fields, contextLength) {
     refuseWindows(fields)

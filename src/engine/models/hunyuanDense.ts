@@ -4,7 +4,7 @@ import { attentionBiases, type Architecture, names, readDecoderConfig, refuseWin
 export const hunyuanDense = {
   modelType: 'hunyuan_v1_dense',
   className: 'HunYuanDenseV1ForCausalLM',
-  gguf: null,
+  gguf: { name: 'hunyuan-dense', isPermuted: false },
   tiny: {
     headDim: 24,
     tiedHead: true,

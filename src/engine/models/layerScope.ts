@@ -1,7 +1,11 @@
 /** Parts of a decoder block that its uses bring, for learning and for generation, and what it gives back. */
 import type { Value } from '../graph/value.ts'
 import type { ExpertRows } from '../ops/experts.ts'
-import type { DeltaRule, Experts, LayerMixer, LinearName, ModelConfig } from './config.ts'
+import type { DeltaRule, LayerMixer, LinearName, ModelConfig } from './config.ts'
+import type { Experts } from './expertConfig.ts'
+
+/** Graph input of a layer: what each token brings into it beside the stream, [N, P]. */
+export const tokenPartName = 'layer input'
 
 /** Rows cut into chunks of C positions: M of each of B sequences, what is behind the end of one filled with zeros. */
 export interface Chunks {
@@ -36,6 +40,10 @@ export interface LayerScope {
   rotate(x: Value, heads: number, kind: 'query' | 'key'): Value
   /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */
   attend(q: Value, k: Value, v: Value): Value
+  /** The keys and values […, K·C] of the earlier layer that this one reads. */
+  earlierKeys(): { readonly key: Value; readonly value: Value }
+  /** Input of each token into this layer beside the stream, […, P]. */
+  layerInput(): Value
   /** The rows of x […, D] that are 1 to `count` positions before each; zeros where a sequence has none. */
   before(x: Value, count: number): readonly Value[]
   /** Cuts rows into the chunks of their sequences, where a recurrence goes on. */

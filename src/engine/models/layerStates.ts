@@ -4,6 +4,7 @@
  */
 import {
   deltaWidth,
+  headShape,
   type AttentionWindow,
   type DeltaRule,
   type ModelConfig,
@@ -50,7 +51,8 @@ export const layerStates = (config: ModelConfig): readonly LayerState[] =>
   config.mixers.slice(0, config.layers).flatMap((mixer, layer): readonly LayerState[] => {
     if (mixer.kind === 'convolution') return [convolutionState(layer, config, mixer)]
     if (mixer.kind === 'delta') return [convolutionState(layer, config, mixer), matrixState(layer, mixer)]
-    return attentionStates(layer, config, config.windows[mixer.window] ?? null)
+    if (mixer.keysOf !== undefined) return []
+    return attentionStates(layer, headShape(config, mixer), config.windows[mixer.window] ?? null)
   })
 
 /** Keys and values. */

@@ -2,15 +2,15 @@
  * The graphs of learning. A layer is one forward and one backward program over packed tokens: the rows of all sequences
  * of a micro-batch stand one after the other, so linear layers never see padding; only attention works on a padded block.
  */
-import { gradients } from '../ops/gradient.ts'
+import { gradients, type Seed } from '../ops/gradient.ts'
 import type { Program } from '../graph/onnx.ts'
-import { type Dim, product } from '../graph/shape.ts'
+import { product } from '../graph/shape.ts'
 import { substitute } from '../graph/substitute.ts'
 import { type Value, constant, input } from '../graph/value.ts'
 import { add, mul, scale } from '../ops/arithmetic.ts'
-import { CAUSAL_PARTS, causalAttention, rotary } from '../ops/attention.ts'
+import { causalAttention, rotary } from '../ops/attention.ts'
 import { byExpert } from '../ops/experts.ts'
-import { type RowMap, packRows, unpackRows } from '../ops/gather.ts'
+import { packRows, unpackRows } from '../ops/gather.ts'
 import { type FrozenMatrix, type RoundedRows, frozenMatmul, roundRows } from '../ops/frozenMatmul.ts'
 import { reshape } from '../ops/layout.ts'
 import { expandLike } from '../ops/reduce.ts'
@@ -18,17 +18,21 @@ import { slicedHead, type LogitCap, type Vocabulary, vocabularyHead } from '../o
 import { matmul } from '../ops/matmul.ts'
 import { type Attend, type BlockName, attentionInBlocks } from './attentionInBlocks.ts'
 import {
+  type LayerAttention,
   type LinearName,
   type ModelConfig,
   type LayerMixer,
-  expertsOf,
+  headShape,
+  isReadLater,
   linearPath,
   linearsByInput,
 } from './config.ts'
+import { expertsOf } from './expertConfig.ts'
+import { partInputs, type PartName } from './partInputs.ts'
 import { type ChunkName, learningChunks } from './chunkInputs.ts'
 import { type PrecedingName, precedingRows } from './precedingRows.ts'
 import { decoderLayer, modelNorm } from './decoder.ts'
-import type { LayerScope } from './layerScope.ts'
+import { tokenPartName, type LayerResult, type LayerScope } from './layerScope.ts'
 import { rotaryInputs, rotaryTables, type RotaryNames } from './rotaryInputs.ts'
 import { type LoraFactors, addReduced, reduceTogether } from './lora.ts'
 import { finalNormNames } from './source.ts'
@@ -48,7 +52,7 @@ export interface LayerParameters {
 }
 
 export interface LayerPrograms {
-  /** `output`: the layer's result. */
+  /** `output`: the layer's result; `key` and `value` too, [N, K·C], where a later layer reads them. */
   readonly forward: Program
   /** `forward`, which also returns the activations that `backwardFromSaved` takes. */
   readonly forwardSaving: Program
@@ -64,25 +68,13 @@ export type DropoutName = `dropout ${number}`
 /** Graph input [N, in] by which the adapters of a group of `linearsByInput` have their input multiplied. */
 export const dropoutName = (group: number): DropoutName => `dropout ${group}`
 
-/** Graph inputs of one part of causal attention. */
-export const partNames = (part: number) => ({
-  querySlots: `query slots ${part}` as const,
-  keySlots: `key slots ${part}` as const,
-})
-/** Graph inputs: the further slots of keys that more queries see than there are parts, and which keys these are. */
-export const sharedKeyNames = { slots: 'shared key slots', places: 'shared keys' } as const
-type PartNames = ReturnType<typeof partNames>
-/** Graph input: what the queries of a part see through a window of `ModelConfig.windows`. */
-export const maskName = (window: number, part: number): `mask ${number} of window ${number}` =>
-  `mask ${part} of window ${window}`
-export type PackedName =
-  | PartNames[keyof PartNames]
-  | (typeof sharedKeyNames)[keyof typeof sharedKeyNames]
-  | ReturnType<typeof maskName>
-  | BlockName
-  | PrecedingName
-  | ChunkName
-  | RotaryNames[keyof RotaryNames]
+/** Graph inputs of a layer that reads the keys and values of an earlier one, and of the gradients with respect to a layer's own. */
+export const keyInputs = {
+  ...{ key: 'earlier key', value: 'earlier value' },
+  ...{ keyCotangent: 'key cotangent', valueCotangent: 'value cotangent' },
+} as const
+
+export type PackedName = PartName | BlockName | PrecedingName | ChunkName | RotaryNames[keyof RotaryNames]
 
 /**
  * Way in which queries meet keys: in four parts of all sequences, with a matrix of scores for each; or, where that
@@ -100,13 +92,23 @@ function packedInputs(config: ModelConfig, layer: number, form: AttentionForm) {
     cotangent: input('cotangent', 'float32', ['N', config.hiddenSize]),
     // One row of the tables per packed token, so the tokens' order is their position in the tables.
     positions: input('order', 'int64', [1, 'N']),
+    layerInput: input(tokenPartName, 'float32', ['N', config.layerChannels]),
+    earlier: earlierInputs(config, mixer),
     ...(mixer.kind === 'attention'
       ? {
           tables: rotaryTables(mixer, (rope) => rotaryInputs(config, rope, 'N')),
-          attend: (form === 'parts' ? attentionInParts : attentionInBlocks)(config, mixer.window),
+          attend: (form === 'parts' ? attentionInParts : attentionInBlocks)(config, mixer),
         }
       : { tables: null, attend: () => noAttention() }),
   }
+}
+
+/** The keys and values of the layer that this one reads; null where it has its own. */
+function earlierInputs(config: ModelConfig, mixer: LayerMixer) {
+  if (mixer.kind !== 'attention' || mixer.keysOf === undefined) return null
+  const { kvHeads, headDim } = headShape(config, mixer)
+  const of = (name: string) => input(name, 'float32', ['N', kvHeads * headDim])
+  return { key: of(keyInputs.key), value: of(keyInputs.value) }
 }
 
 function noAttention(): never {
@@ -114,33 +116,6 @@ function noAttention(): never {
 }
 
 type PackedInputs = ReturnType<typeof packedInputs>
-
-/**
- * The packed tokens stand in as many parts of Q slots as causal attention has; Bᵢ sequences have tokens of their own in
- * part i. R of the keys are of a prefix that up to M sequences share.
- */
-function partInputs({ heads, kvHeads }: ModelConfig, window: number) {
-  const group = heads / kvHeads
-  const parts = Array.from({ length: CAUSAL_PARTS }, (_, part) => partNames(part))
-  const slotsOf = (name: string, part: number, length: Dim) =>
-    input(name, 'int64', [`B${String(part)}`, kvHeads, length])
-  const queryMap: RowMap = {
-    slots: parts.map(({ querySlots }, part) => slotsOf(querySlots, part, product([group, 'Q']))),
-    rows: input('query rows', 'int64', [product([heads, 'N'])]),
-  }
-  const keyMap: RowMap = {
-    slots: parts.map(({ keySlots }, part) => slotsOf(keySlots, part, product([part + 1, 'Q']))),
-    rows: input('key rows', 'int64', [CAUSAL_PARTS, product([kvHeads, 'N'])]),
-    shared: {
-      slots: input(sharedKeyNames.slots, 'int64', ['M', product([kvHeads, 'R'])]),
-      places: input(sharedKeyNames.places, 'int64', [product([kvHeads, 'N'])]),
-    },
-  }
-  const masks = parts.map((_, part) =>
-    input(maskName(window, part), 'float32', [product([group, 'Q']), product([part + 1, 'Q'])]),
-  )
-  return { queryMap, keyMap, masks }
-}
 
 /** The programs of decoder layer number `layer`. Layer 0’s input needs no gradient: the embedding is frozen. */
 export function layerPrograms(
@@ -154,8 +129,10 @@ export function layerPrograms(
 ): LayerPrograms {
   const inputs = packedInputs(config, layer, attention)
   const { hidden, activations } = decoderLayer(inputs.hidden, packedScope(config, parameters, inputs))
-  const targets = [...(inputGradient ? [inputs.hidden] : []), ...parameters.trained]
-  const derived = gradients([{ value: hidden, cotangent: inputs.cotangent }], targets)
+  const earlier = Object.values(inputs.earlier ?? {})
+  const targets = [...(inputGradient ? [inputs.hidden] : []), ...earlier, ...parameters.trained]
+  const read = isReadLater(config, layer) ? keysOf(activations) : null
+  const derived = gradients([{ value: hidden, cotangent: inputs.cotangent }, ...keySeeds(read)], targets)
   const backward: Record<string, Value> = {}
   targets.forEach((target, index) => {
     const gradient = derived[index]
@@ -170,12 +147,27 @@ export function layerPrograms(
   const names = Object.keys(backward)
   const fromSaved = substitute(Object.values(backward), saved)
   return {
-    forward: { output: hidden },
+    forward: { output: hidden, ...read },
     forwardSaving: { output: hidden, ...activations },
     backward,
     backwardFromSaved: Object.fromEntries(names.map((name, index) => [name, fromSaved[index] as Value])),
   }
 }
+
+/** The keys and values among a layer's activations. */
+function keysOf({ key, value }: LayerResult['activations']): { readonly key: Value; readonly value: Value } {
+  if (!key || !value) throw new Error('Expected a layer with keys and values of its own.')
+  return { key, value }
+}
+
+/** Sums that later layers add to the gradients of keys and values. */
+const keySeeds = (read: ReturnType<typeof keysOf> | null): readonly Seed[] =>
+  read === null
+    ? []
+    : [
+        { value: read.key, cotangent: input(keyInputs.keyCotangent, 'float32', read.key.shape) },
+        { value: read.value, cotangent: input(keyInputs.valueCotangent, 'float32', read.value.shape) },
+      ]
 
 /** One layer over packed tokens [N, D], as a part of a longer program. */
 export function packedLayer(
@@ -210,6 +202,8 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
       return reshape(rotary(reshape(x, [1, ...x.shape]), heads, tables, config.rotatedPairs), x.shape)
     },
     attend: inputs.attend,
+    earlierKeys: () => inputs.earlier ?? noAttention(),
+    layerInput: () => inputs.layerInput,
     before: precedingRows,
     chunks: learningChunks,
   }
@@ -253,9 +247,11 @@ function reducer({
  * Attention of packed tokens: each head's rows into padded blocks, causal attention there, back; one gather each way, no
  * axes change places.
  */
-function attentionInParts(config: ModelConfig, window: number): Attend {
-  const { heads, kvHeads, headDim, attentionScale, attentionSoftcap } = config
-  const { queryMap, keyMap, masks } = partInputs(config, window)
+function attentionInParts(config: ModelConfig, mixer: LayerAttention): Attend {
+  const { attentionScale, attentionSoftcap } = config
+  const shape = headShape(config, mixer)
+  const { heads, kvHeads, headDim } = shape
+  const { queryMap, keyMap, masks } = partInputs(shape, mixer.window)
   const headRows = (x: Value, count: number) => reshape(x, [product([count, 'N']), headDim])
   return (q, k, v) => {
     const mixed = causalAttention({

@@ -7,7 +7,7 @@ import type { Fields } from './fields.ts'
 export const lfm2 = {
   modelType: 'lfm2',
   className: 'Lfm2ForCausalLM',
-  gguf: null,
+  gguf: { name: 'lfm2', isPermuted: false, renamed: { output_norm: 'token_embd_norm' } },
   tiny: {
     layers: 4,
     tiedHead: true,

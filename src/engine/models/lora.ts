@@ -36,7 +36,7 @@ export function loraSlots(config: ModelConfig, lora: LoraConfig): readonly LoraS
   let offset = 0
   for (let layer = 0; layer < config.layers; layer++) {
     for (const target of adaptedLinears(config, lora, layer)) {
-      const [out, width] = linearShape(config, target)
+      const [out, width] = linearShape(config, target, layer)
       for (const factor of ['A', 'B'] as const) {
         const shape: readonly [number, number] = factor === 'A' ? [lora.rank, width] : [out, lora.rank]
         const size = shape[0] * shape[1]
@@ -59,7 +59,7 @@ export function loraInputs(
   const scale = loraScale(lora)
   return new Map(
     adaptedLinears(config, lora, layer).map((name) => {
-      const [out, width] = linearShape(config, name)
+      const [out, width] = linearShape(config, name, layer)
       const a = input(inputName(`${name}.lora_A`), 'float32', [lora.rank, width])
       const b = input(inputName(`${name}.lora_B`), 'float32', [out, lora.rank])
       return [name, { a, b, scale }]

@@ -7,7 +7,7 @@ import type { Fields } from './fields.ts'
 export const ministral3 = {
   modelType: 'ministral3',
   className: 'Ministral3ForCausalLM',
-  gguf: null,
+  gguf: { name: 'mistral3', isPermuted: true },
   tiny: {
     headDim: 24,
     tiedHead: false,

@@ -7,7 +7,7 @@ import { olmoTraits } from './olmo2.ts'
 export const olmo3 = {
   modelType: 'olmo3',
   className: 'Olmo3ForCausalLM',
-  gguf: null,
+  gguf: { name: 'olmo2', isPermuted: false, slides: true },
   tiny: { layers: 4, tiedHead: false, config: () => ({ sliding_window: 32 }) },
   read(fields, contextLength) {
     const theta = 500_000

@@ -15,7 +15,7 @@ export const olmoe = {
   tiny: {
     intermediateSize: 24,
     tiedHead: false,
-    config: () => ({ num_experts: 5, num_experts_per_tok: 2 }),
+    config: () => ({ num_experts: 3, num_experts_per_tok: 2 }),
   },
   read(fields, contextLength) {
     refuseWindows(fields)

@@ -11,7 +11,7 @@ export const qwen35 = {
   modelType: 'qwen3_5_text',
   className: 'Qwen3_5ForCausalLM',
   seeing: { modelType: 'qwen3_5', className: 'Qwen3_5ForConditionalGeneration' },
-  gguf: null,
+  gguf: { name: 'qwen35', isPermuted: false, renamed: { ffn_norm: 'post_attention_norm' } },
   tiny: {
     layers: 4,
     headDim: 16,

@@ -12,7 +12,7 @@ export const qwen3Moe = {
     layers: 3,
     tiedHead: false,
     config: () => ({
-      num_experts: 6,
+      num_experts: 3,
       num_experts_per_tok: 2,
       moe_intermediate_size: 24,
       norm_topk_prob: true,

@@ -8,6 +8,7 @@ import { ernie45 } from './ernie45.ts'
 import { exaone4 } from './exaone4.ts'
 import { gemma2 } from './gemma2.ts'
 import { gemma3 } from './gemma3.ts'
+import { gemma4, gemma4Unified } from './gemma4.ts'
 import { glm4 } from './glm4.ts'
 import { gpt2 } from './gpt2.ts'
 import { granite } from './granite.ts'
@@ -41,6 +42,8 @@ const families = [
   smollm3,
   gemma2,
   gemma3,
+  gemma4,
+  gemma4Unified,
   phi3,
   olmo2,
   olmo3,
@@ -106,9 +109,16 @@ export function readModelConfig(
 /** The names of the text half's tensors beside those for images, which are left aside. */
 function namesInside(names: ModelNames): ModelNames {
   const inside = (name: string) => name.replace(/^model\./, 'model.language_model.')
-  const { embedding, layers, finalNorm } = names
+  const { embedding, layers, finalNorm, layerInputs } = names
   return {
     ...names,
+    ...(layerInputs && {
+      layerInputs: {
+        table: inside(layerInputs.table),
+        projection: inside(layerInputs.projection),
+        norm: inside(layerInputs.norm),
+      },
+    }),
     embedding: inside(embedding),
     layers: inside(layers),
     finalNorm: inside(finalNorm),

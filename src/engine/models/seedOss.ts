@@ -4,7 +4,7 @@ import { attentionBiases, mlpBiases, type Architecture, readDecoderConfig, refus
 export const seedOss = {
   modelType: 'seed_oss',
   className: 'SeedOssForCausalLM',
-  gguf: null,
+  gguf: { name: 'seed_oss', isPermuted: false, renamed: { ffn_norm: 'post_attention_norm' } },
   tiny: { headDim: 24, tiedHead: false },
   read(fields, contextLength) {
     refuseWindows(fields)

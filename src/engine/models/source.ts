@@ -1,14 +1,15 @@
 import {
   type DeltaRule,
-  type Experts,
+  type LayerAttention,
   type ModelConfig,
   type LinearName,
   deltaWidth,
-  expertsOf,
+  headShape,
   linearPath,
   linearShape,
   linearsOf,
 } from './config.ts'
+import { expertsOf, type Experts } from './expertConfig.ts'
 
 export type TensorDtype = 'F32' | 'F16' | 'BF16' | 'U8'
 
@@ -30,10 +31,24 @@ export type QuantizedDtype = (typeof quantizedDtypes)[number]
  * Difference between a file's bytes and the tensor used in computation; absent in a source that is computed with.
  * `transposed`: the two axes are swapped, as in GPT-2's Conv1D. `interleaved`: the rows of each of `heads` heads are in
  * the order in which llama.cpp rotates them. `one-added`: a norm's weight as the factor, where the model stores offsets
- * from 1.
+ * from 1. `tiled`: see `TiledHeads`.
  */
 export type Arrangement =
-  { readonly kind: 'transposed' | 'one-added' } | { readonly kind: 'interleaved'; readonly heads: number }
+  | { readonly kind: 'transposed' | 'one-added' }
+  | { readonly kind: 'interleaved'; readonly heads: number }
+  | TiledHeads
+
+/** Heads of values in the order in which llama.cpp repeats keys, one of each key head after the other; here those of one key head are neighbours. */
+export interface TiledHeads {
+  readonly kind: 'tiled'
+  readonly axis: 'rows' | 'columns'
+  /** Rows or columns before the values, which stay. */
+  readonly first: number
+  readonly keyHeads: number
+  readonly valueHeads: number
+  /** True if the file has −exp of the numbers. */
+  readonly isRate?: boolean
+}
 
 /** Place of a tensor's bytes on disk: row-major, little-endian. */
 export interface TensorLocation {
@@ -120,6 +135,13 @@ export function expectedTensors(config: ModelConfig): ExpectedTensor[] {
   const { hiddenSize, vocabSize, maxPositions, names } = config
   const table = [vocabSize, hiddenSize] as const // [V, D]
   const tensors: ExpectedTensor[] = [{ name: names.embedding, shape: table }]
+  if (names.layerInputs !== undefined) {
+    const { table, projection, norm } = names.layerInputs
+    const width = config.layers * config.layerChannels
+    tensors.push({ name: table, shape: [vocabSize, width] })
+    tensors.push({ name: projection, shape: [width, hiddenSize] })
+    tensors.push({ name: `${norm}.weight`, shape: [config.layerChannels] })
+  }
   if (names.positions !== null) tensors.push({ name: names.positions, shape: [maxPositions, hiddenSize] })
   for (let layer = 0; layer < config.layers; layer++) {
     const prefix = layerPrefix(config, layer)
@@ -143,8 +165,10 @@ export function layerTensors(config: ModelConfig, layer: number): ExpectedTensor
   const norms = [beforeAttention, afterAttention, beforeMlp, afterMlp]
     .flatMap((path) => (path === null ? [] : normNames(config, path)))
     .map((name) => ({ name, shape: [hiddenSize] }))
+  if (config.layerChannels > 0) norms.push({ name: `${layerInputNorm}.weight`, shape: [hiddenSize] })
+  if (config.scalesLayers) norms.push({ name: blockScaleName, shape: [1] })
   const linears = linearsOf(config, layer).flatMap((linear) => {
-    const [out, input] = linearShape(config, linear)
+    const [out, input] = linearShape(config, linear, layer)
     const weight = { name: `${linearPath(linear)}.weight`, shape: [out, input] }
     const stored = transposedLinears ? { ...weight, isTransposed: true } : weight
     const bias = { name: `${linearPath(linear)}.bias`, shape: [out] }
@@ -204,13 +228,17 @@ function expertTensors(config: ModelConfig, layer: number): ExpectedTensor[] {
   ]
 }
 
+/** Norm behind what a token brings into a layer, without `.weight`; and the number that a block's result is multiplied with. */
+export const layerInputNorm = 'post_per_layer_input_norm'
+export const blockScaleName = 'layer_scalar'
+
 /** Kernel of a short convolution, named as in its module. */
 export const kernelNames = { weight: 'conv.conv.weight', bias: 'conv.conv.bias' } as const
 
 function mixerTensors(config: ModelConfig, layer: number): ExpectedTensor[] {
   const mixer = config.mixers[layer]
   if (mixer?.kind === 'delta') return deltaTensors(mixer)
-  if (mixer?.kind !== 'convolution') return headNorms(config)
+  if (mixer?.kind !== 'convolution') return headNorms(config, mixer)
   const weight = { name: kernelNames.weight, shape: [config.hiddenSize, 1, mixer.kernel] }
   return mixer.bias ? [weight, { name: kernelNames.bias, shape: [config.hiddenSize] }] : [weight]
 }
@@ -231,11 +259,12 @@ const deltaTensors = (mixer: DeltaRule): ExpectedTensor[] => [
   { name: deltaNames.step, shape: [mixer.valueHeads] },
 ]
 
-function headNorms({ qkNorm, heads, kvHeads, headDim, names }: ModelConfig): ExpectedTensor[] {
+function headNorms(config: ModelConfig, mixer: LayerAttention | undefined): ExpectedTensor[] {
+  const { qkNorm, names } = config
   if (qkNorm === 'none') return []
+  const { heads, kvHeads, headDim } = headShape(config, mixer)
   const [queries, keys] = qkNorm === 'all' ? [heads, kvHeads] : [1, 1]
-  return [
-    { name: `${names.queryNorm}.weight`, shape: [queries * headDim] },
-    { name: `${names.keyNorm}.weight`, shape: [keys * headDim] },
-  ]
+  const query = { name: `${names.queryNorm}.weight`, shape: [queries * headDim] }
+  if (mixer?.keysOf !== undefined) return [query]
+  return [query, { name: `${names.keyNorm}.weight`, shape: [keys * headDim] }]
 }

@@ -4,7 +4,7 @@ import { input, integers, type Value } from '../graph/value.ts'
 import { concat, joinIntegers, lengthOf, slice } from '../ops/layout.ts'
 import { zeros } from '../ops/reduce.ts'
 import type { KeyValue, SharedPrompts } from './cachedAttention.ts'
-import { attentionOf, type ModelConfig } from './config.ts'
+import { attentionOf, headShape, type ModelConfig } from './config.ts'
 import type { LatestState, MatrixState } from './layerStates.ts'
 
 /** The symbol of a length that differs between windows. */
@@ -13,28 +13,34 @@ export const ofWindow = (symbol: string, window: number): Dim =>
 
 /** Graph inputs of prompts that rows share; see `SharedPrompts`. */
 export const promptNames = {
-  rows: 'prompt rows',
-  places: 'prompt places',
+  rows: (kvHeads: number): string => `prompt rows of ${String(kvHeads)} heads`,
+  places: (kvHeads: number): string => `prompt places of ${String(kvHeads)} heads`,
   sizes: (window: number): string => `prompt sizes ${window}`,
 } as const
 
 const slotSymbols = { '': 'P', 'past ': 'P', 'latest ': 'W', 'prompt ': 'S' } as const
 
 const slotInputs = (config: ModelConfig, kind: keyof typeof slotSymbols, layer: number): KeyValue => {
-  const { window } = attentionOf(config, layer)
+  const mixer = attentionOf(config, layer)
+  const { window } = mixer
+  const { kvHeads, headDim } = headShape(config, mixer)
   const slots = kind === 'latest ' ? 'W' : ofWindow(slotSymbols[kind], window)
-  const shape = [kind === 'prompt ' ? 'G' : 'B', config.kvHeads, slots, config.headDim]
+  const shape = [kind === 'prompt ' ? 'G' : 'B', kvHeads, slots, headDim]
   const of = (name: string) => input(`${kind}${name} ${String(layer)}`, 'float32', shape)
   return { key: of('key'), value: of('value') }
 }
 export const cachedSlots = (config: ModelConfig, layer: number) => slotInputs(config, '', layer)
 export const pastSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'past ', layer)
-export const sharedPrompts = (config: ModelConfig, layer: number): SharedPrompts => ({
-  ...slotInputs(config, 'prompt ', layer),
-  rows: input(promptNames.rows, 'int64', ['G', config.kvHeads, 'n']),
-  places: input(promptNames.places, 'int64', ['B', config.kvHeads]),
-  sizes: input(promptNames.sizes(attentionOf(config, layer).window), 'int64', [3]),
-})
+export function sharedPrompts(config: ModelConfig, layer: number): SharedPrompts {
+  const mixer = attentionOf(config, layer)
+  const { kvHeads } = headShape(config, mixer)
+  return {
+    ...slotInputs(config, 'prompt ', layer),
+    rows: input(promptNames.rows(kvHeads), 'int64', ['G', kvHeads, 'n']),
+    places: input(promptNames.places(kvHeads), 'int64', ['B', kvHeads]),
+    sizes: input(promptNames.sizes(mixer.window), 'int64', [3]),
+  }
+}
 export const latestSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'latest ', layer)
 
 /** [B, 1, P, C] */

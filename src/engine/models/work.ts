@@ -1,5 +1,5 @@
 import type { AttentionWindow, LoraConfig, ModelConfig } from './config.ts'
-import { linearShape, linearsByInput, linearsOf } from './config.ts'
+import { headShape, linearShape, linearsByInput, linearsOf } from './config.ts'
 import { CAUSAL_PARTS } from '../ops/attention.ts'
 import { blockStarts, defaultBlocks, type BlockLimits } from '../ops/blockwiseAttention.ts'
 
@@ -25,8 +25,7 @@ export function learningFlops(work: LearningWork): number {
   const { config, lora, lengths, recompute } = work
   const tokens = lengths.reduce((total, length) => total + length, 0)
   let linears = 0
-  for (const name of everyLinear(config)) {
-    const [out, width] = linearShape(config, name)
+  for (const { name, out, width } of everyLinear(config)) {
     // The last product of a layer is never computed again: only the next layer reads it.
     const again = recompute && name !== config.linears.at(-1) ? 1 : 0
     linears += (2 + again) * 2 * out * width * tokens // y = Wx, dx = Wᵀdy
@@ -55,24 +54,35 @@ export function expertElements({ experts, hiddenSize }: ModelConfig): {
 
 /** The linears of all layers, one after the other. */
 const everyLinear = (config: ModelConfig) =>
-  Array.from({ length: config.layers }, (_, layer) => linearsOf(config, layer)).flat()
+  Array.from({ length: config.layers }, (_, layer) =>
+    linearsOf(config, layer).map((name) => {
+      const [out, width] = linearShape(config, name, layer)
+      return { name, out, width }
+    }),
+  ).flat()
 
-const attentionsOf = ({ mixers }: ModelConfig) => mixers.filter((mixer) => mixer.kind === 'attention')
+/** Windows of the layers that attend, and the channels of all their heads. */
+const attentionsOf = (config: ModelConfig) =>
+  config.mixers.flatMap((mixer) => {
+    if (mixer.kind !== 'attention') return []
+    const { heads, headDim } = headShape(config, mixer)
+    return [{ window: config.windows[mixer.window] ?? null, width: heads * headDim }]
+  })
 
 /** Floating-point operations of attention for one sequence in all layers that attend. */
 function attentionFlops(length: number, { config, recompute, blocks = defaultBlocks }: LearningWork): number {
-  const perPair = 2 * config.heads * config.headDim
+  const attentions = attentionsOf(config)
+  const perPair = attentions.reduce((sum, { width }) => sum + 2 * width, 0)
   if (length <= blocks.longerThan) {
     // Scores and mixing forward, both again in the backward pass (they are never kept), and their four gradients.
-    return 8 * perPair * length * length * CAUSAL_SHARE * attentionsOf(config).length
+    return 8 * perPair * length * length * CAUSAL_SHARE
   }
   // The scores once more for the gradients; what was mixed is an activation, which may be kept.
   const products = recompute ? 9 : 7
-  const pairs = attentionsOf(config).reduce(
-    (total, { window }) => total + blockPairs(length, blocks, config.windows[window] ?? null),
+  return attentions.reduce(
+    (total, { window, width }) => total + products * 2 * width * blockPairs(length, blocks, window),
     0,
   )
-  return products * perPair * pairs
 }
 
 /** Queries times the keys of their blocks. */
@@ -92,14 +102,13 @@ export function conventionalFlops({ config, lora, lengths, recompute }: Learning
   const squares = lengths.reduce((total, length) => total + length * length, 0)
   const forward = recompute ? 2 : 1
   let perToken = 0
-  for (const name of everyLinear(config)) {
-    const [out, width] = linearShape(config, name)
+  for (const { name, out, width } of everyLinear(config)) {
     perToken += (forward + 1) * 2 * out * width
     if (lora.targets.includes(name)) perToken += (forward + 2) * 2 * lora.rank * (out + width)
   }
   perToken += (forward + 1) * 2 * expertElements(config).used
-  const attention =
-    (2 * forward + 4) * 2 * config.heads * config.headDim * squares * attentionsOf(config).length
+  const widths = attentionsOf(config).reduce((sum, { width }) => sum + width, 0)
+  const attention = (2 * forward + 4) * 2 * widths * squares
   const head = 4 * config.vocabSize * config.hiddenSize * tokens
   return perToken * tokens + attention + head
 }
@@ -111,7 +120,7 @@ export function conventionalFlops({ config, lora, lengths, recompute }: Learning
 function firstLayerFlops(config: ModelConfig, { targets, rank }: LoraConfig): number {
   const first = linearsOf(config, 0).filter((name) => linearsByInput[0]?.includes(name))
   return first.reduce((total, name) => {
-    const [out, width] = linearShape(config, name)
+    const [out, width] = linearShape(config, name, 0)
     return total + 2 * width * (out + (targets.includes(name) ? rank : 0))
   }, 0)
 }

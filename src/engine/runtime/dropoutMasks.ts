@@ -54,6 +54,11 @@ export type LayerMasks = (layer: number) => Readonly<Record<DropoutName, Feed>>
  * depends on (seed, update, layer, sequence, position, channel) alone, so the layers may be computed again, micro-batches
  * cut otherwise and runs resumed: the masks are the same.
  */
+/** Number of a mask's random stream. Groups beyond the first four came later, and leave the numbers of those as they were. */
+const placeOf = (layer: number, group: number): number =>
+  4 * layer + (group % 4) + Math.floor(group / 4) * LATER_GROUPS
+const LATER_GROUPS = 1 << 20
+
 export class DropoutMasks {
   readonly #seed: number
   readonly #threshold: number
@@ -72,7 +77,7 @@ export class DropoutMasks {
       const adapted = adaptedLinears(config, lora, layer)
       return linearsByInput.map((group) => {
         const reader = group.find((name) => adapted.includes(name))
-        return reader === undefined ? null : linearShape(config, reader)[1]
+        return reader === undefined ? null : linearShape(config, reader, layer)[1]
       })
     })
     this.#buffers = linearsByInput.map(() => new Float32Array(0))
@@ -89,11 +94,7 @@ export class DropoutMasks {
       const masks: Record<DropoutName, Feed> = {}
       this.#widths[layer]?.forEach((width, group) => {
         if (width === null) return
-        masks[dropoutName(group)] = this.#mask(keyed, width, [
-          group,
-          update,
-          layer * linearsByInput.length + group,
-        ])
+        masks[dropoutName(group)] = this.#mask(keyed, width, [group, update, placeOf(layer, group)])
       })
       return masks
     }

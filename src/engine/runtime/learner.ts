@@ -6,10 +6,10 @@
  */
 import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSequence } from '../policy.ts'
 import { gradientName } from '../models/learningGraphs.ts'
-import { embeddingValue } from '../models/decoder.ts'
+import { tokenPartName } from '../models/layerScope.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { type BlockLimits, defaultBlocks } from '../ops/blockwiseAttention.ts'
-import { gather } from '../ops/gather.ts'
+import { Embedding, type Embedded, freeEmbedded, layerInputFeed } from './embedding.ts'
 import { HeadRunner } from './headRunner.ts'
 import type { DropoutPlace, LayerMasks } from './dropoutMasks.ts'
 import { DropoutMasks } from './dropoutMasks.ts'
@@ -18,7 +18,8 @@ import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBa
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import { RotaryTables } from './passFeeds.ts'
 import type { Feed } from './session.ts'
-import { Session, floats, free, int64s, numbers } from './session.ts'
+import { floats, free, numbers } from './session.ts'
+import { SharedKeys } from './sharedKeys.ts'
 import type { ValueHeadParameters } from './valueHead.ts'
 import { ValueHeadRunner } from './valueHead.ts'
 
@@ -83,8 +84,7 @@ export interface LearningTask {
 /** Data that all passes of one micro-batch share. */
 interface Pass {
   readonly batch: PackedBatch
-  /** [N, D] */
-  readonly embedded: Float32Array
+  readonly embedded: Embedded
   /** Activations are kept. */
   readonly saving: boolean
   readonly masks: LayerMasks
@@ -94,17 +94,23 @@ interface Pass {
 /** Tensors from which the backward pass of one layer starts. */
 type LayerTape = Readonly<Record<string, Feed>>
 
+/** Results that a pass forward leaves for the way back. */
+interface Taken {
+  readonly tapes: LayerTape[]
+  readonly keys: SharedKeys
+}
+
 export class Learner {
   readonly #options: LearnerOptions
   readonly #programs: LearningPrograms
   readonly #head: HeadRunner
   readonly #valueHead: ValueHeadRunner
-  readonly #embedding: Session
+  readonly #embedding: Embedding
   readonly #rotary: readonly RotaryTables[]
   /** Dropout masks; null without dropout. */
   readonly #dropout: DropoutMasks | null
 
-  private constructor(options: LearnerOptions, programs: LearningPrograms, embedding: Session) {
+  private constructor(options: LearnerOptions, programs: LearningPrograms, embedding: Embedding) {
     this.#options = options
     this.#programs = programs
     this.#head = new HeadRunner(options.source.config, programs, options.chunkBytes)
@@ -118,10 +124,7 @@ export class Learner {
   static async create(options: LearnerOptions): Promise<Learner> {
     const { source, device } = options
     const programs = new LearningPrograms(options)
-    const program = {
-      hidden: embeddingValue(source.config, (name, ids) => gather(programs.weight(name), ids)),
-    }
-    const embedding = await Session.create({ name: 'embedding', program, device, purpose: 'weights' })
+    const embedding = await Embedding.create(source.config, (name) => programs.weight(name), device)
     return new Learner(options, programs, embedding)
   }
 
@@ -129,13 +132,9 @@ export class Learner {
     return this.#options.source.config
   }
 
-  /** Returns the input of the first layer for ids at positions (both [N]): [N, D]. */
-  async embed(ids: Int32Array, positions: Int32Array): Promise<Float32Array> {
-    const { hidden } = await this.#embedding.run({
-      ids: int64s(ids, [ids.length]),
-      positions: int64s(positions, [ids.length]),
-    })
-    return hidden!
+  /** Looks up ids at positions, both [N]. */
+  embed(ids: Int32Array, positions: Int32Array): Promise<Embedded> {
+    return this.#embedding.of(ids, positions)
   }
 
   /** Heads of the sequences as one packed batch; no gradient. */
@@ -149,14 +148,19 @@ export class Learner {
       return sequences.map((sequence) => emptyHeads(sequence, head !== undefined))
     }
     const use = programUse('score', batch)
-    let hidden = await this.embed(batch.ids, batch.positions)
+    const embedded = await this.embed(batch.ids, batch.positions)
+    const keys = new SharedKeys(this.config)
+    let { hidden } = embedded
     for (let layer = 0; layer < this.config.layers; layer++) {
       options.signal?.throwIfAborted()
-      const feeds = this.#feeds(batch, layer, hidden, adapter)
-      const { output } = await this.#programs.run(use, `forward ${layer}`, feeds)
+      const feeds = { ...this.#feeds({ batch, embedded }, layer, hidden, adapter), ...keys.feeds(layer) }
+      const { output, ...others } = await this.#programs.run(use, `forward ${layer}`, feeds)
+      keys.keep(layer, others)
       free(hidden)
       hidden = output!
     }
+    keys.free()
+    freeEmbedded(embedded)
     const policy = head ? null : await this.#head.score(hidden, batch, options.temperature)
     const values = head ? (await this.#valueHead.score(hidden, batch, head)).values : null
     free(hidden)
@@ -190,7 +194,7 @@ export class Learner {
       await criticRun.learn(packed.values)
     }
     if (isTouched(packed.logprobs, packed.entropies)) await actorRun.learn(packed)
-    free(pass.embedded)
+    freeEmbedded(pass.embedded)
     return heads
   }
 
@@ -200,52 +204,58 @@ export class Learner {
 
   /** Forward to the vocabulary; `learn` goes back, once. */
   async #runActor(pass: Pass, actor: LearningTarget, options: AccumulateOptions) {
-    const { hidden, tapes } = await this.#forward(pass, actor.adapter)
+    const { hidden, ...taken } = await this.#forward(pass, actor.adapter)
     const scores = await this.#head.learn(hidden, pass.batch, options)
     free(hidden)
     const learn = (coefficients: PackedCoefficients): Promise<void> =>
-      this.#backward(pass, actor, tapes, this.#head.cotangent(pass.batch, scores, coefficients))
+      this.#backward(pass, actor, taken, this.#head.cotangent(pass.batch, scores, coefficients))
     return { scores, learn }
   }
 
   /** Forward to the value head; `learn` goes back, once, from ∂loss/∂value of each head row. */
   async #runCritic(pass: Pass, critic: CriticTarget) {
-    const { hidden, tapes } = await this.#forward(pass, critic.adapter)
+    const { hidden, ...taken } = await this.#forward(pass, critic.adapter)
     const scores = await this.#valueHead.score(hidden, pass.batch, critic.head)
     free(hidden)
     const learn = async (coefficients: Float64Array): Promise<void> => {
       const cotangent = await this.#valueHead.learn(pass.batch, scores, critic, coefficients)
-      await this.#backward(pass, critic, tapes, cotangent)
+      await this.#backward(pass, critic, taken, cotangent)
     }
     return { values: scores.values, learn }
   }
 
   /** Through all layers; a tape of each stays for the way back. */
-  async #forward(
-    { batch, embedded, saving, masks, signal }: Pass,
-    adapter: AdapterParameters,
-  ): Promise<{ readonly hidden: Float32Array; readonly tapes: LayerTape[] }> {
+  async #forward(pass: Pass, adapter: AdapterParameters): Promise<Taken & { readonly hidden: Float32Array }> {
+    const { batch, embedded, saving, masks, signal } = pass
     const tapes: LayerTape[] = []
+    const keys = new SharedKeys(this.config)
     const use = programUse('learn', batch)
-    let hidden = embedded
+    let { hidden } = embedded
     for (let layer = 0; layer < this.config.layers; layer++) {
       signal?.throwIfAborted()
-      const feeds: Record<string, Feed> = { ...this.#feeds(batch, layer, hidden, adapter), ...masks(layer) }
-      const want = saving ? undefined : ['output']
-      const { output, ...activations } = await this.#programs.run(use, `forward ${layer}`, feeds, want)
+      const feeds: Record<string, Feed> = {
+        ...this.#feeds(pass, layer, hidden, adapter),
+        ...masks(layer),
+        ...keys.feeds(layer),
+      }
+      const want = saving ? undefined : ['output', ...keys.wanted(layer)]
+      const { output, ...others } = await this.#programs.run(use, `forward ${layer}`, feeds, want)
+      keys.keep(layer, others)
+      const activations = saving ? others : {}
       tapes.push({ hidden: feeds['hidden']!, ...this.#activationFeeds(batch, activations) })
       hidden = output!
     }
-    return { hidden, tapes }
+    return { hidden, tapes, keys }
   }
 
   /** Back through all layers from ∂loss/∂hidden [N, D] behind the last; uses up the tapes. */
   async #backward(
-    { batch, embedded, saving, masks, signal }: Pass,
+    passed: Pass,
     { adapter, gradients }: LearningTarget,
-    tapes: LayerTape[],
+    { tapes, keys }: Taken,
     cotangent: Float32Array,
   ): Promise<void> {
+    const { batch, embedded, saving, masks, signal } = passed
     const use = programUse('learn', batch)
     for (let layer = this.config.layers - 1; layer >= 0; layer--) {
       signal?.throwIfAborted()
@@ -255,20 +265,24 @@ export class Learner {
         use,
         `${pass} ${layer}`,
         {
-          ...this.#feeds(batch, layer, new Float32Array(0), adapter),
+          ...this.#feeds(passed, layer, new Float32Array(0), adapter),
           ...masks(layer),
           ...tape,
+          ...keys.feeds(layer),
+          ...keys.cotangents(layer),
           cotangent: floats(cotangent, [batch.tokens, this.config.hiddenSize]),
         },
       )
       addGradients(adapter, layer, results, gradients)
+      keys.add(layer, results)
       // The critic and the actor start from the same embedding.
       const read = Object.values(tape)
         .map(numbers)
-        .filter((array) => array !== embedded)
+        .filter((array) => array !== embedded.hidden)
       free(cotangent, ...read, ...Object.values(results))
       if (next) cotangent = next
     }
+    keys.free()
   }
 
   #pack(sequences: readonly TokenSequence[], shares: boolean): PackedBatch {
@@ -277,13 +291,15 @@ export class Learner {
   }
 
   #feeds(
-    batch: PackedBatch,
+    { batch, embedded }: Pick<Pass, 'batch' | 'embedded'>,
     layer: number,
     hidden: Float32Array,
     adapter: AdapterParameters,
   ): Record<string, Feed> {
     const shape = [hidden.length / this.config.hiddenSize, this.config.hiddenSize]
-    return { ...batch.feeds, ...adapter.feeds(layer), hidden: floats(hidden, shape) }
+    const own = layerInputFeed(this.config, embedded, layer)
+    const feeds = { ...batch.feeds, ...adapter.feeds(layer), hidden: floats(hidden, shape) }
+    return own ? { ...feeds, [tokenPartName]: own } : feeds
   }
 
   #activationFeeds(batch: PackedBatch, activations: Readonly<Record<string, Float32Array>>): LayerTape {

@@ -3,7 +3,8 @@ import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
 import type { FrozenProducts } from '#shared/precision.ts'
 import { basePrecisionOf } from '../models/blocks.ts'
-import type { LoraConfig, ModelConfig } from '../models/config.ts'
+import { headShape, type LoraConfig, type ModelConfig } from '../models/config.ts'
+import { expertsOf } from '../models/expertConfig.ts'
 import { planDevice, type Activations, type DevicePlan } from '../models/deviceMemory.ts'
 import { learnsInBytes, packedBytes } from '../models/frozenWeights.ts'
 import type { ModelSource } from '../models/source.ts'
@@ -76,17 +77,15 @@ const recomputing = { backward: ['backward'], savedTokens: 0 } as const
  * Saved activations of one token over all layers: query, key, value, mixed, attended, the layer's input, and gate and up; of
  * each chosen expert its gate, up and result, and the scores of all.
  */
-function activationBytes({
-  layers,
-  heads,
-  kvHeads,
-  headDim,
-  hiddenSize,
-  intermediateSize,
-  experts,
-}: ModelConfig): number {
-  const mixing = layers * (2 * heads * headDim + 2 * kvHeads * headDim + 2 * hiddenSize)
-  const withExperts = experts?.layers.filter(Boolean).length ?? 0
-  const ofExperts = experts === null ? 0 : experts.chosen * (2 * experts.width + hiddenSize) + experts.count
-  return 4 * (mixing + (layers - withExperts) * 2 * intermediateSize + withExperts * ofExperts)
+function activationBytes(config: ModelConfig): number {
+  const numbers = config.mixers.map((mixer, layer) => {
+    const { heads, kvHeads, headDim } = headShape(config, mixer)
+    const experts = expertsOf(config, layer)
+    const inner =
+      experts === null
+        ? 2 * (config.innerSizes?.[layer] ?? config.intermediateSize)
+        : experts.chosen * (2 * experts.width + config.hiddenSize) + experts.count
+    return 2 * (heads * headDim + kvHeads * headDim + config.hiddenSize + config.layerChannels) + inner
+  })
+  return 4 * numbers.reduce((sum, count) => sum + count, 0)
 }

@@ -3,6 +3,7 @@ import { linearWeights, rowWeight } from '../models/blocks.ts'
 import { layerStates, type LayerState } from '../models/layerStates.ts'
 import type { AttentionWindow, LoraConfig } from '../models/config.ts'
 import { generationProgram, layerInputName } from '../models/generationGraph.ts'
+import { tokenPartName } from '../models/layerScope.ts'
 import type { ModelSource } from '../models/source.ts'
 import { choiceWidth } from '../models/tokenChoice.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
@@ -22,6 +23,7 @@ import {
 import { ProgramSet } from './programs.ts'
 import type { Feed } from './session.ts'
 import { Session, floats } from './session.ts'
+import { layerInputFeed, type Embedded } from './embedding.ts'
 
 export interface DecodeStepOptions {
   readonly source: ModelSource
@@ -33,8 +35,7 @@ export interface DecodeStepOptions {
   readonly packsWeights: boolean
   /** Rows may share prompts; see `sharingPays`. */
   readonly sharesPrompts: boolean
-  /** Returns the input of the first layer for ids at positions (both [N]): [N, D]. */
-  readonly embed: (ids: Int32Array, positions: Int32Array) => Promise<Float32Array>
+  readonly embed: (ids: Int32Array, positions: Int32Array) => Promise<Embedded>
   readonly adapter: (role: AnsweringRole) => AdapterParameters
 }
 
@@ -169,10 +170,10 @@ export class OrtDecodeStep implements DecodeStep {
     const pass = this.sharesPrompts && !asked.prompts ? withoutPrompts(asked, this.states) : asked
     const { cache, role, prompts } = pass
     const { config } = this.#options.source
-    const hidden = await this.#options.embed(pass.ids, pass.positions)
+    const embedded = await this.#options.embed(pass.ids, pass.positions)
     const adapter = this.#options.adapter(role)
     const feeds: Record<string, Feed> = {
-      hidden: floats(hidden, [rows * length, config.hiddenSize]),
+      hidden: floats(embedded.hidden, [rows * length, config.hiddenSize]),
       ...positionFeeds(pass, this.#rotary),
       ...maskFeeds(config, pass, (window) => maskThrough(pass, window)),
       ...(this.#remembers ? chunkFeeds(pass) : {}),
@@ -186,6 +187,8 @@ export class OrtDecodeStep implements DecodeStep {
     for (let layer = 0; layer < config.layers; layer++) {
       for (const [name, feed] of Object.entries(adapter.feeds(layer)))
         feeds[layerInputName(layer, name)] = feed
+      const own = layerInputFeed(config, embedded, layer)
+      if (own) feeds[layerInputName(layer, tokenPartName)] = own
     }
     return feeds
   }

@@ -1,13 +1,13 @@
 import type { Device } from '#shared/device.ts'
 import { HIDDEN, CAUSAL_PARTS } from '../ops/attention.ts'
-import { attendsLinearly, type ModelConfig } from '../models/config.ts'
 import {
-  type AttentionForm,
-  type PackedName,
-  maskName,
-  partNames,
-  sharedKeyNames,
-} from '../models/learningGraphs.ts'
+  attendsLinearly,
+  kvHeadsOfWindows,
+  type AttentionWindow,
+  type ModelConfig,
+} from '../models/config.ts'
+import { type AttentionForm, type PackedName } from '../models/learningGraphs.ts'
+import { maskName, partNames, keyNames } from '../models/partInputs.ts'
 import { rotaryNames } from '../models/rotaryInputs.ts'
 import { chunkNames, LEARNING_CHUNK } from '../models/chunkInputs.ts'
 import { readersNames, rowsBeforeName } from '../models/precedingRows.ts'
@@ -35,7 +35,7 @@ export interface PackedBatch {
   readonly headTargets: Int32Array
   readonly attention: AttentionForm
   /** Feeds of every layer's program beside the hidden states. */
-  readonly feeds: Readonly<Partial<Record<'order' | 'query rows' | 'key rows' | PackedName, Feed>>>
+  readonly feeds: Readonly<Partial<Record<'order' | PackedName, Feed>>>
 }
 
 type AttentionShape = Pick<ModelConfig, 'heads' | 'kvHeads' | 'windows' | 'mixers'>
@@ -93,18 +93,18 @@ export function packBatch(
   }
 }
 
-function partFeeds(
-  { tokens, paths, own }: PrefixTree,
-  partLength: number,
-  { heads, kvHeads, windows }: AttentionShape,
-): MapFeeds {
+function partFeeds({ tokens, paths, own }: PrefixTree, partLength: number, shape: AttentionShape): MapFeeds {
   const rows = paths.map((path, index) => ({ path, own: own[index]! }))
   const block = { rows: rows.toSorted((a, b) => b.path.length - a.path.length), tokens, partLength }
-  return {
-    ...queryMap(block, kvHeads, heads / kvHeads),
+  const counts = kvHeadsOfWindows(shape)
+  const maps = [...new Set(counts)].map((kvHeads) => ({
+    ...queryMap(block, kvHeads, shape.heads / kvHeads),
     ...keyMap(block, kvHeads),
-    ...causalMasks(partLength, heads / kvHeads, windows),
-  }
+  }))
+  const masks = shape.windows.map((window, index) =>
+    causalMasks(partLength, shape.heads / (counts[index] as number), { window, index }),
+  )
+  return Object.assign({}, ...maps, ...masks) as MapFeeds
 }
 
 /** Positions that a short convolution reads; 1 where no layer has one. */
@@ -219,10 +219,10 @@ function queryMap(block: BlockRows, kvHeads: number, group: number): MapFeeds {
         }
       }
     })
-    feeds[partNames(part).querySlots] = int64s(slots, [rows.length, kvHeads, group * partLength])
+    feeds[partNames(part, kvHeads).querySlots] = int64s(slots, [rows.length, kvHeads, group * partLength])
     partStart += slots.length
   }
-  return { ...feeds, 'query rows': int64s(places, [places.length]) }
+  return { ...feeds, [keyNames(kvHeads).queries]: int64s(places, [places.length]) }
 }
 
 /** Row n·K + h of the packed heads stands at [b, h, t] of each part where a sequence through it has queries behind it. */
@@ -242,42 +242,41 @@ function keyMap(block: BlockRows, kvHeads: number): MapFeeds {
         for (let head = 0; head < kvHeads; head++) slots[first + head * width] = path[at]! * kvHeads + head
       }
     })
-    feeds[partNames(part).keySlots] = int64s(slots, [rows.length, kvHeads, width])
+    feeds[partNames(part, kvHeads).keySlots] = int64s(slots, [rows.length, kvHeads, width])
     partStart += slots.length
   }
   const tables = slotTables(found, { few: CAUSAL_PARTS, heads: kvHeads, end: partStart })
+  const names = keyNames(kvHeads)
   return {
     ...feeds,
-    'key rows': tables.rows,
-    [sharedKeyNames.slots]: tables.slots,
-    [sharedKeyNames.places]: tables.places,
+    [names.keys]: tables.rows,
+    [names.shared]: tables.slots,
+    [names.places]: tables.places,
   }
 }
 
 /**
- * Builds the masks of each window and part i of the queries, [g·Q, (i+1)·Q]: 0 where the key is not after the query,
+ * Builds the masks of a window for each part i of the queries, [g·Q, (i+1)·Q]: 0 where the key is not after the query,
  * nor before its window.
  */
 function causalMasks(
   partLength: number,
   copies: number,
-  windows: ModelConfig['windows'],
+  { window, index }: { readonly window: AttentionWindow; readonly index: number },
 ): Record<string, Feed> {
-  const masks = windows.flatMap((window, index) =>
-    Array.from({ length: CAUSAL_PARTS }, (_, part) => {
-      const width = (part + 1) * partLength
-      const mask = new Float32Array(copies * partLength * width)
-      for (let query = 0; query < partLength; query++) {
-        const [start, at] = [query * width, part * partLength + query]
-        mask.fill(HIDDEN, start + at + 1, start + width)
-        if (window !== null) mask.fill(HIDDEN, start, start + Math.max(0, at + 1 - window))
-      }
-      for (let copy = 1; copy < copies; copy++) {
-        mask.copyWithin(copy * partLength * width, 0, partLength * width)
-      }
-      return [maskName(index, part), floats(mask, [copies * partLength, width])] as const
-    }),
-  )
+  const masks = Array.from({ length: CAUSAL_PARTS }, (_, part) => {
+    const width = (part + 1) * partLength
+    const mask = new Float32Array(copies * partLength * width)
+    for (let query = 0; query < partLength; query++) {
+      const [start, at] = [query * width, part * partLength + query]
+      mask.fill(HIDDEN, start + at + 1, start + width)
+      if (window !== null) mask.fill(HIDDEN, start, start + Math.max(0, at + 1 - window))
+    }
+    for (let copy = 1; copy < copies; copy++) {
+      mask.copyWithin(copy * partLength * width, 0, partLength * width)
+    }
+    return [maskName(index, part), floats(mask, [copies * partLength, width])] as const
+  })
   return Object.fromEntries(masks)
 }
 

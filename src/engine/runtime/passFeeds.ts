@@ -1,5 +1,11 @@
 /** Builds the feeds that generation programs read about new positions. */
-import { ropeFactor, type AttentionWindow, type ModelConfig, type RopeConfig } from '../models/config.ts'
+import {
+  kvHeadsOfWindows,
+  ropeFactor,
+  type AttentionWindow,
+  type ModelConfig,
+  type RopeConfig,
+} from '../models/config.ts'
 import { slotsBehind, type LayerState } from '../models/layerStates.ts'
 import { chunkNames, GENERATION_CHUNK } from '../models/chunkInputs.ts'
 import { windowMaskName } from '../models/generationGraph.ts'
@@ -68,12 +74,25 @@ function readersOf(promptOf: readonly number[], count: number): readonly (readon
 
 /** Inputs of prompts that rows share, as `promptNames` has them. */
 export function promptFeeds(
-  { kvHeads, windows }: Pick<ModelConfig, 'kvHeads' | 'windows'>,
+  config: Pick<ModelConfig, 'kvHeads' | 'windows' | 'mixers'>,
   { rows, length, cache: own }: Pick<DecodePass, 'rows' | 'length' | 'cache'>,
   { cache, promptOf }: PassPrompts,
 ): Feeds {
-  const count = cache.rows
-  const readers = readersOf(promptOf, count)
+  const readers = readersOf(promptOf, cache.rows)
+  const feeds: Record<string, Feed> = {}
+  for (const kvHeads of new Set(kvHeadsOfWindows(config))) {
+    Object.assign(feeds, readerFeeds(readers, rows, kvHeads))
+  }
+  config.windows.forEach((window, index) => {
+    const sizes = [slotsBehind(window, cache.capacity), slotsBehind(window, own.capacity), length]
+    feeds[promptNames.sizes(index)] = int64s(Int32Array.from(sizes), [3])
+  })
+  return { ...feeds, ...stateFeeds(cache, cache.rows, { prefix: 'prompt ', only: 'slots' }) }
+}
+
+/** The rows that read each prompt, of layers with this number of key-value heads. */
+function readerFeeds(readers: readonly (readonly number[])[], rows: number, kvHeads: number): Feeds {
+  const count = readers.length
   const most = Math.max(...readers.map((those) => those.length))
   const read = new Int32Array(count * kvHeads * most)
   const places = new Int32Array(rows * kvHeads)
@@ -86,15 +105,10 @@ export function promptFeeds(
       })
     }
   }
-  const feeds: Record<string, Feed> = {
-    [promptNames.rows]: int64s(read, [count, kvHeads, most]),
-    [promptNames.places]: int64s(places, [rows, kvHeads]),
+  return {
+    [promptNames.rows(kvHeads)]: int64s(read, [count, kvHeads, most]),
+    [promptNames.places(kvHeads)]: int64s(places, [rows, kvHeads]),
   }
-  windows.forEach((window, index) => {
-    const sizes = [slotsBehind(window, cache.capacity), slotsBehind(window, own.capacity), length]
-    feeds[promptNames.sizes(index)] = int64s(Int32Array.from(sizes), [3])
-  })
-  return { ...feeds, ...stateFeeds(cache, count, { prefix: 'prompt ', only: 'slots' }) }
 }
 
 /** Feeds the states of the first `rows` rows of a cache under their names; those of one kind if `only` says so. */
@@ -167,14 +181,15 @@ export function rotaryFeeds(tables: readonly RotaryTables[], highest: number): F
 
 /** The mask of each window of the model; `maskThrough` gives [B, T, P+T]. */
 export function maskFeeds(
-  { windows, heads, kvHeads }: Pick<ModelConfig, 'windows' | 'heads' | 'kvHeads'>,
+  config: Pick<ModelConfig, 'windows' | 'heads' | 'kvHeads' | 'mixers'>,
   pass: Pick<NewPositions, 'rows' | 'length'>,
   maskThrough: (window: AttentionWindow) => Float32Array,
 ): Feeds {
+  const counts = kvHeadsOfWindows(config)
   return Object.fromEntries(
-    windows.map((window, index) => [
+    config.windows.map((window, index) => [
       windowMaskName(index),
-      maskFeed(maskThrough(window), pass, heads / kvHeads),
+      maskFeed(maskThrough(window), pass, config.heads / (counts[index] as number)),
     ]),
   )
 }

@@ -2,13 +2,19 @@
 import { defaultHub } from '#shared/hub.ts'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
-import { type LinearName, loraScale, type LoraConfig, type ModelConfig } from '#engine/models/config.ts'
+import {
+  type LinearName,
+  linearsOf,
+  loraScale,
+  type LoraConfig,
+  type ModelConfig,
+} from '#engine/models/config.ts'
 import { type LoraSlot, loraSlots } from '#engine/models/lora.ts'
 import type { NamedTensor, TensorDtype } from '#engine/models/source.ts'
 import { bytesOf, firstNonFinite, readTensor, type TensorToWrite } from '#host/files/safetensors.ts'
 import { f32ToBf16, f32ToF16 } from '#host/files/halfPrecision.ts'
 import { type GgufValue, writeGguf } from '#host/gguf/gguf.ts'
-import { ggufLinear, ggufNaming, interleavedHeads, permuteRows } from '#host/gguf/ggufNames.ts'
+import { ggufLinear, ggufNaming, linearArrangement, permuteRows, tileHeads } from '#host/gguf/ggufNames.ts'
 import { type GgufFile, openGguf } from '#host/gguf/ggufReader.ts'
 import { type Adapter, adapterForModel } from './peft.ts'
 import { isHubId } from './peftConfig.ts'
@@ -22,9 +28,16 @@ const linearOf = ({ input }: LoraSlot): LinearName => input.replace(/\.lora_[AB]
 
 const nameOf = (slot: LoraSlot): string => ggufLoraName(slot.layer, linearOf(slot), slot.factor)
 
-/** Heads whose rows of this matrix change places; null where they stay. */
-const permutedHeads = (slot: LoraSlot, model: ModelConfig): number | null =>
-  slot.factor === 'A' ? null : interleavedHeads(linearOf(slot), model)
+/** A matrix in the order of llama.cpp's converter: rows of a linear are those of B, columns those of A; `back` undoes it. */
+function ordered(slot: LoraSlot, data: Float32Array, model: ModelConfig, back = false): Float32Array {
+  const arrangement = linearArrangement(linearOf(slot), model)
+  const [rows] = slot.shape
+  if (arrangement?.kind === 'interleaved' && slot.factor === 'B')
+    return permuteRows(data, { heads: arrangement.heads, rows, back })
+  if (arrangement?.kind === 'tiled' && (slot.factor === 'B') === (arrangement.axis === 'rows'))
+    return tileHeads(data, arrangement, { rows, back })
+  return data
+}
 
 export type GgufDtype = Exclude<TensorDtype, 'U8'>
 
@@ -81,9 +94,8 @@ function tensorOf(slot: LoraSlot, data: Float32Array | undefined, { model, dtype
       `The adapter's ${slot.name} holds a value that is not a finite number.`,
     )
   }
-  const heads = permutedHeads(slot, model)
-  const ordered = heads === null ? data : permuteRows(data, { heads, rows: slot.shape[0] })
-  return { name: nameOf(slot), dtype, shape: slot.shape, pieces: () => [encode(ordered, dtype)] }
+  const values = ordered(slot, data, model)
+  return { name: nameOf(slot), dtype, shape: slot.shape, pieces: () => [encode(values, dtype)] }
 }
 
 /** The bytes of f32 numbers in a narrower type, rounded to nearest, ties to even. */
@@ -132,9 +144,13 @@ function requireText({ metadata }: GgufFile, key: string, wanted: string, path: 
 
 /** Rank and linears from the tensors, the scale from alpha: without one llama.cpp takes B·A as it is. */
 function readLora({ metadata, tensors }: GgufFile, model: ModelConfig, path: string): LoraConfig {
-  const targets = model.linears.filter((linear) => tensors.has(ggufLoraName(0, linear, 'A')))
-  const [first] = targets
-  const rank = first === undefined ? undefined : tensors.get(ggufLoraName(0, first, 'A'))?.shape[0]
+  // Not every layer has every linear.
+  const found = model.linears.map((linear) => {
+    const layer = model.mixers.findIndex((_, each) => linearsOf(model, each).includes(linear))
+    return { linear, tensor: tensors.get(ggufLoraName(layer, linear, 'A')) }
+  })
+  const targets = found.flatMap(({ linear, tensor }) => (tensor ? [linear] : []))
+  const rank = found.find(({ tensor }) => tensor !== undefined)?.tensor?.shape[0]
   if (rank === undefined) throw invalid(path, 'adapts no linear of the first layer')
   const alpha = readAlpha(metadata.get('adapter.lora.alpha'), path)
   return { rank, alpha: alpha === 0 ? rank : alpha, rsLora: false, targets }
@@ -165,7 +181,5 @@ function readSlot(slot: LoraSlot, { file, model, path }: Reading): NamedTensor {
   const data = readTensor(location)
   if (firstNonFinite(data) !== -1)
     throw invalid(path, `holds a value in “${name}” that is not a finite number`)
-  const heads = permutedHeads(slot, model)
-  const ordered = heads === null ? data : permuteRows(data, { heads, rows: slot.shape[0], back: true })
-  return { name: slot.name, shape: slot.shape, data: ordered }
+  return { name: slot.name, shape: slot.shape, data: ordered(slot, data, model, true) }
 }

@@ -212,7 +212,7 @@ interface Matrix extends MatrixName {
 
 /** The decoder of a model that also sees has a name in front; an adapter's own name is left over from some savings. */
 const matrixPattern =
-  /^base_model\.model\.((?:language_model\.)?model\.(?:language_model\.)?layers\.|transformer\.h\.)(0|[1-9][0-9]{0,3})\.([a-z_]+\.[a-z0-9_]+)\.lora_([AB])(?:\.default)?\.weight$/
+  /^base_model\.model\.((?:language_model\.)?model\.(?:language_model\.)?layers\.|transformer\.h\.)(0|[1-9][0-9]{0,3})\.((?:[a-z_]+\.)?[a-z0-9_]+)\.lora_([AB])(?:\.default)?\.weight$/
 const linearOfPath = new Map(linearNames.map((name) => [linearPath(name), name]))
 
 /** `given`: the name in the file, `name`: PEFT's. */
@@ -261,7 +261,7 @@ const rankAt = (matrix: 'A' | 'B', { shape }: TensorLocation): number => shape[m
 
 /**
  * The adapted linears, each with both matrices; the same in every layer, unless some may be left out. A layer with none of a
- * mixer's linears may mix positions otherwise, which only the model can say.
+ * mixer's linears may mix positions otherwise, and one without those of keys may read another's, which only the model can say.
  */
 function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string): readonly LinearName[] {
   requireNamed(matrices, peft, path)
@@ -275,7 +275,7 @@ function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string)
     mixer === null || matrices.some((each) => each.layer === layer && mixerOf(each.linear) === mixer)
   for (let layer = 0; layer < layers; layer++) {
     for (const linear of targets) {
-      const mayLack = peft.isPartial || !mixes(layer, mixerOf(linear))
+      const mayLack = peft.isPartial || /^[kv]_proj$/.test(linear) || !mixes(layer, mixerOf(linear))
       const missing = missingOf(pairOf({ layers: prefix, layer, linear }), present, mayLack)
       if (missing !== null) throw adapterError(path, `lacks the tensor “${peftTensorName(missing)}”`)
     }

@@ -18,7 +18,8 @@ import {
 import { removeUnchecked, requireNewFolder } from '#host/export/exportFolder.ts'
 import type { Host } from '#host/host.ts'
 import { knownHubId, rememberHubId } from '#host/models/hubIds.ts'
-import { bestCheckpoint, removeCheckpoint } from '#host/runs/checkpointRetention.ts'
+import { removeFolder } from '#host/files/atomic.ts'
+import { bestCheckpoint } from '#host/runs/checkpointRetention.ts'
 import { checkpointProblem, loadCheckpoint, surveyCheckpoints } from '#host/models/checkpoints.ts'
 import { lockRun } from '#host/workFolder/runFolder.ts'
 import { noCheckpoint, rankingOf } from '#host/runs/runTarget.ts'
@@ -53,7 +54,7 @@ export const checkpointsService = ({
     delete(input) {
       const { directory } = one(input)
       using _lock = lockRun(store.runs.get(input.runId).directory)
-      removeCheckpoint(directory)
+      removeFolder(directory)
       store.checkpoints.remove(input.runId, directory)
       notifier.notify()
     },

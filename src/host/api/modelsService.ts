@@ -1,6 +1,6 @@
 /** Models on this machine. What only a running model can say is asked of a process of its own. */
 import { plural } from '#shared/plural.ts'
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
@@ -8,7 +8,7 @@ import type { modelsApi } from '#shared/api/models.ts'
 import { precisionJob } from '#host/jobs/precisionJob.ts'
 import { completionJob } from '#host/models/completionJobs.ts'
 import { AppError } from '#shared/errors.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { removeFolder } from '#host/files/atomic.ts'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
 import { ggufOwnName } from '#host/gguf/ggufModel.ts'
 import { licenseOf } from '#host/hub/license.ts'
@@ -163,13 +163,7 @@ function removeModel({ store, dataDirectory }: Host, name: string): void {
       'Delete those runs first.',
     )
   }
-  const removed = path.join(models, `.${name}.removed`)
-  try {
-    renameSync(directory, removed)
-    rmSync(removed, { recursive: true, force: true })
-  } catch (error) {
-    throw writeError(directory, error)
-  }
+  removeFolder(directory)
 }
 
 const namesIn = (folder: string): string[] =>

@@ -7,7 +7,8 @@ import { count } from '#shared/api/common.ts'
 import type { RunEntry, RunStatus } from '#shared/runs.ts'
 import type { Host } from '#host/host.ts'
 import { newsOf, stampOf } from '#host/store/feeds.ts'
-import { openRunFolder, runHolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
+import { openRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
 import { readEvents, type LoggedEvent } from '#host/workFolder/eventLog.ts'
 
 export const queueService = (host: Host): Handlers<typeof queueApi> => {
@@ -74,7 +75,7 @@ export function leaveQueue({ store, dataDirectory }: Host, runId: string): boole
 export async function requireIdle(host: Host, runId: string): Promise<void> {
   await hasLeft(host, runId)
   const { status, directory } = host.store.runs.get(runId)
-  const holder = runHolder(directory)
+  const holder = workHolder(directory)
   if (holder !== null)
     throw new AppError(
       'run/busy',
@@ -98,8 +99,16 @@ export async function hasLeft({ store, supervisor }: Host, runId: string): Promi
   if (isLeaving && activity !== 'starting') await supervisor.stop(runId)
 }
 
+/** Why nothing that waits in a data directory from elsewhere starts by itself. */
+export const held = {
+  code: 'api/refused',
+  message: 'What waits in this data directory has not started: it was made, copied or restored elsewhere.',
+  hint: 'Runs, studies and evaluations can read your files and send them to the addresses that they name. Look at those that wait, then let them start.',
+} as const
+
 function haltedBy({ queue, store }: Host) {
-  const { haltedBy: runId } = queue
+  const { haltedBy: runId, isHeld } = queue
+  if (isHeld) return { runId: null, error: held }
   if (runId === null) return null
   return { runId, error: store.runs.find(runId)?.error ?? null }
 }
@@ -136,7 +145,7 @@ function pick<T>(events: readonly LoggedEvent[], schema: z.ZodType<T>): T[] {
 
 function statusOf(directory: string, events: readonly LoggedEvent[]): RunStatus {
   const phase = pick(events, loggedStatus).at(-1)?.phase
-  if (runHolder(directory) !== null) return phase === 'paused' ? 'paused' : 'running'
+  if (workHolder(directory) !== null) return phase === 'paused' ? 'paused' : 'running'
   const last = events.at(-1)
   if (last === undefined) return 'new'
   if (last.type === 'error') return 'failed'

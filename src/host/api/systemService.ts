@@ -14,7 +14,7 @@ import type { Host } from '#host/host.ts'
 import { bytesOf } from '#host/workFolder/leftovers.ts'
 import { requestsByPurpose } from '#host/outboundRequests.ts'
 import { removeTelemetryFiles, telemetryFiles } from '#host/telemetryFiles.ts'
-import { discardOldUploads, discardUpload } from '#host/transports/uploads.ts'
+import { discardOldUploads, discardUpload, listUploads } from '#host/transports/uploads.ts'
 import { deviceListJob } from '#host/jobs/deviceCheck.ts'
 import { firstItem } from '#host/processes/job.ts'
 import { devicesHandlers } from './librariesService.ts'
@@ -26,6 +26,7 @@ import { fieldsOf } from '#shared/config/fields.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'
 import { ownAlgorithms } from './lossesService.ts'
 import { toolNames } from '#host/exchange/tools.ts'
+import { setWebhook, tellWebhook, webhookAddress } from '#host/webhook.ts'
 import { newsOf, stampOf } from '#host/store/feeds.ts'
 
 /** An upload that somebody may still be looking at. */
@@ -40,6 +41,8 @@ export const systemService = (host: Host): Handlers<typeof systemApi> => {
     info: (_input, { signal }) => describe(host, signal),
     load: () => meter.read(),
     requestsByPurpose: () => requestsByPurpose(dataDirectory),
+
+    ...webhookHandlers(host),
 
     async *watch(_input, { signal }) {
       while (!signal.aborted) {
@@ -75,9 +78,26 @@ export const systemService = (host: Host): Handlers<typeof systemApi> => {
     },
 
     browse: ({ path: given }) => browse(path.resolve(given ?? homedir())),
+    uploads: () => listUploads(dataFolders(dataDirectory).uploads),
     discardUpload: ({ uploadId }) => discardUpload(dataFolders(dataDirectory).uploads, uploadId),
   }
 }
+
+const webhookHandlers = (
+  host: Host,
+): Pick<Handlers<typeof systemApi>, 'webhook' | 'setWebhook' | 'testWebhook'> => ({
+  webhook() {
+    const address = webhookAddress(host)
+    return { origin: address === null ? null : new URL(address).origin }
+  },
+  setWebhook: ({ address }) => setWebhook(host, address),
+  testWebhook: () =>
+    tellWebhook(host, {
+      kind: 'done',
+      title: 'This is a test',
+      body: 'Notices about your runs will arrive here.',
+    }),
+})
 
 async function describe(host: Host, signal: AbortSignal): Promise<OutputOf<Api, 'system.info'>> {
   const { devices, physicalCores, defaultThreads } = await firstItem(host.ask(deviceListJob, null, signal))
@@ -126,11 +146,12 @@ const originOf = (endpoint: unknown): string => {
 /** The setting whose value is never sent to clients; see #shared/hub.ts. */
 const hubToken = 'hub.token'
 
-/** Stores the token; the placeholder shown in its place is not stored over it. */
+/** Stores the token, with the hub it is for; the placeholder shown in its place is not stored over it. */
 function setToken({ settings }: Host['store'], value: unknown): void {
   if (value === storedMark) return
   settings.forget(hubToken)
-  if (value !== '') settings.set(hubToken, value ?? undefined)
+  if (value === '' || value === null) return
+  settings.set(hubToken, { token: value, origin: originOf(settings.get('hub.endpoint')) })
 }
 
 export const settingsService = (host: Host): Handlers<typeof settingsApi> => {

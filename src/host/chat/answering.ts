@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { keptAlternatives, type ChatAnswer, type Conversation } from '#shared/api/chat.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import { greedyAtZero } from '#host/jobs/candidates.ts'
-import { packError } from '#host/processes/messages.ts'
+import { packFailure } from '#host/processes/messages.ts'
 import type { CompletionNews, ServedModel, ServedRequest, ServedToken } from '#host/serving/servedProcess.ts'
 import type { AnswerToken } from './conversationFiles.ts'
 
@@ -63,13 +63,12 @@ export async function writeAnswer(
   try {
     for await (const news of model.complete(request, signal)) draft.add(news)
   } catch (thrown) {
-    const { code, message, hint = null } = packError(thrown)
-    error = { code, message, hint }
+    error = packFailure(thrown)
   }
   const stopReason = error !== null ? 'failed' : (draft.stopReason ?? 'stopped')
   const { text, promptTokens, tokens, tokensPerSecond } = draft
   const answer = { id: randomUUID(), by, text, promptTokens, tokens: tokens.length, seed: request.seed }
-  return { answer: { ...answer, tokensPerSecond, stopReason, error }, tokens }
+  return { answer: { ...answer, tokensPerSecond, stopReason, error, rating: null }, tokens }
 }
 
 function requestOf({ adapter, messages, sampling, seed }: AskedColumn): ServedRequest {

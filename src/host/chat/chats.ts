@@ -70,13 +70,36 @@ export class Chats implements AsyncDisposable {
   }
 
   /** Errors: AppError 'file/unreadable', 'file/unwritable', 'data/invalid'. */
-  editAnswer({ id, turn, column, text }: Input<'editAnswer'>): Conversation {
+  editAnswer({ text, ...place }: Input<'editAnswer'>): Conversation {
+    const edited = { id: randomUUID(), stopReason: 'edited' as const, tokens: 0, tokensPerSecond: null }
+    return this.#changeAnswer(place, { ...edited, text, error: null, rating: null })
+  }
+
+  /** Errors: as `editAnswer`. */
+  rateAnswer({ rating, ...place }: Input<'rateAnswer'>): Conversation {
+    return this.#changeAnswer(place, { rating })
+  }
+
+  #changeAnswer({ id, turn, column }: Omit<Input<'rateAnswer'>, 'rating'>, changes: Partial<ChatAnswer>) {
     this.#requireIdle(id)
     const conversation = this.files.get(id)
     const before = conversation.turns[turn]?.answers[column] ?? null
-    if (before === null) throw new AppError('data/invalid', 'There is no such answer to edit.')
-    const edited = { id: randomUUID(), stopReason: 'edited' as const, tokens: 0, tokensPerSecond: null }
-    return this.#save(withAnswer(conversation, turn, column, { ...before, ...edited, text, error: null }))
+    if (before === null) throw new AppError('data/invalid', 'There is no such answer to change.')
+    return this.#save(withAnswer(conversation, turn, column, { ...before, ...changes }))
+  }
+
+  /** Rated answers of all conversations that can be read. */
+  ratings(): z.output<(typeof chatApi)['ratings']['output']> {
+    return this.files.list().flatMap((each) => {
+      if ('problem' in each) return []
+      return each.turns.flatMap(({ answers }, turn) =>
+        answers.flatMap((answer, column) => {
+          if (answer === null || answer.rating === null) return []
+          const prompt = messagesOf(each, turn, column)
+          return [{ prompt, completion: answer.text, label: answer.rating === 'good' }]
+        }),
+      )
+    })
   }
 
   /**

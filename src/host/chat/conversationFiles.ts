@@ -3,15 +3,15 @@
  * tokens of every answer in a file of its own, which only those who ask for them read.
  */
 import { randomUUID } from 'node:crypto'
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { answerToken, conversationSchema, type Conversation } from '#shared/api/chat.ts'
 import { AppError } from '#shared/errors.ts'
-import { createFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readError, writeError } from '#host/files/fileErrors.ts'
+import { createFolder, removeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { asItLies, homeSchema } from '#host/files/movedPaths.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
+import { workNames } from '#host/workFolder/workFolder.ts'
 
 const maxBytes = 64 * 1024 * 1024
 const fileName = 'conversation.json'
@@ -33,7 +33,7 @@ export class ConversationFiles {
 
   /** Lists conversations, latest change first, then those that cannot be read. Errors: AppError 'file/unreadable'. */
   list(): ListedConversation[] {
-    const all = this.#ids().map((id) => this.#attempt(id))
+    const all = workNames(this.#folder, 'chat_').map((id) => this.#attempt(id))
     const stamp = (one: ListedConversation) => ('problem' in one ? -1 : one.updatedAt)
     return all.sort((a, b) => stamp(b) - stamp(a) || (a.id < b.id ? -1 : 1))
   }
@@ -80,22 +80,14 @@ export class ConversationFiles {
     const kept = new Set(
       conversation.turns.flatMap(({ answers }) => answers.map((answer) => `${answer?.id ?? ''}.json`)),
     )
-    for (const name of namesIn(folder))
+    for (const name of workNames(folder, ''))
       if (name !== fileName && !name.startsWith('.') && !kept.has(name))
         rmSync(path.join(folder, name), { force: true })
   }
 
   /** Errors: AppError 'file/unreadable', 'file/unwritable'. */
   delete(id: string): void {
-    const { id: known } = this.get(id)
-    const folder = path.join(this.#folder, known)
-    const removed = path.join(this.#folder, `.${known}.removed`)
-    try {
-      renameSync(folder, removed)
-      rmSync(removed, { recursive: true, force: true })
-    } catch (error) {
-      throw writeError(folder, error)
-    }
+    removeFolder(path.join(this.#folder, this.get(id).id))
   }
 
   /**
@@ -123,10 +115,6 @@ export class ConversationFiles {
     return path.join(this.#folder, id, `${answerId}.json`)
   }
 
-  #ids(): string[] {
-    return existsSync(this.#folder) ? namesIn(this.#folder).filter((name) => name.startsWith('chat_')) : []
-  }
-
   #attempt(id: string): ListedConversation {
     try {
       return this.get(id)
@@ -134,13 +122,5 @@ export class ConversationFiles {
       if (error instanceof AppError) return { id, problem: error.message }
       throw error
     }
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch (error) {
-    throw readError(folder, error)
   }
 }

@@ -1,7 +1,7 @@
 /** Resolves a run's config to its workflow: user code in a sandbox. */
 import { AppError } from '#shared/errors.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
-import type { Workflow } from '#rl/rollout/workflow.ts'
+import type { LiveWorkflow, Workflow } from '#rl/rollout/workflow.ts'
 import {
   codeReference,
   readRewardCode,
@@ -16,25 +16,31 @@ type WorkflowEntry = NonNullable<RunConfig['rollout']['workflow']>
 
 export interface ResolvedWorkflows extends AsyncDisposable {
   /** Workflow of each stage; null for a stage without one. */
-  readonly all: readonly (Workflow | null)[]
+  readonly all: readonly (Workflow | LiveWorkflow | null)[]
 }
 
 /**
- * The workflow of each stage, with the code in the run's folder. Errors: AppError 'config/invalid' for what is no workflow,
+ * The workflow of each stage, with the code in the run's folder; `liveOf`: of one in which an agent acts, by default none. Errors: AppError 'config/invalid' for what is no workflow,
  * 'sandbox/failed' for code that does not load, 'file/…'.
  */
-export async function resolveWorkflows(config: RunConfig, runDirectory: string): Promise<ResolvedWorkflows> {
+export async function resolveWorkflows(
+  config: RunConfig,
+  runDirectory: string,
+  liveOf: (stage: RunConfig) => LiveWorkflow | null = () => null,
+): Promise<ResolvedWorkflows> {
+  const stages = stagesOf(config)
   const opened: (OpenWorkflow | null)[] = []
   const close = async () => {
     for (const each of opened) await each?.[Symbol.asyncDispose]()
   }
   try {
-    for (const [stage, { rollout, rewardLimits }] of stagesOf(config).entries()) {
+    for (const [stage, { rollout, rewardLimits }] of stages.entries()) {
       const entry = rollout.workflow
       const code = entry && runWorkflowCode(entry, runDirectory, stage)
       opened.push(entry && code && (await openWorkflow(code, entry, rewardLimits)))
     }
-    return { all: opened.map((each) => each?.workflow ?? null), [Symbol.asyncDispose]: close }
+    const live = stages.map(liveOf)
+    return { all: opened.map((each, i) => each?.workflow ?? live[i] ?? null), [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
     throw error

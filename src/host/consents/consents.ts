@@ -27,7 +27,7 @@ const mark = z.strictObject({ id: z.string(), bornAt: z.string() })
 type Mark = z.output<typeof mark>
 
 const consentSchema = z.strictObject({
-  format: z.literal(3),
+  format: z.literal(4),
   /** The folder that it was written in, and itself: an archive unpacked over the folder has another file. */
   folder: mark,
   file: mark,
@@ -64,7 +64,7 @@ function readOwn(consents: string): Consents | null {
   const own = readIfOwn(consents)
   if (own === null) return null
   const said = jsonObjectOf(own.bytes, consents, 'config/invalid')
-  if (said['format'] === 1 || said['format'] === 2) return null
+  if ([1, 2, 3].includes(Number(said['format']))) return null
   const { data } = consentSchema.safeParse(said)
   if (data !== undefined) {
     const folder = statSync(path.dirname(consents), { bigint: true })
@@ -78,7 +78,10 @@ function readOwn(consents: string): Consents | null {
 }
 
 /** The birth time is 0 where the file system keeps none. */
-const markOf = ({ ino, birthtimeNs }: BigIntStats): Mark => ({ id: `${ino}`, bornAt: `${birthtimeNs}` })
+export const markOf = ({ ino, birthtimeNs }: BigIntStats): Mark => ({
+  id: `${ino}`,
+  bornAt: `${birthtimeNs}`,
+})
 
 const isMarked = (said: Mark, status: BigIntStats): boolean => isDeepStrictEqual(said, markOf(status))
 
@@ -128,7 +131,7 @@ export function changeConsents(consents: string, change: (before: Consents) => P
   if (isDeepStrictEqual(before, after)) return
   using file = new AtomicFile(consents)
   const folder = markOf(statSync(directory, { bigint: true }))
-  const all = { format: 3, folder, file: markOf(file.status), ...after }
+  const all = { format: 4, folder, file: markOf(file.status), ...after }
   file.write(Buffer.from(`${JSON.stringify(all, null, 2)}\n`))
   file.commit()
 }

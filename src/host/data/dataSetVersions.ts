@@ -1,12 +1,11 @@
 /** Imported data sets: folders hold the rows, the history their names and which version belongs to which. */
-import { rmSync } from 'node:fs'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { AppError, ConfigError } from '#shared/errors.ts'
 import { schemaProblems } from '#shared/config/problems.ts'
 import { runConfigSchema } from '#shared/runConfig.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { removeFolder } from '#host/files/atomic.ts'
 import type { DataStorage } from '#host/store/storage.ts'
 import type { DataSetRecord, DataSetVersionRecord } from '#host/store/dataSets.ts'
 import type { Store } from '#host/store/store.ts'
@@ -101,14 +100,6 @@ function requireUnread({ store }: DataStorage, { directory }: DataSetVersionReco
     `The unfinished run ${reading.id} uses this data set.`,
     'Delete that run first.',
   )
-}
-
-function removeFolder(directory: string): void {
-  try {
-    rmSync(directory, { recursive: true, force: true })
-  } catch (error) {
-    throw writeError(directory, error)
-  }
 }
 
 /** `data.prompt` of a run config, checked as a config is. Errors: AppError 'config/invalid'. */

@@ -10,8 +10,9 @@ import {
 } from '#shared/device.ts'
 import { isHalfPrecision, type BasePrecision } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { cpuOnlyKind, type ModelConfig } from '#engine/models/config.ts'
+import type { ModelConfig } from '#engine/models/config.ts'
 import { planDevice, plannedLora } from '#engine/models/deviceMemory.ts'
+import { onlyOnCpu } from '#engine/models/programSupport.ts'
 import { expertElements } from '#engine/models/work.ts'
 import { expectedTensors } from '#engine/models/source.ts'
 import { elementCount } from '#host/files/safetensors.ts'
@@ -47,9 +48,9 @@ export function plannedDevice(
 /** The fastest device that passed its check, for models as large as this; the CPU where none is known to be faster. */
 export function autoDevice(request: AutoRequest): DeviceChoice {
   const { model, base, deviceId, cacheDirectory } = request
-  const special = cpuOnlyKind(model)
-  if (special !== null)
-    return { kind: 'cpu', reason: `Models with ${special} are computed on the CPU so far.` }
+  const feature = onlyOnCpu(model)
+  if (feature !== null)
+    return { kind: 'cpu', reason: `Models with ${feature} are computed on the CPU so far.` }
   const [best] = deviceKinds
     .filter((kind) => keepsBase(kind, base))
     .flatMap((kind) => candidate(request, kind, readCheck({ kind, deviceId }, cacheDirectory)) ?? [])

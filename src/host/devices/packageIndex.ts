@@ -17,7 +17,8 @@ export interface IndexAccess {
 export function readIndex(given: unknown): string {
   if (given === null || given === undefined || given === '') return defaultPackageIndex
   const address = typeof given === 'string' ? webAddress(given) : null
-  if (address !== null && !new URL(address).username) return address
+  const { username = '', password = '' } = URL.parse(address ?? '') ?? {}
+  if (address !== null && username === '' && password === '') return address
   throw new AppError(
     'usage/invalid',
     'The address of the package index cannot be used.',

@@ -1,20 +1,18 @@
 /** Evaluations of a host: computed one after the other, each in a process of its own; every answer is kept as it comes. */
-import { rmSync } from 'node:fs'
 import type { EvaluationEntry, EvaluationRequest } from '#shared/api/evaluations.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { guarded, type OnFault } from '#host/faults.ts'
-import { writeError } from '#host/files/fileErrors.ts'
-import { livingProcess, ownerMark } from '#host/files/living.ts'
-import { packError } from '#host/processes/messages.ts'
 import { evaluationJob, type EvaluationNews } from '#host/jobs/evaluationJob.ts'
 import type { Ask } from '#host/processes/job.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import type { EvaluationRecord } from '#host/store/evaluations.ts'
 import type { Store } from '#host/store/store.ts'
-import { addAnswer, dropTornLine, readAnswers, type Answers } from './answers.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
+import { LongWork, type WorkState } from '#host/workFolder/longWork.ts'
+import { addAnswer, readAnswers, repairAnswers, type Answers } from './answers.ts'
 import {
   evaluatedRows,
   evaluationFolder,
@@ -34,39 +32,36 @@ export interface EvaluationsOptions {
   readonly onFault: OnFault
 }
 
-interface Job {
-  readonly id: string
-  readonly stopping: AbortController
-}
-
 export class Evaluations implements AsyncDisposable {
   readonly #options: EvaluationsOptions
-  /** The first is computed. */
-  #jobs: readonly Job[] = []
-  #working: Promise<void> | null = null
-  #isClosing = false
-  readonly #mark = ownerMark()
+  readonly #work: LongWork
 
   constructor(options: EvaluationsOptions) {
     this.#options = options
+    const { store, notifier, onFault } = options
+    this.#work = new LongWork({
+      ...{ noun: 'evaluation', inTurn: true, onFault },
+      folder: (id) => this.folder(this.#record(id).id),
+      state: (id) => this.#record(id),
+      setState: (id, state) => this.#setState(id, state),
+      perform: (id, stopping) => this.#compute(id, stopping),
+      forget: (id) => store.evaluations.remove(id),
+      notify: () => notifier.notify(),
+    })
   }
 
   /** Errors: those of `prepareEvaluation`. */
   async start(request: EvaluationRequest, place: EvaluationPlace): Promise<EvaluationEntry> {
     const { store } = this.#options
     const made = await prepareEvaluation(this.#options, request, place)
-    store.evaluations.add({ ...made, status: 'waiting', owner: this.#mark, begunAt: null, begunDone: null })
-    this.#enqueue(made.id)
+    store.evaluations.add({ ...made, status: 'waiting', begunAt: null, begunDone: null })
+    this.#work.begin(made.id)
     return this.get(made.id)
   }
 
   /** Continues with the remaining prompts. Errors: AppError 'run/not-found', 'run/busy' where it is running already. */
   resume(id: string): void {
-    const record = this.#record(id)
-    if (this.#isAtWork(record)) throw new AppError('run/busy', 'This evaluation is already running.')
-    if (record.status === 'finished') throw new AppError('api/refused', 'This evaluation is finished.')
-    this.#set(id, { status: 'waiting', owner: this.#mark, endedAt: null, error: null, summary: null })
-    this.#enqueue(id)
+    this.#work.resume(id)
   }
 
   /**
@@ -74,35 +69,12 @@ export class Evaluations implements AsyncDisposable {
    * it.
    */
   stop(id: string): void {
-    const job = this.#jobs.find((each) => each.id === id)
-    if (job !== undefined) {
-      job.stopping.abort()
-      if (this.#jobs[0] !== job) this.#end(id, 'stopped')
-      this.#jobs = this.#jobs.filter((each) => each !== job || each === this.#jobs[0])
-      return
-    }
-    const record = this.#record(id)
-    if (this.#isAtWork(record)) throw elsewhere()
-    if (record.status === 'waiting') this.#end(id, 'stopped')
+    this.#work.stop(id)
   }
 
   /** Deletes an evaluation with its samples. Errors: AppError 'run/not-found', 'run/busy', 'file/unwritable'. */
   remove(id: string): void {
-    if (this.#isAtWork(this.#record(id))) {
-      throw new AppError(
-        'run/busy',
-        'This evaluation is still running, so it cannot be deleted.',
-        'Stop it first.',
-      )
-    }
-    const directory = this.folder(id)
-    try {
-      rmSync(directory, { recursive: true, force: true })
-    } catch (error) {
-      throw writeError(directory, error)
-    }
-    this.#options.store.evaluations.remove(id)
-    this.#options.notifier.notify()
+    this.#work.remove(id)
   }
 
   /** The newest first. */
@@ -132,64 +104,33 @@ export class Evaluations implements AsyncDisposable {
     return evaluationFolder(this.#options.dataDirectory, id)
   }
 
-  /** Returns true if this host computes the evaluation, or will. */
-  isHere(id: string): boolean {
-    return this.#jobs.some((job) => job.id === id)
-  }
-
   /** Takes up what a host before this one had to leave waiting. */
   takeUpWaiting(): void {
-    const { store } = this.#options
-    for (const { id, status, owner } of store.evaluations.list().toReversed()) {
-      if (status !== 'waiting' || (owner !== null && livingProcess(owner) !== null)) continue
-      this.#set(id, { owner: this.#mark })
-      this.#enqueue(id)
-    }
+    this.#work.takeUp(this.#left().toReversed(), () => true)
+  }
+
+  /** True if `takeUpWaiting` would take up any. */
+  get isAnyLeft(): boolean {
+    return this.#left().length > 0
   }
 
   /** Stops; unfinished evaluations wait for the next host, and what is done is kept. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosing = true
-    for (const { id, stopping } of this.#jobs) {
-      stopping.abort()
-      this.#set(id, { status: 'waiting', owner: null })
-    }
-    this.#jobs = this.#jobs.slice(0, 1)
-    await this.#working
+    await this.#work[Symbol.asyncDispose]()
   }
 
-  #enqueue(id: string): void {
-    this.#jobs = [...this.#jobs, { id, stopping: new AbortController() }]
-    this.#working ??= this.#work()
-    this.#options.notifier.notify()
+  #left(): string[] {
+    const waiting = this.#options.store.evaluations.list().filter(({ status }) => status === 'waiting')
+    return waiting.map(({ id }) => id).filter((id) => workHolder(this.folder(id)) === null)
   }
 
-  async #work(): Promise<void> {
-    for (let job = this.#jobs[0]; job !== undefined && !this.#isClosing; job = this.#jobs[0]) {
-      await this.#compute(job)
-      this.#jobs = this.#jobs.slice(1)
-      guarded('evaluations', this.#options.onFault, () => this.#options.notifier.notify())()
-    }
-    this.#working = null
-  }
-
-  async #compute({ id, stopping }: Job): Promise<void> {
-    try {
-      const record = this.#record(id)
-      dropTornLine(this.folder(id))
-      const before = this.answers(id)
-      const done = before.prompts.length + before.problems.length
-      this.#set(id, { status: 'running', begunAt: Date.now(), begunDone: done, done })
-      await this.#answer(record, before, stopping.signal)
-      if (this.#isClosing) return
-      this.#end(id, stopping.signal.aborted ? 'stopped' : 'finished')
-    } catch (error) {
-      if (this.#isClosing) return
-      const { code, message, hint = null } = packError(error)
-      guarded('an evaluation', this.#options.onFault, () =>
-        this.#end(id, 'failed', { error: { code, message, hint } }),
-      )()
-    }
+  async #compute(id: string, stopping: AbortSignal): Promise<boolean> {
+    repairAnswers(this.folder(id))
+    const before = this.answers(id)
+    const done = before.prompts.length + before.problems.length
+    this.#set(id, { begunAt: Date.now(), begunDone: done, done })
+    await this.#answer(this.#record(id), before, stopping)
+    return !stopping.aborted
   }
 
   async #answer(record: EvaluationRecord, before: Answers, signal: AbortSignal): Promise<void> {
@@ -212,19 +153,18 @@ export class Evaluations implements AsyncDisposable {
     for await (const news of ask(evaluationJob, input, signal)) keeper.take(news)
   }
 
-  /** Returns true if some process computes it, or will; one that waits for the next host does not count. */
-  #isAtWork({ id, status, owner }: EvaluationRecord): boolean {
-    if (status !== 'waiting' && status !== 'running') return false
-    return this.isHere(id) || (owner !== null && livingProcess(owner) !== null)
-  }
-
-  #end(id: string, status: EvaluationRecord['status'], more: Partial<EvaluationRecord> = {}): void {
+  /** Records the state, with a summary where it does not go on. */
+  #setState(id: string, { status, error }: WorkState): void {
+    const { store } = this.#options
+    if (status === 'waiting' || status === 'running') {
+      store.evaluations.set(id, { status, error, endedAt: null, summary: null })
+      return
+    }
     const answers = readAnswers(this.folder(id))
-    const record = this.#record(id)
-    this.#set(id, {
-      ...{ status, endedAt: Date.now(), owner: null, ...more },
+    store.evaluations.set(id, {
+      ...{ status, error, endedAt: Date.now() },
       done: answers.prompts.length + answers.problems.length,
-      summary: answers.prompts.length === 0 ? null : summarize(answers, record),
+      summary: answers.prompts.length === 0 ? null : summarize(answers, this.#record(id)),
     })
   }
 
@@ -244,13 +184,12 @@ export class Evaluations implements AsyncDisposable {
 
   /** One whose process died is interrupted: what it had answered is summed up. */
   #settled(record: EvaluationRecord): EvaluationRecord {
-    const { id, owner, status } = record
-    const isLeft = status === 'running' && (owner === null || livingProcess(owner) === null)
-    if (!isLeft || this.isHere(id)) return record
+    const { id, status } = record
+    if (status !== 'running' || this.#work.has(id) || workHolder(this.folder(id)) !== null) return record
     guarded('an evaluation', this.#options.onFault, () => {
-      dropTornLine(this.folder(id))
+      repairAnswers(this.folder(id))
       this.#options.store.evaluations.set(id, { status: 'interrupted' })
-      this.#end(id, 'interrupted')
+      this.#setState(id, { status: 'interrupted', error: null })
     })()
     return this.#options.store.evaluations.find(id) ?? record
   }
@@ -266,9 +205,6 @@ function requireSameRows({ rows, places }: EvaluatedRows, { prompts }: Answers):
     'Its results so far are kept. Start a new evaluation on the current data.',
   )
 }
-
-const elsewhere = (): AppError =>
-  new AppError('run/busy', 'Another process is running this evaluation.', 'Stop it there.')
 
 /** Shortest interval between updates of the number done in the history. */
 const tellEveryMs = 500
@@ -304,7 +240,7 @@ class Keeper {
   }
 }
 
-function entryOf({ owner: _, begunAt, begunDone, ...record }: EvaluationRecord): EvaluationEntry {
+function entryOf({ begunAt, begunDone, ...record }: EvaluationRecord): EvaluationEntry {
   const { status, done, total } = record
   const sinceBegun = done - (begunDone ?? 0)
   const isKnown = status === 'running' && begunAt !== null && sinceBegun > 0

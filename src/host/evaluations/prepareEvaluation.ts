@@ -59,7 +59,7 @@ interface Parts {
 
 type Identified = Pick<EvaluationRecord, 'title' | 'model' | 'adapter' | 'runId' | 'step'>
 
-export type NewEvaluation = Omit<EvaluationRecord, 'status' | 'owner' | 'begunAt' | 'begunDone'>
+export type NewEvaluation = Omit<EvaluationRecord, 'status' | 'begunAt' | 'begunDone'>
 
 export const evaluationFolder = (dataDirectory: string, id: string): string =>
   path.join(dataFolders(dataDirectory).evaluations, id)

@@ -18,6 +18,7 @@ import type { OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import { AppError } from '#shared/errors.ts'
 import type { LoraConfig, ModelConfig } from '#engine/models/config.ts'
+import { onlyOnCpu } from '#engine/models/programSupport.ts'
 import { layerStates } from '#engine/models/layerStates.ts'
 import { originOf } from '#host/models/promoted.ts'
 import { elementCount } from '#host/files/safetensors.ts'
@@ -93,10 +94,12 @@ export function formatProblem(format: ExportFormat, base: ModelFolder): string |
 }
 
 /** Names the states that the inputs of an ONNX export have no place for. */
-const statesProblem = (config: ModelConfig): string | null =>
-  layerStates(config).every(({ kind }) => kind === 'slots')
-    ? null
-    : `Programs that read an ONNX export keep keys and values alone, but ${config.architecture} models keep more.`
+function statesProblem(config: ModelConfig): string | null {
+  if (layerStates(config).some(({ kind }) => kind !== 'slots'))
+    return `Programs that read an ONNX export keep keys and values alone, but ${config.architecture} models keep more.`
+  const feature = onlyOnCpu(config)
+  return feature === null ? null : `Models with ${feature} are not exported as ONNX yet.`
+}
 
 /** Describes what a GGUF file cannot say of a model; null for one that comes from such a file. */
 function unsaidProblem({ directory, configFile }: ModelFolder): string | null {

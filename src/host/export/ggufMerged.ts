@@ -5,7 +5,7 @@ import { expectedTensors, type TensorLocation } from '#engine/models/source.ts'
 import { encode } from '#host/adapters/ggufLora.ts'
 import type { Adapter } from '#host/adapters/peft.ts'
 import { isHubId } from '#host/adapters/peftConfig.ts'
-import { bytesOf, readPieces, readTensor } from '#host/files/safetensors.ts'
+import { bytesOf, elementCount, readPieces, readTensor } from '#host/files/safetensors.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import {
   alignmentKey,
@@ -18,7 +18,7 @@ import { tokenizerKey, tokenizerKeys } from '#host/gguf/ggufKeys.ts'
 import { fileTypes, type GgufMix, isBlocks, typeInMix, type WrittenType } from '#host/gguf/ggufMix.ts'
 import { describeModel, type ModelWords } from '#host/gguf/ggufMetadata.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
-import { type GgufPlace, ggufPlaces, permuteRows } from '#host/gguf/ggufNames.ts'
+import { type GgufPlace, ggufPlaces, ggufShape, permuteRows, tileHeads } from '#host/gguf/ggufNames.ts'
 import { openGguf } from '#host/gguf/ggufReader.ts'
 import { describeTokenizer } from '#host/gguf/ggufVocabulary.ts'
 import { quantize } from '#host/gguf/quantize.ts'
@@ -68,7 +68,7 @@ function mergedTensors(
       isSame
         ? readPieces({ ...location, dtype: 'U8' }, pieceElements)
         : mergedPieces(name, { location, place, delta, dtype })
-    return { name: place.name, dtype, shape: location.shape, pieces }
+    return { name: place.name, dtype, shape: ggufShape(location.shape), pieces }
   })
 }
 
@@ -86,6 +86,7 @@ interface Merging {
  */
 export function rowElements({ shape }: Pick<TensorLocation, 'shape'>, { arrangement }: GgufPlace): number {
   const [rows = 1, columns = 1] = shape
+  if (arrangement?.kind === 'tiled') return elementCount(shape)
   if (arrangement?.kind === 'interleaved') return (rows / arrangement.heads) * columns
   return Math.max(1, Math.floor(pieceElements / columns)) * columns
 }
@@ -108,6 +109,10 @@ function arrange(
   { shape: [rows = 0] }: TensorLocation,
 ): Float32Array {
   if (arrangement.kind === 'one-added') return piece.map((value) => value + 1)
+  if (arrangement.kind === 'tiled') {
+    const values = arrangement.isRate === true ? piece.map((value) => -Math.exp(value)) : piece
+    return tileHeads(values, arrangement, { rows })
+  }
   if (arrangement.kind === 'interleaved')
     return permuteRows(piece, { heads: 1, rows: rows / arrangement.heads })
   throw new Error('Expected no transposed tensor in a GGUF file.')

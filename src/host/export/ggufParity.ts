@@ -1,7 +1,7 @@
 /** A merged model in a GGUF file against base + s·B·A: every matrix, and the tokens of texts. */
 import { AppError } from '#shared/errors.ts'
 import type { Adapter } from '#host/adapters/peft.ts'
-import { ggufPlaces } from '#host/gguf/ggufNames.ts'
+import { type GgufPlace, ggufPlaces } from '#host/gguf/ggufNames.ts'
 import { isBlocks, type WrittenType } from '#host/gguf/ggufMix.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { type LoadedTokenizer, loadTokenizer } from '#host/models/tokenizerFolder.ts'
@@ -40,12 +40,14 @@ export function weightErrors(base: ModelFolder, written: ModelFolder, adapter: A
   const places = ggufPlaces(base.config)
   const errors = new Map<WrittenType, number[]>()
   for (const [name, location] of base.tensors) {
-    const [copy, place] = [written.tensors.get(name), places.get(name)]
+    // The text half of a model that also sees has a file of its own.
+    const alone = name.replace(/^model\.language_model\./, 'model.')
+    const [copy, place] = [written.tensors.get(alone), places.get(name)]
     if (copy === undefined || place === undefined) throw new Error(`Expected the file to have ${name}.`)
     const elements = rowElements(location, place)
     const pieces = [exactPieces(name, location, elements), exactPieces(name, copy, elements)] as const
     const type = copy.dtype as WrittenType
-    errors.set(type, [...(errors.get(type) ?? []), relativeError(pieces, deltas.get(name) ?? null)])
+    errors.set(type, [...(errors.get(type) ?? []), relativeError(pieces, deltas.get(name) ?? null, place)])
   }
   const lines = [...errors].map(([type, found]) => {
     const sentence = `${found.length} tensors as ${type} against base + s·B·A: the root mean square of the errors, relative to that of the numbers.`
@@ -58,7 +60,17 @@ export function weightErrors(base: ModelFolder, written: ModelFolder, adapter: A
 
 type Pieces = Generator<Float32Array>
 
-function relativeError([ours, theirs]: readonly [Pieces, Pieces], delta: WeightDelta | null): number {
+/** Size by which an error of a number counts: that of the number in the file, where rounding is. */
+function storedSize(value: number, { arrangement }: GgufPlace): number {
+  if (arrangement?.kind === 'one-added') return value + 1
+  return arrangement?.kind === 'tiled' && arrangement.isRate === true ? 1 : value
+}
+
+function relativeError(
+  [ours, theirs]: readonly [Pieces, Pieces],
+  delta: WeightDelta | null,
+  place: GgufPlace,
+): number {
   let [error, size, done] = [0, 0, 0]
   for (const [wanted, found] of inStep(ours, theirs)) {
     const exact = wanted.slice()
@@ -66,7 +78,7 @@ function relativeError([ours, theirs]: readonly [Pieces, Pieces], delta: WeightD
     done += exact.length
     for (const [at, value] of exact.entries()) {
       error += (value - (found[at] ?? NaN)) ** 2
-      size += value ** 2
+      size += storedSize(value, place) ** 2
     }
   }
   return error === 0 ? 0 : Math.sqrt(error / size)

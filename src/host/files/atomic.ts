@@ -131,6 +131,21 @@ export function createFolder(directory: string, fill: (temporary: string) => voi
   }
 }
 
+/**
+ * Removes a folder, which is gone at once: one whose removal is interrupted has a hidden name. Does nothing where there
+ * is none. Errors: AppError 'file/unwritable'.
+ */
+export function removeFolder(directory: string): void {
+  const removed = join(dirname(directory), `.${basename(directory)}.removed`)
+  try {
+    rmSync(removed, { recursive: true, force: true })
+    if (lstatSync(directory, { throwIfNoEntry: false }) !== undefined) renameSync(directory, removed)
+    rmSync(removed, { recursive: true, force: true })
+  } catch (error) {
+    throw writeError(directory, error)
+  }
+}
+
 /** Path of the former content while a folder is replaced. */
 const previousPath = (directory: string): string =>
   join(dirname(directory), `.${basename(directory)}.previous`)

@@ -5,17 +5,14 @@ import { systemCode, writeError } from './fileErrors.ts'
 import { readSmallFile } from './strictJson.ts'
 
 /** Owner mark in a file: the process and when it began, for its number may go to another. */
-export const ownerMark = (): string => `${process.pid} ${birthOf(process.pid) ?? ''}\n`
+const ownerMark = (): string => `${process.pid} ${birthOf(process.pid) ?? ''}\n`
 
 /**
  * Returns the living process that wrote its mark into a file; null where there is none. Errors: AppError
  * 'file/unreadable'.
  */
-export const livingOwner = (file: string): number | null => livingProcess(markIn(file))
-
-/** Returns the living process of a mark. */
-export function livingProcess(mark: string): number | null {
-  const [, pid, birth = ''] = /^(\d+) ?(\d*)$/.exec(mark.trim()) ?? []
+export function livingOwner(file: string): number | null {
+  const [, pid, birth = ''] = /^(\d+) ?(\d*)$/.exec(markIn(file).trim()) ?? []
   return pid !== undefined && isAlive(Number(pid), birth) ? Number(pid) : null
 }
 

@@ -3,9 +3,10 @@
  * follows no link, which could lead to any file of the person's; a copy holds no content from outside; and no pipe is waited for.
  */
 import {
-  appendFileSync,
   closeSync,
   constants,
+  fstatSync,
+  fsyncSync,
   ftruncateSync,
   lstatSync,
   openSync,
@@ -13,6 +14,7 @@ import {
   realpathSync,
   type Stats,
   statSync,
+  writeSync,
 } from 'node:fs'
 import { devNull } from 'node:os'
 import path from 'node:path'
@@ -67,11 +69,30 @@ export function makeOwnFolder(folder: string): void {
 export function appendToOwn(file: string, text: string, { flush = false } = {}): void {
   const handle = openOwnFile(file)
   try {
-    appendFileSync(handle, text, { flush })
+    appendWhole(file, handle, Buffer.from(text, 'utf8'))
+    if (flush) fsyncSync(handle)
   } catch (error) {
     throw writeError(file, error)
   } finally {
     closeSync(handle)
+  }
+}
+
+/**
+ * Adds to the end of an open file of ours. A full disk may take a part: that is removed again, or what is added next would
+ * be lost with it. Errors: AppError 'file/unwritable'.
+ */
+export function appendWhole(file: string, handle: number, bytes: Uint8Array): void {
+  try {
+    const { size } = fstatSync(handle)
+    try {
+      for (let done = 0; done < bytes.length;) done += writeSync(handle, bytes, done)
+    } catch (error) {
+      ftruncateSync(handle, size)
+      throw error
+    }
+  } catch (error) {
+    throw writeError(file, error)
   }
 }
 

@@ -6,39 +6,25 @@
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { type Architecture, unsupported } from '#engine/models/common.ts'
-import { Fields, type NumberLimits } from '#engine/models/fields.ts'
+import type { Fields } from '#engine/models/fields.ts'
 import { gemmaActivation } from '#engine/models/gemma2.ts'
 import { architectures, type ModelType } from '#engine/models/registry.ts'
-import { readTensor } from '#host/files/safetensors.ts'
 import { type FamilyKey, familyKeys, ropeTensors, tokenIdKey } from './ggufKeys.ts'
-import type { GgufFile } from './ggufReader.ts'
+import {
+  factors,
+  has,
+  integer,
+  keyIn,
+  type ModelDescription,
+  number,
+  type Reading,
+  scalarFields,
+  sizes,
+  value,
+} from './ggufReading.ts'
 import { endOfGeneration } from './ggufTokenizer.ts'
 
 type Json = Readonly<Record<string, unknown>>
-
-/** Description of a model in a file, without its weights. */
-interface ModelDescription extends Pick<GgufFile, 'file' | 'metadata'> {
-  readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>
-  /** Returns the numbers of a small tensor, such as those of the rotary embedding; null: there is none of that name. */
-  readonly numbers: (name: string) => readonly number[] | null
-}
-
-export const describedBy = (file: GgufFile): ModelDescription => ({
-  ...file,
-  numbers(name) {
-    const location = file.tensors.get(name)
-    return location === undefined ? null : [...readTensor(location)]
-  },
-})
-
-/** A file's metadata, read as those of one family. */
-interface Reading {
-  readonly file: ModelDescription
-  /** The scalar values, by their full keys. */
-  readonly fields: Fields
-  /** `llama.`, before the keys of the family. */
-  readonly prefix: string
-}
 
 /**
  * Returns the config. Errors: AppError 'model/unsupported' naming the family or what is not supported, 'model/invalid'
@@ -58,16 +44,6 @@ export function ggufConfig(file: ModelDescription): Json {
   }
 }
 
-/** Numbers of f32 as the shortest decimal that means them: 1e-5, not 9.99999974e-6. */
-function scalarFields({ file, metadata }: ModelDescription): Fields {
-  const scalars = [...metadata].map(([key, value]): [string, unknown] => {
-    if (value.type === 'float32') return [key, Number(value.value.toPrecision(7))]
-    if (value.type === 'uint64' || value.type === 'int64') return [key, Number(value.value)]
-    return [key, value.type === 'array' ? Array.from<unknown>(value.items) : value.value]
-  })
-  return new Fields(Object.fromEntries(scalars), file)
-}
-
 function architectureOf(fields: Fields): Architecture & { readonly modelType: ModelType } {
   const type = fields.text('general.type', 'model')
   if (type !== 'model') {
@@ -80,15 +56,19 @@ function architectureOf(fields: Fields): Architecture & { readonly modelType: Mo
       'Join the parts with llama.cpp’s `llama-gguf-split --merge`.',
     )
   }
-  return ggufArchitecture(fields.text('general.architecture', ''), fields.where)
+  const name = fields.text('general.architecture', '')
+  const slides = fields.has(`${name}.${familyKeys.window}`)
+  return ggufArchitecture(name, fields.where, slides)
 }
 
-/** The family that llama.cpp calls so. Errors: AppError 'model/unsupported', naming `where`. */
+/** The family that llama.cpp calls so; of two, `slides` says which. Errors: AppError 'model/unsupported', naming `where`. */
 export function ggufArchitecture(
   name: string,
   where: string,
+  slides = false,
 ): Architecture & { readonly modelType: ModelType } {
-  const found = architectures.find(({ gguf }) => gguf?.name === name)
+  const named = architectures.filter(({ gguf }) => gguf?.name === name)
+  const found = named.find(({ gguf }) => (gguf?.slides ?? false) === slides) ?? named[0]
   if (found !== undefined) return found
   const names = new Set(architectures.flatMap(({ gguf }) => gguf?.name ?? []))
   throw new AppError(
@@ -97,17 +77,6 @@ export function ggufArchitecture(
     `Supported are ${[...names].join(', ')}.`,
   )
 }
-
-const keyIn = ({ prefix }: Reading, key: FamilyKey): string => `${prefix}${familyKeys[key]}`
-const integer = (reading: Reading, key: FamilyKey, limits: NumberLimits): number =>
-  reading.fields.integer(keyIn(reading, key), limits)
-const number = (reading: Reading, key: FamilyKey, limits: NumberLimits): number =>
-  reading.fields.number(keyIn(reading, key), limits)
-const has = (reading: Reading, key: FamilyKey): boolean => reading.fields.has(keyIn(reading, key))
-const value = (reading: Reading, key: FamilyKey): unknown => reading.fields.value(keyIn(reading, key))
-
-const sizes = { min: 1, max: 1 << 24 }
-const factors = { min: 1e-9, max: 1e9 }
 
 /** Reads what most families have, under Llama's names. */
 function commonConfig(reading: Reading) {
@@ -127,7 +96,7 @@ function commonConfig(reading: Reading) {
     intermediate_size: integer(reading, 'mlpWidth', sizes),
     num_hidden_layers: integer(reading, 'layers', sizes),
     num_attention_heads: heads,
-    num_key_value_heads: integer(reading, 'kvHeads', { ...sizes, fallback: heads }),
+    num_key_value_heads: kvHeadsOf(reading, heads),
     head_dim: headDim,
     max_position_embeddings: context,
     vocab_size: first ?? null,
@@ -140,6 +109,16 @@ function commonConfig(reading: Reading) {
     attention_bias: file.tensors.has('blk.0.attn_output.bias'),
     num_local_experts: integer(reading, 'experts', { min: 0, max: 65_536, fallback: 0 }),
   }
+}
+
+/** One number, or one for each layer, which is 0 where a layer does not attend. */
+function kvHeadsOf(reading: Reading, heads: number): number {
+  const found = value(reading, 'kvHeads')
+  if (!Array.isArray(found)) return integer(reading, 'kvHeads', { ...sizes, fallback: heads })
+  const own = [...new Set(found.filter((count) => count !== 0))]
+  if (own.length !== 1 || typeof own[0] !== 'number')
+    throw unsupported(reading.fields, 'other heads in each layer')
+  return own[0]
 }
 
 type CommonConfig = ReturnType<typeof commonConfig>
@@ -211,6 +190,76 @@ const readGranite: FamilyConfig = (reading, common) => ({
   logits_scaling: number(reading, 'logitScale', { ...factors, fallback: 1 }),
 })
 
+/** Types of the layers, by the list of those that slide, or by how often one does not. */
+function layerTypes(reading: Reading, { num_hidden_layers: layers }: CommonConfig): readonly string[] {
+  const pattern = value(reading, 'windowPattern')
+  const interval = Array.isArray(pattern) ? 0 : integer(reading, 'windowPattern', { ...sizes, fallback: 4 })
+  return Array.from({ length: layers }, (_, layer) =>
+    (Array.isArray(pattern) ? Boolean(pattern[layer]) : (layer + 1) % interval !== 0)
+      ? 'sliding_attention'
+      : 'full_attention',
+  )
+}
+
+const readWindowed: FamilyConfig = (reading, common) => {
+  const window = windowOf(reading)
+  return {
+    ...common,
+    sliding_window: window,
+    ...(window !== null && { layer_types: layerTypes(reading, common) }),
+  }
+}
+
+const readGlm4: FamilyConfig = (reading, common) => ({
+  ...refusingWindows(reading, common),
+  attention_bias: reading.file.tensors.has('blk.0.attn_q.bias'),
+  partial_rotary_factor: common.partial_rotary_factor ?? 1,
+})
+
+const readSeedOss: FamilyConfig = (reading, common) => ({
+  ...refusingWindows(reading, common),
+  attention_bias: reading.file.tensors.has('blk.0.attn_q.bias'),
+  attention_out_bias: reading.file.tensors.has('blk.0.attn_output.bias'),
+})
+
+/** YaRN there has a strength for the whole head's scale too, and queries grow with their position. */
+const readMinistral3: FamilyConfig = (reading, { rope_scaling: _, ...common }) => {
+  const strength = number(reading, 'yarnLog', { min: 0, max: 1e6, fallback: 0 })
+  return {
+    ...common,
+    rope_parameters: {
+      ...yarnOf(reading, number(reading, 'ropeFactor', factors)),
+      ...{ rope_theta: common.rope_theta, mscale: strength === 0 ? 0 : 1, mscale_all_dim: strength },
+      llama_4_scaling_beta: number(reading, 'queryGrowth', { min: 0, max: 100, fallback: 0 }),
+    },
+  }
+}
+
+const readLfm2: FamilyConfig = (reading, common) => {
+  const heads = value(reading, 'kvHeads')
+  return {
+    ...common,
+    norm_eps: common.rms_norm_eps,
+    block_auto_adjust_ff_dim: false,
+    conv_L_cache: integer(reading, 'convolution', sizes),
+    layer_types: Array.from({ length: common.num_hidden_layers }, (_, layer) =>
+      Array.isArray(heads) && heads[layer] === 0 ? 'conv' : 'full_attention',
+    ),
+  }
+}
+
+/** Keys and values of linear attention are equally wide in llama.cpp. */
+const readQwen35: FamilyConfig = (reading, common) => ({
+  ...refusingWindows(reading, common),
+  partial_rotary_factor: common.partial_rotary_factor ?? 1,
+  linear_conv_kernel_dim: integer(reading, 'deltaKernel', sizes),
+  linear_key_head_dim: integer(reading, 'deltaKeyWidth', sizes),
+  linear_value_head_dim: integer(reading, 'deltaKeyWidth', sizes),
+  linear_num_key_heads: integer(reading, 'deltaKeyHeads', sizes),
+  linear_num_value_heads: integer(reading, 'deltaValueHeads', sizes),
+  full_attention_interval: integer(reading, 'fullInterval', { ...sizes, fallback: 4 }),
+})
+
 const readStablelm: FamilyConfig = (reading, common) => ({
   ...refusingWindows(reading, common),
   layer_norm_eps: value(reading, 'layerEpsilon'),
@@ -240,6 +289,14 @@ const familyConfigs: Readonly<Partial<Record<ModelType, FamilyConfig>>> = {
   gemma3_text: readGemma3,
   phi3: readPhi3,
   granite: readGranite,
+  olmo3: readWindowed,
+  exaone4: readWindowed,
+  glm4: readGlm4,
+  seed_oss: readSeedOss,
+  ministral3: readMinistral3,
+  arcee: (reading, common) => ({ ...refusingWindows(reading, common), hidden_act: 'relu2' }),
+  lfm2: readLfm2,
+  qwen3_5_text: readQwen35,
   stablelm: readStablelm,
   gpt2: readGpt2,
 }
@@ -277,10 +334,20 @@ function ropeScaling(reading: Reading, rotation: Rotation): Json | null {
   throw unsupported(fields, `the rope scaling “${shorten(type)}”`)
 }
 
+/** Family whose files say YaRN's strength, which `readMinistral3` reads. */
+const withStrength = 'mistral3.'
+
 function yarnRope(reading: Reading, factor: number): Json {
   const own = [familyKeys.ropeAttention, 'rope.scaling.yarn_attn_factor', 'rope.scaling.yarn_log_multiplier']
-  const strange = own.find((key) => reading.fields.has(`${reading.prefix}${key}`))
+  const strange =
+    reading.prefix === withStrength
+      ? undefined
+      : own.find((key) => reading.fields.has(`${reading.prefix}${key}`))
   if (strange !== undefined) throw unsupported(reading.fields, `YaRN with “${strange}”`)
+  return yarnOf(reading, factor)
+}
+
+function yarnOf(reading: Reading, factor: number): Json {
   return {
     rope_type: 'yarn',
     factor,

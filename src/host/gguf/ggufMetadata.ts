@@ -3,7 +3,7 @@
  * (`convert_hf_to_gguf.py`) writes: `ggufConfig.ts` backwards.
  */
 import { AppError } from '#shared/errors.ts'
-import { ropeFields, ropeType } from '#engine/models/attentionLayout.ts'
+import { ropeFields, ropeType, windowSize } from '#engine/models/attentionLayout.ts'
 import { attentionOf, type ModelConfig, type RopeConfig } from '#engine/models/config.ts'
 import { Fields } from '#engine/models/fields.ts'
 import { type ModelType, readModelConfig } from '#engine/models/registry.ts'
@@ -24,6 +24,11 @@ type Words = readonly (readonly [FamilyKey, GgufValue])[]
 const whole = (value: number): GgufValue => ({ type: 'uint32', value })
 const real = (value: number): GgufValue => ({ type: 'float32', value })
 const text = (value: string): GgufValue => ({ type: 'string', value })
+const flags = (items: readonly boolean[]): GgufValue => ({
+  type: 'array',
+  of: 'bool',
+  items: items.map(Number),
+})
 
 /**
  * `json` is the model's config.json, `where` its path. Errors: AppError 'model/unsupported' for a family that GGUF does not
@@ -31,7 +36,8 @@ const text = (value: string): GgufValue => ({ type: 'string', value })
  */
 export function describeModel(json: unknown, where: string): ModelWords {
   const config = readModelConfig(json, where, null)
-  const fields = new Fields(json, where)
+  const all = new Fields(json, where)
+  const fields = all.has('text_config') ? all.object('text_config') : all
   const rope = ropeWords(config, fields)
   const { name } = ggufNaming(config)
   const ofFamily = familyWords[config.architecture as ModelType]?.(config, fields) ?? []
@@ -90,10 +96,41 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
     ['residualScale', real(config.residualScale)],
     ['logitScale', real(1 / config.logitScale)],
   ],
+  olmo3: (config, fields) => [
+    ['window', whole(windowOf(fields, 4_096))],
+    ['windowPattern', flags(localLayers(config))],
+  ],
+  exaone4: (config, fields) =>
+    windowSize(fields, 4_096) === null
+      ? []
+      : [
+          ['window', whole(windowOf(fields, 4_096))],
+          ['windowPattern', flags(config.mixers.map((_, layer) => attentionOf(config, layer).rope !== null))],
+        ],
+  ministral3(_, fields) {
+    const rope = ropeFields(fields, 'full_attention')
+    const limits = { min: 0, max: 1e6, fallback: 0 }
+    return [
+      ['yarnLog', real(rope.number('mscale_all_dim', limits))],
+      ['queryGrowth', real(rope.number('llama_4_scaling_beta', limits))],
+    ]
+  },
+  lfm2: ({ kvHeads, mixers }) => [
+    [
+      'kvHeads',
+      {
+        type: 'array',
+        of: 'uint32',
+        items: Uint32Array.from(mixers, ({ kind }) => (kind === 'attention' ? kvHeads : 0)),
+      },
+    ],
+    ['convolution', whole(mixers.find((mixer) => mixer.kind === 'convolution')?.kernel ?? 3)],
+  ],
+  qwen3_5_text: qwen35Words,
   stablelm: () => [['parallelResidual', { type: 'bool', value: false }]],
 }
 
-/** Layers of Gemma 3 that slide. They rotate by frequencies of their own, the first ones always. */
+/** Layers of Gemma 3 and OLMo 3 that slide. They rotate by frequencies of their own, the first ones always. */
 const localLayers = (config: ModelConfig): boolean[] =>
   config.mixers.map((_, layer) => ropeOf(config, layer) === ropeOf(config, 0))
 
@@ -102,9 +139,30 @@ const localRope = (config: ModelConfig): RopeConfig | undefined => ropeOf(config
 const ropeOf = (config: ModelConfig, layer: number): RopeConfig | undefined =>
   config.ropes[attentionOf(config, layer).rope ?? 0]
 
+/** Pairs of channels rotate by one of three positions in turn, which are the same in texts. */
+function qwen35Words({ mixers, ropes }: ModelConfig, fields: Fields): Words {
+  const delta = mixers.find((mixer) => mixer.kind === 'delta')
+  if (delta === undefined) return []
+  const given = ropeFields(fields, 'full_attention').numbers('mrope_section', { min: 0, max: 1_024 })
+  const pairs = ropes[0]?.inverseFrequencies.length ?? 0
+  const usual = [0, 1, 2].map((section) => Math.ceil((pairs - section) / 3))
+  const items = [...(given.length === 0 ? usual : given), 0, 0, 0].slice(0, 4)
+  return [
+    ['deltaKernel', whole(delta.kernel)],
+    ['deltaKeyWidth', whole(delta.keyDim)],
+    ['deltaKeyHeads', whole(delta.keyHeads)],
+    ['deltaValueHeads', whole(delta.valueHeads)],
+    ['deltaValues', whole(delta.valueHeads * delta.valueDim)],
+    ['fullInterval', whole(mixers.findIndex(({ kind }) => kind === 'attention') + 1)],
+    ['ropeSections', { type: 'array', of: 'int32', items }],
+  ]
+}
+
+const slidesFirst: ReadonlySet<string> = new Set(['gemma3_text', 'olmo3'])
+
 /** The frequencies of the layers that see everything. */
 function globalRope(config: ModelConfig): RopeConfig | undefined {
-  const layer = config.architecture === 'gemma3_text' ? localLayers(config).indexOf(false) : -1
+  const layer = slidesFirst.has(config.architecture) ? localLayers(config).indexOf(false) : -1
   return layer === -1 ? config.ropes[0] : ropeOf(config, layer)
 }
 
@@ -230,7 +288,7 @@ function requireSaid(config: ModelConfig, { metadata, tensors }: ModelWords, whe
 
 /** Returns each field as text; numbers to five digits, since those of a file are f32. */
 function comparable(config: ModelConfig): Readonly<Record<string, string>> {
-  const { architecture: _, bosId: _bos, eosIds: _eos, padId: _pad, ...rest } = config
+  const { architecture: _, bosId: _bos, eosIds: _eos, padId: _pad, names: _names, ...rest } = config
   const rounded = (_key: string, value: unknown): unknown =>
     typeof value === 'number' ? Number(value.toPrecision(5)) : value === false ? undefined : value
   return Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, JSON.stringify(value, rounded)]))

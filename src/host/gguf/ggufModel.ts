@@ -8,9 +8,10 @@ import { readModelConfig } from '#engine/models/registry.ts'
 import { type ExpectedTensor, expectedTensors, type TensorLocation } from '#engine/models/source.ts'
 import { readError } from '#host/files/fileErrors.ts'
 import { regularFileSize } from '#host/files/strictJson.ts'
-import { describedBy, ggufConfig } from './ggufConfig.ts'
+import { ggufConfig } from './ggufConfig.ts'
+import { describedBy } from './ggufReading.ts'
 import { ropeTensors } from './ggufKeys.ts'
-import { ggufPlaces } from './ggufNames.ts'
+import { ggufPlaces, ggufShape } from './ggufNames.ts'
 import { type GgufFile, openGguf } from './ggufReader.ts'
 import { ggufTokenizer, tokenizerKind } from './ggufTokenizer.ts'
 
@@ -129,9 +130,9 @@ function locate({ file, tensors }: GgufFile, name: string, { shape }: ExpectedTe
   if (location === undefined) {
     throw new AppError('model/invalid', `${file} lacks the tensor “${name}” that its metadata asks for.`)
   }
-  if (location.shape.join() === shape.join()) return location
+  if (location.shape.join() === ggufShape(shape).join()) return { ...location, shape }
   throw new AppError(
     'model/invalid',
-    `The tensor “${name}” in ${file} is [${location.shape.join(', ')}], but its metadata asks for [${shape.join(', ')}].`,
+    `The tensor “${name}” in ${file} is [${location.shape.join(', ')}], but its metadata asks for [${ggufShape(shape).join(', ')}].`,
   )
 }

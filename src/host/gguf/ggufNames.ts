@@ -1,9 +1,22 @@
 /** Names the tensors of a model in llama.cpp, and how its converter changes them. */
 import { AppError } from '#shared/errors.ts'
 import type { GgufNaming } from '#engine/models/common.ts'
-import { linearPath, type LinearName, type ModelConfig } from '#engine/models/config.ts'
+import {
+  type DeltaRule,
+  linearPath,
+  type LinearName,
+  mixerOf,
+  type ModelConfig,
+} from '#engine/models/config.ts'
 import { architectures } from '#engine/models/registry.ts'
-import { type Arrangement, expectedTensors, layerPrefix } from '#engine/models/source.ts'
+import {
+  type Arrangement,
+  deltaNames,
+  expectedTensors,
+  kernelNames,
+  layerPrefix,
+  type TiledHeads,
+} from '#engine/models/source.ts'
 
 const namingOf = ({ architecture }: Pick<ModelConfig, 'architecture'>): GgufNaming | null =>
   architectures.find(({ modelType }) => modelType === architecture)?.gguf ?? null
@@ -33,6 +46,8 @@ const linearNames: Readonly<Record<LinearName, string>> = {
   c_fc: 'ffn_up',
   down_proj: 'ffn_down',
   'mlp.c_proj': 'ffn_down',
+  per_layer_input_gate: 'inp_gate',
+  per_layer_projection: 'proj',
 }
 
 /** Reason why llama.cpp cannot have an adapter of this family, as a sentence; null where it can. */
@@ -65,6 +80,8 @@ export function ggufPlaces(config: ModelConfig): ReadonlyMap<string, GgufPlace> 
   const byPath = pathsInGguf(config)
   return new Map(
     expectedTensors(config).map(({ name }) => {
+      const own = byPath.get(name)
+      if (own !== undefined) return [name, own]
       const [, path = '', part = ''] = /^(.*)\.(weight|bias)$/.exec(name) ?? []
       const found = byPath.get(path)
       if (found === undefined) throw new Error(`Expected a name for ${name} in GGUF.`)
@@ -73,9 +90,15 @@ export function ggufPlaces(config: ModelConfig): ReadonlyMap<string, GgufPlace> 
   )
 }
 
+/** Shape of a tensor in a file: a convolution of each channel by itself has no axis for that. */
+export const ggufShape = (shape: readonly number[]): readonly number[] =>
+  shape.length === 3 ? shape.filter((_, axis) => axis !== 1) : shape
+
 /** The same for paths without `.weight` and `.bias`. */
 function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
   const { names, norm, blockNorms } = config
+  const { renamed = {} } = ggufNaming(config)
+  const called = (name: string): string => renamed[name] ?? name
   const stem = (name: string): string => name.replace(/\.weight$/, '')
   const asIs = (name: string): GgufPlace => ({ name, arrangement: null })
   const ofNorm = (name: string): GgufPlace => ({
@@ -85,7 +108,7 @@ function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
   const places = new Map([
     [stem(names.embedding), asIs('token_embd')],
     [stem(names.positions ?? ''), asIs('position_embd')],
-    [names.finalNorm, ofNorm('output_norm')],
+    [names.finalNorm, ofNorm(called('output_norm'))],
     [stem(names.head), asIs('output')],
   ])
   const norms = [
@@ -99,19 +122,76 @@ function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
   for (let layer = 0; layer < config.layers; layer++) {
     const prefix = layerPrefix(config, layer)
     for (const [path, name] of norms) {
-      if (path !== null) places.set(`${prefix}${path}`, ofNorm(`blk.${layer}.${name}`))
+      if (path !== null) places.set(`${prefix}${path}`, ofNorm(`blk.${layer}.${called(name)}`))
     }
+    places.set(`${prefix}${stem(kernelNames.weight)}`, asIs(`blk.${layer}.shortconv.conv`))
     for (const linear of config.linears) {
-      const heads = interleavedHeads(linear, config)
-      const arrangement = heads === null ? null : ({ kind: 'interleaved', heads } as const)
+      const arrangement = linearArrangement(linear, config)
       places.set(`${prefix}${linearPath(linear)}`, { name: ggufLinear(layer, linear), arrangement })
     }
+    for (const [path, name, arrangement] of deltaPlaces(config))
+      places.set(`${prefix}${path}`, { name: `blk.${layer}.${name}`, arrangement })
   }
   return places
 }
 
+const deltaOf = ({ mixers }: ModelConfig): DeltaRule | undefined =>
+  mixers.find(({ kind }) => kind === 'delta') as DeltaRule | undefined
+
+/** Places of the vectors of linear attention, by their paths or names in a layer. */
+function deltaPlaces(config: ModelConfig): readonly (readonly [string, string, Arrangement | null])[] {
+  const delta = deltaOf(config)
+  if (delta === undefined) return []
+  const tiled = tiledHeads(delta, 'rows', 0)
+  return [
+    [deltaNames.rate, 'ssm_a', { ...tiled, isRate: true }],
+    [deltaNames.step, 'ssm_dt.bias', tiled],
+    [deltaNames.kernel.replace(/\.weight$/, ''), 'ssm_conv1d', tiledHeads(delta, 'rows', keyWidth(delta))],
+    [deltaNames.norm.replace(/\.weight$/, ''), 'ssm_norm', null],
+  ]
+}
+
+const keyWidth = ({ keyHeads, keyDim }: DeltaRule): number => 2 * keyHeads * keyDim
+
+const tiledHeads = (
+  { keyHeads, valueHeads }: DeltaRule,
+  axis: TiledHeads['axis'],
+  first: number,
+): TiledHeads => ({ kind: 'tiled', axis, first, keyHeads, valueHeads })
+
+/** Change that the converter makes to a matrix and its bias; null: not at all. */
+export function linearArrangement(linear: LinearName, config: ModelConfig): Arrangement | null {
+  const heads = interleavedHeads(linear, config)
+  if (heads !== null) return { kind: 'interleaved', heads }
+  const delta = deltaOf(config)
+  if (delta === undefined || mixerOf(linear) !== 'delta') return null
+  if (linear === 'linear_attn.out_proj') return tiledHeads(delta, 'columns', 0)
+  return tiledHeads(delta, 'rows', linear === 'in_proj_qkv' ? keyWidth(delta) : 0)
+}
+
+/** Puts heads of values in the file's order; `back` undoes it. data [rows, columns] → the same shape. */
+export function tileHeads(
+  data: Float32Array,
+  { axis, first, keyHeads, valueHeads }: TiledHeads,
+  { rows, back = false }: { readonly rows: number; readonly back?: boolean },
+): Float32Array {
+  const columns = data.length / rows
+  const count = axis === 'rows' ? rows : columns
+  const size = (count - first) / valueHeads
+  const result = new Float32Array(data.length)
+  for (let place = 0; place < count; place++) {
+    const head = Math.floor((place - first) / size)
+    const grouped = (head % keyHeads) * (valueHeads / keyHeads) + Math.floor(head / keyHeads)
+    const other = place < first ? place : place + (grouped - head) * size
+    const [from, to] = back ? [place, other] : [other, place]
+    if (axis === 'rows') result.set(data.subarray(from * columns, (from + 1) * columns), to * columns)
+    else for (let row = 0; row < rows; row++) result[row * columns + to] = data[row * columns + from] ?? NaN
+  }
+  return result
+}
+
 /** Heads whose rows the converter reorders in this matrix and its bias; null where they stay. */
-export function interleavedHeads(linear: LinearName, model: ModelConfig): number | null {
+function interleavedHeads(linear: LinearName, model: ModelConfig): number | null {
   if (!ggufNaming(model).isPermuted) return null
   if (linear === 'q_proj') return model.heads
   return linear === 'k_proj' ? model.kvHeads : null

@@ -1,6 +1,7 @@
 /** Models and data sets from a hub, fetched into a folder of the uploads: looked at and imported like what a browser sent. */
 import { createHash } from 'node:crypto'
 import path from 'node:path'
+import { z } from 'zod'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf, OutputOf } from '#shared/api/contract.ts'
 import { defaultHub } from '#shared/hub.ts'
@@ -36,7 +37,7 @@ export function hubAccess(
   const own = readEndpoint(store.settings.get('hub.endpoint'))
   const endpoint = given.endpoint === undefined ? own : readEndpoint(given.endpoint)
   // A token is for the hub it was set for.
-  const kept = endpoint === own ? store.settings.get('hub.token') : null
+  const kept = endpoint === own ? keptToken(store.settings.get('hub.token'), endpoint) : null
   // A token of the environment is for the hub named with it, or the usual one: settings can be changed over the API.
   const isNamed = given.endpoint !== undefined || endpoint === defaultHub
   const token = (isNamed ? given.token : undefined) ?? kept
@@ -48,6 +49,16 @@ export function hubAccess(
     },
     signal,
   }
+}
+
+/** The setting `hub.token`, with the origin that it was stored for: whatever changes the address does not get it. */
+const storedToken = z.object({ token: z.string(), origin: z.string() })
+
+/** Earlier versions stored the token alone. */
+function keptToken(stored: unknown, endpoint: string): unknown {
+  const { data } = storedToken.safeParse(stored)
+  if (data === undefined) return stored
+  return data.origin === new URL(endpoint).origin ? data.token : null
 }
 
 export const placeAt = (address: string, { endpoint }: HubAccess, kind: HubKind): HubPlace =>

@@ -3,13 +3,12 @@
  * other. The log keeps a judge from being asked the same twice, also after the process was killed, and accounts for
  * what it cost.
  */
-import { closeSync, existsSync, fstatSync, ftruncateSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { writeFileAtomic } from '#host/files/atomic.ts'
-import { readError, writeError } from '#host/files/fileErrors.ts'
-import { openLineLog } from '#host/files/ownFiles.ts'
-import { JsonSyntaxError, parseStrictJson, regularFileSize } from '#host/files/strictJson.ts'
+import { appendWhole, openLineLog } from '#host/files/ownFiles.ts'
+import { readLines } from '#host/workFolder/lineLog.ts'
 
 /** Verdict of a judge on one completion. */
 export interface Judgement {
@@ -60,7 +59,7 @@ export class JudgeLog implements Disposable {
   constructor(folder: string | null, { isReadOnly = false, limit = remembered } = {}) {
     this.#limit = limit
     const file = folder === null ? null : path.join(folder, judgeLogName)
-    const lines = readLines(file)
+    const lines = linesIn(file)
     for (const line of lines) this.#take(line)
     const isWritten = file !== null && !isReadOnly
     const count = lines.reduce((sum, { answers }) => sum + answers.length, 0)
@@ -84,7 +83,8 @@ export class JudgeLog implements Disposable {
       ...usage,
       answers: [...answers].map(([question, { score, text }]) => [question, score, text]),
     }
-    if (this.#file !== null) append(this.#file, `${JSON.stringify(line)}\n`)
+    if (this.#file !== null)
+      appendWhole(this.#file.path, this.#file.handle, Buffer.from(`${JSON.stringify(line)}\n`))
     this.#take(line)
   }
 
@@ -119,48 +119,8 @@ export class JudgeLog implements Disposable {
   }
 }
 
+/** A line that is damaged costs its answers, which are asked for again. */
+const linesIn = (file: string | null): readonly Line[] =>
+  file === null ? [] : readLines(file, lineSchema, () => {})
+
 const keyOf = (judge: string, question: string): string => `${judge} ${question}`
-
-/** Reads whole lines; one that is damaged costs its answers, which are asked for again. */
-function readLines(file: string | null): readonly Line[] {
-  if (file === null || !existsSync(file)) return []
-  const bytes = bytesOf(file)
-  const lines: Line[] = []
-  for (let from = 0, end; (end = bytes.indexOf(newline, from)) !== -1; from = end + 1) {
-    const line = lineSchema.safeParse(jsonOf(bytes.subarray(from, end))).data
-    if (line !== undefined) lines.push(line)
-  }
-  return lines
-}
-
-const newline = 0x0a
-
-function bytesOf(file: string): Buffer {
-  regularFileSize(file)
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw readError(file, error)
-  }
-}
-
-function jsonOf(line: Uint8Array): unknown {
-  try {
-    return parseStrictJson(line)
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return undefined
-    throw error
-  }
-}
-
-/** A full disk may take a part of a line: that part is removed again. */
-function append({ path: file, handle }: { readonly path: string; readonly handle: number }, line: string) {
-  const bytes = Buffer.from(line, 'utf8')
-  const { size } = fstatSync(handle)
-  try {
-    for (let done = 0; done < bytes.length;) done += writeSync(handle, bytes, done)
-  } catch (error) {
-    ftruncateSync(handle, size)
-    throw writeError(file, error)
-  }
-}

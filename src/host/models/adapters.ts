@@ -1,6 +1,6 @@
 /** Adapters that have a name: imported, uploaded by a browser, or promoted from a study (promoted.ts). */
 import path from 'node:path'
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { modelsApi } from '#shared/api/models.ts'
@@ -8,8 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { ObservedStorage, DataStorage } from '#host/store/storage.ts'
 import { discardUpload, findUploadedFolder } from '#host/transports/uploads.ts'
-import { replaceFolder } from '#host/files/atomic.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { removeFolder, replaceFolder } from '#host/files/atomic.ts'
 import { copyIfThere } from './modelLibrary.ts'
 import { adapterFiles, adapterFolder, configName, readAdapterConfig } from '#host/adapters/adapterFiles.ts'
 import { readAdapter } from '#host/adapters/peft.ts'
@@ -125,11 +124,5 @@ export async function importAdapter(
 function removeAdapter(name: string, dataDirectory: string): void {
   const found = listAdapters(dataDirectory).find((adapter) => adapter.name === name)
   if (found === undefined) throw new AppError('adapter/invalid', `There is no adapter “${name}”.`)
-  const removed = path.join(path.dirname(found.directory), `.${name}.removed`)
-  try {
-    renameSync(found.directory, removed)
-    rmSync(removed, { recursive: true, force: true })
-  } catch (error) {
-    throw writeError(found.directory, error)
-  }
+  removeFolder(found.directory)
 }

@@ -72,7 +72,7 @@ export function openModelFolder(
   const wanted = new Set(expected.map(storedName).flatMap((name) => [name, shortened(name)]))
   const names = files.flatMap((file) => [...file.tensors.keys(), ...file.unreadable.keys()])
   const ignored = names.filter((name) => !wanted.has(name) && !isDerivedBuffer(name))
-  requireAllLayers(root, ignored, wanted)
+  requireAllLayers(root, ignored, { wanted, layers: config.layers })
   // A copy of the embedding changes nothing.
   const unused = ignored.filter((name) => name !== config.names.head)
   return {
@@ -84,7 +84,7 @@ export function openModelFolder(
     tokenizerConfigFile: presentFile(root, 'tokenizer_config.json'),
     chatTemplateFile: presentFile(root, 'chat_template.jinja'),
     weightFiles: [...new Set(files.map(({ file }) => file))],
-    notes: [...(hasOwnHead ? [ownHeadNote(declared)] : []), ...unusedNotes(unused)],
+    notes: [...(hasOwnHead ? [ownHeadNote(declared)] : []), ...unusedNotes(config, unused)],
     ignoredTensors: ignored,
   }
 }
@@ -101,8 +101,14 @@ const ownHeadNote = ({ names }: ModelConfig): string =>
   `config.json says that the embedding is the head too (tie_word_embeddings), but the weights hold another one, ${names.head}; that one is used.`
 
 /** Refuses weights with a layer that config.json does not have: without it, they answer as no model that was trained. */
-function requireAllLayers(root: string, ignored: readonly string[], wanted: ReadonlySet<string>): void {
-  const further = ignored.find((name) => wanted.has(name.replace(/\.\d+\./, '.0.')))
+function requireAllLayers(
+  root: string,
+  ignored: readonly string[],
+  { wanted, layers }: { readonly wanted: ReadonlySet<string>; readonly layers: number },
+): void {
+  const further = ignored.find(
+    (name) => Number(/\.(\d+)\./.exec(name)?.[1]) >= layers && wanted.has(name.replace(/\.\d+\./, '.0.')),
+  )
   if (further === undefined) return
   throw new AppError(
     'model/invalid',
@@ -111,7 +117,19 @@ function requireAllLayers(root: string, ignored: readonly string[], wanted: Read
   )
 }
 
-const unusedNotes = (names: readonly string[]): string[] => {
+const textPrefix = 'model.language_model.'
+const isOfText = (name: string): boolean => name.startsWith(textPrefix)
+/** True for the decoder of a checkpoint that also sees or hears. */
+const isTextHalf = ({ names }: ModelConfig): boolean => isOfText(names.layers)
+const textHalfNote =
+  'The model also reads images or sound. Its text half is used; what is for images and sound is left aside.'
+
+function unusedNotes(config: ModelConfig, names: readonly string[]): string[] {
+  if (isTextHalf(config)) return [textHalfNote, ...countedNotes(names.filter(isOfText))]
+  return countedNotes(names)
+}
+
+const countedNotes = (names: readonly string[]): string[] => {
   const [first] = names
   return first === undefined
     ? []

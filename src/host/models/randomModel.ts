@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { architectures, readModelConfig } from '#engine/models/registry.ts'
-import { deltaNames, storedTensors } from '#engine/models/source.ts'
+import { blockScaleName, deltaNames, storedTensors } from '#engine/models/source.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
@@ -51,7 +51,7 @@ const tokenizerOf = ({ tokenizer }: ModelShape): RandomModelTokenizer => tokeniz
 
 /**
  * Writes a Hugging Face model folder with random weights and a simple tokenizer, the same bytes for the same seed: linears
- * and embeddings N(0, deviation²), biases N(0, 0.02²), norms 1 + N(0, 0.02²). The folder must be new or empty. Errors:
+ * and embeddings N(0, deviation²), biases N(0, 0.02²), norms and factors of blocks 1 + N(0, 0.02²). The folder must be new or empty. Errors:
  * AppError 'file/unwritable', 'usage/invalid'.
  */
 export async function writeRandomModel(
@@ -137,11 +137,19 @@ interface Distribution {
   readonly deviation: number
 }
 
-function distributionOf(name: string, { norm }: ModelConfig, { deviation }: ModelShape): Distribution {
+function distributionOf(
+  name: string,
+  { norm, attentionScale, headDim, names }: ModelConfig,
+  { deviation }: ModelShape,
+): Distribution {
   if (name.endsWith('.bias')) return { mean: 0, deviation: 0.02 }
   // Some norms are stored as what is added to 1, not that of linear attention.
   const isOffset = norm === 'rms-offset' && !name.endsWith(deltaNames.norm)
-  if (/norm|\.ln_/.test(name)) return { mean: isOffset ? 0 : 1, deviation: 0.02 }
+  // Where nothing else scales the scores, models learn to do it here.
+  if (attentionScale === 1 && name.endsWith(`${names.queryNorm}.weight`))
+    return { mean: headDim ** -0.5, deviation: 0.02 }
+  if (/norm|\.ln_/.test(name) || name.endsWith(blockScaleName))
+    return { mean: isOffset ? 0 : 1, deviation: 0.02 }
   return { mean: 0, deviation }
 }
 

@@ -16,11 +16,11 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import type { Arrangement, ModelSource, TensorLocation } from '#engine/models/source.ts'
+import type { Arrangement, ModelSource, TensorLocation, TiledHeads } from '#engine/models/source.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { readError, writeError } from '#host/files/fileErrors.ts'
-import { permuteRows } from '#host/gguf/ggufNames.ts'
+import { permuteRows, tileHeads } from '#host/gguf/ggufNames.ts'
 import {
   bytesOf,
   dtypeBytes,
@@ -119,6 +119,7 @@ export async function cacheFolder(
 
 function arrangementKey(arrangement: Arrangement | undefined): readonly (string | number)[] {
   if (arrangement === undefined) return []
+  if (arrangement.kind === 'tiled') return [JSON.stringify(arrangement)]
   return arrangement.kind === 'interleaved' ? [arrangement.kind, arrangement.heads] : [arrangement.kind]
 }
 
@@ -169,8 +170,22 @@ export function* exactPieces(
   }
 }
 
+function* untwisted(location: TensorLocation, heads: number): Generator<Float32Array> {
+  const [count = 0, columns = 1] = location.shape
+  const rows = count / heads
+  for (const head of readFloatPieces(location, rows * columns))
+    yield permuteRows(head, { heads: 1, rows, back: true })
+}
+
+function untiled(location: TensorLocation, arrangement: TiledHeads): Float32Array {
+  const [whole] = readFloatPieces(location, elementCount(location.shape))
+  const rows = location.shape[0] ?? 1
+  const values = tileHeads(whole ?? new Float32Array(), arrangement, { rows, back: true })
+  return arrangement.isRate === true ? values.map((value) => Math.log(-value)) : values
+}
+
 function* arrangedPieces(location: TensorLocation, elements: number): Generator<Float32Array> {
-  const { arrangement, shape } = location
+  const { arrangement } = location
   switch (arrangement?.kind) {
     case undefined:
       yield* readFloatPieces(location, elements)
@@ -181,11 +196,11 @@ function* arrangedPieces(location: TensorLocation, elements: number): Generator<
     case 'one-added':
       for (const piece of readFloatPieces(location, elements)) yield piece.map((value) => value - 1)
       return
-    case 'interleaved': {
-      const rows = (shape[0] ?? 0) / arrangement.heads
-      for (const head of readFloatPieces(location, rows * (shape[1] ?? 1)))
-        yield permuteRows(head, { heads: 1, rows, back: true })
-    }
+    case 'tiled':
+      yield untiled(location, arrangement)
+      return
+    case 'interleaved':
+      yield* untwisted(location, arrangement.heads)
   }
 }
 

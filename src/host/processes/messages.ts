@@ -1,4 +1,6 @@
 /** Defines what the program's own processes have in common: control from outside, messages and errors. */
+import type { z } from 'zod'
+import type { failure } from '#shared/api/common.ts'
 import { AppError, errorFields, errorOf, type ErrorCode, type KeyUse, type Problem } from '#shared/errors.ts'
 
 /** Error on its way between processes; `code` is null for an internal error. */
@@ -16,6 +18,12 @@ export function packError(error: unknown): ErrorEnvelope {
   const message = error instanceof Error ? error.message : String(error)
   const stack = error instanceof Error ? error.stack : undefined
   return error instanceof AppError ? { ...errorFields(error), stack } : { code: null, message, stack }
+}
+
+/** The error as data for people. */
+export function packFailure(error: unknown): z.output<typeof failure> {
+  const { code, message, hint = null } = packError(error)
+  return { code, message, hint }
 }
 
 export function unpackError({ code, stack, ...fields }: ErrorEnvelope): Error {

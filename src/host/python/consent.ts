@@ -44,7 +44,7 @@ export interface PythonReview {
 }
 
 export interface ReviewedFile {
-  /** A path, or an id. */
+  /** A path, or an id; for a file of the interpreter one that no config can name. */
   readonly path: string
   readonly sha256: string
   /** True if this interpreter may run this content at this path. */
@@ -66,7 +66,7 @@ export function reviewPython(
   }
   const folder = parts === undefined && path.isAbsolute(file) ? path.dirname(file) : null
   const others = [
-    ...interpreterFiles(program, folder),
+    ...interpreterFiles(program, folder).map(([where, content]) => [ofInterpreter + where, content] as const),
     ...(parts === undefined
       ? importable(file).map((each) => [each, readSmallFile(each, mostBytes)] as const)
       : Object.entries(parts)),
@@ -76,6 +76,9 @@ export function reviewPython(
     files: [reviewed(file, code), ...others.map(([where, content]) => reviewed(where, content))],
   }
 }
+
+/** Begins the names of files that decide which Python runs: they are no code that a config may call, nor may other code import them by path. */
+const ofInterpreter = 'interpreter:'
 
 /**
  * Every way to a Python process leads through here. Errors: AppError 'python/not-allowed' unless the person allowed this content
@@ -89,9 +92,10 @@ export function requireConsent(
   const review = reviewPython(source, interpreter, consents)
   const files = review.files.filter((file) => !file.isAllowed)
   if (files.length === 0) {
+    const modules = review.files.filter((each) => !each.path.startsWith(ofInterpreter))
     return {
       interpreter: review.interpreter as AllowedInterpreter,
-      modules: Object.fromEntries(review.files.map((each) => [each.path, each.sha256])),
+      modules: Object.fromEntries(modules.map((each) => [each.path, each.sha256])),
     }
   }
   const earlier = foreignConsents(consents)

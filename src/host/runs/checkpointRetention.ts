@@ -3,6 +3,7 @@ import { existsSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:
 import path from 'node:path'
 import { findDeclaration } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { removeFolder } from '#host/files/atomic.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import {
   checkpointProblem,
@@ -70,7 +71,7 @@ export function pruneCheckpoints(runDirectory: string, retention: Retention): Pr
   for (const entry of entries) if (realpathSync(entry.directory) === retention.inUse) kept.add(entry)
   for (const entry of needed(entries, retention)) kept.add(entry)
   const removed = entries.filter((entry) => !kept.has(entry)).map(({ directory }) => directory)
-  removed.forEach(removeCheckpoint)
+  removed.forEach(removeFolder)
   const sizeBytes = totalBytes([...kept])
   return { removed, sizeBytes, isOverBudget: sizeBytes > budgetOf(retention) }
 }
@@ -115,18 +116,6 @@ function withinBudget(
     excess -= entry.sizeBytes
     return false
   })
-}
-
-/** Renamed first: a process killed while removing must not leave half a checkpoint under its name. Errors: AppError 'file/unwritable'. */
-export function removeCheckpoint(directory: string): void {
-  const removed = path.join(path.dirname(directory), `.${path.basename(directory)}.removed`)
-  try {
-    rmSync(removed, { recursive: true, force: true })
-    renameSync(directory, removed)
-    rmSync(removed, { recursive: true, force: true })
-  } catch (error) {
-    throw writeError(directory, error)
-  }
 }
 
 /**
@@ -174,7 +163,7 @@ export function clearLaterCheckpoints(runDirectory: string, step: number): Later
   ].sort((a, b) => a.step - b.step)
   const whole = later.filter(({ problem }) => problem === null).map(({ entry }) => entry.directory)
   for (const { directory } of unusable) setAside(directory)
-  whole.forEach(removeCheckpoint)
+  whole.forEach(removeFolder)
   return { removed: whole, damaged: unusable }
 }
 

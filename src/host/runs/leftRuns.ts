@@ -2,7 +2,7 @@
  * Runs that were training when their host died. Their processes have finished a step, saved a checkpoint and exited; if
  * the setting says so, the next host that serves the queue resumes them.
  */
-import { runHolder } from '#host/workFolder/runFolder.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
 import type { Store } from '#host/store/store.ts'
 
 /** Setting: true = go on by itself. */
@@ -26,6 +26,11 @@ export class LeftRuns {
     this.#waiting = this.areResumed ? idsOf(store.settings.get(trainedKey)) : []
   }
 
+  /** True if a run that was left will be put into the queue. */
+  get isAnyLeft(): boolean {
+    return this.#waiting.length > 0
+  }
+
   /** Stores the runs being trained; to be called whenever they change. */
   remember(trained: readonly string[]): void {
     const ids = [...new Set([...this.#waiting, ...trained])]
@@ -38,7 +43,7 @@ export class LeftRuns {
   queueEnded(): boolean {
     const ended = this.#waiting.filter((id) => {
       const run = this.#store.runs.find(id)
-      return run === null || runHolder(run.directory) === null
+      return run === null || workHolder(run.directory) === null
     })
     this.#waiting = this.#waiting.filter((id) => !ended.includes(id))
     for (const id of ended) this.#queue(id)

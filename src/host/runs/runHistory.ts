@@ -3,18 +3,12 @@
  * or whose database was lost, is restored from its folder, and events logged while no host was running are read when one
  * starts.
  */
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunStatus } from '#shared/runs.ts'
-import { readError, systemCode } from '#host/files/fileErrors.ts'
-import {
-  isRunFolder,
-  openRunFolder,
-  runHolder,
-  runPaths,
-  type RunFolder,
-} from '#host/workFolder/runFolder.ts'
+import { isRunFolder, openRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
+import { workHolder, workNames } from '#host/workFolder/workFolder.ts'
 import { formerHome } from '#host/files/movedPaths.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -94,7 +88,9 @@ export class RunHistory {
   adopt(): string[] {
     const { runs } = dataFolders(this.#options.dataDirectory)
     for (const directory of this.#unread.keys()) if (!existsSync(directory)) this.#readable(directory)
-    const found = namesIn(runs).filter((name) => !this.#known.has(name) && isRunFolder(path.join(runs, name)))
+    const found = workNames(runs, 'run_').filter(
+      (name) => !this.#known.has(name) && isRunFolder(path.join(runs, name)),
+    )
     const deadline = performance.now() + this.#options.sliceMs
     const adopted: string[] = []
     this.#pending = found.length
@@ -157,7 +153,7 @@ export class RunHistory {
   #refresh({ id, directory }: RunEntry): boolean {
     const { store, isTrainedHere } = this.#options
     // Looked at first: a process that ends in between has written all it had to say.
-    const isLiving = isTrainedHere(id) || runHolder(directory) !== null
+    const isLiving = isTrainedHere(id) || workHolder(directory) !== null
     const hasGrown = this.#read(id, directory)
     const status = store.runs.find(id)?.status
     const isLeft = (status === 'running' || status === 'paused') && !isLiving
@@ -240,15 +236,6 @@ export class RunHistory {
   forget(runId: string): void {
     this.#options.store.runs.remove(runId)
     this.#known.delete(runId)
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).filter((name) => name.startsWith('run_'))
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw readError(folder, error)
   }
 }
 

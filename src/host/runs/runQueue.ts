@@ -18,6 +18,10 @@ export interface RunQueueOptions {
   readonly takeNext: () => QueuedRun | null
   /** Most processes at the same time, including those that were started by hand or are paused. */
   readonly limit?: number
+  /** True: nothing starts before somebody says to go on. */
+  readonly isHeld?: boolean
+  /** Called when somebody does, before anything starts. */
+  readonly onReleased?: () => void
   /** The run whose failure the others wait behind from the beginning; null or absent: none. */
   readonly haltedBy?: string | null
   /** A run failed that the others must not pass over; null: `proceed` goes on all the same. */
@@ -31,11 +35,18 @@ export interface RunQueueOptions {
 export class RunQueue {
   readonly #options: RunQueueOptions
   #haltedBy: string | null
+  #isHeld: boolean
   #isClosed = false
 
   constructor(options: RunQueueOptions) {
     this.#options = options
     this.#haltedBy = options.haltedBy ?? null
+    this.#isHeld = options.isHeld ?? false
+  }
+
+  /** True while nothing starts before somebody says to go on. */
+  get isHeld(): boolean {
+    return this.#isHeld
   }
 
   /** The run whose failure the others wait behind; null: they go on. */
@@ -46,15 +57,17 @@ export class RunQueue {
   /** Starts what may be started now. To be called when a run was put into the list or any run has ended. */
   advance(): void {
     const { supervisor, takeNext, limit = 1 } = this.#options
-    while (this.#haltedBy === null && !this.#isClosed && supervisor.list().length < limit) {
+    while (!this.#isHeld && this.#haltedBy === null && !this.#isClosed && supervisor.list().length < limit) {
       const run = takeNext()
       if (run === null) return
       this.#start(run)
     }
   }
 
-  /** Continues after a halt. */
+  /** Continues after a halt. Errors: those of `onReleased`; then it stays as it was. */
   proceed(): void {
+    if (this.#isHeld) this.#options.onReleased?.()
+    this.#isHeld = false
     this.#halt(null)
     this.advance()
   }

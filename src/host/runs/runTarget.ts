@@ -14,13 +14,8 @@ import {
 } from '#host/models/checkpoints.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { isCheckpoint } from '#host/workFolder/checkpointState.ts'
-import {
-  isRunFolder,
-  openRunFolder,
-  runHolder,
-  runPaths,
-  type RunFolder,
-} from '#host/workFolder/runFolder.ts'
+import { isRunFolder, openRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
 export interface ResumeTarget {
@@ -38,7 +33,7 @@ export interface ResumeTarget {
 export function resolveResume(dataDirectory: string, target: string): ResumeTarget {
   if (!isCheckpoint(target)) {
     const run = openRunFolder(dataDirectory, target)
-    if (runHolder(run.directory) === null) repairCheckpoints(run.directory)
+    if (workHolder(run.directory) === null) repairCheckpoints(run.directory)
     return { run, ...lastToResume(run) }
   }
   const directory = path.resolve(target)

@@ -13,7 +13,8 @@ import { faultToStderr, guarded, type OnFault } from '#host/faults.ts'
 import { deathOf, jobStarter, type FromJob, type JobProcess, type StartJob } from '#host/processes/job.ts'
 import type { ErrorEnvelope, WorkerEnvironment, WorkerExit } from '#host/processes/messages.ts'
 import { requireOwn } from '#host/files/ownFiles.ts'
-import { runHolder, runPaths } from '#host/workFolder/runFolder.ts'
+import { runPaths } from '#host/workFolder/runFolder.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
 import { trainingJob, type TrainingNews, type TrainingOrder, type TrainingRequest } from './trainingJob.ts'
 
 const defaultSilenceMs = 30_000
@@ -24,6 +25,8 @@ export interface SupervisorOptions {
   readonly cacheDirectory: string
   /** Folder of this machine's consents to Python; absent: no Python runs. */
   readonly consents?: string
+  /** Returns the key that the agents of a run show; undefined where none act in it. */
+  readonly agentKey?: (runId: string) => string | undefined
   /** Starts processes; child processes of Node if absent. */
   readonly startJob?: StartJob
   /** Called for each process, as the environment may change. */
@@ -122,9 +125,10 @@ export class Supervisor {
     options: StartOptions,
   ): Promise<WorkerEnding> {
     const { id: runId, directory } = run
-    const holder = this.#workers.get(runId)?.status.pid ?? runHolder(directory)
+    const holder = this.#workers.get(runId)?.status.pid ?? workHolder(directory)
     if (holder !== null || this.#workers.has(runId)) throw busy(runId, holder)
     const { cacheDirectory, consents } = this.#options
+    const agentKey = this.#options.agentKey?.(runId)
     const logFile = runPaths(directory).workerLog
     const stderrFrom = prepareWorkerLog(logFile)
     const process = this.#startJob(trainingJob, {
@@ -156,6 +160,7 @@ export class Supervisor {
     const request: TrainingRequest = {
       ...{ runDirectory: directory, cacheDirectory, expected, ...options },
       ...(consents === undefined ? {} : { consents }),
+      ...(agentKey === undefined ? {} : { agentKey }),
     }
     process.send({ type: 'start', input: request })
     this.#tell('onChanged', worker.status)

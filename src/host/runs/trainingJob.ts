@@ -12,6 +12,8 @@ export interface TrainingRequest {
   readonly cacheDirectory: string
   /** Folder of this machine's consents to Python; absent: no Python runs. */
   readonly consents?: string
+  /** Key that agents show which act in the run; absent: nobody knows it. */
+  readonly agentKey?: string
   /** Folder of the checkpoint to go on from; null = from the start. */
   readonly resumeFrom: string | null
   /** Changes of the run's settings, some of them made for this start; absent: those of its log. */

@@ -7,10 +7,11 @@ import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunRecord } from '#shared/runs.ts'
-import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { makeFolder, removeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writeError, readError } from '#host/files/fileErrors.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
 import { isRunFolder, lockRun, runPaths } from '#host/workFolder/runFolder.ts'
+import { workNames } from '#host/workFolder/workFolder.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { RunKeeper } from './runHistory.ts'
 import type { Supervisor } from './supervisor.ts'
@@ -103,13 +104,7 @@ export function emptyTrash(dataDirectory: string, runIds?: readonly string[]): n
 }
 
 function removeFromTrash(trash: string, runId: string): void {
-  const [kept, doomed] = [path.join(trash, runId), path.join(trash, `.${runId}.removed`)]
-  if (existsSync(kept)) {
-    remove(doomed)
-    // Renamed first: killed in between, it is no run that could be restored by half.
-    move(kept, doomed)
-    remove(doomed)
-  }
+  removeFolder(path.join(trash, runId))
   remove(aboutFile(trash, runId))
 }
 
@@ -184,9 +179,7 @@ function nameInConfig(directory: string): string | null {
 }
 
 const runIdsIn = (trash: string): string[] =>
-  existsSync(trash)
-    ? readdirSync(trash).filter((name) => name.startsWith('run_') && isRunFolder(path.join(trash, name)))
-    : []
+  workNames(trash, 'run_').filter((name) => isRunFolder(path.join(trash, name)))
 
 function move(from: string, to: string): void {
   try {

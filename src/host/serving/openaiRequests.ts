@@ -147,13 +147,18 @@ const neutral: ReadonlyMap<string, readonly unknown[]> = new Map<string, readonl
   ['best_of', [1]],
 ])
 
-/** Errors: `InvalidRequest`. */
-export function parseRequest(endpoint: Endpoint, body: Uint8Array): OpenAiRequest {
+/** `mostTokens`: of a completion of a text whose request does not say. Errors: `InvalidRequest`. */
+export function parseRequest(
+  endpoint: Endpoint,
+  body: Uint8Array,
+  { mostTokens = textTokens } = {},
+): OpenAiRequest {
   const given = supported(parseObject(body))
-  return endpoint === 'chat' ? parseChat(given) : parseCompletions(given)
+  return endpoint === 'chat' ? parseChat(given) : parseCompletions(given, mostTokens)
 }
 
-function parseObject(body: Uint8Array): JsonObject {
+/** Returns the JSON object of a body. Errors: `InvalidRequest`. */
+export function parseObject(body: Uint8Array): JsonObject {
   try {
     const document = parseStrictJson(body)
     if (isJsonObject(document)) return document
@@ -177,7 +182,8 @@ function supported(body: JsonObject): JsonObject {
   return Object.fromEntries(kept)
 }
 
-function check<Schema extends z.ZodType>(schema: Schema, body: JsonObject): z.output<Schema> {
+/** Returns a body as its schema has it. Errors: `InvalidRequest` that names the parameter. */
+export function check<Schema extends z.ZodType>(schema: Schema, body: JsonObject): z.output<Schema> {
   const { success, data, error } = schema.safeParse(body, { reportInput: true })
   if (success) return data
   const [first] = schemaProblems(error.issues)
@@ -239,10 +245,10 @@ const chatMessage = ({ role, content, name, reasoning_content }: z.output<typeof
   content: typeof content === 'string' ? content : content.map(({ text }) => text).join(''),
 })
 
-function parseCompletions(given: JsonObject): OpenAiRequest {
+function parseCompletions(given: JsonObject, mostTokens: number): OpenAiRequest {
   const body = check(completionsBody, given)
   const prompts = promptsOf(body.prompt)
-  const request = shared(body, body.max_tokens ?? textTokens, body.logprobs ?? 0)
+  const request = shared(body, body.max_tokens ?? mostTokens, body.logprobs ?? 0)
   const withLogprobs = typeof body.logprobs === 'number'
   const echo = body.echo === true
   if (prompts.length * request.samples > maxCompletions) {

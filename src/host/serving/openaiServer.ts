@@ -1,12 +1,18 @@
 /** The API of OpenAI for other programs on this machine, over a model that is kept open; every request needs the key. */
 import { randomInt, randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { AppError, type ErrorCode } from '#shared/errors.ts'
 import type { ServedModel } from './servedProcess.ts'
-import { bearerToken, isLoopbackHost, isOwnOrigin, isToken, PendingClients } from '#host/transports/access.ts'
-import { lingerMs, startLoopbackServer, type LoopbackServer } from '#host/transports/loopbackServer.ts'
+import type { LoopbackServer } from '#host/transports/loopbackServer.ts'
 import { OpenAiAnswer } from './openaiAnswers.ts'
-import { InvalidRequest, parseRequest, type Endpoint, type OpenAiRequest } from './openaiRequests.ts'
+import {
+  event,
+  type Exchange,
+  readBody,
+  Refused,
+  sendJson,
+  startKeyedServer,
+  streamHeaders,
+} from './openaiHttp.ts'
+import { parseRequest, type Endpoint, type OpenAiRequest } from './openaiRequests.ts'
 import type { ServedName, ServedNames } from './servedNames.ts'
 
 export interface OpenAiServerOptions {
@@ -20,7 +26,6 @@ export interface OpenAiServerOptions {
   readonly onFault?: (name: string, error: unknown) => void
 }
 
-const maxBodyBytes = 2 * 1024 * 1024
 /** Completions that are generated or wait for it, of all clients together. */
 const maxOpenCompletions = 1024
 
@@ -31,32 +36,13 @@ const endpointsByPath: ReadonlyMap<string, Endpoint> = new Map([
 const modelsPath = '/v1/models'
 
 /** Errors: those of `startLoopbackServer`. */
-export async function startOpenAiServer(options: OpenAiServerOptions): Promise<LoopbackServer> {
-  const { port, onFault } = options
+export function startOpenAiServer(options: OpenAiServerOptions): Promise<LoopbackServer> {
+  const { port, key, onFault } = options
   const front = new Front(options)
-  return startLoopbackServer({
-    port,
-    pendingClients: front.pendingClients,
-    answer: (request, response) => front.answer({ request, response }),
-    ...(onFault === undefined ? {} : { onFault }),
-  })
-}
-
-interface Exchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-}
-
-/** Reason why a request is not answered. */
-interface Refusal {
-  readonly status: number
-  readonly message: string
-  readonly code?: string
-  readonly param?: string | null
+  return startKeyedServer({ port, key, onFault, route: (exchange) => front.route(exchange) })
 }
 
 class Front {
-  readonly pendingClients = new PendingClients()
   readonly #options: OpenAiServerOptions
   #openCompletions = 0
 
@@ -64,45 +50,7 @@ class Front {
     this.#options = options
   }
 
-  async answer(exchange: Exchange): Promise<void> {
-    const { request } = exchange
-    const refusal = this.#refusal(request)
-    if (refusal !== null) {
-      refuse(exchange, refusal)
-      return
-    }
-    this.pendingClients.trust(request.socket)
-    try {
-      await this.#route(exchange)
-    } catch (error) {
-      // The client left before it had sent its request.
-      if (request.destroyed && !request.complete) return
-      this.#fail(exchange, error)
-    }
-  }
-
-  #fail(exchange: Exchange, error: unknown): void {
-    const { request, response } = exchange
-    const told = refusalOf(error)
-    if (!(error instanceof AppError || error instanceof Refused))
-      this.#options.onFault?.(`${request.method ?? ''} ${request.url ?? ''}`, error)
-    if (!response.headersSent) refuse(exchange, told)
-    else if (!response.destroyed) response.end(event(errorBody(told)))
-  }
-
-  #refusal({ headers }: IncomingMessage): Refusal | null {
-    if (!isLoopbackHost(headers.host)) {
-      return { status: 421, message: 'The server answers only requests for this machine’s name.' }
-    }
-    if (!isOwnOrigin(headers.origin, headers.host)) {
-      return { status: 403, message: 'The server does not answer requests of web pages.' }
-    }
-    if (isToken(bearerToken(headers.authorization), this.#options.key)) return null
-    const message = 'The key is missing or wrong: send the one that the server shows, as a bearer token.'
-    return { status: 401, message, code: 'invalid_api_key' }
-  }
-
-  async #route(exchange: Exchange): Promise<void> {
+  async route(exchange: Exchange): Promise<void> {
     const { method = '', url = '' } = exchange.request
     const [target = ''] = url.split('?')
     const endpoint = endpointsByPath.get(target)
@@ -190,83 +138,4 @@ function decoded(given: string): string {
   } catch {
     return given
   }
-}
-
-class Refused extends Error {
-  readonly refusal: Refusal
-
-  constructor(refusal: Refusal) {
-    super(refusal.message)
-    this.refusal = refusal
-  }
-}
-
-const statuses: Readonly<Partial<Record<ErrorCode, number>>> = {
-  'api/invalid': 400,
-  'data/invalid': 400,
-  'tokenizer/invalid': 400,
-  'config/invalid': 400,
-  'adapter/invalid': 400,
-  'file/unreadable': 404,
-  'model/invalid': 404,
-  'runtime/out-of-memory': 503,
-  'device/out-of-memory': 503,
-}
-
-function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refused) return error.refusal
-  if (!(error instanceof AppError)) return { status: 500, message: 'The server failed.' }
-  const status = statuses[error.code] ?? 500
-  const param = error instanceof InvalidRequest ? error.param : null
-  return { status, message: error.message, param, ...(status === 404 ? { code: 'model_not_found' } : {}) }
-}
-
-const errorBody = ({
-  status,
-  message,
-  code = null,
-  param = null,
-}: Omit<Refusal, 'code'> & { readonly code?: string | null }) => ({
-  error: { message, type: errorType(status), param, code },
-})
-
-function errorType(status: number): string {
-  if (status === 429) return 'rate_limit_error'
-  return status >= 500 ? 'server_error' : 'invalid_request_error'
-}
-
-async function readBody(request: IncomingMessage): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length
-    if (bytes > maxBodyBytes)
-      throw new Refused({ status: 413, message: `The body is larger than ${maxBodyBytes} bytes.` })
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-const streamHeaders = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-}
-
-const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`
-
-function sendJson({ response }: Exchange, body: object, status = 200): void {
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-  })
-  response.end(JSON.stringify(body))
-}
-
-function refuse(exchange: Exchange, refusal: Refusal): void {
-  const { request, response } = exchange
-  response.setHeader('connection', 'close')
-  sendJson(exchange, errorBody(refusal), refusal.status)
-  if (!request.complete) setTimeout(() => request.destroy(), lingerMs).unref()
 }

@@ -5,7 +5,7 @@ import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { OnFault } from '#host/faults.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
-import { packError } from '#host/processes/messages.ts'
+import { packFailure } from '#host/processes/messages.ts'
 import type { ServingSetup } from './servedProcess.ts'
 import { createToken } from '#host/transports/access.ts'
 import type { LoopbackServer } from '#host/transports/loopbackServer.ts'
@@ -37,6 +37,18 @@ interface Served {
 /** Setting of the key, kept so that other programs need not be told a new key whenever a server starts. */
 const keySetting = 'host.openAiKey'
 
+/** The key of programs that use models of this data directory; made when it is first asked for. */
+export function programKey(settings: ServingOptions['settings']): string {
+  const kept = settings.get(keySetting)
+  return typeof kept === 'string' ? kept : renewedKey(settings)
+}
+
+function renewedKey(settings: ServingOptions['settings']): string {
+  const key = createToken()
+  settings.set(keySetting, key)
+  return key
+}
+
 export class Serving implements AsyncDisposable {
   readonly #options: ServingOptions
   #served: Served | null = null
@@ -54,11 +66,18 @@ export class Serving implements AsyncDisposable {
       const { lease, server, name } = this.#served
       const address = `${server.origin}/v1`
       const { contextLength, active } = lease.model
-      return { state: 'on', model: name, address, key: this.#key(), contextLength, active, ...this.#counts }
+      return {
+        state: 'on',
+        model: name,
+        address,
+        key: programKey(this.#options.settings),
+        contextLength,
+        active,
+        ...this.#counts,
+      }
     }
     if (this.#failure === null) return { state: 'off' }
-    const { code, message, hint = null } = packError(this.#failure.error)
-    return { state: 'failed', model: this.#failure.model, error: { code, message, hint } }
+    return { state: 'failed', model: this.#failure.model, error: packFailure(this.#failure.error) }
   }
 
   /**
@@ -106,23 +125,12 @@ export class Serving implements AsyncDisposable {
   renewKey(): string {
     if (this.#served !== null || this.#starting !== null)
       throw new AppError('api/refused', 'The server is on.', 'Stop it first, then make a new key.')
-    return this.#newKey()
-  }
-
-  #newKey(): string {
-    const key = createToken()
-    this.#options.settings.set(keySetting, key)
-    return key
-  }
-
-  #key(): string {
-    const kept = this.#options.settings.get(keySetting)
-    return typeof kept === 'string' ? kept : this.#newKey()
+    return renewedKey(this.#options.settings)
   }
 
   async #open({ model: given, port, ...settings }: ServingRequest, names: ServedNames): Promise<Served> {
     const { dataDirectory, models, onFault } = this.#options
-    const key = this.#key()
+    const key = programKey(this.#options.settings)
     const setup = {
       ...settings,
       directory: findModel(given, dataDirectory),

@@ -144,30 +144,38 @@ function inspect(connection: Connection): void {
 function inspectTables(connection: Connection): void {
   const { file } = connection
   const version = versionOf(connection)
-  const tables = schemaOf(connection)
-  if (tables.size === 0 && version === 0) return
+  const found = schemaOf(connection)
+  if (found.length === 0 && version === 0) return
   if (connection.pragma('application_id') !== applicationId) {
     throw unreadable(file, 'it is another program’s database')
   }
   if (version > latestVersion) throw tooNew(file, version, latestVersion)
-  for (const [name, sql] of expectedSchema(version)) {
-    if (tables.get(name) !== sql) throw unreadable(file, `its table ${name} has an unexpected form`)
-  }
-  for (const table of vitalTables.filter((name) => tables.has(name))) {
+  const [expected, made] = [expectedSchema(version), new Set(found.map(({ sql }) => sql))]
+  const [known, names] = [new Set(expected.map(({ sql }) => sql)), new Set(found.map(({ what }) => what))]
+  const missing = expected.find(({ what, sql }) => !made.has(sql) || !names.has(what))
+  if (missing !== undefined) throw unreadable(file, `its ${missing.what} has an unexpected form`)
+  // A trigger would act whenever Turnwise writes, and a view stand for what it reads.
+  const foreign = found.find(({ sql }) => !known.has(sql))
+  if (foreign !== undefined) throw unreadable(file, `its ${foreign.what} is not Turnwise’s`)
+  for (const table of vitalTables.filter((name) => names.has(`table ${name}`))) {
     const finding = connection.pragma(`quick_check('${table}')`)
     if (finding !== 'ok') throw unreadable(file, String(finding))
   }
 }
 
-/** Name → statement that made it, of every table and index. */
-function schemaOf(connection: Connection): ReadonlyMap<string, string> {
-  const rows = connection.tuples<[name: string, sql: string]>(
-    'SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid',
-  )
-  return new Map(rows.all())
+interface Made {
+  /** Kind and name of a table, index, trigger or view. */
+  readonly what: string
+  /** The statement that made it, by which SQLite knows it. */
+  readonly sql: string
 }
 
-function expectedSchema(version: number): ReadonlyMap<string, string> {
+const schemaOf = (connection: Connection): Made[] =>
+  connection
+    .query<Made>("SELECT type || ' ' || name AS what, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    .all()
+
+function expectedSchema(version: number): Made[] {
   using fresh = new Connection(':memory:')
   migrate(fresh, version)
   return schemaOf(fresh)

@@ -3,11 +3,9 @@ import type { EvaluationEntry } from '#shared/api/evaluations.ts'
 import { moved } from '#host/files/movedPaths.ts'
 import type { Connection } from './connection.ts'
 
-/** An entry as it is kept, and who computes it. */
+/** An entry as it is kept. */
 export type EvaluationRecord = Omit<EvaluationEntry, 'secondsLeft'> & {
-  /** Mark of the process; null where none is at it. */
-  readonly owner: string | null
-  /** Start of that process, epoch milliseconds, and the number of prompts done by then. */
+  /** Start of the process that computes it, epoch milliseconds, and the number of prompts done by then. */
   readonly begunAt: number | null
   readonly begunDone: number | null
 }
@@ -21,13 +19,13 @@ type Row = Omit<EvaluationRecord, Json | 'greedy'> & {
   readonly home: string | null
 }
 
-/** Column → key. */
+/** Column → key; the column `owner` was for the lock, which is in the folder of the evaluation now. */
 const columns = {
   ...{ id: 'id', title: 'title', created_at: 'createdAt', ended_at: 'endedAt', status: 'status' },
   ...{ run_id: 'runId', step: 'step', model: 'model', adapter: 'adapter', config: 'config' },
   ...{ samples: 'samples', greedy: 'greedy', row_limit: 'limit', pass_at: 'passAt', judge: 'judge' },
   ...{ done: 'done', total: 'total', summary: 'summary', error: 'error' },
-  ...{ owner: 'owner', begun_at: 'begunAt', begun_done: 'begunDone' },
+  ...{ begun_at: 'begunAt', begun_done: 'begunDone' },
 } as const satisfies Record<string, keyof EvaluationRecord>
 
 const names = Object.entries(columns)

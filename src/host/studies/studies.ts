@@ -7,7 +7,6 @@
  *   studyEstimate.ts hours, memory and disk before it starts; sharing.ts how many trials train together
  *   trialMetrics.ts what the history says of a trial
  */
-import { rmSync } from 'node:fs'
 import path from 'node:path'
 import type { StudyEntry, StudyImportance, StudyTrial, UnreadableStudy } from '#shared/api/studies.ts'
 import { AppError } from '#shared/errors.ts'
@@ -16,8 +15,7 @@ import { planStudy, stepsOf, wavesOf } from '#rl/studies/plan.ts'
 import { resultsByTrial } from '#rl/studies/trials.ts'
 import { stampOf } from '#host/store/feeds.ts'
 import { guarded, type OnFault } from '#host/faults.ts'
-import { writeError } from '#host/files/fileErrors.ts'
-import { packError } from '#host/processes/messages.ts'
+import { packFailure } from '#host/processes/messages.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
 import type { Calibrating } from '#host/jobs/calibration.ts'
 import { requireGates } from '#host/code/rewardVersions.ts'
@@ -25,16 +23,16 @@ import { coresAllow, sharingOf } from './sharing.ts'
 import { checkStudy, subjectOf, type StudyVerdict } from './studyConfig.ts'
 import { StudyDrive, type DriveParts } from './studyDrive.ts'
 import { estimateStudy, type CalibrationItem } from './studyEstimate.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
+import { LongWork } from '#host/workFolder/longWork.ts'
 import {
   createStudyFolder,
-  dropTornLine,
-  lockStudy,
   openStudyFolder,
   readStudyLog,
+  repairStudyLog,
   setStudyState,
   studyDirectories,
   studyDirectory,
-  studyHolder,
   studyStamp,
   studyState,
   type StudyFolder,
@@ -47,12 +45,8 @@ interface StudyParts extends DriveParts, Calibrating {
   readonly onFault: OnFault
 }
 
-interface Driven {
-  readonly study: StudyFolder
-  /** Aborted: trials stop after their current step. */
-  readonly stopping: AbortController
-  readonly over: Promise<void>
-}
+/** Setting that is true from the start of a study until it has ended. */
+const drivenKey = (id: string): string => `host.study.${id}`
 
 interface Known {
   readonly stamp: string
@@ -61,7 +55,7 @@ interface Known {
 
 export class Studies implements AsyncDisposable {
   readonly #parts: StudyParts
-  readonly #driven = new Map<string, Driven>()
+  readonly #work: LongWork
   readonly #known = new Map<string, Known>()
   /** Number of trials that train together, by file, as was measured. */
   readonly #shared = new Map<string, number>()
@@ -69,6 +63,19 @@ export class Studies implements AsyncDisposable {
 
   constructor(parts: StudyParts) {
     this.#parts = parts
+    const folder = (id: string) => this.#directoryOf(id)
+    this.#work = new LongWork({
+      ...{ noun: 'study', inTurn: false, folder, onFault: parts.onFault },
+      state: (id) => studyState(folder(id)),
+      setState: (id, state) => {
+        const isDriven = state.status === 'running' || state.status === 'waiting'
+        parts.store.settings.set(drivenKey(id), isDriven || undefined)
+        setStudyState(folder(id), state)
+      },
+      perform: (id, stopping) => this.#toItsEnd(this.#open(id), stopping),
+      forget: (id) => this.#known.delete(id),
+      notify: () => parts.notifier.notify(),
+    })
   }
 
   /** Errors: those of `checkStudy`; AppError 'reward/failed'. */
@@ -98,33 +105,20 @@ export class Studies implements AsyncDisposable {
       for await (const _ of this.calibrate(given, base, this.#closing.signal));
     const parallel = isMemoryNeeded ? (this.#shared.get(key) ?? 1) : sharingOf(sharing).parallel
     const study = createStudyFolder(dataDirectory, { file, steps, start, parallel })
-    this.#drive(study)
+    this.#work.begin(study.id)
     return this.get(study.id)
   }
 
   /** Continues where it stopped. Errors: AppError 'run/not-found', 'run/busy', 'api/refused' where it is finished. */
   resume(id: string): void {
-    const study = this.#open(id)
-    if (this.#driven.has(id)) throw new AppError('run/busy', 'This study is already running.')
-    if (studyState(study.directory).status === 'finished')
-      throw new AppError('api/refused', 'This study is finished.')
-    this.#drive(study)
+    this.#open(id)
+    this.#work.resume(id)
   }
 
   /** Trials stop after their current step, with a checkpoint; resolves when they have. Errors: AppError 'run/not-found', 'run/busy' where another process runs it. */
   async stop(id: string): Promise<void> {
-    const driven = this.#driven.get(id)
-    if (driven !== undefined) {
-      driven.stopping.abort()
-      await driven.over
-      return
-    }
-    const { directory } = this.#open(id)
-    const { status } = studyState(directory)
-    if (status === 'running')
-      throw new AppError('run/busy', 'Another process runs this study.', 'Stop it there.')
-    if (status === 'waiting' || status === 'interrupted')
-      this.#set(directory, { status: 'stopped', error: null })
+    this.#work.stop(id)
+    await this.#work.over(id)
   }
 
   /**
@@ -132,16 +126,7 @@ export class Studies implements AsyncDisposable {
    * 'run/busy', 'file/unwritable'.
    */
   remove(id: string): void {
-    const directory = this.#directoryOf(id)
-    if (studyHolder(directory) !== null)
-      throw new AppError('run/busy', 'This study is running, so it cannot be deleted.', 'Stop it first.')
-    try {
-      rmSync(directory, { recursive: true, force: true })
-    } catch (error) {
-      throw writeError(directory, error)
-    }
-    this.#known.delete(id)
-    this.#parts.notifier.notify()
+    this.#work.remove(id)
   }
 
   /** The newest first. */
@@ -152,8 +137,7 @@ export class Studies implements AsyncDisposable {
         found.push(this.#entryOf(directory))
       } catch (thrown) {
         if (!(thrown instanceof AppError)) throw thrown
-        const { code, message, hint = null } = packError(thrown)
-        unreadable.push({ id: path.basename(directory), directory, error: { code, message, hint } })
+        unreadable.push({ id: path.basename(directory), directory, error: packFailure(thrown) })
       }
     }
     return { studies: found, unreadable }
@@ -162,7 +146,7 @@ export class Studies implements AsyncDisposable {
   /** Changes with what `list` says; cheaper. */
   stamp(): string {
     const stamps = studyDirectories(this.#parts.dataDirectory).map((directory) => [
-      ...[directory, studyStamp(directory), studyHolder(directory)],
+      ...[directory, studyStamp(directory), workHolder(directory)],
     ])
     return stampOf(stamps)
   }
@@ -180,27 +164,44 @@ export class Studies implements AsyncDisposable {
 
   /** Resolves when this host no longer runs it. */
   async ended(id: string): Promise<StudyEntry> {
-    await this.#driven.get(id)?.over
+    await this.#work.over(id)
     return this.get(id)
   }
 
   /** Takes up what a host before this one had to leave. `also`: those whose host was killed. */
   takeUpWaiting(also: boolean): void {
-    const { dataDirectory, onFault } = this.#parts
-    const takeUp = (directory: string) => {
-      const { status } = studyState(directory)
-      if (status === 'waiting' || (also && status === 'interrupted')) this.#drive(openStudyFolder(directory))
+    const ids = this.#left(also).map((directory) => path.basename(directory))
+    const isWhole = (id: string) => {
+      this.#open(id)
+      return true
     }
-    // One that is damaged, or that another host runs, keeps no other from going on.
-    for (const directory of studyDirectories(dataDirectory).toReversed())
-      guarded('a study', onFault, () => takeUp(directory))()
+    this.#work.takeUp(ids, isWhole)
+  }
+
+  /** True if `takeUpWaiting` would take up any. */
+  isAnyLeft(also: boolean): boolean {
+    return this.#left(also).length > 0
   }
 
   /** Stops; what is not done waits for the next host. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort()
-    for (const { stopping } of this.#driven.values()) stopping.abort()
-    await Promise.all([...this.#driven.values()].map(({ over }) => over))
+    await this.#work[Symbol.asyncDispose]()
+  }
+
+  /** Studies that the history knows, the oldest first: a folder that somebody put there says nothing of itself. */
+  #left(also: boolean): string[] {
+    const { dataDirectory, store, onFault } = this.#parts
+    const left: string[] = []
+    const look = (directory: string) => {
+      const { status } = studyState(directory)
+      if (status === 'waiting' || (also && status === 'interrupted')) left.push(directory)
+    }
+    for (const directory of studyDirectories(dataDirectory).toReversed()) {
+      const isKnown = store.settings.get(drivenKey(path.basename(directory))) === true
+      if (isKnown) guarded('a study', onFault, () => look(directory))()
+    }
+    return left
   }
 
   #open(id: string): StudyFolder {
@@ -216,39 +217,9 @@ export class Studies implements AsyncDisposable {
     })
   }
 
-  #set(directory: string, state: StudyState): void {
-    setStudyState(directory, state)
-    this.#parts.notifier.notify()
-  }
-
-  /** Errors: AppError 'run/busy', 'file/unwritable'. */
-  #drive(study: StudyFolder): void {
-    const lock = lockStudy(study.directory)
-    const stopping = new AbortController()
-    this.#set(study.directory, { status: 'running', error: null })
-    const over = this.#toItsEnd(study, stopping.signal)
-      .then(
-        (status): StudyState => ({ status, error: null }),
-        (error: unknown): StudyState => {
-          const { code, message, hint = null } = packError(error)
-          return { status: 'failed', error: { code, message, hint } }
-        },
-      )
-      .then((state) => {
-        this.#driven.delete(study.id)
-        guarded('a study', this.#parts.onFault, () => this.#set(study.directory, state))()
-        lock[Symbol.dispose]()
-        this.#parts.notifier.notify()
-      })
-    this.#driven.set(study.id, { study, stopping, over })
-  }
-
-  async #toItsEnd(study: StudyFolder, stopping: AbortSignal): Promise<'finished' | 'stopped' | 'waiting'> {
-    dropTornLine(study.directory)
-    const drive = new StudyDrive(study, this.#parts, stopping)
-    const isOver = await drive.run()
-    if (isOver) return 'finished'
-    return this.#closing.signal.aborted ? 'waiting' : 'stopped'
+  async #toItsEnd(study: StudyFolder, stopping: AbortSignal): Promise<boolean> {
+    repairStudyLog(study.directory)
+    return await new StudyDrive(study, this.#parts, stopping).run()
   }
 
   #entryOf(directory: string): StudyEntry {

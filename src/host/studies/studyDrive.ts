@@ -13,10 +13,10 @@ import {
   createRunFolder,
   isRunFolder,
   newRunId,
-  runHolder,
   type RunFolder,
   type TrialRun,
 } from '#host/workFolder/runFolder.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'
 import { checkpointDirectory, resolveResume } from '#host/runs/runTarget.ts'
 import type { Supervisor, WorkerEnding } from '#host/runs/supervisor.ts'
@@ -167,7 +167,7 @@ export class StudyDrive {
 
   /** Resolves when the process of a host that died has finished its step. */
   async #released(directory: string): Promise<void> {
-    while (runHolder(directory) !== null && !this.#stopping.aborted) await setTimeout(holderPollMs)
+    while (workHolder(directory) !== null && !this.#stopping.aborted) await setTimeout(holderPollMs)
   }
 
   #runOf(trial: number): RunRecord {

@@ -183,6 +183,8 @@ const targetOf: Readonly<Record<LinearName, TargetName>> = {
   w1: 'gate',
   w3: 'up',
   w2: 'down',
+  per_layer_input_gate: 'in',
+  per_layer_projection: 'out',
 }
 
 /** The config's short names in the model's order. Errors: AppError 'config/invalid' for one that the model does not have. */

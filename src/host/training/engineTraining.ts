@@ -140,7 +140,7 @@ class EngineTraining {
     const environment = await readyEnvironment(stage.parts.config, this.#run.consents ?? null)
     if (environment === null) throw new Error('Expected another trainer.')
     yield* this.#warn(versionNotice(environment))
-    if (start === null) {
+    if (start === null && stage.parts.data.heldOut.length > 0) {
       yield this.#status('evaluating')
       yield* this.#evaluate(0)
     }

@@ -30,6 +30,7 @@ import { lockRun, readOwnConfig, runPaths } from '#host/workFolder/runFolder.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import { resolveEnvironment } from '#host/code/resolveEnvironment.ts'
 import { resolveAlgorithms } from '#host/code/resolveAlgorithms.ts'
+import { openAgents } from '#host/agents/openAgents.ts'
 import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/code/resolveRewards.ts'
 import { resolveWorkflows } from '#host/code/resolveWorkflow.ts'
@@ -113,7 +114,13 @@ async function* trainUntilChange(
     ...{ cacheDirectory, consents },
     onRequest: () => countBeside(cacheDirectory, 'search'),
   })
-  await using workflows = await resolveWorkflows(config, runDirectory)
+  await using agents = await openAgents(config, {
+    runDirectory,
+    signal: control.signal,
+    key: request.agentKey,
+  })
+  if (agents.address !== null) yield* recorder.say({ type: 'agents', step, address: agents.address })
+  await using workflows = await resolveWorkflows(config, runDirectory, (stage) => agents.workflowOf(stage))
   const stages = await readStages(config, model, {
     ...{ rewards: rewards.specs, environment: world.environment },
     ...{ algorithmById: algorithms.byId, workflows: workflows.all },

@@ -10,7 +10,7 @@ import type {
   TrainDependencies,
   TrainedModel,
 } from '#rl/training/dependencies.ts'
-import type { Workflow } from '#rl/rollout/workflow.ts'
+import type { LiveWorkflow, Workflow } from '#rl/rollout/workflow.ts'
 import { countSteps, stageState } from '#rl/training/plan.ts'
 import type { Checkpoint } from '#host/models/checkpoints.ts'
 import { readRunData } from '#host/data/readDataSet.ts'
@@ -51,7 +51,7 @@ export type StageBeginning = {
 export interface LoadedCode extends Required<Pick<RunCode, 'rewards' | 'environment'>> {
   readonly algorithmById: AlgorithmById
   /** One for each stage; null where it has none. */
-  readonly workflows: readonly (Workflow | null)[]
+  readonly workflows: readonly (Workflow | LiveWorkflow | null)[]
 }
 
 /** Cheap, and wrong configs end here before weights are touched. Errors: AppError 'config/invalid', 'data/invalid', 'file/…'. */

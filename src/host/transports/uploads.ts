@@ -116,6 +116,20 @@ export async function discardUpload(directory: string, uploadId: string): Promis
   await rm(uploadFolder(directory, uploadId), { recursive: true, force: true })
 }
 
+/** Lists uploads of one whole file, newest first. */
+export async function listUploads(directory: string): Promise<Upload[]> {
+  const ids = (await readdir(directory).catch(() => [])).filter((each) => idPattern.test(each))
+  const all = await Promise.all(
+    ids.toSorted().map(async (uploadId) => {
+      const [name, ...others] = await namesIn(path.join(directory, uploadId))
+      if (name === undefined || others.length > 0) return []
+      const status = await stat(path.join(directory, uploadId, name)).catch(() => null)
+      return status?.isFile() === true ? [{ uploadId, name, sizeBytes: status.size }] : []
+    }),
+  )
+  return all.flat().toReversed()
+}
+
 /** Removes uploads that were abandoned. */
 export async function discardOldUploads(directory: string, olderThanMs: number): Promise<void> {
   const names = await readdir(directory).catch(() => [])

@@ -4,21 +4,12 @@
  * earlier events count. The position of an event in the history is its sequence number: every whole line takes one,
  * damaged and `resumed` lines too.
  */
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync } from 'node:fs'
 import path from 'node:path'
 import { instant } from '#shared/api/common.ts'
-import { readError, runIsGone, writeError } from '#host/files/fileErrors.ts'
-import { openOwnFile } from '#host/files/ownFiles.ts'
-import { regularFileSize } from '#host/files/strictJson.ts'
+import { runIsGone, writeError } from '#host/files/fileErrors.ts'
+import { appendWhole, openOwnFile } from '#host/files/ownFiles.ts'
+import { wholeLines } from './lineLog.ts'
 
 /** `at` is the epoch in milliseconds. */
 export interface LoggedEvent {
@@ -37,20 +28,16 @@ export interface EventLog extends Disposable {
   flush(): void
 }
 
-const newline = 0x0a
-const pieceBytes = 1 << 20
-
 /** Opens a log for appending; a line cut short by a killed process is removed. Errors: AppError 'file/unwritable'. */
 export function openEventLog(file: string): EventLog {
   const handle = openOwnFile(file)
   const { events, bytes } = measure(file)
-  let [length, size] = [events, bytes]
-  attempt(file, () => ftruncateSync(handle, size))
+  let length = events
+  attempt(file, () => ftruncateSync(handle, bytes))
   const append = (event: { readonly type: string }) => {
     const line = Buffer.from(`${JSON.stringify({ at: Date.now(), ...event })}\n`, 'utf8')
     requireThere(file, handle)
-    attempt(file, () => appendWhole(handle, line, size))
-    size += line.length
+    appendWhole(file, handle, line)
     length++
   }
   return {
@@ -75,20 +62,10 @@ function requireThere(file: string, handle: number): void {
   if (fstatSync(handle).nlink === 0 && !existsSync(file)) throw runIsGone(path.dirname(file))
 }
 
-/** A full disk may take a part of a line: that part is removed again, or the next line would be lost with it. */
-function appendWhole(handle: number, line: Buffer, size: number): void {
-  try {
-    for (let done = 0; done < line.length;) done += writeSync(handle, line, done)
-  } catch (error) {
-    ftruncateSync(handle, size)
-    throw error
-  }
-}
-
 /** Events of the history and bytes of whole lines, without reading more into memory than a line. */
 function measure(file: string): { readonly events: number; readonly bytes: number } {
   let [events, bytes] = [0, 0]
-  for (const line of wholeLines(file, 0)) {
+  for (const line of wholeLines(file)) {
     events = Math.min(events, keptBy(line) ?? events) + 1
     bytes += line.length + 1
   }
@@ -111,7 +88,7 @@ export function readEvents(file: string, types?: readonly string[]): LoggedEvent
   const found: { readonly sequence: number; readonly event: LoggedEvent }[] = []
   const isWanted = (type: string | null) => types === undefined || type === null || types.includes(type)
   let length = 0
-  for (const line of wholeLines(file, 0)) {
+  for (const line of wholeLines(file)) {
     length = Math.min(length, keptBy(line) ?? length)
     while ((found.at(-1)?.sequence ?? -1) >= length) found.pop()
     const event = isWanted(typeAhead(line)) ? parseEvent(line) : null
@@ -126,7 +103,7 @@ export function readEvents(file: string, types?: readonly string[]): LoggedEvent
  */
 export function lastEvent(file: string, type: string): LoggedEvent | null {
   let last: LoggedEvent | null = null
-  for (const line of wholeLines(file, 0)) {
+  for (const line of wholeLines(file)) {
     const ahead = typeAhead(line)
     const event = ahead === null || ahead === type ? parseEvent(line) : null
     if (event?.type === type) last = event
@@ -160,37 +137,6 @@ export function openLogTail(file: string, from: 'end' | 'beginning'): LogTail {
   }
 }
 
-/** Lines with their end, from a byte on; the file is read in pieces. */
-function* wholeLines(file: string, from: number): Generator<Buffer> {
-  if (!existsSync(file)) return
-  regularFileSize(file)
-  const handle = attemptRead(file, () => openSync(file, 'r'))
-  try {
-    let rest: Buffer = Buffer.alloc(0)
-    for (let at = from; ;) {
-      const piece = Buffer.alloc(Math.min(pieceBytes, Math.max(1, fstatSync(handle).size - at)))
-      const count = attemptRead(file, () => readSync(handle, piece, 0, piece.length, at))
-      if (count === 0) return
-      at += count
-      const lines = splitLines(Buffer.concat([rest, piece.subarray(0, count)]))
-      yield* lines.whole
-      rest = lines.rest
-    }
-  } finally {
-    closeSync(handle)
-  }
-}
-
-function splitLines(bytes: Buffer): { readonly whole: Buffer[]; readonly rest: Buffer } {
-  const whole: Buffer[] = []
-  let start = 0
-  for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, start)) {
-    whole.push(bytes.subarray(start, end))
-    start = end + 1
-  }
-  return { whole, rest: bytes.subarray(start) }
-}
-
 const parseEvent = (line: Buffer): LoggedEvent =>
   parseLogLine(line.toString('utf8')) ?? { at: 0, type: 'damaged-line' }
 
@@ -221,13 +167,5 @@ function attempt<T>(file: string, action: () => T): T {
     return action()
   } catch (error) {
     throw writeError(file, error)
-  }
-}
-
-function attemptRead<T>(file: string, action: () => T): T {
-  try {
-    return action()
-  } catch (error) {
-    throw readError(file, error)
   }
 }

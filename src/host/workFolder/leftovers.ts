@@ -19,12 +19,12 @@ const abandonedMs = 10 * 60_000
 
 /** Lists all leftovers of that kind in a data directory. */
 export function findLeftovers(dataDirectory: string): string[] {
-  const { runs, models, adapters, datasets, rewards, conversations, cache, libraries } =
-    dataFolders(dataDirectory)
+  const areas = dataFolders(dataDirectory)
+  const { runs, datasets, rewards, conversations, studies, cache } = areas
   const runFolders = entriesOf(runs).filter(isVisibleFolder).map(pathOf)
-  const inner = [cache, rewards, datasets, conversations].flatMap(entriesOf)
+  const inner = [cache, rewards, datasets, conversations, studies].flatMap(entriesOf)
   const folders = [
-    ...[dataDirectory, runs, models, adapters, datasets, rewards, conversations, cache, libraries],
+    ...[dataDirectory, ...Object.values(areas)],
     ...runFolders.flatMap((run) => [run, ...entriesOf(run).filter(isOfCheckpoints).map(pathOf)]),
     ...inner.filter(isVisibleFolder).map(pathOf),
   ]

@@ -1,6 +1,7 @@
 /**
  * Run on disk: `run.json` (description), `config.json` (its settings, paths absolute as they were then), `events.jsonl`
- * (eventLog.ts), `checkpoints/` (checkpoints.ts), `rewards/` (its copy of reward code), `origin/` (a fork's copy of the
+ * (eventLog.ts), `sessions.jsonl`
+ * (of agents that act in it), `checkpoints/` (checkpoints.ts), `rewards/` (its copy of reward code), `origin/` (a fork's copy of the
  * checkpoint it began with), `engine/` (the project that another trainer runs), `adapter/` (the exported result),
  * `worker.log` (what its processes wrote to stderr) and, while a process trains it, `lock`.
  */
@@ -12,11 +13,11 @@ import { count, instant, runId, studyId } from '#shared/api/common.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { AtomicFile, createFolder, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readError, systemCode } from '#host/files/fileErrors.ts'
-import { holdLock, livingOwner } from '#host/files/living.ts'
+import { readError } from '#host/files/fileErrors.ts'
 import { requireInside, requireOwn } from '#host/files/ownFiles.ts'
 import { asItLies, dataDirectoryAround, formerHome, homeSchema, moved } from '#host/files/movedPaths.ts'
 import { readJsonObject, type JsonObject } from '#host/files/strictJson.ts'
+import { lockFile, lockWork, workNames } from './workFolder.ts'
 
 export interface RunFolder {
   readonly id: string
@@ -48,6 +49,7 @@ export const runPaths = (directory: string) => ({
   run: path.join(directory, 'run.json'),
   config: path.join(directory, 'config.json'),
   events: path.join(directory, 'events.jsonl'),
+  sessions: path.join(directory, 'sessions.jsonl'),
   checkpoints: path.join(directory, 'checkpoints'),
   origin: path.join(directory, 'origin'),
   rewards: path.join(directory, 'rewards'),
@@ -55,7 +57,7 @@ export const runPaths = (directory: string) => ({
   adapter: path.join(directory, 'adapter'),
   engine: path.join(directory, 'engine'),
   workerLog: path.join(directory, 'worker.log'),
-  lock: path.join(directory, 'lock'),
+  lock: lockFile(directory),
 })
 
 export interface RunOrigin {
@@ -166,7 +168,9 @@ function copyFileAtomic(from: string, to: string, root: string): void {
 export function openRunFolder(dataDirectory: string, idOrPath: string): RunFolder {
   if (isRunFolder(idOrPath)) return readRunFolder(path.resolve(idOrPath))
   const { runs } = dataFolders(dataDirectory)
-  const matches = runNames(runs).filter((name) => name.startsWith(idOrPath) || name.endsWith(idOrPath))
+  const matches = workNames(runs, 'run_').filter(
+    (name) => name.startsWith(idOrPath) || name.endsWith(idOrPath),
+  )
   const [match, other] = matches
   if (match === undefined) {
     throw new AppError('run/not-found', `There is no run “${idOrPath}”.`, {
@@ -184,15 +188,6 @@ export function openRunFolder(dataDirectory: string, idOrPath: string): RunFolde
 }
 
 export const isRunFolder = (directory: string): boolean => existsSync(runPaths(directory).run)
-
-function runNames(runs: string): string[] {
-  try {
-    return readdirSync(runs).filter((name) => name.startsWith('run_'))
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw readError(runs, error)
-  }
-}
 
 function readRunFolder(directory: string): RunFolder {
   const file = runPaths(directory).run
@@ -244,18 +239,11 @@ export function homeOf(directory: string): string | null {
 export function lockRun(directory: string): Disposable {
   const { lock, checkpoints, origin, rewards, engine, adapter } = runPaths(directory)
   for (const folder of [checkpoints, origin, rewards, engine, adapter]) requireOwn(folder, 'folder')
-  const holder = runHolder(directory)
-  if (holder !== null) {
-    throw new AppError(
+  const busy = (holder: number) =>
+    new AppError(
       'run/busy',
       `The run in ${directory} is being trained by process ${holder}.`,
       `Stop that one first; if there is no such process, delete ${lock}.`,
     )
-  }
-  return holdLock(lock)
-}
-
-/** Process id of the living process that trains the run, or null. */
-export function runHolder(directory: string): number | null {
-  return livingOwner(runPaths(directory).lock)
+  return lockWork(directory, busy)
 }

@@ -4,7 +4,7 @@
  * and, while a process drives it, `lock`.
  */
 import { randomUUIDv7 } from 'node:crypto'
-import { closeSync, existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { count, failure, instant, studyId } from '#shared/api/common.ts'
@@ -14,17 +14,17 @@ import { AppError } from '#shared/errors.ts'
 import { parseStudyConfig, type StudyConfig, type TrialResult } from '#shared/studies.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { createFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { asItLies, homeSchema } from '#host/files/movedPaths.ts'
-import { appendToOwn, openLineLog } from '#host/files/ownFiles.ts'
+import { appendToOwn } from '#host/files/ownFiles.ts'
 import { readJsonObject, regularFileSize } from '#host/files/strictJson.ts'
-import { holdLock, livingOwner } from '#host/files/living.ts'
+import { dropTornLine, readLines } from './lineLog.ts'
+import { lockFile, workHolder, workNames } from './workFolder.ts'
 
 const paths = (directory: string) => ({
   study: path.join(directory, 'study.json'),
   log: path.join(directory, 'log.jsonl'),
   state: path.join(directory, 'state.json'),
-  lock: path.join(directory, 'lock'),
+  lock: lockFile(directory),
 })
 
 const stateSchema = z.object({ status: studyStatus, error: failure.nullable() })
@@ -107,16 +107,10 @@ export function isOpenStudy(dataDirectory: string, id: string): boolean {
 /** Folders of studies, damaged ones too, the newest first. Errors: AppError 'file/unreadable'. */
 export function studyDirectories(dataDirectory: string): string[] {
   const { studies } = dataFolders(dataDirectory)
-  try {
-    return readdirSync(studies)
-      .filter((name) => name.startsWith('st_'))
-      .sort()
-      .toReversed()
-      .map((name) => path.join(studies, name))
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw readError(studies, error)
-  }
+  return workNames(studies, 'st_')
+    .sort()
+    .toReversed()
+    .map((name) => path.join(studies, name))
 }
 
 /**
@@ -124,10 +118,10 @@ export function studyDirectories(dataDirectory: string): string[] {
  * 'file/unreadable'.
  */
 export function studyState(directory: string): StudyState {
-  const { state, lock } = paths(directory)
+  const { state } = paths(directory)
   const { data } = stateSchema.safeParse(readJsonObject(state, 'file/unreadable'))
   const known: StudyState = data ?? { status: 'interrupted', error: null }
-  const isLeft = known.status === 'running' && livingOwner(lock) === null
+  const isLeft = known.status === 'running' && workHolder(directory) === null
   return isLeft ? { ...known, status: 'interrupted' } : known
 }
 
@@ -135,34 +129,19 @@ export function studyState(directory: string): StudyState {
 export const setStudyState = (directory: string, state: StudyState): void =>
   writeFileAtomic(paths(directory).state, JSON.stringify(state))
 
-/** The process that drives the study; null: none does. */
-export const studyHolder = (directory: string): number | null => livingOwner(paths(directory).lock)
-
-/** Keeps a second process from driving the study. Errors: AppError 'run/busy'. */
-export function lockStudy(directory: string): Disposable {
-  const { lock } = paths(directory)
-  const holder = livingOwner(lock)
-  if (holder !== null)
-    throw new AppError('run/busy', `Process ${holder} is already running this study.`, 'Stop it there.')
-  return holdLock(lock)
-}
-
 /**
  * Reads the log of a study; a line without an end is left out. Errors: AppError 'file/unreadable', 'data/invalid' for a
  * line that is not one of ours.
  */
 export function readStudyLog(directory: string): StudyLog {
   const { log } = paths(directory)
+  const damaged = (number: number) => {
+    throw new AppError('data/invalid', `${log} is damaged in line ${number}.`, 'Its runs are not affected.')
+  }
   const runs = new Map<number, string>()
   const results = new Map<string, TrialResult>()
-  for (const [index, text] of wholeLines(log).entries()) {
-    const parsed = line.safeParse(parsedJson(text)).data
-    if (parsed === undefined)
-      throw new AppError(
-        'data/invalid',
-        `${log} is damaged in line ${index + 1}.`,
-        'Its runs are not affected.',
-      )
+  regularFileSize(log)
+  for (const parsed of readLines(log, line, damaged)) {
     if (parsed.type === 'trial') runs.set(parsed.trial, parsed.runId)
     else {
       const { type: _, error, ...known } = parsed
@@ -194,24 +173,5 @@ function append(directory: string, entry: z.output<typeof line>): void {
   appendToOwn(paths(directory).log, `${JSON.stringify(entry)}\n`, { flush: true })
 }
 
-/** A process may have been killed in the middle of a line, which the next would go on with. Errors: AppError 'file/unwritable'. */
-export function dropTornLine(directory: string): void {
-  closeSync(openLineLog(paths(directory).log))
-}
-
-function wholeLines(file: string): string[] {
-  try {
-    regularFileSize(file)
-    return readFileSync(file, 'utf8').split('\n').slice(0, -1)
-  } catch (error) {
-    throw readError(file, error)
-  }
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
+/** Errors: AppError 'file/unwritable'. */
+export const repairStudyLog = (directory: string): void => dropTornLine(paths(directory).log)

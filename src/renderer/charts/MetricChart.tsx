@@ -221,14 +221,14 @@ function ChartHeader(props: HeaderProps) {
   const table = { label: 'Show as table', checked: isTable, run: onTable }
   const groups = plot ? [[table], saveItems(props, plot), props.menu ?? []] : [props.menu ?? []]
   return (
-    <header className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-1.5 pr-1.5 pl-3">
-      <h3 className="max-w-[calc(100%-56px)] min-w-0 truncate font-medium" title={title}>
+    <header className="flex min-h-9 shrink-0 items-center gap-x-1.5 pr-1.5 pl-3">
+      <h3 className="min-w-0 truncate font-medium" title={title}>
         {title}
       </h3>
       {unit !== undefined && <span className="shrink-0 text-sm text-faint">{unit}</span>}
       {help !== undefined && <Help about={title}>{help}</Help>}
       {facts && (
-        <span className="ml-auto shrink-0 truncate font-mono text-sm tabular-nums text-text @max-[256px]:order-last @max-[256px]:ml-0 @max-[256px]:w-full @max-[256px]:pb-1.5 @max-[256px]:leading-none">
+        <span className="ml-auto shrink-0 truncate font-mono text-sm tabular-nums text-text">
           {readNumber(facts.last)}
           {facts.best && (
             <span className="text-faint @max-[360px]:hidden">
@@ -238,7 +238,7 @@ function ChartHeader(props: HeaderProps) {
         </span>
       )}
       {groups.some(({ length }) => length > 0) && (
-        <span className={classes('shrink-0', facts ? '@max-[256px]:ml-auto' : 'ml-auto')}>
+        <span className={classes('shrink-0', facts === null && 'ml-auto')}>
           <MoreMenu small label={`More about ${title}`} groups={groups} />
         </span>
       )}

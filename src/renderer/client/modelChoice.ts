@@ -1,7 +1,7 @@
 /** Model in the form that runs and completions accept: a base model, alone or with an adapter. */
 import { keepers } from '#shared/api/models.ts'
-import type { Answer } from './api.tsx'
-import type { RunEntry } from './runs.ts'
+import { useAnswer, type Answer } from './api.tsx'
+import { useRuns, type RunEntry } from './runs.ts'
 import { formatBytes, formatReward, formatShort, lastPart } from './format.ts'
 import { runTitle } from './words.ts'
 
@@ -16,6 +16,10 @@ export interface ModelChoice {
   readonly model: string
   readonly adapter?: { readonly runId: string; readonly step: number } | { readonly path: string } | undefined
 }
+
+/** Run that it was trained in; null for a base model and for an imported adapter. */
+export const runOf = (choice: ModelChoice | null): string | null =>
+  choice?.adapter !== undefined && 'runId' in choice.adapter ? choice.adapter.runId : null
 
 export const findModel = (models: readonly ListedModel[], model: string): ListedModel | undefined =>
   models.find(({ name, directory }) => name === model || directory === model)
@@ -99,4 +103,10 @@ export function choiceTitle(
   if ('path' in adapter) return `${base} + ${lastPart(adapter.path)}`
   const run = runs.find(({ id }) => id === adapter.runId)
   return `${run === undefined ? adapter.runId : runTitle(run)} · step ${String(adapter.step)}`
+}
+
+export function useChoiceTitle(): (choice: ModelChoice) => string {
+  const { data: models = [] } = useAnswer('models.list', undefined)
+  const { runs } = useRuns()
+  return (choice) => choiceTitle(choice, models, runs)
 }

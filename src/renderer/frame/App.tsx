@@ -10,6 +10,7 @@ import { useNews } from '#renderer/client/feeds.ts'
 import { useKeyListener, useKeys, useKeyBindings, keysOf, keyWords } from '#renderer/client/keys.ts'
 import { useConnection, useLoadNews } from '#renderer/client/live.ts'
 import { useDraftNews } from '#renderer/features/newRun/useDraft.ts'
+import { useBrowserNotices } from '#renderer/client/notices.ts'
 import { useRunsNews } from '#renderer/client/runs.ts'
 import { useThemeSetting } from '#renderer/client/theme.ts'
 import { contentId, Page } from '#renderer/kit/Page.tsx'
@@ -33,6 +34,7 @@ import { Form, TextField } from '#renderer/kit/inputs.tsx'
 export function App() {
   useNews()
   useRunsNews()
+  useBrowserNotices()
   useNewDevices()
   useLoadNews()
   useDraftNews()
@@ -209,7 +211,7 @@ function ScreenOutlet() {
   const page = rest.length > 0 ? pages[view.id] : undefined
   return (
     <Guard key={page === undefined ? view.id : `${view.id}/…`}>
-      <Suspense fallback={<Loading />}>{shown.get(page ?? screens[view.id])}</Suspense>
+      <Suspense fallback={<Loading shape="cards" />}>{shown.get(page ?? screens[view.id])}</Suspense>
     </Guard>
   )
 }

@@ -20,6 +20,10 @@ export interface ButtonProps extends ComponentProps<'button'> {
   readonly iconSize?: number
 }
 
+/** Says by its ground that it cannot be pressed, with words that can still be read: 4.5:1 and more. */
+const disabledLook =
+  'disabled:border-line disabled:bg-raised disabled:text-faint aria-disabled:border-line aria-disabled:bg-raised aria-disabled:text-faint'
+
 /** Button; `primary` is for the one main action of a page. */
 export function Button({
   variant = 'plain',
@@ -34,7 +38,8 @@ export function Button({
     <button
       type="button"
       className={classes(
-        'inline-flex shrink-0 items-center justify-center gap-1.5 rounded border whitespace-nowrap transition-colors duration-100 disabled:opacity-50 aria-disabled:opacity-50',
+        'inline-flex shrink-0 items-center justify-center gap-1.5 rounded border whitespace-nowrap transition-colors duration-100',
+        disabledLook,
         small ? 'h-6 px-2 text-sm' : 'h-7 px-3',
         variants[variant],
         className,

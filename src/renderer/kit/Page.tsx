@@ -1,5 +1,6 @@
 import { Search } from 'lucide-react'
-import { useEffect, useRef, type ReactNode } from 'react'
+import { useEffect, useRef, useSyncExternalStore, type ReactNode } from 'react'
+import { createPortal } from 'react-dom'
 import { link, useRoute } from '#renderer/client/route.ts'
 import { useWindow } from '#renderer/client/window.ts'
 import { keyTable } from '#shared/keyTable.ts'
@@ -32,6 +33,7 @@ export function Page({ title, about, main, toolbar, children, isFull = false }: 
     <>
       <PaletteButton />
       {main}
+      <span id={actionsId} className="contents" />
     </>
   )
   const Head = here !== null && hasTabs(here) ? TabbedHead : PageHead
@@ -50,6 +52,15 @@ export function Page({ title, about, main, toolbar, children, isFull = false }: 
       )}
     </main>
   )
+}
+
+const actionsId = 'page-actions'
+const neverChanges = () => () => undefined
+
+/** Puts buttons of a part of the page into the corner of its head, where main actions are. */
+export function PageActions({ children }: { children: ReactNode }) {
+  const corner = useSyncExternalStore(neverChanges, () => document.getElementById(actionsId))
+  return corner && createPortal(children, corner)
 }
 
 function PaletteButton() {

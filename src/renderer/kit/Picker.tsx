@@ -4,6 +4,7 @@ import { Popover } from 'radix-ui'
 import { useState, type ReactNode } from 'react'
 import { Button } from './Button.tsx'
 import { classes } from './classes.ts'
+import { CutName } from './CutName.tsx'
 
 export interface PickerItem {
   readonly key: string
@@ -57,8 +58,8 @@ export function Picker({ className, disabled = false, footer, ...props }: Picker
           className,
         )}
       >
-        <span className={classes('min-w-0 grow truncate', chosen === undefined && 'text-faint')}>
-          {chosen?.title ?? placeholder}
+        <span className={classes('min-w-0 grow', chosen === undefined && 'text-faint')}>
+          <CutName name={chosen?.title ?? placeholder} />
         </span>
         <ChevronDown size={13} aria-hidden className="shrink-0 text-faint" />
       </Popover.Trigger>
@@ -187,7 +188,9 @@ function Item({ item: { key, title, detail, aside, group, problem }, isChosen, o
         {isChosen && <Check size={13} aria-label="Chosen" />}
       </span>
       <span className="min-w-0 grow">
-        <span className={classes('block truncate', problem !== undefined && 'text-muted')}>{title}</span>
+        <span className={classes('block', problem !== undefined && 'text-muted')}>
+          <CutName name={title} />
+        </span>
         {under !== undefined && <span className="block text-sm text-faint text-pretty">{under}</span>}
       </span>
       {aside !== undefined && <span className="shrink-0">{aside}</span>}

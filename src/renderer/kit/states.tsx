@@ -127,13 +127,46 @@ export function TaskProgress({ progress: { phase, done, total, unit }, onCancel 
   )
 }
 
-export const Loading = ({ label = 'Loading' }: { label?: string }) => (
-  <p role="status" className="p-4 text-faint">
+/** Names work of seconds to minutes, such as writing an answer. */
+export const Busy = ({ label }: { label: string }) => (
+  <p role="status" className="flex items-center gap-2 p-4 text-muted">
+    <span aria-hidden className="size-2 animate-pulse rounded-full bg-accent" />
     {label}…
   </p>
 )
 
-/** Shape of what is being loaded, in its place. */
+type Shape = 'text' | 'table' | 'panels' | 'cards'
+
+const boxes: Readonly<Record<Shape, { readonly around: string; readonly each: readonly string[] }>> = {
+  text: { around: 'flex flex-col gap-2.5 p-4', each: ['h-3.5 w-2/5', 'h-3.5 w-4/5', 'h-3.5 w-3/5'] },
+  table: {
+    around: 'flex flex-col gap-px',
+    each: ['h-8', ...Array.from({ length: 9 }, () => 'h-9 rounded-none')],
+  },
+  panels: {
+    around: 'grid grid-cols-2 gap-4 p-4 narrow:grid-cols-1',
+    each: Array.from({ length: 6 }, () => 'h-48'),
+  },
+  cards: {
+    around: 'grid grid-cols-[minmax(0,1fr)_320px] items-start gap-6 narrow:grid-cols-1',
+    each: ['h-72', 'h-28', 'h-56', 'h-40'],
+  },
+}
+
+/** Stands where something will be, in its shape, until it is read. */
+export const Loading = ({ label = 'Loading', shape = 'text' }: { label?: string; shape?: Shape }) => (
+  <div
+    role="status"
+    aria-label={`${label}…`}
+    className={classes('w-full animate-pulse', boxes[shape].around)}
+  >
+    {boxes[shape].each.map((box, i) => (
+      <span key={i} aria-hidden className={classes('block rounded bg-raised', box)} />
+    ))}
+  </div>
+)
+
+/** Shape of one thing that is being loaded, in its place. */
 export const Skeleton = ({ label, className }: { label: string; className: string }) => (
   <span
     role="status"

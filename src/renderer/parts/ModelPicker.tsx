@@ -1,8 +1,7 @@
 import { useAnswer } from '#renderer/client/api.tsx'
 import { useAddModel, useChooseRun } from './useModels.ts'
-import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
-import { formatReward, lastPart } from '#renderer/client/format.ts'
-import { runTitle } from '#renderer/client/words.ts'
+import { useRuns } from '#renderer/client/runs.ts'
+import { lastPart } from '#renderer/client/format.ts'
 import { AddingPicker, type PickerFieldProps, type PickerItem } from '#renderer/kit/Picker.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import {
@@ -12,11 +11,14 @@ import {
   keeperOf,
   modelFacts,
   modelName,
+  runOf,
   trainedRuns,
   type ListedAdapter,
   type ListedModel,
   type ModelChoice,
 } from '#renderer/client/modelChoice.ts'
+import { useStudyTitles } from './StudyLink.tsx'
+import { rowOf, trainedItem, trainedRows, TrialSelect, type TrainedRow } from './trainedRows.tsx'
 
 export interface ModelPickerProps extends PickerFieldProps {
   readonly value: ModelChoice | null
@@ -24,20 +26,27 @@ export interface ModelPickerProps extends PickerFieldProps {
   readonly withCheckpoints?: boolean
   /** Name or folder of a base model, to offer only that and adapters trained on it. */
   readonly on?: string | undefined
+  readonly placeholder?: string
+  readonly isDisabled?: boolean | undefined
 }
 
 /** Chooses a model of this machine, or a checkpoint of a run, by default the best one. */
 export function ModelPicker(props: ModelPickerProps) {
-  const { value, onChange, withCheckpoints = false, on, label = 'Model', isInline = false, ...ids } = props
+  const { value, onChange, withCheckpoints = false, on, ...rest } = props
+  const { label = 'Model', isInline = false, placeholder = 'Choose a model', isDisabled, ...ids } = rest
   const { data: listed = [] } = useAnswer('models.list', undefined)
   const { runs } = useRuns()
   const models = on === undefined ? listed : listed.filter((each) => each === findModel(listed, on))
   const addModel = useAddModel()
   const chooseRun = useChooseRun(onChange)
   const { data: imported = [] } = useAnswer('models.adapters', undefined, { enabled: withCheckpoints })
+  const studies = useStudyTitles()
   const trained = (withCheckpoints ? trainedRuns(runs) : []).filter(
     ({ model }) => on === undefined || model === on || findModel(models, model) !== undefined,
   )
+  const rows = trainedRows(trained, studies)
+  const chosenRun = runOf(value)
+  const row = rowOf(rows, chosenRun)
   const adapters = (withCheckpoints ? imported : []).filter((adapter) => {
     const base = baseOf(adapter, listed)
     return on === undefined || base === undefined || findModel(models, base) !== undefined
@@ -47,10 +56,10 @@ export function ModelPicker(props: ModelPickerProps) {
     items: [
       ...models.map(modelItem),
       ...unlisted(value, models),
-      ...trained.map((run) => runItem(run, models)),
+      ...rows.map((each) => runItem(each, models)),
       ...adapters.map(adapterItem),
     ],
-    value: keyOf(value, models),
+    value: row?.run.id ?? keyOf(value, models),
     empty: 'No model yet. Add the folder of one.',
     onChange(key: string) {
       const run = trained.find(({ id }) => id === key)
@@ -66,13 +75,13 @@ export function ModelPicker(props: ModelPickerProps) {
   }
   return (
     <AddingPicker
-      {...{ ...list, ...ids, isInline }}
-      placeholder="Choose a model"
+      {...{ ...list, ...ids, isInline, placeholder, disabled: isDisabled ?? false }}
       addLabel="Add a model"
       onAdd={addModel}
       className="min-w-32 grow"
     >
-      <StepSelect value={value} onChange={onChange} />
+      <TrialSelect {...{ row, isDisabled }} runId={chosenRun} onChoose={(run) => void chooseRun(run)} />
+      <StepSelect {...{ value, onChange, isDisabled }} />
       <BaseSelect {...{ value, models, onChange }} />
     </AddingPicker>
   )
@@ -107,18 +116,9 @@ function unlisted(value: ModelChoice | null, models: readonly ListedModel[]): Pi
   return [{ key: value.model, title: lastPart(value.model), detail: value.model, group: 'Models' }]
 }
 
-const runItem = (run: RunEntry, models: readonly ListedModel[]): PickerItem => ({
-  key: run.id,
-  title: runTitle(run),
+const runItem = (row: TrainedRow, models: readonly ListedModel[]): PickerItem => ({
+  ...trainedItem(row, [`on ${modelName(models, row.run.model)}`]),
   group: 'Trained here',
-  detail: [
-    run.algorithm.toUpperCase(),
-    `on ${modelName(models, run.model)}`,
-    `step ${String(run.step)}`,
-    run.rewardAfter === null ? '' : `eval reward ${formatReward(run.rewardAfter)}`,
-  ]
-    .filter(Boolean)
-    .join(' · '),
 })
 
 interface BaseSelectProps extends Pick<ModelPickerProps, 'value' | 'onChange'> {
@@ -143,14 +143,19 @@ function BaseSelect({ value, models, onChange }: BaseSelectProps) {
 }
 
 /** Chooses the checkpoint of a run; renders nothing for a base model. */
-function StepSelect({ value, onChange }: Pick<ModelPickerProps, 'value' | 'onChange'>) {
+function StepSelect({
+  value,
+  onChange,
+  isDisabled,
+}: Pick<ModelPickerProps, 'value' | 'onChange' | 'isDisabled'>) {
   const adapter = value?.adapter
-  const runId = adapter !== undefined && 'runId' in adapter ? adapter.runId : null
+  const runId = runOf(value)
   const { data } = useAnswer('checkpoints.list', { runId: runId ?? '' }, { enabled: runId !== null })
   if (value === null || adapter === undefined || !('runId' in adapter) || data === undefined) return null
   return (
     <Select
       aria-label="Checkpoint"
+      disabled={isDisabled}
       value={String(adapter.step)}
       options={data.map((checkpoint) => ({
         value: String(checkpoint.step),

@@ -2,7 +2,7 @@
 import { useQueries } from '@tanstack/react-query'
 import { useCallback, useEffect } from 'react'
 import { create } from 'zustand'
-import { parsePreparation, type Preparation, type PromptForm } from './preparation.ts'
+import { parsePreparation, type Preparation } from './preparation.ts'
 import { plural, lastPart } from '#renderer/client/format.ts'
 import { dataFilter, useAddFile, useArrivals, type Arrival } from '#renderer/client/adding.ts'
 import { useAnswer, useApi, useLatest, useTask } from '#renderer/client/api.tsx'
@@ -120,19 +120,26 @@ export function useDiscard(): (arrival: Arrival) => void {
 const forget = (arrival: Arrival): void =>
   useArrivals.setState(({ data }) => ({ data: data.filter((other) => other !== arrival) }))
 
-/** Imports a file, keeping the chosen prompt for the new version. */
-export function useImport(arrival: Arrival, prompt: PromptForm | null) {
+/** Fewest rows of which a part is kept for validation: a tenth of fewer tells nothing. */
+const fewestToSplit = 20
+
+/** Imports a file, keeping the chosen prompt and validation split for the new version. */
+export function useImport(arrival: Arrival, chosen: Pick<Preparation, 'prompt' | 'heldOut'>) {
   const client = useApi()
   const task = useTask('datasets.import')
   const { last, state } = task
   const result = state === 'done' && last !== undefined && 'result' in last ? last.result : null
-  const latest = useLatest(prompt)
+  const latest = useLatest(chosen)
   useEffect(() => {
     if (result === null) return
     const { version, dataSet, isNew } = result
-    const decided = latest.current
-    if (isNew && decided !== null) {
-      const value = { ...parsePreparation(null), prompt: decided }
+    const { prompt, heldOut } = latest.current
+    const value = {
+      ...parsePreparation(null),
+      prompt,
+      heldOut: version.rows < fewestToSplit ? null : heldOut,
+    }
+    if (isNew && (prompt !== null || value.heldOut !== null)) {
       client
         .call('settings.set', { key: `data.preparation.${version.id}`, value })
         .catch((thrown: unknown) => toastError(asError(thrown)))

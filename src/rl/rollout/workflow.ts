@@ -153,3 +153,24 @@ export interface Workflow {
   readonly id: string
   run(episodes: readonly EpisodeRun[]): Promise<readonly EpisodeStep[]>
 }
+
+/** Step, row and sample of an episode: the same episode, however often a run is resumed. */
+export interface EpisodePlace {
+  readonly source: 'training' | 'evaluation'
+  /** Number of the step in training, from 1; of an evaluation: steps completed. */
+  readonly step: number
+  /** Row of the data set. */
+  readonly row: number
+  readonly sample: number
+}
+
+/**
+ * Workflow whose episodes are acted out by somebody who takes as long as they like. Each is run alone, its requests join the
+ * batch whenever they come, and a request that cannot be met is answered with `{ fault }` instead of ending the episode.
+ */
+export interface LiveWorkflow {
+  readonly id: string
+  act(episode: EpisodeRun, place: EpisodePlace): Promise<EpisodeStep>
+  /** Called when an episode exceeded a limit and ended without a step of its own. */
+  ended(place: EpisodePlace, failure: string): void
+}

@@ -8,7 +8,8 @@
  *   workflowTrajectory.ts  what came of an episode, checked against the engine's records
  *
  * Nothing depends on timing. A round of an episode begins when all requests of the one before are answered, and its requests
- * join the batch a fixed number of passes after that, however long it took to run them.
+ * join the batch a fixed number of passes after that, however long it took to run them. Of a live workflow they join when they
+ * come: what is generated is the same, since a completion depends on its episode and number alone.
  */
 import type { Completion, GenerationRequest, Policy } from '#engine/policy.ts'
 import type { PhaseProgress } from '#shared/events.ts'
@@ -17,7 +18,9 @@ import {
   type AskedText,
   episodeLimits,
   type EpisodeRun,
+  type EpisodePlace,
   type EpisodeStep,
+  type LiveWorkflow,
   type Workflow,
 } from './workflow.ts'
 import { BatchRequests, type Want } from './batchRequests.ts'
@@ -52,7 +55,7 @@ export interface WorkflowRequest extends EpisodeBatch {
 
 export interface WorkflowOptions extends RolloutOptions {
   readonly policy: Pick<Policy, 'generate' | 'vocabSize' | 'contextLength'>
-  readonly workflow: Workflow
+  readonly workflow: Workflow | LiveWorkflow
   readonly tools: WorkflowToolOptions
 }
 
@@ -96,6 +99,12 @@ class Play {
   /** Episodes whose round is complete. */
   #ready: OpenEpisode[] = []
   readonly #underway: { readonly pass: number; readonly wants: Promise<Want[]> }[] = []
+  /** Requests of live episodes that have come, and a promise of the next ones. */
+  readonly #arrived: Want[] = []
+  #arrival = Promise.withResolvers<undefined>()
+  /** Live episodes that somebody acts in. */
+  #acting = 0
+  #fault: { readonly error: unknown } | null = null
   #passes = 0
 
   constructor(request: WorkflowRequest, options: WorkflowOptions) {
@@ -118,7 +127,9 @@ class Play {
   /** The first requests of all episodes. */
   async begin(): Promise<GenerationRequest[]> {
     this.#tell()
-    return this.#batch.place(await this.#advance(this.#episodes))
+    if (!isLive(this.#options.workflow)) return this.#batch.place(await this.#advance(this.#episodes))
+    this.#ready.push(...this.#episodes)
+    return (await this.#laterLive(true)) ?? []
   }
 
   take(completion: Completion): void {
@@ -128,6 +139,7 @@ class Play {
 
   /** The requests that join the batch before its next pass; null when every episode has ended. */
   async later(isIdle: boolean): Promise<GenerationRequest[] | null> {
+    if (isLive(this.#options.workflow)) return this.#laterLive(isIdle)
     this.#passes++
     if (this.#ready.length > 0) {
       const wants = this.#advance(this.#ready)
@@ -143,6 +155,32 @@ class Play {
     return isIdle && requests.length === 0 ? null : requests
   }
 
+  /** The requests that have come; where the batch is empty, waits for some. */
+  async #laterLive(isIdle: boolean): Promise<GenerationRequest[] | null> {
+    for (const episode of this.#ready.splice(0)) {
+      this.#acting++
+      this.#advance([episode]).then(
+        (wants) => this.#arrive(wants),
+        (error: unknown) => {
+          this.#fault = { error }
+          this.#arrive([])
+        },
+      )
+    }
+    while (isIdle && this.#acting > 0 && this.#arrived.length === 0 && this.#fault === null)
+      await this.#arrival.promise
+    if (this.#fault !== null) throw this.#fault.error
+    const requests = this.#batch.place(this.#arrived.splice(0))
+    return isIdle && requests.length === 0 ? null : requests
+  }
+
+  #arrive(wants: readonly Want[]): void {
+    this.#acting--
+    this.#arrived.push(...wants)
+    this.#arrival.resolve(undefined)
+    this.#arrival = Promise.withResolvers<undefined>()
+  }
+
   trajectories(): UnscoredTrajectory[] {
     return this.#episodes.flatMap(({ result }) => {
       if (result === null) throw new Error('Expected every episode to have ended.')
@@ -154,7 +192,7 @@ class Play {
   async #advance(episodes: readonly OpenEpisode[]): Promise<Want[]> {
     const wants: Want[] = []
     for (let acting = episodes; acting.length > 0;) {
-      const steps = await this.#options.workflow.run(acting.map((episode) => this.#runOf(episode)))
+      const steps = await this.#stepsOf(acting)
       const asking = acting.flatMap((episode, i) => this.#settle(episode, steps[i]))
       await this.#answerTools(asking)
       const own = asking.flatMap((each) => this.#wantOf(each))
@@ -163,6 +201,17 @@ class Play {
     }
     this.#tell()
     return wants
+  }
+
+  async #stepsOf(acting: readonly OpenEpisode[]): Promise<readonly EpisodeStep[]> {
+    const { workflow } = this.#options
+    if (!isLive(workflow)) return workflow.run(acting.map((episode) => this.#runOf(episode)))
+    return Promise.all(acting.map((each) => workflow.act(this.#runOf(each), this.#placeOf(each))))
+  }
+
+  #placeOf({ row: { row }, sample }: OpenEpisode): EpisodePlace {
+    const { source, step } = this.#request
+    return { source, step, row, sample }
   }
 
   #runOf({ row, seed, asked, answers, textAnswers }: OpenEpisode): EpisodeRun {
@@ -189,9 +238,12 @@ class Play {
     if ('asksText' in step) return this.#answerText(episode, step.asksText)
     const first = episode.answers.length
     if (++episode.rounds > episodeLimits.rounds)
-      return this.#fail(episode, `The episode did not end within ${episodeLimits.rounds} rounds of requests.`)
+      return this.#cutOff(
+        episode,
+        `The episode did not end within ${episodeLimits.rounds} rounds of requests.`,
+      )
     if (episode.tokens > episodeLimits.tokens)
-      return this.#fail(episode, `The episode generated more than ${episodeLimits.tokens} tokens.`)
+      return this.#cutOff(episode, `The episode generated more than ${episodeLimits.tokens} tokens.`)
     episode.asked.push(...step.requests.map(({ text }) => text))
     const { rounds: round } = episode
     return step.requests.map(({ request }, i) => {
@@ -206,7 +258,7 @@ class Play {
       return this.#fail(episode, 'The episode asks the tokenizer what it was told before.')
     episode.textAnswers[text] = answerText(ask, this.#options.tools.tokenizer)
     if (Object.keys(episode.textAnswers).length > episodeLimits.texts)
-      return this.#fail(
+      return this.#cutOff(
         episode,
         `The episode asked the tokenizer more than ${episodeLimits.texts} questions.`,
       )
@@ -222,6 +274,20 @@ class Play {
 
   #fail(episode: OpenEpisode, failure: string): [] {
     episode.result = [endedEarly(endedEpisode(episode), failure, this.#parts)]
+    return []
+  }
+
+  /** Ends an episode that does not know it yet. */
+  #cutOff(episode: OpenEpisode, failure: string): [] {
+    const { workflow } = this.#options
+    if (isLive(workflow)) workflow.ended(this.#placeOf(episode), failure)
+    return this.#fail(episode, failure)
+  }
+
+  /** A request that cannot be met: the end of an episode, or an answer where somebody acts in it who can ask otherwise. */
+  #refuse(episode: OpenEpisode, number: number, fault: string): [] {
+    if (!isLive(this.#options.workflow)) return this.#fail(episode, fault)
+    episode.answers[number] = { fault }
     return []
   }
 
@@ -251,7 +317,7 @@ class Play {
     for (const [i, { episode, number }] of asks.entries()) {
       const told = answers[i]
       if (told === undefined) throw new Error('Expected an answer to every request.')
-      if ('fault' in told) this.#fail(episode, told.fault)
+      if ('fault' in told) this.#refuse(episode, number, told.fault)
       else {
         episode.answers[number] = told.answer
         this.#request.onNews?.({ type: 'answer', number, answer: told.answer })
@@ -266,7 +332,7 @@ class Play {
     if (request.kind !== 'generate' || episode.result !== null) return []
     const want = trying(() => this.#batch.want(episode, number, request))
     if (want === null) return []
-    return 'fault' in want ? this.#fail(episode, want.fault) : [want]
+    return 'fault' in want ? this.#refuse(episode, number, want.fault) : [want]
   }
 
   #tell(): void {
@@ -274,6 +340,8 @@ class Play {
     this.#request.onProgress?.({ done, total: this.#episodes.length })
   }
 }
+
+const isLive = (workflow: Workflow | LiveWorkflow): workflow is LiveWorkflow => 'act' in workflow
 
 const toolRequest = (ask: ToolRequest['ask'], episode: OpenEpisode): ToolRequest => ({
   ask,

@@ -83,7 +83,7 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
   const { id, groupSize } = algorithm
   const size = rollout.groupSize ?? groupSize.default
   return [
-    ...(rewards.length === 0 && environment === null && rollout.workflow === null
+    ...(rewards.length === 0 && environment === null && rollout.workflow === null && rollout.agent === null
       ? [
           missingReward(
             `${id} learns from rewards, but there is neither a reward function nor an environment.`,
@@ -104,6 +104,11 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
       rollout.minNewTokens > rollout.maxNewTokens,
       'rollout.minNewTokens',
       `${rollout.minNewTokens}, but \`rollout.maxNewTokens\` truncates completions at ${rollout.maxNewTokens}.`,
+    ),
+    ...when(
+      rollout.agent !== null && (rollout.workflow !== null || environment !== null),
+      'rollout.agent',
+      'an agent acts in the episodes itself: leave out `rollout.workflow` and `environment`.',
     ),
     ...(rollout.server === null ? [] : serverConflicts(rollout)),
     ...(rollout.maxStaleness === 0 ? [] : stalenessConflicts(rollout, algorithm)),

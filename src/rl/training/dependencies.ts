@@ -12,7 +12,7 @@ import type { RewardSpec } from '../rewards.ts'
 import type { DataRow } from '../rollout/prompts.ts'
 import type { TrainingScript } from './script.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
-import type { Workflow } from '../rollout/workflow.ts'
+import type { LiveWorkflow, Workflow } from '../rollout/workflow.ts'
 
 /** Everything that `train` works with; created once, by whoever starts the run. */
 export interface TrainDependencies {
@@ -54,7 +54,7 @@ export interface RunCode {
   /** The multi-turn environment; absent if completions of prompts are scored. */
   readonly environment?: Environment | null
   /** The workflow that runs episodes; absent: a prompt is completed, or an environment played to its end. */
-  readonly workflow?: Workflow | null
+  readonly workflow?: Workflow | LiveWorkflow | null
 }
 
 /** State that training resumes from, its stage and learning rates, and the control that may interrupt it. */

@@ -6,8 +6,8 @@ import { command, feed, query } from './contract.ts'
 const state = z.object({
   /** Runs in order; the first is next. */
   runs: z.array(z.object({ runId: z.string(), continueOnError: z.boolean() })),
-  /** Failure that the next run waits behind; null: it starts by itself. */
-  halted: z.object({ runId: z.string(), error: failure.nullable() }).nullable(),
+  /** Failure that the next run waits behind; without a run, why nothing that waits starts by itself; null: it does. */
+  halted: z.object({ runId: z.string().nullable(), error: failure.nullable() }).nullable(),
 })
 
 export const queueApi = {

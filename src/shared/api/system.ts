@@ -83,6 +83,11 @@ export const systemApi = {
   load: query(z.void(), load),
   /** Requests to other machines for each purpose for which any are made. */
   requestsByPurpose: query(z.void(), z.record(z.enum(purposeNames), count)),
+  /** Server that is told when a run has ended or has a problem; the rest of its address is a secret. Null: none. */
+  webhook: query(z.void(), z.object({ origin: z.string().nullable() })),
+  setWebhook: command(z.object({ address: z.string().max(2000).nullable() }), z.void()),
+  /** Sends a line to try it. */
+  testWebhook: command(z.void(), z.void()),
   /** Sends the load every few seconds while somebody watches. */
   watch: feed(z.void(), load.extend({ cursor })),
   /** Gradient checks and probe tasks; describes failures in words. */
@@ -118,5 +123,7 @@ export const systemApi = {
       entries: z.array(z.object({ name: z.string(), isFolder: z.boolean(), sizeBytes: count.nullable() })),
     }),
   ),
+  /** Uploaded files that were neither imported nor discarded, such as those of a tab that was closed; newest first. */
+  uploads: query(z.void(), z.array(z.object({ uploadId: z.string(), name: z.string(), sizeBytes: count }))),
   discardUpload: command(z.object({ uploadId: z.string() }), z.void()),
 }

@@ -105,6 +105,7 @@ const fixed: readonly (readonly [beginning: string, reason: string])[] = [
   ['rollout.groupSize', 'baselines and advantages are computed over groups of this size.'],
   ['rollout.precision', 'the mismatch between sampler and learner would change within the run.'],
   ['rollout.workflow', 'earlier and later rewards of the run would not be comparable.'],
+  ['rollout.agent', 'earlier and later episodes of the run would not be comparable.'],
   ['rollout.server', 'the mismatch between sampler and learner would change within the run.'],
   ['reference', 'divergence is measured from one reference throughout the run.'],
   ['optimization.beta1', 'the optimizer’s moments were accumulated with it.'],

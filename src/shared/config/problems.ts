@@ -10,7 +10,7 @@ export const schemaProblems = (issues: readonly Issue[], prefix = ''): Problem[]
 
 function problemsOf(issue: Issue, prefix: string): Problem[] {
   const at = pathText(issue.path, prefix)
-  const subject = at === '' ? 'the file: ' : ''
+  const subject = subjectOf(at)
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => problem(pathText([...issue.path, key], prefix), 'unknown', 'unknown key.'))
   if (issue.code === 'invalid_union') return unionProblems(issue, at, prefix)
@@ -18,6 +18,8 @@ function problemsOf(issue: Issue, prefix: string): Problem[] {
     return [problem(at, 'missing', `${subject}expected ${expectation(issue)}, but it is missing.`)]
   return [problem(at, codeOf(issue), `${subject}expected ${expectation(issue)}, got ${shown(issue.input)}.`)]
 }
+
+const subjectOf = (at: string): string => (at === '' ? 'the file: ' : '')
 
 /** Reports the alternative that came nearest, else one sentence for all. */
 function unionProblems(
@@ -29,7 +31,14 @@ function unionProblems(
   const first = issue.errors.map((alternative) => alternative.find(isNear)).find((near) => near !== undefined)
   if (first) return problemsOf({ ...first, path: [...issue.path, ...first.path] }, prefix)
   if (issue.input === undefined) return [problem(at, 'missing', 'it is missing.')]
-  return [problem(at, 'form', `${shown(issue.input)} matches none of the allowed forms.`)]
+  return [problem(at, 'form', `${subjectOf(at)}expected ${formsOf(issue)}, got ${shown(issue.input)}.`)]
+}
+
+/** Names every form; objects by their keys, where their schema says them. */
+function formsOf({ errors, message }: Extract<Issue, { code: 'invalid_union' }>): string {
+  if (message !== 'Invalid input') return message
+  const forms = errors.flatMap(([first]) => (first === undefined ? [] : [expectation(first)]))
+  return [...new Set(forms)].join(' or ')
 }
 
 /** Assigns problems in an entry of `stages` to that stage. */

@@ -96,6 +96,33 @@ const workflowSection = z.strictObject({
     .describe('Settings of the workflow.'),
 })
 
+const agentSection = z.strictObject({
+  port: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(8790)
+    .meta({ label: 'Port', description: 'Port of the address on this machine; 0 picks any free one.' }),
+  maxSessions: z
+    .int()
+    .min(1)
+    .max(1024)
+    .default(64)
+    .meta({ label: 'Max concurrent sessions', description: 'Sessions that are open at the same time.' }),
+  silenceSeconds: z.number().positive().max(86_400).default(600).meta({
+    label: 'Longest silence (s)',
+    description: 'A session in which the agent asks for nothing for so long is over.',
+  }),
+  silent: z
+    .enum(['leave-out', 'zero'])
+    .default('leave-out')
+    .meta({
+      label: 'Silent sessions',
+      description: 'What counts of a session whose agent fell silent.',
+      options: { 'leave-out': 'nothing: it is left out', zero: 'its tokens, with reward 0' },
+    }),
+})
+
 export const rolloutSection = z.strictObject({
   promptsPerStep: wholeNumber(1, 100_000).default(8).meta({
     label: 'Prompts per step',
@@ -162,6 +189,12 @@ export const rolloutSection = z.strictObject({
     description:
       'Code that says how an episode goes: which requests it makes and which trajectories come of it.',
     empty: 'the policy answers each prompt, or plays the environment',
+  }),
+  agent: agentSection.nullable().default(null).meta({
+    label: 'Agent',
+    description:
+      'A program of yours acts in the episodes: it talks to the model at an OpenAI-style address of this machine and says how well it did.',
+    empty: 'none',
   }),
   server: rolloutServerSection.nullable().default(null).meta({
     label: 'Rollout server',

@@ -80,7 +80,7 @@ test('a block asks its scope for each part once, with the widths of its config',
     },
     linear(name, x) {
       asked.push(name)
-      const [out, width] = linearShape(exampleConfig, name)
+      const [out, width] = linearShape(exampleConfig, name, 0)
       widths.set(name, [x.shape.at(-1), width])
       return input(name, 'float32', [...x.shape.slice(0, -1), out])
     },
@@ -91,6 +91,12 @@ test('a block asks its scope for each part once, with the widths of its config',
     attend(q) {
       asked.push('attend')
       return q
+    },
+    earlierKeys: () => {
+      throw new Error('Expected keys of its own.')
+    },
+    layerInput: () => {
+      throw new Error('Expected nothing beside the stream.')
     },
     before: () => [],
     expert: () => {

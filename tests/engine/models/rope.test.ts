@@ -32,7 +32,7 @@ describe('rotary frequencies', () => {
 
   const base = reference.cases[0]?.config ?? {}
 
-  test.each(['mrope', 'proportional', 'constructor', '__proto__'])('type %s is refused by name', (type) => {
+  test.each(['mrope', 'yarn2', 'constructor', '__proto__'])('type %s is refused by name', (type) => {
     const config = { ...base, rope_scaling: { rope_type: type, factor: 2 } }
     expect(() => readModelConfig(config, 'config.json')).toThrow(`config.json asks for rope type “${type}”`)
   })

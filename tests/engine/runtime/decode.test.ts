@@ -38,6 +38,7 @@ describe.each([
   ['tiny-qwen3_5', false],
   ['tiny-qwen3_moe', false],
   ['tiny-granitemoe', false],
+  ['tiny-gemma4', false],
   ['tiny-qwen2', true],
 ] as const)('%s, weights packed: %s', (name, packsWeights) => {
   let source: ModelSource

@@ -1,5 +1,5 @@
 /**
- * Adapters that stay where programs run: twenty updates leave the bytes that the host's arrays have. Here the programs of devices that
+ * Adapters that stay where programs run: ten updates (twenty in the long run) leave the bytes that the host's arrays have. Here the programs of devices that
  * hold tensors (`shared`) run on the CPU, against those whose parameters are with the host (`resident`).
  */
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -12,6 +12,7 @@ import { DeviceParameters } from '#engine/runtime/deviceParameters.ts'
 import { HostTensors } from '#engine/runtime/deviceTensors.ts'
 import { floats } from '#engine/runtime/session.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
+import { casesOf } from '../../sweeps.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference } from './differences.ts'
 import {
@@ -33,7 +34,7 @@ beforeAll(async () => {
   source = await tinySource(folder, { layers: 3 })
 })
 
-const STEPS = 20
+const STEPS = casesOf(10, 20)
 const batches = [
   [5, 12],
   [9, 3],
@@ -109,7 +110,7 @@ async function accumulate(policy: OrtPolicy, step: number, critic: boolean, fact
   }
 }
 
-/** What twenty updates leave. */
+/** What the updates leave. */
 async function trained(form: 'shared' | 'resident', variant: Variant) {
   const {
     critic = false,
@@ -190,7 +191,7 @@ describe('a gradient whose parts', () => {
   })
 })
 
-describe('twenty updates leave the bytes that they leave with the host', () => {
+describe('updates leave the bytes that they leave with the host', () => {
   test.each(Object.entries(variants))('%s', async (_, variant) => {
     const [inPrograms, withHost] = [await trained('shared', variant), await trained('resident', variant)]
     expect(inPrograms).toEqual(withHost)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CAUSAL_PARTS } from '#engine/ops/attention.ts'
-import { maskName, partNames } from '#engine/models/learningGraphs.ts'
+import { keyNames, maskName, partNames } from '#engine/models/partInputs.ts'
 import { usedLength } from '#engine/prefixes.ts'
 import { packBatch, packCoefficients, unpackHeads } from '#engine/runtime/packedBatch.ts'
 import { RotaryTables } from '#engine/runtime/passFeeds.ts'
@@ -17,6 +17,7 @@ const silent = sequence([20, 21, 22], [0, 0])
 const short = sequence([30, 31, 32, 33], [1, 0, 0])
 /** Two query heads for each of two key heads. */
 const heads = { heads: 4, kvHeads: 2, windows: [null], mixers: [] }
+const ofKeys = keyNames(2)
 const batch = packBatch([long, silent, short], heads, { rotary: [rotary], shares: true })
 
 const numbers = (data: unknown) => Array.from(data as ArrayLike<bigint | number>, Number)
@@ -34,18 +35,18 @@ describe('a packed batch', () => {
   })
 
   const slotsOf = (name: 'querySlots' | 'keySlots') =>
-    Array.from({ length: CAUSAL_PARTS }, (_, part) => batch.feeds[partNames(part)[name]]!)
+    Array.from({ length: CAUSAL_PARTS }, (_, part) => batch.feeds[partNames(part, 2)[name]]!)
 
   test('every query head of a real token has one slot; padding points past them', () => {
     const parts = slotsOf('querySlots')
-    const rows = numbers(batch.feeds['query rows']!.data)
+    const rows = numbers(batch.feeds[ofKeys.queries]!.data)
     const slots = parts.flatMap(({ data }) => numbers(data))
     expect(rows.map((slot) => slots[slot])).toEqual(Array.from({ length: 5 * 4 }, (_, row) => row))
     expect(slots.filter((row) => row !== 20)).toHaveLength(20)
   })
 
   test('every key head of a real token has a slot in its own part and in all that follow and are reached', () => {
-    const { data, dims } = batch.feeds['key rows']!
+    const { data, dims } = batch.feeds[ofKeys.keys]!
     const slots = slotsOf('keySlots').flatMap(({ data }) => numbers(data))
     expect(dims).toEqual([CAUSAL_PARTS, 10])
     const found = numbers(data)
@@ -67,12 +68,12 @@ describe('a packed batch', () => {
       [1, 2, 2],
     ])
     const turned = packBatch([short, silent, long], heads, { rotary: [rotary], shares: true })
-    expect(numbers(turned.feeds[partNames(0).keySlots]!.data)).toEqual([2, 3, 0, 1])
+    expect(numbers(turned.feeds[partNames(0, 2).keySlots]!.data)).toEqual([2, 3, 0, 1])
   })
 
   test('puts the heads of a token where attention looks for them', () => {
     // Part 1 holds the second token of the long sequence alone: heads 4…7 of the packed rows, two for each key head.
-    const { querySlots, keySlots } = partNames(1)
+    const { querySlots, keySlots } = partNames(1, 2)
     expect(numbers(batch.feeds[querySlots]!.data)).toEqual([4, 5, 6, 7])
     // Its keys are those of both tokens so far.
     expect(numbers(batch.feeds[keySlots]!.data)).toEqual([0, 2, 1, 3])
@@ -84,7 +85,7 @@ describe('a packed batch', () => {
       rotary: [rotary],
       shares: true,
     })
-    expect(feeds[partNames(0).querySlots]!.dims).toEqual([1, 2, 4]) // seven tokens in four parts of two
+    expect(feeds[partNames(0, 2).querySlots]!.dims).toEqual([1, 2, 4]) // seven tokens in four parts of two
     const parts = [0, 1, 2, 3].map((part) => feeds[maskName(0, part)]!)
     expect(parts.map(({ dims }) => dims)).toEqual([
       [4, 2],
@@ -150,21 +151,23 @@ describe('a prefix that sequences have in common', () => {
   })
 
   test('asks once: only sequences with tokens of their own stand in a part', () => {
-    const parts = Array.from({ length: CAUSAL_PARTS }, (_, part) => partNames(part))
+    const parts = Array.from({ length: CAUSAL_PARTS }, (_, part) => partNames(part, 2))
     expect(parts.map(({ querySlots }) => shared.feeds[querySlots]!.dims[0])).toEqual([1, 1, 1, 3])
     const slots = parts.flatMap(({ querySlots }) => feed(querySlots))
-    expect(feed('query rows').map((slot) => slots[slot])).toEqual(Array.from({ length: 44 }, (_, row) => row))
+    expect(feed(ofKeys.queries).map((slot) => slots[slot])).toEqual(
+      Array.from({ length: 44 }, (_, row) => row),
+    )
     expect(slots.filter((row) => row !== 44)).toHaveLength(44)
   })
 
   test('is seen by all: every slot of a key is counted once, among the few or the many', () => {
-    const slots = Array.from({ length: CAUSAL_PARTS }, (_, part) => feed(partNames(part).keySlots)).flat()
+    const slots = Array.from({ length: CAUSAL_PARTS }, (_, part) => feed(partNames(part, 2).keySlots)).flat()
     const found = new Map<number, number[]>()
     const add = (row: number, slot: number) =>
       slot < slots.length && found.set(row, [...(found.get(row) ?? []), slot])
-    feed('key rows').forEach((slot, index) => add(index % 22, slot))
-    const [places, further] = [feed('shared keys'), feed('shared key slots')]
-    const count = shared.feeds['shared key slots']!.dims[1]!
+    feed(ofKeys.keys).forEach((slot, index) => add(index % 22, slot))
+    const [places, further] = [feed(ofKeys.places), feed(ofKeys.shared)]
+    const count = shared.feeds[ofKeys.shared]!.dims[1]!
     places.forEach((place, row) => {
       for (let at = place; place < count && at < further.length; at += count) add(row, further[at]!)
     })

@@ -12,6 +12,7 @@ import { asPolicySource, asRoundedBase, exactBeside } from '#host/models/baseCac
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { readTensor } from '#host/files/safetensors.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
+import { isLong } from '../../sweeps.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { dequantizedSource } from './dequantizedModel.ts'
 import { largestDifference, tensorErrors } from './differences.ts'
@@ -50,6 +51,8 @@ const models: readonly (readonly [string, () => Promise<ModelSource> | ModelSour
     'qwen3-moe',
     'olmoe',
     'granite-moe-several',
+    'gemma4',
+    'gemma4-dense',
   ].map((name) => [name, () => openModelFolder(join(readReference(name).directory, 'model'))] as const),
   ['odd widths', () => tinySource(folder, { hiddenSize: 42, headDim: 10, intermediateSize: 131 })],
 ]
@@ -60,8 +63,11 @@ const waysBack = (name: string) =>
     ? (['recompute', 'save'] as const)
     : (['recompute'] as const)
 
-const cases = models.flatMap(([name, open]) =>
-  blockPrecisions.map((precision) => ({ name, open, precision })),
+/** In a short run both for each way in which linears lie, and one in turn for the others. */
+const cases = models.flatMap(([name, open], index) =>
+  blockPrecisions
+    .filter((_, turn) => isLong || waysBack(name).length > 1 || turn === index % blockPrecisions.length)
+    .map((precision) => ({ name, open, precision })),
 )
 
 const options = { temperature: 0.9, entropyGradient: true }
@@ -113,6 +119,8 @@ describe.skipIf(!multipliesBytes).each(models)('%s in rows of bytes', (name, ope
       expect(await once()).toEqual(found)
       return found
     }
+    // Rounding this one's weights moves its log-probabilities by 0.8, and whole numbers by less than a hundredth of that.
+    const limit = name === 'gemma4' ? 6e-3 : 2e-3
     const expected = await learn({ products: 'f32' })
     // By itself, learning repeats the layers with packed weights: the same sums.
     const byItself = await learn({ activations: 'auto' })
@@ -120,12 +128,12 @@ describe.skipIf(!multipliesBytes).each(models)('%s in rows of bytes', (name, ope
       const found = await learn({ activations })
       if (activations === 'recompute') expect(found).toEqual(byItself)
       for (const [row, { logprobs, entropies }] of expected.heads.entries()) {
-        expect(largestDifference(found.heads[row]!.logprobs, logprobs)).toBeLessThan(2e-3)
-        expect(largestDifference(found.heads[row]!.entropies, entropies)).toBeLessThan(2e-3)
+        expect(largestDifference(found.heads[row]!.logprobs, logprobs)).toBeLessThan(limit)
+        expect(largestDifference(found.heads[row]!.entropies, entropies)).toBeLessThan(limit)
       }
       const errors = Object.entries(tensorErrors(found.gradients, expected.gradients))
       expect(errors.length).toBeGreaterThan(0)
-      expect(errors.filter(([, error]) => !(error < 2e-3))).toEqual([])
+      expect(errors.filter(([, error]) => !(error < limit))).toEqual([])
       // In whole numbers indeed: in f32 they would be alike to the last bit.
       expect(found.gradients).not.toEqual(expected.gradients)
     }

@@ -1,6 +1,6 @@
 /** Learning cut into segments of layers gives the gradients of the whole program, for every family. */
 import { expect, test } from 'vitest'
-import { cpuOnlyKind } from '#engine/models/config.ts'
+import { onlyOnCpu } from '#engine/models/programSupport.ts'
 import { modelShapes, type ModelShape } from '#host/models/modelShapes.ts'
 import { configOfShape } from '#host/models/randomModel.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
@@ -10,7 +10,7 @@ import { flatGradient, openTiny, randomCoefficients, randomSequence, tinySource 
 
 const folder = temporaryFolder()
 const families = Object.entries<ModelShape>(modelShapes).filter(
-  ([name, shape]) => name.startsWith('tiny-') && cpuOnlyKind(configOfShape(shape)) === null,
+  ([name, shape]) => name.startsWith('tiny-') && onlyOnCpu(configOfShape(shape)) === null,
 )
 const sequences = [5, 17, 9].map((length, index) => randomSequence(258, length, index))
 const coefficients = randomCoefficients(sequences, 3, true)

@@ -8,6 +8,7 @@ import type { ProgramForm } from '#engine/runtime/policyPrograms.ts'
 import { asRoundedBase } from '#host/models/baseCache.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { randomStream } from '#shared/random.ts'
+import { isLong } from '../../sweeps.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference } from './differences.ts'
 import {
@@ -38,6 +39,8 @@ test('segments are equal and as few as may be', () => {
   expect(segmentsOf(3, 1).map(({ first }) => first)).toEqual([0, 1, 2])
 })
 
+/** In a short run without those that lie between others. */
+const between = ['two layers a program', 'one session, a layer a program']
 const forms = {
   'all layers a program': { form: 'shared' },
   'two layers a program': { form: 'shared', segmentLayers: 2 },
@@ -78,7 +81,8 @@ describe('learning', () => {
     layers = await learnedAll({})
   })
 
-  describe.each(Object.entries(forms))('with %s', (_, programs) => {
+  const chosen = Object.entries(forms).filter(([name]) => isLong || !between.includes(name))
+  describe.each(chosen)('with %s', (_, programs) => {
     let whole: All
     beforeAll(async () => {
       whole = await learnedAll({ programs })

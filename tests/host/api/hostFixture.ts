@@ -12,6 +12,7 @@ import type { Host } from '#host/host.ts'
 import { createServices } from '#host/api/services.ts'
 import { jobStarter } from '#host/processes/job.ts'
 import { memoryPorts } from '../../shared/api/memoryPort.ts'
+import { startWarmJob } from '../processes/warmJobs.ts'
 import { starterConfig } from '../runs/runFixture.ts'
 
 export type Config = InputOf<Api, 'runs.start'>['config']
@@ -49,8 +50,8 @@ interface FixtureOptions extends Pick<HostOptions, 'startJob'> {
 
 export function createHostFixture({ script, dataDirectory, ...starters }: FixtureOptions = {}): HostFixture {
   const directory = dataDirectory ?? mkdtempSync(path.join(tmpdir(), 'turnwise-services-'))
-  const starter = script === undefined ? {} : { startJob: jobStarter(script) }
-  const host = createHost({ dataDirectory: directory, servesQueue: true, ...starter, ...starters })
+  const startJob = script === undefined ? startWarmJob : jobStarter(script)
+  const host = createHost({ dataDirectory: directory, servesQueue: true, startJob, ...starters })
   const faults: unknown[] = []
   const [near, far] = memoryPorts()
   const serving = serve(far, api, createServices(host), {

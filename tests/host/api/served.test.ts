@@ -9,7 +9,7 @@ import type { Api } from '#shared/api/api.ts'
 import { createClient, type Client } from '#shared/api/client.ts'
 import { reconnecting } from '#shared/api/reconnecting.ts'
 import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
-import { runHolder } from '#host/workFolder/runFolder.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
 import { until } from '../runs/runFixture.ts'
 import { smallConfig, stepReached, type Config } from './hostFixture.ts'
 
@@ -78,7 +78,7 @@ test('a run outlives its readers, and what it had done outlives the host', async
   const { directory: runDirectory } = await second.call('runs.get', { runId })
   first.child.kill('SIGKILL')
   await once(first.child, 'exit')
-  await until(() => runHolder(runDirectory) === null)
+  await until(() => workHolder(runDirectory) === null)
 
   const again = await connect(await startServing())
   const left = await again.call('runs.get', { runId })

@@ -219,14 +219,28 @@ describe('nothing is sent that nobody allowed', () => {
     await set('hub.endpoint', 'https://hub.example/')
     await set('hub.token', 'hf_secret')
     await set('hub.endpoint', 'https://hub.example')
-    expect(fixture.host.store.settings.get('hub.token')).toBe('hf_secret')
+    expect(fixture.host.store.settings.get('hub.token')).toMatchObject({ token: 'hf_secret' })
     // No client is told it, and what stands for it does not take its place.
     expect(await client.call('settings.get', { key: 'hub.token' })).toBe(storedMark)
     expect(await client.call('settings.all')).toMatchObject({ 'hub.token': storedMark })
     await set('hub.token', storedMark)
-    expect(fixture.host.store.settings.get('hub.token')).toBe('hf_secret')
+    expect(fixture.host.store.settings.get('hub.token')).toMatchObject({ token: 'hf_secret' })
     await set('hub.endpoint', origin)
     expect(await client.call('settings.get', { key: 'hub.token' })).toBe(null)
+  })
+
+  test('a hub’s token goes nowhere but where it was stored for, whatever changed the address', async () => {
+    const { store } = fixture.host
+    const set = (key: string, value: unknown) => client.call('settings.set', { key, value })
+    const tokenNow = () => hubAccess(fixture.host, new AbortController().signal).token
+    await set('hub.endpoint', 'https://hub.example')
+    await set('hub.token', 'hf_secret')
+    expect(tokenNow()).toBe('hf_secret')
+    store.settings.set('hub.endpoint', 'https://hub.example/behind')
+    expect(tokenNow()).toBe('hf_secret')
+    store.settings.set('hub.endpoint', origin)
+    expect(tokenNow()).toBe(null)
+    await set('hub.endpoint', null)
   })
 })
 

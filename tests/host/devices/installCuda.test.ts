@@ -320,6 +320,7 @@ test('an index is asked over https, or on this machine', () => {
     'ftp://x',
     'nonsense',
     'https://me:secret@mirror.example/',
+    'https://:secret@mirror.example/',
     7,
   ])
     expect(() => readIndex(given)).toThrow('cannot be used')

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf, OutputOf } from '#shared/api/contract.ts'
 import { createHost } from '#host/createHost.ts'
+import { holdLock } from '#host/files/living.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { eventually } from '../../eventually.ts'
@@ -124,7 +125,7 @@ test('what was left goes on where it ended, and the same seed comes to the same'
   const before = readFileSync(file, 'utf8')
   const lines = before.split('\n')
   writeFileSync(file, `${lines.slice(0, 3).join('\n')}\n${lines[3]?.slice(0, 20) ?? ''}`)
-  const dead = { status: 'running', owner: '4194303 1\n', summary: null, endedAt: null } as const
+  const dead = { status: 'running', summary: null, endedAt: null } as const
   host.store.evaluations.set(id, dead)
 
   const left = await client.call('evaluations.get', { id })
@@ -160,7 +161,7 @@ test('data that changed since is no longer what it began with', async () => {
 
 test('one that waits for a host to come can be gone on with, stopped and deleted', async () => {
   const id = copied()
-  const waiting = { status: 'waiting', owner: null, summary: null, endedAt: null } as const
+  const waiting = { status: 'waiting', summary: null, endedAt: null } as const
   host.store.evaluations.set(id, waiting)
   await client.call('evaluations.stop', { id })
   expect(await client.call('evaluations.get', { id })).toMatchObject({ status: 'stopped', done: 5 })
@@ -170,6 +171,16 @@ test('one that waits for a host to come can be gone on with, stopped and deleted
   host.store.evaluations.set(id, waiting)
   await client.call('evaluations.delete', { id })
   expect(host.store.evaluations.find(id)).toBeNull()
+})
+
+test('one that another process computes is left to it', async () => {
+  const id = copied()
+  host.store.evaluations.set(id, { status: 'running', summary: null, endedAt: null })
+  using _lock = holdLock(path.join(folderOf(id), 'lock'))
+  expect(await client.call('evaluations.get', { id })).toMatchObject({ status: 'running' })
+  await expect(client.call('evaluations.stop', { id })).rejects.toThrow('Another process is running')
+  await expect(client.call('evaluations.resume', { id })).rejects.toThrow('is already running')
+  await expect(client.call('evaluations.delete', { id })).rejects.toThrow('cannot be deleted')
 })
 
 test('what rewards are called does not keep evaluations from being compared, what they count does', async () => {

@@ -11,7 +11,9 @@ import { policyReader } from '#host/export/parityReaders.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { noAdapter } from '#host/models/openModel.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
-import { oneThread } from '../../engine/runtime/tinyModel.ts'
+import type { ModelShape } from '#host/models/modelShapes.ts'
+import { largestDifference } from '../../engine/runtime/differences.ts'
+import { oneThread, randomSequence } from '../../engine/runtime/tinyModel.ts'
 import {
   createFixture,
   failures,
@@ -20,7 +22,7 @@ import {
   referenceFixture,
   type ExportFixture,
 } from './exportFixture.ts'
-import { continuationsOf, loadLlama } from '../gguf/llama.ts'
+import { continuationsOf, loadLlama, logprobsOf } from '../gguf/llama.ts'
 import { writeGgufBase } from './ggufBase.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-llama-'))
@@ -132,6 +134,47 @@ if (typeof loading === 'string') {
     const theirs = await continuationsOf(loading, { base, adapter: null, prompts: ids, count })
     expect(theirs).toEqual(await askPolicy(fixture, 'actor', ids))
   })
+
+  /** What llama.cpp computes of these families; of EXAONE 4 it knows windows in 64 layers alone. */
+  const sizes: Readonly<Record<string, Partial<ModelShape>>> = {
+    'tiny-exaone4': { config: { sliding_window: null, sliding_window_pattern: null } },
+    // Linear attention there divides by no less than this number.
+    'tiny-qwen3_5': { normEpsilon: 1e-6 },
+  }
+
+  test.each([
+    'tiny-glm4',
+    'tiny-ernie4_5',
+    'tiny-olmo3',
+    'tiny-exaone4',
+    'tiny-seed_oss',
+    'tiny-ministral3',
+    'tiny-arcee',
+    'tiny-hunyuan_v1_dense',
+    'tiny-lfm2',
+    'tiny-qwen3_5',
+  ] as const)(
+    'the merged model of a %s has the log-probabilities of the policy in llama.cpp, and is read back',
+    async (shape) => {
+      const place = path.join(folder, shape)
+      mkdirSync(place)
+      const fixture = await randomFixture(place, shape, { overrides: sizes[shape] ?? {} })
+      const report = await fixture.export({ format: 'gguf-model', dtype: 'f32' })
+      expect(failures(report)).toEqual([])
+      const base = path.join(report.directory, 'model.gguf')
+      // Past the windows of these models.
+      const rows = [40, 60].map((length, row) => randomSequence(258, length, row).ids)
+      using policy = await createOrtPolicy({
+        ...plain,
+        source: await asFloat32Source(openModelFolder(base), path.join(place, 'read')),
+      })
+      const theirs = await logprobsOf(loading, { base, rows })
+      for (const [row, ours] of (await policyReader(policy, 'base').score(rows)).entries()) {
+        expect(largestDifference(Float64Array.from(theirs[row]!), ours)).toBeLessThan(1e-4)
+      }
+    },
+    120_000,
+  )
 
   test.each(['q8_0', 'q4_k_m'] as const)('a merged model as %s is read by llama.cpp', async (dtype) => {
     const place = path.join(folder, dtype)

@@ -30,7 +30,7 @@ function lay(place: string): string {
 
 test('what killed processes left is removed at the start of a host and counted; what living ones write is not', async () => {
   const dead = deadPid()
-  const { runs, models, datasets, adapters, cache } = dataFolders(dataDirectory)
+  const { runs, models, datasets, adapters, cache, studies, evaluations } = dataFolders(dataDirectory)
   const run = createRunFolder(dataDirectory, { model: 'm' })
   const left = [
     lay(path.join(models, `.m2.${dead}.1.partial`)),
@@ -38,6 +38,9 @@ test('what killed processes left is removed at the start of a host and counted; 
     lay(path.join(datasets, `.import.${dead}.3`)),
     lay(path.join(runs, `.run_x.${dead}.1.partial`)),
     lay(path.join(runs, '.run_y.removed')),
+    lay(path.join(studies, `.st_x.${dead}.1.partial`)),
+    lay(path.join(studies, 'st_y', `.state.json.${dead}.1.partial`)),
+    lay(path.join(evaluations, '.ev_x.removed')),
     lay(path.join(runPaths(run.directory).checkpoints, `.step-000020.${dead}.4.partial`)),
     lay(path.join(cache, 'abc', `layer.safetensors.${dead}.partial`)),
   ]

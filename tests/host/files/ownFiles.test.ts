@@ -32,7 +32,7 @@ import { openDatabase } from '#host/store/database.ts'
 import { openEventLog } from '#host/workFolder/eventLog.ts'
 import { findLeftovers } from '#host/workFolder/leftovers.ts'
 import { copyFolder, lockRun, runPaths } from '#host/workFolder/runFolder.ts'
-import { dropTornLine, logTrial, readStudyLog } from '#host/workFolder/studyFolder.ts'
+import { logTrial, readStudyLog, repairStudyLog } from '#host/workFolder/studyFolder.ts'
 import { createHome, starterConfig } from '../runs/runFixture.ts'
 import { temporaryFolder } from './temporaryFolder.ts'
 
@@ -76,9 +76,9 @@ const writers: readonly (readonly [string, (folder: string) => unknown])[] = [
   ['events.jsonl', (folder) => openEventLog(path.join(folder, 'events.jsonl')).append({ type: 'x' })],
   [judgeLogName, (folder) => new JudgeLog(folder)],
   ['answers.jsonl', (folder) => answers.addAnswer(folder, { row: 0, message: '$(touch x)' } as never)],
-  ['answers.jsonl', (folder) => answers.dropTornLine(folder)],
+  ['answers.jsonl', (folder) => answers.repairAnswers(folder)],
   ['log.jsonl', (folder) => logTrial(folder, 0, 'run')],
-  ['log.jsonl', (folder) => dropTornLine(folder)],
+  ['log.jsonl', (folder) => repairStudyLog(folder)],
   ['outbound-requests', (folder) => countOutboundRequest(folder, 'hub')],
   ['history.db', (folder) => openDatabase(path.join(folder, 'history.db'))],
   ['consents.turn', (folder) => takeTurn(path.join(folder, 'consents.turn'))],

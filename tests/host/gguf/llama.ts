@@ -49,6 +49,38 @@ export async function continuationsOf(
   return continued
 }
 
+/** Log-probabilities of each token behind the first of rows, with f32 keys and values. */
+export async function logprobsOf(
+  llama: Llama,
+  { base, rows }: { readonly base: string; readonly rows: readonly Int32Array[] },
+): Promise<number[][]> {
+  const model = await llama.loadModel({ modelPath: base, gpuLayers: 0 })
+  const options = {
+    experimentalKvCacheKeyType: 'F32',
+    experimentalKvCacheValueType: 'F32',
+    flashAttention: false,
+  } as const
+  const context = await model.createContext({ contextSize: 128, ...options })
+  const sequence = context.getSequence()
+  const found: number[][] = []
+  for (const row of rows) {
+    const asked = [...row].map((id) => [id as Token, { generateNext: { logits: true } }] as const)
+    const outputs = await sequence.controlledEvaluate(asked.map(([id, next]) => [id, next]))
+    found.push(
+      [...row.subarray(1)].map((id, at) => {
+        const logits = outputs[at]?.next.logits
+        if (!logits) throw new Error('Expected the logits of each position.')
+        const total = [...logits.values()].reduce((sum, logit) => sum + Math.exp(logit), 0)
+        return logits.get(id as Token)! - Math.log(total)
+      }),
+    )
+    await sequence.clearHistory()
+  }
+  await context.dispose()
+  await model.dispose()
+  return found
+}
+
 /**
  * How many tokens two greedy continuations share, and by how many nats the first that differs is less likely here; 0 where
  * none does.

@@ -85,7 +85,7 @@ async function loadersOf(
       if (loader !== null) loaders.set(pid, loader)
     }
   }
-  const timer = setInterval(look, 20)
+  const timer = setInterval(look, 50)
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   if (until !== undefined) {
     const said = new Promise<void>((resolve) => {
@@ -114,9 +114,9 @@ describe.skipIf(!isShown)(title, () => {
       ...demo,
       model: path.join(root, 'resources/starter'),
       data: { ...demo.data, train: file('train.jsonl'), heldOut: file('heldout.jsonl') },
-      steps: 2,
-      evaluation: { every: 2 },
-      checkpoints: { every: 2 },
+      rollout: { ...demo.rollout, promptsPerStep: 2, groupSize: 2 },
+      steps: 1,
+      evaluation: { every: 0, rows: 2 },
       device: { kind: 'cpu', threads: 1 },
     })
   })

@@ -123,7 +123,7 @@ describe('a config that nobody allowed starts no Python', () => {
     const asked = { functions: [`${file}#score`, 'exact-match'], interpreter: program }
     const review = await client.call('python.review', asked)
     // The program lies there too, and is no less of the stranger's.
-    const files = [file, program].map((each) => ({ path: each, isAllowed: false }))
+    const files = [file, `interpreter:${program}`].map((each) => ({ path: each, isAllowed: false }))
     expect(review).toMatchObject([{ interpreter: program, files }])
     expectNothingRan()
     expect(await client.call('python.allowed')).toEqual([])
@@ -239,7 +239,9 @@ describe('the command line and the library', () => {
 
   test('python allow lets exactly this pass, list shows it, withdraw takes it back', async () => {
     const allowed = await place.run('python', 'allow', file, '--interpreter', program, '--json')
-    expect(JSON.parse(allowed.stdout)).toMatchObject([{ files: [{ path: file }, { path: program }] }])
+    expect(JSON.parse(allowed.stdout)).toMatchObject([
+      { files: [{ path: file }, { path: `interpreter:${program}` }] },
+    ])
     expect((await place.run('python', 'list')).stdout).toMatch(/run by[^]*python +\S*rewards\.py/)
     const consents = consentsFile(place.path('home'))
     expect(requireConsent(source, program, consents).interpreter).toBe(program)

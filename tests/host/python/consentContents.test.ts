@@ -132,7 +132,7 @@ describe('consent', () => {
     const consents = machine()
     allowPython([reviewPython(source, program, consents)], consents)
     const text = readFileSync(consents, 'utf8')
-    for (const damaged of ['', '{}', text.slice(0, -9), text.replace('"format": 3', '"format": 4')]) {
+    for (const damaged of ['', '{}', text.slice(0, -9), text.replace('"format": 4', '"format": 5')]) {
       writeFileSync(consents, damaged)
       expect(() => readConsents(consents)).toThrow(
         expect.objectContaining({ code: 'config/invalid' }) as Error,
@@ -158,7 +158,7 @@ describe('consent', () => {
     })
     expect(await fixture.client.call('python.allowed')).toMatchObject([
       { path: own.file, interpreter: program },
-      { path: program, interpreter: program },
+      { path: `interpreter:${program}`, interpreter: program },
     ])
     await fixture.client.call('python.withdraw', { paths: [program] })
     expect(await fixture.client.call('python.review', asked)).toMatchObject([

@@ -180,13 +180,15 @@ test.skipIf(process.platform === 'win32' || !hasPython())(
     for (const name of ['pyvenv.cfg', 'bin/pyvenv.cfg']) {
       put(name, `home = ${path.join(folder, 'my-home', 'bin')}\n`)
       put('my-home/lib/python3/encodings/__init__.py', evil)
-      await expect(open()).rejects.toThrow(`the content of ${path.join(folder, name)} has not been allowed`)
+      await expect(open()).rejects.toThrow(
+        `the content of interpreter:${path.join(folder, name)} has not been allowed`,
+      )
       rmSync(path.join(folder, name))
     }
     rmSync(program)
     put('bin/python', '#!/bin/sh\n')
     chmodSync(program, 0o755)
-    await expect(open()).rejects.toThrow(`the content of ${program} has not been allowed`)
+    await expect(open()).rejects.toThrow(`the content of interpreter:${program} has not been allowed`)
     expect(ran()).toBe(false)
   },
 )

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { consentsFile } from '#host/consents/consents.ts'
-import { allowPython, reviewPython } from '#host/python/consent.ts'
+import { allowPython, requireConsent, reviewPython } from '#host/python/consent.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 
 const all = temporaryFolder()
@@ -25,7 +25,7 @@ function placed(name: string, make: (program: string) => void) {
   const review = (interpreter = program) => reviewPython(source, interpreter, consents)
   const isAllowed = (interpreter?: string) => review(interpreter).files.every((file) => file.isAllowed)
   const allow = (interpreter?: string) => allowPython([review(interpreter)], consents)
-  return { folder, put, program, isAllowed, allow, review }
+  return { folder, put, program, isAllowed, allow, review, source, consents }
 }
 
 function programAt(place: string): void {
@@ -58,6 +58,19 @@ describe.skipIf(process.platform === 'win32')('consent to an interpreter in the 
     expect(isAllowed()).toBe(false)
     allow()
     expect(isAllowed()).toBe(true)
+  })
+
+  test('lets no config name what marks its library, and no code import it', () => {
+    const { put, program, allow, review, source, consents } = placed('my-env/bin/python', programAt)
+    const code = 'def renames(old, new): ...\n'
+    const file = put('lib/python3.11/os.py', code)
+    allow()
+    expect(review().files.map((each) => each.path)).toContain(`interpreter:${file}`)
+    expect(() => requireConsent({ code, language: 'py', file }, program, consents)).toThrow(
+      'not been allowed',
+    )
+    const { modules } = requireConsent(source, program, consents)
+    expect(Object.keys(modules)).toEqual([source.file])
   })
 
   test('ends when a link of it leads elsewhere, also one in the middle', () => {
@@ -107,7 +120,9 @@ describe.skipIf(process.platform === 'win32')('consent to an interpreter in the 
     const own = path.join(path.dirname(elsewhere), 'lib', 'python3.11')
     mkdirSync(own, { recursive: true })
     writeFileSync(path.join(own, 'os.py'), '')
-    expect(review(elsewhere).files.map((file) => file.path)).not.toContain(path.join(own, 'os.py'))
+    expect(review(elsewhere).files.map((file) => file.path)).not.toContain(
+      `interpreter:${path.join(own, 'os.py')}`,
+    )
   })
 })
 
@@ -129,7 +144,7 @@ describe.skipIf(process.platform === 'win32')('consent to an interpreter elsewhe
       review()
         .files.map((file) => file.path)
         .slice(0, 3),
-    ).toEqual([review().files[0]?.path, program, elsewhere])
+    ).toEqual([review().files[0]?.path, `interpreter:${program}`, `interpreter:${elsewhere}`])
   })
 
   test.each<[string, (program: string) => void]>([
@@ -196,7 +211,7 @@ describe.skipIf(process.platform === 'win32')('consent to an interpreter elsewhe
       review()
         .files.filter((each) => !each.isAllowed)
         .map((each) => each.path),
-    ).toEqual([program])
+    ).toEqual([`interpreter:${program}`])
   })
 
   test.skipIf(process.getuid?.() === 0)(

@@ -108,6 +108,83 @@ def value():
     expect(ran()).toBe(false)
   })
 
+  /** A package that reads settings of the working folder, as some do when they are imported and others later. */
+  function readingPackage(name: string) {
+    const packages = mkdtempSync(path.join(all, 'packages-'))
+    const text = `import os
+def load():
+    if os.path.exists(${JSON.stringify(name)}):
+        with open(${JSON.stringify(name)}) as file:
+            exec(file.read())
+`
+    mkdirSync(path.join(packages, 'settled'))
+    writeFileSync(path.join(packages, 'settled', '__init__.py'), 'from . import config\n')
+    writeFileSync(path.join(packages, 'settled', 'config.py'), `${text}load()\n`)
+    writeFileSync(path.join(packages, 'later.py'), text)
+    vi.stubEnv('PYTHONPATH', packages)
+  }
+
+  test.each(['matplotlibrc', '.numba_config.yaml', 'setup.cfg', '.env', 'settings/any.toml'])(
+    'a package reads no %s of the folder as it is imported',
+    async (name) => {
+      const { put, evil, open, ran } = allowedFolder(all, 'def value():\n    import settled\n    return 1')
+      put(name, evil)
+      readingPackage(name)
+      expect(await scored(open)).toContain('so it was not read')
+      expect(ran()).toBe(false)
+    },
+  )
+
+  test.each(['matplotlibrc', '.numba_config.yaml', 'setup.cfg'])(
+    'nor %s later, which it would run',
+    async (name) => {
+      const { put, evil, open, ran } = allowedFolder(
+        all,
+        'def value():\n    import later\n    later.load()\n    return 1',
+      )
+      put(name, evil)
+      readingPackage(name)
+      expect(await scored(open)).toContain('so it was not read')
+      expect(ran()).toBe(false)
+    },
+  )
+
+  test('files that the code has a package read are read, as both are imported too', async () => {
+    const { put, open } = allowedFolder(
+      all,
+      'import helper, later\nlater.load()\ndef value():\n    return int(helper.text) + later.points',
+      { 'helper.py': 'import pathlib\ntext = pathlib.Path("data.txt").read_text()\n' },
+    )
+    put('data.txt', '7')
+    put('.env', 'global points\npoints = 8\n')
+    readingPackage('.env')
+    expect(await scored(open)).toContain('"value":15')
+  })
+
+  test('a loader that reads by itself gets what was allowed, and nothing that was not', async () => {
+    const folder = allowedFolder(
+      all,
+      `import importlib.machinery, importlib.util, os, sys
+class Loader(importlib.machinery.SourceFileLoader):
+    def get_data(self, path):
+        with open(path, "rb") as file:
+            return file.read()
+def value():
+    for name in ("helper", "planted"):
+        path = os.path.join(os.path.dirname(__file__), name + ".py")
+        spec = importlib.util.spec_from_file_location(name, path, loader=Loader(name, path))
+        try:
+            spec.loader.exec_module(importlib.util.module_from_spec(spec))
+        except ImportError as error:
+            print(error, file=sys.stderr)
+    return 1`,
+      { 'helper.py': 'points = 1\n' },
+    )
+    const planted = () => ['helper.py', 'planted.py'].forEach((name) => folder.put(name, folder.evil))
+    expect(await scored(folder.open, planted)).toContain('"value":1')
+    expect(folder.ran()).toBe(false)
+  })
+
   test('data, packages and what is installed are found as before', async () => {
     const { put, open } = allowedFolder(
       all,

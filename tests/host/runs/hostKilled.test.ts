@@ -2,7 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { runHolder, type RunFolder } from '#host/workFolder/runFolder.ts'
+import { type RunFolder } from '#host/workFolder/runFolder.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { createHome, historyOf, learnedBy, starterConfig, stepsOf, tensorsOf, until } from './runFixture.ts'
 
@@ -44,7 +45,7 @@ const lastStatus = (run: RunFolder) => historyOf(run, 'status').at(-1)
 
 /** The process outlives its host only until it has saved what it has. */
 async function expectSaved(run: RunFolder): Promise<void> {
-  await until(() => runHolder(run.directory) === null)
+  await until(() => workHolder(run.directory) === null)
   const done = stepsOf(run).length
   expect(lastStatus(run)).toMatchObject({ phase: 'stopped', step: done })
   expect(resolveResume(home.directory, run.id).checkpoint).toMatchObject({ step: done })

@@ -13,11 +13,12 @@ import {
   historyOf,
   learnedBy,
   starterConfig,
+  startKilled,
   stepsOf,
   tensorsOf,
 } from './runFixture.ts'
 
-const home = createHome()
+const home = createHome(startKilled)
 const steps = 18
 /** Micro-batches are then learned from at the same time, on any machine. */
 const twoThreads = { ...starterConfig, steps, device: { threads: 2 } }

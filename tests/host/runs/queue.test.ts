@@ -1,11 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
-import { createHost } from '#host/createHost.ts'
+import { createHost, historyFile } from '#host/createHost.ts'
+import { openStore } from '#host/store/store.ts'
 import { createRun } from '#host/runs/runLifecycle.ts'
 import { until } from './runFixture.ts'
 import { createHostFixture, smallConfig, type Config } from '../api/hostFixture.ts'
@@ -107,5 +108,65 @@ test('a halt outlasts the host, until somebody says to go on', async () => {
     expect(last.queue.haltedBy).toBeNull()
   } finally {
     rmSync(directory, { recursive: true, force: true })
+  }
+})
+
+test('in a directory from elsewhere nothing that waits starts by itself, until somebody says so once', async () => {
+  const root = mkdtempSync(path.join(tmpdir(), 'turnwise-elsewhere-'))
+  const [stranger, copy] = [path.join(root, 'stranger'), path.join(root, 'copy')]
+  const evaluation = { status: 'waiting', owner: null, summary: null, endedAt: null } as const
+  const ids = { queued: '', left: '', evaluation: '' }
+  try {
+    {
+      await using made = createHostFixture({ dataDirectory: stranger })
+      const { client, host } = made
+      ids.left = await made.start(short)
+      await made.reached(ids.left, 'finished')
+      const subject = { runId: ids.left, step: 1 }
+      ids.evaluation = (await client.call('evaluations.start', { subject, limit: 1 })).id
+      await until(() => host.evaluations.get(ids.evaluation).status === 'finished')
+      host.store.evaluations.set(ids.evaluation, evaluation)
+      host.store.runs.setStatus(ids.left, 'interrupted')
+      host.store.settings.set('runs.resumeLeft', true)
+      ids.queued = createRun(host, parseRunConfig(short)).id
+      host.store.queue.push(ids.queued, { continueOnError: false })
+      host.store.runs.setStatus(ids.queued, 'queued')
+    }
+    {
+      // What a host that was killed leaves.
+      using store = openStore(historyFile(stranger))
+      store.settings.set('host.training', [ids.left])
+    }
+    cpSync(stranger, copy, { recursive: true })
+    {
+      await using fixture = createHostFixture({ dataDirectory: copy })
+      const { client, host } = fixture
+      const statuses = () => [
+        ...[ids.queued, ids.left].map((id) => host.store.runs.get(id).status),
+        host.evaluations.get(ids.evaluation).status,
+      ]
+      expect(await client.call('queue.get')).toMatchObject({
+        runs: [{ runId: ids.queued }],
+        halted: { runId: null, error: { message: expect.stringContaining('elsewhere') as string } },
+      })
+      // What a run leaves when it ends, and what is looked at regularly, start nothing either.
+      await fixture.reached(await fixture.start(short), 'finished')
+      await fixture.left()
+      host.queue.advance()
+      expect(statuses()).toEqual(['queued', 'interrupted', 'waiting'])
+      await client.call('queue.proceed')
+      expect((await client.call('queue.get')).halted).toBeNull()
+      await until(() => host.evaluations.get(ids.evaluation).status === 'finished')
+      expect(await fixture.reached(ids.queued, 'finished', 'failed')).toMatchObject({ status: 'finished' })
+      await until(() => host.store.queue.list().length === 0)
+      await fixture.left()
+      host.store.queue.push(ids.left)
+      host.store.runs.setStatus(ids.left, 'queued')
+    }
+    await using next = createHostFixture({ dataDirectory: copy })
+    expect(next.host.queue.isHeld).toBe(false)
+    expect((await next.client.call('queue.get')).halted).toBeNull()
+  } finally {
+    rmSync(root, { recursive: true, force: true })
   }
 })

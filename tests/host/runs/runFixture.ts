@@ -9,6 +9,7 @@ import { createRunFolder, runPaths, type RunFolder } from '#host/workFolder/runF
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { jobStarter } from '#host/processes/job.ts'
 import { Supervisor, type SupervisorOptions } from '#host/runs/supervisor.ts'
+import { startWarmJob } from '../processes/warmJobs.ts'
 
 const inResources = (...names: string[]) => path.join(resourcesDirectory, ...names)
 
@@ -40,10 +41,12 @@ export interface Home extends Disposable {
   supervise(options?: Partial<SupervisorOptions>): Supervisor
 }
 
-/** A data directory that is removed again. Processes follow the plan of killedProcess.ts. */
-export function createHome(): Home {
+/** Each in a process of its own, which follows the plan of killedProcess.ts where there is one. */
+export const startKilled = jobStarter(fileURLToPath(new URL('killedProcess.ts', import.meta.url)))
+
+/** A data directory that is removed again. */
+export function createHome(startJob = startWarmJob): Home {
   const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-runs-'))
-  const startJob = jobStarter(fileURLToPath(new URL('killedProcess.ts', import.meta.url)))
   return {
     directory,
     createRun: (config) => createRunFolder(directory, config),

@@ -4,7 +4,8 @@ import path from 'node:path'
 import { spawn } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openEventLog, openLogTail, readEvents } from '#host/workFolder/eventLog.ts'
-import { createRunFolder, lockRun, openRunFolder, runHolder, runPaths } from '#host/workFolder/runFolder.ts'
+import { createRunFolder, lockRun, openRunFolder, runPaths } from '#host/workFolder/runFolder.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
 
 let data: string
 
@@ -50,19 +51,19 @@ describe('the lock', () => {
     await gone
     using lock = lockRun(directory) // the holder died: its lock is void
     expect(lock).toBeDefined()
-    expect(runHolder(directory)).toBe(process.pid)
+    expect(workHolder(directory)).toBe(process.pid)
   })
 
   test.runIf(process.platform === 'linux')('is void when its process id went to another process', () => {
     const { directory } = createRunFolder(data, {})
     writeFileSync(runPaths(directory).lock, `${process.ppid} 1\n`)
-    expect(runHolder(directory)).toBeNull()
+    expect(workHolder(directory)).toBeNull()
   })
 
   test('is released', () => {
     const { directory } = createRunFolder(data, {})
     lockRun(directory)[Symbol.dispose]()
-    expect(runHolder(directory)).toBeNull()
+    expect(workHolder(directory)).toBeNull()
   })
 })
 

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openLogTail, readEvents } from '#host/workFolder/eventLog.ts'
-import { runHolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
+import { runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
+import { workHolder } from '#host/workFolder/workFolder.ts'
 import { summarizeRun } from '#host/api/queueService.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { jobStarter } from '#host/processes/job.ts'
@@ -15,7 +16,7 @@ import {
 } from '#host/runs/supervisor.ts'
 import { createHome, historyOf, learnedBy, starterConfig, stepsOf, tensorsOf, until } from './runFixture.ts'
 
-const home = createHome()
+const home = createHome(jobStarter())
 const shortConfig = { ...starterConfig, steps: 6, evaluation: { every: 0, rows: 2 } }
 const longConfig = { ...shortConfig, steps: 5000 }
 const fromStart = { resumeFrom: null }
@@ -91,7 +92,7 @@ describe('a supervised run', () => {
     expect(() => supervisor.start(run, fromStart)).toThrow(/is being trained by process \d+/)
     expect(() => home.supervise().pause(run.id)).toThrow('is not being trained here')
     await until(() => stepsOf(run).length >= 1)
-    expect(runHolder(run.directory)).toBe(supervisor.status(run.id)?.pid)
+    expect(workHolder(run.directory)).toBe(supervisor.status(run.id)?.pid)
     expect(() => home.supervise().start(run, fromStart)).toThrow(/is being trained by process \d+/)
     expect(await supervisor.stop(run.id)).toMatchObject({ kind: 'stopped', error: null })
     expect(seen.at(-1)).toBe('stopping')

@@ -83,6 +83,14 @@ function damage(from: number, bytes: Buffer): void {
   writeFileSync(file, content)
 }
 
+/** Adds to the schema. */
+function changed(sql: string): void {
+  const db = new Database(file)
+  db.exec(sql)
+  // All is in the one file again.
+  db.close()
+}
+
 /** Number of the first page of a table. */
 function rootPage(table: string): number {
   const db = new Database(file, { readonly: true })
@@ -126,6 +134,15 @@ describe('the file is refused and left byte for byte as it was', () => {
         db.close()
       },
     ],
+    ...[
+      `CREATE TRIGGER loot AFTER INSERT ON settings BEGIN
+        INSERT OR REPLACE INTO settings (key, value) VALUES ('hub.endpoint', '"http://127.0.0.1:1"');
+      END`,
+      // Triggers have names of their own.
+      'CREATE TRIGGER settings AFTER DELETE ON settings BEGIN DELETE FROM runs; END',
+      "CREATE VIEW loot AS SELECT * FROM settings WHERE key = 'hub.token'",
+      'CREATE TABLE loot (run TEXT REFERENCES runs (id))',
+    ].map((sql): [string, () => void] => [sql, () => changed(sql)]),
   ])('%s', (_, spoil) => {
     fill()
     spoil()

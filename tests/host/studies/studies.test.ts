@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
@@ -123,12 +123,19 @@ test('members beside each other, some of them killed, and a host that closes cha
   expect((await client.call('studies.get', { id })).status).toBe('waiting')
   const damaged = path.join(directory, 'studies', 'st_00000000-0000-0000-0000-000000000000')
   mkdirSync(damaged)
+  host.store.settings.set(`host.study.${path.basename(damaged)}`, true)
   writeFileSync(path.join(damaged, 'study.json'), '{')
+  // One that somebody put there, with whatever state, is nobody's to go on with.
+  const foreign = `${damaged.slice(0, -1)}1`
+  cpSync(path.join(directory, 'studies', id), foreign, { recursive: true })
+  const described = path.join(foreign, 'study.json')
+  writeFileSync(described, readFileSync(described, 'utf8').replace(id, path.basename(foreign)))
   // What the next host does.
   const faults: unknown[] = []
   const onFault = (_: string, error: unknown) => void faults.push(error)
   await using next = createHost({ dataDirectory: directory, servesQueue: true, onFault })
   expect(faults).toHaveLength(1)
+  expect(next.studies.get(path.basename(foreign)).status).toBe('waiting')
   const study = await next.studies.ended(id)
   expect(study.status).toBe('finished')
   expect(outcome(study)).toEqual(outcome(expected))

@@ -8,6 +8,7 @@ import {
   discardUpload,
   findUpload,
   findUploadedFolder,
+  listUploads,
   type Upload,
 } from '#host/transports/uploads.ts'
 import { uploadsPath } from '#shared/api/webSocketPort.ts'
@@ -44,6 +45,22 @@ const putInto = (into: string, name: string, body = name): Promise<Answer> => {
   const path = `${uploadsPath}?${query}`
   return ask(fixture.port, { method: 'PUT', path, headers: authorization(), body })
 }
+
+test('whole files that nobody imported are listed, newest first; folders and what is still coming are not', async () => {
+  expect(await listUploads(fixture.uploads)).toEqual([])
+  await put('sums.csv', 'a,b')
+  await putInto('new', 'config.json')
+  await put('more.jsonl', '{}')
+  const folder = path.join(fixture.uploads, 'upl_0199aaaa-0000-7000-8000-000000000000')
+  mkdirSync(folder)
+  writeFileSync(path.join(folder, '.partial-1'), 'a')
+  const listed = await listUploads(fixture.uploads)
+  expect(listed.map(({ name, sizeBytes }) => [name, sizeBytes])).toEqual([
+    ['more.jsonl', 2],
+    ['config.json', 11],
+    ['sums.csv', 3],
+  ])
+})
 
 const left = (): string[] => (existsSync(fixture.uploads) ? readdirSync(fixture.uploads) : [])
 

@@ -6,9 +6,17 @@ import { resourcesDirectory } from '#host/dataDirectory.ts'
 import type { RunFolder } from '#host/workFolder/runFolder.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { casesOf, isLong } from '../../sweeps.ts'
-import { createHome, historyOf, learnedBy, starterConfig, stepsOf, tensorsOf } from '../runs/runFixture.ts'
+import {
+  createHome,
+  historyOf,
+  learnedBy,
+  starterConfig,
+  startKilled,
+  stepsOf,
+  tensorsOf,
+} from '../runs/runFixture.ts'
 
-const home = createHome()
+const home = createHome(startKilled)
 afterAll(() => home[Symbol.dispose]())
 
 /** With steps of which a checkpoint is kept every four. */

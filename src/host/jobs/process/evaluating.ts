@@ -11,7 +11,7 @@ import type { GenerateOptions } from '#engine/policy.ts'
 import { encodePrompt, withSwitches, type Prompt, type PromptRow } from '#rl/rollout/prompts.ts'
 import type { Trajectory } from '#rl/rollout/trajectory.ts'
 import type { RewardSpec } from '#rl/rewards.ts'
-import type { Workflow } from '#rl/rollout/workflow.ts'
+import type { LiveWorkflow, Workflow } from '#rl/rollout/workflow.ts'
 import { judgePrompts } from '#rl/training/judge.ts'
 import { samplingOptions } from '#rl/training/plan.ts'
 import { planRollOut, unwritten } from '#rl/training/rollOut.ts'
@@ -98,7 +98,7 @@ interface Opened {
 }
 
 interface Played extends Opened {
-  readonly workflow: Workflow | null
+  readonly workflow: Workflow | LiveWorkflow | null
   /** A workflow may ask them. */
   readonly rewards: readonly RewardSpec[]
 }

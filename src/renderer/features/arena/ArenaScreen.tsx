@@ -1,29 +1,30 @@
-import { Plus, Trophy, X } from 'lucide-react'
+import { Database, Swords, Trophy } from 'lucide-react'
 import { useState } from 'react'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { Page, Panel } from '#renderer/kit/Page.tsx'
-import { ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
-import { type ModelChoice, choiceTitle } from '#renderer/client/modelChoice.ts'
+import { Busy, EmptyState, ErrorNote, Progress } from '#renderer/kit/states.tsx'
+import { type ModelChoice, useChoiceTitle } from '#renderer/client/modelChoice.ts'
+import { jsonLines, useAddFile } from '#renderer/client/adding.ts'
 import { useKeys } from '#renderer/client/keys.ts'
 import { useRoute } from '#renderer/client/route.ts'
 import { formatNumber, plural, formatPercent } from '#renderer/client/format.ts'
 import { endWords } from '#renderer/client/words.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
-import { useAnswer } from '#renderer/client/api.tsx'
-import { useRuns } from '#renderer/client/runs.ts'
+import { CutName } from '#renderer/kit/CutName.tsx'
+import { CandidatePickers } from '#renderer/parts/CandidatePickers.tsx'
+import { useCandidates } from '#renderer/parts/useCandidates.ts'
 import {
   columnAtWork,
   type Completion,
-  maxColumns,
   readPrompts,
   writeChoice,
   readChoice,
   standings,
   type Vote,
+  voteRows,
 } from '#renderer/parts/candidates.ts'
 import { PromptPanel } from './PromptPanel.tsx'
-import { useCandidates, useRound, useVotes, type Round, type RoundView, type Sampling } from './useArena.ts'
+import { useRound, useVotes, type Round, type RoundView, type Sampling } from './useArena.ts'
 
 const firstSampling: Sampling = { temperature: 0, maxNewTokens: 64, seed: 42 }
 const letters = ['A', 'B', 'C', 'D'] as const
@@ -44,17 +45,17 @@ export function ArenaScreen() {
   const [sampling, setSampling] = useState(firstSampling)
   const [isBlind, setBlind] = useState(true)
   const { voted, vote, forget } = useVote(round, votes)
-  const chosen = candidates.filter((each): each is ModelChoice => each !== null)
-  const isReady = chosen.length === candidates.length && draft.text !== '' && !round.isRunning
+  const isReady = candidates.length > 1 && draft.text !== '' && !round.isRunning
   const generate = () => {
     if (!isReady) return
     forget()
-    round.start({ candidates: chosen, prompt: draft.text, sampling, isBlind }, draft.asChat)
+    round.start({ candidates, prompt: draft.text, sampling, isBlind }, draft.asChat)
   }
   useKeys({ act: generate })
 
   return (
     <Page
+      toolbar={<CandidatePickers candidates={candidates} onChange={set} isDisabled={round.isRunning} />}
       main={
         round.isRunning ? (
           <Button onClick={round.cancel}>Stop</Button>
@@ -72,22 +73,28 @@ export function ArenaScreen() {
           onDraft={setDraft}
           onSampling={setSampling}
           onBlind={setBlind}
-          model={chosen[0]?.model ?? null}
+          model={candidates[0]?.model ?? null}
         />
         {round.error !== null && <ErrorNote error={round.error} />}
-        <Columns candidates={candidates} onCandidates={set} round={round} voted={voted} onVote={vote} />
+        {candidates.length > 1 ? (
+          <Columns {...{ candidates, round, voted }} onVote={vote} />
+        ) : (
+          <EmptyState icon={Swords} title="Which one is better?">
+            Choose two to four models or checkpoints. They answer the same prompt under hidden names, and you
+            vote before you see who wrote what.
+          </EmptyState>
+        )}
         <Standings votes={votes.votes} onClear={votes.clear} />
       </div>
     </Page>
   )
 }
 
-const isOf = (round: Round | null, candidates: readonly (ModelChoice | null)[]): boolean =>
-  JSON.stringify(round?.candidates.map(writeChoice)) ===
-  JSON.stringify(candidates.map((choice) => (choice === null ? null : writeChoice(choice))))
+const isOf = (round: Round | null, candidates: readonly ModelChoice[]): boolean =>
+  JSON.stringify(round?.candidates.map(writeChoice)) === JSON.stringify(candidates.map(writeChoice))
 
 /** Vote on the answers of a round: an index into its candidates, null for a tie; undefined before. */
-function useVote({ round: shown }: ReturnType<typeof useRound>, votes: ReturnType<typeof useVotes>) {
+function useVote({ round: shown, completions }: RoundView, votes: ReturnType<typeof useVotes>) {
   const [voted, setVoted] = useState<number | null | undefined>(undefined)
   const vote = (winner: number | null) => {
     if (shown === null) return
@@ -97,6 +104,7 @@ function useVote({ round: shown }: ReturnType<typeof useRound>, votes: ReturnTyp
       winner,
       isBlind: shown.isBlind,
       prompt: shown.prompt,
+      answers: completions.map(({ text }) => text),
       seed: shown.sampling.seed,
     })
   }
@@ -104,14 +112,14 @@ function useVote({ round: shown }: ReturnType<typeof useRound>, votes: ReturnTyp
 }
 
 interface ColumnsProps {
-  readonly candidates: readonly (ModelChoice | null)[]
-  readonly onCandidates: (candidates: readonly (ModelChoice | null)[]) => void
+  readonly candidates: readonly ModelChoice[]
   readonly round: RoundView
   readonly voted: number | null | undefined
   readonly onVote: (winner: number | null) => void
 }
 
-function Columns({ candidates, onCandidates, round, voted, onVote }: ColumnsProps) {
+function Columns({ candidates, round, voted, onVote }: ColumnsProps) {
+  const titleOf = useChoiceTitle()
   // Results of other candidates than the current ones are neither shown nor voted on.
   const shown = isOf(round.round, candidates) ? round.round : null
   const isHidden = shown !== null && shown.isBlind && voted === undefined
@@ -120,9 +128,6 @@ function Columns({ candidates, onCandidates, round, voted, onVote }: ColumnsProp
   const atWork = columnAtWork(round.completions, order)
   const stateOf = (place: number): ColumnState =>
     !round.isRunning || atWork === null || place < atWork ? 'idle' : place === atWork ? 'writing' : 'waiting'
-  const change = (index: number, choice: ModelChoice) =>
-    onCandidates(candidates.map((each, i) => (i === index ? choice : each)))
-  const remove = (index: number) => () => onCandidates(candidates.filter((_, i) => i !== index))
   return (
     <>
       <div className={`grid gap-4 ${columnsOf[candidates.length] ?? ''}`}>
@@ -130,25 +135,18 @@ function Columns({ candidates, onCandidates, round, voted, onVote }: ColumnsProp
           <CandidateColumn
             key={letters[place]}
             label={`Column ${letters[place] ?? ''}`}
-            choice={candidates[index] ?? null}
-            onChoice={(choice) => change(index, choice)}
-            onRemove={candidates.length > 2 ? remove(index) : undefined}
-            isHidden={isHidden}
+            name={isHidden ? null : titleOf(candidates[index] ?? { model: '' })}
             completion={shown === null ? undefined : round.completions[index]}
             state={stateOf(place)}
             vote={{ isOpen, isWinner: shown !== null && voted === index, onVote: () => onVote(index) }}
           />
         ))}
       </div>
-      <div className="flex items-center gap-2">
-        {candidates.length < maxColumns && !isHidden && (
-          <Button icon={Plus} onClick={() => onCandidates([...candidates, null])}>
-            Add a column
-          </Button>
-        )}
-        <span className="grow" />
-        {isOpen && <Button onClick={() => onVote(null)}>They are alike</Button>}
-      </div>
+      {isOpen && (
+        <Button className="self-end" onClick={() => onVote(null)}>
+          Tie
+        </Button>
+      )}
     </>
   )
 }
@@ -158,35 +156,25 @@ type ColumnState = 'idle' | 'waiting' | 'writing'
 
 interface ColumnProps {
   readonly label: string
-  readonly choice: ModelChoice | null
-  readonly onChoice: (choice: ModelChoice) => void
-  readonly onRemove: (() => void) | undefined
-  readonly isHidden: boolean
+  /** Null: hidden until the vote. */
+  readonly name: string | null
   readonly completion: Completion | undefined
   readonly state: ColumnState
   readonly vote: { readonly isOpen: boolean; readonly isWinner: boolean; readonly onVote: () => void }
 }
 
-function CandidateColumn(props: ColumnProps) {
-  const { label, choice, onChoice, onRemove, isHidden, completion, state, vote } = props
+function CandidateColumn({ label, name, completion, state, vote }: ColumnProps) {
   return (
     <section aria-label={label} className="flex min-h-60 min-w-0 flex-col rounded border border-line">
-      <header className="flex h-11 shrink-0 items-center gap-2 border-b border-line px-3">
-        <span className="font-medium">{label}</span>
-        {isHidden ? (
-          <span className="text-faint">name hidden until you vote</span>
-        ) : (
-          <span className="min-w-0 grow">
-            <ModelPicker label={`Model of ${label}`} withCheckpoints value={choice} onChange={onChoice} />
-          </span>
-        )}
+      <header className="flex h-9 shrink-0 items-center gap-2 border-b border-line px-3">
+        <span className="shrink-0 font-medium">{label}</span>
+        <span className="min-w-0 grow text-faint">
+          {name === null ? 'name hidden until you vote' : <CutName name={name} />}
+        </span>
         {vote.isWinner && (
           <Badge tone="good" icon={Trophy}>
             Your choice
           </Badge>
-        )}
-        {onRemove !== undefined && !isHidden && (
-          <IconButton small label={`Remove ${label}`} icon={X} onClick={onRemove} />
         )}
       </header>
       <div className="min-h-0 grow overflow-auto p-3">
@@ -195,7 +183,7 @@ function CandidateColumn(props: ColumnProps) {
         ) : state === 'waiting' ? (
           <p className="text-faint">Waiting for its turn.</p>
         ) : completion.text === '' && state === 'writing' ? (
-          <Loading label="Generating" />
+          <Busy label="Generating" />
         ) : (
           <p dir="auto" className="font-mono text-sm break-words whitespace-pre-wrap">
             {completion.text}
@@ -227,14 +215,15 @@ function CandidateColumn(props: ColumnProps) {
 
 /** Win rates with their confidence intervals. */
 function Standings({ votes, onClear }: { votes: readonly Vote[]; onClear: () => void }) {
-  const { data: models = [] } = useAnswer('models.list', undefined)
-  const { runs } = useRuns()
+  const titleOf = useChoiceTitle()
+  const { add } = useAddFile()
+  const preferences = voteRows(votes)
   const rows = standings(votes)
   if (rows.length === 0) return null
   const blind = votes.filter(({ isBlind }) => isBlind).length
   const title = (candidate: string) => {
     const choice = readChoice(candidate)
-    return choice === null ? candidate : choiceTitle(choice, models, runs)
+    return choice === null ? candidate : titleOf(choice)
   }
   return (
     <Panel
@@ -243,8 +232,17 @@ function Standings({ votes, onClear }: { votes: readonly Vote[]; onClear: () => 
       actions={
         <>
           <span className="text-sm text-muted">{plural(blind, 'blind vote')}</span>
+          <Button
+            small
+            icon={Database}
+            disabled={preferences.length === 0}
+            title="Looks at the votes as rows of a prompt, the chosen and the rejected answer; methods such as DPO learn from them."
+            onClick={() => add({ name: 'votes.jsonl', file: jsonLines('votes.jsonl', preferences) })}
+          >
+            Make a data set
+          </Button>
           <Button small variant="quiet" onClick={onClear}>
-            Forget all votes
+            Clear votes
           </Button>
         </>
       }
@@ -261,28 +259,36 @@ function Standings({ votes, onClear }: { votes: readonly Vote[]; onClear: () => 
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ candidate, wins, ties, losses, winRate, interval: { low, high } }) => (
-            <tr key={candidate} className="h-9 border-b border-line tabular-nums last:border-b-0 [&>td]:px-3">
-              <td className="truncate">{title(candidate)}</td>
-              <td className="text-right font-mono text-sm">{wins}</td>
-              <td className="text-right font-mono text-sm">{ties}</td>
-              <td className="text-right font-mono text-sm">{losses}</td>
-              <td className="text-right font-mono text-sm font-medium">{formatPercent(winRate)}</td>
-              <td>
-                <span className="flex items-center gap-2 text-sm text-muted">
-                  <span aria-hidden className="relative h-1.5 w-24 shrink-0 rounded-full bg-raised">
-                    <span
-                      className="absolute inset-y-0 rounded-full bg-accent"
-                      style={{ left: `${String(low * 100)}%`, right: `${String(100 - high * 100)}%` }}
-                    />
-                  </span>
-                  {formatPercent(low)} to {formatPercent(high)}
-                </span>
-              </td>
-            </tr>
+          {rows.map((row) => (
+            <StandingRow key={row.candidate} title={title(row.candidate)} {...row} />
           ))}
         </tbody>
       </table>
     </Panel>
+  )
+}
+
+type StandingRowProps = ReturnType<typeof standings>[number] & { readonly title: string }
+
+function StandingRow({ title, wins, ties, losses, winRate, interval: { low, high } }: StandingRowProps) {
+  return (
+    <tr className="h-9 border-b border-line tabular-nums last:border-b-0 [&>td]:px-3">
+      <td className="truncate">{title}</td>
+      <td className="text-right font-mono text-sm">{wins}</td>
+      <td className="text-right font-mono text-sm">{ties}</td>
+      <td className="text-right font-mono text-sm">{losses}</td>
+      <td className="text-right font-mono text-sm font-medium">{formatPercent(winRate)}</td>
+      <td>
+        <span className="flex items-center gap-2 text-sm text-muted">
+          <span aria-hidden className="relative h-1.5 w-24 shrink-0 rounded-full bg-raised">
+            <span
+              className="absolute inset-y-0 rounded-full bg-accent"
+              style={{ left: `${String(low * 100)}%`, right: `${String(100 - high * 100)}%` }}
+            />
+          </span>
+          {formatPercent(low)} to {formatPercent(high)}
+        </span>
+      </td>
+    </tr>
   )
 }

@@ -98,7 +98,7 @@ function SamplingFields({ sampling, onSampling, isBlind, onBlind }: SamplingProp
     <div className="grid grid-cols-2 content-start gap-x-3 gap-y-2">
       <RequestFields form={form} />
       <Field
-        label="Hide the names"
+        label="Blind vote"
         help="Columns are shuffled and their names hidden until you have voted. Only such votes count."
       >
         {({ id }) => <Switch id={id} checked={isBlind} onChange={onBlind} />}

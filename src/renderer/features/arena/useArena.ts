@@ -1,41 +1,16 @@
-/** State of an arena round: candidates, prompt, completions, and the votes so far. */
+/** State of a blind vote: prompt, completions, and the votes so far. */
 import type { RequestSettings } from '#shared/config/fields.ts'
 import { useCallback, useMemo, useState } from 'react'
 import { sampling as samplingSettings } from '#shared/api/models.ts'
-import {
-  completions,
-  type Completion,
-  columnKeys,
-  readChoice,
-  shuffled,
-  writeChoice,
-  type Vote,
-} from '#renderer/parts/candidates.ts'
+import { completions, keptVotes, type Completion, shuffled, type Vote } from '#renderer/parts/candidates.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useAnswer, useApi, useTask } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
-import { setQuery, useRoute } from '#renderer/client/route.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 
 /** Sampling settings that all columns share. */
 export const sharedSampling = samplingSettings.pick({ temperature: true, maxNewTokens: true, seed: true })
 export type Sampling = RequestSettings<typeof sharedSampling>
-
-/** Candidates of the page's address, two if it names none; null: not chosen yet. */
-export function useCandidates() {
-  const { query } = useRoute()
-  const named = columnKeys.map((key) => query.get(key))
-  const count = Math.max(2, named.filter((each) => each !== null).length)
-  const candidates = named.slice(0, count).map((each) => readChoice(each ?? ''))
-  const set = useCallback((next: readonly (ModelChoice | null)[]) => {
-    const entries = columnKeys.map((key, i) => {
-      const choice = next[i]
-      return [key, choice === undefined ? null : choice === null ? '' : writeChoice(choice)] as const
-    })
-    setQuery(Object.fromEntries(entries))
-  }, [])
-  return { candidates, set }
-}
 
 /** Returns a row's prompt as a run would show it to the model, or null. */
 export function useDataSetPrompt(versionId: string | null, index: number, model: string | null) {
@@ -102,7 +77,6 @@ export function useRound(): RoundView {
   }
 }
 
-const maxVotes = 2000
 const votesKey = 'arena.votes'
 
 const votesOf = (kept: unknown): readonly Vote[] => (Array.isArray(kept) ? (kept as readonly Vote[]) : [])
@@ -114,7 +88,7 @@ export function useVotes() {
     (vote: Omit<Vote, 'at'>) => {
       // Another tab may have voted a moment ago.
       client.call('settings.get', { key: votesKey }).then(
-        (kept) => setVotes([...votesOf(kept), { ...vote, at: Date.now() }].slice(-maxVotes)),
+        (kept) => setVotes(keptVotes([...votesOf(kept), { ...vote, at: Date.now() }])),
         (thrown: unknown) => toastError(asError(thrown)),
       )
     },

@@ -1,15 +1,15 @@
-import { Pencil, RotateCcw, WholeWord } from 'lucide-react'
+import { Pencil, RotateCcw, ThumbsDown, ThumbsUp, WholeWord } from 'lucide-react'
 import { useState } from 'react'
 import { useCommand } from '#renderer/client/api.tsx'
 import { formatNumber, plural } from '#renderer/client/format.ts'
+import { useChoiceTitle } from '#renderer/client/modelChoice.ts'
 import { endWords } from '#renderer/client/words.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
-import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { Busy, CopyButton, ErrorNote } from '#renderer/kit/states.tsx'
 import { AnswerTokens } from './AnswerTokens.tsx'
 import { choiceOf, type ChatAnswer, type Writing } from './conversation.ts'
 import { EditedText } from './EditedText.tsx'
 import type { Chat } from './useChat.ts'
-import { useTitleOf } from './useColumnTitles.ts'
 
 interface AnswerProps {
   readonly chat: Chat
@@ -21,7 +21,7 @@ interface AnswerProps {
 
 /** One column's answer to a message. */
 export function AnswerView({ chat, turn, column, answer, writing }: AnswerProps) {
-  const titleOf = useTitleOf()
+  const titleOf = useChoiceTitle()
   const title = titleOf(answer?.by ?? choiceOf(chat.conversation, column))
   return (
     <article aria-label={`Answer of ${title}`} className="flex min-w-0 flex-col rounded border border-line">
@@ -46,7 +46,7 @@ const prose = 'p-3 break-words whitespace-pre-wrap'
 
 function WritingBody({ writing, isRunning }: { writing: Writing; isRunning: boolean }) {
   const { text, tokens, hasBegun } = writing
-  if (text === '') return <Loading label={hasBegun ? 'Writing' : 'Loading the model'} />
+  if (text === '') return <Busy label={hasBegun ? 'Writing' : 'Loading the model'} />
   return (
     <>
       <p dir="auto" className={prose}>
@@ -76,8 +76,24 @@ function AnswerButtons({ chat, turn, column, answer, title, view, onView }: Butt
   const later = chat.turns.length - turn - 1
   const again =
     later === 0 ? `Answer again: ${title}` : `Answer again: ${title}; ${plural(later, 'later turn')} removed`
+  const rate = useCommand('chat.rateAnswer')
+  const { id } = chat.conversation
   return (
     <>
+      {(['good', 'bad'] as const).map((rating) => (
+        <IconButton
+          key={rating}
+          small
+          disabled={chat.isRunning || id === null}
+          pressed={answer.rating === rating}
+          label={`${rating === 'good' ? 'Good' : 'Bad'} answer: ${title}`}
+          icon={rating === 'good' ? ThumbsUp : ThumbsDown}
+          onClick={() => {
+            const next = answer.rating === rating ? null : rating
+            if (id !== null) void rate.run({ id, turn, column, rating: next })
+          }}
+        />
+      ))}
       {answer.tokens > 0 && (
         <IconButton
           small

@@ -1,82 +1,50 @@
-import { Plus, SlidersHorizontal, X } from 'lucide-react'
-import { maxColumns } from '#shared/api/chat.ts'
+import { SlidersHorizontal } from 'lucide-react'
+import type { ComponentProps } from 'react'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
-import { formatBytes, formatCount } from '#renderer/client/format.ts'
+import { formatBytes, formatCount, lastPart } from '#renderer/client/format.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
-import { ErrorNote, Progress } from '#renderer/kit/states.tsx'
-import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
+import { ErrorNote, Progress, Skeleton } from '#renderer/kit/states.tsx'
+import { CandidatePickers } from '#renderer/parts/CandidatePickers.tsx'
 import { ChatSettings } from './ChatSettings.tsx'
-import { choiceOf, usedTokens } from './conversation.ts'
+import { usedTokens } from './conversation.ts'
 import type { Chat } from './useChat.ts'
 
 interface HeadProps {
   readonly chat: Chat
+  readonly candidates: readonly ModelChoice[]
+  readonly onCandidates: ComponentProps<typeof CandidatePickers>['onChange']
   readonly hasSettings: boolean
   readonly onSettings: (hasSettings: boolean) => void
 }
 
 /** Models of the conversation, with memory and context use of the base. */
-export function ChatHead({ chat, hasSettings, onSettings }: HeadProps) {
+export function ChatHead({ chat, candidates, onCandidates, hasSettings, onSettings }: HeadProps) {
   const { conversation, isRunning } = chat
   return (
     <div className="flex max-h-[60%] shrink-0 flex-col gap-2 overflow-auto border-b border-line px-page py-2 *:shrink-0">
       <div className="flex flex-wrap items-center gap-2">
-        {conversation.columns.map((_, column) => (
-          <ColumnPicker key={column} chat={chat} column={column} />
-        ))}
-        {conversation.columns.length < maxColumns && (
-          <Button
-            icon={Plus}
-            disabled={isRunning}
-            onClick={() => chat.change({ columns: [...present(chat), { adapter: null, was: null }] })}
-          >
-            Add a column
-          </Button>
-        )}
+        <CandidatePickers
+          candidates={candidates}
+          on={conversation.model}
+          isDisabled={isRunning}
+          onChange={onCandidates}
+        />
         <span className="grow" />
         <Button icon={SlidersHorizontal} aria-expanded={hasSettings} onClick={() => onSettings(!hasSettings)}>
           Settings
         </Button>
       </div>
+      {candidates.length > conversation.columns.length && (
+        <p className="text-sm text-caution">
+          A conversation holds one base model in memory: answers come from those on{' '}
+          {lastPart(conversation.model)} alone. Blind vote compares models on different bases.
+        </p>
+      )}
       <BaseLine chat={chat} />
       {hasSettings && <ChatSettings chat={chat} />}
     </div>
-  )
-}
-
-const present = ({ conversation: { columns } }: Chat) => columns.map((adapter, was) => ({ adapter, was }))
-
-function ColumnPicker({ chat, column }: { chat: Chat; column: number }) {
-  const { conversation, isRunning, change } = chat
-  const isOnly = conversation.columns.length === 1
-  const choose = ({ model, adapter }: ModelChoice) => {
-    const columns = present(chat).map((each, at) =>
-      at === column ? { ...each, adapter: adapter ?? null } : each,
-    )
-    change({ columns, ...(isOnly ? { model } : {}) })
-  }
-  const remove = () => change({ columns: present(chat).filter((_, at) => at !== column) })
-  return (
-    <span className="flex min-w-0 items-center gap-1 phone:[&_span:has(>select)]:max-w-32">
-      <ModelPicker
-        label={isOnly ? 'Model' : `Model of column ${String(column + 1)}`}
-        withCheckpoints
-        on={isOnly ? undefined : conversation.model}
-        value={choiceOf(conversation, column)}
-        onChange={choose}
-      />
-      {!isOnly && (
-        <IconButton
-          small
-          disabled={isRunning}
-          label={`Remove column ${String(column + 1)}`}
-          icon={X}
-          onClick={remove}
-        />
-      )}
-    </span>
   )
 }
 
@@ -88,7 +56,7 @@ function BaseLine({ chat }: { chat: Chat }) {
   const { data: room, error } = useAnswer('chat.room', { model, base, columns }, { keep: true })
   const close = useCommand('chat.close')
   if (error !== null) return <ErrorNote error={error} />
-  if (room === undefined) return <p className="min-h-6 text-sm text-faint">Looking at the model…</p>
+  if (room === undefined) return <Skeleton label="Looking at the model" className="h-6 w-100 max-w-full" />
   if (room.problem !== null)
     return (
       <ErrorNote

@@ -1,5 +1,5 @@
 import { MessagesSquare, Plus } from 'lucide-react'
-import { useState } from 'react'
+import { useState, type ComponentProps } from 'react'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { navigate, useRoute } from '#renderer/client/route.ts'
 import { Button } from '#renderer/kit/Button.tsx'
@@ -12,14 +12,18 @@ import { Composer } from './Composer.tsx'
 import { ConversationList } from './ConversationList.tsx'
 import { ConversationMenu } from './ConversationMenu.tsx'
 import { TurnView } from './TurnView.tsx'
+import { choicesOf } from './conversation.ts'
 import { useChat, type Chat } from './useChat.ts'
+import type { ModelChoice } from '#renderer/client/modelChoice.ts'
+import { useCandidates, type Candidates } from '#renderer/parts/useCandidates.ts'
 
-/** `/playground/chat`: a new conversation, with `a`, `b` and `c` side by side; `/playground/chat/:id`: a saved one. */
+/** `/playground/chat`: a new conversation with the chosen models; `/playground/chat/:id`: a saved one with its own. */
 export function ChatScreen() {
-  const { rest, query } = useRoute()
+  const { rest } = useRoute()
   const id = rest[0] ?? null
-  const named = ['a', 'b', 'c'].flatMap((key) => query.get(key) ?? [])
-  const { chat, error } = useChat(id, named)
+  const { data: saved } = useAnswer('chat.get', { id: id ?? '' }, { enabled: id !== null })
+  const { candidates, set } = useCandidates(id === null ? null : saved === undefined ? [] : choicesOf(saved))
+  const { chat, error } = useChat(id, candidates)
   const [hasSettings, setSettings] = useState(false)
   const { data: list } = useAnswer('chat.list', undefined)
   const { data: models } = useAnswer('models.list', undefined)
@@ -56,6 +60,8 @@ export function ChatScreen() {
           <ConversationPane
             key={id ?? 'new'}
             chat={chat}
+            candidates={candidates.length === 0 ? choicesOf(chat.conversation) : candidates}
+            onCandidates={set}
             hasSettings={hasSettings}
             onSettings={setSettings}
           />
@@ -73,12 +79,19 @@ export function ChatScreen() {
 
 interface PaneProps {
   readonly chat: Chat
+  readonly candidates: readonly ModelChoice[]
+  readonly onCandidates: Candidates['set']
   readonly hasSettings: boolean
   readonly onSettings: (hasSettings: boolean) => void
 }
 
-function ConversationPane({ chat, hasSettings, onSettings }: PaneProps) {
+function ConversationPane({ chat, candidates, onCandidates, hasSettings, onSettings }: PaneProps) {
   const { conversation, turns, isRunning, error } = chat
+  const choose: ComponentProps<typeof ChatHead>['onCandidates'] = (next, was) => {
+    const columns = next.map(({ adapter = null }, at) => ({ adapter, was: was[at] ?? null }))
+    if (conversation.id === null) onCandidates(next)
+    else chat.change({ columns, ...(next[0] && { model: next[0].model }) })
+  }
   const [isFollowing, setFollowing] = useState(true)
   const size = turns.map(({ user, answers, writing }) => [user.length, answers, writing])
   const scroller = useFollowedScroll<HTMLDivElement>(JSON.stringify(size), isFollowing)
@@ -86,7 +99,7 @@ function ConversationPane({ chat, hasSettings, onSettings }: PaneProps) {
     setFollowing(scrollHeight - scrollTop - clientHeight < 40)
   return (
     <div className="flex min-h-0 min-w-0 grow flex-col">
-      <ChatHead chat={chat} hasSettings={hasSettings} onSettings={onSettings} />
+      <ChatHead {...{ chat, candidates, hasSettings, onSettings }} onCandidates={choose} />
       <div
         ref={scroller}
         onScroll={({ currentTarget }) => follow(currentTarget)}

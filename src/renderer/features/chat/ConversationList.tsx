@@ -1,10 +1,10 @@
 import type { Answer } from '#renderer/client/api.tsx'
 import { useNow } from '#renderer/client/live.ts'
 import { formatAgo, plural } from '#renderer/client/format.ts'
+import { useChoiceTitle } from '#renderer/client/modelChoice.ts'
 import { link } from '#renderer/client/route.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { choiceOf } from './conversation.ts'
-import { useTitleOf } from './useColumnTitles.ts'
+import { choicesOf } from './conversation.ts'
 
 interface Props {
   readonly conversations: Answer<'chat.list'>
@@ -14,7 +14,7 @@ interface Props {
 /** Lists conversations, last changed first. */
 export function ConversationList({ conversations, chosen }: Props) {
   const now = useNow(60_000)
-  const titleOf = useTitleOf()
+  const titleOf = useChoiceTitle()
   return (
     <nav
       aria-label="Conversations"
@@ -38,8 +38,8 @@ export function ConversationList({ conversations, chosen }: Props) {
                   {each.title}
                 </span>
                 <span className="truncate text-sm text-muted">
-                  {each.columns.map((_, column) => titleOf(choiceOf(each, column))).join(', ')} ·{' '}
-                  {plural(each.turns, 'turn')} · {formatAgo(each.updatedAt, now)}
+                  {choicesOf(each).map(titleOf).join(', ')} · {plural(each.turns, 'turn')} ·{' '}
+                  {formatAgo(each.updatedAt, now)}
                 </span>
               </a>
             )}

@@ -1,22 +1,25 @@
-import { Braces, Copy, Download, Pencil, Trash2 } from 'lucide-react'
+import { Braces, Copy, Database, Download, Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { useCommand } from '#renderer/client/api.tsx'
+import { jsonLines, useAddFile } from '#renderer/client/adding.ts'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { copyText } from '#renderer/client/clipboard.ts'
 import { fileNameOf, saveText } from '#renderer/client/download.ts'
+import { useChoiceTitle } from '#renderer/client/modelChoice.ts'
 import { navigate } from '#renderer/client/route.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
 import { MoreMenu } from '#renderer/kit/Menu.tsx'
-import { asJsonLines, asText, type Draft } from './conversation.ts'
-import { useColumnTitles } from './useColumnTitles.ts'
+import { asJsonLines, asText, choicesOf, type Draft } from './conversation.ts'
 import { TextField } from '#renderer/kit/inputs.tsx'
 
 /** Copies, renames or deletes a conversation. */
 export function ConversationMenu({ conversation }: { conversation: Draft }) {
   const { id, title } = conversation
+  const { data: ratings = [] } = useAnswer('chat.ratings', undefined)
+  const { add } = useAddFile()
   const [open, setOpen] = useState<'rename' | 'delete' | null>(null)
-  const titles = useColumnTitles(conversation)
+  const titles = choicesOf(conversation).map(useChoiceTitle())
   const copy = (text: string, what: string) => {
     void copyText(text, () => toast({ title: `The conversation was copied as ${what}.` }))
   }
@@ -40,6 +43,13 @@ export function ConversationMenu({ conversation }: { conversation: Draft }) {
               icon: Download,
               run: () =>
                 saveText(asJsonLines(conversation), `${fileNameOf(title)}.jsonl`, 'application/jsonl'),
+            },
+            {
+              label: 'Make a data set of ratings',
+              icon: Database,
+              title: 'Looks at the rated answers of all conversations as rows; KTO learns from them.',
+              isDisabled: ratings.length === 0,
+              run: () => add({ name: 'ratings.jsonl', file: jsonLines('ratings.jsonl', ratings) }),
             },
           ],
           [

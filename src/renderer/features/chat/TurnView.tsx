@@ -19,6 +19,7 @@ const grids: Readonly<Record<number, string>> = {
   1: 'grid-cols-1',
   2: 'grid-cols-2 narrow:grid-cols-1',
   3: 'grid-cols-3 narrow:grid-cols-1',
+  4: 'grid-cols-2 narrow:grid-cols-1 min-[1700px]:grid-cols-4',
 }
 
 /** A message and its answers side by side. */

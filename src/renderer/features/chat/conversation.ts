@@ -25,6 +25,9 @@ export const choiceOf = (
   return adapter === null ? { model } : { model, adapter }
 }
 
+export const choicesOf = (conversation: Pick<Draft, 'model' | 'columns'>): readonly ModelChoice[] =>
+  conversation.columns.map((_, column) => choiceOf(conversation, column))
+
 /** Last message sent from this page. */
 export interface Asked {
   readonly id: string
@@ -69,15 +72,21 @@ export function shownTurns(
   return [...before, askedTurn(quiet(stored), asked, items, isRunning), ...after]
 }
 
+const idOf = (answer: ChatAnswer | null): string | null => answer?.id ?? null
+
+/** The stored answer, unless it is what stood there before: it may have been edited or rated since it was written. */
+const newer = (answer: ChatAnswer | null, before: string | null): ChatAnswer | null =>
+  idOf(answer) === before ? null : answer
+
 function askedTurn(turn: ShownTurn, asked: Asked, items: readonly Item[], isRunning: boolean): ShownTurn {
   const written = turn.answers.map((answer, column) => {
     if (!asked.columns.includes(column)) return { answer, writing: null }
     const done = items.findLast((item) => item.type === 'done' && item.column === column)
-    if (done?.type === 'done') return { answer: done.answer, writing: null }
+    const before = asked.before[column] ?? null
+    if (done?.type === 'done') return { answer: newer(answer, before) ?? done.answer, writing: null }
     const writing = writingIn(items, column)
     // A stopped answer stays visible until the host has stored it.
-    const isAwaited =
-      isRunning || (writing.text !== '' && (answer?.id ?? null) === (asked.before[column] ?? null))
+    const isAwaited = isRunning || (writing.text !== '' && idOf(answer) === before)
     return isAwaited ? { answer: null, writing } : { answer, writing: null }
   })
   return {

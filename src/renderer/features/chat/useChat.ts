@@ -5,8 +5,7 @@ import { useAnswer, useApi, useCommand, useTask } from '#renderer/client/api.tsx
 import { navigate } from '#renderer/client/route.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { asError, toastError } from '#renderer/client/toasts.ts'
-import type { ModelChoice } from '#renderer/client/modelChoice.ts'
-import { readChoice } from '#renderer/parts/candidates.ts'
+import { modelName, type ModelChoice } from '#renderer/client/modelChoice.ts'
 import {
   shownTurns,
   untitled,
@@ -23,20 +22,17 @@ const usualSampling: Draft['sampling'] = {
   ...{ maxNewTokens: 256, stopStrings: [], seed: null },
 }
 
-/** Returns the start of a new conversation: the models in the address, else those of the last one. */
-function useStart(named: readonly ModelChoice[]): Settings | null {
+/** Returns the start of a new conversation with those of the models that share a base with the first. */
+function useStart(chosen: readonly ModelChoice[]): Settings | null {
   const { data: models } = useAnswer('models.list', undefined)
   const [last] = useSetting<Partial<Settings>>('chat.last', {})
   const { sampling = usualSampling, system = '' } = last
-  const rest = { base: null, system, sampling }
-  const [first] = named
-  if (first !== undefined) {
-    const columns = named.map(({ adapter }) => adapter ?? null)
-    return { model: first.model, columns, ...rest }
-  }
   if (models === undefined) return null
-  const model = last.model ?? models.find((each) => !('problem' in each))?.name
-  return model === undefined ? null : { model, columns: last.columns ?? [null], ...rest }
+  const model = chosen[0]?.model ?? models.find((each) => !('problem' in each))?.name
+  if (model === undefined) return null
+  const isSame = (other: ModelChoice) => modelName(models, other.model) === modelName(models, model)
+  const columns = chosen.filter(isSame).map(({ adapter }) => adapter ?? null)
+  return { ...{ model, base: null, system, sampling }, columns: columns.length === 0 ? [null] : columns }
 }
 
 export interface Chat {
@@ -44,42 +40,40 @@ export interface Chat {
   readonly turns: readonly ShownTurn[]
   readonly isRunning: boolean
   readonly error: Error | null
-  readonly change: (changes: Changes) => void
+  readonly change: (changes: Changes & ColumnChanges) => void
   readonly send: (turn: number, text: string | null, columns?: readonly number[]) => void
   readonly stop: () => void
 }
 
-export interface Changes extends Partial<Omit<Settings, 'columns'>> {
-  readonly title?: string
+type Changes = Partial<Omit<Settings, 'columns'>>
+
+/** Columns of a saved conversation; those of a new one are the chosen models. */
+interface ColumnChanges {
   readonly columns?: readonly { readonly adapter: Draft['columns'][number]; readonly was: number | null }[]
 }
 
-/** Opens a conversation. `id`: of a saved one; null: a new one with the `named` models. */
-export function useChat(id: string | null, named: readonly string[]) {
+/** Opens a conversation. `id`: of a saved one; null: a new one with the `chosen` models. */
+export function useChat(id: string | null, chosen: readonly ModelChoice[]) {
   const { data: stored, error: loadError } = useAnswer('chat.get', { id: id ?? '' }, { enabled: id !== null })
-  const start = useStart(named.flatMap((each) => readChoice(each) ?? []))
-  const [edits, setEdits] = useState<{ readonly of: string; readonly changes: Partial<Settings> }>()
-  const place = named.join(' ')
-  const own = edits?.of === place ? edits.changes : {}
+  const start = useStart(chosen)
+  const [edits, setEdits] = useState<Changes>({})
   const draft: Draft | null =
-    start === null ? null : { id: null, title: untitled, turns: [], ...start, ...own }
+    start === null ? null : { id: null, title: untitled, turns: [], ...start, ...edits }
   const conversation = id === null ? draft : (stored ?? null)
   const saving = useSaving()
   const answering = useAnswering(conversation)
 
-  const change = (changes: Changes) => {
+  const change = ({ columns, ...changes }: Changes & ColumnChanges) => {
     if (conversation === null) return
-    if (conversation.id !== null) void saving.update(conversation.id, changes)
-    else {
-      const { columns, ...rest } = changes
-      const own = columns === undefined ? {} : { columns: columns.map(({ adapter }) => adapter) }
-      setEdits({ of: place, changes: { ...(edits?.of === place ? edits.changes : {}), ...rest, ...own } })
-    }
+    if (conversation.id !== null)
+      void saving.update(conversation.id, { ...changes, ...(columns && { columns }) })
+    else setEdits({ ...edits, ...changes })
   }
   const send: Chat['send'] = (turn, text, columns) => {
     if (conversation === null) return
     const begin = async () => {
       const kept = conversation.id === null ? await saving.create(conversation) : (stored ?? null)
+      setEdits({})
       if (kept !== null) answering.ask(kept, turn, text, columns)
     }
     begin().catch((thrown: unknown) => toastError(asError(thrown)))
@@ -93,13 +87,13 @@ function useSaving() {
   const queries = useQueryClient()
   const [, setLast] = useSetting<Partial<Settings>>('chat.last', {})
   const show = (conversation: Conversation) => {
-    const { id, model, columns, system, sampling } = conversation
+    const { id, system, sampling } = conversation
     queries.setQueryData(['chat.get', { id }], conversation)
-    setLast({ model, columns, system, sampling })
+    setLast({ system, sampling })
   }
   const command = useCommand('chat.update', { onDone: show })
   return {
-    update: (id: string, changes: Changes) => command.run({ id, ...changes }),
+    update: (id: string, changes: Changes & ColumnChanges) => command.run({ id, ...changes }),
     async create({ model, base, columns, system, sampling }: Draft): Promise<Conversation> {
       const made = await client.call('chat.create', { model, base, columns, system, sampling })
       show(made)

@@ -23,11 +23,13 @@ import { Badge, type Tone } from '#renderer/kit/Badge.tsx'
 import { Help } from '#renderer/kit/Tooltip.tsx'
 import { Checkbox, Segmented, Select } from '#renderer/kit/choices.tsx'
 import { labelOf } from '#shared/config/fields.ts'
-import { formatReward } from '#renderer/client/format.ts'
+import { formatReward, plural } from '#renderer/client/format.ts'
 import { useRuns, useRunStyles } from '#renderer/client/runs.ts'
-import { runTitle } from '#renderer/client/words.ts'
 import { SearchInput } from '#renderer/kit/inputs.tsx'
 import { filterRuns, noFilter, searchHint } from '#renderer/parts/filter.ts'
+import { useStudyTitles } from '#renderer/parts/StudyLink.tsx'
+import { trainedRows, type TrainedRow } from '#renderer/parts/trainedRows.tsx'
+import { CutName } from '#renderer/kit/CutName.tsx'
 import { Differences } from './Differences.tsx'
 import { saveCsv, savePng, saveReport, saveSvg } from './exportComparison.ts'
 import { betterOf } from './measures.ts'
@@ -47,7 +49,11 @@ export function CompareScreen() {
   const setRuns = (runIds: readonly string[]) => change({ runIds })
   const picker = <RunPicker chosen={state.runIds} onChange={setRuns} />
   if (!isLoaded || listed.length === 0) {
-    return <Page>{isLoaded ? <NoRuns picker={picker} /> : <Loading label="Reading the history" />}</Page>
+    return (
+      <Page>
+        {isLoaded ? <NoRuns picker={picker} /> : <Loading label="Reading the history" shape="panels" />}
+      </Page>
+    )
   }
   return (
     <Page
@@ -296,33 +302,41 @@ function RunPicker({ chosen, onChange }: RunPickerProps) {
   const { runs } = useRuns()
   const styleOf = useRunStyles()
   const [text, setText] = useState('')
-  const found = filterRuns(runs, { ...noFilter, text })
-  const toggle = (runId: string) =>
-    onChange(
-      chosen.includes(runId) ? chosen.filter((id) => id !== runId) : [...chosen, runId].slice(0, maxRuns),
-    )
+  // What is searched for may be one trial.
+  const studies = useStudyTitles()
+  const found = trainedRows(filterRuns(runs, { ...noFilter, text }), text === '' ? studies : new Map())
+  const toggle = ({ runs: trials }: TrainedRow) => {
+    const ids = trials.map(({ id }) => id)
+    const others = chosen.filter((id) => !ids.includes(id))
+    const areAll = ids.every((id) => chosen.includes(id))
+    onChange(areAll ? others : [...new Set([...chosen, ...ids])].slice(0, maxRuns))
+  }
   return (
     <div className="flex min-h-0 flex-col gap-2">
       <SearchInput label="Find runs" placeholder={searchHint} value={text} onChange={setText} />
       <ul className="max-h-80 min-h-0 overflow-auto">
-        {found.slice(0, maxShown).map((run) => (
-          <li key={run.id} className="flex items-center gap-2 rounded-sm px-1 hover:bg-panel">
+        {found.slice(0, maxShown).map((row) => (
+          <li key={row.run.id} className="flex items-center gap-2 rounded-sm px-1 hover:bg-panel">
             <Checkbox
-              aria-label={`Compare ${runTitle(run)}`}
-              checked={chosen.includes(run.id)}
-              onChange={() => toggle(run.id)}
+              aria-label={`Compare ${row.title}`}
+              checked={row.runs.every(({ id }) => chosen.includes(id))}
+              onChange={() => toggle(row)}
             />
-            <LineMark {...styleOf(run.id)} />
+            <LineMark {...styleOf(row.run.id)} />
             <button
               type="button"
               tabIndex={-1}
               className="flex h-7 min-w-0 grow items-center gap-2 text-left"
-              onClick={() => toggle(run.id)}
+              onClick={() => toggle(row)}
             >
-              <span className="min-w-0 grow truncate">{runTitle(run)}</span>
-              <span className="shrink-0 text-sm text-faint">{run.algorithm}</span>
+              <span className="min-w-0 grow">
+                <CutName name={row.title} />
+              </span>
+              <span className="shrink-0 text-sm text-faint">
+                {row.runs.length > 1 ? plural(row.runs.length, 'trial') : row.run.algorithm}
+              </span>
               <span className="w-12 shrink-0 text-right font-mono text-sm tabular-nums">
-                {formatReward(run.rewardAfter ?? run.reward)}
+                {formatReward(row.run.rewardAfter ?? row.run.reward)}
               </span>
             </button>
           </li>

@@ -39,7 +39,7 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
           ['reward', 'eval', 'loss', 'length'].map((id) => (
             <Skeleton key={id} label="Reading the curves" className="h-60" />
           ))}
-        {panels.map((name) => (
+        {panels.map((name, at) => (
           <MetricChart
             key={name}
             title={metricLabel(name)}
@@ -56,30 +56,29 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
             clipsSpikes={state.clipsSpikes}
             height={190}
             hasFacts={false}
+            // The list of runs names each line; means of groups are named once.
+            hasLegend={groups !== null && at === 0}
             emptyText={hasSeries ? emptyText(name, isRunning) : 'Reading the curves…'}
             fullCsv={() => csvOfPanel(client, runs, name)}
             menu={[{ label: 'Remove panel', run: () => setPanels(panels.filter((other) => other !== name)) }]}
           />
         ))}
-        {free.length > 0 && (
-          <div className="flex min-h-16 items-center justify-center rounded border border-dashed border-line-strong">
-            <Menu
-              groups={[
-                free.map((name) => ({
-                  label: metricLabel(name),
-                  title: name,
-                  run: () => setPanels([...panels, name]),
-                })),
-              ]}
-            >
-              <Button variant="quiet" icon={Plus}>
-                Add panel
-              </Button>
-            </Menu>
-          </div>
-        )}
+        {free.length > 0 && <AddPanel free={free} onAdd={(name) => setPanels([...panels, name])} />}
       </div>
     </CursorGroup>
+  )
+}
+
+function AddPanel({ free, onAdd }: { free: readonly string[]; onAdd: (name: string) => void }) {
+  const items = free.map((name) => ({ label: metricLabel(name), title: name, run: () => onAdd(name) }))
+  return (
+    <div className="flex min-h-16 items-center justify-center rounded border border-dashed border-line-strong">
+      <Menu groups={[items]}>
+        <Button variant="quiet" icon={Plus}>
+          Add panel
+        </Button>
+      </Menu>
+    </div>
   )
 }
 

@@ -66,7 +66,9 @@ export function RunList(props: RunListProps) {
               className="flex items-center gap-2"
               title={`Mean with 95 % interval over ${plural(count, 'seed')} at step ${String(step)}`}
             >
-              <span className="min-w-0 grow truncate">{label}</span>
+              <span className="min-w-0 grow">
+                <CutName name={label} />
+              </span>
               <span className="shrink-0 font-mono text-sm tabular-nums">
                 {formatReward(mean?.value)}
                 <span className="text-muted">{formatReach(mean)}</span>

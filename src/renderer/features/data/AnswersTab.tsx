@@ -11,7 +11,7 @@ import { Badge } from '#renderer/kit/Badge.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { RequestFields, useRequestForm } from '#renderer/kit/RequestForm.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
-import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { Busy, EmptyState, ErrorNote, TaskProgress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { ModelPlace } from '#renderer/kit/ModelPlace.tsx'
@@ -77,7 +77,7 @@ function Given({ items, isRunning, least }: GivenProps) {
   const columns = useMemo(() => answerColumns(least), [least])
   const [chosen, choose] = useState<string | null>(null)
   const shown = answers.find((answer) => keyOf(answer) === chosen) ?? answers[0]
-  if (last === undefined) return isRunning ? <Loading label="Starting the teacher" /> : null
+  if (last === undefined) return isRunning ? <Busy label="Starting the teacher" /> : null
   return (
     <>
       {isRunning && 'progress' in last && (

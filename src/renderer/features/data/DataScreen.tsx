@@ -2,6 +2,7 @@ import { CloudDownload, Database, Plus } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { keyTable } from '#shared/keyTable.ts'
 import { useArrivals } from '#renderer/client/adding.ts'
+import { kindOfName } from '#renderer/client/fileDialog.ts'
 import { navigate, useRoute } from '#renderer/client/route.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
@@ -68,8 +69,9 @@ function DataSetList() {
       {error !== null && (
         <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
       )}
+      <NotImported />
       {isHubOpen && <HubDataDialog onClose={() => setHubOpen(false)} />}
-      {dataSets === undefined && error === null && <Loading />}
+      {dataSets === undefined && error === null && <Loading shape="table" />}
       {isEmpty && (
         <EmptyState icon={Database} title="Add tasks to train a model on" action={add}>
           Drop a file anywhere in the window, or press <Kbd>{keyWords(keyTable.addData.keys[0] ?? '')}</Kbd>.
@@ -91,6 +93,36 @@ function DataSetList() {
         />
       )}
     </Page>
+  )
+}
+
+/** Offers files that were added but not imported, such as those of a tab that was closed. */
+function NotImported() {
+  const { data: uploads = [], refetch } = useAnswer('system.uploads', undefined, { staleMs: 0 })
+  const discard = useCommand('system.discardUpload', { onDone: refetch })
+  const files = uploads.filter(({ name }) => kindOfName(name) === 'data')
+  if (files.length === 0) return null
+  return (
+    <ul aria-label="Not imported yet" className="shrink-0 border-b border-line bg-panel px-page py-1">
+      {files.map(({ uploadId, name, sizeBytes }) => (
+        <li key={uploadId} className="flex min-h-8 items-center gap-2">
+          <span className="min-w-0 grow truncate">
+            {name} <span className="text-muted">{formatBytes(sizeBytes)}, added but not imported yet</span>
+          </span>
+          <Button
+            small
+            onClick={() =>
+              useArrivals.setState(({ data }) => ({ data: [...data, { name, source: { uploadId } }] }))
+            }
+          >
+            Look at it
+          </Button>
+          <Button small variant="quiet" onClick={() => void discard.run({ uploadId })}>
+            Discard
+          </Button>
+        </li>
+      ))}
+    </ul>
   )
 }
 

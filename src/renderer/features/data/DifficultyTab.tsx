@@ -10,7 +10,7 @@ import { formatAgo, formatNumber, plural } from '#renderer/client/format.ts'
 import { Select } from '#renderer/kit/choices.tsx'
 import { RequestFields, useRequestForm } from '#renderer/kit/RequestForm.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
-import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { Busy, EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { choiceTitle, type ListedModel, type ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { Field } from '#renderer/kit/Field.tsx'
@@ -84,7 +84,7 @@ interface UnderWayProps {
 
 function UnderWay({ items, samples }: UnderWayProps) {
   const last = items.at(-1)
-  if (last === undefined) return <Loading label="Starting the model" />
+  if (last === undefined) return <Busy label="Starting the model" />
   return (
     <>
       {'progress' in last && (

@@ -11,6 +11,7 @@ import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { Tabs } from '#renderer/kit/Tabs.tsx'
 import { useSettled } from '#renderer/client/settled.ts'
 import { useDiscard, useImport } from '#renderer/parts/useData.ts'
+import { defaultSplit } from '#renderer/parts/preparation.ts'
 import { columnFacts } from '#renderer/parts/columnFacts.ts'
 import { ColumnList } from './ColumnList.tsx'
 import { formOf, formProblems, mappingOf, promptOf, type MappingForm } from './mappingForm.ts'
@@ -18,7 +19,7 @@ import { MappingFields } from './MappingFields.tsx'
 import { ProblemRows } from './VersionPage.tsx'
 import { ListField, Recognised } from './Recognised.tsx'
 import { RowDetail, RowsTable } from './RowsTable.tsx'
-import { SelectField } from '#renderer/kit/choices.tsx'
+import { Checkbox, SelectField } from '#renderer/kit/choices.tsx'
 import { TextField } from '#renderer/kit/inputs.tsx'
 
 interface IncomingPageProps {
@@ -138,6 +139,9 @@ type Inspection = Answer<'datasets.inspect'>
 /** Matches data extensions; a hub split has none, but its name may contain a dot. */
 const dataEnding = /\.(?:csv|tsv|json|jsonl|ndjson|parquet)(?:\.gz|\.zst)?$/i
 
+/** Names of files whose rows are all for validation. */
+const heldOutName = /valid|held.?out|test|\bdev\b|eval/i
+
 interface DecisionProps extends IncomingFileProps {
   readonly file: Inspection
   readonly split: string | undefined
@@ -154,7 +158,8 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
   const asked = useSettled(mapping)
   const { source } = arrival
   const mapped = useAnswer('datasets.inspect', { source, mapping: asked, split }, { keep: true })
-  const task = useImport(arrival, promptOf(form, facts))
+  const [isSplit, setIsSplit] = useState(!heldOutName.test(arrival.name))
+  const task = useImport(arrival, { prompt: promptOf(form, facts), heldOut: isSplit ? defaultSplit : null })
   const problems = formProblems(form)
   const isRunning = task.state === 'running'
   const progress = task.last !== undefined && 'progress' in task.last ? task.last.progress : null
@@ -186,17 +191,15 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
             <Recognised file={file} />
             {listField}
             <MappingFields facts={facts} form={form} template={file.shape.template} onChange={setForm} />
-            <Heading>
-              Columns
-              {changed !== null && (
-                <Button small variant="quiet" className="ml-auto" onClick={() => setForm(null)}>
-                  Reset to detected
-                </Button>
-              )}
-            </Heading>
+            <ColumnsHeading onReset={changed === null ? null : () => setForm(null)} />
             <ColumnList columns={file.columns} form={form} onChange={setForm} />
             <Heading>Data set</Heading>
             <TargetFields target={target} onTarget={setTarget} name={name} onName={setName} />
+            <Checkbox
+              checked={isSplit}
+              onChange={setIsSplit}
+              label="Keep 10 % of the rows for validation, never trained on"
+            />
           </div>
           <IncomingRows file={file} mapped={mapped.data} error={mapped.error} formProblems={problems} />
         </SplitPane>
@@ -207,6 +210,17 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
 
 const Heading = ({ children }: { children: ReactNode }) => (
   <h2 className="mt-6 mb-1 flex h-6 items-center font-medium">{children}</h2>
+)
+
+const ColumnsHeading = ({ onReset }: { onReset: (() => void) | null }) => (
+  <Heading>
+    Columns
+    {onReset !== null && (
+      <Button small variant="quiet" className="ml-auto" onClick={onReset}>
+        Reset to detected
+      </Button>
+    )}
+  </Heading>
 )
 
 const Importing = (props: ComponentProps<typeof TaskProgress>) => (
@@ -313,7 +327,7 @@ function IncomingRows({ file, mapped, error, formProblems }: IncomingRowsProps) 
       ))}
       {error !== null && <ErrorNote error={error} className="m-4" />}
       {view === 'problems' && <Problems problems={bad} isWhole={file.isWhole} />}
-      {view !== 'problems' && shown === undefined && error === null && <Loading />}
+      {view !== 'problems' && shown === undefined && error === null && <Loading shape="table" />}
       {view !== 'problems' && shown !== undefined && <FirstRows key={view} shown={shown} />}
     </Tabs>
   )

@@ -5,7 +5,7 @@ import { useCompletionLength } from '#renderer/features/newRun/useNewRun.ts'
 import { formatCount, formatNumber, formatPercent, plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
-import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { Busy, ErrorNote, TaskProgress } from '#renderer/kit/states.tsx'
 import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { Histogram } from '#renderer/charts/Histogram.tsx'
 import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
@@ -64,7 +64,7 @@ function Measured({ versionId, model, prompt, limit, onLimit }: MeasuredProps) {
   const chosen = useCompletionLength()
   const completion = chosen ?? (context === null ? defaultNewTokens : fittingNewTokens(context))
   if (error !== null) return <ErrorNote error={error} />
-  if (last === undefined) return <Loading label="Measuring" />
+  if (last === undefined) return <Busy label="Measuring" />
   const { histogram, progress } = last
   return (
     <div className="flex flex-col gap-4">

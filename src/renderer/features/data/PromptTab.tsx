@@ -125,7 +125,7 @@ function Previews({ versionId, rows, form }: PreviewsProps) {
       </div>
       <div className="min-h-0 grow overflow-auto">
         {error !== null && <ErrorNote error={error} className="m-4" />}
-        {data === undefined && error === null && <Loading />}
+        {data === undefined && error === null && <Loading shape="table" />}
         {error === null &&
           data?.map((preview) => <PreviewCard key={preview.row} preview={preview} view={view} />)}
       </div>

@@ -4,7 +4,7 @@ import { formatCount, formatPercent, plural } from '#renderer/client/format.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Checkbox, Segmented } from '#renderer/kit/choices.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
-import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { Busy, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { useSettled } from '#renderer/client/settled.ts'
 import { usePreparation } from '#renderer/parts/useData.ts'
@@ -124,7 +124,7 @@ function Sides(props: SidesProps) {
   return (
     <div className="flex min-h-0 grow flex-col">
       <Shares train={split.data.train} heldOut={split.data.heldOut} />
-      {alike.data === undefined ? <Loading label="Searching for duplicates" /> : <Alike found={alike.data} />}
+      {alike.data === undefined ? <Busy label="Searching for duplicates" /> : <Alike found={alike.data} />}
     </div>
   )
 }

@@ -49,7 +49,7 @@ export function VersionPage({ versionId }: { versionId: string }) {
   if (opened.data === undefined || list.data === undefined) {
     return (
       <Page title={found?.dataSet.name ?? 'Data'} isFull>
-        <Loading />
+        <Loading shape="table" />
       </Page>
     )
   }

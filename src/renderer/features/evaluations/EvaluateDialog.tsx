@@ -2,15 +2,15 @@ import { Gauge } from 'lucide-react'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { formatCount } from '#renderer/client/format.ts'
 import { DataPicker } from '#renderer/parts/DataPicker.tsx'
-import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
-import { EnvironmentPicker } from '#renderer/features/rewards/CodePicker.tsx'
+import { CandidatePickers } from '#renderer/parts/CandidatePickers.tsx'
+import { EnvironmentPicker, WorkflowPicker } from '#renderer/features/rewards/CodePicker.tsx'
 import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import { choiceName } from '#renderer/parts/rewardChoice.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Checkbox, Segmented, type Option } from '#renderer/kit/choices.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
+import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { RequestFields } from '#renderer/kit/RequestForm.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import {
@@ -23,8 +23,8 @@ import {
 } from './useEvaluateForm.ts'
 
 interface EvaluateDialogProps {
-  /** Preselected model. */
-  readonly first: ModelChoice | null
+  readonly candidates: readonly ModelChoice[]
+  readonly onCandidates: (candidates: readonly ModelChoice[]) => void
   readonly evaluations: readonly Evaluation[]
   readonly onClose: () => void
   readonly onStarted: (id: string) => void
@@ -33,9 +33,10 @@ interface EvaluateDialogProps {
 type Form = ReturnType<typeof useEvaluateForm>
 
 /** Sets up an evaluation: model, data, rewards and sampling. */
-export function EvaluateDialog({ first, evaluations, onClose, onStarted }: EvaluateDialogProps) {
-  const form = useEvaluateForm(first, evaluations)
-  const { draft, set, error, problem } = form
+export function EvaluateDialog(props: EvaluateDialogProps) {
+  const { candidates, onCandidates, evaluations, onClose, onStarted } = props
+  const form = useEvaluateForm(candidates, evaluations)
+  const { set, error, problem } = form
   const start = () =>
     void form.start().then((id) => {
       if (id !== undefined) onStarted(id)
@@ -64,19 +65,10 @@ export function EvaluateDialog({ first, evaluations, onClose, onStarted }: Evalu
     >
       <div className="flex flex-col gap-4">
         {error !== null && <ErrorNote error={error} />}
-        <Field label="Model" help="A checkpoint of a run, an imported adapter, or a base model alone.">
-          {(ids) => (
-            <ModelPicker
-              {...ids}
-              withCheckpoints
-              value={draft.choice}
-              onChange={(choice) => set({ choice })}
-            />
-          )}
-        </Field>
+        <CandidatePickers candidates={candidates} onChange={onCandidates} />
         <Rows form={form} />
         <Answering form={form} />
-        {form.runId !== null && (
+        {form.canAddBase && (
           <Checkbox
             checked={form.withBase}
             onChange={(withBase) => set({ withBase })}
@@ -125,20 +117,7 @@ function Rows({ form }: { form: Form }) {
           </Field>
         </>
       )}
-      <Field
-        label="Workflow"
-        help="Path of a .ts or .js file that says how an episode goes. Empty: the model completes each prompt, or plays the environment."
-      >
-        {(ids) => (
-          <TextInput
-            {...ids}
-            mono
-            value={draft.workflow}
-            placeholder="none"
-            onChange={(workflow) => set({ workflow })}
-          />
-        )}
-      </Field>
+      <WorkflowPicker value={draft.workflow} onChange={(workflow) => set({ workflow })} />
     </div>
   )
 }

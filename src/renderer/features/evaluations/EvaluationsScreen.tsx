@@ -2,7 +2,8 @@ import { Gauge } from 'lucide-react'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { formatDuration, formatPercent, formatReward, plural } from '#renderer/client/format.ts'
 import { navigate, setQuery, useRoute } from '#renderer/client/route.ts'
-import { readChoice } from '#renderer/parts/candidates.ts'
+import { CandidatePickers } from '#renderer/parts/CandidatePickers.tsx'
+import { useCandidates } from '#renderer/parts/useCandidates.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
@@ -15,14 +16,15 @@ import { IntervalBar, intervalWords, scaleOf } from '#renderer/charts/IntervalBa
 import type { Evaluation } from './useEvaluateForm.ts'
 import { numberColumn } from '#renderer/kit/columns.tsx'
 
-/** `/playground/evaluate/:id?against=`: the list and one evaluation in full; `?new=` fills in the form of a new one. */
+/** `/playground/evaluate/:id?against=`: the list and one evaluation in full; `?new=` opens the form of a new one. */
 export function EvaluationsScreen() {
   const { rest, query } = useRoute()
   const { data: evaluations, error, refetch } = useAnswer('evaluations.list', {}, { keep: true })
-  const wanted = query.get('new')
+  const { candidates, set } = useCandidates()
   return (
     <Page
       isFull
+      toolbar={<CandidatePickers candidates={candidates} onChange={set} />}
       about={evaluations === undefined ? undefined : aboutWords(evaluations)}
       main={
         <Button variant="primary" icon={Gauge} onClick={() => setQuery({ new: 'any' })}>
@@ -33,11 +35,12 @@ export function EvaluationsScreen() {
       {error !== null && (
         <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
       )}
-      {evaluations === undefined && error === null && <Loading />}
+      {evaluations === undefined && error === null && <Loading shape="table" />}
       {evaluations !== undefined && <Evaluations evaluations={evaluations} id={rest[0] ?? null} />}
-      {wanted !== null && (
+      {query.get('new') !== null && (
         <EvaluateDialog
-          first={wanted === 'any' ? null : readChoice(wanted)}
+          {...{ candidates }}
+          onCandidates={set}
           evaluations={evaluations ?? []}
           onClose={() => setQuery({ new: null })}
           onStarted={(id) => navigate(`/playground/evaluate/${id}`, {}, { replace: true })}

@@ -4,7 +4,7 @@ import { rolloutSection } from '#shared/config/rollout.ts'
 import type { InputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
-import type { ModelChoice } from '#renderer/client/modelChoice.ts'
+import { runOf, type ModelChoice } from '#renderer/client/modelChoice.ts'
 import { defaultsOf, formOf, type RequestForm } from '#renderer/kit/RequestForm.tsx'
 import type { EnvironmentChoice, RewardChoice } from '#renderer/parts/rewardChoice.ts'
 
@@ -15,15 +15,14 @@ type Sections = Answer<'evaluations.sectionsOf'>
 export type RowSource = 'run' | 'data' | 'environment'
 
 export interface EvaluateDraft {
-  readonly choice: ModelChoice | null
-  /** Null: the default for the chosen model. */
+  /** Null: the default for the chosen models. */
   readonly source: RowSource | null
   readonly versionId: string | null
   /** Null: those of the run. */
   readonly rewards: readonly RewardChoice[] | null
   readonly environment: EnvironmentChoice | null
-  /** Path of its file, empty for none; null: that of the run. */
-  readonly workflow: string | null
+  /** Null: none; undefined: that of the run. */
+  readonly workflow: EnvironmentChoice | null | undefined
   readonly episodes: number | null
   readonly isGreedy: boolean
   readonly settings: RequestForm<typeof evaluationSettings>['values']
@@ -37,15 +36,15 @@ const samplingSettings = rolloutSection.pick({ temperature: true, maxNewTokens: 
 const defaultSampling = { temperature: 1, maxNewTokens: 64 }
 
 /** Form state with defaults from the chosen model and the settings of its run. */
-export function useEvaluateForm(first: ModelChoice | null, evaluations: readonly Evaluation[]) {
+export function useEvaluateForm(choices: readonly ModelChoice[], evaluations: readonly Evaluation[]) {
   const [draft, setDraft] = useState<EvaluateDraft>({
-    ...{ choice: first, source: null, versionId: null, rewards: null, environment: null, workflow: null },
+    ...{ source: null, versionId: null, rewards: null, environment: null, workflow: undefined },
     ...{ episodes: 100 },
     ...{ isGreedy: true, withBase: null },
     settings: { ...defaultsOf(evaluationSettings), samples: 8 },
     sampling: { temperature: null, maxNewTokens: null },
   })
-  const runId = runOf(draft.choice)
+  const runId = choices.map(runOf).find((id) => id !== null) ?? null
   const own = useAnswer('evaluations.sectionsOf', { runId: runId ?? '' }, { enabled: runId !== null }).data
   const versionId = draft.versionId ?? ''
   const version = useAnswer('datasets.version', { versionId }, { enabled: versionId !== '' }).data
@@ -60,39 +59,41 @@ export function useEvaluateForm(first: ModelChoice | null, evaluations: readonly
   const isBaseKnown = evaluations.some(
     ({ runId: of, step, greedy }) => of === runId && step === null && greedy === draft.isGreedy,
   )
-  const withBase = runId !== null && (draft.withBase ?? !isBaseKnown)
+  const hasBase = choices.some(({ adapter }) => adapter === undefined)
+  const withBase = runId !== null && !hasBase && (draft.withBase ?? !isBaseKnown)
   const start = useCommand('evaluations.start', { quiet: true })
   return {
     draft: filled,
     ...{ set, settings, sampling },
-    ...{ runId, own, withBase },
+    ...{ runId, own, withBase, canAddBase: runId !== null && !hasBase },
     error: start.error,
     isStarting: start.isRunning,
     /** Rows of the data set; null if unknown. */
     rowCount: filled.source === 'data' ? (version?.version.rows ?? null) : null,
     /** Null if nothing is missing. */
-    problem: problemOf(filled, settings.parsed !== null && sampling.parsed !== null),
-    /** Resolves with the id of the evaluation; undefined if it was refused. */
+    problem: problemOf(choices, filled, settings.parsed !== null && sampling.parsed !== null),
+    /** Evaluates all on the same rows; resolves with the id of the first, undefined if it was refused. */
     async start(): Promise<string | undefined> {
       const config = configOf(filled, own, version)
-      if (draft.choice === null || config === null) return undefined
-      const asked = { config, ...answering(filled) }
-      const made = await start.run({ subject: subjectOf(draft.choice), ...asked })
-      if (made !== undefined && withBase) await start.run({ subject: { runId, step: null }, ...asked })
-      return made?.id
+      if (config === null) return undefined
+      let first: string | undefined
+      const base = withBase ? [{ runId, step: null }] : []
+      for (const subject of [...choices.map(subjectOf), ...base]) {
+        const isOfRun = 'runId' in subject && subject.runId === runId
+        const asked = { config: isOfRun ? config : { ...own, ...config }, ...answering(filled) }
+        const made = await start.run({ subject, ...asked })
+        if (made === undefined) return first
+        first ??= made.id
+      }
+      return first
     },
   }
-}
-
-function runOf(choice: ModelChoice | null): string | null {
-  const adapter = choice?.adapter
-  return adapter !== undefined && 'runId' in adapter ? adapter.runId : null
 }
 
 interface Filled extends EvaluateDraft {
   readonly source: RowSource
   readonly rewards: readonly RewardChoice[]
-  readonly workflow: string
+  readonly workflow: EnvironmentChoice | null
 }
 
 function initialOf(
@@ -103,10 +104,12 @@ function initialOf(
   return {
     source: draft.source === 'run' ? initial : (draft.source ?? initial),
     rewards: draft.rewards ?? rewardsOf(own),
-    workflow: draft.workflow ?? own?.rollout.workflow?.function ?? '',
+    workflow: draft.workflow === undefined ? workflowOf(own) : draft.workflow,
     sampling: samplingOf(draft, own),
   }
 }
+
+const workflowOf = (own: Sections | undefined): EnvironmentChoice | null => own?.rollout.workflow ?? null
 
 const samplingOf = ({ sampling }: EvaluateDraft, own: Sections | undefined): EvaluateDraft['sampling'] => ({
   temperature: sampling.temperature ?? own?.rollout.temperature ?? defaultSampling.temperature,
@@ -132,14 +135,14 @@ function subjectOf({ model, adapter }: ModelChoice): Request['subject'] {
   return 'path' in adapter ? { model, adapter: adapter.path } : adapter
 }
 
-function problemOf(draft: Filled, isValid: boolean): string | null {
-  if (draft.choice === null) return 'Choose a model.'
+function problemOf(choices: readonly ModelChoice[], draft: Filled, isValid: boolean): string | null {
+  if (choices.length === 0) return 'Choose a model.'
   return rowProblem(draft) ?? (isValid ? null : 'Correct the marked settings.')
 }
 
 function rowProblem({ source, versionId, rewards, environment, workflow, episodes }: Filled): string | null {
   if (source === 'data' && versionId === null) return 'Choose a data set.'
-  if (source === 'data' && rewards.length === 0 && workflow === '') return 'Add a reward.'
+  if (source === 'data' && rewards.length === 0 && workflow === null) return 'Add a reward.'
   if (source === 'environment' && environment === null) return 'Choose an environment.'
   return source === 'environment' && !isWhole(episodes, 1, 1e6) ? 'Ask for at least one episode.' : null
 }
@@ -171,11 +174,9 @@ function configOf(
 }
 
 function rolloutOf(
-  { sampling: { temperature, maxNewTokens }, isGreedy, workflow: file }: Filled,
+  { sampling: { temperature, maxNewTokens }, isGreedy, workflow }: Filled,
   own: Sections | undefined,
 ): Record<string, unknown> {
   const sampled = isGreedy || temperature === null ? {} : { temperature }
-  // Another file has other settings.
-  const workflow = file === own?.rollout.workflow?.function ? own.rollout.workflow : { function: file }
-  return { ...own?.rollout, maxNewTokens, ...sampled, workflow: file === '' ? null : workflow }
+  return { ...own?.rollout, maxNewTokens, ...sampled, workflow }
 }

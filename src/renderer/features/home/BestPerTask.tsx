@@ -8,6 +8,7 @@ import { runTitle } from '#renderer/client/words.ts'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { CutName } from '#renderer/kit/CutName.tsx'
 import { EvalReward } from '#renderer/parts/EvalReward.tsx'
 import { dataName, rewardWords } from '#renderer/parts/runFacts.ts'
 
@@ -71,9 +72,9 @@ function TaskRow({ task }: { task: Task<RunEntry> }) {
         </p>
         <a
           href={link(`/runs/${run.id}/overview`)}
-          className="block max-w-40 truncate text-sm text-accent-ink hover:underline"
+          className="ml-auto block w-fit max-w-40 text-sm text-accent-ink hover:underline"
         >
-          {runTitle(run)}
+          <CutName name={runTitle(run)} />
         </a>
       </div>
     </li>

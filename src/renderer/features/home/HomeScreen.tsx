@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { deviceTitles, type DeviceCheck, type DeviceKind } from '#shared/device.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
+import { CutName } from '#renderer/kit/CutName.tsx'
 import { Page, Panel } from '#renderer/kit/Page.tsx'
 import { Loading, Progress } from '#renderer/kit/states.tsx'
 import { QueueList } from '#renderer/features/queue/QueueList.tsx'
@@ -17,13 +18,13 @@ import { useAnswer } from '#renderer/client/api.tsx'
 import { isSound, useDeviceChecks } from '#renderer/client/devices.ts'
 import { useAddFile } from '#renderer/client/adding.ts'
 import { BestPerTask } from './BestPerTask.tsx'
+import { NextSteps } from './NextSteps.tsx'
 import { RecentRuns } from './RecentRuns.tsx'
 import { sampleTag, useRemoveSample, useSampleRun } from './FirstRunGuide.tsx'
 
 /** Start page: the first run, then recent results and pending work. */
 export function HomeScreen() {
   const { runs, isLoaded } = useRuns()
-  if (!isLoaded) return <Loading />
   return (
     <Page
       main={
@@ -32,13 +33,16 @@ export function HomeScreen() {
         </Button>
       }
     >
-      {runs.length === 0 ? (
+      {!isLoaded ? (
+        <Loading label="Reading the history" shape="cards" />
+      ) : runs.length === 0 ? (
         <FirstRunCard />
       ) : (
         <div className="grid grid-cols-[minmax(0,1fr)_320px] items-start gap-6 narrow:grid-cols-[minmax(0,1fr)]">
           <div className="flex min-w-0 flex-col gap-6">
             <AtWork />
             <Troubles runs={runs} />
+            {runs.every(({ tags }) => tags.includes(sampleTag)) && <NextSteps />}
             <RecentRuns runs={runs} />
             <BestPerTask runs={runs} />
           </div>
@@ -98,7 +102,9 @@ function Troubles({ runs }: { runs: readonly RunEntry[] }) {
             >
               <StatusBadge status={run.status} finding={run.finding} />
               <span className="min-w-0 grow">
-                <span className="block truncate font-medium">{runTitle(run)}</span>
+                <span className="block font-medium">
+                  <CutName name={runTitle(run)} />
+                </span>
                 <span className="line-clamp-2 text-sm text-muted">{words}</span>
               </span>
               <span className="shrink-0 text-sm text-faint">{formatAgo(run.updatedAt, now)}</span>
@@ -163,7 +169,9 @@ function LivingRun({ run, worker, rewards }: LivingRunProps) {
     >
       <span className="min-w-40 grow basis-0">
         <span className="flex min-w-0 items-baseline gap-2">
-          <span className="truncate font-medium">{runTitle(run)}</span>
+          <span className="min-w-0 font-medium">
+            <CutName name={runTitle(run)} />
+          </span>
           <span className="shrink-0 text-sm text-muted">
             {worker.isSilent ? 'is not responding' : phaseWords(run.phase, worker)}
           </span>

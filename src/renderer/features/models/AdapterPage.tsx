@@ -128,7 +128,7 @@ function Uses({ adapter }: { adapter: ListedAdapter }) {
         isWithBase && {
           label: 'Evaluate…',
           icon: Gauge,
-          run: () => navigate('/playground/evaluate', { new: choice }),
+          run: () => navigate('/playground/evaluate', { new: 'any', a: choice }),
         },
         {
           label: 'Continue this adapter',

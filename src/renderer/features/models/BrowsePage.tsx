@@ -4,7 +4,7 @@ import { useAnswer, useCommand, useTask, type Answer } from '#renderer/client/ap
 import { plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
-import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { Busy, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { FoundModels } from './FoundModels.tsx'
 import { HubModelDialog } from './HubModelDialog.tsx'
 import { measuredWords } from './hubWords.ts'
@@ -35,7 +35,7 @@ export function BrowsePage() {
         />
         {search.error !== null && <ErrorNote error={search.error} className="mx-page my-3" />}
         {search.isRunning ? (
-          <Loading label="Asking the hub" />
+          <Busy label="Asking the hub" />
         ) : found === null ? (
           <Known onOpen={setAddress} />
         ) : (
@@ -61,7 +61,7 @@ interface ListProps {
 function Known({ onOpen }: ListProps) {
   const { data, error, refetch } = useAnswer('hub.known', undefined)
   if (error !== null) return <ErrorNote error={error} className="m-page" />
-  if (data === undefined) return <Loading />
+  if (data === undefined) return <Loading shape="table" />
   return (
     <>
       <Measured models={data} onMeasured={refetch} />

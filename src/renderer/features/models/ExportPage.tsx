@@ -2,13 +2,12 @@ import { useEffect, useState, useRef } from 'react'
 import { useTask, type Answer } from '#renderer/client/api.tsx'
 import { link, setQuery } from '#renderer/client/route.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
-import { formatReward } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Page } from '#renderer/kit/Page.tsx'
 import { Picker, type PickerItem } from '#renderer/kit/Picker.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { Busy, EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import {
   bestOf,
   checkpointWords,
@@ -16,6 +15,14 @@ import {
   trainedRuns,
   type Checkpoint,
 } from '#renderer/client/modelChoice.ts'
+import { useStudyTitles } from '#renderer/parts/StudyLink.tsx'
+import {
+  rowOf,
+  trainedItem,
+  trainedRows,
+  TrialSelect,
+  type TrainedRow,
+} from '#renderer/parts/trainedRows.tsx'
 import { useCheckpointsOf } from '#renderer/parts/useModels.ts'
 import { ExportTarget } from './ExportTarget.tsx'
 import { etaWords } from '#renderer/client/live.ts'
@@ -185,21 +192,26 @@ interface WhichCheckpointProps extends Pick<ExportingProps, 'run' | 'trained' | 
 function WhichCheckpoint({ run, trained, checkpointsOf, checkpoints, step }: WhichCheckpointProps) {
   const choose = (runId: string | undefined, next: string | null) => setQuery({ run: runId, step: next })
   const isThere = checkpoints?.some((one) => one.step === step) === true
+  const rows = trainedRows(trained, useStudyTitles())
+  const row = rowOf(rows, run?.id ?? null)
   return (
     <>
       <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)] gap-3 phone:grid-cols-[minmax(0,1fr)]">
         <Field label="Run">
           {(ids) => (
-            <Picker
-              {...ids}
-              label="Run"
-              className="w-full"
-              items={trained.map((each) => exportedItem(each, checkpointsOf.get(each.id)))}
-              value={run?.id ?? null}
-              onChange={(id) => choose(id, null)}
-              placeholder="Choose a run"
-              empty="No run has made a step yet."
-            />
+            <span className="flex gap-2">
+              <Picker
+                {...ids}
+                label="Run"
+                className="w-full"
+                items={rows.map((each) => exportedItem(each, checkpointsOf))}
+                value={row?.run.id ?? run?.id ?? null}
+                onChange={(id) => choose(id, null)}
+                placeholder="Choose a run"
+                empty="No run has made a step yet."
+              />
+              <TrialSelect row={row} runId={run?.id ?? null} onChoose={({ id }) => choose(id, null)} />
+            </span>
           )}
         </Field>
         <SelectField
@@ -238,7 +250,7 @@ interface UnderWayProps {
 function UnderWay({ item, title }: UnderWayProps) {
   const progress = item !== undefined && 'progress' in item ? item.progress : null
   const eta = usePhaseEta(progress)
-  if (progress === null) return <Loading label={`Exporting ${title}`} />
+  if (progress === null) return <Busy label={`Exporting ${title}`} />
   return (
     <>
       <p className="mb-2 font-medium">{title}</p>
@@ -258,23 +270,14 @@ const Beforehand = () => (
   </div>
 )
 
-/** A run as it can be chosen, not without a complete checkpoint. */
-function exportedItem(run: RunEntry, known: readonly Checkpoint[] | undefined): PickerItem {
-  const hasNone = known !== undefined && bestOf(known) === undefined
-  return { ...runItem(run), ...(hasNone ? { problem: 'No complete checkpoint' } : {}) }
+/** A run or study as it can be chosen, not without a complete checkpoint. */
+function exportedItem(row: TrainedRow, checkpointsOf: ExportingProps['checkpointsOf']): PickerItem {
+  const hasNone = row.runs.every(({ id }) => {
+    const known = checkpointsOf.get(id)
+    return known !== undefined && bestOf(known) === undefined
+  })
+  return { ...trainedItem(row), ...(hasNone ? { problem: 'No complete checkpoint' } : {}) }
 }
-
-const runItem = (run: RunEntry): PickerItem => ({
-  key: run.id,
-  title: runTitle(run),
-  detail: [
-    run.algorithm,
-    `step ${String(run.step)}`,
-    run.rewardAfter === null ? '' : `eval reward ${formatReward(run.rewardAfter)}`,
-  ]
-    .filter(Boolean)
-    .join(' · '),
-})
 
 interface PhaseProgress {
   readonly phase: string

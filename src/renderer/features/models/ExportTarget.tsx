@@ -18,6 +18,7 @@ import {
   type ExportNumbers,
 } from '#renderer/parts/exportPlan.ts'
 import { TextField } from '#renderer/kit/inputs.tsx'
+import { PageActions } from '#renderer/kit/Page.tsx'
 
 /** Checkpoint of a run, or a promoted adapter by its name. */
 export type ExportSource = { readonly runId: string; readonly step: number } | { readonly adapter: string }
@@ -60,7 +61,8 @@ export function ExportTarget(props: ExportTargetProps) {
         <HubId source={source} value={hubId} onChange={setHubId} disabled={isRunning} />
         <FolderField folder={folder} inside={folder.free} className="mt-4" />
       </div>
-      <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">
+      <PageActions>
+        {isRunning && <Button onClick={onCancel}>Cancel</Button>}
         {isDone ? (
           <Button
             onClick={() => {
@@ -80,8 +82,7 @@ export function ExportTarget(props: ExportTargetProps) {
             Export
           </Button>
         )}
-        {isRunning && <Button onClick={onCancel}>Cancel</Button>}
-      </footer>
+      </PageActions>
     </>
   )
 }

@@ -3,7 +3,7 @@ import { useArrivals, type ArrivingFolder } from '#renderer/client/adding.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Cautions } from '#renderer/kit/Cautions.tsx'
-import { CopyButton, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { Busy, CopyButton, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { isGguf } from '#renderer/client/fileDialog.ts'
 import type { FileSource } from '#renderer/client/connection.ts'
 import { navigate } from '#renderer/client/route.ts'
@@ -39,7 +39,7 @@ export function IncomingFolder({ folder: { name, kind, source } }: { folder: Arr
 
 const Sending = () => (
   <div className="flex items-center gap-3">
-    <Loading label="Sending the files to the host" />
+    <Busy label="Sending the files to the host" />
     <Button onClick={() => useArrivals.setState({ model: null })}>Cancel</Button>
   </div>
 )

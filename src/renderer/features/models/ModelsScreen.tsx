@@ -83,7 +83,7 @@ function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
       {error !== null && (
         <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
       )}
-      {models === undefined && error === null && <Loading />}
+      {models === undefined && error === null && <Loading shape="table" />}
       {models !== undefined && (
         <Library models={models} name={name} adapterName={adapterName} incoming={incoming} onAdd={addModel} />
       )}

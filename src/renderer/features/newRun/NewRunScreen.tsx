@@ -43,7 +43,7 @@ export function NewRunScreen() {
   if (!wizard.isReady) {
     return (
       <Page>
-        <Loading />
+        <Loading shape="cards" />
       </Page>
     )
   }

@@ -7,7 +7,7 @@ import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { plural } from '#renderer/client/format.ts'
 import { PythonConsent, type PythonAsked } from '#renderer/parts/PythonConsent.tsx'
 import { Segmented } from '#renderer/kit/choices.tsx'
-import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { Busy, CopyButton, ErrorNote } from '#renderer/kit/states.tsx'
 import { SettingFields } from './AllSettings.tsx'
 import type { Draft } from './draft.ts'
 import type { Knowledge } from './useNewRun.ts'
@@ -102,7 +102,7 @@ function Environment({ asked }: { readonly asked: Extract<PythonAsked, { readonl
       ) : error !== null ? (
         <ErrorNote error={error} />
       ) : isPending || data === undefined ? (
-        <Loading label="Looking at its packages" />
+        <Busy label="Looking at its packages" />
       ) : (
         data !== null && <Packages environment={data} />
       )}

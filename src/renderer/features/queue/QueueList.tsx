@@ -100,28 +100,27 @@ function QueueRow(props: QueueRowProps) {
 
 interface HaltedProps {
   readonly halted: {
-    readonly runId: string
+    readonly runId: string | null
     readonly error: { readonly message: string; readonly hint: string | null } | null
   }
   readonly run: RunEntry | undefined
 }
 
-/** Shows that the queue waits after a failure until the user resumes it. */
+/** Shows that the queue waits until the user resumes it: after a failure, or because it came from elsewhere. */
 function Halted({ halted: { runId, error }, run }: HaltedProps) {
   const { run: proceed, isRunning } = useCommand('queue.proceed')
   const title = run === undefined ? runId : runTitle(run)
+  const behind = 'The runs behind it are safe and have not started.'
+  const failed = {
+    message: `The queue waits: ${title} failed.`,
+    hint: error === null ? behind : `${error.message} ${behind}`,
+  }
   return (
     <ErrorNote
-      error={{
-        message: `The queue waits: ${title} failed.`,
-        hint:
-          error === null
-            ? 'The runs behind it are safe and have not started.'
-            : `${error.message} The runs behind it are safe and have not started.`,
-      }}
+      error={runId === null && error !== null ? error : failed}
       action={
         <Button small disabled={isRunning} icon={Play} iconSize={12} onClick={() => void proceed(undefined)}>
-          Continue with the next
+          {runId === null ? 'Let it start' : 'Continue with the next'}
         </Button>
       }
     />

@@ -51,7 +51,7 @@ function JudgesScreen() {
   const models = useModelNames()
   const entry = findGalleryEntry(judgeKey, gallery)
   if (entry !== undefined) return <JudgeWorkbench {...{ entry, models }} />
-  return <Page>{error === null ? <Loading /> : <ErrorNote error={error} />}</Page>
+  return <Page>{error === null ? <Loading shape="table" /> : <ErrorNote error={error} />}</Page>
 }
 
 const allKinds: readonly RewardKind[] = ['reward', 'environment', 'workflow', 'loss']
@@ -85,7 +85,7 @@ function LibraryScreen({ shelf }: { shelf: Shelf }) {
             {isLoaded && library}
             <div className="min-w-0 grow">
               {error !== null && <ErrorNote error={error} className="m-4" />}
-              {!isLoaded && error === null && <Loading label="Reading the library" />}
+              {!isLoaded && error === null && <Loading label="Reading the library" shape="table" />}
               {isLoaded && (
                 <EmptyState
                   icon={FileCode2}

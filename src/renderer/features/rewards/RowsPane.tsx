@@ -118,7 +118,7 @@ function Pager({ own: { bench, change, version } }: { own: RewardBench }) {
 
 function RowList({ own, isEnvironment }: { own: RewardBench; isEnvironment: boolean }) {
   const { bench, shown, problems, isShownLoaded } = own
-  if (!isShownLoaded) return <Loading label="Reading rows" />
+  if (!isShownLoaded) return <Loading label="Reading rows" shape="table" />
   return (
     <ol className="min-h-0 grow overflow-auto" aria-label="Rows of the data set" tabIndex={0}>
       {shown.rows.map((row, i) => (

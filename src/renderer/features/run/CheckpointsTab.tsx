@@ -48,7 +48,7 @@ export function CheckpointsTab({ run, config, onFork }: Props) {
   const [sentStep, setSentStep] = useState<number | null>(null)
   const remove = useCommand('checkpoints.delete')
   if (error !== null) return <ErrorNote error={error} className="m-8" />
-  if (checkpoints === undefined) return <Loading label="Reading the checkpoints" />
+  if (checkpoints === undefined) return <Loading label="Reading the checkpoints" shape="table" />
   const bytes = checkpoints.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
   const metric = config?.checkpoints.bestBy ?? 'eval_reward'
   return (
@@ -293,7 +293,7 @@ function CheckpointActions(props: ActionsProps) {
           },
           {
             ...{ label: 'Evaluate…', name: `Evaluate step ${step}`, icon: Gauge, isDisabled },
-            run: to('/playground/evaluate', { new: a }),
+            run: to('/playground/evaluate', { new: 'any', a }),
           },
           {
             ...{ label: 'Export', name: `Export step ${step}`, icon: FileOutput, isDisabled },

@@ -12,7 +12,7 @@ import { classes } from '#renderer/kit/classes.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { SegmentedField, SelectField } from '#renderer/kit/choices.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
-import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { Busy, CopyButton, ErrorNote } from '#renderer/kit/states.tsx'
 import { joinPath } from '#renderer/parts/exportPlan.ts'
 import { checkpointWords } from '#renderer/client/modelChoice.ts'
 
@@ -82,7 +82,7 @@ function ProjectForm({ run, step: proposed, onDone, onClose }: FormProps) {
           onChange={(next) => setStep(next === asBegun ? null : Number(next))}
         />
         <FolderField folder={folder} inside={name} />
-        {write.isRunning && <Loading label="Writing rows and rewards" />}
+        {write.isRunning && <Busy label="Writing rows and rewards" />}
         {write.error !== null && <ErrorNote error={write.error} />}
       </div>
     </Dialog>

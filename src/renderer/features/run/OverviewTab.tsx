@@ -9,7 +9,7 @@ import { useKept } from '#renderer/client/settled.ts'
 import { useRunStyles, useWorkerOf, type RunEntry, type StoredEvent } from '#renderer/client/runs.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
-import { ErrorNote } from '#renderer/kit/states.tsx'
+import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { CurveControls } from '#renderer/charts/CurveControls.tsx'
 import { CursorGroup } from '#renderer/charts/CursorGroup.tsx'
 import { MarkLegend } from '#renderer/charts/marks.tsx'
@@ -86,6 +86,7 @@ export function OverviewTab({ run, config, events, findings }: Props) {
         onPin={pin}
         isLive={isLiving}
       >
+        {all.length === 0 && <Loading label="Reading the curves" shape="panels" />}
         <div className={wideGrid}>{plan.wide.map((chart) => panel(chart, 210))}</div>
         <SmallCharts>{small.map((chart) => panel(chart, 112))}</SmallCharts>
         <div className={beside === undefined ? 'grid grid-cols-1' : wideGrid}>
@@ -320,8 +321,8 @@ function PlannedPanel(props: PlannedPanelProps) {
 }
 
 const maxBeside = 5
-/** Smallest width of a chart with a readable title, in px. */
-const narrowest = 196
+/** Smallest width of a chart whose head stands on one line, in px. */
+const narrowest = 256
 const gap = 12
 
 /** Arranges charts in full-width rows of about equal counts. */

@@ -58,7 +58,7 @@ function RunPage({ runId, tab }: RunPageProps) {
   const { isLoaded } = useRuns()
   const view = useRun(runId)
   if (view.run !== undefined) return <KnownRun key={runId} run={view.run} view={view} tab={tabOf(tab)} />
-  return isLoaded ? <NoRun /> : <Loading label="Reading the history" />
+  return isLoaded ? <NoRun /> : <Loading label="Reading the history" shape="panels" />
 }
 
 const tabOf = (tab: string | undefined): RunTab => runTabs.find((known) => known === tab) ?? 'overview'

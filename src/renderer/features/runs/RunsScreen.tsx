@@ -72,7 +72,7 @@ export function RunsScreen() {
     >
       <UnreadableRuns />
       <SelectionBar runs={chosen} onExport={exportBundles} onDelete={setDeleting} onClear={clear} />
-      {runs.length === 0 && (isLoaded ? <NoRuns /> : <Loading label="Reading the history" />)}
+      {runs.length === 0 && (isLoaded ? <NoRuns /> : <Loading label="Reading the history" shape="table" />)}
       {runs.length > 0 && (
         <Table<Row>
           label="Runs"

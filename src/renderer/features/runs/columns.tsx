@@ -68,7 +68,6 @@ export const defaultColumns: readonly ColumnId[] = [
   'progress',
   'reward',
   'curve',
-  'best',
   'duration',
   'started',
   'tags',
@@ -145,7 +144,7 @@ function fixedColumns(state: RowState): readonly Column<Row>[] {
     {
       id: 'name',
       title: 'Name',
-      width: 'minmax(148px, 1.6fr)',
+      width: 'minmax(160px, 1.6fr)',
       sortBy: ({ run }) => runTitle(run),
       cell: (row) => (
         <NameCell
@@ -168,29 +167,29 @@ const factColumns = (): readonly Column<Row>[] => [
   {
     id: 'status',
     title: 'Status',
-    width: '96px',
+    width: '100px',
     sortBy: ({ run }) => run.status,
     cell: ({ run }) => <StatusBadge status={run.status} finding={run.finding} />,
   },
   {
     id: 'algorithm',
     title: 'Method',
-    width: '78px',
+    width: '74px',
     sortBy: ({ run }) => run.algorithm,
     cell: ({ run }) => <span title={run.algorithm}>{run.algorithm}</span>,
   },
   {
     id: 'model',
     title: 'Model',
-    width: 'minmax(64px, 0.7fr)',
+    width: 'minmax(68px, 0.5fr)',
     sortBy: ({ run }) => lastPart(run.model),
     cell: ({ run }) => <span title={run.model}>{lastPart(run.model)}</span>,
   },
-  { id: 'data', title: 'Data', width: 'minmax(84px, 0.8fr)', cell: ({ run }) => <DataCell run={run} /> },
+  { id: 'data', title: 'Data', width: 'minmax(84px, 0.5fr)', cell: ({ run }) => <DataCell run={run} /> },
   {
     id: 'progress',
     title: 'Steps',
-    width: '80px',
+    width: '78px',
     isNumber: true,
     sortBy: ({ run }) => run.step,
     cell: ({ run }) => <Steps run={run} />,
@@ -221,21 +220,21 @@ const measureColumns = (state: RowState): readonly Column<Row>[] => [
   {
     id: 'curve',
     title: 'Reward',
-    width: '92px',
+    width: '88px',
     cell: ({ run }) => <CurveCell run={run} color={state.styleOf(run.id).color} />,
   },
   { id: 'best', title: 'Best', width: '54px', isNumber: true, cell: ({ run }) => <BestCell run={run} /> },
   {
     id: 'duration',
     title: 'Duration',
-    width: '104px',
+    width: '96px',
     isNumber: true,
     cell: ({ run }) => <DurationCell run={run} />,
   },
   {
     id: 'started',
     title: 'Started',
-    width: '88px',
+    width: '90px',
     sortBy: ({ run }) => run.createdAt,
     cell: ({ run }) => (
       <span className="text-muted" title={`${formatDate(run.createdAt)} ${formatTime(run.createdAt)}`}>
@@ -249,7 +248,7 @@ const ownColumns = (state: RowState): readonly Column<Row>[] => [
   {
     id: 'tags',
     title: 'Tags',
-    width: 'minmax(92px, 1fr)',
+    width: 'minmax(72px, 0.8fr)',
     cell: ({ run }) => (
       <TagsCell
         run={run}

@@ -3,6 +3,7 @@ import { ChevronDown, ChevronRight } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { IconButton } from '#renderer/kit/Button.tsx'
+import { CutName } from '#renderer/kit/CutName.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
 import { formatAgo, formatCount, formatReach, formatReward, plural } from '#renderer/client/format.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
@@ -97,8 +98,8 @@ const SeedName = ({
         onClick={onToggle}
       />
     </span>
-    <span className="min-w-0 truncate font-medium" title={name}>
-      {name}
+    <span className="min-w-0 font-medium">
+      <CutName name={name} />
     </span>
     <span className="shrink-0 text-faint">
       {studyId === null ? plural(seeds.length, 'seed') : plural(runIds.length, 'trial')}
@@ -115,8 +116,8 @@ function SeedStatus({ runs }: { runs: readonly RunEntry[] }) {
     )
   const finished = runs.filter(({ status }) => status === 'finished').length
   return (
-    <span>
-      {finished} of {runs.length} finished
+    <span title={`${String(finished)} of ${String(runs.length)} finished`}>
+      {finished}/{runs.length} finished
     </span>
   )
 }

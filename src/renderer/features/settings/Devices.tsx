@@ -12,7 +12,7 @@ import {
 } from '#renderer/client/format.ts'
 import { useLoad, type Load } from '#renderer/client/live.ts'
 import { KeyValue } from '#renderer/kit/Page.tsx'
-import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { Busy, ErrorNote, TaskProgress } from '#renderer/kit/states.tsx'
 import { isSound, useDeviceCheck, useDeviceChecks, type DeviceReport } from '#renderer/client/devices.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
@@ -24,7 +24,7 @@ export function DevicesSection() {
   const { data, error, refetch } = useAnswer('system.info', undefined)
   const load = useLoad()
   if (error !== null) return <ErrorNote error={error} action={<button onClick={refetch}>Try again</button>} />
-  if (data === undefined) return <Loading label="Asking the runtime for its devices" />
+  if (data === undefined) return <Busy label="Asking the runtime for its devices" />
   const { cpu, devices, platform } = data
   return (
     <>

@@ -8,6 +8,7 @@ import { shell } from '#renderer/client/connection.ts'
 import { CopyButton, Loading } from '#renderer/kit/states.tsx'
 import { AppearanceSection } from './Appearance.tsx'
 import { DevicesSection } from './Devices.tsx'
+import { NotificationsSection } from './Notifications.tsx'
 import { KeysSection } from './Keys.tsx'
 import { PythonSection, SentKeysSection } from './Consents.tsx'
 import { SelfTestSection } from './SelfTest.tsx'
@@ -35,6 +36,7 @@ const pages: Readonly<Partial<Record<ViewId, readonly SettingsPart[]>>> = {
     { id: 'about', Content: AboutSection },
   ],
   access: [
+    { id: 'notifications', Content: NotificationsSection },
     { id: 'python', Content: PythonSection },
     { id: 'server', Content: ServerSection },
     { id: 'hub', Content: HubAccess },

@@ -28,7 +28,7 @@ export function StudiesScreen() {
       {error !== null && (
         <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
       )}
-      {data === undefined && error === null && <Loading />}
+      {data === undefined && error === null && <Loading shape="table" />}
       {data !== undefined && (
         <>
           <Damaged studies={data.unreadable} />

@@ -27,7 +27,7 @@ export function StudyScreen() {
   const id = rest[0] ?? ''
   const { data: study, error } = useAnswer('studies.get', { id })
   if (study !== undefined) return <KnownStudy key={id} study={study} />
-  if (error === null) return <Loading label="Reading the study" />
+  if (error === null) return <Loading label="Reading the study" shape="panels" />
   return (
     <Page title="Study not found">
       <EmptyState

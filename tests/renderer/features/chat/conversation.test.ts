@@ -11,7 +11,7 @@ import {
 
 const answer = (id: string, text: string, changes: Partial<ChatAnswer> = {}): ChatAnswer => ({
   ...{ id, text, by: { model: 'starter' }, promptTokens: 8, tokens: 3, seed: 1 },
-  ...{ tokensPerSecond: 10, stopReason: 'stop-id', error: null },
+  ...{ tokensPerSecond: 10, stopReason: 'stop-id', error: null, rating: null },
   ...changes,
 })
 
@@ -49,6 +49,17 @@ describe('what is shown', () => {
     expect(shownTurns(draft, { ...asked, turn: 0, text: 'New' }, [], true)).toMatchObject([
       { user: 'New', answers: [null, null] },
     ])
+  })
+
+  test('is what is stored as soon as it is, so that an edit or a rating shows', () => {
+    const items = [{ type: 'done' as const, column: 1, answer: answer('e', 'eight') }]
+    expect(shownTurns(draft, asked, items, false)[1]?.answers[1]?.text).toBe('eight')
+    const rated = {
+      ...draft.turns[1]!,
+      answers: [answer('c', '8'), answer('e', 'eight', { rating: 'good' })],
+    }
+    const shown = shownTurns({ ...draft, turns: [draft.turns[0]!, rated] }, asked, items, false)
+    expect(shown[1]?.answers[1]?.rating).toBe('good')
   })
 
   test('stays after a stop until the host has kept it', () => {

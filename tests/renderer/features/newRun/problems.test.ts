@@ -104,7 +104,7 @@ const examples: readonly (readonly [config: object, path: string, code: string, 
     { ...small, rollout: { precision: 'int4' } },
     ...(['rollout.precision', 'choice', 'Expected one of "f32", "int8", got "int4".'] as const),
   ],
-  [{ ...small, data: { train: 3 } }, 'data.train', 'form', '3 matches none of the allowed forms.'],
+  [{ ...small, data: { train: 3 } }, 'data.train', 'form', 'Expected text or an object, got 3.'],
   [
     { ...small, optimization: { minibatchSize: 7 } },
     ...(['optimization.minibatchSize', 'conflict'] as const),

@@ -1,0 +1,50 @@
+/**
+ * Answers the rows of a run in two turns, sixteen sessions at a time: TURNWISE_KEY=… node agent.ts http://127.0.0.1:8790
+ * The run is started with: turnwise collect my-run.json --port 8790
+ */
+const [address = 'http://127.0.0.1:8790'] = process.argv.slice(2)
+const key = process.env['TURNWISE_KEY'] ?? ''
+
+interface Session {
+  readonly id: string | null
+  readonly over: boolean
+  readonly base_url: string
+  readonly columns: Readonly<Record<string, string>>
+}
+
+async function post<T>(url: string, body: object): Promise<T> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(await response.text())
+  return (await response.json()) as T
+}
+
+async function ask({ base_url }: Session, messages: readonly object[]): Promise<string> {
+  interface Answer {
+    readonly choices: readonly { readonly message: { readonly content: string } }[]
+  }
+  const { choices } = await post<Answer>(`${base_url}/chat/completions`, { model: 'policy', messages })
+  return choices[0]?.message.content ?? ''
+}
+
+/** Plays one session and returns its end; {} leaves the reward to the run's reward functions. */
+async function act(session: Session): Promise<object> {
+  const task = { role: 'user', content: session.columns['prompt'] ?? '' }
+  const first = await ask(session, [task])
+  const second = { role: 'user', content: 'Check it, and answer again.' }
+  await ask(session, [task, { role: 'assistant', content: first }, second])
+  return {}
+}
+
+async function work(): Promise<void> {
+  for (;;) {
+    const session = await post<Session>(`${address}/sessions`, {})
+    if (session.over) return
+    if (session.id !== null) await post(`${address}/sessions/${session.id}/end`, await act(session))
+  }
+}
+
+await Promise.all(Array.from({ length: 16 }, work))

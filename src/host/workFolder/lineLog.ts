@@ -1,0 +1,85 @@
+/** Log of long work: a JSON document in each line. A line without an end is one whose process was killed. */
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import type { z } from 'zod'
+import { readError } from '#host/files/fileErrors.ts'
+import { openLineLog } from '#host/files/ownFiles.ts'
+import { regularFileSize } from '#host/files/strictJson.ts'
+
+const newline = 0x0a
+const pieceBytes = 1 << 20
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Reads the documents of the whole lines. `onDamaged` is called with the number of a line that holds no such document,
+ * which is passed over unless it throws. Errors: AppError 'file/unreadable'; those of `onDamaged`.
+ */
+export function readLines<Line>(
+  file: string,
+  schema: z.ZodType<Line>,
+  onDamaged: (number: number) => void,
+): Line[] {
+  const documents: Line[] = []
+  let number = 0
+  for (const line of wholeLines(file)) {
+    number++
+    const { data } = schema.safeParse(documentIn(line))
+    if (data === undefined) onDamaged(number)
+    else documents.push(data)
+  }
+  return documents
+}
+
+function documentIn(line: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(line))
+  } catch {
+    return undefined
+  }
+}
+
+/** Removes a last line without an end, which the next would go on with. Errors: AppError 'file/unwritable'. */
+export function dropTornLine(file: string): void {
+  if (existsSync(file)) closeSync(openLineLog(file))
+}
+
+/**
+ * Yields the lines that have an end, from a byte on; none where there is no file. It is read in pieces. Errors: AppError
+ * 'file/unreadable'.
+ */
+export function* wholeLines(file: string, from = 0): Generator<Buffer> {
+  if (!existsSync(file)) return
+  regularFileSize(file)
+  const handle = attemptRead(file, () => openSync(file, 'r'))
+  try {
+    let rest: Buffer = Buffer.alloc(0)
+    for (let at = from; ;) {
+      const piece = Buffer.alloc(Math.min(pieceBytes, Math.max(1, fstatSync(handle).size - at)))
+      const count = attemptRead(file, () => readSync(handle, piece, 0, piece.length, at))
+      if (count === 0) return
+      at += count
+      const lines = splitLines(Buffer.concat([rest, piece.subarray(0, count)]))
+      yield* lines.whole
+      rest = lines.rest
+    }
+  } finally {
+    closeSync(handle)
+  }
+}
+
+function splitLines(bytes: Buffer): { readonly whole: Buffer[]; readonly rest: Buffer } {
+  const whole: Buffer[] = []
+  let start = 0
+  for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, start)) {
+    whole.push(bytes.subarray(start, end))
+    start = end + 1
+  }
+  return { whole, rest: bytes.subarray(start) }
+}
+
+function attemptRead<T>(file: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw readError(file, error)
+  }
+}
