@@ -227,10 +227,16 @@ const foundRow = (model: Found): string[] => [
   'problem' in model.verdict ? `No. ${model.verdict.problem}` : model.verdict.family,
 ]
 
-/** Formats `0.5 B parameters`, `3.2 M parameters`. */
-function modelSize({ parameters }: { readonly parameters: number }): string {
+interface SizedModel {
+  readonly parameters: number
+  readonly activeParameters?: number
+}
+
+/** Formats `0.5 B parameters`, `1.3 B parameters (0.4 active)`. */
+function modelSize({ parameters, activeParameters = parameters }: SizedModel): string {
   const [divisor, letter] = parameters >= 1e9 ? [1e9, 'B'] : parameters >= 1e6 ? [1e6, 'M'] : [1e3, 'K']
-  return `${(parameters / divisor).toFixed(1)} ${letter} parameters`
+  const active = activeParameters < parameters ? ` (${(activeParameters / divisor).toFixed(1)} active)` : ''
+  return `${(parameters / divisor).toFixed(1)} ${letter} parameters${active}`
 }
 
 const check = (context: Context) =>

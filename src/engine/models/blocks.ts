@@ -11,7 +11,7 @@ import {
   type HalfPrecision,
 } from '#shared/precision.ts'
 import type { ModelConfig } from './config.ts'
-import { type ModelSource, type TensorLocation, layerPrefix, layerTensors } from './source.ts'
+import { type ModelSource, type TensorLocation, isMatrix, layerPrefix, layerTensors } from './source.ts'
 
 export interface BlockForm {
   readonly bits: 8 | 4
@@ -55,7 +55,7 @@ export function linearWeights(
 ): { readonly name: string; readonly shape: readonly number[] }[] {
   return Array.from({ length: config.layers }, (_, layer) =>
     layerTensors(config, layer)
-      .filter(({ shape }) => shape.length === 2)
+      .filter(isMatrix)
       .map(({ name, shape }) => ({ name: `${layerPrefix(config, layer)}${name}`, shape })),
   ).flat()
 }

@@ -10,8 +10,10 @@ import {
   type ModelConfig,
   type ModelNames,
   type NormKind,
+  mixerOf,
   separateLinears,
 } from './config.ts'
+import { type ExpertTraits, readExperts } from './expertConfig.ts'
 import { Fields } from './fields.ts'
 
 /** One family of decoders; the list is in `registry.ts`. */
@@ -25,6 +27,8 @@ export interface Architecture {
   /** null: llama.cpp does not support it, or its names and order of tensors there are not known. */
   readonly gguf: GgufNaming | null
   readonly tiny: TinyModel
+  /** True if its config may have experts. */
+  readonly mixes?: true
   /** `contextLength`: longest sequence that will be computed; null: as long as the model's own positions reach. */
   readonly read: (fields: Fields, contextLength: number | null) => ModelConfig
 }
@@ -85,6 +89,7 @@ export interface ArchitectureTraits {
   readonly defaultEosIds: readonly number[]
   readonly defaultTied?: boolean
   readonly linears?: readonly LinearName[]
+  readonly experts?: ExpertTraits
   readonly biases?: ModelConfig['biases']
   readonly norm?: NormKind
   readonly normEpsilonKey?: string
@@ -139,7 +144,7 @@ export function readDecoderConfig(
   traits: ArchitectureTraits,
   wantedContext: number | null,
 ): ModelConfig {
-  refuseUnsupported(fields)
+  refuseUnsupported(fields, traits.experts !== undefined)
   requireActivation(fields, traits)
   const heads = fields.integer('num_attention_heads', { min: 1, max: 1_024 })
   const hiddenSize = fields.integer('hidden_size', { min: 1, max: 65_536 })
@@ -158,7 +163,7 @@ export function readDecoderConfig(
     headDim,
     intermediateSize: fields.integer('intermediate_size', { min: 1, max: 1 << 20 }),
     ...limits,
-    linears: traits.linears ?? separateLinears,
+    ...linearsAndExperts(fields, traits, layers),
     biases: traits.biases ?? {},
     transposedLinears: false,
     activation: activations[traits.activationName ?? 'silu'],
@@ -177,6 +182,17 @@ export function readDecoderConfig(
     names,
     ...readSpecialTokens(fields, traits),
   }
+}
+
+/** The linears beside experts, those of an MLP only where a layer has one. */
+function linearsAndExperts(
+  fields: Fields,
+  { linears = separateLinears, experts: traits }: ArchitectureTraits,
+  layers: number,
+): Pick<ModelConfig, 'linears' | 'experts'> {
+  const experts = traits === undefined ? null : readExperts(fields, traits, layers)
+  const isThere = (name: LinearName) => mixerOf(name) !== null || experts?.layers.every(Boolean) !== true
+  return { linears: linears.filter(isThere), experts }
 }
 
 export const ropeTraits = (
@@ -237,14 +253,15 @@ export const unsupported = (fields: Fields, what: string, hint?: string): AppErr
     hint,
   )
 
-export function refuseUnsupported(fields: Fields): void {
+/** `mixes`: true if the family may have experts. */
+export function refuseUnsupported(fields: Fields, mixes = false): void {
   if (fields.has('quantization_config')) {
     const method = shorten(fields.object('quantization_config').text('quant_method', 'unknown'))
     const hint =
       'Use the original weights (F32, F16 or BF16); Turnwise quantises them itself for faster rollouts.'
     throw unsupported(fields, `weights quantised by “${method}”`, hint)
   }
-  for (const key of ['num_experts', 'num_local_experts', 'n_routed_experts']) {
+  for (const key of mixes ? [] : ['num_experts', 'num_local_experts', 'n_routed_experts']) {
     if (fields.number(key, { min: 0, max: 1e6, fallback: 0 }) > 1)
       throw unsupported(fields, 'a mixture of experts')
   }

@@ -1,4 +1,4 @@
-import { deviceTitles, type DeviceKind } from '#shared/device.ts'
+import { expertsOf, type Experts } from './expertConfig.ts'
 
 /**
  * Everything a decoder needs to know about its model, whatever the family. Read by `models/registry.ts`; what most
@@ -61,6 +61,8 @@ export interface ModelConfig {
   readonly windows: readonly AttentionWindow[]
   /** [layers] */
   readonly mixers: readonly LayerMixer[]
+  /** Small networks of which each token goes through a few, in the place of an MLP; null: the model has none. */
+  readonly experts: Experts | null
   /** The output head is the transposed embedding table. */
   readonly tiedHead: boolean
   readonly names: ModelNames
@@ -131,22 +133,6 @@ export interface DeltaRule {
 /** True if a layer remembers by the delta rule, which the programs of devices do not compute yet. */
 export const attendsLinearly = ({ mixers }: Pick<ModelConfig, 'mixers'>): boolean =>
   mixers.some(({ kind }) => kind === 'delta')
-
-/** Parts of a model that the whole programs of devices do not compute yet, in the plural; null: they compute all of it. */
-export function onlyOnCpu(config: Pick<ModelConfig, 'mixers' | 'layerChannels'>): string | null {
-  if (attendsLinearly(config)) return 'linear attention'
-  if (config.layerChannels > 0) return 'embeddings for each layer'
-  const isOwn = (mixer: LayerMixer) =>
-    mixer.kind !== 'attention' ||
-    (mixer.keysOf ?? mixer.kvHeads ?? mixer.headDim ?? mixer.valuesAreKeys) === undefined
-  return config.mixers.every(isOwn) ? null : 'attention heads that differ between layers'
-}
-
-/** Reason why the whole programs of a kind of device do not compute a model, as a sentence; null: they do. */
-export function programProblem(config: Parameters<typeof onlyOnCpu>[0], kind: DeviceKind): string | null {
-  const feature = onlyOnCpu(config)
-  return feature === null ? null : `Models with ${feature} are not computed on ${deviceTitles[kind]} yet.`
-}
 
 /** Channels of queries, keys and values together. */
 export const deltaWidth = ({ keyHeads, valueHeads, keyDim, valueDim }: DeltaRule): number =>
@@ -279,9 +265,12 @@ export const mixerOf = (name: LinearName): LayerMixer['kind'] | null => {
   return module === 'self_attn' || module === 'attn' ? 'attention' : null
 }
 
-/** The linears of a layer: all of the model's but those of mixers that other layers have, and of keys that it has not. */
-export function linearsOf({ linears, mixers }: ModelConfig, layer: number): readonly LinearName[] {
-  const mixer = mixers[layer]
+/**
+ * The linears of a layer: all of the model's but those of mixers that other layers have, of keys that it has not, and of an
+ * MLP where it has experts.
+ */
+export function linearsOf(config: ModelConfig, layer: number): readonly LinearName[] {
+  const mixer = config.mixers[layer]
   const lacking: readonly LinearName[] =
     mixer?.kind !== 'attention'
       ? []
@@ -289,7 +278,8 @@ export function linearsOf({ linears, mixers }: ModelConfig, layer: number): read
           ...(mixer.keysOf === undefined ? [] : (['k_proj', 'v_proj'] as const)),
           ...(mixer.valuesAreKeys === true ? (['v_proj'] as const) : []),
         ]
-  return linears.filter((name) => (mixerOf(name) ?? mixer?.kind) === mixer?.kind && !lacking.includes(name))
+  const ofMlp = expertsOf(config, layer) === null ? mixer?.kind : null
+  return config.linears.filter((name) => (mixerOf(name) ?? ofMlp) === mixer?.kind && !lacking.includes(name))
 }
 
 /** Heads of a layer's attention, and channels of each. */
@@ -390,10 +380,20 @@ export interface LoraConfig {
 export const loraScale = ({ rank, alpha, rsLora }: LoraConfig): number =>
   alpha / (rsLora ? Math.sqrt(rank) : rank)
 
+/**
+ * The linears that an adapter may change. Where a model has experts, its MLPs stay as they are: by their names PEFT means the
+ * experts.
+ */
+export const adaptableLinears = ({ linears, experts }: ModelConfig): readonly LinearName[] =>
+  experts === null ? linears : linears.filter((name) => mixerOf(name) !== null)
+
 /** The linears of a model that an adapter changes, in the model's order; those of one layer if it is given. */
 export const adaptedLinears = (
   config: ModelConfig,
   { targets }: LoraConfig,
   layer?: number,
-): readonly LinearName[] =>
-  (layer === undefined ? config.linears : linearsOf(config, layer)).filter((name) => targets.includes(name))
+): readonly LinearName[] => {
+  const all = adaptableLinears(config)
+  const here = layer === undefined ? all : linearsOf(config, layer)
+  return here.filter((name) => all.includes(name) && targets.includes(name))
+}

@@ -14,6 +14,7 @@ import { layerNorm, rmsNorm } from '../ops/normalization.ts'
 import { shortConvolution } from '../ops/shortConvolution.ts'
 import { headShape, type LinearName, type ModelConfig, type ShortConvolution } from './config.ts'
 import { deltaPart } from './deltaPart.ts'
+import { expertPart } from './expertPart.ts'
 import type { LayerResult, LayerScope, Part } from './layerScope.ts'
 import { blockScaleName, kernelNames, layerInputNorm } from './source.ts'
 
@@ -129,6 +130,7 @@ function projections(x: Value, layer: LayerScope): Projections {
 }
 
 function mlpPart(x: Value, layer: LayerScope): Part {
+  if (layer.experts !== null) return expertPart(x, layer.experts, layer)
   const { linears, activation, intermediateSize } = layer.config
   const down = theOne(layer, ['down_proj', 'mlp.c_proj', 'w2'])
   if (!gates.some((gate) => linears.includes(gate))) {

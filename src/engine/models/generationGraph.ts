@@ -3,6 +3,7 @@ import type { Value } from '../graph/value.ts'
 import { input, integers } from '../graph/value.ts'
 import { softcap, softmax } from '../ops/activation.ts'
 import { add, mul } from '../ops/arithmetic.ts'
+import { byExpert } from '../ops/experts.ts'
 import { gather } from '../ops/gather.ts'
 import { rotary } from '../ops/attention.ts'
 import { addIntegers, concat, lengthOf, reshape, slice, splitRows, transpose } from '../ops/layout.ts'
@@ -16,6 +17,7 @@ import type {
   ShortConvolution,
 } from './config.ts'
 import { attentionOf, headShape, keysOfLayer, linearPath } from './config.ts'
+import { expertsOf } from './expertConfig.ts'
 import { generationChunks } from './chunkInputs.ts'
 import { convolutionState, matrixState, type LatestState, type MatrixState } from './layerStates.ts'
 import { decoderLayer, embeddingValue } from './decoder.ts'
@@ -225,12 +227,15 @@ function cachedScope(
   return {
     config,
     mixer,
+    experts: expertsOf(config, layer),
     vector: (path) => weights.vector(`${prefix}${path}`),
     linear(name, x) {
       const path = `${prefix}${linearPath(name)}`
       const y = weights.product(x, `${path}.weight`, adapter.get(name))
       return config.biases[name] === true ? add(y, weights.vector(`${path}.bias`)) : y
     },
+    expert: (nameOf, x, rows, out) =>
+      byExpert(x, rows, out, (part, expert) => weights.product(part, `${prefix}${nameOf(expert)}`)),
     rotate(x, heads, kind) {
       const rows = splitRows(x, positions)
       return turning ? rotary(rows, heads, { positions, ...turning[kind] }, config.rotatedPairs) : rows

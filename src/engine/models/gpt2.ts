@@ -62,6 +62,7 @@ export const gpt2 = {
       ropes: [],
       windows: [null],
       mixers: Array.from({ length: layers }, () => ({ kind: 'attention', window: 0, rope: null })),
+      experts: null,
       tiedHead: fields.boolean('tie_word_embeddings', true),
       names: {
         embedding: 'transformer.wte.weight',

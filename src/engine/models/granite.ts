@@ -1,4 +1,5 @@
 import { attentionBiases, mlpBiases, type Architecture, readDecoderConfig, refuseWindows } from './common.ts'
+import type { Fields } from './fields.ts'
 
 const factorLimits = { min: 1e-6, max: 1e6, fallback: 1 }
 
@@ -27,12 +28,13 @@ export const granite = {
       defaultEosIds: [2],
       biases: { ...attentionBiases(fields), ...mlpBiases(fields) },
     }
-    return {
-      ...readDecoderConfig(fields, traits, contextLength),
-      embeddingScale: fields.number('embedding_multiplier', factorLimits),
-      attentionScale: fields.number('attention_multiplier', factorLimits),
-      residualScale: fields.number('residual_multiplier', factorLimits),
-      logitScale: 1 / fields.number('logits_scaling', factorLimits),
-    }
+    return { ...readDecoderConfig(fields, traits, contextLength), ...graniteFactors(fields) }
   },
 } as const satisfies Architecture
+
+export const graniteFactors = (fields: Fields) => ({
+  embeddingScale: fields.number('embedding_multiplier', factorLimits),
+  attentionScale: fields.number('attention_multiplier', factorLimits),
+  residualScale: fields.number('residual_multiplier', factorLimits),
+  logitScale: 1 / fields.number('logits_scaling', factorLimits),
+})

@@ -1,6 +1,8 @@
 /** Parts of a decoder block that its uses bring, for learning and for generation, and what it gives back. */
 import type { Value } from '../graph/value.ts'
+import type { ExpertRows } from '../ops/experts.ts'
 import type { DeltaRule, LayerMixer, LinearName, ModelConfig } from './config.ts'
+import type { Experts } from './expertConfig.ts'
 
 /** Graph input of a layer: what each token brings into it beside the stream, [N, P]. */
 export const tokenPartName = 'layer input'
@@ -23,10 +25,17 @@ export interface Chunks {
 export interface LayerScope {
   readonly config: ModelConfig
   readonly mixer: LayerMixer
+  /** The mixture in the place of the MLP; null where it has one. */
+  readonly experts: Experts | null
   /** A vector of the layer: `input_layernorm.weight`. */
   vector(path: string): Value
   /** Linear layer with its bias and adapter, if any. */
   linear(name: LinearName, x: Value): Value
+  /**
+   * Product of rows sorted by expert, [M, in], each with the matrix [out, in] of its own expert; `nameOf` names them as below
+   * the layer → [M, out].
+   */
+  expert(nameOf: (expert: number) => string, x: Value, rows: ExpertRows, out: number): Value
   /** Rotates the heads of q or k in the last axis by their positions. */
   rotate(x: Value, heads: number, kind: 'query' | 'key'): Value
   /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */

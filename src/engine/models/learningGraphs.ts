@@ -9,6 +9,7 @@ import { substitute } from '../graph/substitute.ts'
 import { type Value, constant, input } from '../graph/value.ts'
 import { add, mul, scale } from '../ops/arithmetic.ts'
 import { causalAttention, rotary } from '../ops/attention.ts'
+import { byExpert } from '../ops/experts.ts'
 import { packRows, unpackRows } from '../ops/gather.ts'
 import { type FrozenMatrix, type RoundedRows, frozenMatmul, roundRows } from '../ops/frozenMatmul.ts'
 import { reshape } from '../ops/layout.ts'
@@ -26,6 +27,7 @@ import {
   linearPath,
   linearsByInput,
 } from './config.ts'
+import { expertsOf } from './expertConfig.ts'
 import { partInputs, type PartName } from './partInputs.ts'
 import { type ChunkName, learningChunks } from './chunkInputs.ts'
 import { type PrecedingName, precedingRows } from './precedingRows.ts'
@@ -85,6 +87,7 @@ function packedInputs(config: ModelConfig, layer: number, form: AttentionForm) {
   const mixer = config.mixers[layer] as LayerMixer
   return {
     mixer,
+    experts: expertsOf(config, layer),
     hidden: input('hidden', 'float32', ['N', config.hiddenSize]),
     cotangent: input('cotangent', 'float32', ['N', config.hiddenSize]),
     // One row of the tables per packed token, so the tokens' order is their position in the tables.
@@ -182,6 +185,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
   return {
     config,
     mixer: inputs.mixer,
+    experts: inputs.experts,
     vector: (path) => parameters.weight(path),
     linear(name, x) {
       const path = linearPath(name)
@@ -190,6 +194,8 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
       const factors = parameters.adapter.get(name)
       return factors ? addReduced(biased, reduced(name, x), factors) : biased
     },
+    expert: (nameOf, x, rows, out) =>
+      byExpert(x, rows, out, (part, expert) => frozenMatmul(part, parameters.matrix(nameOf(expert)), round)),
     rotate(x, heads, kind) {
       if (inputs.tables === null) return x
       const tables = { positions: inputs.positions, ...inputs.tables[kind] }

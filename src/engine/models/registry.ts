@@ -12,6 +12,7 @@ import { gemma4, gemma4Unified } from './gemma4.ts'
 import { glm4 } from './glm4.ts'
 import { gpt2 } from './gpt2.ts'
 import { granite } from './granite.ts'
+import { graniteMoe } from './graniteMoe.ts'
 import { lfm2 } from './lfm2.ts'
 import { hunyuanDense } from './hunyuanDense.ts'
 import { llama } from './llama.ts'
@@ -19,10 +20,12 @@ import { ministral3 } from './ministral3.ts'
 import { mistral } from './mistral.ts'
 import { olmo2 } from './olmo2.ts'
 import { olmo3 } from './olmo3.ts'
+import { olmoe } from './olmoe.ts'
 import { phi3 } from './phi3.ts'
 import { qwen2 } from './qwen2.ts'
 import { qwen3 } from './qwen3.ts'
 import { qwen35 } from './qwen35.ts'
+import { qwen3Moe } from './qwen3Moe.ts'
 import { seedOss } from './seedOss.ts'
 import { smollm3 } from './smollm3.ts'
 import { stablelm } from './stablelm.ts'
@@ -35,6 +38,7 @@ const families = [
   qwen2,
   qwen3,
   qwen35,
+  qwen3Moe,
   smollm3,
   gemma2,
   gemma3,
@@ -43,11 +47,13 @@ const families = [
   phi3,
   olmo2,
   olmo3,
+  olmoe,
   exaone4,
   seedOss,
   glm4,
   ernie45,
   granite,
+  graniteMoe,
   hunyuanDense,
   arcee,
   lfm2,
@@ -125,8 +131,8 @@ function namesInside(names: ModelNames): ModelNames {
  */
 export function readModelType(json: unknown, where: string): ModelType {
   const fields = new Fields(json, where)
-  const { modelType } = architectureOf(fields)
-  refuseUnsupported(fields)
+  const { modelType, mixes } = architectureOf(fields)
+  refuseUnsupported(fields, mixes)
   return modelType
 }
 

@@ -9,6 +9,7 @@ import {
   linearShape,
   linearsOf,
 } from './config.ts'
+import { expertsOf, type Experts } from './expertConfig.ts'
 
 export type TensorDtype = 'F32' | 'F16' | 'BF16' | 'U8'
 
@@ -83,7 +84,25 @@ export interface ExpectedTensor {
   /** The shape as it is computed with; in the file of a transposed one, the two axes are swapped. */
   readonly shape: readonly number[]
   readonly isTransposed?: boolean
+  /** True for a table of two axes that stays in f32 whatever the matrices are held in. */
+  readonly isExact?: boolean
+  /** The tensor of the file that it is a part of; absent: it is there by itself. */
+  readonly stack?: Stack
 }
+
+/** A file's tensor [count, …] of several of the model's, one after the other. */
+export interface Stack {
+  readonly name: string
+  readonly count: number
+  readonly index: number
+}
+
+/** Name of the file's tensor that it is, or is a part of. */
+export const storedName = ({ name, stack }: ExpectedTensor): string => stack?.name ?? name
+
+/** True for the weight of a linear layer, which may be rounded. */
+export const isMatrix = ({ shape, isExact = false }: Pick<ExpectedTensor, 'shape' | 'isExact'>): boolean =>
+  shape.length === 2 && !isExact
 
 /** `model.layers.3.`: the prefix of a layer's names. */
 export const layerPrefix = ({ names }: ModelConfig, layer: number): string => `${names.layers}${layer}.`
@@ -103,7 +122,15 @@ export const finalNormNames = (config: ModelConfig): string[] => normNames(confi
 const normNames = ({ norm }: ModelConfig, path: string): string[] =>
   norm === 'layer' ? [`${path}.weight`, `${path}.bias`] : [`${path}.weight`]
 
-/** Lists every tensor of a checkpoint with this config, under its Hugging Face name; linears as [out, in]. */
+/** Lists the tensors of a checkpoint's files, those that it stacks as one. */
+export const storedTensors = (config: ModelConfig): ExpectedTensor[] =>
+  expectedTensors(config).flatMap((tensor) => {
+    const { stack } = tensor
+    if (stack === undefined) return [tensor]
+    return stack.index === 0 ? [{ name: stack.name, shape: [stack.count, ...tensor.shape] }] : []
+  })
+
+/** Lists every tensor that a model with this config is computed with, under its Hugging Face name; linears as [out, in]. */
 export function expectedTensors(config: ModelConfig): ExpectedTensor[] {
   const { hiddenSize, vocabSize, maxPositions, names } = config
   const table = [vocabSize, hiddenSize] as const // [V, D]
@@ -119,7 +146,11 @@ export function expectedTensors(config: ModelConfig): ExpectedTensor[] {
   for (let layer = 0; layer < config.layers; layer++) {
     const prefix = layerPrefix(config, layer)
     tensors.push(
-      ...layerTensors(config, layer).map((tensor) => ({ ...tensor, name: `${prefix}${tensor.name}` })),
+      ...layerTensors(config, layer).map(({ name, stack, ...tensor }) => ({
+        ...tensor,
+        name: `${prefix}${name}`,
+        ...(stack && { stack: { ...stack, name: `${prefix}${stack.name}` } }),
+      })),
     )
   }
   tensors.push(...finalNormNames(config).map((name) => ({ name, shape: [hiddenSize] })))
@@ -143,7 +174,58 @@ export function layerTensors(config: ModelConfig, layer: number): ExpectedTensor
     const bias = { name: `${linearPath(linear)}.bias`, shape: [out] }
     return config.biases[linear] === true ? [stored, bias] : [stored]
   })
-  return [...norms, ...mixerTensors(config, layer), ...linears]
+  return [...norms, ...mixerTensors(config, layer), ...linears, ...expertTensors(config, layer)]
+}
+
+/** Matrices of a mixture of experts, named as below their layer. */
+export interface ExpertPaths {
+  /** [E, D]: the score of each expert. */
+  readonly router: string
+  /** Matrices that read the token, [F, D] each, gate first; or both in one, [2·F, D]. */
+  readonly gates: readonly ((expert: number) => string)[]
+  /** [D, F] */
+  readonly down: (expert: number) => string
+}
+
+export const expertPaths: Readonly<Record<Experts['form'], ExpertPaths>> = {
+  apart: {
+    router: 'mlp.gate.weight',
+    gates: [
+      (expert) => `mlp.experts.${String(expert)}.gate_proj.weight`,
+      (expert) => `mlp.experts.${String(expert)}.up_proj.weight`,
+    ],
+    down: (expert) => `mlp.experts.${String(expert)}.down_proj.weight`,
+  },
+  stacked: {
+    router: 'block_sparse_moe.router.layer.weight',
+    gates: [(expert) => `block_sparse_moe.input_linear.${String(expert)}.weight`],
+    down: (expert) => `block_sparse_moe.output_linear.${String(expert)}.weight`,
+  },
+}
+
+/** Output and input width of the matrices of an expert. */
+export const expertShapes = ({ form, width }: Experts, hiddenSize: number) => ({
+  gate: [form === 'stacked' ? 2 * width : width, hiddenSize] as const,
+  down: [hiddenSize, width] as const,
+})
+
+function expertTensors(config: ModelConfig, layer: number): ExpectedTensor[] {
+  const experts = expertsOf(config, layer)
+  if (experts === null) return []
+  const { form, count } = experts
+  const { router, gates, down } = expertPaths[form]
+  const shapes = expertShapes(experts, config.hiddenSize)
+  const ofAll = (nameOf: (expert: number) => string, shape: readonly number[]): ExpectedTensor[] =>
+    Array.from({ length: count }, (_, index) => {
+      const name = nameOf(index)
+      const stack = { name: name.replace(`.${String(index)}.`, '.'), count, index }
+      return form === 'stacked' ? { name, shape, stack } : { name, shape }
+    })
+  return [
+    { name: router, shape: [count, config.hiddenSize], isExact: true },
+    ...gates.flatMap((nameOf) => ofAll(nameOf, shapes.gate)),
+    ...ofAll(down, shapes.down),
+  ]
 }
 
 /** Norm behind what a token brings into a layer, without `.weight`; and the number that a block's result is multiplied with. */

@@ -33,9 +33,23 @@ export function learningFlops(work: LearningWork): number {
     const adapter = 3 * (out + width) + width + again * out
     if (lora.targets.includes(name)) linears += 2 * lora.rank * adapter * tokens
   }
+  // Results of experts are computed again too: the gradient of their weights reads them.
+  linears += (recompute ? 3 : 2) * 2 * expertElements(config).used * tokens
   const attention = lengths.reduce((total, length) => total + attentionFlops(length, work), 0)
   const head = 4 * config.vocabSize * config.hiddenSize * tokens
   return linears + attention - firstLayerFlops(config, lora) * tokens + head
+}
+
+/** Elements of the matrices of all experts: those that a token goes through, routers included, and those that it does not. */
+export function expertElements({ experts, hiddenSize }: ModelConfig): {
+  readonly used: number
+  readonly idle: number
+} {
+  if (experts === null) return { used: 0, idle: 0 }
+  const { count, chosen, width } = experts
+  const layers = experts.layers.filter(Boolean).length
+  const each = 3 * width * hiddenSize
+  return { used: layers * (chosen * each + count * hiddenSize), idle: layers * (count - chosen) * each }
 }
 
 /** The linears of all layers, one after the other. */
@@ -92,6 +106,7 @@ export function conventionalFlops({ config, lora, lengths, recompute }: Learning
     perToken += (forward + 1) * 2 * out * width
     if (lora.targets.includes(name)) perToken += (forward + 2) * 2 * lora.rank * (out + width)
   }
+  perToken += (forward + 1) * 2 * expertElements(config).used
   const widths = attentionsOf(config).reduce((sum, { width }) => sum + width, 0)
   const attention = (2 * forward + 4) * 2 * widths * squares
   const head = 4 * config.vocabSize * config.hiddenSize * tokens

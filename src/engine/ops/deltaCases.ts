@@ -3,10 +3,15 @@ import { sigmoid } from './activation.ts'
 import { exp, mul, neg } from './arithmetic.ts'
 import { gatedDeltaRule, softplus, unitLowerInverse, unitRows } from './deltaRule.ts'
 import { constant, gradientCase, integer, real } from './gradientCase.ts'
+import { shortConvolution } from './shortConvolution.ts'
 
 const strictlyLower = Array.from({ length: 16 }, (_, index) => Number(index % 4 < Math.floor(index / 4)))
 
 export const deltaCases = [
+  gradientCase('ShortConvolution', 'of three positions', {
+    inputs: [real('N', 4), real('N', 4), real('N', 4), real(4, 1, 3)],
+    build: ([own, one, two, weight]) => shortConvolution([own, one, two], weight),
+  }),
   gradientCase('Softplus', '', { dtype: 'float32', inputs: [real('N', 3)], build: ([x]) => softplus(x) }),
   gradientCase('Sqrt', 'rows of length 1', { inputs: [real('N', 3)], build: ([x]) => unitRows(x, 1e-2) }),
   gradientCase('UnitLowerInverse', '', {

@@ -3,9 +3,10 @@ import { product } from '../graph/shape.ts'
 import type { CompositeOp, Value } from '../graph/value.ts'
 import { apply, compose, constant } from '../graph/value.ts'
 import { add } from './arithmetic.ts'
-import { defineOp, int, onlyCotangent } from './define.ts'
+import { withElements } from './choice.ts'
+import { defineOp, inputOf, int, onlyCotangent } from './define.ts'
 import { concat, reshape } from './layout.ts'
-import { reduceSum } from './reduce.ts'
+import { expandLike, reduceSum } from './reduce.ts'
 
 export const gatherOp = defineOp('Gather', 'Embedding gradients are summed row by row outside the graph.')
 /** Rows of a table. table [V, D], indices […] i64 → […, D]. */
@@ -77,11 +78,12 @@ function sumOfSlots(blocks: readonly Value[], { rows, shared }: RowMap): Value {
   return add(packed, gather(concat([further, zeroRow(further)], 0), shared.places))
 }
 
-export const gatherElementsOp = defineOp(
-  'GatherElements',
-  'Used inside the vocabulary head, which has its own rule.',
-)
-/** One element of each row. x [N, V], indices [N, 1] i64 → [N, 1]. */
+export const gatherElementsOp = defineOp('GatherElements', ({ node, cotangents }) => {
+  const x = inputOf(node, 0)
+  const nothing = expandLike(constant([0], [1, 1], x.dtype === 'float64' ? 'float64' : 'float32'), x)
+  return [withElements(nothing, inputOf(node, 1), onlyCotangent(cotangents)), null]
+})
+/** Some elements of each row, which differ. x [N, V], indices [N, k] i64 → [N, k]. */
 export const gatherElements = (x: Value, indices: Value): Value =>
   apply(gatherElementsOp, [x, indices], { axis: int(1) }, [
     { dtype: x.dtype, shape: indices.shape },

@@ -6,6 +6,7 @@ import { product } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { geluTanh, reluSquared, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
+import { expertCases } from './expertCases.ts'
 import { gather, packRows, unpackRows } from './gather.ts'
 import { constant, gradientCase, type GradientCase, integer, positive, real } from './gradientCase.ts'
 import { concat, flatten, split, splitSizes, reshape, transpose } from './layout.ts'
@@ -249,10 +250,6 @@ const composites = [
     inputs: [real('N', 6)],
     build: ([x]) => reluSquared(x),
   }),
-  gradientCase('ShortConvolution', 'of three positions', {
-    inputs: [real('N', 4), real('N', 4), real('N', 4), real(4, 1, 3)],
-    build: ([own, one, two, weight]) => shortConvolution([own, one, two], weight),
-  }),
   gradientCase('ShortConvolution', 'of sequences that share their beginning', {
     inputs: [real('N', 3), real(3, 1, 3), ...rowsBefore],
     build: ([x, weight, one, two, back, slots, places]) => {
@@ -396,5 +393,6 @@ export const gradientCases: readonly GradientCase[] = [
   ...products,
   ...composites,
   ...deltaCases,
+  ...expertCases,
   ...headCases,
 ]

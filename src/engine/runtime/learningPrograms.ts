@@ -13,7 +13,7 @@ import {
   valueHeadPrograms,
 } from '../models/learningGraphs.ts'
 import { loraInputs } from '../models/lora.ts'
-import { type ModelSource, layerPrefix, layerTensors } from '../models/source.ts'
+import { type ModelSource, isMatrix, layerPrefix, layerTensors } from '../models/source.ts'
 import type { FrozenMatrix } from '../ops/frozenMatmul.ts'
 import {
   headMatrix,
@@ -155,11 +155,10 @@ export class LearningPrograms {
     const { config } = this.#source
     const adapter = loraInputs(config, this.#lora, layer)
     const [vectors, matrices] = [new Map<string, Value>(), new Map<string, FrozenMatrix>()]
-    for (const { name, shape } of layerTensors(config, layer)) {
-      const fullName = `${layerPrefix(config, layer)}${name}`
-      const [, inputs] = shape
-      if (inputs === undefined || shape.length > 2) vectors.set(name, this.weight(fullName))
-      else matrices.set(name, this.#matrix(fullName, inputs))
+    for (const tensor of layerTensors(config, layer)) {
+      const fullName = `${layerPrefix(config, layer)}${tensor.name}`
+      if (isMatrix(tensor)) matrices.set(tensor.name, this.#matrix(fullName, tensor.shape[1] as number))
+      else vectors.set(tensor.name, this.weight(fullName))
     }
     const parameters: LayerParameters = {
       adapter,

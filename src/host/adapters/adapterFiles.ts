@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/plural.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import { readMlxConfig } from './mlxAdapter.ts'
 import { readPeftConfig, type PeftConfig } from './peftConfig.ts'
@@ -55,6 +56,21 @@ export function readAdapterConfig({ configPath, isMlx }: AdapterFiles): PeftConf
 
 export const adapterError = (path: string, problem: string, hint?: string): AppError =>
   new AppError('adapter/invalid', `${path} ${problem}.`, hint)
+
+const unknownKinds = [
+  ['magnitude', 'It is a DoRA adapter; only plain LoRA is supported.'],
+  ['.experts.', 'It adapts experts, which stay as they are here: train one on attention alone.'],
+] as const
+
+/** The error for a tensor that is no LoRA matrix. */
+export function unknownTensor(name: string, path: string): AppError {
+  const [, hint] = unknownKinds.find(([part]) => name.includes(part)) ?? []
+  const problem = `holds the tensor “${shorten(name)}”, which is not a LoRA matrix of a supported layer`
+  return adapterError(path, problem, hint)
+}
+
+export const wrongType = (name: string, dtype: string, path: string): AppError =>
+  adapterError(path, `stores “${shorten(name)}” as ${dtype}; adapters must be F32, F16 or BF16`)
 
 /** Trainers write their checkpoints into folders of their own: the last one is named. */
 function insideHint(directory: string): string | undefined {

@@ -2,8 +2,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { roundedPrecisions, type RoundedPrecision } from '#shared/precision.ts'
-import { shorten } from '#shared/plural.ts'
 import {
+  adaptableLinears,
   type LinearName,
   linearNames,
   linearPath,
@@ -22,7 +22,15 @@ import {
   transposedTensor,
   writeSafetensors,
 } from '#host/files/safetensors.ts'
-import { adapterError, adapterFiles, configName, readAdapterConfig, tensorsName } from './adapterFiles.ts'
+import {
+  adapterError,
+  adapterFiles,
+  configName,
+  readAdapterConfig,
+  tensorsName,
+  unknownTensor,
+  wrongType,
+} from './adapterFiles.ts'
 import { peftNameOf, swapped } from './mlxAdapter.ts'
 import { formatPeftConfig, isHubId, meantTargets, type PeftConfig } from './peftConfig.ts'
 import { evened } from './peftPatterns.ts'
@@ -217,15 +225,6 @@ function parseMatrix(given: string, name: string, location: TensorLocation, path
   return { layers, layer: Number(layer), linear, matrix: matrix === 'A' ? 'A' : 'B', location }
 }
 
-function unknownTensor(name: string, path: string): AppError {
-  const hint = name.includes('magnitude') ? 'It is a DoRA adapter; only plain LoRA is supported.' : undefined
-  const problem = `holds the tensor “${shorten(name)}”, which is not a LoRA matrix of a supported layer`
-  return adapterError(path, problem, hint)
-}
-
-const wrongType = (name: string, dtype: string, path: string): AppError =>
-  adapterError(path, `stores “${shorten(name)}” as ${dtype}; adapters must be F32, F16 or BF16`)
-
 /** Refuses an adapter that holds a module twice: several spellings mean the same module. */
 function requireOnce(matrices: readonly Matrix[], path: string): void {
   const seen = new Set<string>()
@@ -356,13 +355,14 @@ function requireFamily(
   model: ModelConfig,
   where: string,
 ): void {
-  const isForeign = targets.some((name) => !model.linears.includes(name))
+  const known = adaptableLinears(model)
+  const isForeign = targets.some((name) => !known.includes(name))
   const isElsewhere = tensors.some(({ name }) => !name.startsWith(model.names.layers))
   if (!isForeign && !isElsewhere) return
   const of = baseModel === null ? 'of another family' : `made for ${baseModel}`
   throw adapterError(
     where,
-    `is ${of}: it adapts ${targets.join(', ')}, but a ${model.architecture} model has ${model.linears.join(', ')}`,
+    `is ${of}: it adapts ${targets.join(', ')}, but a ${model.architecture} model has ${known.join(', ')}`,
     wrongModelHint,
   )
 }

@@ -2,7 +2,7 @@
 import type { OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
-import { autoDevice, parameterCount } from '#host/devices/deviceChoice.ts'
+import { activeParameters, autoDevice, parameterCount } from '#host/devices/deviceChoice.ts'
 import { readThroughput } from '#host/devices/deviceRecords.ts'
 import { memoryFit, type FittingPrecision } from '#host/devices/memoryFit.ts'
 import { generationWork, learningWork } from '#host/models/tokenWork.ts'
@@ -15,6 +15,7 @@ export function outlookOf(config: ModelConfig, cacheDirectory: string): Outlook 
   const { architecture: family, contextLength } = config
   return {
     ...{ family, parameters, contextLength, fits, trainingBytes },
+    activeParameters: activeParameters(config),
     speed: fits === null ? null : speedOf(config, fits, cacheDirectory),
   }
 }

@@ -9,16 +9,10 @@ import path from 'node:path'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { holdsTensors, type Device } from '#shared/device.ts'
 import { blockPrecisions, type HeldPrecision } from '#shared/precision.ts'
-import {
-  onlyOnCpu,
-  linearNames,
-  linearPath,
-  type LinearName,
-  type LoraConfig,
-} from '#engine/models/config.ts'
-import type { NamedTensor } from '#engine/models/source.ts'
+import { linearNames, linearPath, type LinearName, type LoraConfig } from '#engine/models/config.ts'
+import { onlyOnCpu } from '#engine/models/programSupport.ts'
 import { gradientCases } from '#engine/ops/gradientCases.ts'
-import type { SamplingOptions, TokenSequence } from '#engine/policy.ts'
+import type { SamplingOptions } from '#engine/policy.ts'
 import { checkedIn, gradientError, gradientLimits } from '#engine/runtime/gradientCheck.ts'
 import { hasHalves } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
@@ -28,6 +22,7 @@ import { configOfShape, writeRandomModel } from '#host/models/randomModel.ts'
 import { asPolicySource } from '#host/models/baseCache.ts'
 import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/devices/deviceRecords.ts'
 import { finding, measuredFinding, orFailure } from './findings.ts'
+import { lossTask, mapValues, slopeError } from './lossSlope.ts'
 import { productCases, productError } from './products.ts'
 import { probeAlgorithms, probeMatrix } from './probe.ts'
 
@@ -148,7 +143,7 @@ async function wholeSlopeFinding(policy: OrtPolicy, name: string): Promise<Selft
   const task = lossTask(policy, random)
   const gradients = await task.gradients()
   const { distance: h, gradient } = limitsOf({})
-  const error = await slopeError(policy, task, { gradients, isMoved: () => true, random, h })
+  const error = await slopeError(policy, task, { gradients, isMoved: () => true, random, h, limit: gradient })
   return finding(`${name}/gradient`, error, gradient, slopeWords)
 }
 
@@ -225,11 +220,6 @@ export async function openSelftestPolicy(
   return policy
 }
 
-const mapValues = (tensor: NamedTensor, change: (value: number, index: number) => number): NamedTensor => ({
-  ...tensor,
-  data: tensor.data.map(change),
-})
-
 /** One per adapted linear and factor: moves those tensors along a random direction and compares slopes. */
 export async function* gradientFindings(
   policy: OrtPolicy,
@@ -250,6 +240,7 @@ export async function* gradientFindings(
           isMoved: ({ name }) => isOf(name, linear) && name.endsWith(factor),
           random,
           h: limits.distance,
+          limit: limits.gradient,
         })
         worst = Math.max(worst, slope)
       }
@@ -264,83 +255,6 @@ const slopeWords = {
 }
 
 const isOf = (name: string, linear: LinearName): boolean => name.includes(`.${linearPath(linear)}.lora_`)
-
-interface LossTask {
-  loss(): Promise<number>
-  gradients(): Promise<NamedTensor[]>
-}
-
-/** Loss = Σ coefficient · log-probability + coefficient · entropy over random sequences of unlike lengths. */
-function lossTask(policy: OrtPolicy, random: SequentialRandom): LossTask {
-  const sequences = [5, 12, 9].map((length): TokenSequence => ({
-    ids: Int32Array.from({ length }, () => random.integer(policy.vocabSize)),
-    actionMask: Uint8Array.from({ length: length - 1 }, (_, at) => Number(at >= 2)),
-  }))
-  const masked = ({ actionMask }: TokenSequence) =>
-    Float64Array.from(actionMask, (mask) => mask * random.normal())
-  const coefficients = sequences.map((row) => ({
-    logprobs: masked(row),
-    entropies: masked(row),
-    values: null,
-  }))
-  return {
-    async loss() {
-      const heads = await policy.score(sequences, { role: 'actor', temperature: 1 })
-      return heads.reduce((sum, { logprobs, entropies }, row) => {
-        const { logprobs: c, entropies: e } = coefficients[row] ?? { logprobs: [], entropies: [] }
-        return sum + dot(logprobs, c) + dot(entropies, e)
-      }, 0)
-    },
-    async gradients() {
-      policy.discardGradients()
-      await policy.accumulate(sequences, { temperature: 1, entropyGradient: true }, () => coefficients)
-      return await policy.gradientTensors()
-    },
-  }
-}
-
-const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
-  let sum = 0
-  for (let index = 0; index < a.length; index++) sum += (a[index] ?? 0) * (b[index] ?? 0)
-  return sum
-}
-
-interface Probe {
-  readonly gradients: readonly NamedTensor[]
-  /** Selects the tensors of the adapter that are moved. */
-  readonly isMoved: (tensor: NamedTensor) => boolean
-  readonly random: SequentialRandom
-  readonly h: number
-}
-
-/** |slope by differences − slope by gradient| relative to the larger of slope and gradient. */
-async function slopeError(
-  policy: OrtPolicy,
-  task: LossTask,
-  { gradients, isMoved, random, h }: Probe,
-): Promise<number> {
-  const start = await policy.adapterTensors('actor')
-  const direction = start.map((tensor) =>
-    mapValues(tensor, () => (isMoved(tensor) ? (random.uniform() < 0.5 ? -1 : 1) : 0)),
-  )
-  const lossAt = async (distance: number) => {
-    policy.restoreAdapter(
-      'actor',
-      start.map((tensor, at) =>
-        mapValues(tensor, (value, index) => value + distance * (direction[at]?.data[index] ?? 0)),
-      ),
-    )
-    return task.loss()
-  }
-  const central = async (h: number) => ((await lossAt(h)) - (await lossAt(-h))) / (2 * h)
-  // Two distances, so that the error of the difference itself is of fourth order (Richardson 1911).
-  const slope = (4 * (await central(h)) - (await central(2 * h))) / 3
-  policy.restoreAdapter('actor', start)
-  const moved = gradients.filter(isMoved)
-  const byGradient = gradients.reduce((sum, { data }, at) => sum + dot(data, direction[at]?.data ?? []), 0)
-  const size = Math.sqrt(moved.reduce((sum, { data }) => sum + dot(data, data), 0))
-  return Math.abs(slope - byGradient) / Math.max(size, Math.abs(slope), 1e-6)
-}
 
 const sampling: SamplingOptions = {
   greedy: false,

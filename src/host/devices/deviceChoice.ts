@@ -10,8 +10,10 @@ import {
 } from '#shared/device.ts'
 import { isHalfPrecision, type BasePrecision } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { onlyOnCpu, type ModelConfig } from '#engine/models/config.ts'
+import type { ModelConfig } from '#engine/models/config.ts'
 import { planDevice, plannedLora } from '#engine/models/deviceMemory.ts'
+import { onlyOnCpu } from '#engine/models/programSupport.ts'
+import { expertElements } from '#engine/models/work.ts'
 import { expectedTensors } from '#engine/models/source.ts'
 import { elementCount } from '#host/files/safetensors.ts'
 import { readCheck } from './deviceRecords.ts'
@@ -120,5 +122,9 @@ function speedFor(parameters: number, speeds: readonly DeviceSpeed[]): DeviceSpe
 
 export const parameterCount = (model: ModelConfig): number =>
   expectedTensors(model).reduce((sum, { shape }) => sum + elementCount(shape), 0)
+
+/** Parameters that a token goes through: all but the experts that were not chosen for it. */
+export const activeParameters = (model: ModelConfig): number =>
+  parameterCount(model) - expertElements(model).idle
 
 const times = (ratio: number): string => `${ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(1)} times`

@@ -7,7 +7,8 @@ import { baseProblem, type DeviceKind } from '#shared/device.ts'
 import type { BasePrecision } from '#shared/precision.ts'
 import { planDevice, plannedLora, type DevicePlan } from '#engine/models/deviceMemory.ts'
 import { busTraffic, type BusTraffic } from '#engine/models/busTraffic.ts'
-import { programProblem, type ModelConfig } from '#engine/models/config.ts'
+import type { ModelConfig } from '#engine/models/config.ts'
+import { programProblem } from '#engine/models/programSupport.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 
 /** Layers, width, heads, key heads, width of the MLP, vocabulary, whether the head is the embedding. */

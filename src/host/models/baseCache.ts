@@ -64,13 +64,21 @@ export interface WeightPrecisions {
   readonly maxRows?: number
 }
 
+/**
+ * Blocks where there are experts: products of bytes take a dozen nodes, each expert has three, and the runtime's time to open a
+ * program grows with the square of its nodes.
+ */
+const formOf = ({ config }: ModelSource, { int8Form }: Pick<WeightPrecisions, 'int8Form'>): Int8Form =>
+  config.experts === null ? int8Form : 'blocks'
+
 /** The source in the form that a policy computes with. Errors: as `asFloat32Source`. */
 export async function asPolicySource<Source extends ModelSource>(
   source: Source,
   precisions: WeightPrecisions,
   cacheDirectory: string,
 ): Promise<Source> {
-  const { base, rollout, int8Form } = precisions
+  const { base, rollout } = precisions
+  const int8Form = formOf(source, precisions)
   if (base !== 'f32') {
     const rounded = await asRoundedBase(source, base, cacheDirectory, { int8Form })
     // Learning and rollouts read the same rows in 8 bits.

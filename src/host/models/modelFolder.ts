@@ -10,6 +10,7 @@ import {
   type TensorLocation,
   expectedTensors,
   type ExpectedTensor,
+  storedName,
 } from '#engine/models/source.ts'
 import { readError } from '#host/files/fileErrors.ts'
 import { ggufFileOf, openGgufModel } from '#host/gguf/ggufModel.ts'
@@ -65,8 +66,10 @@ export function openModelFolder(
   const hasOwnHead = comparesHead && declared.tiedHead && holdsOwnHead(declared, files)
   const config = hasOwnHead ? { ...declared, tiedHead: false } : declared
   const expected = expectedTensors(config)
-  const tensors = new Map(expected.map((tensor) => [tensor.name, locate(tensor, shardOf(tensor.name))]))
-  const wanted = new Set(expected.flatMap(({ name }) => [name, shortened(name)]))
+  const tensors = new Map(
+    expected.map((tensor) => [tensor.name, locate(tensor, shardOf(storedName(tensor)))]),
+  )
+  const wanted = new Set(expected.map(storedName).flatMap((name) => [name, shortened(name)]))
   const names = files.flatMap((file) => [...file.tensors.keys(), ...file.unreadable.keys()])
   const ignored = names.filter((name) => !wanted.has(name) && !isDerivedBuffer(name))
   requireAllLayers(root, ignored, { wanted, layers: config.layers })
@@ -274,8 +277,14 @@ function isPlainName(name: string): boolean {
   )
 }
 
-function locate({ name, shape, isTransposed = false }: ExpectedTensor, shard: Shard): TensorLocation {
-  const location = find(name, shard)
+function locate(tensor: ExpectedTensor, shard: Shard): TensorLocation {
+  const { name, shape, isTransposed = false, stack } = tensor
+  const location = find(storedName(tensor), shard)
+  if (stack !== undefined) {
+    requireShape(location, [stack.count, ...shape], { name: stack.name, path: shard.path })
+    const byteLength = location.byteLength / stack.count
+    return { ...location, shape, byteLength, offset: location.offset + stack.index * byteLength }
+  }
   requireShape(location, isTransposed ? shape.toReversed() : shape, { name, path: shard.path })
   return isTransposed ? { ...location, shape, arrangement: { kind: 'transposed' } } : location
 }

@@ -8,6 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, writeError } from '#host/files/fileErrors.ts'
+import { expertElements } from '#engine/models/work.ts'
 import { elementCount } from '#host/files/safetensors.ts'
 import { memoryFit, type MemoryFit } from '#host/devices/memoryFit.ts'
 import { cachedHubId, foundModels, type FoundModel } from './foundModels.ts'
@@ -101,6 +102,8 @@ export interface ModelSummary {
   readonly directory: string
   readonly architecture: string
   readonly parameters: number
+  /** Parameters that a token goes through; fewer where there are experts. */
+  readonly activeParameters: number
   readonly sizeBytes: number
   readonly contextLength: number
   /** The most exact form of its matrices that this machine's memory holds for training; null: not even in 4 bits. */
@@ -116,6 +119,7 @@ export function summarizeModel(name: string, model: ModelFolder): ModelSummary {
     directory: model.directory,
     architecture: model.config.architecture,
     parameters,
+    activeParameters: parameters - expertElements(model.config).idle,
     sizeBytes: locations.reduce((sum, { byteLength }) => sum + byteLength, 0),
     contextLength: model.config.contextLength,
     fits: memoryFit(model.config, parameters).fits,

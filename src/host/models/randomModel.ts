@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { architectures, readModelConfig } from '#engine/models/registry.ts'
-import { blockScaleName, deltaNames, expectedTensors } from '#engine/models/source.ts'
+import { blockScaleName, deltaNames, storedTensors } from '#engine/models/source.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
@@ -65,7 +65,7 @@ export async function writeRandomModel(
   const document = configJson(shape, dtype)
   const config = readModelConfig(document, 'config.json')
   const pool = normalPool(seed)
-  const tensors = expectedTensors(config).map(({ name, shape: size, isTransposed = false }, index) =>
+  const tensors = storedTensors(config).map(({ name, shape: size, isTransposed = false }, index) =>
     randomTensor(
       { name, shape: isTransposed ? size.toReversed() : size, dtype, ...distributionOf(name, config, shape) },
       pool,

@@ -1,7 +1,7 @@
 /** Counts the work per token of a model, by which speeds are scaled from one model to another. */
 import { linearWeights } from '#engine/models/blocks.ts'
 import { linearNames, type ModelConfig } from '#engine/models/config.ts'
-import { learningFlops } from '#engine/models/work.ts'
+import { expertElements, learningFlops } from '#engine/models/work.ts'
 
 /**
  * Elements of the matrices that a generated token goes through. Both bounds of its time, the bytes that are read and the
@@ -9,7 +9,7 @@ import { learningFlops } from '#engine/models/work.ts'
  */
 export function generationWork(config: ModelConfig): number {
   const inLinears = linearWeights(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b), 0)
-  return inLinears + config.vocabSize * config.hiddenSize
+  return inLinears - expertElements(config).idle + config.vocabSize * config.hiddenSize
 }
 
 /** Length, in tokens, of the sequences that speed is measured with. */

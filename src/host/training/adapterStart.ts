@@ -7,7 +7,7 @@ import { conflict } from '#shared/config/problems.ts'
 import { ConfigError } from '#shared/errors.ts'
 import { adapterSection } from '#shared/config/sections.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import type { LinearName, LoraConfig } from '#engine/models/config.ts'
+import { adaptableLinears, type LinearName, type LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { AdapterParameters } from '#engine/runtime/adapterParameters.ts'
 import { loraKeys, requireSame } from '#host/adapters/continuedAdapter.ts'
@@ -190,12 +190,13 @@ const targetOf: Readonly<Record<LinearName, TargetName>> = {
 /** The config's short names in the model's order. Errors: AppError 'config/invalid' for one that the model does not have. */
 function targetNames(
   targets: RunConfig['adapter']['targets'],
-  { config: { linears, architecture } }: ModelFolder,
+  { config }: ModelFolder,
 ): readonly LinearName[] {
+  const linears = adaptableLinears(config)
   if (targets === 'all-linear') return linears
   const known = linears.map((name) => targetOf[name])
   const missing = targets.filter((target) => !known.includes(target))
   if (missing.length === 0) return linears.filter((name) => targets.includes(targetOf[name]))
-  const words = `asks for ${missing.join(', ')}, but a ${architecture} model has ${known.join(', ')}.`
+  const words = `asks for ${missing.join(', ')}, but a ${config.architecture} model has ${known.join(', ')}.`
   throw new ConfigError([conflict('adapter.targets', words)], 'Choose from those, or “all-linear”.')
 }

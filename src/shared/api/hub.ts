@@ -21,6 +21,8 @@ const speed = z.object({
 const outlook = z.object({
   family: z.string(),
   parameters: count,
+  /** Parameters that a token goes through; fewer where there are experts. */
+  activeParameters: count,
   contextLength: count,
   /** Most exact form of its matrices that this machine's memory holds for training; null: not even 4 bits. */
   fits: z.enum(['f32', ...blockPrecisions]).nullable(),

@@ -23,6 +23,8 @@ const summary = z.object({
   directory: z.string(),
   architecture: z.string(),
   parameters: count,
+  /** Parameters that a token goes through; fewer where there are experts. */
+  activeParameters: count,
   sizeBytes: count,
   contextLength: count,
   /** Most exact form of its matrices that this machine's memory holds for training; null: not even 4 bits. */

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
 import { withGenerationConfig } from '#engine/models/common.ts'
-import { attentionOf } from '#engine/models/config.ts'
+import { linearWeights } from '#engine/models/blocks.ts'
+import { adaptedLinears, attentionOf, linearNames, linearsOf } from '#engine/models/config.ts'
 import { architectures, readModelConfig } from '#engine/models/registry.ts'
-import { expectedTensors } from '#engine/models/source.ts'
+import { expectedTensors, storedTensors } from '#engine/models/source.ts'
 
 const sizes = {
   hidden_size: 64,
@@ -54,6 +55,44 @@ describe('model configs', () => {
       padId: null,
     })
     expect(config.biases).toMatchObject({ q_proj: true, o_proj: true, gate_proj: false, down_proj: false })
+  })
+
+  test('experts: which layers have them, how their weights add up, and what an adapter may change', () => {
+    const base = { ...sizes, model_type: 'qwen3_moe', num_hidden_layers: 4, head_dim: 24, num_experts: 6 }
+    const read = (fields: object = {}) => readModelConfig({ ...base, ...fields }, 'c')
+    const { experts, linears } = read({ num_experts_per_tok: 2, moe_intermediate_size: 20 })
+    expect(experts).toMatchObject({ count: 6, chosen: 2, width: 20, weighed: 'all', form: 'apart' })
+    expect(experts?.layers).toEqual([true, true, true, true])
+    expect(linears).toEqual(['q_proj', 'k_proj', 'v_proj', 'o_proj'])
+    expect(read({ norm_topk_prob: true }).experts?.weighed).toBe('chosen')
+
+    const mixed = read({ mlp_only_layers: [3], decoder_sparse_step: 2 })
+    expect(mixed.experts?.layers).toEqual([false, true, false, false])
+    expect(linearsOf(mixed, 0)).toContain('down_proj')
+    expect(linearsOf(mixed, 1)).toEqual(['q_proj', 'k_proj', 'v_proj', 'o_proj'])
+    const lora = { rank: 1, alpha: 1, rsLora: false, targets: linearNames }
+    expect(adaptedLinears(mixed, lora, 0)).toEqual(['q_proj', 'k_proj', 'v_proj', 'o_proj'])
+
+    expect(() => read({ num_experts_per_tok: 7 })).toThrow('from 1 to 6')
+    expect(() => read({ mlp_only_layers: ['a'] })).toThrow('mlp_only_layers')
+    expect(() => readModelConfig({ ...sizes, model_type: 'olmoe', clip_qkv: 8 }, 'c')).toThrow('clip_qkv')
+    expect(errorOf({ ...qwen3, num_experts: 8 }).message).toContain('a mixture of experts')
+  })
+
+  test('experts of granitemoe are parts of one tensor of the file', () => {
+    const config = { ...sizes, model_type: 'granitemoe', intermediate_size: 20, num_local_experts: 3 }
+    const shapes = shapesOf(config)
+    expect(shapes.get('model.layers.1.block_sparse_moe.input_linear.2.weight')).toEqual([40, 64])
+    expect(shapes.get('model.layers.1.block_sparse_moe.output_linear.2.weight')).toEqual([64, 20])
+    const stored = storedTensors(readModelConfig(config, 'c'))
+    expect(stored.find(({ name }) => name.endsWith('1.block_sparse_moe.input_linear.weight'))?.shape).toEqual(
+      [3, 40, 64],
+    )
+    expect(stored.some(({ name }) => name.endsWith('input_linear.2.weight'))).toBe(false)
+    // What rounds matrices leaves the router as it is.
+    const rounded = linearWeights(readModelConfig(config, 'c')).map(({ name }) => name)
+    expect(rounded).toContain('model.layers.0.block_sparse_moe.output_linear.0.weight')
+    expect(rounded.some((name) => name.includes('router'))).toBe(false)
   })
 
   test('lfm2: layers that attend by their types or numbers, and the width of the MLP', () => {

@@ -73,6 +73,7 @@ test('a block asks its scope for each part once, with the widths of its config',
   const scope: LayerScope = {
     config: exampleConfig,
     mixer: attentionOf(exampleConfig, 0),
+    experts: null,
     vector(path) {
       asked.push(path)
       return input(path, 'float32', [24])
@@ -98,6 +99,9 @@ test('a block asks its scope for each part once, with the widths of its config',
       throw new Error('Expected nothing beside the stream.')
     },
     before: () => [],
+    expert: () => {
+      throw new Error('Expected an MLP.')
+    },
     chunks: () => {
       throw new Error('Expected attention.')
     },

@@ -36,6 +36,7 @@ export const exampleConfig: ModelConfig = {
     { kind: 'attention', window: 0, rope: 0 },
     { kind: 'attention', window: 0, rope: 0 },
   ],
+  experts: null,
   tiedHead: false,
   names: {
     embedding: 'model.embed_tokens.weight',

@@ -2,11 +2,17 @@ import { expect, test } from 'vitest'
 import type { Program } from '#engine/graph/onnx.ts'
 import type { Dim } from '#engine/graph/shape.ts'
 import { input, topologicalOrder, type Node, type OpNode, type Value } from '#engine/graph/value.ts'
-import { attentionOf, linearNames, type LinearName, type LoraConfig } from '#engine/models/config.ts'
+import {
+  attentionOf,
+  linearNames,
+  type LinearName,
+  type LoraConfig,
+  type ModelConfig,
+} from '#engine/models/config.ts'
 import { headPrograms, layerPrograms, type AttentionForm } from '#engine/models/learningGraphs.ts'
 import { loraInputs } from '#engine/models/lora.ts'
 import { layerTensors } from '#engine/models/source.ts'
-import { conventionalFlops, learningFlops } from '#engine/models/work.ts'
+import { conventionalFlops, expertElements, learningFlops } from '#engine/models/work.ts'
 import { matmulAddOp, matmulOp } from '#engine/ops/matmul.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { exampleConfig } from './exampleConfig.ts'
@@ -86,6 +92,20 @@ test.each([
   const blocks = { longerThan: attention === 'blocks' ? 0 : Infinity, rows: 3 }
   const counted = learningFlops({ config: exampleConfig, lora, lengths: [8], recompute, blocks })
   expect(counted / run).toBeCloseTo(1, 9)
+})
+
+test('a token is as much work as the experts that are chosen for it', () => {
+  const mixture = (chosen: number, count: number): ModelConfig => ({
+    ...exampleConfig,
+    linears: ['q_proj', 'k_proj', 'v_proj', 'o_proj'],
+    experts: { ...{ count, chosen, width: 20, weighed: 'all', form: 'apart' }, layers: [true, true] },
+  })
+  const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: ['q_proj'] }
+  const flops = (config: ModelConfig) => learningFlops({ config, lora, lengths: [8], recompute: true })
+  const router = 3 * 2 * 2 * exampleConfig.hiddenSize * 8
+  expect(flops(mixture(2, 9)) - flops(mixture(2, 8))).toBe(router)
+  expect(flops(mixture(3, 8)) - flops(mixture(2, 8))).toBe(router * 3 * 20)
+  expect(expertElements(mixture(3, 8)).idle).toBe(2 * 5 * 3 * 20 * exampleConfig.hiddenSize)
 })
 
 test.each([

@@ -3,6 +3,7 @@ import type { Op } from '#engine/graph/value.ts'
 import { addMaskOp, rotaryOp } from '#engine/ops/attention.ts'
 import { integerSubOp, scatterAddOp } from '#engine/ops/blockwiseAttention.ts'
 import { softplusOp } from '#engine/ops/deltaRule.ts'
+import { integerDivOp, integerEqualOp, topKOp } from '#engine/ops/experts.ts'
 import { geluTanhOp, reluOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from '#engine/ops/activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp, castOp } from '#engine/ops/arithmetic.ts'
 import {
@@ -52,6 +53,8 @@ export const ops: readonly Op[] = [
   geluTanhOp,
   integerAddOp,
   integerConcatOp,
+  integerDivOp,
+  integerEqualOp,
   integerMatmulOp,
   integerSubOp,
   layerNormOp,
@@ -84,6 +87,7 @@ export const ops: readonly Op[] = [
   sqrtOp,
   subOp,
   tanhOp,
+  topKOp,
   transposeOp,
 ]
 
@@ -91,13 +95,16 @@ export const ops: readonly Op[] = [
 export const composites = [
   'Attention',
   'BlockwiseAttention',
+  'ByExpert',
   'DeltaStates',
+  'FromExperts',
   'PackRows',
   'ReluSquared',
   'ShortConvolution',
   'SlicedHead',
   'StreamedHead',
   'Swiglu',
+  'ToExperts',
   'UnitLowerInverse',
   'UnpackRows',
   'VocabularyHead',

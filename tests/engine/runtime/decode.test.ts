@@ -36,6 +36,8 @@ describe.each([
   ['tiny-qwen3', false],
   ['tiny-lfm2', false],
   ['tiny-qwen3_5', false],
+  ['tiny-qwen3_moe', false],
+  ['tiny-granitemoe', false],
   ['tiny-gemma4', false],
   ['tiny-qwen2', true],
 ] as const)('%s, weights packed: %s', (name, packsWeights) => {

@@ -48,13 +48,16 @@ const ways: readonly [string, Partial<OrtPolicyOptions> & { readonly onlyLearns?
   ['in one session', { programs: { form: 'resident' } }],
 ]
 
-/** Part of a family that the whole programs of devices do not compute; null: they compute all. */
-const staysOnCpu = (name: string): string | null =>
-  modelTypeOf(name) === 'qwen3_5_text'
-    ? 'linear attention'
-    : ({ gemma4: 'embeddings for each layer', 'gemma4-dense': 'attention heads that differ between layers' }[
-        name
-      ] ?? null)
+/** Parts of families that the whole programs of devices do not compute, by family or by folder. */
+const partsOnCpu: Readonly<Record<string, string>> = {
+  qwen3_5_text: 'linear attention',
+  gemma4: 'embeddings for each layer',
+  'gemma4-dense': 'attention heads that differ between layers',
+  qwen3_moe: 'a mixture of experts',
+  olmoe: 'a mixture of experts',
+  granitemoe: 'a mixture of experts',
+}
+const staysOnCpu = (name: string): string | null => partsOnCpu[name] ?? partsOnCpu[modelTypeOf(name)] ?? null
 
 /**
  * In a short run layer by layer for every folder, and one other way: in one session for the first folder of an architecture,

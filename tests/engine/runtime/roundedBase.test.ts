@@ -48,6 +48,9 @@ const models: readonly (readonly [string, () => Promise<ModelSource> | ModelSour
     'lfm2',
     'lfm2-older',
     'qwen35',
+    'qwen3-moe',
+    'olmoe',
+    'granite-moe-several',
     'gemma4',
     'gemma4-dense',
   ].map((name) => [name, () => openModelFolder(join(readReference(name).directory, 'model'))] as const),
@@ -56,7 +59,7 @@ const models: readonly (readonly [string, () => Promise<ModelSource> | ModelSour
 
 /** The way back from saved activations reads the same matrices: once for each way in which linears lie. */
 const waysBack = (name: string) =>
-  ['llama-grouped', 'phi3', 'gpt2'].includes(name)
+  ['llama-grouped', 'phi3', 'gpt2', 'qwen3-moe'].includes(name)
     ? (['recompute', 'save'] as const)
     : (['recompute'] as const)
 

@@ -1,6 +1,6 @@
 /** Learning cut into segments of layers gives the gradients of the whole program, for every family. */
 import { expect, test } from 'vitest'
-import { onlyOnCpu } from '#engine/models/config.ts'
+import { onlyOnCpu } from '#engine/models/programSupport.ts'
 import { modelShapes, type ModelShape } from '#host/models/modelShapes.ts'
 import { configOfShape } from '#host/models/randomModel.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'

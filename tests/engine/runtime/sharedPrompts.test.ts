@@ -22,6 +22,7 @@ const requestsOf = (samples: readonly number[]): GenerationRequest[] =>
 
 describe.each([
   ...(['tiny-llama', 'tiny-qwen2', 'tiny-gemma2', 'tiny-lfm2', 'tiny-qwen3_5', 'tiny-gemma4'] as const),
+  'tiny-qwen3_moe',
   'tiny-gemma4_unified',
 ] as const)('%s', (name) => {
   let drafted = 0

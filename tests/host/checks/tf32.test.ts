@@ -1,6 +1,6 @@
 /** A device that reads the factors of f32 products in TF32 passes the self-test of a run that chose it, and no other. */
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { onlyOnCpu } from '#engine/models/config.ts'
+import { onlyOnCpu } from '#engine/models/programSupport.ts'
 import { configOfShape } from '#host/models/randomModel.ts'
 import { runSelftest, type SelftestRequest } from '#host/checks/selftest.ts'
 import type { SelftestFinding } from '#host/devices/deviceRecords.ts'

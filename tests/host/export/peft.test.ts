@@ -50,6 +50,8 @@ test.skipIf(!hasPeft())(
       await referenceFixture(make('phi3'), 'phi3'),
       await referenceFixture(make('gemma2'), 'gemma2'),
       await referenceFixture(make('lfm2'), 'lfm2'),
+      await referenceFixture(make('granite-moe'), 'granite-moe'),
+      await referenceFixture(make('qwen3-moe'), 'qwen3-moe'),
       await referenceFixture(make('hunyuan'), 'hunyuan'),
     ]
     const [cases, expected]: [object[], number[][][]] = [[], []]

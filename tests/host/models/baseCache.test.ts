@@ -180,6 +180,19 @@ describe('rows of a rounded base, for rollouts', () => {
     expect(added(found, without)).toEqual([])
   })
 
+  test('experts: none, and 8 bits in blocks, since their products in bytes would make programs too large', async () => {
+    const folder = join(root, 'experts')
+    await writeRandomModel(folder, modelShapes['tiny-granitemoe'], 1, 'F32')
+    const source = openModelFolder(folder)
+    for (const base of ['int8', 'int4'] as const) {
+      const found = await asPolicySource(source, { ...rollout, base }, newCache())
+      for (const { name } of linearWeights(source.config)) {
+        expect(blockWeight(found, name)).not.toBeNull()
+        expect(rowWeight(found, name)).toBeNull()
+      }
+    }
+  })
+
   test('a single row reads 4 bits as blocks; where memory is short there are no rows', () => {
     const source = openModelFolder(brainFolder)
     const head = headWeightName(source.config)

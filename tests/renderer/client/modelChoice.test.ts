@@ -15,6 +15,7 @@ const starter: ListedModel = {
   directory: '/data/models/starter',
   architecture: 'llama',
   parameters: 1_656_192,
+  activeParameters: 1_656_192,
   sizeBytes: 6_620_000,
   contextLength: 128,
   fits: 'f32',

@@ -16,6 +16,7 @@ import { toolTitles } from '#shared/tools.ts'
 import { markdownCode, markdownText } from '#shared/markdown.ts'
 import { plural } from '#shared/plural.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
+import { adaptableLinears } from '#engine/models/config.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { exportPeft } from '#host/models/exportAdapter.ts'
 import { isCheckpoint } from '#host/workFolder/checkpointState.ts'
@@ -75,7 +76,7 @@ export async function writeProject(request: ProjectRequest): Promise<ProjectRepo
   const size = {
     rows: data.train.length,
     contextLength: model.config.contextLength,
-    modules: model.config.linears,
+    modules: adaptableLinears(model.config),
   }
   const exported = exportConfig(evaluated, tool, size)
   const adapter = request.checkpoint ?? run.adapter.initial

@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import { useCommand, type Answer } from '#renderer/client/api.tsx'
-import { formatBytes, formatCount, formatShort } from '#renderer/client/format.ts'
+import { formatBytes, formatCount } from '#renderer/client/format.ts'
 import { Checkbox, SelectField } from '#renderer/kit/choices.tsx'
 import { HubDialog } from '#renderer/kit/HubDialog.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
-import { memoryWords, speedWords } from './hubWords.ts'
+import { memoryWords, parameterWords, speedWords } from './hubWords.ts'
 import { Address } from './ModelFacts.tsx'
 import { useFetchModel } from '#renderer/parts/useModels.ts'
 
@@ -100,12 +100,12 @@ function Verdict({ verdict }: { verdict: Looked['verdict'] }) {
       <ErrorNote error={{ message: verdict.problem, hint: 'It cannot be opened; nothing was downloaded.' }} />
     )
   }
-  const { family, parameters, contextLength, fits, trainingBytes, speed } = verdict
+  const { family, parameters, activeParameters, contextLength, fits, trainingBytes, speed } = verdict
   return (
     <KeyValue
       entries={[
         ['Opens here', `yes, as ${family}`],
-        ['Parameters', formatShort(parameters)],
+        ['Parameters', parameterWords({ parameters, activeParameters })],
         ['Context', `${formatCount(contextLength)} tokens`],
         ['Training', memoryWords({ fits, trainingBytes })],
         speed !== null && ['Speed, estimated', speedWords(speed)],

@@ -1,7 +1,8 @@
 import { useState } from 'react'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { fitWords } from '#renderer/client/modelChoice.ts'
-import { formatBytes, formatCount, formatDate, formatShort } from '#renderer/client/format.ts'
+import { formatBytes, formatCount, formatDate } from '#renderer/client/format.ts'
+import { parameterWords } from './hubWords.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { CopyButton } from '#renderer/kit/states.tsx'
@@ -20,10 +21,7 @@ export function ModelFacts({ info, isListed = false }: ModelFactsProps) {
     <KeyValue
       entries={[
         ['Architecture', info.architecture],
-        [
-          'Parameters',
-          <Exact key="parameters" short={formatShort(info.parameters)} exact={info.parameters} />,
-        ],
+        ['Parameters', <Exact key="parameters" short={parameterWords(info)} exact={info.parameters} />],
         ['Layers', formatCount(info.layers)],
         ['Hidden size', formatCount(info.hiddenSize)],
         ['Vocabulary', `${formatCount(info.vocabulary)} tokens`],

@@ -7,6 +7,15 @@ import { deviceTitles } from '#shared/device.ts'
 type Known = Answer<'hub.known'>[number]
 export type Speed = NonNullable<Known['speed']>
 
+/** Formats “1.3 B, 0.4 B of them for each token”, where a model has experts. */
+export const parameterWords = ({
+  parameters,
+  activeParameters,
+}: Pick<Known, 'parameters' | 'activeParameters'>): string =>
+  activeParameters === parameters
+    ? formatShort(parameters)
+    : `${formatShort(parameters)}, ${formatShort(activeParameters)} of them for each token`
+
 /** Formats “2.5 GB, fits in f32”. */
 export const memoryWords = ({ fits, trainingBytes }: Pick<Known, 'fits' | 'trainingBytes'>): string =>
   fits === null

@@ -1,0 +1,57 @@
+/** Says what a mixture of experts is, and reads it from config.json. */
+import type { Fields } from './fields.ts'
+
+/** Mixtures of experts. Shazeer et al. 2017, arXiv:1701.06538. */
+export interface Experts {
+  readonly count: number
+  /** Experts that each token goes through. */
+  readonly chosen: number
+  /** Channels inside one. */
+  readonly width: number
+  /** Experts among whose scores the softmax is taken that weighs the chosen ones. */
+  readonly weighed: 'all' | 'chosen'
+  /** Way in which checkpoints hold their matrices: each by itself, or those of a layer stacked, with gate and up in one. */
+  readonly form: 'apart' | 'stacked'
+  /** [layers]: true where a mixture takes the place of the MLP. */
+  readonly layers: readonly boolean[]
+}
+
+/** The mixture of a layer; null where it has an MLP. */
+export const expertsOf = (
+  { experts }: { readonly experts: Experts | null },
+  layer: number,
+): Experts | null => (experts?.layers[layer] === true ? experts : null)
+
+/** The defaults of a family's class, and how its checkpoints and its router are made. */
+export interface ExpertTraits {
+  readonly defaultCount: number
+  readonly defaultChosen: number
+  /** Field of the channels inside one. */
+  readonly widthKey: string
+  readonly defaultWidth: number
+  readonly form: Experts['form']
+  /** Absent: as `norm_topk_prob` says. */
+  readonly weighed?: Experts['weighed']
+  /** True for the layers that have experts; all if absent. */
+  readonly has?: (layer: number) => boolean
+}
+
+export function readExperts(
+  fields: Fields,
+  { defaultCount, defaultChosen, widthKey, defaultWidth, form, weighed, has = () => true }: ExpertTraits,
+  layers: number,
+): Experts {
+  const whole = (key: string, max: number, fallback: number) => fields.integer(key, { min: 1, max, fallback })
+  const countKey = fields.has('num_experts') ? 'num_experts' : 'num_local_experts'
+  const count = whole(countKey, 1_024, defaultCount)
+  // Dividing the chosen of all shares by their sum is the softmax over the chosen scores.
+  const among = fields.boolean('norm_topk_prob', false) ? 'chosen' : 'all'
+  return {
+    count,
+    chosen: whole('num_experts_per_tok', count, Math.min(defaultChosen, count)),
+    width: whole(widthKey, 1 << 20, defaultWidth),
+    weighed: weighed ?? among,
+    form,
+    layers: Array.from({ length: layers }, (_, layer) => has(layer)),
+  }
+}

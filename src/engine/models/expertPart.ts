@@ -1,0 +1,59 @@
+/** The mixture of experts that a block has in the place of an MLP. Shazeer et al. 2017, arXiv:1701.06538. */
+import { type Dim, product } from '../graph/shape.ts'
+import type { Value } from '../graph/value.ts'
+import { softmax, swiglu } from '../ops/activation.ts'
+import { mul } from '../ops/arithmetic.ts'
+import { type ExpertRows, expertRows, fromExperts, largest, toExperts } from '../ops/experts.ts'
+import { gatherElements } from '../ops/gather.ts'
+import { reshape, splitSizes } from '../ops/layout.ts'
+import { matmul } from '../ops/matmul.ts'
+import { reduceSum } from '../ops/reduce.ts'
+import type { Experts } from './expertConfig.ts'
+import type { LayerScope, Part } from './layerScope.ts'
+import { expertPaths, expertShapes } from './source.ts'
+
+/** x [N, D] → [N, D] */
+export function expertPart(x: Value, experts: Experts, layer: LayerScope): Part {
+  const { count, chosen, width } = experts
+  const { router, gates, down } = expertPaths[experts.form]
+  const shapes = expertShapes(experts, layer.config.hiddenSize)
+  const scores = matmul(x, layer.vector(router), { transB: true })
+  const choice = largest(scores, chosen)
+  const rows = expertRows(choice, count)
+  const sorted = toExperts(x, rows)
+  const entering = gates.map((nameOf) => layer.expert(nameOf, sorted, rows, shapes.gate[0]))
+  const [gate, up] = (
+    entering.length === 1 ? splitSizes(entering[0] as Value, -1, [width, width]) : entering
+  ).map((y) => ofTokens(y, choice)) as [Value, Value]
+  const entered = swiglu(ofRows(gate, choice), ofRows(up, choice))
+  const results = ofTokens(layer.expert(down, entered, rows, shapes.down[0]), choice)
+  return {
+    output: weighed(ofRows(results, choice), weights(scores, choice, experts), rows),
+    // Saved scores choose the same experts again, to the rows of which the rest belongs.
+    activations: { scores, gate, up, results },
+  }
+}
+
+/** Sorted rows [N·k, W] under as many rows as there are tokens, [N, k·W], in which activations are saved. */
+const ofTokens = (y: Value, choice: Value): Value => {
+  const [tokens, each] = choice.shape as readonly [Dim, number]
+  return reshape(y, [tokens, each * (y.shape[1] as number)])
+}
+
+/** The sorted rows again, [N·k, W]. */
+const ofRows = (y: Value, choice: Value): Value => {
+  const [tokens, each] = choice.shape as readonly [Dim, number]
+  return reshape(y, [product([tokens, each]), (y.shape[1] as number) / each])
+}
+
+/** Σ of a token's results, times their weights. results [M, D], weights [N, k] → [N, D]. */
+function weighed(results: Value, weights: Value, rows: ExpertRows): Value {
+  const [tokens, each] = weights.shape as readonly [Dim, number]
+  const width = results.shape[1] as Dim
+  const apart = reshape(fromExperts(results, rows), [tokens, each, width])
+  return reshape(reduceSum(mul(apart, reshape(weights, [tokens, each, 1])), [1]), [tokens, width])
+}
+
+/** Weights of the chosen experts, [N, k], from the scores of all, [N, E]. */
+const weights = (scores: Value, choice: Value, { weighed: among }: Experts): Value =>
+  among === 'all' ? gatherElements(softmax(scores), choice) : softmax(gatherElements(scores, choice))
