@@ -169,6 +169,11 @@ class Play {
     }
     while (isIdle && this.#acting > 0 && this.#arrived.length === 0 && this.#fault === null)
       await this.#arrival.promise
+    // What is on its way joins the same pass: a pass for one row takes nearly as long as one for many.
+    for (let known = -1; known < this.#arrived.length && this.#acting > 0;) {
+      known = this.#arrived.length
+      await new Promise(setImmediate)
+    }
     if (this.#fault !== null) throw this.#fault.error
     const requests = this.#batch.place(this.#arrived.splice(0))
     return isIdle && requests.length === 0 ? null : requests
