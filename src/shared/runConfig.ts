@@ -132,6 +132,10 @@ export const runConfigSchema = z.strictObject({
     label: 'Samples shown per step',
     description: 'Trajectories kept per step for inspection: as many whole groups as fit.',
   }),
+  tensorboard: z.boolean().default(false).meta({
+    label: 'TensorBoard',
+    description: 'Also write metrics and samples as TensorBoard event files, into the run’s folder.',
+  }),
   seed: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(42).describe('Same seed, same machine, same run.'),
   stages: z
     .array(stageSchema)

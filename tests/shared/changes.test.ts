@@ -91,6 +91,7 @@ test('every setting either changes within a run or says why it cannot', () => {
       "rollout.topP",
       "shownTrajectories",
       "steps",
+      "tensorboard",
     ]
   `)
 })

@@ -42,6 +42,7 @@ import { adapterOf, openTraining } from './openTraining.ts'
 import { scriptOfRun } from './scriptFile.ts'
 import { Recorder, retentionOf } from './recording.ts'
 import { chooseRunDevice, type RunDeviceRequest } from './runDevice.ts'
+import { openTensorBoard } from './tensorboard.ts'
 import { beginStage, nextStage, readStages, type Stage, type TrainingStart } from './stages.ts'
 
 /** Commands accepted by a running training process. */
@@ -106,6 +107,7 @@ async function* trainUntilChange(
   const config = parseRunConfig(settingsAfter(own, changes, step))
   await using algorithms = await resolveAlgorithms(config, runDirectory)
   recorder.watch(new RunWatch(config, algorithms.byId))
+  recorder.mirror(config.tensorboard ? openTensorBoard(runDirectory, step) : null)
   yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
   const model = openModelFolder(checkpoint?.model ?? config.model, config)
   await using judges = new RunJudges({ folder: runDirectory, cacheDirectory, consents })

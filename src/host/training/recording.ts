@@ -24,6 +24,7 @@ import { lastEvent, openEventLog, readEvents, type EventLog } from '#host/workFo
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { asItLies } from '#host/files/movedPaths.ts'
 import { homeOf, runPaths } from '#host/workFolder/runFolder.ts'
+import type { EventSink } from './tensorboard.ts'
 import { manifestDifferences, readManifest } from '#host/runs/manifest.ts'
 
 const loggedDevice = z.object({ device })
@@ -42,6 +43,7 @@ export class Recorder {
   #savedStep: number | null = null
   #toldOfBudget = false
   #watch: RunWatch | null = null
+  #mirror: EventSink | null = null
 
   /** Errors: AppError 'file/unwritable'. */
   constructor(runDirectory: string) {
@@ -56,6 +58,7 @@ export class Recorder {
   *say(...events: readonly RunEvent[]): Generator<RunEvent> {
     for (const event of events) {
       this.#log.append(event)
+      this.#mirror?.take(event)
       yield event
       const remark = this.#watch?.take(event) ?? null
       if (remark === null) continue
@@ -71,6 +74,12 @@ export class Recorder {
       watch.remember(event as unknown as RunEvent)
     }
     this.#watch = watch
+  }
+
+  /** Hands events from here on to a sink as well, which the recorder closes; null: to none. */
+  mirror(sink: EventSink | null): void {
+    this.#mirror?.[Symbol.dispose]()
+    this.#mirror = sink
   }
 
   /** Events of the history end where the checkpoint was made, or are none; what lay behind is given up. */
@@ -214,6 +223,7 @@ export class Recorder {
   }
 
   [Symbol.dispose](): void {
+    this.mirror(null)
     this.#log[Symbol.dispose]()
   }
 }

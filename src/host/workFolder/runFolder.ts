@@ -57,6 +57,7 @@ export const runPaths = (directory: string) => ({
   adapter: path.join(directory, 'adapter'),
   engine: path.join(directory, 'engine'),
   workerLog: path.join(directory, 'worker.log'),
+  tensorboard: path.join(directory, 'tensorboard'),
   lock: lockFile(directory),
 })
 

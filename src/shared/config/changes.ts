@@ -85,6 +85,7 @@ const changeable = [
   'checkpoints.diskBudgetMb',
   'diagnosis.stopOn',
   'shownTrajectories',
+  'tensorboard',
   'rewardLimits.',
 ]
 

@@ -159,12 +159,8 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
       {kind === 'agent' && <AboutAgents />}
       {kind !== 'environment' ? (
         <RewardPicker
-          value={rewards}
-          problems={byEntry(problems)}
-          columns={columns}
-          interpreter={interpreter}
+          {...{ columns, interpreter, value: rewards, problems: byEntry(problems), onChange: setRewards }}
           hasPython={false}
-          onChange={setRewards}
         />
       ) : (
         <EnvironmentPicker {...{ columns, interpreter, ...world }} hasPython={false} />
