@@ -5,6 +5,7 @@
  *                [--lengths PROMPT+NEW]… [--peer NAME]… [--rounds 2] [--steps 2] [--minutes 25]
  *                [--others SHARE] [--all] [--no-pin] [--out NAME]
  *
+ * What takes several values takes them apart or with commas: --batch 1,8,16.
  * --others 0.05 waits up to a minute until other processes take less of the processors, and measures a contestant again,
  * twice at most, where they took more meanwhile.
  * Each contestant is a process of its own; a round is ours and every peer, the next round goes the other way (A B B A).
@@ -42,6 +43,9 @@ const { values: flags } = parseArgs({
     out: { type: 'string' },
   },
 })
+
+for (const [name, value] of Object.entries(flags))
+  if (Array.isArray(value)) flags[name] = value.flatMap((each) => each.split(','))
 
 /** The default is what fits in 25 minutes; --all adds both thread counts, both shapes, 4 bits and every variant. */
 function chosenItems() {
@@ -185,7 +189,7 @@ function runOne(item, name) {
       clearTimeout(limit)
       const memory = stop()
       if (code !== 0)
-        return settle({ error: `${signal ?? `exit ${code}`}: ${errors.trim().split('\n').at(-1)}` })
+        return settle({ error: `${signal ?? `exit ${code}`}: ${sentenceOf(errors)}` })
       settle({ ...read(output), ...memory, othersShare: others() })
     })
   })
@@ -198,6 +202,13 @@ function describeMachine() {
   const memory = `${(os.totalmem() / 2 ** 30).toFixed(0)} GB`
   return `${cpus.length} × ${cpus[0].model} (${isa.join(', ')}), ${memory}, ${os.type()} ${os.release()}, Node ${process.version}.`
 }
+
+/** What a contestant said last, without advice, which is indented, and without what Node says of itself. */
+const sentenceOf = (errors) =>
+  errors
+    .split('\n')
+    .filter((line) => /^\S/.test(line) && !/^(?:Node\.js v|[}\])^~])/.test(line))
+    .at(-1) ?? 'it said nothing'
 
 function labelOf({ kind, shape, threads, batch = '', precision = '', promptTokens, newTokens }) {
   const lengths = promptTokens && `${promptTokens}+${newTokens}`
