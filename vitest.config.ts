@@ -66,6 +66,7 @@ export default defineConfig({
           exclude: [...golden, ...electron, ...pure, ...replacing, ...alone],
           ...asInProduct,
           isolate: false,
+          setupFiles: 'tests/keptSessions.ts',
         },
       },
       { extends: true, test: { name: 'alone', include: alone, ...asInProduct } },
