@@ -76,7 +76,7 @@ export default defineConfig({
         resolve: { alias: { electron: fakeElectron } },
         test: { name: 'electron', include: electron, globalSetup: 'tests/electron/buildOnce.ts' },
       },
-      { extends: true, test: { name: 'replacing', include: replacing } },
+      { extends: true, test: { name: 'replacing', include: replacing, setupFiles: 'tests/keptSessions.ts' } },
       // Reference numbers, read from GOLDEN_DIR.
       { extends: true, test: { name: 'golden', include: golden } },
     ],
