@@ -66,6 +66,7 @@ export default defineConfig({
           exclude: [...golden, ...electron, ...pure, ...replacing, ...alone],
           ...asInProduct,
           isolate: false,
+          setupFiles: 'tests/keptSessions.ts',
         },
       },
       { extends: true, test: { name: 'alone', include: alone, ...asInProduct } },
@@ -75,7 +76,7 @@ export default defineConfig({
         resolve: { alias: { electron: fakeElectron } },
         test: { name: 'electron', include: electron, globalSetup: 'tests/electron/buildOnce.ts' },
       },
-      { extends: true, test: { name: 'replacing', include: replacing } },
+      { extends: true, test: { name: 'replacing', include: replacing, setupFiles: 'tests/keptSessions.ts' } },
       // Reference numbers, read from GOLDEN_DIR.
       { extends: true, test: { name: 'golden', include: golden } },
     ],

@@ -1,4 +1,5 @@
 /** What serves a model in the loopback server: our own engine, with adapters read from the folders it is told of. */
+import '../../keptSessions.ts'
 import type { Policy } from '#engine/policy.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
