@@ -32,6 +32,17 @@ export interface Heads {
   readonly entropies: Float64Array
   /** Value of the state before token t+1; only from the critic, null from the others. */
   readonly values: Float64Array | null
+  /** Of the actor while learning, where the model has experts; absent otherwise. */
+  readonly routers?: RouterUse
+}
+
+/** Sums over the decisions of routers: one in each layer with experts for each token that leads to a prediction. */
+export interface RouterUse {
+  readonly decisions: number
+  /** [E] decisions that chose an expert. */
+  readonly chosen: Float64Array
+  /** [E] sum of an expert's shares in the softmax over all. */
+  readonly shares: Float64Array
 }
 
 /** ∂loss/∂head of each token of one sequence, [L−1]; null where the loss does not touch that head. */

@@ -123,6 +123,13 @@ const table = {
     'none',
     'Norm of the critic’s gradient before clipping.',
   ],
+  aux_loss: [
+    'Router balance',
+    'number',
+    'none',
+    'Load-balancing loss of a mixture of experts, which is not trained: as many as each token has experts where all are used alike, more where some are preferred.',
+    { panel: 'learning', line: 'loss' },
+  ],
   ...losses,
   'environment/turns': [
     'Turns per episode',

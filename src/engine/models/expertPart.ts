@@ -12,6 +12,9 @@ import type { Experts } from './expertConfig.ts'
 import type { LayerScope, Part } from './layerScope.ts'
 import { expertPaths, expertShapes } from './source.ts'
 
+/** Among a layer's activations: the score of each expert, [N, E]. */
+export const routerScores = 'scores'
+
 /** x [N, D] → [N, D] */
 export function expertPart(x: Value, experts: Experts, layer: LayerScope): Part {
   const { count, chosen, width } = experts
@@ -30,7 +33,7 @@ export function expertPart(x: Value, experts: Experts, layer: LayerScope): Part 
   return {
     output: weighed(ofRows(results, choice), weights(scores, choice, experts), rows),
     // Saved scores choose the same experts again, to the rows of which the rest belongs.
-    activations: { scores, gate, up, results },
+    activations: { [routerScores]: scores, gate, up, results },
   }
 }
 

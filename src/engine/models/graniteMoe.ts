@@ -5,7 +5,7 @@ import { graniteFactors } from './granite.ts'
 export const graniteMoe = {
   modelType: 'granitemoe',
   className: 'GraniteMoeForCausalLM',
-  gguf: null,
+  gguf: { name: 'granitemoe', isPermuted: true },
   mixes: true,
   tiny: {
     intermediateSize: 24,

@@ -28,6 +28,7 @@ import {
   linearsByInput,
 } from './config.ts'
 import { expertsOf } from './expertConfig.ts'
+import { routerScores } from './expertPart.ts'
 import { partInputs, type PartName } from './partInputs.ts'
 import { type ChunkName, learningChunks } from './chunkInputs.ts'
 import { type PrecedingName, precedingRows } from './precedingRows.ts'
@@ -52,7 +53,10 @@ export interface LayerParameters {
 }
 
 export interface LayerPrograms {
-  /** `output`: the layer's result; `key` and `value` too, [N, K·C], where a later layer reads them. */
+  /**
+   * `output`: the layer's result; `key` and `value` too, [N, K·C], where a later layer reads them, and the `routerScores` of
+   * experts.
+   */
   readonly forward: Program
   /** `forward`, which also returns the activations that `backwardFromSaved` takes. */
   readonly forwardSaving: Program
@@ -132,6 +136,7 @@ export function layerPrograms(
   const earlier = Object.values(inputs.earlier ?? {})
   const targets = [...(inputGradient ? [inputs.hidden] : []), ...earlier, ...parameters.trained]
   const read = isReadLater(config, layer) ? keysOf(activations) : null
+  const { [routerScores]: scores } = inputs.experts === null ? {} : activations
   const derived = gradients([{ value: hidden, cotangent: inputs.cotangent }, ...keySeeds(read)], targets)
   const backward: Record<string, Value> = {}
   targets.forEach((target, index) => {
@@ -147,7 +152,7 @@ export function layerPrograms(
   const names = Object.keys(backward)
   const fromSaved = substitute(Object.values(backward), saved)
   return {
-    forward: { output: hidden, ...read },
+    forward: { output: hidden, ...read, ...(scores && { [routerScores]: scores }) },
     forwardSaving: { output: hidden, ...activations },
     backward,
     backwardFromSaved: Object.fromEntries(names.map((name, index) => [name, fromSaved[index] as Value])),

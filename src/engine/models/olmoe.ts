@@ -10,7 +10,7 @@ import {
 export const olmoe = {
   modelType: 'olmoe',
   className: 'OlmoeForCausalLM',
-  gguf: null,
+  gguf: { name: 'olmoe', isPermuted: false },
   mixes: true,
   tiny: {
     intermediateSize: 24,

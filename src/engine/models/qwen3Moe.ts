@@ -6,7 +6,7 @@ import { withUpperWindows } from './qwen2.ts'
 export const qwen3Moe = {
   modelType: 'qwen3_moe',
   className: 'Qwen3MoeForCausalLM',
-  gguf: null,
+  gguf: { name: 'qwen3moe', isPermuted: false },
   mixes: true,
   tiny: {
     layers: 3,

@@ -6,6 +6,8 @@
  */
 import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSequence } from '../policy.ts'
 import { gradientName } from '../models/learningGraphs.ts'
+import { expertsOf } from '../models/expertConfig.ts'
+import { routerScores } from '../models/expertPart.ts'
 import { tokenPartName } from '../models/layerScope.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { type BlockLimits, defaultBlocks } from '../ops/blockwiseAttention.ts'
@@ -17,6 +19,7 @@ import { type LearningProgramOptions, LearningPrograms, programUse } from './lea
 import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import { RotaryTables } from './passFeeds.ts'
+import { RouterTally } from './routerTally.ts'
 import type { Feed } from './session.ts'
 import { floats, free, numbers } from './session.ts'
 import { SharedKeys } from './sharedKeys.ts'
@@ -98,6 +101,8 @@ type LayerTape = Readonly<Record<string, Feed>>
 interface Taken {
   readonly tapes: LayerTape[]
   readonly keys: SharedKeys
+  /** null without experts. */
+  readonly routers: RouterTally | null
 }
 
 export class Learner {
@@ -154,7 +159,8 @@ export class Learner {
     for (let layer = 0; layer < this.config.layers; layer++) {
       options.signal?.throwIfAborted()
       const feeds = { ...this.#feeds({ batch, embedded }, layer, hidden, adapter), ...keys.feeds(layer) }
-      const { output, ...others } = await this.#programs.run(use, `forward ${layer}`, feeds)
+      const want = ['output', ...keys.wanted(layer)]
+      const { output, ...others } = await this.#programs.run(use, `forward ${layer}`, feeds, want)
       keys.keep(layer, others)
       free(hidden)
       hidden = output!
@@ -186,7 +192,8 @@ export class Learner {
     }
     const criticRun = critic && (await this.#runCritic(pass, critic))
     const actorRun = await this.#runActor(pass, actor, options)
-    const results = { policy: actorRun.scores, values: criticRun?.values ?? null }
+    const { scores: policy, routers } = actorRun
+    const results = { policy, routers, values: criticRun?.values ?? null }
     const heads = unpackHeads(sequences, batch, results)
     const packed = packCoefficients(sequences, batch, await coefficients(heads))
     if (packed.values && isTouched(packed.values)) {
@@ -209,7 +216,7 @@ export class Learner {
     free(hidden)
     const learn = (coefficients: PackedCoefficients): Promise<void> =>
       this.#backward(pass, actor, taken, this.#head.cotangent(pass.batch, scores, coefficients))
-    return { scores, learn }
+    return { scores, routers: taken.routers, learn }
   }
 
   /** Forward to the value head; `learn` goes back, once, from ∂loss/∂value of each head row. */
@@ -229,6 +236,8 @@ export class Learner {
     const { batch, embedded, saving, masks, signal } = pass
     const tapes: LayerTape[] = []
     const keys = new SharedKeys(this.config)
+    const { experts } = this.config
+    const routers = experts && new RouterTally(experts, batch.tokens)
     const use = programUse('learn', batch)
     let { hidden } = embedded
     for (let layer = 0; layer < this.config.layers; layer++) {
@@ -238,14 +247,16 @@ export class Learner {
         ...masks(layer),
         ...keys.feeds(layer),
       }
-      const want = saving ? undefined : ['output', ...keys.wanted(layer)]
+      const ofRouter = expertsOf(this.config, layer) === null ? [] : [routerScores]
+      const want = saving ? undefined : ['output', ...keys.wanted(layer), ...ofRouter]
       const { output, ...others } = await this.#programs.run(use, `forward ${layer}`, feeds, want)
       keys.keep(layer, others)
+      for (const name of ofRouter) routers?.add(others[name]!)
       const activations = saving ? others : {}
       tapes.push({ hidden: feeds['hidden']!, ...this.#activationFeeds(batch, activations) })
       hidden = output!
     }
-    return { hidden, tapes, keys }
+    return { hidden, tapes, keys, routers }
   }
 
   /** Back through all layers from ∂loss/∂hidden [N, D] behind the last; uses up the tapes. */

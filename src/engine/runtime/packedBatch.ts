@@ -17,6 +17,7 @@ import type { BlockLimits } from '../ops/blockwiseAttention.ts'
 import { blockFeeds } from './attentionBlocks.ts'
 import { type Feed, floats, int64s } from './session.ts'
 import type { RotaryTables } from './passFeeds.ts'
+import type { RouterTally } from './routerTally.ts'
 import { type Slot, slotTables } from './slotTables.ts'
 
 /**
@@ -33,6 +34,8 @@ export interface PackedBatch {
   /** [A] packed rows where the head is computed, and the id it should predict: sequence by sequence; rows may repeat. */
   readonly headRows: Int32Array
   readonly headTargets: Int32Array
+  /** Rows of each sequence's tokens. */
+  readonly paths: readonly Int32Array[]
   readonly attention: AttentionForm
   /** Feeds of every layer's program beside the hidden states. */
   readonly feeds: Readonly<Partial<Record<'order' | PackedName, Feed>>>
@@ -77,6 +80,7 @@ export function packBatch(
     positions,
     headRows: Int32Array.from(headRows),
     headTargets: Int32Array.from(headTargets),
+    paths,
     attention,
     feeds: {
       ...rotaryFeeds(rotary, positions),
@@ -290,15 +294,19 @@ export const emptyHeads = ({ actionMask }: TokenSequence, hasValues: boolean): H
 export interface PackedHeads {
   readonly policy: { readonly logprobs: Float64Array; readonly entropies: Float64Array } | null
   readonly values: Float64Array | null
+  readonly routers?: RouterTally | null
 }
 
 /** Per-row results back to the frame of their sequences. */
 export function unpackHeads(
   sequences: readonly TokenSequence[],
   batch: PackedBatch,
-  { policy, values }: PackedHeads,
+  { policy, values, routers }: PackedHeads,
 ): Heads[] {
-  const heads = sequences.map((sequence) => emptyHeads(sequence, values !== null))
+  const heads = sequences.map((sequence, row) => ({
+    ...emptyHeads(sequence, values !== null),
+    ...(routers && { routers: routers.of(batch.paths[row]!) }),
+  }))
   forEachAction(sequences, (row, at, index) => {
     const head = heads[row]!
     if (policy) {

@@ -9,6 +9,7 @@ import { defaultDevice } from '#engine/runtime/device.ts'
 import { floats } from '#engine/runtime/session.ts'
 import { writeFileAtomic, AtomicFile } from '#host/files/atomic.ts'
 import { ggufTensorBytes, streamGguf } from '#host/gguf/gguf.ts'
+import { modelApart } from '#host/gguf/ggufExperts.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { type GgufDtype, readGgufLora, writeGgufLora, encode } from '#host/adapters/ggufLora.ts'
 import { type ModelFolder, openModelFolder } from '#host/models/modelFolder.ts'
@@ -174,7 +175,8 @@ async function compareModel(
 }
 
 async function writeGgufModel(work: ExportWork): Promise<readonly ParityLine[]> {
-  const { folder, base, adapter, request, license, origin, prompts, live, onProgress } = work
+  const { folder, adapter, request, license, origin, prompts, live, onProgress } = work
+  const base = modelApart(work.base)
   const mix = ggufMix(request.dtype)
   const name = path.basename(request.out)
   const content = mergedGguf({ base, adapter, mix, name, license, origin })
@@ -208,7 +210,7 @@ const matricesOf = ({ layers, linears, tiedHead }: ModelConfig): number =>
 /** The base as its own files have it; of a GGUF file, which has no bytes that a merged model could keep, in f32. */
 function storedBase({ base, source }: ExportWork): ModelFolder {
   if (ggufFileOf(base.directory) === null) return base
-  if (base.config.transposedLinears) {
+  if (base.config.transposedLinears || base.config.architecture === 'granitemoe') {
     throw new AppError(
       'model/unsupported',
       `The merged model of a GGUF file of ${base.config.architecture} cannot be written.`,

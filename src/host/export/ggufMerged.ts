@@ -18,6 +18,7 @@ import { tokenizerKey, tokenizerKeys } from '#host/gguf/ggufKeys.ts'
 import { fileTypes, type GgufMix, isBlocks, typeInMix, type WrittenType } from '#host/gguf/ggufMix.ts'
 import { describeModel, type ModelWords } from '#host/gguf/ggufMetadata.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
+import { withExpertsApart } from '#host/gguf/ggufExperts.ts'
 import { type GgufPlace, ggufPlaces, ggufShape, permuteRows, tileHeads } from '#host/gguf/ggufNames.ts'
 import { openGguf } from '#host/gguf/ggufReader.ts'
 import { describeTokenizer } from '#host/gguf/ggufVocabulary.ts'
@@ -32,8 +33,9 @@ export const mergedGgufName = 'model.gguf'
 
 /** Bytes of the tensors of a merged model, without its metadata. */
 export function ggufModelBytes(model: ModelConfig, mix: GgufMix): number {
-  const places = ggufPlaces(model)
-  return expectedTensors(model).reduce((sum, { name, shape }) => {
+  const apart = withExpertsApart(model)
+  const places = ggufPlaces(apart)
+  return expectedTensors(apart).reduce((sum, { name, shape }) => {
     const dtype = typeInMix(mix, { name: places.get(name)?.name ?? '', shape }, model)
     return sum + ggufTensorBytes({ shape, dtype })
   }, 0)
@@ -48,7 +50,7 @@ export const computedDeltas = (model: ModelConfig, adapter: Adapter): ReadonlyMa
     ]),
   )
 
-/** The tensors of base + s·B·A in the file's names, types and order of rows. */
+/** The tensors of base + s·B·A, whose experts are apart, in the file's names, types and order of rows. */
 function mergedTensors(
   { config, tensors, directory }: ModelFolder,
   adapter: Adapter,
@@ -57,7 +59,7 @@ function mergedTensors(
   const places = ggufPlaces(config)
   const deltas = computedDeltas(config, adapter)
   const isGguf = ggufFileOf(directory) !== null
-  return [...tensors].map(([name, location]): GgufTensor => {
+  const parts = [...tensors].map(([name, location]): GgufTensor & Pick<GgufPlace, 'stack'> => {
     const place = places.get(name)
     if (place === undefined) throw new Error(`Expected a place for ${name}.`)
     const delta = deltas.get(name) ?? null
@@ -68,7 +70,21 @@ function mergedTensors(
       isSame
         ? readPieces({ ...location, dtype: 'U8' }, pieceElements)
         : mergedPieces(name, { location, place, delta, dtype })
-    return { name: place.name, dtype, shape: ggufShape(location.shape), pieces }
+    return { ...place, dtype, shape: ggufShape(location.shape), pieces }
+  })
+  return stacked(parts)
+}
+
+/** One tensor of all matrices that belong into it, which come one after the other. */
+function stacked(parts: readonly (GgufTensor & Pick<GgufPlace, 'stack'>)[]): GgufTensor[] {
+  return parts.flatMap(({ stack, ...part }, at) => {
+    if (stack === undefined) return [part]
+    if (stack.index > 0) return []
+    const all = parts.slice(at, at + stack.count)
+    const pieces = function* () {
+      for (const each of all) yield* each.pieces()
+    }
+    return [{ ...part, shape: [stack.count, ...part.shape], pieces }]
   })
 }
 

@@ -9,6 +9,7 @@ import { type Architecture, unsupported } from '#engine/models/common.ts'
 import type { Fields } from '#engine/models/fields.ts'
 import { gemmaActivation } from '#engine/models/gemma2.ts'
 import { architectures, type ModelType } from '#engine/models/registry.ts'
+import { expertFields } from './ggufExperts.ts'
 import { type FamilyKey, familyKeys, ropeTensors, tokenIdKey } from './ggufKeys.ts'
 import {
   factors,
@@ -289,6 +290,9 @@ const familyConfigs: Readonly<Partial<Record<ModelType, FamilyConfig>>> = {
   gemma3_text: readGemma3,
   phi3: readPhi3,
   granite: readGranite,
+  granitemoe: (reading, common) => ({ ...readGranite(reading, common), ...expertFields(reading) }),
+  olmoe: (reading, common) => ({ ...refusingWindows(reading, common), ...expertFields(reading) }),
+  qwen3_moe: (reading, common) => ({ ...refusingWindows(reading, common), ...expertFields(reading) }),
   olmo3: readWindowed,
   exaone4: readWindowed,
   glm4: readGlm4,

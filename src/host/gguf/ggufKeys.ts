@@ -38,6 +38,8 @@ export const familyKeys = {
   fullInterval: 'full_attention_interval',
   ropeSections: 'rope.dimension_sections',
   experts: 'expert_count',
+  expertsUsed: 'expert_used_count',
+  expertWidth: 'expert_feed_forward_length',
   embeddingScale: 'embedding_scale',
   attentionScale: 'attention.scale',
   residualScale: 'residual_scale',

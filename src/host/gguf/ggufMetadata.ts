@@ -10,6 +10,7 @@ import { type ModelType, readModelConfig } from '#engine/models/registry.ts'
 import { expectedTensors } from '#engine/models/source.ts'
 import type { GgufValue } from './gguf.ts'
 import { ggufConfig } from './ggufConfig.ts'
+import { withExpertsApart } from './ggufExperts.ts'
 import { type FamilyKey, familyKeys, ropeTensors } from './ggufKeys.ts'
 import { ggufNaming, ggufPlaces } from './ggufNames.ts'
 
@@ -90,12 +91,13 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
     ['window', whole(windowOf(fields, 0))],
     ['ropeOriginal', whole(originalPositions(config, fields))],
   ],
-  granite: (config) => [
-    ['embeddingScale', real(config.embeddingScale)],
-    ['attentionScale', real(config.attentionScale)],
-    ['residualScale', real(config.residualScale)],
-    ['logitScale', real(1 / config.logitScale)],
-  ],
+  granite: graniteWords,
+  granitemoe: (config) => [...graniteWords(config), ...expertWords(config)],
+  olmoe(config) {
+    requireKeysOfAll(config)
+    return expertWords(config)
+  },
+  qwen3_moe: expertWords,
   olmo3: (config, fields) => [
     ['window', whole(windowOf(fields, 4_096))],
     ['windowPattern', flags(localLayers(config))],
@@ -128,6 +130,34 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
   ],
   qwen3_5_text: qwen35Words,
   stablelm: () => [['parallelResidual', { type: 'bool', value: false }]],
+}
+
+function graniteWords(config: ModelConfig): Words {
+  return [
+    ['embeddingScale', real(config.embeddingScale)],
+    ['attentionScale', real(config.attentionScale)],
+    ['residualScale', real(config.residualScale)],
+    ['logitScale', real(1 / config.logitScale)],
+  ]
+}
+
+/** llama.cpp norms keys of OLMoE as wide as the queries. Errors: AppError 'model/unsupported'. */
+function requireKeysOfAll({ heads, kvHeads, architecture }: ModelConfig): void {
+  if (heads === kvHeads) return
+  throw new AppError(
+    'model/unsupported',
+    `llama.cpp reads ${architecture} models with as many heads of keys as of queries alone; this one has ${kvHeads} for ${heads}.`,
+    'Export it as a merged model instead.',
+  )
+}
+
+function expertWords({ experts }: ModelConfig): Words {
+  if (experts === null) return []
+  return [
+    ['experts', whole(experts.count)],
+    ['expertsUsed', whole(experts.chosen)],
+    ['expertWidth', whole(experts.width)],
+  ]
 }
 
 /** Layers of Gemma 3 and OLMo 3 that slide. They rotate by frequencies of their own, the first ones always. */
@@ -261,8 +291,9 @@ const unsaidWords: Readonly<Record<string, string>> = { mixers: 'attention' }
  * family's.
  */
 function requireSaid(config: ModelConfig, { metadata, tensors }: ModelWords, where: string): void {
-  const places = ggufPlaces(config)
-  const shapes = expectedTensors(config).map(
+  const apart = withExpertsApart(config)
+  const places = ggufPlaces(apart)
+  const shapes = expectedTensors(apart).map(
     ({ name, shape }) => [places.get(name)?.name ?? '', { shape }] as const,
   )
   const read = ggufConfig({

@@ -11,7 +11,8 @@ import { regularFileSize } from '#host/files/strictJson.ts'
 import { ggufConfig } from './ggufConfig.ts'
 import { describedBy } from './ggufReading.ts'
 import { ropeTensors } from './ggufKeys.ts'
-import { ggufPlaces, ggufShape } from './ggufNames.ts'
+import { withExpertsApart } from './ggufExperts.ts'
+import { type GgufPlace, ggufPlaces, ggufShape } from './ggufNames.ts'
 import { type GgufFile, openGguf } from './ggufReader.ts'
 import { ggufTokenizer, tokenizerKind } from './ggufTokenizer.ts'
 
@@ -80,7 +81,7 @@ export function openGgufModel(file: string, contextLength: number | null): GgufM
     )
   }
   const hasTokenizer = tokenizerKind(gguf) !== null
-  const config = readModelConfig(ggufConfig(describedBy(gguf)), file, contextLength)
+  const config = withExpertsApart(readModelConfig(ggufConfig(describedBy(gguf)), file, contextLength))
   const places = ggufPlaces(config)
   const used = new Set([...places.values()].map(({ name }) => name))
   const surplus = [...gguf.tensors.keys()].find((name) => !used.has(name) && !partsOfConfig.has(name))
@@ -93,7 +94,7 @@ export function openGgufModel(file: string, contextLength: number | null): GgufM
   const tensors = expectedTensors(config).map((expected) => {
     const place = places.get(expected.name)
     if (place === undefined) throw new Error(`Expected a place for ${expected.name}.`)
-    const location = locate(gguf, place.name, expected)
+    const location = locate(gguf, place, expected)
     const { arrangement } = place
     return [expected.name, arrangement === null ? location : { ...location, arrangement }] as const
   })
@@ -125,14 +126,23 @@ export function ggufOwnName(place: string): string | null {
   return name?.type === 'string' && name.value.trim() !== '' ? name.value.trim() : null
 }
 
-function locate({ file, tensors }: GgufFile, name: string, { shape }: ExpectedTensor): TensorLocation {
+function locate(
+  { file, tensors }: GgufFile,
+  { name, stack }: GgufPlace,
+  { shape }: ExpectedTensor,
+): TensorLocation {
   const location = tensors.get(name)
   if (location === undefined) {
     throw new AppError('model/invalid', `${file} lacks the tensor “${name}” that its metadata asks for.`)
   }
-  if (location.shape.join() === ggufShape(shape).join()) return { ...location, shape }
+  const stored = stack === undefined ? ggufShape(shape) : [stack.count, ...shape]
+  if (location.shape.join() === stored.join()) {
+    if (stack === undefined) return { ...location, shape }
+    const byteLength = location.byteLength / stack.count
+    return { ...location, shape, byteLength, offset: location.offset + stack.index * byteLength }
+  }
   throw new AppError(
     'model/invalid',
-    `The tensor “${name}” in ${file} is [${location.shape.join(', ')}], but its metadata asks for [${ggufShape(shape).join(', ')}].`,
+    `The tensor “${name}” in ${file} is [${location.shape.join(', ')}], but its metadata asks for [${stored.join(', ')}].`,
   )
 }

@@ -17,6 +17,7 @@ import {
   layerPrefix,
   type TiledHeads,
 } from '#engine/models/source.ts'
+import { expertPlaces } from './ggufExperts.ts'
 
 const namingOf = ({ architecture }: Pick<ModelConfig, 'architecture'>): GgufNaming | null =>
   architectures.find(({ modelType }) => modelType === architecture)?.gguf ?? null
@@ -70,11 +71,13 @@ export const ggufLinear = (layer: number, linear: LinearName): string => `blk.${
 export interface GgufPlace {
   readonly name: string
   readonly arrangement: Arrangement | null
+  /** Which of the matrices of that tensor it is; absent: the tensor is the model's. */
+  readonly stack?: { readonly index: number; readonly count: number }
 }
 
 /**
  * Returns the place of each of the model's tensors in a file of llama.cpp's converter, by their Hugging Face names;
- * shapes are those that the model computes with.
+ * shapes are those that the model computes with, and experts must be apart.
  */
 export function ggufPlaces(config: ModelConfig): ReadonlyMap<string, GgufPlace> {
   const byPath = pathsInGguf(config)
@@ -105,7 +108,7 @@ function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
     name,
     arrangement: norm === 'rms-offset' ? { kind: 'one-added' } : null,
   })
-  const places = new Map([
+  const places = new Map<string, GgufPlace>([
     [stem(names.embedding), asIs('token_embd')],
     [stem(names.positions ?? ''), asIs('position_embd')],
     [names.finalNorm, ofNorm(called('output_norm'))],
@@ -129,6 +132,7 @@ function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
       const arrangement = linearArrangement(linear, config)
       places.set(`${prefix}${linearPath(linear)}`, { name: ggufLinear(layer, linear), arrangement })
     }
+    for (const [path, place] of expertPlaces(config, layer)) places.set(`${prefix}${path}`, place)
     for (const [path, name, arrangement] of deltaPlaces(config))
       places.set(`${prefix}${path}`, { name: `blk.${layer}.${name}`, arrangement })
   }

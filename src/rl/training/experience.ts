@@ -70,7 +70,8 @@ async function scored(
   const reference = await pass(needs.reference, options.referenceRole)
   const critic = await pass(needs.values, 'critic', trajectories.map(throughLastState))
   const entropies = needs.behaviorEntropies ? behavior : null
-  const headOf = (heads: readonly Heads[] | null, i: number, name: keyof Heads) => heads?.[i]?.[name] ?? null
+  const headOf = (heads: readonly Heads[] | null, i: number, name: Exclude<keyof Heads, 'routers'>) =>
+    heads?.[i]?.[name] ?? null
   return rows.map((row, i) => ({
     ...row,
     behaviorLogprobs: headOf(behavior, i, 'logprobs'),

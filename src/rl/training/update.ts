@@ -1,5 +1,5 @@
 /** The updates of a step: minibatch by minibatch, each split into micro-batches whose gradients add up. */
-import type { Heads, LossCoefficients, Policy, UpdateOptions } from '#engine/policy.ts'
+import type { Heads, LossCoefficients, Policy, RouterUse, UpdateOptions } from '#engine/policy.ts'
 import { prefixFamilies } from '#engine/prefixes.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { Metrics } from '#shared/metrics.ts'
@@ -13,6 +13,7 @@ import { addTallies, type Tallies, tallyMeans } from '../algorithms/terms/tally.
 import type { ConfiguredAlgorithm, LossRow, PartLoss } from '../algorithms/types.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
+import { balanceLoss, summedUse, useOf } from './routerBalance.ts'
 import { forMicroBatches, type LearningLoad, microBatches } from './packing.ts'
 import {
   coefficientFault,
@@ -88,7 +89,13 @@ export async function learnFrom(
     const learned = await accumulateMinibatch(members, learning, records)
     if (await isAdmitted(members, learned, learning, records)) {
       const taken = await takeUpdate(learning, update)
-      updates.push({ loss: learned.loss, ...tallyMeans(learned.tallies), ...taken })
+      const { loss, tallies, routers } = learned
+      updates.push({
+        loss,
+        ...tallyMeans(tallies),
+        ...(routers && { aux_loss: balanceLoss(routers) }),
+        ...taken,
+      })
     }
   }
   const mismatch = [...records.mismatch.values()]
@@ -134,6 +141,8 @@ async function takeUpdate({ policy, settings }: Learning, update: number): Promi
 /** Results of a minibatch, or of a micro-batch. */
 interface Learned extends Pick<PartLoss, 'loss' | 'tallies'> {
   readonly reach: Reach
+  /** Decisions of routers; null without experts. */
+  readonly routers: RouterUse | null
   /** Fault that makes its gradients unusable; null if they are usable. */
   readonly fault: UpdateFault | null
 }
@@ -170,7 +179,7 @@ async function accumulateMinibatch(
         const { loss, coefficients } = answer
         const fault = lossFault(loss) ?? coefficientFault(coefficients)
         const tallies = addTallies([answer.tallies, entropyTally(lossRows)])
-        parts[batch] = { loss, tallies, reach: reachOf(coefficients), fault }
+        parts[batch] = { loss, tallies, reach: reachOf(coefficients), routers: useOf(heads), fault }
         return fault === null ? coefficients : coefficients.map(nothingOf)
       })
     })
@@ -181,6 +190,7 @@ async function accumulateMinibatch(
   return {
     loss: parts.reduce((sum, { loss }) => sum + loss, 0),
     tallies: addTallies(parts.map(({ tallies }) => tallies)),
+    routers: summedUse(parts.map(({ routers }) => routers)),
     reach: {
       actor: parts.reduce((sum, { reach }) => sum + reach.actor, 0),
       critic: parts.reduce((sum, { reach }) => sum + reach.critic, 0),

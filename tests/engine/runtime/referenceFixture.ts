@@ -39,6 +39,8 @@ export interface Reference {
   readonly scores: readonly ReferenceScores[]
   readonly gradients: readonly ReferenceGradients[]
   readonly greedy: readonly ReferenceGreedy[]
+  /** transformers' load-balancing loss of all sequences with the adapter, where the model has experts. */
+  readonly balance?: number
 }
 
 const root = join(import.meta.dirname, '../../fixtures/reference')

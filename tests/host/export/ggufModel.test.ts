@@ -49,10 +49,44 @@ test('a file with another adapter in it does not pass', async () => {
   expect(other.lines.some(({ passed }) => !passed)).toBe(true)
 })
 
+describe('experts', () => {
+  test('are one tensor of each matrix in blocks, gate and up apart, and the router stays in f32', async () => {
+    const fixture = await randomFixture(place(), 'tiny-granitemoe')
+    const report = await fixture.export({ format: 'gguf-model', dtype: 'q8_0' })
+    expect(failures(report)).toEqual([])
+    const { tensors } = openGguf(path.join(report.directory, 'model.gguf'))
+    const said = (name: string) => {
+      const { dtype, shape } = tensors.get(`blk.1.${name}.weight`)!
+      return [dtype, ...shape]
+    }
+    const { hiddenSize, experts } = fixture.model.config
+    const { count, width } = experts!
+    expect(said('ffn_gate_inp')).toEqual(['F32', count, hiddenSize])
+    for (const name of ['ffn_gate_exps', 'ffn_up_exps'])
+      expect(said(name)).toEqual(['Q8_0', count, width, hiddenSize])
+    // Rows of 24 numbers are no whole blocks.
+    expect(said('ffn_down_exps')).toEqual(['F16', count, hiddenSize, width])
+  })
+
+  test('of a file become a file again, but no folder whose tensors are others', async () => {
+    const first = await randomFixture(place(), 'tiny-granitemoe')
+    const { directory } = await first.export({ format: 'gguf-model', dtype: 'q8_0' })
+    const model = openModelFolder(path.join(directory, 'model.gguf'))
+    const { config } = first.adapter
+    const tensors = randomAdapter(model.config, config)
+    const again = await createFixture(place(), model, { config, baseModel: null, tensors })
+    expect(failures(await again.export({ format: 'gguf-model', dtype: 'q8_0' }))).toEqual([])
+    expect(failures(await again.export({ format: 'peft' }))).toEqual([])
+    await expect(again.export({ format: 'merged' })).rejects.toThrow('granitemoe cannot be written')
+  })
+})
+
 test.each([
   ['gemma2', 'attentionScale'],
   ['qwen2-window', 'windows'],
   ['smollm3', 'attention'],
+  ['olmoe', 'as many heads of keys'],
+  ['qwen3-moe', 'experts'],
 ])('%s is refused, since a file cannot say its %s', async (name, what) => {
   const fixture = await referenceFixture(place(), name)
   await expect(fixture.export({ format: 'gguf-model' })).rejects.toThrow(what)

@@ -11,7 +11,7 @@ import { policyReader } from '#host/export/parityReaders.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { noAdapter } from '#host/models/openModel.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
-import type { ModelShape } from '#host/models/modelShapes.ts'
+import { modelShapes, type ModelShape } from '#host/models/modelShapes.ts'
 import { largestDifference } from '../../engine/runtime/differences.ts'
 import { oneThread, randomSequence } from '../../engine/runtime/tinyModel.ts'
 import {
@@ -140,6 +140,9 @@ if (typeof loading === 'string') {
     'tiny-exaone4': { config: { sliding_window: null, sliding_window_pattern: null } },
     // Linear attention there divides by no less than this number.
     'tiny-qwen3_5': { normEpsilon: 1e-6 },
+    'tiny-olmoe': { kvHeads: modelShapes['tiny-olmoe'].heads },
+    // All layers have experts there.
+    'tiny-qwen3_moe': { config: { mlp_only_layers: [] } },
   }
 
   test.each([
@@ -153,6 +156,9 @@ if (typeof loading === 'string') {
     'tiny-hunyuan_v1_dense',
     'tiny-lfm2',
     'tiny-qwen3_5',
+    'tiny-qwen3_moe',
+    'tiny-olmoe',
+    'tiny-granitemoe',
   ] as const)(
     'the merged model of a %s has the log-probabilities of the policy in llama.cpp, and is read back',
     async (shape) => {

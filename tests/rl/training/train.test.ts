@@ -37,6 +37,28 @@ describe('learning', () => {
   })
 })
 
+test('a mixture of experts has its balance in every step, that of all micro-batches together', async () => {
+  const policy = fakePolicy()
+  const accumulate = policy.accumulate.bind(policy)
+  let batches = 0
+  policy.accumulate = (sequences, options, coefficients) => {
+    // One expert alone, now the first and now the second of two.
+    const first = batches++ % 2
+    const use = [Float64Array.of(1 - first, first), Float64Array.of(1 - first, first)] as const
+    const routers = { decisions: 1, chosen: use[0], shares: use[1] }
+    return accumulate(sequences, options, (heads) =>
+      coefficients(heads.map((head) => ({ ...head, routers }))),
+    )
+  }
+  const optimization = { tokenBudget: 20 }
+  const [step] = steps(await collect(dependenciesOf({ policy, optimization, config: { steps: 1 } })))
+  expect(batches % 2).toBe(0)
+  expect(batches).toBeGreaterThan(2)
+  expect(step!.metrics.aux_loss).toBeCloseTo(1, 1)
+  const [plain] = steps(await collect(dependenciesOf({ config: { steps: 1 } })))
+  expect(plain!.metrics).not.toHaveProperty('aux_loss')
+})
+
 describe('forward passes', () => {
   test('one update per rollout needs no scoring pass', async () => {
     const policy = fakePolicy()
