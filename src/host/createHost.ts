@@ -45,7 +45,7 @@ import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
 import { Chats } from './chat/chats.ts'
 import { OpenModels, type OpenModelsOptions } from './serving/openModels.ts'
-import { programKey, Serving } from './serving/serving.ts'
+import { forgetProgramKey, programKey, Serving } from './serving/serving.ts'
 import { openStore, openStoreCopy, type Store } from './store/store.ts'
 import { Studies } from './studies/studies.ts'
 
@@ -126,7 +126,7 @@ export function createHost({
   const queue = new RunQueue({
     ...{ supervisor, isHeld: servesQueue && isHeld },
     onReleased: () => {
-      takeOver(store, historyFile(dataDirectory))
+      settle(store, historyFile(dataDirectory))
       finishWhatWasLeft(waiting)
     },
     takeNext: () => (servesQueue ? (history.attempt(() => takeNext(store, dataDirectory)) ?? null) : null),
@@ -182,6 +182,12 @@ function finishWhatWasLeft({ history, left, evaluations, studies }: Waiting): vo
   history.attempt(() => studies.takeUpWaiting(left.areResumed))
 }
 
+/** Makes a directory this machine's, with a new key for other programs. */
+function settle(store: Store, history: string): void {
+  takeOver(store, history)
+  forgetProgramKey(store.settings)
+}
+
 /**
  * Tells whether work waits in a directory that was not made on this machine, or was copied: it may send files of this person's to
  * a stranger's address. One in which nothing waits becomes this machine's.
@@ -191,7 +197,7 @@ function isFromElsewhere({ dataDirectory, store, history, left, evaluations, stu
   if (isOwnDirectory(store, file)) return false
   const isQueued = store.queue.list().length > 0 || left.isAnyLeft
   if (isQueued || evaluations.isAnyLeft || studies.isAnyLeft(left.areResumed)) return true
-  history.attempt(() => takeOver(store, file))
+  history.attempt(() => settle(store, file))
   return false
 }
 

@@ -19,7 +19,8 @@ const patienceMs = 10_000
 
 type Place = Pick<Host, 'store' | 'dataDirectory'>
 
-const useOf = (address: string) => ({ variable: 'WEBHOOK', origin: new URL(address).origin })
+/** Its place is no origin that a config can name: leave for it is no leave to send a variable of that name. */
+const useOf = (address: string) => ({ variable: 'WEBHOOK', origin: `${new URL(address).origin} (webhook)` })
 
 /** Returns its address if it was allowed on this machine: a copied data directory brings one along that nobody here allowed. */
 export function webhookAddress({ store, dataDirectory }: Place): string | null {

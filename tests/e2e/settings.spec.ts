@@ -102,7 +102,9 @@ test('a webhook is allowed, tried and removed; its address is not given back', a
   expect(heard.join('')).toContain('This is a test')
   await expect(section.getByLabel('Webhook')).toHaveAttribute('placeholder', `${origin}/…`)
   expect(JSON.stringify(await client.call('settings.all'))).not.toContain('secret-part')
-  expect(await client.call('keys.allowed')).toMatchObject([{ variable: 'WEBHOOK', origin }])
+  expect(await client.call('keys.allowed')).toMatchObject([
+    { variable: 'WEBHOOK', origin: `${origin} (webhook)` },
+  ])
   expect(await seriousProblems(page)).toEqual([])
 
   await section.getByRole('button', { name: 'Remove', exact: true }).click()

@@ -12,6 +12,7 @@ import {
   type CheckpointEntry,
   type DamagedCheckpoint,
 } from '#host/models/checkpoints.ts'
+import { requireOwn } from '#host/files/ownFiles.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
 
 export interface Retention extends Pick<
@@ -124,6 +125,7 @@ function withinBudget(
  */
 export function repairCheckpoints(runDirectory: string): void {
   const { checkpoints } = runPaths(runDirectory)
+  requireOwn(checkpoints, 'folder')
   const names = existsSync(checkpoints) ? readdirSync(checkpoints) : []
   try {
     for (const name of names) {

@@ -9,6 +9,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RunRecord } from '#shared/runs.ts'
 import { makeFolder, removeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writeError, readError } from '#host/files/fileErrors.ts'
+import { requireOwn } from '#host/files/ownFiles.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
 import { isRunFolder, lockRun, runPaths } from '#host/workFolder/runFolder.ts'
 import { workNames } from '#host/workFolder/workFolder.ts'
@@ -44,7 +45,7 @@ type Parts = Omit<RunKeeper, 'notifier'>
 function trashRun({ dataDirectory, store, history }: Parts, runId: string): void {
   const { directory, name, tags, notes, status, error, stderrTail } = store.runs.get(runId)
   if (existsSync(directory)) {
-    const { trash } = dataFolders(dataDirectory)
+    const trash = trashOf(dataDirectory)
     if (!isRunFolder(directory)) {
       throw new AppError('file/unwritable', `${directory} is not the folder of a run, so it was not touched.`)
     }
@@ -64,7 +65,7 @@ function trashRun({ dataDirectory, store, history }: Parts, runId: string): void
 
 /** The last deleted first. */
 export function trashedRuns(dataDirectory: string): TrashedRun[] {
-  const { trash } = dataFolders(dataDirectory)
+  const trash = trashOf(dataDirectory)
   return runIdsIn(trash)
     .map((runId) => {
       const directory = path.join(trash, runId)
@@ -81,7 +82,8 @@ export function trashedRuns(dataDirectory: string): TrashedRun[] {
 
 /** Puts a run back in its place, with everything known of it. Errors: AppError 'run/not-found', 'file/unwritable'. */
 export function restoreRun(parts: Parts, runId: string): void {
-  const { runs, trash } = dataFolders(parts.dataDirectory)
+  const { runs } = dataFolders(parts.dataDirectory)
+  const trash = trashOf(parts.dataDirectory)
   if (!isRunFolder(path.join(trash, runId))) {
     throw new AppError(
       'run/not-found',
@@ -97,7 +99,7 @@ export function restoreRun(parts: Parts, runId: string): void {
 
 /** Removes some or all of the trash for good; returns how many bytes that freed. Errors: AppError 'file/unwritable'. */
 export function emptyTrash(dataDirectory: string, runIds?: readonly string[]): number {
-  const { trash } = dataFolders(dataDirectory)
+  const trash = trashOf(dataDirectory)
   const removed = trashedRuns(dataDirectory).filter(({ runId }) => runIds?.includes(runId) ?? true)
   for (const { runId } of removed) removeFromTrash(trash, runId)
   return removed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
@@ -114,7 +116,7 @@ function removeFromTrash(trash: string, runId: string): void {
  */
 export function tidyTrash(parts: Parts): void {
   const { dataDirectory, store, history } = parts
-  const { trash } = dataFolders(dataDirectory)
+  const trash = trashOf(dataDirectory)
   if (!existsSync(trash)) return
   const names = readdirSync(trash)
   for (const name of names.filter((each) => each.endsWith('.removed'))) remove(path.join(trash, name))
@@ -138,7 +140,8 @@ const isLeft = (trash: string, runId: string): boolean =>
 
 /** Gives a restored run back what only the history knew; for a run that is not taken in yet, at a later start. */
 function describe({ dataDirectory, store }: Parts, runId: string): void {
-  const { trash, runs } = dataFolders(dataDirectory)
+  const { runs } = dataFolders(dataDirectory)
+  const trash = trashOf(dataDirectory)
   const run = store.runs.find(runId)
   if (run === null && existsSync(path.join(runs, runId))) return
   if (run !== null) giveBack(store, run, readAbout(trash, runId))
@@ -154,6 +157,13 @@ function giveBack({ runs, samples }: Parts['store'], { id, status }: RunRecord, 
   const isKnownBetter = about.status === 'failed' || about.status === 'interrupted'
   if (status === 'interrupted' && isKnownBetter)
     runs.setStatus(id, about.status, { error: about.error ?? null, stderrTail: about.stderrTail ?? null })
+}
+
+/** Errors: AppError 'file/unwritable' where a link has its name: what is deleted there would lie elsewhere. */
+function trashOf(dataDirectory: string): string {
+  const { trash } = dataFolders(dataDirectory)
+  requireOwn(trash, 'folder')
+  return trash
 }
 
 const aboutFile = (trash: string, runId: string): string => path.join(trash, `${runId}.json`)

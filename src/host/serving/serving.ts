@@ -34,14 +34,19 @@ interface Served {
   readonly name: string
 }
 
-/** Setting of the key, kept so that other programs need not be told a new key whenever a server starts. */
 const keySetting = 'host.openAiKey'
 
-/** The key of programs that use models of this data directory; made when it is first asked for. */
+/**
+ * The key of programs that use models of this data directory; made when it is first asked for, and kept so that they need not be told
+ * a new one whenever a server starts.
+ */
 export function programKey(settings: ServingOptions['settings']): string {
   const kept = settings.get(keySetting)
   return typeof kept === 'string' ? kept : renewedKey(settings)
 }
+
+/** Forgets the key of a directory that came from elsewhere: whoever made it knows it. */
+export const forgetProgramKey = (settings: ServingOptions['settings']): void => settings.set(keySetting, null)
 
 function renewedKey(settings: ServingOptions['settings']): string {
   const key = createToken()

@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/plural.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
 import { requireOwn } from '#host/files/ownFiles.ts'
@@ -13,6 +14,25 @@ import { migrations } from './migrations.ts'
 const applicationId = 0x5475726e
 
 export const latestVersion = migrations.length
+
+/**
+ * Columns whose values name files and folders, from the version on in which they do: one with a separator or a dot before it would
+ * lead elsewhere in a history that somebody else made.
+ */
+const fileNames: readonly (readonly [table: string, column: string, from?: number])[] = [
+  ['runs', 'id'],
+  ['runs', 'study_id', 8],
+  ['checkpoints', 'directory', 11],
+  ['data_sets', 'id'],
+  ['data_set_versions', 'id'],
+  ['rewards', 'id'],
+  ['reward_versions', 'reward'],
+  ['reward_versions', 'hash'],
+  ['reward_versions', 'language'],
+  ['queue', 'run_id'],
+  ['evaluations', 'id'],
+  ['evaluations', 'run_id'],
+]
 
 /** Small tables that hold what exists nowhere else, or lead to the rest: checked whole at every start. */
 const vitalTables = [
@@ -160,6 +180,19 @@ function inspectTables(connection: Connection): void {
   for (const table of vitalTables.filter((name) => names.has(`table ${name}`))) {
     const finding = connection.pragma(`quick_check('${table}')`)
     if (finding !== 'ok') throw unreadable(file, String(finding))
+  }
+  requireFileNames(connection, version, names)
+}
+
+function requireFileNames(connection: Connection, version: number, names: ReadonlySet<string>): void {
+  for (const [table, column, from = 1] of fileNames) {
+    if (version < from || !names.has(`table ${table}`)) continue
+    const isElse = `${column} GLOB '*[^A-Za-z0-9_.-]*' OR ${column} NOT GLOB '[A-Za-z0-9]*'`
+    const [found] = connection
+      .tuples<[string]>(`SELECT ${column} FROM ${table} WHERE ${isElse} LIMIT 1`)
+      .all()
+    if (found === undefined) continue
+    throw unreadable(connection.file, `its table ${table} has the ${column} “${shorten(found[0])}”`)
   }
 }
 

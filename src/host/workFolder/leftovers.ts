@@ -2,7 +2,7 @@
  * Finds the leftovers of processes that were killed while they copied, fetched or deleted: hidden names that nobody
  * will ever finish. They are cleared when a host starts, those of living processes never.
  */
-import { readdirSync, rmSync, statSync, type Dirent } from 'node:fs'
+import { lstatSync, readdirSync, rmSync, statSync, type Dirent } from 'node:fs'
 import path from 'node:path'
 import { isAlive } from '#host/files/living.ts'
 import { isRunFolder } from './runFolder.ts'
@@ -19,12 +19,14 @@ const abandonedMs = 10 * 60_000
 
 /** Lists all leftovers of that kind in a data directory. */
 export function findLeftovers(dataDirectory: string): string[] {
-  const areas = dataFolders(dataDirectory)
-  const { runs, datasets, rewards, conversations, studies, cache } = areas
-  const runFolders = entriesOf(runs).filter(isVisibleFolder).map(pathOf)
-  const inner = [cache, rewards, datasets, conversations, studies].flatMap(entriesOf)
+  const places = dataFolders(dataDirectory)
+  // What a link leads to is not ours to clear.
+  const areas = Object.values(places).filter(isNoLink)
+  const { runs, datasets, rewards, conversations, studies, cache } = places
+  const runFolders = [runs].filter(isNoLink).flatMap(entriesOf).filter(isVisibleFolder).map(pathOf)
+  const inner = [cache, rewards, datasets, conversations, studies].filter(isNoLink).flatMap(entriesOf)
   const folders = [
-    ...[dataDirectory, ...Object.values(areas)],
+    ...[dataDirectory, ...areas],
     ...runFolders.flatMap((run) => [run, ...entriesOf(run).filter(isOfCheckpoints).map(pathOf)]),
     ...inner.filter(isVisibleFolder).map(pathOf),
   ]
@@ -82,6 +84,9 @@ function isOlder(place: string, ms: number): boolean {
   const status = statSync(place, { throwIfNoEntry: false })
   return status !== undefined && Date.now() - status.mtimeMs > ms
 }
+
+const isNoLink = (place: string): boolean =>
+  lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() !== true
 
 /** A folder, not a link to another one. */
 const isOfCheckpoints = (entry: Dirent): boolean => entry.isDirectory() && entry.name === 'checkpoints'

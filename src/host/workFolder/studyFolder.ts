@@ -7,7 +7,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
-import { count, failure, instant, studyId } from '#shared/api/common.ts'
+import { count, failure, instant, runId, studyId } from '#shared/api/common.ts'
 import { studyStatus, trialResult } from '#shared/api/studies.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
 import { AppError } from '#shared/errors.ts'
@@ -52,7 +52,7 @@ export interface StudyFolder extends Omit<z.output<typeof fileSchema>, 'format' 
 }
 
 const line = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('trial'), trial: count, runId: z.string() }),
+  z.object({ type: z.literal('trial'), trial: count, runId }),
   trialResult.extend({ type: z.literal('result') }),
 ])
 

@@ -1,0 +1,75 @@
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { openStore, openStoreCopy } from '#host/store/store.ts'
+import { findLeftovers } from '#host/workFolder/leftovers.ts'
+import { repairCheckpoints } from '#host/runs/checkpointRetention.ts'
+import { tidyTrash } from '#host/runs/trash.ts'
+import { Connection } from '#host/store/connection.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+
+const out = 'x/../../../home'
+const id = 'run_01900000-0000-7000-8000-00000000000a'
+
+/** Rows that a stranger may put into a history, each with one value that would lead out of the data directory. */
+const rows: readonly (readonly [what: string, sql: string])[] = [
+  ['id', `UPDATE runs SET id = '../../home/.ssh'`],
+  ['id', `UPDATE runs SET id = '.ssh'`],
+  ['id', `UPDATE runs SET id = '${id}/../evil'`],
+  ['study_id', `UPDATE runs SET study_id = '../x'`],
+  ['directory', `INSERT INTO checkpoints VALUES (1, '..', 0, 1, NULL, 1, 1)`],
+  ['id', `INSERT INTO data_sets VALUES ('../ds', 'x', 1)`],
+  [
+    'id',
+    `INSERT INTO data_sets VALUES ('ds', 'x', 1);
+     INSERT INTO data_set_versions (data_set, id, rows, columns, problems, created_at) VALUES ('ds', '${out}', 1, '[]', 0, 1)`,
+  ],
+  ['id', `INSERT INTO rewards VALUES ('a\\b', 'reward', 'x', '[]', 1)`],
+  ...(['hash', 'language'] as const).map((column): [string, string] => [
+    column,
+    `INSERT INTO rewards VALUES ('rw', 'reward', 'x', '[]', 1);
+     INSERT INTO reward_versions (reward, hash, language, code, note, gates_start, created_at)
+       VALUES ('rw', '${column === 'hash' ? out : 'ab'}', '${column === 'language' ? out : 'js'}', '', '', 0, 1)`,
+  ]),
+  ['run_id', `INSERT INTO queue VALUES (1, '${out}', 0)`],
+]
+
+function historyWith(sql: string): string {
+  const file = path.join(temporaryFolder(), 'history.db')
+  openStore(file)[Symbol.dispose]()
+  using db = new Connection(file)
+  db.execute(
+    `INSERT INTO runs (id, created_at, updated_at, status, algorithm, seed, model) VALUES ('${id}', 1, 1, 'finished', 'grpo', 1, 'm')`,
+  )
+  db.execute(sql)
+  return file
+}
+
+test.each(rows)(
+  'a history whose %s would lead out of the data directory is not opened: %s',
+  (column, sql) => {
+    const file = historyWith(sql)
+    for (const open of [openStore, openStoreCopy]) expect(() => open(file)).toThrow(`has the ${column} “`)
+  },
+)
+
+test('a history with plain names is opened', () => {
+  openStore(historyWith(`INSERT INTO checkpoints VALUES (1, 'step-000012', 0, 1, NULL, 1, 1)`))[
+    Symbol.dispose
+  ]()
+})
+
+test('nothing is cleared or deleted through a link in the place of a folder', () => {
+  const [dataDirectory, home] = [temporaryFolder(), temporaryFolder()]
+  writeFileSync(path.join(home, 'film.mkv.999999.partial'), '')
+  mkdirSync(path.join(home, '.mail.removed'))
+  mkdirSync(path.join(home, '.step-000001.previous'))
+  for (const name of ['cache', 'trash', 'runs', 'checkpoints'])
+    symlinkSync(home, path.join(dataDirectory, name))
+  const before = readdirSync(home).sort()
+  expect(findLeftovers(dataDirectory)).toEqual([])
+  expect(() => repairCheckpoints(dataDirectory)).toThrow('is a link')
+  expect(() => tidyTrash({ dataDirectory } as Parameters<typeof tidyTrash>[0])).toThrow('is a link')
+  expect(readdirSync(home).sort()).toEqual(before)
+  expect(existsSync(path.join(home, '.mail.removed'))).toBe(true)
+})
