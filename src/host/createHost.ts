@@ -123,17 +123,7 @@ export function createHost({
   const studies = new Studies({ ...work, ask, trials, fork: forkRun })
   const waiting = { dataDirectory, store, history, evaluations, studies, left }
   const isHeld = !isReadOnly && isFromElsewhere(waiting)
-  const queue = new RunQueue({
-    ...{ supervisor, isHeld: servesQueue && isHeld },
-    onReleased: () => {
-      settle(store, historyFile(dataDirectory))
-      finishWhatWasLeft(waiting)
-    },
-    takeNext: () => (servesQueue ? (history.attempt(() => takeNext(store, dataDirectory)) ?? null) : null),
-    onNotStarted: (ending) => history.ended(ending),
-    onFault,
-    ...(servesQueue ? lastingHalt(store, history) : {}),
-  })
+  const queue = queueOf(waiting, { supervisor, isHeld: servesQueue && isHeld, servesQueue, onFault })
   const { models, ...answering } = answeringWith({ ...work, startJob, environment })
   if (servesQueue && !isHeld) finishWhatWasLeft(waiting)
   if (servesQueue) history.attempt(() => tidyTrash(waiting))
@@ -151,6 +141,26 @@ export function createHost({
       for (const part of [models, store]) part[Symbol.dispose]()
     },
   }
+}
+
+function queueOf(
+  waiting: Waiting,
+  {
+    servesQueue,
+    ...options
+  }: Pick<RunQueueOptions, 'supervisor' | 'isHeld' | 'onFault'> & { readonly servesQueue: boolean },
+): RunQueue {
+  const { store, history, dataDirectory } = waiting
+  return new RunQueue({
+    ...options,
+    onReleased: () => {
+      settle(store, historyFile(dataDirectory))
+      finishWhatWasLeft(waiting)
+    },
+    takeNext: () => (servesQueue ? (history.attempt(() => takeNext(store, dataDirectory)) ?? null) : null),
+    onNotStarted: (ending) => history.ended(ending),
+    ...(servesQueue ? lastingHalt(store, history) : {}),
+  })
 }
 
 /** Open models, and what lets them answer people and other programs. */
