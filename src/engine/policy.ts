@@ -32,7 +32,7 @@ export interface Heads {
   readonly entropies: Float64Array
   /** Value of the state before token t+1; only from the critic, null from the others. */
   readonly values: Float64Array | null
-  /** Of the actor while learning, where the model has experts; absent otherwise. */
+  /** The actor's decisions while learning, where the model has experts; absent otherwise. */
   readonly routers?: RouterUse
 }
 

@@ -8,7 +8,7 @@ export class RouterTally {
   readonly #chosen: Uint16Array
   readonly #shares: Float32Array
 
-  /** For N packed rows. */
+  /** Begins a count of N packed rows. */
   constructor(experts: Experts, rows: number) {
     this.#experts = experts
     this.#chosen = new Uint16Array(rows * experts.count)

@@ -71,7 +71,7 @@ export const ggufLinear = (layer: number, linear: LinearName): string => `blk.${
 export interface GgufPlace {
   readonly name: string
   readonly arrangement: Arrangement | null
-  /** Which of the matrices of that tensor it is; absent: the tensor is the model's. */
+  /** Place among the matrices of that tensor; absent: the tensor is the model’s. */
   readonly stack?: { readonly index: number; readonly count: number }
 }
 
