@@ -59,7 +59,7 @@ function walkThrough(): { readonly isPassed: boolean; readonly skipped: readonly
 }
 
 /** Minutes of work on one core of a Xeon of 2.5 GHz. */
-const work = quick ? 3 : 46
+const work = quick ? 3 : 40
 const cores = availableParallelism()
 const countOf = (pattern: string) => String(globSync(pattern).length)
 const what = quick

@@ -22,12 +22,12 @@ test('the longest come first, whatever project they are of, and the others as be
   const sorted = await sequencer.sort([
     specification('shared/plural', 'pure'),
     specification('host/store/ingest', 'unit'),
-    specification('cli/evaluate', 'unit'),
+    specification('cli/training', 'unit'),
     specification('host/studies/members', 'unit'),
     specification('device/webgpu', 'alone'),
   ])
   expect(sorted.map(({ moduleId }) => moduleId)).toEqual(
-    ['host/studies/members', 'device/webgpu', 'cli/evaluate', 'shared/plural', 'host/store/ingest'].map(
+    ['device/webgpu', 'host/studies/members', 'cli/training', 'shared/plural', 'host/store/ingest'].map(
       fileOf,
     ),
   )
