@@ -133,10 +133,11 @@ describe('ops without a gradient', () => {
       'Dimension',
       'Gather',
       'GatherBlockQuantized',
-      'GatherElements',
       'GatherND',
       'IntegerAdd',
       'IntegerConcat',
+      'IntegerDiv',
+      'IntegerEqual',
       'IntegerSub',
       'LessOrEqual',
       'MatMul',
@@ -150,6 +151,7 @@ describe('ops without a gradient', () => {
       'ScatterElements',
       'Shape',
       'Slice',
+      'TopK',
     ])
   })
 
