@@ -169,14 +169,18 @@ class Play {
     }
     while (isIdle && this.#acting > 0 && this.#arrived.length === 0 && this.#fault === null)
       await this.#arrival.promise
-    // What is on its way joins the same pass: a pass for one row takes nearly as long as one for many.
+    await this.#allArrived()
+    if (this.#fault !== null) throw this.#fault.error
+    const requests = this.#batch.place(this.#arrived.splice(0))
+    return isIdle && requests.length === 0 ? null : requests
+  }
+
+  /** Waits for requests that are on their way: a pass for one row takes nearly as long as one for many. */
+  async #allArrived(): Promise<void> {
     for (let known = -1; known < this.#arrived.length && this.#acting > 0;) {
       known = this.#arrived.length
       await new Promise(setImmediate)
     }
-    if (this.#fault !== null) throw this.#fault.error
-    const requests = this.#batch.place(this.#arrived.splice(0))
-    return isIdle && requests.length === 0 ? null : requests
   }
 
   #arrive(wants: readonly Want[]): void {
