@@ -24,7 +24,7 @@ export function CudaLibrary() {
   return (
     <Section
       title="CUDA library"
-      about={`NVIDIA cards need the CUDA library, which Turnwise does not ship, and NVIDIA’s driver, ${oldestCudaDriver} or newer. Turnwise has not been tested on such a card yet.`}
+      about={`NVIDIA cards need the CUDA library, which Turnwise does not ship, and NVIDIA’s driver, ${oldestCudaDriver} or newer. Tried so far: one card, an H100.`}
       actions={
         <div className="flex gap-2">
           {library.presentBytes > 0 && installing === null && <Remove library={library} />}
