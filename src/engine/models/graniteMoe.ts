@@ -1,5 +1,5 @@
 import { attentionBiases, type Architecture, readDecoderConfig, refuseWindows } from './common.ts'
-import { graniteFactors } from './granite.ts'
+import { graniteFactors, graniteTraits, tinyFactors } from './granite.ts'
 
 /** Granite 3 with a mixture of experts in every layer, whose checkpoints stack the experts. */
 export const graniteMoe = {
@@ -10,24 +10,13 @@ export const graniteMoe = {
   tiny: {
     intermediateSize: 24,
     tiedHead: true,
-    config: () => ({
-      num_local_experts: 4,
-      num_experts_per_tok: 1,
-      embedding_multiplier: 4,
-      attention_multiplier: 0.5,
-      residual_multiplier: 0.7,
-      logits_scaling: 2,
-    }),
+    config: () => ({ num_local_experts: 4, num_experts_per_tok: 1, ...tinyFactors }),
   },
   read(fields, contextLength) {
     refuseWindows(fields)
     const traits = {
+      ...graniteTraits,
       name: 'granitemoe',
-      defaultKvHeads: null,
-      defaultHeadDim: null,
-      defaultMaxPositions: 2_048,
-      defaultBosId: 1,
-      defaultEosIds: [2],
       biases: attentionBiases(fields),
       experts: {
         defaultCount: 8,
