@@ -5,7 +5,7 @@ import { cpSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { RunNotices } from '#shared/notices.ts'
 import type { RunEntry } from '#shared/runs.ts'
-import { withdrawKeys } from '#host/consents/keys.ts'
+import { missingKeys, withdrawKeys } from '#host/consents/keys.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { requestsByPurpose } from '#host/outboundRequests.ts'
 import { openStore } from '#host/store/store.ts'
@@ -43,6 +43,13 @@ const failed = {
   title: 'Sums failed at step 3',
   body: 'cannot read /home/me/key.txt',
 } as const
+
+test('leave for its address is no leave to send a variable there', () => {
+  using place = openPlace()
+  setWebhook(place, 'https://hooks.example/services/secret')
+  const use = { variable: 'WEBHOOK', origin: 'https://hooks.example' }
+  expect(missingKeys([use], consentsFile(place.dataDirectory))).toEqual([use])
+})
 
 test('it is told in one line, without the words of errors', async () => {
   using server = await receiver()

@@ -5,6 +5,9 @@ import { openStore, openStoreCopy } from '#host/store/store.ts'
 import { findLeftovers } from '#host/workFolder/leftovers.ts'
 import { repairCheckpoints } from '#host/runs/checkpointRetention.ts'
 import { tidyTrash } from '#host/runs/trash.ts'
+import { createHost, historyFile } from '#host/createHost.ts'
+import { programKey } from '#host/serving/serving.ts'
+import { readStudyLog } from '#host/workFolder/studyFolder.ts'
 import { Connection } from '#host/store/connection.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 
@@ -72,4 +75,21 @@ test('nothing is cleared or deleted through a link in the place of a folder', ()
   expect(() => tidyTrash({ dataDirectory } as Parameters<typeof tidyTrash>[0])).toThrow('is a link')
   expect(readdirSync(home).sort()).toEqual(before)
   expect(existsSync(path.join(home, '.mail.removed'))).toBe(true)
+})
+
+test('a line of a study’s log whose run would lie elsewhere is not taken', () => {
+  const folder = temporaryFolder()
+  const line = JSON.stringify({ type: 'trial', trial: 0, runId: '../../home/.config/planted' })
+  writeFileSync(path.join(folder, 'log.jsonl'), `${line}\n`)
+  expect(() => readStudyLog(folder)).toThrow('is damaged in line 1')
+})
+
+test('a directory from elsewhere gets another key for programs than its maker knows', async () => {
+  const dataDirectory = temporaryFolder()
+  const file = historyFile(dataDirectory)
+  const store = openStore(file)
+  const known = programKey(store.settings)
+  store[Symbol.dispose]()
+  await using host = createHost({ dataDirectory, servesQueue: false })
+  expect(programKey(host.store.settings)).not.toBe(known)
 })
