@@ -8,7 +8,6 @@ import type { RunEntry } from '#shared/runs.ts'
 import type { Host } from '#host/host.ts'
 import { runRemaining, type RunRemaining } from '#host/runs/runRows.ts'
 import { trainAndFollow } from '#host/runs/runLifecycle.ts'
-import { programKey } from '#host/serving/serving.ts'
 import type { WorkerStatus } from '#host/runs/supervisor.ts'
 import type { CommandContext } from './command.ts'
 import { watchInterrupts } from './interrupt.ts'
@@ -61,7 +60,7 @@ export async function followTraining(
     for await (const event of trainAndFollow(host, run, { resumeFrom, changes }, signals)) {
       if (streamEvents) output.json(event)
       if (event.type !== 'samples') events.push(event)
-      if (event.type === 'agents') progress.note(agentWords(event, programKey(host.store.settings)))
+      if (event.type === 'agents') progress.note(agentWords(event, host.serving.agentKey))
       teller.hear(event)
     }
   } finally {

@@ -45,7 +45,7 @@ import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
 import { Chats } from './chat/chats.ts'
 import { OpenModels, type OpenModelsOptions } from './serving/openModels.ts'
-import { forgetProgramKey, programKey, Serving } from './serving/serving.ts'
+import { forgetProgramKeys, programKey, Serving } from './serving/serving.ts'
 import { openStore, openStoreCopy, type Store } from './store/store.ts'
 import { Studies } from './studies/studies.ts'
 
@@ -109,7 +109,8 @@ export function createHost({
   const parts = () => ({ supervisor, history, queue, left, notifier })
   const supervisor = new Supervisor({
     ...{ cacheDirectory: dataFolders(dataDirectory).cache, consents: consentsFile(dataDirectory) },
-    agentKey: (id) => (namesAgent(store.runs.get(id).config) ? programKey(store.settings) : undefined),
+    agentKey: (id) =>
+      namesAgent(store.runs.get(id).config) ? programKey(store.settings, 'agents') : undefined,
     expectedOf: (runId) => trials.of(store.runs.get(runId).config),
     ...{ ...reactions(parts, onFault), startJob, environment, onFault },
   })
@@ -192,10 +193,10 @@ function finishWhatWasLeft({ history, left, evaluations, studies }: Waiting): vo
   history.attempt(() => studies.takeUpWaiting(left.areResumed))
 }
 
-/** Makes a directory this machine's, with a new key for other programs. */
+/** Makes a directory this machine's, with new keys for other programs. */
 function settle(store: Store, history: string): void {
   takeOver(store, history)
-  forgetProgramKey(store.settings)
+  forgetProgramKeys(store.settings)
 }
 
 /**

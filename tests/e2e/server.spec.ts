@@ -40,7 +40,7 @@ test('a model is served to other programs, seen everywhere, and stopped', async 
   await expect(fetch(`${address}/models`)).rejects.toThrow()
 
   await page.getByRole('button', { name: 'Make a new key' }).click()
-  await expect(page.getByText('Programs that have the old key are locked out.')).toBeVisible()
+  await expect(page.getByText('Programs and agents that have the old keys are locked out.')).toBeVisible()
   await client.call('serving.start', { model: 'starter' })
   const status = await client.call('serving.status')
   expect(status).toMatchObject({ state: 'on' })

@@ -8,7 +8,7 @@ export const servingService = ({ serving, notifier }: Host): Handlers<typeof ser
   status: () => serving.status,
   start: (request) => serving.start(request),
   stop: () => serving.stop(),
-  key: () => ({ key: serving.key }),
+  agentKey: () => ({ key: serving.agentKey }),
   renewKey: () => ({ key: serving.renewKey() }),
 
   async *watch(_input, { from, signal }) {

@@ -8,6 +8,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import { answerToken, conversationSchema, type Conversation } from '#shared/api/chat.ts'
 import { AppError } from '#shared/errors.ts'
+import { entryOf } from '#host/files/ownFiles.ts'
 import { createFolder, removeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { asItLies, homeSchema } from '#host/files/movedPaths.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
@@ -39,12 +40,12 @@ export class ConversationFiles {
   }
 
   has(id: string): boolean {
-    return existsSync(path.join(this.#folder, id))
+    return existsSync(entryOf(this.#folder, id))
   }
 
   /** Reads a conversation. Errors: AppError 'file/unreadable' where it does not exist or is not one of ours. */
   get(id: string): Conversation {
-    const file = path.join(this.#folder, id, fileName)
+    const file = path.join(entryOf(this.#folder, id), fileName)
     if (!this.has(id)) {
       throw new AppError('file/unreadable', 'There is no such conversation: it may have been deleted.')
     }
@@ -64,7 +65,7 @@ export class ConversationFiles {
   /** Errors: AppError 'file/unwritable'. */
   add(conversation: Omit<Conversation, 'id'>): Conversation {
     const added = { ...conversation, id: `chat_${randomUUID()}` }
-    createFolder(path.join(this.#folder, added.id), (temporary) =>
+    createFolder(entryOf(this.#folder, added.id), (temporary) =>
       writeFileAtomic(path.join(temporary, fileName), this.#formatted(added)),
     )
     return added
@@ -75,7 +76,7 @@ export class ConversationFiles {
    * 'file/unwritable'.
    */
   replace(conversation: Conversation): void {
-    const folder = path.join(this.#folder, conversation.id)
+    const folder = entryOf(this.#folder, conversation.id)
     writeFileAtomic(path.join(folder, fileName), this.#formatted(conversation))
     const kept = new Set(
       conversation.turns.flatMap(({ answers }) => answers.map((answer) => `${answer?.id ?? ''}.json`)),
@@ -87,7 +88,7 @@ export class ConversationFiles {
 
   /** Errors: AppError 'file/unreadable', 'file/unwritable'. */
   delete(id: string): void {
-    removeFolder(path.join(this.#folder, this.get(id).id))
+    removeFolder(entryOf(this.#folder, this.get(id).id))
   }
 
   /**
@@ -112,7 +113,7 @@ export class ConversationFiles {
   }
 
   #tokensFile(id: string, answerId: string): string {
-    return path.join(this.#folder, id, `${answerId}.json`)
+    return entryOf(entryOf(this.#folder, id), `${answerId}.json`)
   }
 
   #attempt(id: string): ListedConversation {

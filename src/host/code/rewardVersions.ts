@@ -4,6 +4,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { entryOf } from '#host/files/ownFiles.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
@@ -26,8 +27,8 @@ export function withFile(
   { dataDirectory }: Pick<RewardLibrary, 'dataDirectory'>,
   version: RewardVersionRecord,
 ): RewardVersionRecord & { readonly file: string } {
-  const folder = path.join(dataFolders(dataDirectory).rewards, version.rewardId)
-  const file = path.join(folder, `${version.hash}.${version.language}`)
+  const folder = entryOf(dataFolders(dataDirectory).rewards, version.rewardId)
+  const file = entryOf(folder, `${version.hash}.${version.language}`)
   if (!existsSync(file)) {
     makeFolder(folder)
     writeFileAtomic(file, version.code)
@@ -45,7 +46,7 @@ export function findReward(store: Store, rewardId: string): RewardRecord {
 export function removeReward({ store, dataDirectory }: RewardLibrary, rewardId: string): void {
   findReward(store, rewardId)
   store.rewards.remove(rewardId)
-  rmSync(path.join(dataFolders(dataDirectory).rewards, rewardId), { recursive: true, force: true })
+  rmSync(entryOf(dataFolders(dataDirectory).rewards, rewardId), { recursive: true, force: true })
 }
 
 export type GivenCode = CodeSource | { readonly rewardId: string; readonly version: string }

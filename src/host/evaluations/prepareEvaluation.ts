@@ -18,6 +18,7 @@ import { AppError, ConfigError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { parseRunConfig, rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
+import { entryOf } from '#host/files/ownFiles.ts'
 import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
 import { readRunData } from '#host/data/readDataSet.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -62,7 +63,7 @@ type Identified = Pick<EvaluationRecord, 'title' | 'model' | 'adapter' | 'runId'
 export type NewEvaluation = Omit<EvaluationRecord, 'status' | 'begunAt' | 'begunDone'>
 
 export const evaluationFolder = (dataDirectory: string, id: string): string =>
-  path.join(dataFolders(dataDirectory).evaluations, id)
+  entryOf(dataFolders(dataDirectory).evaluations, id)
 
 export interface EvaluationPlace {
   /** Folder that relative paths start from. */

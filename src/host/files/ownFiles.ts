@@ -19,6 +19,7 @@ import {
 import { devNull } from 'node:os'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/plural.ts'
 import { makeFolder } from './atomic.ts'
 import { readError, writeError } from './fileErrors.ts'
 
@@ -38,6 +39,19 @@ export function openOwnFile(file: string, flags: number = appending): number {
   } catch (error) {
     throw writeError(file, error)
   }
+}
+
+/**
+ * Returns the path of an entry of a folder of ours. Ids and names also come from a history, a log or a config that somebody else may
+ * have written. Errors: AppError 'file/unreadable' for a name that would lead to another folder.
+ */
+export function entryOf(folder: string, name: string): string {
+  if (/^[^/\\\0]+$/.test(name) && name !== '.' && name !== '..') return path.join(folder, name)
+  throw new AppError(
+    'file/unreadable',
+    `“${shorten(name)}” does not name anything in ${folder}.`,
+    'Nothing was read or changed. If the data came from elsewhere, somebody may have altered them.',
+  )
 }
 
 /** Errors: as `openOwnFile`. */

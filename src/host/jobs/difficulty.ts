@@ -11,6 +11,7 @@ import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import type { PromptRow } from '#rl/rollout/prompts.ts'
+import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Asking } from '#host/processes/job.ts'
 import type { ObservedStorage } from '#host/store/storage.ts'
@@ -179,7 +180,7 @@ const adapterFiles = (directory: string): string[] =>
 
 const folderOf = (versionDirectory: string): string => path.join(versionDirectory, 'difficulty')
 const fileOf = (versionDirectory: string, id: string): string =>
-  path.join(folderOf(versionDirectory), `${id}.json`)
+  entryOf(folderOf(versionDirectory), `${id}.json`)
 
 /** Errors: AppError 'file/unwritable'. */
 function keepDifficulty(versionDirectory: string, difficulty: Difficulty): void {

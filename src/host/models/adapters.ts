@@ -5,6 +5,7 @@ import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { modelsApi } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
+import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { ObservedStorage, DataStorage } from '#host/store/storage.ts'
 import { discardUpload, findUploadedFolder } from '#host/transports/uploads.ts'
@@ -46,7 +47,7 @@ export const adapters = (host: ObservedStorage) =>
   }) satisfies Partial<Handlers<typeof modelsApi>>
 
 function requireUnneeded({ store, dataDirectory }: DataStorage, name: string): void {
-  const directory = JSON.stringify(path.join(dataFolders(dataDirectory).adapters, name))
+  const directory = JSON.stringify(entryOf(dataFolders(dataDirectory).adapters, name))
   const open = store.runs.list().filter(({ status }) => status !== 'finished')
   const needing = open.find(({ id }) => store.runs.get(id).config.includes(directory))
   if (needing === undefined) return
@@ -95,7 +96,7 @@ export function newAdapterFolder(name: string, dataDirectory: string): string {
       'Use letters, digits, dots and dashes.',
     )
   }
-  const directory = path.join(dataFolders(dataDirectory).adapters, name)
+  const directory = entryOf(dataFolders(dataDirectory).adapters, name)
   if (!existsSync(directory)) return directory
   throw new AppError('usage/invalid', `An adapter called “${name}” already exists.`, 'Choose another name.')
 }

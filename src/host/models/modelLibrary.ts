@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import type { ModelOrigin } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
+import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, writeError } from '#host/files/fileErrors.ts'
@@ -227,7 +228,7 @@ export async function importModel(
       'Choose another one with --name.',
     )
   }
-  const target = path.join(dataFolders(dataDirectory).models, name)
+  const target = entryOf(dataFolders(dataDirectory).models, name)
   if (hubId !== null) requireHubId(hubId)
   await requireNumbers(model)
   await replaceFolder(target, async (folder) => {

@@ -7,6 +7,7 @@ import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunStatus } from '#shared/runs.ts'
+import { entryOf } from '#host/files/ownFiles.ts'
 import { isRunFolder, openRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { workHolder, workNames } from '#host/workFolder/workFolder.ts'
 import { formerHome } from '#host/files/movedPaths.ts'
@@ -104,7 +105,7 @@ export class RunHistory {
 
   /** Takes in the run of this id, whose folder is new; returns true if it could be read. Errors: those of the store. */
   adoptRun(runId: string): boolean {
-    const directory = path.join(dataFolders(this.#options.dataDirectory).runs, runId)
+    const directory = entryOf(dataFolders(this.#options.dataDirectory).runs, runId)
     const run = this.#ofRun(directory, () => this.add(this.#openNamed(directory, runId)))
     if (run !== undefined) this.refresh(run)
     return run !== undefined

@@ -4,6 +4,7 @@ import type { RunEvent } from '#shared/events.ts'
 import { type JsonObject, withChanges } from '#shared/config/paths.ts'
 import { stagesOf, type RunConfig, parseRunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
+import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { ObservedStorage, DataStorage } from '#host/store/storage.ts'
 import type { RunKeeper } from './runHistory.ts'
@@ -62,7 +63,7 @@ export function resumePoint(dataDirectory: string, target: string): ResumePoint 
 
 /** A copy of the data directory has a run of the same name. Errors: AppError 'usage/invalid'. */
 function requireOwn(dataDirectory: string, { id, directory }: RunFolder): void {
-  const own = path.join(dataFolders(dataDirectory).runs, id)
+  const own = entryOf(dataFolders(dataDirectory).runs, id)
   if (existsSync(own) && realpathSync(own) === realpathSync(directory)) return
   throw new AppError(
     'usage/invalid',

@@ -34,24 +34,24 @@ interface Served {
   readonly name: string
 }
 
-const keySetting = 'host.openAiKey'
+/** Settings that hold the keys of other programs: of those that use a model, and of the agents that a run trains. */
+const keySettings = { models: 'host.openAiKey', agents: 'host.agentKey' } as const
 
 /**
- * The key of programs that use models of this data directory; made when it is first asked for, and kept so that they need not be told
- * a new one whenever a server starts.
+ * The key of programs that use models of this data directory, or act as agents in its runs; made when it is first asked for, and kept
+ * so that they need not be told a new one whenever a server starts.
  */
-export function programKey(settings: ServingOptions['settings']): string {
-  const kept = settings.get(keySetting)
-  return typeof kept === 'string' ? kept : renewedKey(settings)
+export function programKey(settings: ServingOptions['settings'], of: keyof typeof keySettings): string {
+  const kept = settings.get(keySettings[of])
+  if (typeof kept === 'string') return kept
+  const key = createToken()
+  settings.set(keySettings[of], key)
+  return key
 }
 
-/** Forgets the key of a directory that came from elsewhere: whoever made it knows it. */
-export const forgetProgramKey = (settings: ServingOptions['settings']): void => settings.set(keySetting, null)
-
-function renewedKey(settings: ServingOptions['settings']): string {
-  const key = createToken()
-  settings.set(keySetting, key)
-  return key
+/** Forgets both keys: those of a directory that came from elsewhere are known to whoever made it. */
+export function forgetProgramKeys(settings: ServingOptions['settings']): void {
+  for (const setting of Object.values(keySettings)) settings.set(setting, null)
 }
 
 export class Serving implements AsyncDisposable {
@@ -66,7 +66,11 @@ export class Serving implements AsyncDisposable {
   }
 
   get key(): string {
-    return programKey(this.#options.settings)
+    return programKey(this.#options.settings, 'models')
+  }
+
+  get agentKey(): string {
+    return programKey(this.#options.settings, 'agents')
   }
 
   get status(): ServingStatus {
@@ -130,16 +134,17 @@ export class Serving implements AsyncDisposable {
     this.#options.notifier.notify()
   }
 
-  /** Programs that have the old one are locked out. Errors: AppError 'api/refused' while the server is on. */
+  /** Programs and agents that have the old ones are locked out. Errors: AppError 'api/refused' while the server is on. */
   renewKey(): string {
     if (this.#served !== null || this.#starting !== null)
       throw new AppError('api/refused', 'The server is on.', 'Stop it first, then make a new key.')
-    return renewedKey(this.#options.settings)
+    forgetProgramKeys(this.#options.settings)
+    return this.key
   }
 
   async #open({ model: given, port, ...settings }: ServingRequest, names: ServedNames): Promise<Served> {
     const { dataDirectory, models, onFault } = this.#options
-    const key = programKey(this.#options.settings)
+    const { key } = this
     const setup = {
       ...settings,
       directory: findModel(given, dataDirectory),

@@ -1,6 +1,6 @@
 /** Imported data sets and their versions; the rows themselves are files. */
 import { randomUUIDv7 } from 'node:crypto'
-import path from 'node:path'
+import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Connection } from './connection.ts'
 
@@ -115,7 +115,7 @@ export class DataSetsTable {
   #version(row: VersionRow): DataSetVersionRecord {
     return {
       ...row,
-      directory: path.join(dataFolders(this.#dataDirectory).datasets, row.id),
+      directory: entryOf(dataFolders(this.#dataDirectory).datasets, row.id),
       columns: this.#db.parse(row.columns),
       mapping: row.mapping === null ? null : this.#db.parse(row.mapping),
     }

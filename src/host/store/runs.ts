@@ -1,6 +1,5 @@
 /** Runs: their configs, status, tags and notes. */
 import { createHash } from 'node:crypto'
-import path from 'node:path'
 import { z } from 'zod'
 import type { SettingChange } from '#shared/config/changes.ts'
 import type { Remark } from '#shared/diagnosis.ts'
@@ -9,6 +8,7 @@ import type { RunManifest } from '#shared/events.ts'
 import { runEntry, type RunEntry, type RunFailure, type RunRecord, type RunStatus } from '#shared/runs.ts'
 import { configButSeed } from '#shared/seedFamilies.ts'
 import { count } from '#shared/api/common.ts'
+import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { moved, movedText } from '#host/files/movedPaths.ts'
 import { type Connection, type SqlValue, likePattern } from './connection.ts'
@@ -269,7 +269,7 @@ export class RunsTable {
     const parsed = (json: string | null): unknown => (json === null ? null : this.#db.parse(json))
     return {
       ...row,
-      directory: path.join(dataFolders(this.#home).runs, row.id),
+      directory: entryOf(dataFolders(this.#home).runs, row.id),
       model: moved(row.model, home, this.#home),
       algorithm: this.#algorithmTitle(row.algorithm),
       createdAt: Math.max(-lastInstant, Math.min(lastInstant, row.createdAt)),

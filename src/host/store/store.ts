@@ -9,6 +9,7 @@
  */
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
+import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { movedText } from '#host/files/movedPaths.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
@@ -119,7 +120,7 @@ class CheckpointsTable {
 
   /** Lists checkpoints in the order of their steps. */
   list(runId: string): CheckpointRecord[] {
-    const folder = runPaths(path.join(dataFolders(this.#dataDirectory).runs, runId)).checkpoints
+    const folder = runPaths(entryOf(dataFolders(this.#dataDirectory).runs, runId)).checkpoints
     return this.#db
       .query<CheckpointRecord>(
         `SELECT ${columns} FROM checkpoints JOIN runs ON run = key WHERE runs.id = ? ORDER BY checkpoints.step`,

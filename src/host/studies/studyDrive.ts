@@ -1,11 +1,11 @@
 /** Drives one study while this process runs it. The next trials are computed again from the log after every result. */
-import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { AppError } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import type { RunRecord } from '#shared/runs.ts'
 import type { StudyPlan, Trial, TrialResult } from '#shared/studies.ts'
 import { planStudy } from '#rl/studies/plan.ts'
+import { entryOf } from '#host/files/ownFiles.ts'
 import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { ErrorEnvelope } from '#host/processes/messages.ts'
@@ -126,7 +126,7 @@ export class StudyDrive {
       this.#runs.set(index, runId)
     }
     if (store.runs.find(runId) !== null) return
-    const folder = path.join(dataFolders(dataDirectory).runs, runId)
+    const folder = entryOf(dataFolders(dataDirectory).runs, runId)
     if (isRunFolder(folder)) {
       history.adoptRun(runId)
       return

@@ -14,7 +14,7 @@ import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { AtomicFile, createFolder, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
-import { requireInside, requireOwn } from '#host/files/ownFiles.ts'
+import { entryOf, requireInside, requireOwn } from '#host/files/ownFiles.ts'
 import { asItLies, dataDirectoryAround, formerHome, homeSchema, moved } from '#host/files/movedPaths.ts'
 import { readJsonObject, type JsonObject } from '#host/files/strictJson.ts'
 import { lockFile, lockWork, workNames } from './workFolder.ts'
@@ -112,7 +112,7 @@ export function createRunFolder(
   { origin = null, script = null, trial = null }: RunBeginnings = {},
 ): RunFolder {
   const { runId: id, study } = trial ?? { runId: newRunId(), study: null }
-  const directory = path.join(dataFolders(dataDirectory).runs, id)
+  const directory = entryOf(dataFolders(dataDirectory).runs, id)
   const createdAt = Date.now()
   const parent = origin?.parent ?? null
   createFolder(directory, (folder) => {

@@ -15,7 +15,7 @@ import { parseStudyConfig, type StudyConfig, type TrialResult } from '#shared/st
 import { dataFolders } from '#host/dataDirectory.ts'
 import { createFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { asItLies, homeSchema } from '#host/files/movedPaths.ts'
-import { appendToOwn } from '#host/files/ownFiles.ts'
+import { appendToOwn, entryOf } from '#host/files/ownFiles.ts'
 import { readJsonObject, regularFileSize } from '#host/files/strictJson.ts'
 import { dropTornLine, readLines } from './lineLog.ts'
 import { lockFile, workHolder, workNames } from './workFolder.ts'
@@ -67,7 +67,7 @@ export type NewStudy = Pick<StudyFolder, 'steps' | 'parallel' | 'start' | 'file'
 /** Errors: AppError 'file/unwritable'. */
 export function createStudyFolder(dataDirectory: string, study: NewStudy): StudyFolder {
   const id = `st_${randomUUIDv7()}`
-  const directory = path.join(dataFolders(dataDirectory).studies, id)
+  const directory = entryOf(dataFolders(dataDirectory).studies, id)
   const createdAt = Date.now()
   createFolder(directory, (folder) => {
     const files = paths(folder)
@@ -96,7 +96,7 @@ export function openStudyFolder(directory: string): StudyFolder {
 }
 
 export const studyDirectory = (dataDirectory: string, id: string): string =>
-  path.join(dataFolders(dataDirectory).studies, id)
+  entryOf(dataFolders(dataDirectory).studies, id)
 
 /** Returns true if the study exists and is not over. Errors: AppError 'file/unreadable'. */
 export function isOpenStudy(dataDirectory: string, id: string): boolean {

@@ -49,9 +49,9 @@ export const servingApi = {
     z.void(),
   ),
   stop: command(z.void(), z.void()),
-  /** The key that other programs show: those that use a served model, and the agents of a run. */
-  key: query(z.void(), z.object({ key: z.string() })),
-  /** Replaces the key, which locks out holders of the old one; only while the server is off. */
+  /** The key that the agents of a run show. */
+  agentKey: query(z.void(), z.object({ key: z.string() })),
+  /** Replaces the keys of programs and agents, which locks out holders of the old ones; only while the server is off. */
   renewKey: command(z.void(), z.object({ key: z.string() })),
   watch: feed(z.void(), z.object({ status, cursor })),
 }

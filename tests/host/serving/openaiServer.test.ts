@@ -320,8 +320,9 @@ describe('the server', () => {
       state: 'failed',
       error: { code: 'runtime/killed' },
     })
-    const { key } = await client.call('serving.renewKey')
-    expect(key).not.toBe(on.key)
+    const [agents, programs] = [await client.call('serving.agentKey'), await client.call('serving.renewKey')]
+    const renewed = await client.call('serving.agentKey')
+    expect(new Set([on, agents, programs, renewed].map(({ key }) => key)).size).toBe(4)
   })
 
   test('cannot be started with a model that is not there, and says why', async () => {

@@ -6,6 +6,7 @@ import { findLeftovers } from '#host/workFolder/leftovers.ts'
 import { repairCheckpoints } from '#host/runs/checkpointRetention.ts'
 import { tidyTrash } from '#host/runs/trash.ts'
 import { createHost, historyFile } from '#host/createHost.ts'
+import { entryOf } from '#host/files/ownFiles.ts'
 import { programKey } from '#host/serving/serving.ts'
 import { readStudyLog } from '#host/workFolder/studyFolder.ts'
 import { Connection } from '#host/store/connection.ts'
@@ -84,12 +85,25 @@ test('a line of a study’s log whose run would lie elsewhere is not taken', () 
   expect(() => readStudyLog(folder)).toThrow('is damaged in line 1')
 })
 
-test('a directory from elsewhere gets another key for programs than its maker knows', async () => {
+test('a directory from elsewhere gets other keys for programs and agents than its maker knows', async () => {
   const dataDirectory = temporaryFolder()
   const file = historyFile(dataDirectory)
   const store = openStore(file)
-  const known = programKey(store.settings)
+  const known = (['models', 'agents'] as const).map((of) => programKey(store.settings, of))
   store[Symbol.dispose]()
   await using host = createHost({ dataDirectory, servesQueue: false })
-  expect(programKey(host.store.settings)).not.toBe(known)
+  const { key, agentKey } = host.serving
+  expect(new Set([...known, key, agentKey]).size).toBe(4)
+})
+
+test.each(['..', '.', '', '../other', '/etc/other', 'a/../../other', '..\\other', 'a\0'])(
+  'the name %j leads to no other folder',
+  (name) => {
+    expect(() => entryOf('/data/runs', name)).toThrow('does not name anything in /data/runs.')
+  },
+)
+
+test('names that somebody could have given to a model are names of its folder', () => {
+  for (const name of ['run_1', '…', '..a', 'Qwen 3.5', 'モデル'])
+    expect(entryOf('/data/models', name)).toBe(`/data/models/${name}`)
 })

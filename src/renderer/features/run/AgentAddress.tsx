@@ -9,7 +9,7 @@ export function AgentAddress({ events }: Pick<RunView, 'events'>) {
 }
 
 function Access({ address }: { readonly address: string }) {
-  const { data } = useAnswer('serving.key', undefined)
+  const { data } = useAnswer('serving.agentKey', undefined)
   return (
     <section
       aria-label="Agents"

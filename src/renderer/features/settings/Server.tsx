@@ -105,14 +105,14 @@ function KeySection() {
   return (
     <Section
       title="API key"
-      about="The key stays the same, so that programs have to be told it only once. It is stored unencrypted in the data directory."
+      about="The key stays the same, so that programs have to be told it only once, and so does the one of agents, which their run shows. Both are stored unencrypted in the data directory."
       actions={
         <Button disabled={isRunning} onClick={() => void run(undefined)}>
           Make a new key
         </Button>
       }
     >
-      <p role="status">{isRenewed ? 'Programs that have the old key are locked out.' : ''}</p>
+      <p role="status">{isRenewed ? 'Programs and agents that have the old keys are locked out.' : ''}</p>
     </Section>
   )
 }
