@@ -207,6 +207,7 @@ def main():
     from agilerl.arena.models import TrainingManifest
     from transformers import AutoTokenizer
 
+    watching.refuse_model_code()
     said = yaml.safe_load((HERE / "manifest.yaml").read_text(encoding="utf-8"))
     if given.model is not None:
         said["network"]["pretrained_model_name_or_path"] = given.model

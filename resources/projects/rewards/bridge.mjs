@@ -77,7 +77,8 @@ async function answer({ prompt, completion, row, step = 0, fault }) {
       part = await score(sample)
       if (part !== null && !Number.isFinite(part)) throw new Error('Expected a finite number or null.')
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
+      // On one line: what is printed of it must not begin another.
+      const message = (error instanceof Error ? error.message : String(error)).replaceAll(/\s*[\r\n\u2028\u2029]\s*/g, ' ')
       if (failurePolicy === 'fail') throw new Error(`The reward function "${name}" failed: ${message}`)
       failures.push({ name, message })
       part = failurePolicy === 'zero' ? 0 : null

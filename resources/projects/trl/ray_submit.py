@@ -272,7 +272,8 @@ def in_thread(function):
 
 
 def say_here(message):
-    print("@turnwise-warning " + json.dumps(message), flush=True)
+    mark = json.loads((Path(__file__).resolve().parent / "watch.json").read_text(encoding="utf-8"))["mark"]
+    print(f"@turnwise {mark} warning {json.dumps(message)}", flush=True)
 
 
 def wait_for(client, job):

@@ -108,6 +108,7 @@ def main():
     from transformers import AutoTokenizer
     from trl import ModelConfig, TrlParser
 
+    watching.refuse_model_code()
     trainer_name = yaml.safe_load((HERE / "config.yaml").read_text(encoding="utf-8"))["trainer"].upper()
     arguments_class = getattr(trl, f"{trainer_name}Config")
     parser = TrlParser((ProjectArguments, arguments_class, ModelConfig))

@@ -62,6 +62,8 @@ class Watch:
         self.until = said.get("until")
         self.shown = said.get("shown", 0)
         self.is_printed = said.get("results") == "output"
+        # Of this start; code whose errors are printed does not know it.
+        self.mark = said.get("mark", "")
         # A job's copy of this folder is not where Turnwise looks.
         self.home = Path(said.get("home", folder))
         self.events_file = self.home / "events.jsonl"
@@ -82,7 +84,7 @@ class Watch:
             return
         line = json.dumps({"at": int(time.time() * 1000), "type": kind, **fields})
         if self.is_printed:
-            outlet.write(pieces(self.count, line))
+            outlet.write(pieces(self.mark, self.count, line))
             self.count += 1
             return
         with writing(self.events_file), open(self.events_file, "a", encoding="utf-8") as file:
@@ -172,14 +174,25 @@ def is_first():
     return int(os.environ.get("RANK", "0")) == 0
 
 
-def pieces(number, line):
-    """Lines that begin with @turnwise: number of the event, place among its pieces, checksum, text."""
+def pieces(mark, number, line):
+    """Lines that begin with @turnwise: the mark, number of the event, place among its pieces, checksum, text."""
     parts = [line[i : i + PIECE] for i in range(0, len(line), PIECE)]
     return [
         # What others print may not have ended its line.
-        f"\n@turnwise {number} {i}/{len(parts)} {zlib.crc32(part.encode('ascii')):08x} {part}\n"
+        f"\n@turnwise {mark} {number} {i}/{len(parts)} {zlib.crc32(part.encode('ascii')):08x} {part}\n"
         for i, part in enumerate(parts)
     ]
+
+
+def refuse_model_code():
+    """A model's folder may bring Python of its own, which nobody has allowed: it is not loaded, whatever a library trusts."""
+    from transformers import dynamic_module_utils
+
+    def refused(*_, **__):
+        sys.exit("turnwise: the model brings Python of its own, which is not run. Choose one that transformers knows.")
+
+    for name in ("get_cached_module_file", "get_class_in_module"):
+        setattr(dynamic_module_utils, name, refused)
 
 
 def open_watch(folder):

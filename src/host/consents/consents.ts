@@ -37,9 +37,11 @@ const consentSchema = z.strictObject({
   ),
   /** Environment variables, and where their values may be sent. */
   keys: z.array(z.strictObject({ variable: z.string(), origin: z.string(), at: z.number() })),
+  /** Key of the seals of this machine, see seals.ts; absent until something is sealed. */
+  sealKey: z.string().optional(),
 })
 
-export type Consents = Pick<z.output<typeof consentSchema>, 'python' | 'keys'>
+export type Consents = Pick<z.output<typeof consentSchema>, 'python' | 'keys' | 'sealKey'>
 
 const none: Consents = { python: [], keys: [] }
 
@@ -125,8 +127,8 @@ export function changeConsents(consents: string, change: (before: Consents) => P
       'Nothing was changed. Try again when it is done.',
     )
   }
-  const { python, keys } = readConsents(consents)
-  const before = { python, keys }
+  const { python, keys, sealKey } = readConsents(consents)
+  const before: Consents = { python, keys, ...(sealKey === undefined ? {} : { sealKey }) }
   const after = { ...before, ...change(before) }
   if (isDeepStrictEqual(before, after)) return
   using file = new AtomicFile(consents)

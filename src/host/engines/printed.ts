@@ -20,8 +20,8 @@ export interface PrintedEvents {
   read(): LoggedEvent[]
 }
 
-const piece = /^@turnwise (?<event>\d+) (?<place>\d+)\/(?<count>\d+) (?<sum>[\da-f]{8}) (?<text>.*)$/
-const warning = /^@turnwise-warning (?<message>".*")$/
+const piece = /^(?<event>\d+) (?<place>\d+)\/(?<count>\d+) (?<sum>[\da-f]{8}) (?<text>.*)$/
+const warning = /^warning (?<message>".*")$/
 
 const file = z.object({
   type: z.literal('file'),
@@ -31,11 +31,15 @@ const file = z.object({
   data: z.base64(),
 })
 
-/** Files of checkpoints are written below `folder`. */
-export const readPrinted = (folder: string): PrintedEvents => new Printed(folder)
+/**
+ * Files of checkpoints are written below `folder`. `mark`: stands in each line of this start, so that no other text that is printed,
+ * such as the error of a reward function, is taken for one.
+ */
+export const readPrinted = (folder: string, mark: string): PrintedEvents => new Printed(folder, mark)
 
 class Printed implements PrintedEvents {
   readonly #folder: string
+  readonly #opening: string
   /** A line that has not ended yet. */
   #rest = ''
   /** Pieces of the event being put together. */
@@ -44,8 +48,9 @@ class Printed implements PrintedEvents {
   #ready: LoggedEvent[] = []
   #failure: AppError | null = null
 
-  constructor(folder: string) {
+  constructor(folder: string, mark: string) {
     this.#folder = folder
+    this.#opening = `@turnwise ${mark} `
   }
 
   take(text: string): string {
@@ -62,7 +67,9 @@ class Printed implements PrintedEvents {
     return events
   }
 
-  #isOurs(line: string): boolean {
+  #isOurs(whole: string): boolean {
+    if (!whole.startsWith(this.#opening)) return false
+    const line = whole.slice(this.#opening.length)
     const { groups } = piece.exec(line) ?? {}
     const said = warningIn(line)
     if (groups !== undefined) this.#takePiece(groups)

@@ -1,4 +1,5 @@
 /** A project that a trainer is started in, `engine/` in the run's folder, and what the trainer says: recording.py writes it down. */
+import { randomBytes } from 'node:crypto'
 import { existsSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
@@ -96,9 +97,10 @@ export async function prepareProject(
   const stop = path.join(folder, 'stop')
   makeFolder(path.join(folder, 'output'))
   if (job !== null) writeFileAtomic(path.join(folder, jobFile), job)
-  writeFileAtomic(path.join(folder, 'watch.json'), watchText(config, folder, options))
+  const mark = randomBytes(12).toString('hex')
+  writeFileAtomic(path.join(folder, 'watch.json'), watchText(config, folder, { ...options, mark }))
   const tail = openLogTail(events, 'beginning')
-  const printed = readPrinted(folder)
+  const printed = readPrinted(folder, mark)
   return {
     ...{ folder, script, notes: isFirst ? notes : [] },
     hear: (text) => printed.take(text),
@@ -147,7 +149,11 @@ const listed = 'watching/listed.py'
 /** Scripts that Python starts with on this machine; ray_start.py starts on a cluster, in a copy of the project. */
 const mains = ['train', 'ray_submit']
 
-function watchText({ engine }: RunConfig, folder: string, options: WatchOptions): string {
+function watchText(
+  { engine }: RunConfig,
+  folder: string,
+  options: WatchOptions & { readonly mark: string },
+): string {
   const { resumeFrom, arguments: words, ...others } = options
   const results = resultsOf(engine)
   const from =

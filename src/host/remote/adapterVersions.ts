@@ -9,6 +9,8 @@ import path from 'node:path'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import type { AdapterRole } from '#engine/policy.ts'
+import { openSafetensors } from '#host/files/safetensors.ts'
+import { AppError } from '#shared/errors.ts'
 import { writeAdapter } from '#host/adapters/peft.ts'
 import type { RolloutServer } from './rolloutServer.ts'
 import type { ServerPool } from './serverPool.ts'
@@ -107,7 +109,7 @@ export class AdapterVersions {
     const version: Version = { role, name, folder, users: 0, reloading: new Map() }
     this.#stale.delete(role)
     try {
-      const metadata = { 'turnwise.version': String(number) }
+      const metadata = { [versionKey]: String(number) }
       await writeAdapter(folder, { config: lora, baseModel, tensors: await tensors(role), metadata })
       await servers.onEach((server) => server.load(name, this.#serverFolder(name)))
     } catch (error) {
@@ -167,7 +169,7 @@ export class AdapterVersions {
     for (const { id } of await server.models()) if (isLeft(id)) await server.unload(id)
     for (const entry of foldersIn(settings.adapterFolder)) {
       if (isLeft(entry) && !entry.startsWith(this.#prefix))
-        deleteFolder(path.join(settings.adapterFolder, entry))
+        deleteVersion(path.join(settings.adapterFolder, entry))
     }
   }
 
@@ -184,6 +186,19 @@ export class AdapterVersions {
 }
 
 const cleanName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '-')
+
+/** Where an adapter says which version it is. */
+const versionKey = 'turnwise.version'
+
+/** Deletes a folder that holds a version of an adapter; the folder of a run may have got any name elsewhere. */
+function deleteVersion(folder: string): void {
+  try {
+    const { metadata } = openSafetensors(path.join(folder, 'adapter_model.safetensors'))
+    if (metadata.has(versionKey)) deleteFolder(folder)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+  }
+}
 
 const deleteFolder = (folder: string): void => rmSync(folder, { recursive: true, force: true })
 

@@ -5,6 +5,7 @@
  */
 import { rmSync } from 'node:fs'
 import path from 'node:path'
+import { isSealed, sealFolder } from '#host/consents/seals.ts'
 import { AppError } from '#shared/errors.ts'
 import type { EngineEvent, RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
@@ -121,7 +122,7 @@ class EngineTraining {
     this.#plan = run.training && planTraining(run.training.dependencies)
     this.#state = run.start?.checkpoint.trainer ?? initialState
     this.#lastStep = this.#state.step
-    if (run.start !== null) this.#resumeFrom = requireTrainerCheckpoint(run.start, this.#title)
+    if (run.start !== null) this.#resumeFrom = requireTrainerCheckpoint(run, run.start, this.#title)
   }
 
   get #title(): string {
@@ -271,7 +272,7 @@ class EngineTraining {
     adapter,
     probes,
   }: SavedNews): AsyncGenerator<RunEvent> {
-    const { stage, model, training, control, runDirectory } = this.#run
+    const { stage, model, training, control, runDirectory, consents } = this.#run
     const { config } = stage.parts
     const { config: lora, tensors: actor } = adapterForModel(readAdapter(adapter), model.config, adapter)
     const promptsDrawn = step * config.rollout.promptsPerStep
@@ -286,6 +287,7 @@ class EngineTraining {
     }
     if (this.#isHeld || isDueNow(config.checkpoints.every)) {
       control.onPhase?.('saving')
+      if (consents !== undefined) sealFolder(directory, consents)
       const copy = config.checkpoints.loraOnly ? null : model.directory
       const others = { reference: null, critic: null, optimizer: null, model: copy, engine: directory }
       this.#saved = { lora, baseModel: hubIdOf(model.directory), actor, ...others }
@@ -316,10 +318,21 @@ class EngineTraining {
   }
 }
 
-/** Errors: AppError 'checkpoint/invalid'. */
-function requireTrainerCheckpoint({ checkpoint }: TrainingStart, title: string): string {
+/** Errors: AppError 'checkpoint/invalid'; 'python/not-allowed' for one from elsewhere, since a trainer may run what it reads. */
+function requireTrainerCheckpoint(
+  { consents }: Pick<EngineRun, 'consents'>,
+  { checkpoint }: TrainingStart,
+  title: string,
+): string {
   const { engine = null, trainer } = checkpoint
-  if (engine !== null) return engine
+  if (engine !== null) {
+    if (isSealed(engine, consents ?? null)) return engine
+    throw new AppError(
+      'python/not-allowed',
+      `The checkpoint of step ${trainer.step} was not written in this data directory, or was changed, and what ${title} reads from one can run code with your rights.`,
+      'Nothing of it was read. Start a new run with `adapter.initial` set to the checkpoint, of which weights alone are read.',
+    )
+  }
   throw new AppError(
     'checkpoint/invalid',
     `The checkpoint of step ${trainer.step} does not hold what ${title} needs to go on.`,

@@ -14,7 +14,7 @@ const isMissing = !hasPython()
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'turnwise-printed-'))
-  writeFileSync(path.join(folder, 'watch.json'), JSON.stringify({ results: 'output' }))
+  writeFileSync(path.join(folder, 'watch.json'), JSON.stringify({ results: 'output', mark: 'ab12' }))
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -38,7 +38,7 @@ function printedBy(lines: string): string {
 
 /** In pieces of a few characters, as a pipe may hand it on. */
 function heard(output: string, every = 97) {
-  const printed = readPrinted(folder)
+  const printed = readPrinted(folder, 'ab12')
   const starts = Array.from({ length: Math.ceil(output.length / every) }, (_, i) => i * every)
   const kept = starts.map((at) => printed.take(output.slice(at, at + every))).join('')
   return { kept, events: printed.read() }
@@ -46,9 +46,13 @@ function heard(output: string, every = 97) {
 
 describe('what a trainer elsewhere prints', () => {
   test('is for people where it only looks like a warning', () => {
-    const lines = '@turnwise-warning "one" and "another"\n@turnwise-warning "\\x"\n'
+    const lines = [
+      '@turnwise ab12 warning "one" and "another"\n@turnwise ab12 warning "\\x"\n',
+      '@turnwise-warning "one"\n@turnwise warning "one"\n@turnwise ab13 warning "one"\n',
+      '@turnwise 0 0/1 00000000 {}\nX @turnwise ab12 warning "one"\n',
+    ].join('')
     expect(heard(lines)).toEqual({ kept: lines, events: [] })
-    expect(heard('@turnwise-warning "one"\n')).toMatchObject({ kept: '', events: [{ message: 'one' }] })
+    expect(heard('@turnwise ab12 warning "one"\n')).toMatchObject({ kept: '', events: [{ message: 'one' }] })
   })
 
   test.skipIf(isMissing)(
@@ -57,7 +61,7 @@ describe('what a trainer elsewhere prints', () => {
       const output = printedBy(`
 print("loading", end="", flush=True)
 own.say("step", step=1, metrics={"reward": 0.5})
-own.say("samples", step=1, samples=[{"prompt": "„1 + 1“\\n@turnwise 0 0/1", "completion": "x" * 10_000}])
+own.say("samples", step=1, samples=[{"prompt": "„1 + 1“\\n@turnwise ab12 0 0/1", "completion": "x" * 10_000}])
 print("done")
 `)
       const { kept, events } = heard(output)
@@ -66,7 +70,7 @@ print("done")
         { type: 'step', step: 1, metrics: { reward: 0.5 } },
         {
           type: 'samples',
-          samples: [{ prompt: '„1 + 1“\n@turnwise 0 0/1', completion: 'x'.repeat(10_000) }],
+          samples: [{ prompt: '„1 + 1“\n@turnwise ab12 0 0/1', completion: 'x'.repeat(10_000) }],
         },
       ])
       expect(Math.max(...output.split('\n').map((line) => line.length))).toBeLessThan(4096)
@@ -77,7 +81,7 @@ print("done")
     'is read once, and what did not arrive is missed by name (skipped without Python)',
     () => {
       const output = printedBy('for step in range(1, 5): own.say("step", step=step, text="y" * 9_000)')
-      const damaged = output.replace('@turnwise 1 1/3', '@turnwise 1 1/3 damaged')
+      const damaged = output.replace('@turnwise ab12 1 1/3', '@turnwise ab12 1 1/3 damaged')
       const { events } = heard(damaged + output, 1 << 20)
       expect(events.map(({ type, step, message }) => [type, step ?? message])).toEqual([
         ['step', 1],

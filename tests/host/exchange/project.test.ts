@@ -207,7 +207,7 @@ export const counted = () => ++calls
 export const chance = ({ random }: Sample) => random() + Math.random()
 export async function late({ completion }: Sample) { await null; return completion.length / 3 }
 export const clock = () => Date.now() + typeof process.length
-export const thrown = ({ completion }: Sample) => { if (completion === '') throw new Error('nothing there'); return 1 }
+export const thrown = ({ completion }: Sample) => { if (completion === '') throw new Error('nothing\\nthere'); return 1 }
 export const placed = ({ tokens, completion }: any) => ({ perTurn: [tokens === null ? completion.length : -1] })
 `
   const reward = (name: string, more = {}) => ({

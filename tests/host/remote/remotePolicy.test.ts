@@ -123,10 +123,11 @@ describe.each<Kind>(['vllm', 'sglang'])('%s', (kind) => {
     const killed = await open()
     killed[Symbol.dispose]()
     expect(readdirSync(adapterFolder)).toEqual([...server.model.adapters.keys()])
-    mkdirSync(path.join(adapterFolder, 'run_test-of-mine'))
+    const mine = ['run_test-202401-v2', 'run_test-of-mine']
+    for (const name of mine) mkdirSync(path.join(adapterFolder, name))
     await using _ = await open()
     expect(server.unloaded).toEqual([server.loaded[0]])
-    expect(readdirSync(adapterFolder).sort()).toEqual([server.loaded[1], 'run_test-of-mine'].sort())
+    expect(readdirSync(adapterFolder).sort()).toEqual([server.loaded[1]!, ...mine].sort())
   })
 
   test('the server may call the folder otherwise', async () => {
