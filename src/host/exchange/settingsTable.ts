@@ -112,6 +112,7 @@ const own: readonly OurSetting[] = [
   { ours: 'importanceSamplingLevel', for: ['reinforce'], off: 'token' },
   { ours: 'importanceSamplingLevel', for: ['ppo'], off: 'auto' },
   { ours: 'advantageNorm', for: groups },
+  { ours: 'rewardAggregation', for: groups, off: 'sum-then-normalize' },
   { ours: 'advantageGranularity', for: [...groups, 'reinforce', 'ppo'], off: 'auto' },
   { ours: 'turnAdvantageFallback', for: groups, isCarried: true },
   { ours: 'whitenAdvantages', for: groups, off: false },

@@ -49,7 +49,6 @@ export const trlFixed: readonly FixedSetting[] = [
   ...fixed('sequence', 'in this algorithm a whole completion shares one ratio', [
     'gspo',
   ])`importance_sampling_level`,
-  ...fixed('sum_then_normalize', reasons.oneWay, groups)`multi_objective_aggregation`,
   ...fixed(false, reasons.oneWay, groups)`use_adaptive_entropy`,
   ...fixed(false, reasons.engine, generating)`use_vllm use_transformers_continuous_batching`,
   ...fixed(null, 'the weight has only an upper limit', groups)`vllm_importance_sampling_clip_min`,

@@ -153,6 +153,15 @@ export const trlSettings = rowsOf(
       groups,
     ],
     [
+      'rewardAggregation',
+      one(
+        'multi_objective_aggregation',
+        'sum_then_normalize',
+        words({ 'sum-then-normalize': 'sum_then_normalize', 'normalize-then-sum': 'normalize_then_sum' }),
+      ),
+      groups,
+    ],
+    [
       'lossNorm',
       one(
         'loss_type',

@@ -2,6 +2,7 @@ import { numberSetting } from '#shared/config/settings.ts'
 import { arithmetic } from './terms/differentiable.ts'
 import {
   acceptanceAt,
+  groupConflicts,
   groupNeeds,
   groupSettings,
   groupSize,
@@ -43,6 +44,7 @@ export const sapo = defineAlgorithm({
     importanceSamplingLevel: ratioLevelSetting,
     ...groupSettings,
   },
+  conflicts: groupConflicts,
   needs: groupNeeds,
   // A = (r − mean r) / std r, over the completions of one prompt.
   advantages: (batch, settings) =>

@@ -20,6 +20,13 @@
 import type { Tallies } from './terms/tally.ts'
 import type { ReturnGranularity } from './terms/turns.ts'
 
+/** What one reward function, or the environment, gave a trajectory. */
+export interface RewardPart {
+  /** Before the weight; null where the function does not apply. */
+  readonly value: number | null
+  readonly weight: number
+}
+
 /** One trajectory as algorithms see it; arrays are [T]. */
 export interface Experience {
   /** Trajectories with the same number answer the same prompt. */
@@ -30,6 +37,8 @@ export interface Experience {
   readonly turnIds: Int32Array | null
   /** Reward of each turn, including the rewards of its single tokens. */
   readonly turnRewards: readonly number[]
+  /** Its reward apart, by name; absent: it has one part. */
+  readonly rewardParts?: Readonly<Record<string, RewardPart>>
   /** [T] rewards of single tokens, which `turnRewards` includes; null if there are none. */
   readonly tokenRewards: Float64Array | null
   /**
@@ -133,7 +142,7 @@ export interface Needs {
 /** Decides which groups are kept; the others are replaced by groups of further prompts. */
 export interface GroupAcceptance {
   /** Tells whether the finished group of one prompt can be learned from. */
-  accepts(group: Group<Pick<Experience, 'turnRewards'>>): boolean
+  accepts(group: Group<Pick<Experience, 'turnRewards' | 'rewardParts'>>): boolean
   /** Maximum further rounds of prompts that a step draws before it continues with the groups it has. */
   readonly rounds: number
 }

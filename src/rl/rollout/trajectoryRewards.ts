@@ -10,6 +10,7 @@
 import { createStreamingDecoder } from '#engine/text/streamingDecode.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
+import { partsApart } from '../algorithms/terms/groups.ts'
 import { poolByTurns, turnOfTokens } from '../algorithms/terms/turns.ts'
 import {
   faultOf,
@@ -63,15 +64,14 @@ export async function rewardTrajectories(
   }))
   const scored = await scoreRewards(rewards, inputs, onFailure)
   const scores = new Map(open.map((trajectory, i) => [trajectory, scored[i]!]))
+  const weights = new Map(rewards.map(({ name, weight }) => [name, weight]))
   return trajectories.map((trajectory) => {
     const { episode, workflow } = trajectory
     const judged = scores.get(trajectory) ?? unjudged
-    if (workflow) {
-      const reward = withWorkflow(workflow, judged, onFailure)
-      return { ...trajectory, reward, ...laidOut(trajectory, reward, reward) }
-    }
-    const reward = episode === null ? judged : withEnvironment(episode, judged, onFailure)
-    return { ...trajectory, reward, ...laidOut(trajectory, reward, judged) }
+    const played = episode === null ? judged : withEnvironment(episode, judged, onFailure)
+    const reward = workflow ? withWorkflow(workflow, judged, onFailure) : played
+    const placed = laidOut(trajectory, reward, workflow ? reward : judged)
+    return { ...trajectory, reward, ...partsApart(reward.parts, weights), ...placed }
   })
 }
 

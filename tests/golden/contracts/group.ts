@@ -42,6 +42,7 @@ function settingsOf(config: JsonObject): Record<string, unknown> {
     klAdvantageShaping: config.use_kl_advantage_shaping,
     clipCoefficient: config.loss_type === 'cispo' ? bothBounds(config.clip_coef) : config.clip_coef,
     advantageNorm: kebab(config.adv_norm),
+    rewardAggregation: 'sum-then-normalize' as const,
     advantageGranularity: config.advantage_granularity,
     turnAdvantageFallback: config.turn_advantage_trajectory_fallback,
     whitenAdvantages: config.whiten_advantages,
@@ -64,6 +65,7 @@ function advantagesOf(batch: readonly Experience[], config: JsonObject) {
   const settings = {
     ...noLengthShaping,
     advantageNorm: config.adv_norm === 'mean_only' ? ('mean-only' as const) : ('mean-std' as const),
+    rewardAggregation: 'sum-then-normalize' as const,
     advantageGranularity:
       config.advantage_granularity === 'auto'
         ? ('auto' as const)
@@ -117,6 +119,7 @@ function unmaskedTurnAdvantages(inputs: JsonObject): unknown {
   const settings = {
     ...noLengthShaping,
     advantageNorm: inputs.adv_norm === 'mean_only' ? ('mean-only' as const) : ('mean-std' as const),
+    rewardAggregation: 'sum-then-normalize' as const,
     advantageGranularity: 'turn' as const,
     turnAdvantageFallback: false,
     whitenAdvantages: false,

@@ -1,8 +1,17 @@
 /** Advantages relative to the other trajectories of the same prompt. */
 import type { Advantages, Experience } from '../types.ts'
 import { type GroupAdvantageSettings, granularityAt, type RatioLevel } from './groupSettings.ts'
-import { withinGroups, hasNoSpread, mean, sampleVariance, SPREAD_EPSILON, whitened } from './groups.ts'
-import { mayLearn, shapedReward, shapedTurnRewards } from './rewards.ts'
+import {
+  hasNoSpread,
+  mean,
+  partNames,
+  partsOf,
+  sampleVariance,
+  SPREAD_EPSILON,
+  whitened,
+  withinGroups,
+} from './groups.ts'
+import { lengthPenalty, mayLearn, shapedReward, shapedTurnRewards } from './rewards.ts'
 import { spreadOverTurns, turnOfTokens } from './turns.ts'
 
 /** Rewards to compare, those of one group or of one turn of it, and the divisor. */
@@ -49,9 +58,11 @@ export function advantageCells(
   const isTurnLevel = granularityAt(settings, level) === 'turn'
   const perTurn = isTurnLevel && batch.some(({ turnIds }) => turnIds !== null)
   const cellIds = batch.map(perTurn ? turnOfTokens : actionsAsOneCell)
+  const isByPart = settings.rewardAggregation === 'normalize-then-sum'
+  const whole = isByPart ? partAdvantages : trajectoryAdvantages
   const raw = perTurn
     ? turnCells(batch, cellIds, settings, comparison)
-    : trajectoryAdvantages(batch, settings, comparison).map((advantage) => [advantage])
+    : whole(batch, settings, comparison).map((advantage) => [advantage])
   const kept = batch
     .map((_, i) => i)
     .filter((i) => mayLearn(batch[i]!, settings))
@@ -59,7 +70,8 @@ export function advantageCells(
   const learning = kept.length > 0 ? kept : batch.map((_, i) => i)
   const entries = learning.flatMap((row) => (perTurn ? tokenEntries(row, cellIds[row]!) : [{ row, cell: 0 }]))
   const limit = settings.advantageClipRange ?? Infinity
-  const cells = (settings.whitenAdvantages ? whitenedCells(raw, entries) : raw).map((row) =>
+  const isWhitened = settings.whitenAdvantages || isByPart
+  const cells = (isWhitened ? whitenedCells(raw, entries) : raw).map((row) =>
     row.map((advantage) => Math.min(Math.max(advantage, -limit), limit)),
   )
   return { cells, cellIds, granularity: perTurn ? 'turn' : 'trajectory', kept }
@@ -77,6 +89,33 @@ function trajectoryAdvantages(
   const totals = batch.map((row) => shapedReward(row, settings))
   const compare = comparing(comparison, advantageNorm, totals)
   return withinGroups(batch, totals, compare).map((advantage) => advantage ?? 0)
+}
+
+/**
+ * [B] each part of the rewards compared within the group, then the weighted sum, in which a part that does not apply is left out; the
+ * length penalty is a part. Liu et al. 2026 (GDPO), arXiv:2601.05242, eq. 4 and 5; its eq. 6 is the whitening.
+ */
+function partAdvantages(
+  batch: readonly Experience[],
+  { advantageNorm, ...settings }: GroupAdvantageSettings,
+  comparison: Comparison,
+): number[] {
+  const compared = (values: readonly (number | null)[]) => {
+    const compare = comparing(
+      comparison,
+      advantageNorm,
+      values.filter((value) => value !== null),
+    )
+    return withinGroups(batch, values, compare)
+  }
+  const sums = compared(batch.map((row) => -lengthPenalty(row, settings))).map((advantage) => advantage ?? 0)
+  for (const name of partNames(batch)) {
+    const parts = batch.map((row) => partsOf(row)[name])
+    compared(parts.map((part) => part?.value ?? null)).forEach(
+      (advantage, i) => (sums[i]! += (parts[i]?.weight ?? 0) * (advantage ?? 0)),
+    )
+  }
+  return sums
 }
 
 /**

@@ -44,17 +44,18 @@ export const clipSettings = {
   }),
 } as const
 
-/** Conflicts: bounds that exclude 1, or a ratio limit below the upper bound. */
+/** Conflicts: bounds that exclude 1, a ratio limit below the upper bound, or those of `groupConflicts`. */
 export function clipConflicts({
   clipCoefficient,
   ratioLimit = null,
-}: {
+  ...settings
+}: GroupConflictSettings & {
   readonly clipCoefficient: number | readonly [number, number]
   readonly ratioLimit?: number | null
 }): [setting: string, message: string][] {
   const { lower, upper } = clipBounds(clipCoefficient)
   const pair = JSON.stringify(clipCoefficient)
-  const problems: [setting: string, message: string][] = []
+  const problems = groupConflicts(settings)
   if (lower > 1 || upper < 1) {
     problems.push([
       'clipCoefficient',
@@ -159,6 +160,12 @@ const groupAdvantageSettings = {
     'mean-std',
     'Rewards are centred in their group, then divided by the standard deviation of the group or the whole batch, or not at all.',
   ),
+  // TRL's multi_objective_aggregation.
+  rewardAggregation: choiceSetting(
+    ['sum-then-normalize', 'normalize-then-sum'],
+    'sum-then-normalize',
+    'Whether rewards of several functions are summed before they are compared in their group, or each is compared apart, so that one with a small range counts as much as its weight says (GDPO).',
+  ),
   advantageGranularity: choiceSetting(
     ['auto', 'trajectory', 'turn'],
     'auto',
@@ -186,6 +193,25 @@ const groupAdvantageSettings = {
 } as const
 export type GroupAdvantageSettings = SettingsOf<typeof groupAdvantageSettings & typeof lengthSettings>
 
+interface GroupConflictSettings {
+  readonly advantageGranularity?: string
+  readonly rewardAggregation?: GroupAdvantageSettings['rewardAggregation']
+}
+
+/** Conflicts: parts of rewards belong to a whole trajectory, so they are not compared turn by turn. */
+export const groupConflicts = ({
+  advantageGranularity,
+  rewardAggregation,
+}: GroupConflictSettings): [setting: string, message: string][] =>
+  rewardAggregation === 'normalize-then-sum' && advantageGranularity === 'turn'
+    ? [
+        [
+          'rewardAggregation',
+          'normalize-then-sum compares the parts of whole trajectories; set advantageGranularity to trajectory or auto.',
+        ],
+      ]
+    : []
+
 /** Settings of algorithms that compare trajectories of one prompt, whatever the surrogate. */
 export const groupSettings = {
   ...klSettings,
@@ -204,12 +230,16 @@ export const groupNeeds = (settings: GroupSettings): Partial<Needs> => ({
 })
 
 export const granularityAt = (
-  { advantageGranularity }: Pick<GroupSettings, 'advantageGranularity'>,
+  {
+    advantageGranularity,
+    rewardAggregation,
+  }: Pick<GroupSettings, 'advantageGranularity' | 'rewardAggregation'>,
   level: RatioLevel,
 ): 'trajectory' | 'turn' => {
+  if (rewardAggregation === 'normalize-then-sum') return 'trajectory'
   if (advantageGranularity !== 'auto') return advantageGranularity
   return level === 'turn' ? 'turn' : 'trajectory'
 }
 
 export const acceptanceAt = (settings: GroupSettings, level: RatioLevel): GroupAcceptance | null =>
-  groupAcceptance(settings, granularityAt(settings, level))
+  groupAcceptance(settings, granularityAt(settings, level), settings.rewardAggregation)

@@ -1,6 +1,6 @@
 /** Groups: the trajectories that answer one prompt, and which of them can be learned from. */
 import { flagSetting, numberSetting, type SettingsOf } from '#shared/config/settings.ts'
-import type { Experience, Group, GroupAcceptance } from '../types.ts'
+import type { Experience, Group, GroupAcceptance, RewardPart } from '../types.ts'
 
 /** Groups rows in order of first appearance; the members of a group need not be adjacent. */
 export const groupsOf = <Member extends { readonly group: number }>(
@@ -39,10 +39,44 @@ export const acceptanceSettings = {
 export function groupAcceptance(
   { dynamicSampling, refillRounds }: SettingsOf<typeof acceptanceSettings>,
   granularity: 'trajectory' | 'turn' = 'trajectory',
+  aggregation: RewardAggregation = 'sum-then-normalize',
 ): GroupAcceptance | null {
   if (!dynamicSampling) return null
-  return { accepts: (group) => groupTeaches(group, granularity), rounds: refillRounds }
+  const accepts: GroupAcceptance['accepts'] =
+    aggregation === 'normalize-then-sum' ? partsTeach : (group) => groupTeaches(group, granularity)
+  return { accepts, rounds: refillRounds }
 }
+
+export type RewardAggregation = 'sum-then-normalize' | 'normalize-then-sum'
+
+/** Tells whether any part of the rewards of a group differs. */
+const partsTeach = (group: Group<Rewarded>): boolean =>
+  partNames(group).some((name) => {
+    const values = group.map((row) => partsOf(row)[name]?.value ?? null).filter((value) => value !== null)
+    return values.length > 1 && !hasNoSpread(values)
+  })
+
+type Rewarded = Pick<Experience, 'turnRewards' | 'rewardParts'>
+
+/** Returns the parts of a reward; a reward that has none is one itself. */
+export const partsOf = ({ turnRewards, rewardParts }: Rewarded): Readonly<Record<string, RewardPart>> =>
+  rewardParts ?? { reward: { value: turnRewards.reduce((sum, reward) => sum + reward, 0), weight: 1 } }
+
+/** Joins the parts of a reward with their weights, by name; a name without a weight has 1. No field for fewer than two parts. */
+export function partsApart(
+  parts: Readonly<Record<string, number | null>>,
+  weights: ReadonlyMap<string, number>,
+): Pick<Experience, 'rewardParts'> {
+  const entries = Object.entries(parts)
+  if (entries.length < 2) return {}
+  const part = (name: string, value: number | null): RewardPart => ({ value, weight: weights.get(name) ?? 1 })
+  return { rewardParts: Object.fromEntries(entries.map(([name, value]) => [name, part(name, value)])) }
+}
+
+/** Lists the names of all parts, each once. */
+export const partNames = (rows: readonly Rewarded[]): readonly string[] => [
+  ...new Set(rows.flatMap((row) => Object.keys(partsOf(row)))),
+]
 
 /** Tells whether the rewards of a group differ: in total, or, if turns are compared, in any turn. */
 export function groupTeaches(

@@ -20,15 +20,15 @@ export function softOverlongPenalty(
   return penalty * Math.min(Math.max((tokens - (limit - buffer)) / buffer, 0), 1)
 }
 
-/**
- * Rewards of the turns minus the length penalty, which is subtracted from the last turn. Without a known limit there is
- * none.
- */
+/** Computes the length penalty of a trajectory; 0 without a known limit. */
+export const lengthPenalty = (row: Experience, settings: Omit<LengthSettings, 'maskTruncated'>): number =>
+  row.tokenLimit === null ? 0 : softOverlongPenalty(actionCount(row), row.tokenLimit, settings)
+
+/** Rewards of the turns minus the length penalty, which is subtracted from the last turn. */
 export function shapedTurnRewards(row: Experience, settings: LengthSettings): readonly number[] {
-  const { turnRewards, tokenLimit } = row
-  if (tokenLimit === null || turnRewards.length === 0) return turnRewards
-  const penalty = softOverlongPenalty(actionCount(row), tokenLimit, settings)
-  return turnRewards.with(-1, turnRewards.at(-1)! - penalty)
+  const { turnRewards } = row
+  if (row.tokenLimit === null || turnRewards.length === 0) return turnRewards
+  return turnRewards.with(-1, turnRewards.at(-1)! - lengthPenalty(row, settings))
 }
 
 /** Sum of the shaped rewards of the turns. */
