@@ -1,7 +1,7 @@
 /** Rows through a mapping, including the step that needs several of them: pairs of a good and a bad completion. */
 import { isProblem, type ReadItem, type ReadRow } from './dataFile.ts'
 import { mapItem, type Mapping } from './mapping.ts'
-import { markOf } from './marks.ts'
+import { markOf } from '#rl/rollout/marks.ts'
 
 /** Maps rows as they come; rows that wait for their pair come later, or at the end as problems. */
 export class RowMapper {

@@ -149,6 +149,12 @@ export const dataSection = z.strictObject({
     description: 'For preferences: the column of the worse answer, as text or as messages.',
     empty: 'rejected',
   }),
+  label: answerColumn.meta({
+    description:
+      'For marked answers: the column that says whether the answer is good, as true or false, 1 or 0.',
+    empty:
+      'the first existing column of label, kto_tag and the like; without one, chosen answers are good and rejected ones bad',
+  }),
   maxPromptTokens: wholeNumber(1, maxTokenCount)
     .nullable()
     .default(null)
