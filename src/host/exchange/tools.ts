@@ -34,6 +34,9 @@ export const projectAlgorithms: Readonly<Record<ProjectTool, Readonly<Record<str
 /** Closest equivalent of an algorithm that the tool does not have. */
 const nearest: Readonly<Record<ProjectTool, Readonly<Record<string, string>>>> = {
   trl: {
+    orpo: 'dpo with nllAlpha',
+    simpo: 'dpo',
+    kto: 'dpo, which takes pairs',
     ppo: 'rloo, which needs no critic',
     reinforce: 'rloo, which also learns from whole completions',
     remax: 'rloo, whose baseline is the other completions instead of a greedy one',
@@ -43,6 +46,9 @@ const nearest: Readonly<Record<ProjectTool, Readonly<Record<string, string>>>> =
     sapo: 'gspo',
     rloo: 'grpo with advantageNorm “mean-only”',
     remax: 'reinforce',
+    orpo: 'dpo with nllAlpha',
+    simpo: 'dpo',
+    kto: 'dpo, which takes pairs',
     'reinforce-plus-plus': 'grpo with whitenAdvantages',
   },
 }
