@@ -141,7 +141,7 @@ function requireGoodAnswers(
     'data/invalid',
     `The column “${label}” marks answers as good or bad, and SFT would imitate the bad ones, too.`,
     {
-      text: 'Drop the rows marked as bad, or the column if it means something else. Prompts and completions with a mark can be imported with the columns mapped, which makes pairs for DPO, or be learned as they are by KTO.',
+      text: 'KTO learns from them as they are. Otherwise drop the rows marked as bad, or the column if it means something else. Imported with the columns mapped, prompts with a good and a bad completion become pairs for DPO.',
       command: `\`turnwise dataset import ${importable(train)} --remap\` makes pairs of prompts and completions with a mark.`,
     },
   )

@@ -10,6 +10,8 @@ import { numberIn } from './comparisons.ts'
 import { isAnswered, type Mapping } from './mapping.ts'
 import { isKtoName, isSureMarks, marksIn } from './marks.ts'
 import { listDoubts } from './pairDoubts.ts'
+import { isProblem } from './dataFile.ts'
+import { RowMapper } from './pairs.ts'
 import { openAiPreference, preference } from './preferenceRules.ts'
 import {
   asPrompt,
@@ -111,29 +113,41 @@ function unpaired(columns: Columns): Proposal | null {
   if (label === undefined) return null
   const chat = columns.find(chatNames, isChatKind)
   const prompt = columns.find(['prompt'], isPromptKind)
-  const pairs: Mapping[number] = { kind: 'pairs', label }
-  const common = {
-    ...{ prompt: promptColumn, answer: null },
-    doubts: [
-      `“${label}” marks completions as good or bad. They become pairs where a prompt has both; SFT on them as they are would imitate the bad ones, too.`,
-    ],
-  }
+  const common = { prompt: promptColumn, answer: null }
   if (prompt !== undefined && completion !== undefined) {
     const { mapping, used, isConversational } = asPrompt(columns, prompt)
-    const made = [...mapping, ...chatStep(columns, completion), ...rename(completion, 'completion'), pairs]
+    const made = [...mapping, ...chatStep(columns, completion), ...rename(completion, 'completion')]
     return {
-      ...{ ...common, evidence: columnsNamed(prompt, completion, label), mapping: made },
+      ...{ ...common, evidence: columnsNamed(prompt, completion, label), ...marked(columns, label, made) },
       ...{ isConversational, used: [...used, completion, label] },
     }
   }
   const told = markedInstruction(columns, label)
-  if (told !== null) return { ...told, mapping: [...told.mapping, pairs], doubts: common.doubts }
+  if (told !== null) return { ...told, ...marked(columns, label, told.mapping) }
   if (chat === undefined || !isSureMarks(columns, label) || !columns.values(chat).some(isAnswered))
     return null
   return {
     ...{ ...common, evidence: columnsNamed(chat, label), isConversational: true },
-    mapping: [...takenApart(columns, chat), pairs],
+    ...marked(columns, label, takenApart(columns, chat)),
     used: [chat, label, ...systemBeside(columns, chat).used],
+  }
+}
+
+/** Marked completions become pairs if a prompt has both a good and a bad one; else they stay as they are. */
+function marked(columns: Columns, label: string, mapping: Mapping): Pick<Proposal, 'mapping' | 'doubts'> {
+  const paired: Mapping = [...mapping, { kind: 'pairs', label }]
+  const mapper = new RowMapper(paired)
+  const makesPairs = columns.rows.some((row, at) =>
+    mapper.take({ row, number: at + 1, line: null }).some((item) => !isProblem(item)),
+  )
+  const what = makesPairs
+    ? 'They become pairs where a prompt has both; left as they are, KTO learns from all of them.'
+    : 'KTO learns from them as they are.'
+  return {
+    mapping: makesPairs ? paired : [...mapping, ...rename(label, 'label')],
+    doubts: [
+      `“${label}” marks completions as good or bad. ${what} SFT on them as they are would imitate the bad ones, too.`,
+    ],
   }
 }
 
