@@ -56,7 +56,7 @@ function fromGuide(config: Config): Config {
 
 /** Demonstrations and preferences have demos of their own; all others share one. */
 function defaultsOf({ id, experience }: (typeof algorithms)[number]): Config {
-  const base = demo(experience === 'rollout' ? 'run' : id)
+  const base = demo(experience === 'rollout' ? 'run' : experience === 'demonstrations' ? id : 'dpo')
   return { ...base, algorithm: { id } }
 }
 
