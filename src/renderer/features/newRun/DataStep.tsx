@@ -211,7 +211,7 @@ interface AnswerColumnsProps {
 }
 
 const answer = [['data.completion', 'Answer', 'found by its name']] as const
-const mark = [['data.label', 'Good or bad', 'label, kto_tag and the like']] as const
+const mark = [['data.label', 'Good or bad', 'found by its name']] as const
 const preferences = [
   ['data.chosen', 'Better answer', 'chosen'],
   ['data.rejected', 'Worse answer', 'rejected'],
