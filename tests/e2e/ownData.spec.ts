@@ -109,7 +109,9 @@ test('answers marked as good or bad, without pairs, are imported and learned by 
   writeFileSync(file, marked.join('\n'))
   await app.open('/')
   await page.getByRole('main').drop({ files: file })
-  await expect(page.getByText('“thumbs_up” marks completions as good or bad. KTO learns from them')).toBeVisible()
+  await expect(
+    page.getByText('“thumbs_up” marks completions as good or bad. KTO learns from them'),
+  ).toBeVisible()
   await page.getByRole('button', { name: 'Import', exact: true }).click()
   await expect(page.getByText('Imported 60 rows as “rated”.')).toBeVisible()
   await app.go('/data')
