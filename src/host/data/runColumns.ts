@@ -34,13 +34,7 @@ export function columnWarnings(
 ): Problem[] {
   const { data, rewards } = config
   const columns = new Columns(tellingRows(rows.train))
-  const { answers, marks } =
-    experience === 'rollout'
-      ? { answers: [], marks: null }
-      : answerColumns(data, experience, rows.train[0] ?? {})
-  for (const column of answers) requireInEach(rows, (row, place) => answerIn(row, column, place))
-  const label = typeof marks === 'string' ? marks : null
-  if (label !== null) requireInEach(rows, (row, place) => markIn(row, label, place))
+  const { answers, label } = answersRead(data, experience, rows)
   if (experience === 'demonstrations') requireGoodAnswers(columns, answers, data.train)
   const read = [
     ...[...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? '', label ?? ''],
@@ -54,14 +48,39 @@ export function columnWarnings(
     ...templateDoubts(columns, answers),
     ...assistantDoubts(columns, experience, { prompt: data.prompt, answers, rows: rows.train }),
   ].map((text) => unwise('data.train', text))
-  const given = [...taken, ...(experience === 'rollout' ? [] : emptyAnswers(rows.train, answers))]
-  return [
-    ...left,
-    ...given,
-    ...(answers.length === 2 ? samePairs(rows.train, answers) : []),
-    ...(label === null ? [] : oneSided(rows.train, label)),
-  ]
+  return [...left, ...taken, ...answerWarnings(rows.train, answers, label)]
 }
+
+interface AnswersRead {
+  /** Columns of given answers; none for rollouts. */
+  readonly answers: readonly string[]
+  /** Column that marks them; null: none. */
+  readonly label: string | null
+}
+
+/** Errors: AppError 'data/invalid' naming the first row without an answer or a mark. */
+function answersRead(
+  data: RunConfig['data'],
+  experience: ConfiguredAlgorithm['experience'],
+  rows: SplitResult,
+): AnswersRead {
+  if (experience === 'rollout') return { answers: [], label: null }
+  const { answers, marks } = answerColumns(data, experience, rows.train[0] ?? {})
+  for (const column of answers) requireInEach(rows, (row, place) => answerIn(row, column, place))
+  if (typeof marks !== 'string') return { answers, label: null }
+  requireInEach(rows, (row, place) => markIn(row, marks, place))
+  return { answers, label: marks }
+}
+
+const answerWarnings = (
+  rows: readonly DataRow[],
+  answers: readonly string[],
+  label: string | null,
+): Problem[] => [
+  ...emptyAnswers(rows, answers),
+  ...(answers.length === 2 ? samePairs(rows, answers) : []),
+  ...(label === null ? [] : oneSided(rows, label)),
+]
 
 interface ReadRows {
   readonly prompt: RunConfig['data']['prompt']

@@ -10,8 +10,7 @@ import { numberIn } from './comparisons.ts'
 import { isAnswered, type Mapping } from './mapping.ts'
 import { isKtoName, isSureMarks, marksIn } from './marks.ts'
 import { listDoubts } from './pairDoubts.ts'
-import { isProblem } from './dataFile.ts'
-import { RowMapper } from './pairs.ts'
+import { marked } from './pairs.ts'
 import { openAiPreference, preference } from './preferenceRules.ts'
 import {
   asPrompt,
@@ -130,24 +129,6 @@ function unpaired(columns: Columns): Proposal | null {
     ...{ ...common, evidence: columnsNamed(chat, label), isConversational: true },
     ...marked(columns, label, takenApart(columns, chat)),
     used: [chat, label, ...systemBeside(columns, chat).used],
-  }
-}
-
-/** Marked completions become pairs if a prompt has both a good and a bad one; else they stay as they are. */
-function marked(columns: Columns, label: string, mapping: Mapping): Pick<Proposal, 'mapping' | 'doubts'> {
-  const paired: Mapping = [...mapping, { kind: 'pairs', label }]
-  const mapper = new RowMapper(paired)
-  const makesPairs = columns.rows.some((row, at) =>
-    mapper.take({ row, number: at + 1, line: null }).some((item) => !isProblem(item)),
-  )
-  const what = makesPairs
-    ? 'They become pairs where a prompt has both; left as they are, KTO learns from all of them.'
-    : 'KTO learns from them as they are.'
-  return {
-    mapping: makesPairs ? paired : [...mapping, ...rename(label, 'label')],
-    doubts: [
-      `“${label}” marks completions as good or bad. ${what} SFT on them as they are would imitate the bad ones, too.`,
-    ],
   }
 }
 

@@ -184,15 +184,21 @@ function llamafactoryAlgorithm({ given, has }: Evidence): AlgorithmFinding {
   if (what !== undefined) throw noEquivalent('llamafactory', what, nearest ?? '')
   if (!['sft', 'dpo', 'kto'].includes(stage))
     throw noEquivalent('llamafactory', `stage “${stage}”`, 'sft, dpo or kto')
-  const loss = asText(given('pref_loss') ?? 'sigmoid')
-  if (stage === 'dpo' && ['orpo', 'simpo'].includes(loss))
-    return { id: loss, names: ['stage', 'pref_loss'], because: saidAs('pref_loss', loss) }
-  if (stage === 'dpo' && !['sigmoid', 'hinge', 'ipo'].includes(loss))
-    throw noEquivalent('llamafactory', `pref_loss “${loss}”`, 'sigmoid, hinge, ipo, orpo or simpo')
+  if (stage === 'dpo') return llamafactoryPairs(given)
   const because = has('stage')
     ? saidAs('stage', stage)
     : 'stage is not set, and its default in LLaMA-Factory is sft'
   return { id: stage, names: ['stage'], because }
+}
+
+/** ORPO and SimPO are losses of the stage dpo there. */
+function llamafactoryPairs(given: Evidence['given']): AlgorithmFinding {
+  const loss = asText(given('pref_loss') ?? 'sigmoid')
+  if (['orpo', 'simpo'].includes(loss))
+    return { id: loss, names: ['stage', 'pref_loss'], because: saidAs('pref_loss', loss) }
+  if (!['sigmoid', 'hinge', 'ipo'].includes(loss))
+    throw noEquivalent('llamafactory', `pref_loss “${loss}”`, 'sigmoid, hinge, ipo, orpo or simpo')
+  return { id: 'dpo', names: ['stage'], because: saidAs('stage', 'dpo') }
 }
 
 /** Forms of data sets that are learned otherwise, by the beginning of their `type`. */

@@ -34,9 +34,7 @@ const refusedTrainers: Readonly<Record<string, readonly [title: string, nearest:
 }
 
 /** Trainers that are algorithms here; a script named after a variant of GRPO is that. CPO’s trainer is that of SimPO, too. */
-export const trainers = [
-  ...['grpo', 'gspo', 'rloo', 'dpo', 'orpo', 'simpo', 'cpo', 'kto', 'sft', 'ppo'],
-] as const
+export const trainers = ['grpo', 'gspo', 'rloo', 'dpo', 'orpo', 'simpo', 'cpo', 'kto', 'sft', 'ppo'] as const
 
 /** Names that only one kind of trainer has. */
 const signs = {
@@ -382,8 +380,7 @@ function simpoOf({ given }: Evidence, because: string): AlgorithmFinding {
       loss === 'alphapo' ? 'AlphaPO' : `CPO with loss_type “${loss}”`,
       'simpo or orpo',
     )
-  const names = ['trainer', 'loss_type']
-  return { id: 'simpo', names, because: because === '' ? saidAs('loss_type', loss) : because }
+  return { id: 'simpo', names: ['trainer', 'loss_type'], because }
 }
 
 function grpoVariant({ given }: Evidence, because: string): AlgorithmFinding {

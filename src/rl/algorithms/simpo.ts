@@ -20,7 +20,7 @@ export const simpo = defineAlgorithm({
   settings: {
     beta: numberSetting({
       default: 2,
-      minimum: Number.MIN_VALUE,
+      minimum: 0,
       description: 'β: scale of the log-probability per token; 2 to 2.5 is usual.',
     }),
     targetMargin: numberSetting({

@@ -75,12 +75,14 @@ export function answerColumns(
 ): Required<Pick<ExampleEncoder, 'answers' | 'marks'>> {
   const has = (name: string) => Object.hasOwn(first, name)
   const pair = [chosen ?? 'chosen', rejected ?? 'rejected']
+  const answerBeside = (marks: string | null) => [
+    completion ?? completionNames.find((name) => has(name) && name !== marks) ?? completionNames[0],
+  ]
   if (experience === 'preferences') return { answers: pair, marks: null }
-  const marks = experience === 'marks' ? (label ?? markNames.find(has)) : null
-  if (marks === undefined && pair.every(has)) return { answers: pair, marks: [true, false] }
-  const column =
-    completion ?? completionNames.find((name) => has(name) && name !== marks) ?? completionNames[0]
-  return { answers: [column], marks: marks ?? (experience === 'marks' ? 'label' : null) }
+  if (experience !== 'marks') return { answers: answerBeside(null), marks: null }
+  const marks = label ?? markNames.find(has) ?? null
+  if (marks === null && pair.every(has)) return { answers: pair, marks: [true, false] }
+  return { answers: answerBeside(marks), marks: marks ?? 'label' }
 }
 
 function collectStep(
