@@ -245,6 +245,12 @@ const markLosses: readonly WrittenLoss[] = [
 
 const otherLosses: readonly WrittenLoss[] = [
   {
+    algorithm: 'distillation',
+    name: 'clipped',
+    settings: {},
+    loss: (input) => unitMean(input, { level: 'token', pooling: 'mean' }),
+  },
+  {
     algorithm: 'remax',
     name: 'plain policy gradient',
     settings: {},

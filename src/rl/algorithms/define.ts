@@ -69,6 +69,7 @@ export const noNeeds: Needs = {
   values: false,
   greedyBaseline: false,
   mismatched: false,
+  teacher: false,
   entropyGradient: false,
   unit: 1,
 }

@@ -2,6 +2,7 @@
 import { AppError } from '#shared/errors.ts'
 import { cispo } from './cispo.ts'
 import { noNeeds, type Algorithm, type BuiltInAlgorithm } from './define.ts'
+import { distillation } from './distillation.ts'
 import { dpo } from './dpo.ts'
 import { grpo } from './grpo.ts'
 import { gspo } from './gspo.ts'
@@ -26,6 +27,7 @@ export const algorithms: readonly BuiltInAlgorithm[] = [
   rloo,
   remax,
   ppo,
+  distillation,
   sft,
   dpo,
   orpo,

@@ -132,6 +132,8 @@ export interface Needs {
   readonly greedyBaseline: boolean
   /** Log-ratios to the reference of answers after prompts of other rows. */
   readonly mismatched: boolean
+  /** The reference has to be another model; rewards are not needed. */
+  readonly teacher: boolean
   /** The loss has a coefficient on the entropy. */
   readonly entropyGradient: boolean
   /** Number of consecutive rows that must stay in one micro-batch, such as 2 for a chosen and a rejected answer. */

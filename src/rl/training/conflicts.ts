@@ -22,7 +22,7 @@ export function configConflicts(
     ...ofExperience(config, algorithm),
     ...batchConflicts(config, algorithm),
     ...minibatchConflicts(config, algorithm),
-    ...referenceConflicts(config),
+    ...referenceConflicts(config, algorithm),
     ...precisionConflicts(config, kind),
   ]
 }
@@ -83,9 +83,14 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
   const { id, groupSize } = algorithm
   const size = rollout.groupSize ?? groupSize.default
   return [
-    ...(rewards.length === 0 && environment === null && rollout.workflow === null && rollout.agent === null
+    ...(!algorithm.needs.teacher &&
+    rewards.length === 0 &&
+    environment === null &&
+    rollout.workflow === null &&
+    rollout.agent === null
       ? [
-          missingReward(
+          missing(
+            'rewards',
             `${id} learns from rewards, but there is neither a reward function nor an environment.`,
           ),
         ]
@@ -115,8 +120,8 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
   ]
 }
 
-const missingReward = (message: string): Problem => ({
-  ...{ path: 'rewards', code: 'missing', message, stage: null },
+const missing = (path: string, message: string): Problem => ({
+  ...{ path, code: 'missing', message, stage: null },
 })
 
 /** A server returns log-probabilities of the filtered distribution, which is not what the learner computes. */
@@ -219,10 +224,18 @@ function minibatchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
   ]
 }
 
-function referenceConflicts({ reference }: RunConfig): Problem[] {
-  const { policy, refreshSteps, refreshPasses, mixing, adapter } = reference
+function referenceConflicts({ reference }: RunConfig, { id, needs }: Parts): Problem[] {
+  const { policy, refreshSteps, refreshPasses, mixing, adapter, model } = reference
   const isRefreshed = refreshSteps !== null || refreshPasses !== null
   return [
+    ...(needs.teacher && model === null
+      ? [missing('reference.model', `${id} learns from a teacher: name a model with the same vocabulary.`)]
+      : []),
+    ...when(
+      model !== null && (policy === 'base' || adapter !== null || isRefreshed),
+      'reference.model',
+      'it is the reference by itself: `reference.policy` has to be “start”, and `reference.adapter`, `reference.refreshSteps` and `reference.refreshPasses` null.',
+    ),
     ...when(
       policy === 'base' && adapter !== null,
       'reference.adapter',

@@ -261,6 +261,12 @@ export const referenceSection = z.strictObject({
       'Folder of a PEFT adapter or of a checkpoint that is the reference policy, whatever the policy starts from.',
     empty: 'as `policy` says',
   }),
+  model: path.nullable().default(null).meta({
+    label: 'Teacher',
+    description:
+      'Name or folder of another model with the same vocabulary that is the reference policy: a teacher for distillation.',
+    empty: 'as `policy` says',
+  }),
 })
 
 export const evaluationSection = z.strictObject({
