@@ -75,6 +75,7 @@ export const sections: Readonly<Record<string, Section>> = {
           'rloo',
           'remax',
           'ppo',
+          'distillation',
           'sft',
           'dpo',
           'orpo',
