@@ -91,6 +91,7 @@ const common: readonly OurSetting[] = [
   { ours: 'diagnosis.stopOn', off: 'never' },
   { ours: 'reference.policy', off: 'start' },
   { ours: 'reference.adapter', off: null },
+  { ours: 'reference.model', off: null },
   { ours: 'reference.refreshSteps', off: null },
   { ours: 'reference.refreshPasses', off: null },
 ]

@@ -7,7 +7,7 @@ import { collect, dependenciesOf, steps } from './run.ts'
 const options = () => {
   const policy = fakePolicy()
   policy.reference.forEach((_, i) => (policy.reference[i] = 2 * Math.sin(3 * i)))
-  const config = { steps: 60, reference: { model: 'teacher' } }
+  const config = { steps: 60 }
   return {
     algorithm: distillation.configure({}),
     policy,
@@ -35,7 +35,7 @@ test('the advantage of a token is how much likelier the teacher finds it', () =>
 })
 
 test('without a teacher it is refused', async () => {
-  const config = { steps: 1 }
+  const config = { steps: 1, reference: {} }
   await expect(collect(dependenciesOf({ ...options(), config }))).rejects.toThrow(
     'name a model with the same',
   )
