@@ -63,10 +63,7 @@ function judge({ evaluations }: Result, { metric, gain }: Check) {
   return { metric, before, after, passed }
 }
 
-const known = [
-  ...algorithms.filter(({ configure }) => !configure({}).needs.teacher).map(({ id }) => id),
-  chain,
-]
+const known = [...algorithms.filter((each) => !each.configure({}).needs.teacher).map(({ id }) => id), chain]
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : known
 const unknown = wanted.filter((id) => !known.includes(id))
 if (unknown.length > 0) throw new Error(`Unknown: ${unknown.join(', ')}. Known: ${known.join(', ')}.`)

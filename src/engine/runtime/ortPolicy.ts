@@ -118,13 +118,13 @@ export class OrtPolicy implements Policy {
   readonly #trained: TrainedParameters
   readonly #reference: AdapterParameters
   readonly #base: AdapterParameters
-  readonly #teacher: OrtPolicy | null
+  readonly #teacher: OrtPolicy | undefined
   readonly #named = new Map<NamedAdapter, AdapterParameters>()
 
   constructor(options: OrtPolicyOptions, learning: LearnerOptions, { programs, tokens }: OpenedPrograms) {
     const { config } = options.source
     const { lora, loraSeed, adapter, reference, critic = false, criticSeed = loraSeed } = options
-    this.#teacher = options.teacher ?? null
+    this.#teacher = options.teacher
     this.vocabSize = config.vocabSize
     this.contextLength = Math.min(options.contextLength ?? config.contextLength, config.contextLength)
     this.learningTokens = tokens
@@ -216,7 +216,7 @@ export class OrtPolicy implements Policy {
     sequences: readonly TokenSequence[],
     { role, ...options }: ScoreOptions<AnsweringRole>,
   ): Promise<Heads[]> {
-    if (role === 'reference' && this.#teacher !== null)
+    if (role === 'reference' && this.#teacher !== undefined)
       return this.#teacher.score(sequences, { ...options, role: 'base' })
     const heads = new Array<Heads>(sequences.length)
     const target = this.#scoringTarget(role)

@@ -108,11 +108,7 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
     model: modelAt(config.model),
     algorithm: { ...config.algorithm, id: absoluteReward(config.algorithm.id, base) },
     adapter: { ...adapter, initial: orNull(adapter.initial) },
-    reference: {
-      ...reference,
-      adapter: orNull(reference.adapter),
-      model: reference.model === null ? null : modelAt(reference.model),
-    },
+    reference: withReferenceAt(reference, { absolute, modelAt }),
     rewards: rewards.map((reward) =>
       reward.function === judgeFunction
         ? { ...reward, settings: withJudgeAt(reward.settings, { modelAt, absolute }) }
@@ -173,14 +169,17 @@ function withWorkflowAt<Rollout extends Readonly<Record<string, unknown>>>(
   return { ...rollout, workflow: { ...workflow, function: absoluteReward(workflow.function, base) } }
 }
 
-const withReferenceAt = (
-  { adapter, model, ...reference }: Readonly<Record<string, unknown>>,
+function withReferenceAt<Reference extends Readonly<Record<string, unknown>>>(
+  reference: Reference,
   at: Readonly<Record<'modelAt' | 'absolute', (given: string) => string>>,
-): Record<string, unknown> => ({
-  ...reference,
-  ...(adapter === undefined ? {} : { adapter: typeof adapter === 'string' ? at.absolute(adapter) : adapter }),
-  ...(model === undefined ? {} : { model: typeof model === 'string' ? at.modelAt(model) : model }),
-})
+): Reference {
+  const { adapter, model } = reference
+  return {
+    ...reference,
+    ...(typeof adapter === 'string' ? { adapter: at.absolute(adapter) } : {}),
+    ...(typeof model === 'string' ? { model: at.modelAt(model) } : {}),
+  }
+}
 
 /**
  * Checks that algorithm, rewards and environment exist and take their settings: better reported now than after a model

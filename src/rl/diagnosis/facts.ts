@@ -84,13 +84,14 @@ export function factsOf(
   }: RunConfig,
   byId: AlgorithmById,
 ): RunFacts {
-  const { settings, groupSize, configure } = byId(algorithm.id)
+  const known = byId(algorithm.id)
+  const { settings, groupSize } = known
   return {
     settings: { ...parseSettings(settings, {}, 'algorithm.settings'), ...algorithm.settings },
     hasClipPair: takesPair(settings['clipCoefficient']),
     rewards: rewards.map(rewardFacts),
     hasEnvironment: environment !== null,
-    needsReward: !configure(algorithm.settings).needs.teacher,
+    needsReward: !known.configure(algorithm.settings).needs.teacher,
     heldOutRows: evaluation.rows,
     promptForm: promptForm(data.prompt),
     promptsPerStep: rollout.promptsPerStep,

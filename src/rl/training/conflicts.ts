@@ -22,7 +22,8 @@ export function configConflicts(
     ...ofExperience(config, algorithm),
     ...batchConflicts(config, algorithm),
     ...minibatchConflicts(config, algorithm),
-    ...referenceConflicts(config, algorithm),
+    ...teacherConflicts(config, algorithm),
+    ...referenceConflicts(config),
     ...precisionConflicts(config, kind),
   ]
 }
@@ -83,18 +84,7 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
   const { id, groupSize } = algorithm
   const size = rollout.groupSize ?? groupSize.default
   return [
-    ...(!algorithm.needs.teacher &&
-    rewards.length === 0 &&
-    environment === null &&
-    rollout.workflow === null &&
-    rollout.agent === null
-      ? [
-          missing(
-            'rewards',
-            `${id} learns from rewards, but there is neither a reward function nor an environment.`,
-          ),
-        ]
-      : []),
+    ...sourceConflicts({ rewards, environment, rollout }, algorithm),
     ...when(
       typeof data.train !== 'string' && environment === null,
       'data.train',
@@ -118,6 +108,35 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
     ...(rollout.server === null ? [] : serverConflicts(rollout)),
     ...(rollout.maxStaleness === 0 ? [] : stalenessConflicts(rollout, algorithm)),
   ]
+}
+
+/** Rewards have to come from somewhere, unless a teacher judges. */
+function sourceConflicts(
+  { rewards, environment, rollout }: Pick<RunConfig, 'rewards' | 'environment' | 'rollout'>,
+  { id, needs }: Parts,
+): Problem[] {
+  const isScored = rewards.length > 0 || environment !== null
+  if (needs.teacher || isScored || rollout.workflow !== null || rollout.agent !== null) return []
+  return [
+    missing(
+      'rewards',
+      `${id} learns from rewards, but there is neither a reward function nor an environment.`,
+    ),
+  ]
+}
+
+function teacherConflicts({ reference }: RunConfig, { id, needs }: Parts): Problem[] {
+  const { model, policy, adapter, refreshSteps, refreshPasses } = reference
+  if (model === null)
+    return needs.teacher
+      ? [missing('reference.model', `${id} learns from a teacher: name a model with the same vocabulary.`)]
+      : []
+  const isMoved = refreshSteps !== null || refreshPasses !== null
+  return when(
+    policy === 'base' || adapter !== null || isMoved,
+    'reference.model',
+    'it is the reference by itself: `reference.policy` has to be “start”, and `reference.adapter`, `reference.refreshSteps` and `reference.refreshPasses` null.',
+  )
 }
 
 const missing = (path: string, message: string): Problem => ({
@@ -224,18 +243,10 @@ function minibatchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
   ]
 }
 
-function referenceConflicts({ reference }: RunConfig, { id, needs }: Parts): Problem[] {
-  const { policy, refreshSteps, refreshPasses, mixing, adapter, model } = reference
+function referenceConflicts({ reference }: RunConfig): Problem[] {
+  const { policy, refreshSteps, refreshPasses, mixing, adapter } = reference
   const isRefreshed = refreshSteps !== null || refreshPasses !== null
   return [
-    ...(needs.teacher && model === null
-      ? [missing('reference.model', `${id} learns from a teacher: name a model with the same vocabulary.`)]
-      : []),
-    ...when(
-      model !== null && (policy === 'base' || adapter !== null || isRefreshed),
-      'reference.model',
-      'it is the reference by itself: `reference.policy` has to be “start”, and `reference.adapter`, `reference.refreshSteps` and `reference.refreshPasses` null.',
-    ),
     ...when(
       policy === 'base' && adapter !== null,
       'reference.adapter',
