@@ -3,8 +3,8 @@
  *
  *   node scripts/algorithms/demoMatrix.ts [ALGORITHM …]
  *
- * Algorithms that learn from rewards must raise the held-out reward by 0.2, SFT must lower the held-out loss, DPO must
- * raise the held-out margin, and the chain must do all of it in one run. Exit code 1 where one does not.
+ * Every algorithm must raise the held-out reward by 0.2; SFT and ORPO must also lower the held-out loss, DPO and SimPO raise
+ * the held-out margin, and KTO that of good answers over the reference. The chain does all of it in one run. Exit code 1 where one does not.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -50,6 +50,9 @@ const margin: Check = { metric: 'eval_rewards/margins', gain: 0.1 }
 const checksOf: Readonly<Record<string, readonly Check[]>> = {
   sft: [loss, reward],
   dpo: [margin, reward],
+  orpo: [loss, reward],
+  simpo: [margin, reward],
+  kto: [{ metric: 'eval_rewards/chosen', gain: 0.02 }, reward],
   [chain]: [reward],
 }
 
@@ -60,7 +63,7 @@ function judge({ evaluations }: Result, { metric, gain }: Check) {
   return { metric, before, after, passed }
 }
 
-const known = [...algorithms.map(({ id }) => id), chain]
+const known = [...algorithms.filter((each) => !each.configure({}).needs.teacher).map(({ id }) => id), chain]
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : known
 const unknown = wanted.filter((id) => !known.includes(id))
 if (unknown.length > 0) throw new Error(`Unknown: ${unknown.join(', ')}. Known: ${known.join(', ')}.`)

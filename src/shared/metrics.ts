@@ -38,7 +38,7 @@ export interface MetricChart {
 }
 
 /** Kind of experience: `rollout` is rewards of the policy's completions, the others are given answers. */
-export type ExperienceKind = 'rollout' | 'demonstrations' | 'preferences'
+export type ExperienceKind = 'rollout' | 'demonstrations' | 'preferences' | 'marks'
 
 /** [label, unit, better, explanation, chart] */
 type Row = readonly [
@@ -520,6 +520,12 @@ const table = {
     'nats',
     'none',
     'Mean log-probability of validation rejected answers.',
+  ],
+  eval_reference_point: [
+    'Eval reference point',
+    'nats',
+    'none',
+    'The same as reference_point, on validation rows.',
   ],
   eval_time: ['Eval time', 'seconds', 'lower', 'Duration of the evaluation.'],
   checkpoint_time: ['Checkpoint time', 'seconds', 'lower', 'Duration of writing a checkpoint.'],

@@ -97,3 +97,45 @@ test('a dropped table, a reward with a bug that is found and fixed, a dry run, a
   expect(names.filter((name) => name.startsWith('rewards/'))).not.toEqual([])
   await expect(page.locator('[data-chart]').first().locator('.recharts-line-curve').first()).toBeAttached()
 })
+
+test('answers marked as good or bad, without pairs, are imported and learned by KTO', async ({ app }) => {
+  const { page, client } = app
+  const rows = readFileSync(demoFile('preferences.jsonl'), 'utf8').trim().split('\n').slice(0, 60)
+  const marked = rows.map((line, i) => {
+    const { prompt, chosen, rejected } = JSON.parse(line) as Record<string, string>
+    return JSON.stringify({ prompt, completion: i % 2 === 0 ? chosen : rejected, thumbs_up: i % 2 === 0 })
+  })
+  const file = path.join(app.dataDirectory, 'rated.jsonl')
+  writeFileSync(file, marked.join('\n'))
+  await app.open('/')
+  await page.getByRole('main').drop({ files: file })
+  await expect(
+    page.getByText('“thumbs_up” marks completions as good or bad. KTO learns from them'),
+  ).toBeVisible()
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await expect(page.getByText('Imported 60 rows as “rated”.')).toBeVisible()
+  await app.go('/data')
+  await page.getByRole('table', { name: 'Data sets' }).getByText('rated', { exact: true }).click()
+  await page
+    .getByRole('button', { name: 'Train on this' })
+    .or(page.getByRole('link', { name: 'Train on this' }))
+    .click()
+  await choose(page, 'Model: Choose a model', /starter/)
+  const step = (name: RegExp) => page.getByRole('heading', { level: 2, name }).getByRole('button')
+  await step(/Method/).click()
+  await page.getByRole('radio', { name: 'KTO', exact: true }).click()
+  await expect(page.getByText('Learns from single answers that are marked as good or bad')).toBeVisible()
+  await page.getByRole('button', { name: /^Quick look/ }).click()
+  await page.getByRole('textbox', { name: 'Steps', exact: true }).first().fill('3')
+  await expect(page.getByText('The settings fit together')).toBeVisible()
+  await step(/Data/).click()
+  await expect(page.getByLabel('Good or bad: column')).toHaveValue('')
+  await page.keyboard.press('Control+Enter')
+  await expect(page.getByText('What it learns from')).toBeVisible()
+  await page.keyboard.press('Control+Enter')
+  await page.waitForURL(/#\/runs\/run_/)
+  const runId = /run_[0-9a-f-]+/.exec(page.url())?.[0] ?? ''
+  expect(await untilEnded(client, runId)).toBe('finished')
+  const names = await client.call('metrics.names', { runIds: [runId] })
+  expect(names).toEqual(expect.arrayContaining(['rewards/chosen', 'rewards/rejected', 'reference_point']))
+})

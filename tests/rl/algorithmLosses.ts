@@ -181,7 +181,75 @@ const preferenceLosses: readonly WrittenLoss[] = Object.entries(preferences).fla
   }),
 )
 
+/** Without a reference: mean log-probabilities of the two answers, and the likelihood of the chosen ones. */
+const referenceFree =
+  (alpha: number, preference: (c: number, r: number) => number): Loss =>
+  (input) => {
+    const per = (i: number) => mean(actions(input.rows[i]!).map((t) => input.logprobs[i]![t]!))
+    const chosen = input.rows.map((_, i) => i).filter((i) => i % 2 === 0)
+    const likelihood = chosen.flatMap((i) => actions(input.rows[i]!).map((t) => input.logprobs[i]![t]!))
+    return mean(chosen.map((i) => preference(per(i), per(i + 1)))) - alpha * mean(likelihood)
+  }
+
+/** P/(1 − P); an answer of no tokens counts as nearly certain. */
+function odds(logp: number): number {
+  const p = Math.exp(Math.min(logp, -1e-8))
+  return p / -Math.expm1(Math.min(logp, -1e-8))
+}
+
+const referenceFreeLosses: readonly WrittenLoss[] = [
+  {
+    algorithm: 'orpo',
+    name: 'odds ratio and likelihood',
+    settings: { beta: 0.7 },
+    loss: referenceFree(1, (c, r) => 0.7 * negativeLogSigmoid(Math.log(odds(c) / odds(r)))),
+  },
+  {
+    algorithm: 'simpo',
+    name: 'target margin',
+    settings: { beta: 2.5, targetMargin: 1.4 },
+    loss: referenceFree(0, (c, r) => negativeLogSigmoid(2.5 * c - 2.5 * r - 1.4)),
+  },
+  {
+    algorithm: 'simpo',
+    name: 'with likelihood',
+    settings: { beta: 0.5, targetMargin: 0, nllAlpha: 0.3 },
+    loss: referenceFree(0.3, (c, r) => negativeLogSigmoid(0.5 * (c - r))),
+  },
+]
+
+/** λ_D − v of good answers and λ_U − v of bad ones, where v = λ·σ(±β(r − z₀)). */
+const kahnemanTversky =
+  (beta: number, good: number, bad: number): Loss =>
+  (input) => {
+    const z0 = Math.max(0, mean(input.rows.map(({ mismatchedLogRatio }) => mismatchedLogRatio ?? Number.NaN)))
+    return mean(
+      input.rows.map((row, i) => {
+        const r = sum(actions(row).map((t) => logRatioToReference(input, i, t)))
+        return row.turnRewards[0] === 1
+          ? good - good * sigmoid(beta * (r - z0))
+          : bad - bad * sigmoid(beta * (z0 - r))
+      }),
+    )
+  }
+
+const markLosses: readonly WrittenLoss[] = [
+  { algorithm: 'kto', name: 'usual', settings: {}, loss: kahnemanTversky(0.1, 1, 1) },
+  {
+    algorithm: 'kto',
+    name: 'weighted',
+    settings: { beta: 0.6, desirableWeight: 1.3, undesirableWeight: 0.4 },
+    loss: kahnemanTversky(0.6, 1.3, 0.4),
+  },
+]
+
 const otherLosses: readonly WrittenLoss[] = [
+  {
+    algorithm: 'distillation',
+    name: 'clipped',
+    settings: {},
+    loss: (input) => unitMean(input, { level: 'token', pooling: 'mean' }),
+  },
   {
     algorithm: 'remax',
     name: 'plain policy gradient',
@@ -219,5 +287,7 @@ export const writtenLosses: readonly WrittenLoss[] = [
   ...unitLosses,
   ...ppoLosses,
   ...preferenceLosses,
+  ...referenceFreeLosses,
+  ...markLosses,
   ...otherLosses,
 ]

@@ -49,6 +49,8 @@ export interface OrtPolicyOptions extends LearningMemoryOptions {
   readonly adapter?: readonly NamedTensor[]
   /** Starting values of the reference, or `base` for the base without an adapter; the actor's if absent. */
   readonly reference?: readonly NamedTensor[] | 'base'
+  /** Another model that scores as the reference; the policy disposes of it. */
+  readonly teacher?: OrtPolicy
   /** A critic with an adapter of its own on the same base and a value head, both fresh; none if absent. */
   readonly critic?: boolean
   /** Seed of the fresh critic; `loraSeed` if absent. */
@@ -116,11 +118,13 @@ export class OrtPolicy implements Policy {
   readonly #trained: TrainedParameters
   readonly #reference: AdapterParameters
   readonly #base: AdapterParameters
+  readonly #teacher: OrtPolicy | undefined
   readonly #named = new Map<NamedAdapter, AdapterParameters>()
 
   constructor(options: OrtPolicyOptions, learning: LearnerOptions, { programs, tokens }: OpenedPrograms) {
     const { config } = options.source
     const { lora, loraSeed, adapter, reference, critic = false, criticSeed = loraSeed } = options
+    this.#teacher = options.teacher
     this.vocabSize = config.vocabSize
     this.contextLength = Math.min(options.contextLength ?? config.contextLength, config.contextLength)
     this.learningTokens = tokens
@@ -212,6 +216,8 @@ export class OrtPolicy implements Policy {
     sequences: readonly TokenSequence[],
     { role, ...options }: ScoreOptions<AnsweringRole>,
   ): Promise<Heads[]> {
+    if (role === 'reference' && this.#teacher !== undefined)
+      return this.#teacher.score(sequences, { ...options, role: 'base' })
     const heads = new Array<Heads>(sequences.length)
     const target = this.#scoringTarget(role)
     const those = (indices: readonly number[]) => indices.map((index) => sequences[index]!)
@@ -347,6 +353,7 @@ export class OrtPolicy implements Policy {
   }
 
   [Symbol.dispose](): void {
+    this.#teacher?.[Symbol.dispose]()
     this.#queue[Symbol.dispose]()
     this.#programs[Symbol.dispose]()
   }

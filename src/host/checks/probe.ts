@@ -74,7 +74,7 @@ export async function probeAlgorithm(run: ProbeRun): Promise<ProbeReport> {
 
 /** Algorithms that learn by trying. */
 export const probeAlgorithms: readonly string[] = algorithms
-  .filter(({ experience }) => experience === 'rollout')
+  .filter((algorithm) => algorithm.experience === 'rollout' && !algorithm.configure({}).needs.teacher)
   .map(({ id }) => id)
 
 export const probeNames: readonly string[] = probes.map(({ name }) => name)

@@ -5,7 +5,8 @@ import { choiceColumns } from './choices.ts'
 import { type Columns, isEmpty, plainName } from './columnKinds.ts'
 import { numberIn } from './comparisons.ts'
 import { expectedNames, type Part, partsNamed, partWords, promptParts, stepsName } from './leftParts.ts'
-import { isSureMarks, markOf } from './marks.ts'
+import { markOf } from '#rl/rollout/marks.ts'
+import { isSureMarks } from './marks.ts'
 import { promptNames } from './promptParts.ts'
 
 export interface LeftColumn {

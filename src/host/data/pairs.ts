@@ -1,7 +1,10 @@
 /** Rows through a mapping, including the step that needs several of them: pairs of a good and a bad completion. */
 import { isProblem, type ReadItem, type ReadRow } from './dataFile.ts'
+import type { Columns } from './columnKinds.ts'
 import { mapItem, type Mapping } from './mapping.ts'
-import { markOf } from './marks.ts'
+import { rename } from './promptParts.ts'
+import type { Proposal } from './proposal.ts'
+import { markOf } from '#rl/rollout/marks.ts'
 
 /** Maps rows as they come; rows that wait for their pair come later, or at the end as problems. */
 export class RowMapper {
@@ -75,3 +78,25 @@ class Pairing {
 }
 
 const problem = ({ number, line }: ReadRow, sentence: string) => ({ number, line, sentence })
+
+/** Marked completions become pairs if a prompt has both a good and a bad one; else they stay as they are. */
+export function marked(
+  columns: Columns,
+  label: string,
+  mapping: Mapping,
+): Pick<Proposal, 'mapping' | 'doubts'> {
+  const paired: Mapping = [...mapping, { kind: 'pairs', label }]
+  const mapper = new RowMapper(paired)
+  const makesPairs = columns.rows.some((row, at) =>
+    mapper.take({ row, number: at + 1, line: null }).some((item) => !isProblem(item)),
+  )
+  const what = makesPairs
+    ? 'They become pairs where a prompt has both; left as they are, KTO learns from all of them.'
+    : 'KTO learns from them as they are.'
+  return {
+    mapping: makesPairs ? paired : [...mapping, ...rename(label, 'label')],
+    doubts: [
+      `“${label}” marks completions as good or bad. ${what} SFT on them as they are would imitate the bad ones, too.`,
+    ],
+  }
+}

@@ -8,7 +8,8 @@ import { chatIn, templateColumn, type ChatMessage } from '#shared/messages.ts'
 import { plural } from '#shared/plural.ts'
 import { shellWord } from '#shared/shownText.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { answerIn } from '#rl/rollout/examples.ts'
+import { markOf } from '#rl/rollout/marks.ts'
+import { answerIn, markIn } from '#rl/rollout/examples.ts'
 import { answerColumns } from '#rl/training/exampleSource.ts'
 import type { ConfiguredAlgorithm } from '#rl/algorithms/types.ts'
 import { begunDoubts } from './assistantDoubts.ts'
@@ -16,7 +17,7 @@ import { Columns, isEmpty } from './columnKinds.ts'
 import type { DataRow } from './dataFile.ts'
 import { isDataSetVersion, openDataSetVersion } from './dataSetVersion.ts'
 import { leftColumns } from './leftColumns.ts'
-import { markOf, marksIn } from './marks.ts'
+import { marksIn } from './marks.ts'
 import type { SplitResult } from './split.ts'
 import { splitDoubts } from './splitMarks.ts'
 import { tellingRows } from './tellingRows.ts'
@@ -33,11 +34,10 @@ export function columnWarnings(
 ): Problem[] {
   const { data, rewards } = config
   const columns = new Columns(tellingRows(rows.train))
-  const answers = experience === 'rollout' ? [] : answerColumns(data, experience, rows.train[0] ?? {})
-  for (const column of answers) requireAnswers(rows, column)
+  const { answers, label } = answersRead(data, experience, rows)
   if (experience === 'demonstrations') requireGoodAnswers(columns, answers, data.train)
   const read = [
-    ...[...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? ''],
+    ...[...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? '', label ?? ''],
     ...(isMessages(data.prompt, columns) ? [templateColumn] : []),
   ]
   const left = leftColumns(columns, read, () => unread)
@@ -48,11 +48,39 @@ export function columnWarnings(
     ...templateDoubts(columns, answers),
     ...assistantDoubts(columns, experience, { prompt: data.prompt, answers, rows: rows.train }),
   ].map((text) => unwise('data.train', text))
-  const given = [...taken, ...(experience === 'rollout' ? [] : emptyAnswers(rows.train, answers))]
-  return experience === 'preferences'
-    ? [...left, ...given, ...samePairs(rows.train, answers)]
-    : [...left, ...given]
+  return [...left, ...taken, ...answerWarnings(rows.train, answers, label)]
 }
+
+interface AnswersRead {
+  /** Columns of given answers; none for rollouts. */
+  readonly answers: readonly string[]
+  /** Column that marks them; null: none. */
+  readonly label: string | null
+}
+
+/** Errors: AppError 'data/invalid' naming the first row without an answer or a mark. */
+function answersRead(
+  data: RunConfig['data'],
+  experience: ConfiguredAlgorithm['experience'],
+  rows: SplitResult,
+): AnswersRead {
+  if (experience === 'rollout') return { answers: [], label: null }
+  const { answers, marks } = answerColumns(data, experience, rows.train[0] ?? {})
+  for (const column of answers) requireInEach(rows, (row, place) => answerIn(row, column, place))
+  if (typeof marks !== 'string') return { answers, label: null }
+  requireInEach(rows, (row, place) => markIn(row, marks, place))
+  return { answers, label: marks }
+}
+
+const answerWarnings = (
+  rows: readonly DataRow[],
+  answers: readonly string[],
+  label: string | null,
+): Problem[] => [
+  ...emptyAnswers(rows, answers),
+  ...(answers.length === 2 ? samePairs(rows, answers) : []),
+  ...(label === null ? [] : oneSided(rows, label)),
+]
 
 interface ReadRows {
   readonly prompt: RunConfig['data']['prompt']
@@ -100,10 +128,10 @@ function emptyAnswers(rows: readonly DataRow[], answers: readonly string[]): Pro
 /** Reason given for a column that a run leaves aside. */
 const unread = 'neither `data.prompt` nor a reward names it'
 
-/** Errors: AppError 'data/invalid' naming the first row that has none. */
-function requireAnswers(rows: SplitResult, column: string): void {
+/** Errors: AppError 'data/invalid' naming the first row that cannot be read. */
+function requireInEach(rows: SplitResult, read: (row: DataRow, place: number) => unknown): void {
   for (const part of ['train', 'heldOut'] as const)
-    for (const [i, row] of rows[part].entries()) answerIn(row, column, rows.places[part][i] ?? i)
+    for (const [i, row] of rows[part].entries()) read(row, rows.places[part][i] ?? i)
 }
 
 const isMessages = (prompt: RunConfig['data']['prompt'], columns: Columns): boolean =>
@@ -132,7 +160,7 @@ function requireGoodAnswers(
     'data/invalid',
     `The column “${label}” marks answers as good or bad, and SFT would imitate the bad ones, too.`,
     {
-      text: 'Drop the rows marked as bad, or the column if it means something else. Prompts and completions with a mark can be imported with the columns mapped, which makes pairs for DPO.',
+      text: 'KTO learns from them as they are. Otherwise drop the rows marked as bad, or the column if it means something else. Imported with the columns mapped, prompts with a good and a bad completion become pairs for DPO.',
       command: `\`turnwise dataset import ${importable(train)} --remap\` makes pairs of prompts and completions with a mark.`,
     },
   )
@@ -145,6 +173,18 @@ function importable(train: RunConfig['data']['train']): string {
   if (typeof train !== 'string') return 'FILE'
   const file = isDataSetVersion(train) ? openDataSetVersion(train).info.source.path : train
   return existsSync(file) ? shellWord(file) : 'FILE'
+}
+
+function oneSided(rows: readonly DataRow[], label: string): Problem[] {
+  const good = rows.filter((row) => markOf(row[label]) === true).length
+  return good > 0 && good < rows.length
+    ? []
+    : [
+        unwise(
+          'data.train',
+          `“${label}” marks every row as ${good > 0 ? 'good' : 'bad'}: there is nothing to tell apart.`,
+        ),
+      ]
 }
 
 function samePairs(rows: readonly DataRow[], [chosen = '', rejected = '']: readonly string[]): Problem[] {

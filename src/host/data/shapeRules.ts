@@ -10,6 +10,7 @@ import { numberIn } from './comparisons.ts'
 import { isAnswered, type Mapping } from './mapping.ts'
 import { isKtoName, isSureMarks, marksIn } from './marks.ts'
 import { listDoubts } from './pairDoubts.ts'
+import { marked } from './pairs.ts'
 import { openAiPreference, preference } from './preferenceRules.ts'
 import {
   asPrompt,
@@ -111,28 +112,22 @@ function unpaired(columns: Columns): Proposal | null {
   if (label === undefined) return null
   const chat = columns.find(chatNames, isChatKind)
   const prompt = columns.find(['prompt'], isPromptKind)
-  const pairs: Mapping[number] = { kind: 'pairs', label }
-  const common = {
-    ...{ prompt: promptColumn, answer: null },
-    doubts: [
-      `“${label}” marks completions as good or bad. They become pairs where a prompt has both; SFT on them as they are would imitate the bad ones, too.`,
-    ],
-  }
+  const common = { prompt: promptColumn, answer: null }
   if (prompt !== undefined && completion !== undefined) {
     const { mapping, used, isConversational } = asPrompt(columns, prompt)
-    const made = [...mapping, ...chatStep(columns, completion), ...rename(completion, 'completion'), pairs]
+    const made = [...mapping, ...chatStep(columns, completion), ...rename(completion, 'completion')]
     return {
-      ...{ ...common, evidence: columnsNamed(prompt, completion, label), mapping: made },
+      ...{ ...common, evidence: columnsNamed(prompt, completion, label), ...marked(columns, label, made) },
       ...{ isConversational, used: [...used, completion, label] },
     }
   }
   const told = markedInstruction(columns, label)
-  if (told !== null) return { ...told, mapping: [...told.mapping, pairs], doubts: common.doubts }
+  if (told !== null) return { ...told, ...marked(columns, label, told.mapping) }
   if (chat === undefined || !isSureMarks(columns, label) || !columns.values(chat).some(isAnswered))
     return null
   return {
     ...{ ...common, evidence: columnsNamed(chat, label), isConversational: true },
-    mapping: [...takenApart(columns, chat), pairs],
+    ...marked(columns, label, takenApart(columns, chat)),
     used: [chat, label, ...systemBeside(columns, chat).used],
   }
 }

@@ -61,7 +61,7 @@ const isConversation = /^(chat_template|sharegpt|user_defined)(\.|$)/
 const pairsIn = (given: Given, entry: JsonObject): readonly string[] =>
   isOfPairs(given) ? [...pairKeys, ...(isTemplated(entry) ? ['field_messages'] : [])] : []
 
-const isOfPairs = (given: Given): boolean => typeof given('rl') === 'string'
+const isOfPairs = (given: Given): boolean => typeof given('rl') === 'string' && given('rl') !== 'kto'
 
 /** Pairs whose prompt is a conversation in a column. */
 const isTemplated = ({ type }: JsonObject): boolean =>

@@ -9,7 +9,16 @@ import {
 } from './axolotlData.ts'
 import { heldOutOf, rowLength } from './dataLinks.ts'
 import { off, one, orElse, tf32, unnamed, unset } from './links.ts'
-import { answering, fixed, rowsOf, unread, type FixedSetting, reasons } from './settingRow.ts'
+import {
+  answering,
+  fixed,
+  pairing,
+  preferring,
+  rowsOf,
+  unread,
+  type FixedSetting,
+  reasons,
+} from './settingRow.ts'
 import { transformersSchedule } from './specialLinks.ts'
 import {
   axolotlBeta,
@@ -25,10 +34,10 @@ export const axolotlSettings = rowsOf(
     ['data.train', axolotlFiles('datasets')],
     ['data.heldOut', heldOutOf('val_set_size', axolotlFiles('test_datasets'))],
     ['data.prompt', axolotlPrompt, ['sft']],
-    ['data.prompt', axolotlPairPrompt, ['dpo']],
+    ['data.prompt', axolotlPairPrompt, pairing],
     ['data.completion', axolotlCompletion, ['sft']],
-    ['data.chosen', axolotlPairAnswer('field_chosen'), ['dpo']],
-    ['data.rejected', axolotlPairAnswer('field_rejected'), ['dpo']],
+    ['data.chosen', axolotlPairAnswer('field_chosen'), pairing],
+    ['data.rejected', axolotlPairAnswer('field_rejected'), pairing],
     ['seed', orElse('seed', 42)],
     ['contextLength', rowLength('sequence_len', 512), answering],
     ['base.precision', tf32],
@@ -61,8 +70,13 @@ export const axolotlSettings = rowsOf(
   ],
   [
     ['loss', axolotlLoss, ['dpo']],
-    ['beta', axolotlBeta, ['dpo']],
+    ['beta', orElse('orpo_alpha', 0.1), ['orpo']],
+    ['beta', axolotlBeta, preferring],
     ['nllAlpha', orElse('rpo_alpha', 0), ['dpo']],
+    ['nllAlpha', orElse('cpo_alpha', 1), ['simpo']],
+    ['targetMargin', orElse('simpo_gamma', 0.5), ['simpo']],
+    ['desirableWeight', orElse('kto_desirable_weight', 1), ['kto']],
+    ['undesirableWeight', orElse('kto_undesirable_weight', 1), ['kto']],
     ['labelSmoothing', axolotlSmoothing, ['dpo']],
   ],
 )

@@ -2,7 +2,7 @@
 import { evaluations, rowsPerUpdate, saves, trlInterval, trlLength, warmupOf } from './batches.ts'
 import { heldOutOf, llamafactoryFiles, rowLength } from './dataLinks.ts'
 import { off, one, tf32, unnamed, unset } from './links.ts'
-import { answering, fixed, rowsOf, unread, type FixedSetting, reasons } from './settingRow.ts'
+import { answering, fixed, preferring, rowsOf, unread, type FixedSetting, reasons } from './settingRow.ts'
 import { transformersSchedule } from './specialLinks.ts'
 import {
   llamafactoryAdapter,
@@ -44,8 +44,11 @@ export const llamafactorySettings = rowsOf(
   ],
   [
     ['loss', llamafactoryLoss, ['dpo']],
-    ['beta', one('pref_beta', 0.1), ['dpo']],
-    ['nllAlpha', one('pref_ftx', 0), ['dpo']],
+    ['beta', one('pref_beta', 0.1), preferring],
+    ['nllAlpha', one('pref_ftx', 0), ['dpo', 'simpo']],
+    ['targetMargin', one('simpo_gamma', 0.5), ['simpo']],
+    ['desirableWeight', one('kto_chosen_weight', 1), ['kto']],
+    ['undesirableWeight', one('kto_rejected_weight', 1), ['kto']],
     ['labelSmoothing', llamafactorySmoothing, ['dpo']],
   ],
 )
@@ -74,5 +77,5 @@ export const llamafactoryFixed: readonly FixedSetting[] = [
   ...unread(reasons.display)`logging_steps report_to do_eval do_predict`,
   ...unread(reasons.oneWay)`use_dora loraplus_lr_ratio pissa_init pissa_iter pissa_convert
     use_galore use_apollo use_badam use_llama_pro neftune_noise_alpha additional_target ref_model
-    pref_bco_weight simpo_gamma`,
+    pref_bco_weight`,
 ]

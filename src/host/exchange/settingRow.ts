@@ -65,6 +65,9 @@ export const generating = idsOf(({ experience }) => experience === 'rollout')
 /** Algorithms that generate without GRPO's settings of groups. */
 export const others = generating.filter((id) => !groups.includes(id))
 export const answering = idsOf(({ experience }) => experience !== 'rollout')
+export const pairing = idsOf(({ experience }) => experience === 'preferences')
+/** Algorithms that learn which answers are preferred. */
+export const preferring = [...pairing, 'kto']
 
 /** Algorithms that generate, except PPO. */
 export const withoutPpo = generating.filter((id) => id !== 'ppo')

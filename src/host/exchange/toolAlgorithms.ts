@@ -176,25 +176,29 @@ const llamafactoryStages: Readonly<Record<string, readonly [what: string, neares
   pt: ['stage pt (pretraining on plain text)', 'sft, which learns answers'],
   rm: ['stage rm (a reward model)', 'dpo, which learns from the same pairs'],
   ppo: ['stage ppo, whose rewards come from a model', 'grpo or ppo with rewards of Turnwise'],
-  kto: ['stage kto (single answers rated up or down)', 'dpo, which takes pairs'],
 }
 
 function llamafactoryAlgorithm({ given, has }: Evidence): AlgorithmFinding {
   const stage = asText(given('stage') ?? 'sft')
   const [what, nearest] = entryOf(llamafactoryStages, stage) ?? []
   if (what !== undefined) throw noEquivalent('llamafactory', what, nearest ?? '')
-  if (stage !== 'sft' && stage !== 'dpo') throw noEquivalent('llamafactory', `stage “${stage}”`, 'sft or dpo')
-  if (stage === 'dpo') requireLlamafactoryLoss(given)
+  if (!['sft', 'dpo', 'kto'].includes(stage))
+    throw noEquivalent('llamafactory', `stage “${stage}”`, 'sft, dpo or kto')
+  if (stage === 'dpo') return llamafactoryPairs(given)
   const because = has('stage')
     ? saidAs('stage', stage)
     : 'stage is not set, and its default in LLaMA-Factory is sft'
   return { id: stage, names: ['stage'], because }
 }
 
-function requireLlamafactoryLoss(given: Evidence['given']): void {
+/** ORPO and SimPO are losses of the stage dpo there. */
+function llamafactoryPairs(given: Evidence['given']): AlgorithmFinding {
   const loss = asText(given('pref_loss') ?? 'sigmoid')
+  if (['orpo', 'simpo'].includes(loss))
+    return { id: loss, names: ['stage', 'pref_loss'], because: saidAs('pref_loss', loss) }
   if (!['sigmoid', 'hinge', 'ipo'].includes(loss))
-    throw noEquivalent('llamafactory', `pref_loss “${loss}”`, 'sigmoid, hinge or ipo')
+    throw noEquivalent('llamafactory', `pref_loss “${loss}”`, 'sigmoid, hinge, ipo, orpo or simpo')
+  return { id: 'dpo', names: ['stage'], because: saidAs('stage', 'dpo') }
 }
 
 /** Forms of data sets that are learned otherwise, by the beginning of their `type`. */
@@ -211,19 +215,15 @@ function axolotlAlgorithm({ given, has }: Evidence): AlgorithmFinding {
   if (!has('rl')) return { id: 'sft', names, because: 'rl is not set' }
   if (given('rl') === false) return { id: 'sft', names, because: 'rl is false' }
   const rl = asText(given('rl'))
-  if (rl === 'dpo' || rl === 'ipo') return { id: 'dpo', names, because: saidAs('rl', rl) }
+  if (['dpo', 'ipo', 'orpo', 'simpo', 'kto'].includes(rl))
+    return { id: rl === 'ipo' ? 'dpo' : rl, names, because: saidAs('rl', rl) }
   if (rl === 'grpo')
     throw new AppError(
       'config/invalid',
       `${toolTitles.axolotl}'s rl “grpo” is not imported: its rewards and the prompts of its rows are Python code.`,
       'Set the run up in New run with the algorithm grpo: trl.num_generations is rollout.groupSize there, trl.max_completion_length rollout.maxNewTokens and trl.beta algorithm.settings.klCoefficient.',
     )
-  const nearest: Readonly<Record<string, string>> = {
-    kto: 'dpo, which takes pairs',
-    orpo: 'dpo with nllAlpha',
-    simpo: 'dpo',
-  }
-  throw noEquivalent('axolotl', `rl “${rl}”`, entryOf(nearest, rl) ?? 'grpo')
+  throw noEquivalent('axolotl', `rl “${rl}”`, 'grpo')
 }
 
 function requireAnswers(given: Evidence['given'], has: Evidence['has']): void {

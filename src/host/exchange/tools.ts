@@ -31,9 +31,15 @@ export const projectAlgorithms: Readonly<Record<ProjectTool, Readonly<Record<str
   },
 }
 
+/** Algorithms of TRL that are read and not written. */
+const unwritten = ['orpo', 'simpo', 'kto']
+
 /** Closest equivalent of an algorithm that the tool does not have. */
 const nearest: Readonly<Record<ProjectTool, Readonly<Record<string, string>>>> = {
   trl: {
+    orpo: 'dpo with nllAlpha',
+    simpo: 'dpo',
+    kto: 'dpo, which takes pairs',
     ppo: 'rloo, which needs no critic',
     reinforce: 'rloo, which also learns from whole completions',
     remax: 'rloo, whose baseline is the other completions instead of a greedy one',
@@ -43,6 +49,9 @@ const nearest: Readonly<Record<ProjectTool, Readonly<Record<string, string>>>> =
     sapo: 'gspo',
     rloo: 'grpo with advantageNorm “mean-only”',
     remax: 'reinforce',
+    orpo: 'dpo with nllAlpha',
+    simpo: 'dpo',
+    kto: 'dpo, which takes pairs',
     'reinforce-plus-plus': 'grpo with whitenAdvantages',
   },
 }
@@ -51,7 +60,14 @@ const nearest: Readonly<Record<ProjectTool, Readonly<Record<string, string>>>> =
 export function projectAlgorithm(tool: ProjectTool, algorithm: string): string {
   const name = projectAlgorithms[tool][algorithm]
   if (name !== undefined) return name
-  const other = nearest[tool][algorithm] ?? Object.keys(projectAlgorithms[tool]).join(', ')
+  const known = Object.keys(projectAlgorithms[tool]).join(', ')
+  const other = nearest[tool][algorithm] ?? known
+  if (tool === 'trl' && unwritten.includes(algorithm))
+    throw new AppError(
+      'config/invalid',
+      `Projects for TRL are not written for ${algorithm}, only for ${known}.`,
+      `The closest is ${other}.`,
+    )
   throw new AppError(
     'config/invalid',
     `${toolTitles[tool]} ${toolVersions[tool]} has no equivalent of ${algorithm}, so the run cannot be exported to it.`,

@@ -19,26 +19,22 @@ const refusedTrainers: Readonly<Record<string, readonly [title: string, nearest:
   nash_md: ['NashMD', 'dpo on pairs that were judged before'],
   nashmd: ['NashMD', 'dpo on pairs that were judged before'],
   reward: ['reward model trainer', 'dpo, which learns from the same pairs without a reward model'],
-  orpo: ['ORPO', 'dpo with nllAlpha'],
-  simpo: ['SimPO', 'dpo'],
-  kto: ['KTO', 'dpo, which takes pairs'],
   tpo: ['TPO', 'dpo'],
-  cpo: ['CPO', 'dpo with nllAlpha'],
   bco: ['BCO', 'dpo'],
-  gkd: ['GKD', 'sft on answers of the teacher'],
+  gkd: ['GKD', 'distillation, with the teacher as reference.model'],
   gold: ['GOLD', 'sft on answers of the teacher'],
   asyncgrpo: ['AsyncGRPO', 'grpo with a rollout server and rollout.maxStaleness'],
   sdft: ['SDFT', 'sft on answers of the teacher'],
   sdpo: ['SDPO', 'grpo'],
   ssd: ['SSD', 'sft on answers that the model gave before'],
-  minillm: ['MiniLLM', 'sft on answers of the teacher'],
-  distillation: ['distillation trainer', 'sft on answers of the teacher'],
+  minillm: ['MiniLLM', 'distillation, with the teacher as reference.model'],
+  distillation: ['distillation trainer', 'distillation, with the teacher as reference.model'],
   xpo: ['XPO', 'dpo on pairs that were judged before'],
   prm: ['PRM', 'grpo with a reward per turn'],
 }
 
-/** Trainers that are algorithms here; a script named after a variant of GRPO is that. */
-export const trainers = ['grpo', 'gspo', 'rloo', 'dpo', 'sft', 'ppo'] as const
+/** Trainers that are algorithms here; a script named after a variant of GRPO is that. CPO’s trainer is that of SimPO, too. */
+export const trainers = ['grpo', 'gspo', 'rloo', 'dpo', 'orpo', 'simpo', 'cpo', 'kto', 'sft', 'ppo'] as const
 
 /** Names that only one kind of trainer has. */
 const signs = {
@@ -74,6 +70,8 @@ const signs = {
     'discopop_tau',
     'rpo_alpha',
   ],
+  cpo: ['cpo_alpha', 'simpo_gamma'],
+  kto: ['desirable_weight', 'undesirable_weight'],
   sft: [
     ...['packing', 'packing_strategy', 'eval_packing', 'completion_only_loss', 'assistant_only_loss'],
     ...['dataset_text_field', 'chat_template_path'],
@@ -95,6 +93,9 @@ const grpoSigns = grpoNames()
 /** Values of `loss_type`, which several trainers have. */
 const groupLosses = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo']
 const answerLosses = ['nll', 'dft', 'chunked_nll']
+/** Losses of CPO and KTO that those of DPO do not share. */
+const contrastLosses = ['simpo', 'alphapo']
+const markLosses = ['kto', 'apo_zero_unpaired']
 /** Losses of DPO that are not here. */
 const otherPairLosses = [
   'nca_pair',
@@ -116,7 +117,9 @@ const refusedLosses: Readonly<Record<string, string>> = {
 export function trlAlgorithm(evidence: Evidence): AlgorithmFinding {
   const { id, because } = said(evidence) ?? byNames(evidence)
   if (id === 'dpo') requirePairLoss(evidence)
-  if (id === 'sft') requireAnswerLoss(evidence)
+  if (id === 'cpo' || id === 'simpo') return simpoOf(evidence, because)
+  if (id === 'kto') requireLoss(evidence, 'KTO', ['kto'])
+  if (id === 'sft') requireLoss(evidence, 'SFT', ['nll', 'chunked_nll'])
   return id === 'grpo' ? grpoVariant(evidence, because) : { id, names: ['trainer'], because }
 }
 
@@ -176,7 +179,8 @@ function trainerIn(source: string | null): string | null {
 /** The trainer that a command or script is named after, also one without a counterpart; null: none. */
 export function trainerNamed(source: string): string | null {
   const words = wordsOf(source.slice(source.lastIndexOf('/') + 1).replace(/\.py$/, ''))
-  return [...Object.keys(refusedTrainers), ...trainers].find((name) => words.includes(`_${name}_`)) ?? null
+  const named = [...Object.keys(refusedTrainers), ...trainers].find((name) => words.includes(`_${name}_`))
+  return named === 'cpo' ? 'simpo' : (named ?? null)
 }
 
 const wordsOf = (text: string): string => `_${text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')}_`
@@ -207,7 +211,7 @@ function requireOwnLabel({ given }: Evidence, title: string): void {
 
 function byNames(evidence: Evidence): Guess {
   requireOwnSigns(evidence)
-  const found = byLoss(evidence) ?? bySigns(evidence)
+  const found = byOwnSigns(evidence) ?? byLoss(evidence) ?? bySigns(evidence)
   if (found.id === 'dpo') requireOwnLabel(evidence, 'DPO')
   return found
 }
@@ -241,8 +245,6 @@ function signsFound({ has }: Evidence): readonly Signs[] {
 
 /** Names that only trainers without a counterpart have. */
 const refusedSigns: Readonly<Record<string, readonly string[]>> = {
-  kto: ['desirable_weight', 'undesirable_weight'],
-  cpo: ['cpo_alpha', 'simpo_gamma'],
   tpo: ['tpo_alpha'],
   reward: ['center_rewards_coefficient'],
   gkd: ['teacher_model_name_or_path', 'seq_kd'],
@@ -255,6 +257,15 @@ function requireOwnSigns({ has }: Evidence): void {
   }
 }
 
+/** Trainers with losses of DPO's names, told by names of their own. */
+function byOwnSigns({ has }: Evidence): Guess | null {
+  for (const id of ['cpo', 'kto'] as const) {
+    const own = signs[id].filter(has)
+    if (own.length > 0) return { id, because: stands(own) }
+  }
+  return null
+}
+
 function byLoss({ given, has }: Evidence): Guess | null {
   if (!has('loss_type')) return null
   const loss = given('loss_type')
@@ -263,6 +274,10 @@ function byLoss({ given, has }: Evidence): Guess | null {
   if (Array.isArray(loss)) return { id: 'dpo', because: 'loss_type is a list of losses' }
   const because = of(preferenceLosses)
   if (because !== null) return { id: 'dpo', because }
+  const contrast = of(contrastLosses)
+  if (contrast !== null) return { id: 'cpo', because: contrast }
+  const marks = of(markLosses)
+  if (marks !== null) return { id: 'kto', because: marks }
   const group = of(groupLosses)
   if (group !== null) return { id: 'grpo', because: group }
   const answer = of(answerLosses)
@@ -271,12 +286,14 @@ function byLoss({ given, has }: Evidence): Guess | null {
 
 const pairNames = ['beta', 'max_prompt_length', 'max_length']
 
-/** Trainers on pairs have β and limit prompts without generating; that of DPO is the usual one. */
+/** Trainers on preferences have β and limit prompts without generating; that of DPO is the usual one. */
 function pairs(evidence: Evidence): Guess | null {
   const { has } = evidence
   const own = pairNames.filter(has)
   if (own.length < 2 || signs.sft.filter(has).length > 0) return null
-  return { id: 'dpo', because: `${stands(own)}, ${missing('num_generations')}` }
+  const label = labels(evidence)
+  const id = ['orpo', 'simpo', 'cpo', 'kto'].find((each) => label.includes(`_${each}_`)) ?? 'dpo'
+  return { id, because: `${stands(own)}, ${missing('num_generations')}` }
 }
 
 function answers(evidence: Evidence, own: readonly string[]): Guess | null {
@@ -320,10 +337,10 @@ function severalTrainers(found: readonly Signs[]): AppError {
 }
 
 function unknownTrainer({ has }: Evidence): never {
-  const nearly = has('beta') ? ' It has beta, which DPO, KTO and GRPO have.' : ''
+  const nearly = has('beta') ? ' It has beta, which DPO, ORPO, KTO and GRPO have.' : ''
   throw askAlgorithm(
     `The file does not tell which of TRL’s trainers it is for: num_generations (GRPO, RLOO), max_prompt_length with beta (DPO) and max_length or packing (SFT) are not in it.${nearly}`,
-    ['sft', 'dpo', 'grpo', 'rloo'],
+    ['sft', 'dpo', 'orpo', 'simpo', 'kto', 'grpo', 'rloo'],
   )
 }
 
@@ -347,10 +364,23 @@ function requirePairLoss({ given }: Evidence): void {
     )
 }
 
-/** The losses of SFT that are the log-likelihood of the answers. */
-function requireAnswerLoss({ given }: Evidence): void {
-  const loss = asText(given('loss_type') ?? 'nll')
-  if (!['nll', 'chunked_nll'].includes(loss)) throw noEquivalent('trl', `SFT loss_type “${loss}”`, 'nll')
+/** Refuses other losses of a trainer than those that are here; the first is the usual one. */
+function requireLoss({ given }: Evidence, title: string, [usual = '', ...others]: readonly string[]): void {
+  const loss = asText(given('loss_type') ?? usual)
+  if (loss !== usual && !others.includes(loss))
+    throw noEquivalent('trl', `${title} loss_type “${loss}”`, usual)
+}
+
+/** SimPO is a loss of CPO's trainer, and not its usual one. */
+function simpoOf({ given }: Evidence, because: string): AlgorithmFinding {
+  const loss = asText(given('loss_type') ?? 'sigmoid')
+  if (loss !== 'simpo')
+    throw noEquivalent(
+      'trl',
+      loss === 'alphapo' ? 'AlphaPO' : `CPO with loss_type “${loss}”`,
+      'simpo or orpo',
+    )
+  return { id: 'simpo', names: ['trainer', 'loss_type'], because }
 }
 
 function grpoVariant({ given }: Evidence, because: string): AlgorithmFinding {

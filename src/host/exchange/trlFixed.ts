@@ -1,8 +1,11 @@
 /** Settings of TRL that are none here, with the reason or the value that a run here has. */
-import { fixed, unread, type FixedSetting, groups, reasons } from './settingRow.ts'
+import { answering, fixed, unread, type FixedSetting, groups, preferring, reasons } from './settingRow.ts'
 
 /** Algorithms of its trainers that generate. */
 const generating = [...groups, 'rloo']
+
+/** Algorithms with a reference. */
+const referring = ['dpo', 'kto']
 
 const none = 'it has no counterpart'
 
@@ -58,19 +61,21 @@ export const trlFixed: readonly FixedSetting[] = [
   ...fixed(1, 'Turnwise answers each validation prompt once, greedily', generating)`num_generations_eval`,
   ...fixed(false, 'in Turnwise a reference moves by reference.refreshSteps, which needs a separate adapter', [
     ...generating,
-    'dpo',
+    ...referring,
   ])`sync_ref_model`,
-  ...fixed(0.6, reasons.oneWay, [...generating, 'dpo'])`ref_model_mixup_alpha`,
-  ...fixed(512, reasons.oneWay, [...generating, 'dpo'])`ref_model_sync_steps`,
-  ...fixed(false, reasons.oneWay, ['dpo'])`precompute_ref_log_probs use_weighting`,
+  ...fixed(0.6, reasons.oneWay, [...generating, ...referring])`ref_model_mixup_alpha`,
+  ...fixed(512, reasons.oneWay, [...generating, ...referring])`ref_model_sync_steps`,
+  ...fixed(false, reasons.oneWay, referring)`precompute_ref_log_probs`,
+  ...fixed(false, reasons.oneWay, ['dpo'])`use_weighting`,
+  ...fixed(0, reasons.oneWay, ['simpo'])`label_smoothing`,
   ...fixed('reverse_kl', reasons.oneWay, ['dpo'])`f_divergence_type`,
   ...fixed(null, reasons.oneWay, ['dpo'])`ld_alpha`,
   ...unread('Turnwise’s DPO always compares with a reference')`reference_free`,
   ...unread(
     'the reference in Turnwise is the model itself, at the start or without its adapter',
   )`ref_model_name_or_path`,
-  ...fixed(false, reasons.machine, ['dpo', 'sft'])`activation_offloading padding_free`,
-  ...fixed('keep_start', 'Turnwise leaves out rows that are too long', ['dpo', 'sft'])`truncation_mode`,
+  ...fixed(false, reasons.machine, answering)`activation_offloading padding_free`,
+  ...fixed('keep_start', 'Turnwise leaves out rows that are too long', answering)`truncation_mode`,
   ...fixed(true, reasons.answers, ['sft'])`completion_only_loss`,
   ...fixed(false, reasons.packing, ['sft'])`packing`,
   ...fixed(false, 'conversations are split into prompts and answers when they are imported', [
@@ -161,10 +166,11 @@ export const trlFixed: readonly FixedSetting[] = [
     },
     groups,
   ),
-  // Settings of DPOConfig.
-  ...fixed(true, none, ['dpo'])`remove_unused_columns`,
-  ...fixed(false, none, ['dpo'])`disable_dropout`,
-  ...fixed(null, none, ['dpo'])`dataset_num_proc precompute_ref_batch_size pad_token`,
+  // Settings of DPOConfig, and of those of ORPO, CPO and KTO.
+  ...fixed(true, none, preferring)`remove_unused_columns`,
+  ...fixed(false, none, preferring)`disable_dropout generate_during_eval`,
+  ...fixed(null, none, preferring)`dataset_num_proc precompute_ref_batch_size pad_token
+    padding_value max_completion_length is_encoder_decoder`,
   ...constants({ f_alpha_divergence_coef: 0.5, discopop_tau: 0.05 }, ['dpo']),
   // Settings of SFTConfig.
   ...fixed(true, none, ['sft'])`remove_unused_columns`,

@@ -26,7 +26,7 @@ import {
   unset,
   words,
 } from './links.ts'
-import { answering, generating, groups, rowsOf, ungrouped, withoutPpo } from './settingRow.ts'
+import { answering, generating, groups, preferring, rowsOf, ungrouped, withoutPpo } from './settingRow.ts'
 import {
   labelSmoothing,
   minimumTokens,
@@ -39,6 +39,9 @@ import {
   trlAccumulated,
 } from './specialLinks.ts'
 
+const sampling = (initial: string) =>
+  one('train_sampling_strategy', initial, flagWords('random', 'sequential'))
+
 export const trlSettings = rowsOf(
   [
     ['name', onlyRead(one('run_name', null, unset))],
@@ -49,7 +52,8 @@ export const trlSettings = rowsOf(
     ['data.templateVariables', templateSwitches, generating],
     ['data.maxPromptTokens', onlyRead(one('max_prompt_length', null))],
     ['data.shuffle', one('shuffle_dataset', true), generating],
-    ['data.shuffle', one('train_sampling_strategy', 'random', flagWords('random', 'sequential')), answering],
+    ['data.shuffle', sampling('sequential'), ['kto']],
+    ['data.shuffle', sampling('random'), answering],
     ['seed', one('seed', 42)],
     ['contextLength', contextOf('max_seq_length'), generating],
     ['contextLength', contextOf('max_length', 'max_seq_length'), answering],
@@ -86,7 +90,7 @@ export const trlSettings = rowsOf(
       groups,
     ],
     ['rollout.mismatchCap', one('vllm_importance_sampling_clip_max', 3), groups],
-    ['optimization.learningRate', one('learning_rate', 1e-6), [...withoutPpo, 'dpo']],
+    ['optimization.learningRate', one('learning_rate', 1e-6), [...withoutPpo, ...preferring]],
     ['optimization.learningRate', one('learning_rate', 3e-6), ['ppo']],
     ['optimization.learningRate', one('learning_rate', 2e-5), ['sft']],
     ['optimization.schedule', transformersSchedule('lr_scheduler_type', 'linear')],
@@ -187,8 +191,12 @@ export const trlSettings = rowsOf(
     ['valueCoefficient', one('vf_coef', 0.1), ['ppo']],
     ['valueClipCoefficient', one('cliprange_value', 0.2), ['ppo']],
     ['loss', preferenceLoss, ['dpo']],
-    ['beta', one('beta', 0.1), ['dpo']],
+    ['beta', one('beta', 0.1), preferring],
     ['nllAlpha', nllWeight, ['dpo']],
+    ['nllAlpha', one('cpo_alpha', 1), ['simpo']],
+    ['targetMargin', one('simpo_gamma', 0.5), ['simpo']],
+    ['desirableWeight', one('desirable_weight', 1), ['kto']],
+    ['undesirableWeight', one('undesirable_weight', 1), ['kto']],
     ['labelSmoothing', labelSmoothing, ['dpo']],
   ],
 )

@@ -2,12 +2,14 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { algorithms } from '#rl/algorithms/registry.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { readRunConfig } from './runConfigFile.ts'
 
-/** Algorithms that learn from given answers have data and settings of their own; all others share one file. */
+/** Answers to imitate and preferences have data and settings of their own; all other algorithms share one file. */
 export function readDemoConfig(dataDirectory: string, algorithm = 'run'): RunConfig {
   const fileOf = (name: string) => path.join(resourcesDirectory, 'demo', `${name}.json`)
-  const own = fileOf(algorithm)
+  const experience = algorithms.find(({ id }) => id === algorithm)?.experience
+  const own = fileOf(experience === 'preferences' || experience === 'marks' ? 'dpo' : algorithm)
   return readRunConfig(existsSync(own) ? own : fileOf('run'), dataDirectory)
 }

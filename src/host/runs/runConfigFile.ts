@@ -108,7 +108,7 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
     model: modelAt(config.model),
     algorithm: { ...config.algorithm, id: absoluteReward(config.algorithm.id, base) },
     adapter: { ...adapter, initial: orNull(adapter.initial) },
-    reference: { ...reference, adapter: orNull(reference.adapter) },
+    reference: withReferenceAt(reference, { absolute, modelAt }),
     rewards: rewards.map((reward) =>
       reward.function === judgeFunction
         ? { ...reward, settings: withJudgeAt(reward.settings, { modelAt, absolute }) }
@@ -132,7 +132,9 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
         ? {}
         : { algorithm: { ...stage.algorithm, id: absoluteReward(stage.algorithm.id, base) } }),
       ...(stage.data === undefined ? {} : { data: withRowsAt(stage.data, rowsOf) }),
-      ...(stage.reference === undefined ? {} : { reference: withAdapterAt(stage.reference, absolute) }),
+      ...(stage.reference === undefined
+        ? {}
+        : { reference: withReferenceAt(stage.reference, { absolute, modelAt }) }),
       ...(stage.rollout === undefined ? {} : { rollout: withWorkflowAt(stage.rollout, base) }),
     })),
   }
@@ -167,10 +169,17 @@ function withWorkflowAt<Rollout extends Readonly<Record<string, unknown>>>(
   return { ...rollout, workflow: { ...workflow, function: absoluteReward(workflow.function, base) } }
 }
 
-const withAdapterAt = (reference: Readonly<Record<string, unknown>>, absolute: (given: string) => string) =>
-  typeof reference['adapter'] === 'string'
-    ? { ...reference, adapter: absolute(reference['adapter']) }
-    : reference
+function withReferenceAt<Reference extends Readonly<Record<string, unknown>>>(
+  reference: Reference,
+  at: Readonly<Record<'modelAt' | 'absolute', (given: string) => string>>,
+): Reference {
+  const { adapter, model } = reference
+  return {
+    ...reference,
+    ...(typeof adapter === 'string' ? { adapter: at.absolute(adapter) } : {}),
+    ...(typeof model === 'string' ? { model: at.modelAt(model) } : {}),
+  }
+}
 
 /**
  * Checks that algorithm, rewards and environment exist and take their settings: better reported now than after a model

@@ -1,6 +1,8 @@
 /** Opens the policy of a stage with everything needed to train it, from a config or a checkpoint. */
+import path from 'node:path'
 import { holdsTensors, type Device } from '#shared/device.ts'
 import { isOnThisMachine } from '#shared/config/addresses.ts'
+import { AppError } from '#shared/errors.ts'
 import { heldIn, roundedTo } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
@@ -11,7 +13,9 @@ import type { TrainDependencies, TrainedModel } from '#rl/training/dependencies.
 import { exactResume, stateToRestore } from '#host/runs/checkpointRestore.ts'
 import type { Checkpoint, CriticState } from '#host/models/checkpoints.ts'
 import { asPolicySource } from '#host/models/baseCache.ts'
+import { openText } from '#host/models/completing.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
+import { openModel } from '#host/models/openModel.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import { openRemotePolicy } from '#host/remote/openRemotePolicy.ts'
 import type { RemotePolicy } from '#host/remote/remotePolicy.ts'
@@ -201,8 +205,34 @@ interface PolicySetup {
   readonly hasCritic: boolean
 }
 
+/**
+ * Opens the model that `reference.model` names, to score as the reference. Errors: AppError 'config/invalid' where its
+ * vocabulary is another, and those of a model.
+ */
+async function openTeacher(
+  directory: string,
+  student: ModelFolder,
+  { device, cacheDirectory }: Pick<PolicySetup, 'device' | 'cacheDirectory'>,
+): Promise<OrtPolicy> {
+  const { folder, policy } = await openModel({
+    ...{ directory, adapter: null, device, cacheDirectory },
+    ...{ precision: 'f32', base: null, maxRows },
+  })
+  const [own, theirs] = [openText(student).tokenizer, openText(folder).tokenizer]
+  const differs = Array.from({ length: own.vocabSize }, (_, id) => id).find(
+    (id) => own.idToToken(id) !== theirs.idToToken(id),
+  )
+  if (differs === undefined && folder.config.vocabSize >= own.vocabSize) return policy
+  policy[Symbol.dispose]()
+  throw new AppError(
+    'config/invalid',
+    `The teacher ${path.basename(directory)} has another vocabulary than the model: it cannot tell how likely the model’s tokens are.`,
+    'Set `reference.model` to a model of the same family.',
+  )
+}
+
 async function openPolicy(
-  { base, rollout, optimization, seed, contextLength }: RunConfig,
+  { base, rollout, optimization, seed, contextLength, reference: { model: teacher } }: RunConfig,
   { model, device, cacheDirectory, adapter: { lora, tensors }, reference, hasCritic }: PolicySetup,
 ): Promise<OrtPolicy> {
   const rolloutPrecision = holdsTensors(device) ? 'f32' : rollout.precision
@@ -216,6 +246,7 @@ async function openPolicy(
     critic: hasCritic,
     ...(tensors === null ? {} : { adapter: tensors }),
     ...(reference === null ? {} : { reference }),
+    ...(teacher === null ? {} : { teacher: await openTeacher(teacher, model, { device, cacheDirectory }) }),
     rolloutPrecision,
     activations: memory,
     products: base.products,

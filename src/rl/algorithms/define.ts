@@ -1,5 +1,6 @@
 /** Turns a definition into a plug-in whose settings type is erased, so that all plug-ins fit into one list. */
 import { conflict, refuse } from '#shared/config/problems.ts'
+import type { ExperienceKind } from '#shared/metrics.ts'
 import { parseSettings, type SettingsOf, type SettingsTable } from '#shared/config/settings.ts'
 import { minibatchLoss, type LossFormula } from './terms/loss.ts'
 import type {
@@ -20,7 +21,7 @@ export interface AlgorithmDefinition<Table extends SettingsTable> {
   /** Paper. */
   readonly source: string
   /** Kind of trajectories that it learns from. */
-  readonly experience: 'rollout' | 'demonstrations' | 'preferences'
+  readonly experience: ExperienceKind
   /** Trajectories per prompt. */
   readonly groupSize: { readonly default: number; readonly minimum: number }
   readonly settings: Table
@@ -67,6 +68,8 @@ export const noNeeds: Needs = {
   reference: false,
   values: false,
   greedyBaseline: false,
+  mismatched: false,
+  teacher: false,
   entropyGradient: false,
   unit: 1,
 }

@@ -1,8 +1,6 @@
 import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
-import { arithmetic, sum, type Value } from './terms/differentiable.ts'
-import type { Tokens } from './terms/loss.ts'
-import { actionTotal } from './terms/turns.ts'
-import type { Tallies } from './terms/tally.ts'
+import { arithmetic, type Value } from './terms/differentiable.ts'
+import { type Answer, cost, logRatioOf, pairLoss } from './terms/pairs.ts'
 import { defineAlgorithm } from './define.ts'
 
 const { add, logSigmoid, maximum, multiply, negative, sigmoid, square, subtract } = arithmetic
@@ -69,60 +67,15 @@ export const dpo = defineAlgorithm({
   },
   conflicts: preferenceConflicts,
   needs: () => ({ reference: true, unit: 2 }),
-  loss(minibatch, settings) {
-    const chosenOnes = minibatch.filter((_, i) => i % 2 === 0)
-    const pairs = Math.max(chosenOnes.length, 1)
-    const chosenTokens = Math.max(actionTotal(chosenOnes), 1)
-    return (chosen, rejected?: Tokens) => {
-      if (rejected?.trajectory.group !== chosen.trajectory.group)
-        throw new Error('Expected a rejected answer after each chosen one.')
-      const [better, worse] = [answerOf(chosen), answerOf(rejected)]
-      const preference = preferenceLoss(better, worse, settings)
-      const likelihood = sum(chosen.logp)
-      return {
-        loss: subtract(
-          multiply(preference, 1 / pairs),
-          multiply(likelihood, settings.nllAlpha / chosenTokens),
-        ),
-        metrics: pairMetrics([chosen, better], [rejected, worse], settings.beta),
-      }
-    }
-  },
+  loss: (minibatch, settings) =>
+    pairLoss(minibatch, settings, {
+      scoreOf: logRatioOf,
+      preference: (chosen, rejected) =>
+        forms[settings.loss]({ chosen, rejected, beta: settings.beta, smoothing: settings.labelSmoothing }),
+    }),
 })
 
-/** log π − log π_ref, summed over the answer. */
-function answerOf({ logp, refLogp, positions }: Tokens): Answer {
-  if (refLogp === null) throw new Error('Expected the reference’s log-probabilities of every row.')
-  return { logRatio: sum(subtract(logp, refLogp)), tokens: positions.length }
-}
-
-/** Rewards are implicit: β · log-ratio. */
-function pairMetrics(
-  [chosen, better]: readonly [Tokens, Answer],
-  [rejected, worse]: readonly [Tokens, Answer],
-  beta: number,
-): Tallies {
-  const reward = ({ logRatio }: Answer) => beta * logRatio.data[0]!
-  const margin = reward(better) - reward(worse)
-  const perPair = (value: number) => ({ sum: value, count: 1 })
-  const total = ({ logp }: Tokens) => sum(logp).data[0]!
-  return {
-    'rewards/chosen': perPair(reward(better)),
-    'rewards/rejected': perPair(reward(worse)),
-    'rewards/margins': perPair(margin),
-    'rewards/accuracies': perPair(margin > 0 ? 1 : 0),
-    'logps/chosen': perPair(total(chosen)),
-    'logps/rejected': perPair(total(rejected)),
-    surprisal: { sum: -total(chosen), count: chosen.positions.length },
-  }
-}
-
-/** One answer: the sum of its log-ratios to the reference ([1], nats), and its number of tokens. */
-interface Answer {
-  readonly logRatio: Value
-  readonly tokens: number
-}
-
+/** Answers are scored by their log-ratio to the reference. */
 interface Pair {
   readonly chosen: Answer
   readonly rejected: Answer
@@ -137,10 +90,7 @@ type PairForm = (pair: Pair) => Value
 const ofMargin =
   (form: (margin: Value, smoothing: number) => Value): PairForm =>
   ({ chosen, rejected, beta, smoothing }) =>
-    form(multiply(subtract(chosen.logRatio, rejected.logRatio), beta), smoothing)
-
-/** −log σ(x) */
-const cost = (x: Value): Value => negative(logSigmoid(x))
+    form(multiply(subtract(chosen.score, rejected.score), beta), smoothing)
 
 const forms: Readonly<Record<PreferenceLossName, PairForm>> = {
   // Rafailov et al. 2023, arXiv:2305.18290, eq. 7.
@@ -149,7 +99,7 @@ const forms: Readonly<Record<PreferenceLossName, PairForm>> = {
   hinge: ofMargin((x) => maximum(0, subtract(1, x))),
   // Azar et al. 2023, arXiv:2310.12036, eq. 17, per token.
   ipo({ chosen, rejected, beta }) {
-    const perToken = ({ logRatio, tokens }: Answer) => multiply(logRatio, 1 / Math.max(tokens, 1))
+    const perToken = ({ score, tokens }: Answer) => multiply(score, 1 / Math.max(tokens, 1))
     return square(subtract(subtract(perToken(chosen), perToken(rejected)), 1 / (2 * beta)))
   },
   // Chowdhury et al. 2024, arXiv:2403.00409, eq. 13: unbiased under flipped labels.
@@ -166,23 +116,17 @@ const forms: Readonly<Record<PreferenceLossName, PairForm>> = {
   }),
   // Wu et al. 2024, arXiv:2405.00675, eq. 4.7, with certain preferences.
   sppo: ({ chosen, rejected, beta }) =>
-    add(square(subtract(chosen.logRatio, 0.5 / beta)), square(add(rejected.logRatio, 0.5 / beta))),
+    add(square(subtract(chosen.score, 0.5 / beta)), square(add(rejected.score, 0.5 / beta))),
   // D'Oosterlinck et al. 2024, arXiv:2408.06266, eq. 7: chosen up, rejected down.
   'apo-zero': ({ chosen, rejected, beta }) =>
-    add(sigmoid(multiply(chosen.logRatio, -beta)), sigmoid(multiply(rejected.logRatio, beta))),
+    add(sigmoid(multiply(chosen.score, -beta)), sigmoid(multiply(rejected.score, beta))),
   // The same, eq. 8: both down, rejected more.
   'apo-down': ({ chosen, rejected, beta }) =>
     add(
-      sigmoid(multiply(chosen.logRatio, beta)),
-      sigmoid(multiply(subtract(chosen.logRatio, rejected.logRatio), -beta)),
+      sigmoid(multiply(chosen.score, beta)),
+      sigmoid(multiply(subtract(chosen.score, rejected.score), -beta)),
     ),
 }
-
-const preferenceLoss = (
-  chosen: Answer,
-  rejected: Answer,
-  { loss, beta, labelSmoothing }: PreferenceSettings,
-): Value => forms[loss]({ chosen, rejected, beta, smoothing: labelSmoothing })
 
 /** Settings that a loss requires or ignores; one sentence each. */
 function preferenceConflicts({

@@ -2,9 +2,12 @@
 import { AppError } from '#shared/errors.ts'
 import { cispo } from './cispo.ts'
 import { noNeeds, type Algorithm, type BuiltInAlgorithm } from './define.ts'
+import { distillation } from './distillation.ts'
 import { dpo } from './dpo.ts'
 import { grpo } from './grpo.ts'
 import { gspo } from './gspo.ts'
+import { kto } from './kto.ts'
+import { orpo } from './orpo.ts'
 import { ppo } from './ppo.ts'
 import { reinforce } from './reinforce.ts'
 import { reinforcePlusPlus } from './reinforcePlusPlus.ts'
@@ -12,6 +15,7 @@ import { remax } from './remax.ts'
 import { rloo } from './rloo.ts'
 import { sapo } from './sapo.ts'
 import { sft } from './sft.ts'
+import { simpo } from './simpo.ts'
 
 export const algorithms: readonly BuiltInAlgorithm[] = [
   grpo,
@@ -23,8 +27,12 @@ export const algorithms: readonly BuiltInAlgorithm[] = [
   rloo,
   remax,
   ppo,
+  distillation,
   sft,
   dpo,
+  orpo,
+  simpo,
+  kto,
 ]
 
 /** Finds an algorithm by the id that a config names. Throws `config/invalid` for an unknown one. */

@@ -11,12 +11,13 @@
  * An algorithm is arithmetic on plain f64 arrays. Every loss reaches the model only through ∂loss/∂{log-probability,
  * entropy, value} of each token, so these numbers are all it answers: no tensors, no engine.
  *
- * Demonstrations and preferences come in the same form: the action mask marks the tokens of the answer, a preference is
- * two rows, the chosen answer first.
+ * Given answers come in the same form: the action mask marks the tokens of the answer, a preference is two rows, the
+ * chosen answer first, and an answer's mark is its reward: 1 = good, 0 = bad.
  *
  * Per-token arrays are in the shifted frame: a sequence of L tokens has T = L−1 entries, entry t is the prediction of
  * token t+1. Entries outside the action mask may hold anything and never influence a result.
  */
+import type { ExperienceKind } from '#shared/metrics.ts'
 import type { Tallies } from './terms/tally.ts'
 import type { ReturnGranularity } from './terms/turns.ts'
 
@@ -60,6 +61,11 @@ export interface Experience {
   readonly tokenLimit: number | null
   /** Reward of the greedy answer to the same prompt; null unless `needs.greedyBaseline`. */
   readonly baselineReward: number | null
+  /**
+   * Log-ratio of the policy to the reference, nats, summed over the answer of another row after this one's prompt, before
+   * the first update; null or absent unless `needs.mismatched`.
+   */
+  readonly mismatchedLogRatio?: number | null
 }
 
 /** Trajectories that answer the same prompt. */
@@ -133,6 +139,10 @@ export interface Needs {
   readonly values: boolean
   /** The reward of a greedy answer to each prompt. */
   readonly greedyBaseline: boolean
+  /** Log-ratios to the reference of answers after prompts of other rows. */
+  readonly mismatched: boolean
+  /** The reference has to be another model; rewards are not needed. */
+  readonly teacher: boolean
   /** The loss has a coefficient on the entropy. */
   readonly entropyGradient: boolean
   /** Number of consecutive rows that must stay in one micro-batch, such as 2 for a chosen and a rejected answer. */
@@ -150,7 +160,7 @@ export interface GroupAcceptance {
 /** An algorithm with its settings applied, as the trainer uses it. */
 export interface ConfiguredAlgorithm {
   readonly id: string
-  readonly experience: 'rollout' | 'demonstrations' | 'preferences'
+  readonly experience: ExperienceKind
   readonly groupSize: { readonly default: number; readonly minimum: number }
   readonly needs: Needs
   readonly acceptance: GroupAcceptance | null

@@ -21,6 +21,8 @@ export interface RunFacts {
   readonly hasClipPair: boolean
   readonly rewards: readonly RewardFact[]
   readonly hasEnvironment: boolean
+  /** Completions without a reward take no part in learning. */
+  readonly needsReward: boolean
   /** Most rows of an evaluation; null: all there are. */
   readonly heldOutRows: number | null
   /** Column or text that prompts are made from. */
@@ -82,12 +84,14 @@ export function factsOf(
   }: RunConfig,
   byId: AlgorithmById,
 ): RunFacts {
-  const { settings, groupSize } = byId(algorithm.id)
+  const known = byId(algorithm.id)
+  const { settings, groupSize } = known
   return {
     settings: { ...parseSettings(settings, {}, 'algorithm.settings'), ...algorithm.settings },
     hasClipPair: takesPair(settings['clipCoefficient']),
     rewards: rewards.map(rewardFacts),
     hasEnvironment: environment !== null,
+    needsReward: !known.configure(algorithm.settings).needs.teacher,
     heldOutRows: evaluation.rows,
     promptForm: promptForm(data.prompt),
     promptsPerStep: rollout.promptsPerStep,

@@ -1,9 +1,10 @@
 /**
- * Turns rows of a data set into given answers: demonstrations (one per prompt) and preferences (a chosen and a rejected
- * one).
+ * Turns rows of a data set into given answers: demonstrations (one per prompt), preferences (a chosen and a rejected one) and
+ * marked answers (one, good or bad).
  */
 import { AppError } from '#shared/errors.ts'
 import { isMoreThanText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
+import { markOf } from './marks.ts'
 import { begunAnswer } from './conversationText.ts'
 import {
   type DataRow,
@@ -26,6 +27,8 @@ export interface GivenAnswer {
   readonly text: string
   /** Ids that follow the prompt, including the one that ends a completion. */
   readonly ids: Int32Array
+  /** Whether it is good; absent: not marked. */
+  readonly isGood?: boolean
 }
 
 export interface ExampleEncoder extends PromptEncoder {
@@ -33,6 +36,8 @@ export interface ExampleEncoder extends PromptEncoder {
   readonly stopIds: readonly number[]
   /** Columns that hold the answers. */
   readonly answers: readonly string[]
+  /** Marks each answer: the column that says whether it is good, or whether that of each column is; null or absent: no marks. */
+  readonly marks?: string | readonly boolean[] | null
 }
 
 export interface EncodedExamples {
@@ -66,15 +71,29 @@ export function encodeExamples(
         : `Every prompt with its answer is longer than ${maxTokens} tokens, or the prompt alone than ${maxPromptTokens}.`,
     )
   }
-  return { examples, tooLong: all.filter((example) => !fits(example)).map(({ prompt }) => prompt.row) }
+  return {
+    examples: encoder.marks == null ? examples : examples.flatMap(oneByOne),
+    tooLong: all.filter((example) => !fits(example)).map(({ prompt }) => prompt.row),
+  }
 }
+
+/** Marked answers stand for themselves, those of a pair too. */
+const oneByOne = ({ prompt, answers }: Example): Example[] =>
+  answers.map((answer) => ({ prompt, answers: [answer] }))
 
 function encodeExample(columns: DataRow, row: number, encoder: ExampleEncoder): Example {
   const prompt = encodePrompt(columns, row, encoder)
-  const answers = encoder.answers.map((column): GivenAnswer => {
-    const answer = answerIn(columns, column, encoder.places?.[row] ?? row)
+  const { marks } = encoder
+  const place = encoder.places?.[row] ?? row
+  const answers = encoder.answers.map((column, i): GivenAnswer => {
+    const answer = answerIn(columns, column, place)
     const text = answerText(prompt, answer, encoder)
-    return { text: typeof answer === 'string' ? answer : text, ids: answerIds(text, encoder) }
+    const isGood = typeof marks === 'string' ? markIn(columns, marks, place) : marks?.[i]
+    return {
+      text: typeof answer === 'string' ? answer : text,
+      ids: answerIds(text, encoder),
+      ...(isGood === undefined ? {} : { isGood }),
+    }
   })
   return { prompt, answers }
 }
@@ -98,6 +117,20 @@ export function answerIn(columns: DataRow, column: string, row: number): string 
   if (message.role !== 'assistant')
     throw noAnswer(row, `the message in column “${column}” is by “${message.role}”`)
   return isMoreThanText(message) ? message : message.content
+}
+
+/** Whether a row's answer is good. Errors: AppError 'data/invalid' naming the row. */
+export function markIn(columns: DataRow, column: string, row: number): boolean {
+  const mark = markOf(columns[column])
+  if (mark !== null) return mark
+  const what = Object.hasOwn(columns, column)
+    ? `column “${column}” holds ${JSON.stringify(columns[column])}`
+    : noColumn(columns, column)
+  throw new AppError(
+    'data/invalid',
+    `Row ${row + 1} of the data is marked neither good nor bad: ${what}.`,
+    'Name the column in `data.label`. Marks are true and false, 1 and 0, or words such as good and bad.',
+  )
 }
 
 const noAnswer = (

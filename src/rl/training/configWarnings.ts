@@ -94,6 +94,11 @@ function sizeWarnings(config: RunConfig, algorithm: Parts): Problem[] {
       `${size}; 4 to 64 is usual, and the time per step grows in proportion.`,
     ),
     ...when(
+      algorithm.needs.mismatched && promptsPerStep < 2,
+      'rollout.promptsPerStep',
+      `${promptsPerStep}; ${algorithm.id} measures answers against those of other rows of the step, of which there are none; 8 or more is usual.`,
+    ),
+    ...when(
       promptsPerStep > 1024,
       'rollout.promptsPerStep',
       `${promptsPerStep}; a step is ${promptsPerStep * size} trajectories.`,

@@ -22,6 +22,7 @@ export function configConflicts(
     ...ofExperience(config, algorithm),
     ...batchConflicts(config, algorithm),
     ...minibatchConflicts(config, algorithm),
+    ...teacherConflicts(config, algorithm),
     ...referenceConflicts(config),
     ...precisionConflicts(config, kind),
   ]
@@ -83,13 +84,7 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
   const { id, groupSize } = algorithm
   const size = rollout.groupSize ?? groupSize.default
   return [
-    ...(rewards.length === 0 && environment === null && rollout.workflow === null && rollout.agent === null
-      ? [
-          missingReward(
-            `${id} learns from rewards, but there is neither a reward function nor an environment.`,
-          ),
-        ]
-      : []),
+    ...sourceConflicts({ rewards, environment, rollout }, algorithm),
     ...when(
       typeof data.train !== 'string' && environment === null,
       'data.train',
@@ -115,8 +110,37 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
   ]
 }
 
-const missingReward = (message: string): Problem => ({
-  ...{ path: 'rewards', code: 'missing', message, stage: null },
+/** Rewards have to come from somewhere, unless a teacher judges. */
+function sourceConflicts(
+  { rewards, environment, rollout }: Pick<RunConfig, 'rewards' | 'environment' | 'rollout'>,
+  { id, needs }: Parts,
+): Problem[] {
+  const isScored = rewards.length > 0 || environment !== null
+  if (needs.teacher || isScored || rollout.workflow !== null || rollout.agent !== null) return []
+  return [
+    missing(
+      'rewards',
+      `${id} learns from rewards, but there is neither a reward function nor an environment.`,
+    ),
+  ]
+}
+
+function teacherConflicts({ reference }: RunConfig, { id, needs }: Parts): Problem[] {
+  const { model, policy, adapter, refreshSteps, refreshPasses } = reference
+  if (model === null)
+    return needs.teacher
+      ? [missing('reference.model', `${id} learns from a teacher: name a model with the same vocabulary.`)]
+      : []
+  const isMoved = refreshSteps !== null || refreshPasses !== null
+  return when(
+    policy === 'base' || adapter !== null || isMoved,
+    'reference.model',
+    'it is the reference by itself: `reference.policy` has to be “start”, and `reference.adapter`, `reference.refreshSteps` and `reference.refreshPasses` null.',
+  )
+}
+
+const missing = (path: string, message: string): Problem => ({
+  ...{ path, code: 'missing', message, stage: null },
 })
 
 /** A server returns log-probabilities of the filtered distribution, which is not what the learner computes. */

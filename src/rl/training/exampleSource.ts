@@ -1,10 +1,16 @@
-/** Trajectories of a step from given answers: demonstrations and preferences. Nothing is generated or rewarded. */
+/** Trajectories of a step from given answers. Nothing is generated or rewarded. */
 import type { EvaluationEvent, SamplesEvent, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { tallyMeans } from '../algorithms/terms/tally.ts'
 import type { ConfiguredAlgorithm, LossRow } from '../algorithms/types.ts'
-import { encodeExamples, type EncodedExamples, type Example } from '../rollout/examples.ts'
+import {
+  encodeExamples,
+  type EncodedExamples,
+  type Example,
+  type ExampleEncoder,
+} from '../rollout/examples.ts'
+import { markNames } from '../rollout/marks.ts'
 import { type DataRow, drawNext, withSwitches } from '../rollout/prompts.ts'
 import { singleTurnTrajectory, type Trajectory } from '../rollout/trajectory.ts'
 import { evaluation, greedyRollouts, heldOutSamples } from './evaluate.ts'
@@ -41,7 +47,7 @@ export function exampleSource(dependencies: TrainDependencies, plan: ExamplePlan
 export function examplesOf(parts: PlanningParts, rows: readonly DataRow[]): EncodedExamples {
   const { config, data, code } = parts
   const { policy, tokenizer, stopIds, ...model } = parts.model
-  const answers = answerColumns(config.data, code.algorithm.experience, rows[0] ?? {})
+  const { answers, marks } = answerColumns(config.data, code.algorithm.experience, rows[0] ?? {})
   const limits = {
     maxPromptTokens: config.data.maxPromptTokens ?? policy.contextLength,
     maxTokens: policy.contextLength,
@@ -49,19 +55,34 @@ export function examplesOf(parts: PlanningParts, rows: readonly DataRow[]): Enco
   const { prompt: form, tools, templateVariables } = config.data
   const chatTemplate = withSwitches(model.chatTemplate, templateVariables)
   const places = placesOf(data, rows)
-  return encodeExamples(rows, { form, tools, tokenizer, chatTemplate, stopIds, answers, places }, limits)
+  return encodeExamples(
+    rows,
+    { form, tools, tokenizer, chatTemplate, stopIds, answers, marks, places },
+    limits,
+  )
 }
 
 const completionNames = ['completion', 'answer', 'output', 'response', 'target', 'solution', 'label'] as const
 
-/** The columns that given answers stand in. Of a preference, the chosen answer comes first. */
+/**
+ * The columns that given answers stand in, and their marks. Of a preference, the chosen answer comes first. Where no column
+ * marks answers, those of preferences are good and bad.
+ */
 export function answerColumns(
-  { completion, chosen, rejected }: RunConfig['data'],
+  { completion, chosen, rejected, label }: RunConfig['data'],
   experience: ConfiguredAlgorithm['experience'],
   first: DataRow,
-): string[] {
-  if (experience === 'preferences') return [chosen ?? 'chosen', rejected ?? 'rejected']
-  return [completion ?? completionNames.find((name) => Object.hasOwn(first, name)) ?? completionNames[0]]
+): Required<Pick<ExampleEncoder, 'answers' | 'marks'>> {
+  const has = (name: string) => Object.hasOwn(first, name)
+  const pair = [chosen ?? 'chosen', rejected ?? 'rejected']
+  const answerBeside = (marks: string | null) => [
+    completion ?? completionNames.find((name) => has(name) && name !== marks) ?? completionNames[0],
+  ]
+  if (experience === 'preferences') return { answers: pair, marks: null }
+  if (experience !== 'marks') return { answers: answerBeside(null), marks: null }
+  const marks = label ?? markNames.find(has) ?? null
+  if (marks === null && pair.every(has)) return { answers: pair, marks: [true, false] }
+  return { answers: answerBeside(marks), marks: marks ?? 'label' }
 }
 
 function collectStep(
@@ -87,13 +108,17 @@ const givenTrajectories = (examples: readonly Example[]): Trajectory[] =>
     example.answers.map((answer) => givenTrajectory(example, answer, group)),
   )
 
-function givenTrajectory({ prompt }: Example, { ids, text }: Example['answers'][number], group: number) {
+function givenTrajectory(
+  { prompt }: Example,
+  { ids, text, isGood }: Example['answers'][number],
+  group: number,
+) {
   const generated = { ids, logprobs: new Float64Array(0), stopReason: 'stop-id' } as const
   const trajectory: Trajectory = {
     ...singleTurnTrajectory(prompt, group, generated, text),
     samplerLogprobs: null,
     reward: { parts: {}, total: null, failures: [] },
-    turnRewards: [],
+    turnRewards: isGood === undefined ? [] : [Number(isGood)],
     tokenRewards: null,
   }
   return trajectory

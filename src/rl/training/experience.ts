@@ -2,11 +2,11 @@
 import type { Heads, Policy, PolicyRole, TokenSequence } from '#engine/policy.ts'
 import { prefixFamilies } from '#engine/prefixes.ts'
 import type { Advantages, ConfiguredAlgorithm, Experience, LearningRow, Needs } from '../algorithms/types.ts'
-import type { Trajectory } from '../rollout/trajectory.ts'
+import { completionMask, type Trajectory } from '../rollout/trajectory.ts'
 import { forMicroBatches, type LearningLoad, microBatches } from './packing.ts'
 
 export interface ScoringOptions {
-  readonly policy: Pick<Policy, 'score'>
+  readonly policy: Pick<Policy, 'score' | 'contextLength'>
   /** The policy whose log-probabilities are the reference's. */
   readonly referenceRole: 'reference' | 'base'
   readonly temperature: number
@@ -69,6 +69,7 @@ async function scored(
   const behavior = await pass(needs.behavior, 'actor')
   const reference = await pass(needs.reference, options.referenceRole)
   const critic = await pass(needs.values, 'critic', trajectories.map(throughLastState))
+  const mismatched = needs.mismatched ? await mismatchedLogRatios(trajectories, options) : null
   const entropies = needs.behaviorEntropies ? behavior : null
   const headOf = (heads: readonly Heads[] | null, i: number, name: Exclude<keyof Heads, 'routers'>) =>
     heads?.[i]?.[name] ?? null
@@ -77,8 +78,35 @@ async function scored(
     behaviorLogprobs: headOf(behavior, i, 'logprobs'),
     behaviorEntropies: headOf(entropies, i, 'entropies'),
     referenceLogprobs: headOf(reference, i, 'logprobs'),
+    mismatchedLogRatio: mismatched?.[i] ?? null,
     ...valuesOf(trajectories[i]!, headOf(critic, i, 'values')),
   }))
+}
+
+/**
+ * [rows] log-ratio of the policy to the reference, nats, of the answer of the row before after each row's prompt (of the last
+ * row's after the first), as far as the model can read.
+ */
+async function mismatchedLogRatios(
+  trajectories: readonly Trajectory[],
+  { referenceRole, ...options }: ScoringOptions,
+): Promise<number[]> {
+  const { contextLength } = options.policy
+  const sequences = trajectories.map(({ prompt }, i): TokenSequence => {
+    const other = trajectories.at(i - 1)!
+    const answer = other.ids.subarray(other.prompt.ids.length)
+    const ids = Int32Array.from([...prompt.ids, ...answer]).subarray(0, contextLength)
+    return { ids, actionMask: completionMask(prompt.ids.length, ids.length) }
+  })
+  const policy = await score(sequences, 'actor', options)
+  const reference = await score(sequences, referenceRole, options)
+  return sequences.map(({ actionMask }, i) =>
+    actionMask.reduce(
+      (sum, isAction, t) =>
+        isAction === 1 ? sum + policy[i]!.logprobs[t]! - reference[i]!.logprobs[t]! : sum,
+      0,
+    ),
+  )
 }
 
 /**

@@ -60,6 +60,9 @@ const usual: Readonly<Record<string, Usual>> = {
   positiveTemperature: { above: 100, because: 'tokens stop learning as soon as their ratio moves from 1' },
   negativeTemperature: { above: 100, because: 'tokens stop learning as soon as their ratio moves from 1' },
   beta: { above: 10, below: 1e-4, because: 'the policy hardly learns from preferences; 0.01 to 1 is usual' },
+  targetMargin: { above: 100, because: 'no pair reaches the margin, so all pull alike; 0.5 to 2 is usual' },
+  desirableWeight: { above: 100, because: 'bad answers hardly count in comparison; 0.5 to 2 is usual' },
+  undesirableWeight: { above: 100, because: 'good answers hardly count in comparison; 0.5 to 2 is usual' },
   nllAlpha: { above: 100, because: 'the likelihood of the chosen answers outweighs the preferences' },
 }
 

@@ -58,9 +58,10 @@ export async function collectStep(
     code: { algorithm },
   } = dependencies
   const rounds = algorithm.acceptance?.rounds ?? 0
-  // Trajectories without a reward, or without the baseline they need, are left out.
+  // Trajectories without the reward or the baseline that they need are left out.
   const takesPart = ({ reward, baselineReward }: Trajectory) =>
-    reward.total !== null && !(algorithm.needs.greedyBaseline && baselineReward === null)
+    (reward.total !== null || algorithm.needs.teacher) &&
+    !(algorithm.needs.greedyBaseline && baselineReward === null)
   const drawing = drawer(dependencies, plan, before, version)
   const times = { rollout: 0, reward: 0 }
   const played: Round[] = []

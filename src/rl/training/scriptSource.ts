@@ -97,9 +97,9 @@ class ScriptSession {
     if (this.#isOver && this.#gathering.trajectories.length === 0) return null
     const lesson = this.#lesson as Lesson | null
     const { trajectories, times, drawn } = this.#gathering
+    const { needs } = this.#dependencies.code.algorithm
     const takesPart = ({ reward, baselineReward }: Trajectory) =>
-      reward.total !== null &&
-      !(this.#dependencies.code.algorithm.needs.greedyBaseline && baselineReward === null)
+      (reward.total !== null || needs.teacher) && !(needs.greedyBaseline && baselineReward === null)
     return {
       trajectories,
       candidates: (lesson?.trajectories ?? []).filter(takesPart),

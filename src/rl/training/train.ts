@@ -85,7 +85,7 @@ function unscored(
   const { step, isScored = true } = state
   const { firstStep } = plan
   // A script may learn from other numbers than rewards.
-  const isJudged = algorithm.experience === 'rollout' && script === undefined
+  const isJudged = algorithm.experience === 'rollout' && !algorithm.needs.teacher && script === undefined
   if (isScored || !isJudged || step === firstStep || !isStageOver(plan, state)) return null
   return new AppError(
     'reward/none',

@@ -26,7 +26,7 @@ export const settingsApi = {
         title: z.string(),
         description: z.string(),
         /** Kind of experience: rewards of its own completions, given answers, or pairs of them. */
-        experience: z.enum(['rollout', 'demonstrations', 'preferences']),
+        experience: z.enum(['rollout', 'demonstrations', 'preferences', 'marks']),
         groupSize: z.object({ default: count, minimum: count }),
         settings: z.array(z.custom<SettingField>((field) => typeof field === 'object')).readonly(),
       }),

@@ -149,6 +149,12 @@ export const dataSection = z.strictObject({
     description: 'For preferences: the column of the worse answer, as text or as messages.',
     empty: 'rejected',
   }),
+  label: answerColumn.meta({
+    description:
+      'For marked answers: the column that says whether the answer is good, as true or false, 1 or 0.',
+    empty:
+      'the first existing column of label, kto_tag and the like; without one, chosen answers are good and rejected ones bad',
+  }),
   maxPromptTokens: wholeNumber(1, maxTokenCount)
     .nullable()
     .default(null)
@@ -253,6 +259,12 @@ export const referenceSection = z.strictObject({
     label: 'Reference from adapter',
     description:
       'Folder of a PEFT adapter or of a checkpoint that is the reference policy, whatever the policy starts from.',
+    empty: 'as `policy` says',
+  }),
+  model: path.nullable().default(null).meta({
+    label: 'Teacher',
+    description:
+      'Name or folder of another model with the same vocabulary that is the reference policy: a teacher for distillation.',
     empty: 'as `policy` says',
   }),
 })

@@ -1,9 +1,23 @@
-/** Learning from answers somebody wrote: SFT and DPO. */
+/** Learning from answers somebody wrote: SFT, DPO and its relatives. */
+import { tallyMeans } from '#rl/algorithms/terms/tally.ts'
 import { dpo } from '#rl/algorithms/dpo.ts'
+import { kto } from '#rl/algorithms/kto.ts'
+import { orpo } from '#rl/algorithms/orpo.ts'
 import { sft } from '#rl/algorithms/sft.ts'
+import { simpo } from '#rl/algorithms/simpo.ts'
+import type { BuiltInAlgorithm } from '#rl/algorithms/define.ts'
 import type { Advantages, ConfiguredAlgorithm, LossRow } from '#rl/algorithms/types.ts'
 import { completionMask } from '#rl/rollout/trajectory.ts'
-import { asFloatRows, asList, asMaskRows, asNumbers, exact, type JsonObject } from '../contract.ts'
+import {
+  asFloatRows,
+  asList,
+  asMaskRows,
+  asNumbers,
+  asObject,
+  exact,
+  single,
+  type JsonObject,
+} from '../contract.ts'
 import { headGradients } from './engine.ts'
 import { bareExperience } from '../../rl/bareExperience.ts'
 
@@ -12,14 +26,16 @@ interface Answer {
   readonly actionMask: Uint8Array
   readonly logprobs: Float64Array
   readonly referenceLogprobs: Float64Array | null
+  readonly turnRewards?: readonly number[]
+  readonly mismatchedLogRatio?: number
 }
 
 function lossRows(algorithm: ConfiguredAlgorithm, answers: readonly Answer[]): LossRow[] {
   const batch = answers.map((answer) => ({
     ...bareExperience,
+    turnRewards: [],
     ...answer,
     turnIds: null,
-    turnRewards: [],
     behaviorLogprobs: answer.logprobs,
     behaviorValues: null,
   }))
@@ -65,6 +81,28 @@ function preferences(inputs: JsonObject): unknown {
   }
 }
 
+/** Rows as TRL's trainer has them, and its metrics. */
+const asTrained =
+  (algorithm: BuiltInAlgorithm) =>
+  (inputs: JsonObject): unknown => {
+    const masks = asMaskRows(inputs.action_mask)
+    const reference = inputs.ref_lp === undefined ? null : asFloatRows(inputs.ref_lp)
+    const labels = inputs.labels === undefined ? null : asNumbers(inputs.labels)
+    const gaps = inputs.mismatched_log_ratios === undefined ? null : asNumbers(inputs.mismatched_log_ratios)
+    const configured = algorithm.configure(asObject(inputs.settings))
+    const rows = lossRows(
+      configured,
+      asFloatRows(inputs.lp).map((logprobs, i) => ({
+        ...{ logprobs, group: Math.floor(i / configured.needs.unit), actionMask: masks[i]! },
+        referenceLogprobs: reference?.[i] ?? null,
+        ...(labels && { turnRewards: [labels[i]!] }),
+        ...(gaps && { mismatchedLogRatio: gaps[i]! }),
+      })),
+    )
+    const { loss, coefficients, tallies } = configured.minibatchLoss(rows)(rows)
+    return { loss, metrics: tallyMeans(tallies), grad_lp: coefficients.map(({ logprobs }) => logprobs) }
+  }
+
 async function demonstrations(inputs: JsonObject): Promise<unknown> {
   const ids = asList(inputs.input_ids).map(asNumbers)
   const lengths = asMaskRows(inputs.attention_mask).map((row) => row.reduce((sum, one) => sum + one, 0))
@@ -103,4 +141,11 @@ async function demonstrations(inputs: JsonObject): Promise<unknown> {
   }
 }
 
-export const supervisedContracts = { 'dpo.loss': exact(preferences), 'sft.loss': exact(demonstrations) }
+export const supervisedContracts = {
+  'dpo.loss': exact(preferences),
+  'sft.loss': exact(demonstrations),
+  // TRL computes odds and shares in f32.
+  'orpo.loss': single(asTrained(orpo)),
+  'simpo.loss': single(asTrained(simpo)),
+  'kto.loss': exact(asTrained(kto)),
+}

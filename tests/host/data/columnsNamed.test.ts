@@ -28,6 +28,21 @@ describe('marks of good and bad answers', () => {
     expect(made).toMatchObject([{ row: { prompt: 'p', chosen: 'a', rejected: 'b' } }])
   })
 
+  test('without a prompt that has both they stay as they are, with the mark under its usual name', () => {
+    const rows = [
+      { prompt: 'p', response: 'a', thumbs_up: 1 },
+      { prompt: 'q', response: 'b', thumbs_up: 0 },
+    ]
+    const { id, mapping, doubts } = detectShape(rows)
+    expect([id, doubts[0]]).toEqual(['unpaired-preference', expect.stringContaining('KTO learns from them')])
+    const mapper = new RowMapper(mapping)
+    const made = rows.flatMap((row, at) => mapper.take({ row, number: at + 1, line: null }))
+    expect([...made, ...mapper.end()]).toMatchObject([
+      { row: { prompt: 'p', completion: 'a', label: 1 } },
+      { row: { prompt: 'q', completion: 'b', label: 0 } },
+    ])
+  })
+
   test('LLaMA-Factory’s columns with a kto_tag make pairs', () => {
     const rows = [
       { instruction: 'Add.', input: '2 and 3', output: '5', kto_tag: true },

@@ -4,6 +4,7 @@ import { isProblem, type DataRow } from '#host/data/dataFile.ts'
 import { mapItem } from '#host/data/mapping.ts'
 import { RowMapper } from '#host/data/pairs.ts'
 import { previewPrompts } from '#host/data/preview.ts'
+import type { ExperienceKind } from '#shared/metrics.ts'
 import { columnWarnings } from '#host/data/runColumns.ts'
 import { detectShape } from '#host/data/shapes.ts'
 
@@ -287,7 +288,7 @@ describe('pairs of marked completions', () => {
   })
 })
 
-function warnings(experience: 'rollout' | 'demonstrations' | 'preferences', ...train: DataRow[]): string[] {
+function warnings(experience: ExperienceKind, ...train: DataRow[]): string[] {
   const { data } = parseRunConfig({ model: 'm', data: { train: 'd.jsonl' } })
   const places = { train: [...train.keys()], heldOut: [] }
   const found = columnWarnings({ data, rewards: [] }, experience, { train, heldOut: [], places })
@@ -347,6 +348,21 @@ describe('columnWarnings', () => {
     )
     expect(warnings('demonstrations', { ...row, label: true })).toEqual([
       '“label” (which answers are good) is not used: neither `data.prompt` nor a reward names it.',
+    ])
+  })
+
+  test('answers are learned by their marks, which every row has to have', () => {
+    const row = { prompt: 'p', completion: 'c' }
+    expect(warnings('marks', { ...row, label: true }, { ...row, label: '0' })).toEqual([])
+    expect(warnings('marks', { ...row, kto_tag: false }, { ...row, kto_tag: false })).toEqual([
+      '“kto_tag” marks every row as bad: there is nothing to tell apart.',
+    ])
+    expect(() => warnings('marks', { ...row, label: true }, { ...row, label: 'perhaps' })).toThrow(
+      'Row 2 of the data is marked neither good nor bad: column “label” holds "perhaps".',
+    )
+    expect(() => warnings('marks', row)).toThrow('it has no column “label”')
+    expect(warnings('marks', { prompt: 'p', chosen: 'a', rejected: 'a' })).toEqual([
+      '1 of 1 rows have the same chosen and rejected answer: they teach nothing.',
     ])
   })
 

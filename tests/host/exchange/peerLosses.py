@@ -110,6 +110,95 @@ def trl_pairs(case, t):
     return DPOTrainer._compute_loss(trainer, lambda **_: outputs, inputs, False), {}
 
 
+def logits_of(logprobs):
+    """[B][T][2] logits whose first token has these log-probabilities."""
+    return torch.stack([logprobs, torch.log(-torch.expm1(logprobs))], dim=-1)
+
+
+def answers_alone(t):
+    """Chosen answers, then rejected ones, as ORPO's and CPO's trainers have them; prompts of one token, without a loss."""
+    order = torch.cat([torch.arange(0, len(t.mask), 2), torch.arange(1, len(t.mask), 2)])
+    logits = logits_of(torch.where(t.mask > 0, t.lp, -1.0)[order])
+    logits = torch.cat([logits, torch.zeros_like(logits[:, :1])], dim=1)
+    labels = torch.where(t.mask[order] > 0, 0, -100)
+    labels = torch.cat([torch.full_like(labels[:, :1], -100), labels], dim=1)
+    half = len(labels) // 2
+    batch = {
+        "concatenated_input_ids": torch.zeros_like(labels),
+        "concatenated_attention_mask": (labels != -100).long(),
+        "concatenated_labels": labels,
+    }
+    return {"chosen_labels": labels[:half]}, batch, lambda *a, **k: SimpleNamespace(logits=logits)
+
+
+def trl_reference_free(case, t, Trainer, args):
+    given, batch, model = answers_alone(t)
+    trainer = SimpleNamespace(
+        is_encoder_decoder=False,
+        aux_loss_enabled=False,
+        padding_value=0,
+        pad_token_id=0,
+        label_pad_token_id=-100,
+        accelerator=SimpleNamespace(**{**vars(accelerator), "device": "cpu"}),
+        concatenated_inputs=lambda *a, **k: batch,
+        get_batch_logps=Trainer.get_batch_logps,
+        **{name: getattr(args, name) for name in vars(args) if name in ["beta", "loss_type", "label_smoothing", "cpo_alpha", "simpo_gamma", "alpha"]},
+    )
+    for name in ["concatenated_forward", "odds_ratio_loss", "cpo_loss"]:
+        if hasattr(Trainer, name):
+            setattr(trainer, name, getattr(Trainer, name).__get__(trainer))
+    loss, metrics = Trainer.get_batch_loss_metrics(trainer, model, given)
+    return loss, {name: value for name, value in metrics.items() if name.startswith("rewards/")}
+
+
+def trl_orpo(case, t):
+    from trl.experimental.orpo import ORPOConfig, ORPOTrainer
+
+    args = ORPOConfig(output_dir="/tmp/unused", use_cpu=True, report_to="none", **case["settings"])
+    return trl_reference_free(case, t, ORPOTrainer, args)
+
+
+def trl_cpo(case, t):
+    from trl.experimental.cpo import CPOConfig, CPOTrainer
+
+    args = CPOConfig(output_dir="/tmp/unused", use_cpu=True, report_to="none", **case["settings"])
+    return trl_reference_free(case, t, CPOTrainer, args)
+
+
+def trl_kto(case, t):
+    from trl import KTOConfig
+    from trl.trainer.kto_trainer import KTOTrainer
+
+    args = KTOConfig(output_dir="/tmp/unused", use_cpu=True, report_to="none", **case["settings"])
+    gaps = torch.tensor(case["mismatched"])
+    trainer = SimpleNamespace(
+        accelerator=SimpleNamespace(**{**vars(accelerator), "device": "cpu"}),
+        model=SimpleNamespace(training=True),
+        _metrics={"train": defaultdict(list)},
+        _total_train_tokens=0,
+        _tp_size=1,
+        aux_loss_enabled=False,
+        precompute_ref_logps=True,
+        calculate_KL=True,
+        _compute_kl_logps=lambda model, batch: gaps,
+        **{name: getattr(args, name) for name in ["beta", "loss_type", "desirable_weight", "undesirable_weight"]},
+    )
+    lp = t.lp * t.mask
+    outputs = SimpleNamespace(log_probs=lp, entropy=t.entropies, mean_logits=lp.detach())
+    inputs = {
+        "input_ids": torch.zeros(len(lp), lp.shape[1] + 1, dtype=torch.long),
+        "attention_mask": torch.ones(len(lp), lp.shape[1] + 1),
+        "completion_mask": torch.cat([torch.zeros(len(lp), 1), t.mask], dim=1),
+        "label": torch.tensor(case["labels"]),
+        "ref_logps": (t.ref * t.mask).sum(1),
+        "ref_KL_logps": torch.zeros(len(lp)),
+    }
+    loss = KTOTrainer._compute_loss(trainer, lambda **_: outputs, inputs, False)
+    metrics = {name: values[-1] for name, values in trainer._metrics["train"].items()}
+    shown = {name: value for name, value in metrics.items() if name.startswith(("rewards/", "logps/"))}
+    return loss, {**shown, "reference_point": metrics["kl"]}
+
+
 def agilerl_group(case, t):
     import inspect
 
@@ -149,7 +238,14 @@ def agilerl_group(case, t):
     return loss, {"kl": kl.item()}
 
 
-kinds = {"trl-group": trl_group, "trl-pairs": trl_pairs, "agilerl-group": agilerl_group}
+kinds = {
+    "trl-group": trl_group,
+    "trl-pairs": trl_pairs,
+    "trl-orpo": trl_orpo,
+    "trl-cpo": trl_cpo,
+    "trl-kto": trl_kto,
+    "agilerl-group": agilerl_group,
+}
 
 answers = []
 for case in json.load(sys.stdin):

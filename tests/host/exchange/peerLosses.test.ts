@@ -30,8 +30,8 @@ interface PeerAnswer {
 const lengths = [7, 3, 12, 1, 5, 9]
 const width = Math.max(...lengths)
 
-/** Six trajectories, right-padded for the other program. */
-function batch(stream: number) {
+/** Six trajectories, right-padded for the other program. `shift`: that of the answers after other prompts. */
+function batch(stream: number, shift = 1) {
   const random = new SequentialRandom(randomStream(23, stream))
   const rows = lengths.map((length, i): LossRow => {
     const logprobs = Float64Array.from({ length }, () => -3 * random.uniform() - 0.01)
@@ -42,7 +42,8 @@ function batch(stream: number) {
       group: Math.floor(i / 2),
       actionMask: new Uint8Array(length).fill(1),
       turnIds: null,
-      turnRewards: [0],
+      turnRewards: [Number(i % 3 === 0)],
+      mismatchedLogRatio: shift + random.normal(),
       tokenLimit: width,
       behaviorLogprobs: near(0.4),
       referenceLogprobs: near(0.9),
@@ -64,6 +65,8 @@ function batch(stream: number) {
     entropies: padded((row) => row.entropies),
     advantages: padded((row) => row.advantages),
     mask: padded((row) => Float64Array.from(row.actionMask)),
+    mismatched: rows.map(({ mismatchedLogRatio }) => mismatchedLogRatio),
+    labels: rows.map(({ turnRewards }) => turnRewards[0] === 1),
   }
   return { rows, sent }
 }
@@ -138,6 +141,37 @@ test.skipIf(!hasTrl)(
     trlPairs.forEach((settings, i) => {
       const ours = own(yamlText({ trainer: 'dpo', ...settings }), 'trl', given)
       expectSame(ours, answers[group.length + i]!, JSON.stringify(settings), 9)
+    })
+  },
+)
+
+/** Trainer, settings, and whether the reference point is above 0. */
+const trlPreferences: readonly (readonly [trainer: string, settings: Settings, shift?: number])[] = [
+  ['orpo', {}],
+  ['orpo', { beta: 0.9 }],
+  ['cpo', { loss_type: 'simpo', beta: 2, simpo_gamma: 1.2, cpo_alpha: 0 }],
+  ['cpo', { loss_type: 'simpo', beta: 0.6 }],
+  ['kto', {}],
+  ['kto', { beta: 0.6, desirable_weight: 1.4, undesirable_weight: 0.5 }],
+  ['kto', { beta: 0.3 }, -3],
+]
+
+test.skipIf(!hasTrl)(
+  'TRL: ORPO, SimPO and KTO with imported settings (skipped without Python with trl)',
+  () => {
+    const cases = trlPreferences.map(([trainer, settings, shift]) => ({
+      trainer,
+      settings,
+      ...batch(3, shift),
+    }))
+    const answers = asked(
+      python,
+      cases.map(({ trainer, settings, sent }) => ({ kind: `trl-${trainer}`, settings, ...sent })),
+    )
+    cases.forEach(({ trainer, settings, rows }, i) => {
+      const ours = own(yamlText({ trainer, ...settings }), 'trl', rows)
+      // Their metrics and logistic functions are 32-bit floats.
+      expectSame(ours, answers[i]!, `${trainer} ${JSON.stringify(settings)}`, 6)
     })
   },
 )

@@ -48,6 +48,10 @@ describe('TRL, whose files do not name their trainer', () => {
     ['num_generations: 8\nbeta: 0.04', 'grpo', 'num_generations is set'],
     ['num_generations: 4\nmax_seq_length: 512', 'grpo', 'num_generations is set'],
     ['output_dir: data/zephyr-dpo-full\nbeta: 0.1', 'dpo', 'output_dir is data/zephyr-dpo-full'],
+    ['beta: 0.05\nmax_length: 9\noutput_dir: data/m-orpo-1', 'orpo', 'beta and max_length are set'],
+    ['loss_type: simpo', 'simpo', 'loss_type is simpo'],
+    ['loss_type: simpo\nsimpo_gamma: 0.8', 'simpo', 'simpo_gamma is set'],
+    ['desirable_weight: 1.5', 'kto', 'desirable_weight is set'],
   ])('%s: %s', (lines, id, because) => {
     const { config, reading } = read(`${transformers}${lines}\n`)
     expect(config.algorithm.id).toBe(id)
@@ -58,16 +62,18 @@ describe('TRL, whose files do not name their trainer', () => {
     [
       '',
       'does not tell which of TRL’s trainers it is for',
-      'sft, dpo, grpo, rloo; on the command line with --algorithm',
+      'sft, dpo, orpo, simpo, kto, grpo, rloo; on the command line with --algorithm',
     ],
-    ['beta: 0.1', 'It has beta, which DPO, KTO and GRPO have', '--algorithm'],
+    ['beta: 0.1', 'It has beta, which DPO, ORPO, KTO and GRPO have', '--algorithm'],
     ['num_generations: 4\npacking: true', 'names of several of TRL’s trainers', 'grpo, sft'],
     [
-      'beta: 0.05\nmax_prompt_length: 9\noutput_dir: data/m-orpo-1',
-      "TRL's ORPO has no equivalent",
+      'beta: 0.05\nmax_prompt_length: 9\noutput_dir: data/m-bco-1',
+      "TRL's BCO has no equivalent",
       '--algorithm dpo',
     ],
-    ['desirable_weight: 1.0', 'KTO (desirable_weight is set)', 'dpo'],
+    ['cpo_alpha: 1.0', 'CPO with loss_type “sigmoid”', 'simpo or orpo'],
+    ['loss_type: alphapo', 'AlphaPO', 'simpo'],
+    ['loss_type: apo_zero_unpaired', 'KTO loss_type “apo_zero_unpaired”', 'kto'],
     ['center_rewards_coefficient: 0.01', 'reward model trainer', 'dpo'],
   ])('%s is asked about or refused', (lines, sentence, hint) => {
     expect(() => read(`${transformers}${lines}\n`)).toThrow(
@@ -137,7 +143,7 @@ describe('commands', () => {
   test.each([
     ['trl sft --config sft.yaml', 'its settings are in sft.yaml'],
     ['accelerate launch examples/rloo.py', 'starts examples/rloo.py and sets nothing itself'],
-    ['trl kto --beta 0.1', "TRL's KTO has no equivalent"],
+    ['trl bco --beta 0.1', "TRL's BCO has no equivalent"],
     ['trl reward --learning_rate 1e-5', "TRL's reward model trainer has no equivalent"],
     ['swift rlhf --rlhf_type grpo --model x', 'is one of ms-swift'],
     ['llamafactory-cli train x.yaml', 'its settings are in x.yaml'],
@@ -301,6 +307,31 @@ describe('LLaMA-Factory and axolotl', () => {
     })
   })
 
+  test('losses without a reference and of marked answers', () => {
+    const algorithmIn = (text: string) => read(text).config.algorithm
+    expect(algorithmIn(factory('stage: dpo\npref_loss: orpo\npref_beta: 0.2'))).toEqual({
+      id: 'orpo',
+      settings: { beta: 0.2 },
+    })
+    expect(algorithmIn(factory('stage: dpo\npref_loss: simpo\nsimpo_gamma: 0.7\npref_ftx: 0.1'))).toEqual({
+      id: 'simpo',
+      settings: { beta: 0.1, targetMargin: 0.7, nllAlpha: 0.1 },
+    })
+    expect(algorithmIn(factory('stage: kto\nkto_rejected_weight: 0.5'))).toMatchObject({
+      id: 'kto',
+      settings: { undesirableWeight: 0.5 },
+    })
+    expect(algorithmIn(axolotl('rl: orpo\norpo_alpha: 0.3'))).toMatchObject({ settings: { beta: 0.3 } })
+    expect(algorithmIn(axolotl('rl: simpo\nrl_beta: 1.5\ncpo_alpha: 0.5'))).toMatchObject({
+      id: 'simpo',
+      settings: { beta: 1.5, nllAlpha: 0.5, targetMargin: 0.5 },
+    })
+    expect(algorithmIn(axolotl('rl: kto\nkto_desirable_weight: 0.2'))).toMatchObject({
+      id: 'kto',
+      settings: { desirableWeight: 0.2 },
+    })
+  })
+
   test('all weights, where they would train them, is said', () => {
     const whole = factory('stage: sft').replace('finetuning_type: lora', 'finetuning_type: full')
     expect(textsOf(read(whole))).toContain(
@@ -312,12 +343,9 @@ describe('LLaMA-Factory and axolotl', () => {
   })
 
   test.each([
-    ...['kto', 'rm', 'pt', 'ppo'].map((stage) => [
-      factory(`stage: ${stage}`),
-      `LLaMA-Factory's stage ${stage}`,
-    ]),
-    [factory('stage: dpo\npref_loss: orpo'), 'pref_loss “orpo”'],
-    ...['kto', 'orpo', 'grpo'].map((rl) => [axolotl(`rl: ${rl}`), `axolotl's rl “${rl}”`]),
+    ...['rm', 'pt', 'ppo'].map((stage) => [factory(`stage: ${stage}`), `LLaMA-Factory's stage ${stage}`]),
+    [factory('stage: dpo\npref_loss: bco_pair'), 'pref_loss “bco_pair”'],
+    ...['ebft', 'grpo'].map((rl) => [axolotl(`rl: ${rl}`), `axolotl's rl “${rl}”`]),
     [axolotl('reward_model: true'), 'training of a reward model'],
     [axolotl('').replace('type: alpaca', 'type: completion'), 'pretraining on plain text'],
   ])('other stages are refused by name (%#)', (text, sentence) => {

@@ -249,6 +249,8 @@ test('what has no name there is told, and nothing is when all has', () => {
 })
 
 test.each([
+  ['trl', 'kto', 'Projects for TRL are not written for kto', 'dpo'],
+  ['agilerl', 'orpo', 'AgileRL 2.58.0 has no equivalent of orpo', 'nllAlpha'],
   ['trl', 'ppo', 'TRL 1.16.0 has no equivalent of ppo', 'rloo'],
   ['trl', 'remax', 'TRL 1.16.0 has no equivalent of remax', 'rloo'],
   ['trl', 'reinforce-plus-plus', 'no equivalent of reinforce-plus-plus', 'mean-batch-std'],

@@ -56,8 +56,9 @@ function fromGuide(config: Config): Config {
 
 /** Demonstrations and preferences have demos of their own; all others share one. */
 function defaultsOf({ id, experience }: (typeof algorithms)[number]): Config {
-  const base = demo(experience === 'rollout' ? 'run' : id)
-  return { ...base, algorithm: { id } }
+  const base = demo(experience === 'rollout' ? 'run' : experience === 'demonstrations' ? id : 'dpo')
+  const teacher = id === 'distillation' ? { reference: { ...base.reference, model: starter } } : {}
+  return { ...base, ...teacher, algorithm: { id } }
 }
 
 const starter = path.join(resourcesDirectory, 'starter')

@@ -140,6 +140,30 @@ describe('an answer', () => {
   })
 })
 
+describe('marks', () => {
+  test('stand in a column', () => {
+    const rows = [
+      { ...row, label: true },
+      { ...row, label: ' thumbs_down ' },
+    ]
+    const { examples } = encodeExamples(rows, { ...chat, marks: 'label' }, limits)
+    expect(examples.map(({ answers }) => answers.map(({ isGood }) => isGood))).toEqual([[true], [false]])
+    expect(() => encodeExamples([row, { ...row, label: 2 }], { ...chat, marks: 'label' }, limits)).toThrow(
+      'Row 1 of the data is marked neither good nor bad',
+    )
+  })
+
+  test('of a pair are known, and its answers stand for themselves', () => {
+    const columns = { ...row, chosen: '2 7', rejected: '7 2' }
+    const encoder = { ...chat, answers: ['chosen', 'rejected'], marks: [true, false] }
+    const { examples } = encodeExamples([columns], encoder, limits)
+    expect(examples.map(({ answers }) => answers.map(({ text, isGood }) => [text, isGood]))).toEqual([
+      [['2 7', true]],
+      [['7 2', false]],
+    ])
+  })
+})
+
 describe('what does not fit', () => {
   test('is left out by the length of prompt and answer together', () => {
     const rows = [row, { ...row, answer: '1 '.repeat(400) }]

@@ -15,6 +15,7 @@ const absurd = [1e10, 1e5, -1, Number('1e999'), 0, 0.5]
 
 const base = {
   ...{ model: 'fake', data: { train: 'train', heldOut: 'held-out' }, rewards: [{ function: 'c' }], steps: 2 },
+  reference: { model: 'teacher' },
   rollout: { promptsPerStep: 2, maxNewTokens: 6 },
 }
 

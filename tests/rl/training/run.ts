@@ -56,6 +56,7 @@ export function dependenciesOf(options: RunOptions = {}): TrainDependencies {
       rollout: { promptsPerStep: 4, maxNewTokens: 6, ...rollout },
       optimization: { maxGradNorm: null, ...optimization },
       steps: 6,
+      ...(rest.algorithm?.needs.teacher ? { reference: { model: 'teacher' } } : {}),
       ...config,
     }),
     model: {

@@ -2,11 +2,14 @@
 import { describe, expect, test } from 'vitest'
 import { dpo } from '#rl/algorithms/dpo.ts'
 import { grpo } from '#rl/algorithms/grpo.ts'
+import { kto } from '#rl/algorithms/kto.ts'
+import { orpo } from '#rl/algorithms/orpo.ts'
 import { ppo } from '#rl/algorithms/ppo.ts'
 import { reinforce } from '#rl/algorithms/reinforce.ts'
 import { reinforcePlusPlus } from '#rl/algorithms/reinforcePlusPlus.ts'
 import { remax } from '#rl/algorithms/remax.ts'
 import { sft } from '#rl/algorithms/sft.ts'
+import { simpo } from '#rl/algorithms/simpo.ts'
 import { eachSample, type RewardSpec } from '#rl/rewards.ts'
 import type { TrainerState } from '#shared/events.ts'
 import { declarationOf, type MetricName } from '#shared/metrics.ts'
@@ -280,7 +283,7 @@ describe('given answers', () => {
     await expect(maskOf({ completion: 'none' }, { prompt: 'a' })).rejects.toThrow('column “none”')
   })
 
-  test.each([sft, dpo])('$id resumes exactly', (algorithm) =>
+  test.each([sft, dpo, orpo, simpo, kto])('$id resumes exactly', (algorithm) =>
     expectExactResume({ algorithm: algorithm.configure({}) }),
   )
 })

@@ -8,10 +8,16 @@ import { train } from '#rl/training/train.ts'
 import { fakePolicy, fakeTokenizer } from '../fakePolicy.ts'
 import { collect, dependenciesOf, evaluations, likesC, steps, withoutTimings } from './run.ts'
 
+/** The token that is rewarded, and the number of all. */
+const [c, size] = [3, 9]
+
 describe('learning', () => {
   test.each(algorithms.map(({ id }) => id))('%s raises the reward on rows it never saw', async (id) => {
     const algorithm = algorithms.find((candidate) => candidate.id === id)!.configure({})
-    const events = await collect(dependenciesOf({ algorithm, config: { steps: 60 } }))
+    const policy = fakePolicy()
+    if (algorithm.needs.teacher)
+      for (let i = c; i < policy.reference.length; i += size) policy.reference[i] = 4
+    const events = await collect(dependenciesOf({ algorithm, policy, config: { steps: 60 } }))
     const [before, after] = [evaluations(events)[0]!, evaluations(events).at(-1)!]
     expect(before.metrics.eval_reward).toBe(0)
     expect(after.metrics.eval_reward).toBeGreaterThan(0.8)

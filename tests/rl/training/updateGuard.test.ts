@@ -103,7 +103,8 @@ describe('a gradient that cannot be right', () => {
   test.each([...algorithms.values()])('$id: neither NaN nor noise moves anything', async (definition) => {
     const start = fakePolicy()
     for (const factor of [NaN, 1e18]) {
-      const policy = fakePolicy(wrong(factor))
+      // A reference of its own: a teacher who agrees teaches nothing.
+      const policy = fakePolicy({ ...wrong(factor), reference: start.table.map((_, k) => Math.sin(k)) })
       const { error } = await outcomeOf(policy, {
         algorithm: definition.configure({}),
         config: { environment: null },

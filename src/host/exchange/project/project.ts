@@ -11,6 +11,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
+import type { ExperienceKind } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { markdownCode, markdownText } from '#shared/markdown.ts'
@@ -205,7 +206,7 @@ const rolloutEnvironment = {
   max_turns: 1,
 }
 
-const answersEnvironment = (experience: 'demonstrations' | 'preferences') => ({
+const answersEnvironment = (experience: ExperienceKind) => ({
   env_type: 'dataset',
   objective: experience === 'preferences' ? 'preference' : 'sft',
   dataset: '../data/train.jsonl',

@@ -13,7 +13,8 @@ const sentences: Readonly<Record<string, string>> = {
     'Two answers to each prompt and which of them is better: they become pairs, as DPO learns from them.',
   'ranked-answers':
     'Several answers to each prompt, with a place or score for each: the best and the worst become a pair, as DPO learns from them.',
-  'unpaired-preference': 'Completions that are marked as good or bad become pairs where a prompt has both.',
+  'unpaired-preference':
+    'Completions that are marked as good or bad: pairs where a prompt has both, as DPO learns from them, else rows for KTO.',
   stepwise: 'Completions in steps, each with a mark.',
   'prompt-completion': 'Use the completions as demonstrations, or let rewards compare with them.',
   'prompt-answer': 'The model is trained on the prompts; rewards compare completions with the answer.',

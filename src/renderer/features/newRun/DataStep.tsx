@@ -210,7 +210,8 @@ interface AnswerColumnsProps {
   readonly onSet: (key: string, value: unknown) => void
 }
 
-const demonstrations = [['data.completion', 'Answer', 'found by its name']] as const
+const answer = [['data.completion', 'Answer', 'found by its name']] as const
+const mark = [['data.label', 'Good or bad', 'found by its name']] as const
 const preferences = [
   ['data.chosen', 'Better answer', 'chosen'],
   ['data.rejected', 'Worse answer', 'rejected'],
@@ -220,7 +221,8 @@ const preferences = [
 function AnswerColumns({ config, algorithms, columns, problems, onSet }: AnswerColumnsProps) {
   const used = algorithmsOf(config).map((id) => algorithms.find((each) => each.id === id)?.experience)
   const shown = [
-    ...(used.includes('demonstrations') ? demonstrations : []),
+    ...(used.includes('demonstrations') || used.includes('marks') ? answer : []),
+    ...(used.includes('marks') ? mark : []),
     ...(used.includes('preferences') ? preferences : []),
   ]
   if (shown.length === 0) return null

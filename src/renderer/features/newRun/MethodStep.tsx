@@ -164,7 +164,10 @@ const kinds = [
   ['own', 'Your losses'],
 ] as const
 
-const kindOf = ({ id, experience }: AlgorithmEntry) => (isFile(id) ? 'own' : experience)
+function kindOf({ id, experience }: AlgorithmEntry): (typeof kinds)[number][0] {
+  if (isFile(id)) return 'own'
+  return experience === 'marks' ? 'preferences' : experience
+}
 
 /** Shows all algorithms at a glance, with one sentence on the chosen one. */
 function AlgorithmCards({ algorithms, value, onChange }: AlgorithmCardsProps) {

@@ -95,7 +95,8 @@ function valuesOf(recipe: Recipe, model: ModelFacts, { experience, groupSize }: 
     steps: recipe.steps,
     'adapter.rank': recipe.rank,
     'adapter.alpha': 2 * recipe.rank,
-    'optimization.learningRate': experience === 'preferences' ? learningRate / 2 : learningRate,
+    'optimization.learningRate':
+      experience === 'preferences' || experience === 'marks' ? learningRate / 2 : learningRate,
     'evaluation.every': recipe.every,
     'checkpoints.every': recipe.every,
     'rollout.maxNewTokens': fittingNewTokens(model.contextLength, recipe.maxNewTokens),

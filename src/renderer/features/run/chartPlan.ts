@@ -77,7 +77,7 @@ export function planLoss(names: readonly string[], facts: PlanFacts): PlannedCha
     ],
     size: 'wide',
     noise: lossNoise,
-    expected: ['rollout', 'demonstrations', 'preferences'],
+    expected: ['rollout', 'demonstrations', 'preferences', 'marks'],
     help: isRewards ? lossHelp : 'What the update minimised.',
   }
   return planOf(spec, new Set(names), facts)

@@ -62,7 +62,7 @@ function failed(run: DiagnosedRun, failures: readonly Measured[]): Finding {
 function unscored(run: DiagnosedRun): Finding[] {
   const missing = seriesOf(run, 'reward/unscored').slice(-window)
   const share = totalOf(missing) / trajectoriesIn(run, missing)
-  if (missing.length === 0 || share <= tooManyUnscored) return []
+  if (missing.length === 0 || share <= tooManyUnscored || !run.facts.needsReward) return []
   return [
     {
       id: 'no-reward',

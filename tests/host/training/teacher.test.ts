@@ -1,0 +1,65 @@
+/** A run that learns from another model on this machine, on the real engine. */
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { f32ToWrite, openSafetensors, readTensor, writeSafetensors } from '#host/files/safetensors.ts'
+import { createControl, runTraining } from '#host/training/entry.ts'
+import { runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
+import { createHome, historyOf, learnedBy, starterConfig, tensorsOf } from '../runs/runFixture.ts'
+
+const home = createHome()
+const student = path.join(home.directory, 'student')
+
+/** The starter model, less sure of everything that it says. */
+async function writeStudent(): Promise<void> {
+  cpSync(starterConfig.model, student, { recursive: true })
+  const file = path.join(student, 'model.safetensors')
+  const tensors = [...openSafetensors(file).tensors].map(([name, location]) => {
+    const data = readTensor(location)
+    if (name === 'model.norm.weight') data.forEach((weight, i) => (data[i] = 0.5 * weight))
+    return f32ToWrite({ name, shape: [...location.shape], data })
+  })
+  await writeSafetensors(file, tensors, { metadata: { format: 'pt' } })
+}
+
+const configWith = (teacher: string) =>
+  parseRunConfig({
+    ...starterConfig,
+    ...{ model: student, reference: { model: teacher }, algorithm: { id: 'distillation' } },
+    ...{ rewards: [], steps: 4, evaluation: { every: 0 }, checkpoints: { every: 2, keepLast: 20 } },
+    rollout: { promptsPerStep: 16, maxNewTokens: 6 },
+    device: { threads: 1 },
+  })
+
+async function trainRun({ directory }: RunFolder, resumeFrom: string | null = null) {
+  const request = { runDirectory: directory, cacheDirectory: path.join(home.directory, 'cache'), resumeFrom }
+  for await (const _ of runTraining(request, createControl()));
+}
+
+const divergencesOf = (run: RunFolder) =>
+  historyOf(run, 'step').map(({ metrics }) => (metrics as Record<string, number>)['kl']!)
+
+test('completions are measured by the teacher, without a reward; the run resumes exactly', async () => {
+  using _ = home
+  await writeStudent()
+  const run = home.createRun(configWith(starterConfig.model))
+  await trainRun(run)
+  expect(divergencesOf(run)[0]).toBeGreaterThan(0.1)
+  const expected = [learnedBy(run), tensorsOf(run, 4)]
+  await trainRun(run, path.join(runPaths(run.directory).checkpoints, 'step-000002'))
+  expect([learnedBy(run), tensorsOf(run, 4)]).toEqual(expected)
+
+  const itself = home.createRun(configWith(student))
+  await trainRun(itself)
+  for (const divergence of divergencesOf(itself)) expect(Math.abs(divergence)).toBeLessThan(1e-4)
+
+  // Two tokens have each other's numbers.
+  const tokenizer = path.join(student, 'tokenizer.json')
+  const swapped = readFileSync(tokenizer, 'utf8')
+    .replace(/"argest": ?300/, '"argest": 302')
+    .replace(/"an": ?302/, '"an": 300')
+  writeFileSync(tokenizer, swapped)
+  const other = home.createRun(configWith(starterConfig.model))
+  await expect(trainRun(other)).rejects.toThrow('has another vocabulary')
+})
