@@ -4,8 +4,8 @@ import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { entryOf } from '#host/files/ownFiles.ts'
-import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { entryOf, makeOwnFolder } from '#host/files/ownFiles.ts'
+import { writeFileAtomic } from '#host/files/atomic.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
 import { consentsFile } from '#host/consents/consents.ts'
@@ -27,10 +27,11 @@ export function withFile(
   { dataDirectory }: Pick<RewardLibrary, 'dataDirectory'>,
   version: RewardVersionRecord,
 ): RewardVersionRecord & { readonly file: string } {
-  const folder = entryOf(dataFolders(dataDirectory).rewards, version.rewardId)
+  const { rewards } = dataFolders(dataDirectory)
+  const folder = entryOf(rewards, version.rewardId)
   const file = entryOf(folder, `${version.hash}.${version.language}`)
   if (!existsSync(file)) {
-    makeFolder(folder)
+    makeOwnFolder(folder, rewards)
     writeFileAtomic(file, version.code)
   }
   return { ...version, file }

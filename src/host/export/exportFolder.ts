@@ -5,9 +5,12 @@
 import { existsSync, readdirSync, renameSync, rmdirSync, rmSync, statfsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { makeFolder } from '#host/files/atomic.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, systemCode, writeError } from '#host/files/fileErrors.ts'
 import { share } from '#host/files/permissions.ts'
+
+/** Marks a folder that an export has begun; nothing else is ever removed. */
+const markName = '.turnwise-export'
 
 /** Folder of the files until they are verified. */
 const uncheckedFolder = (out: string): string => `${path.resolve(out)}-unchecked`
@@ -33,21 +36,27 @@ function isFree(folder: string): boolean {
   }
 }
 
-/** An empty folder to fill. What an earlier attempt at the same place left is removed. Errors: AppError 'file/unwritable'. */
+/** An empty folder to fill. What an earlier export to the same place left is removed. Errors: AppError 'file/unwritable'. */
 export function beginFolder(out: string): string {
   requireNewFolder(out)
   const folder = uncheckedFolder(out)
   removeUnchecked(out)
   makeFolder(folder)
+  writeFileAtomic(path.join(folder, markName), '')
   return folder
 }
 
 /** Removes an export that did not come to its end. */
 export function removeUnchecked(out: string): void {
+  removeOwn(uncheckedFolder(out))
+}
+
+function removeOwn(folder: string): void {
+  if (!existsSync(path.join(folder, markName))) requireNewFolder(folder)
   try {
-    rmSync(uncheckedFolder(out), { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true })
   } catch (error) {
-    throw writeError(uncheckedFolder(out), error)
+    throw writeError(folder, error)
   }
 }
 
@@ -55,8 +64,9 @@ export function removeUnchecked(out: string): void {
 export function finishFolder(out: string, passed: boolean): string {
   const target = passed ? path.resolve(out) : failedFolder(out)
   try {
-    if (!passed) rmSync(target, { recursive: true, force: true })
+    if (!passed) removeOwn(target)
     else if (existsSync(target)) rmdirSync(target)
+    if (passed) rmSync(path.join(uncheckedFolder(out), markName), { force: true })
     share(uncheckedFolder(out))
     renameSync(uncheckedFolder(out), target)
     return target

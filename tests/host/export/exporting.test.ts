@@ -207,7 +207,10 @@ describe('the folder', () => {
 
     mkdirSync(path.join(folder, 'new-unchecked'))
     writeFileSync(path.join(folder, 'new-unchecked', 'half'), '')
-    const { directory, files } = await fixture.export({ format: 'gguf', out: path.join(folder, 'new') })
+    const next = { format: 'gguf', out: path.join(folder, 'new') } as const
+    await expect(fixture.export(next)).rejects.toThrow('is not empty')
+    writeFileSync(path.join(folder, 'new-unchecked', '.turnwise-export'), '')
+    const { directory, files } = await fixture.export(next)
     expect(files.map((file) => path.relative(directory, file.path))).toEqual([
       'README.md',
       'adapter.gguf',

@@ -6,7 +6,10 @@ import { findLeftovers } from '#host/workFolder/leftovers.ts'
 import { repairCheckpoints } from '#host/runs/checkpointRetention.ts'
 import { tidyTrash } from '#host/runs/trash.ts'
 import { createHost, historyFile } from '#host/createHost.ts'
+import { withFile } from '#host/code/rewardVersions.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
 import { entryOf } from '#host/files/ownFiles.ts'
+import type { RewardVersionRecord } from '#host/store/rewards.ts'
 import { programKey } from '#host/serving/serving.ts'
 import { readStudyLog } from '#host/workFolder/studyFolder.ts'
 import { Connection } from '#host/store/connection.ts'
@@ -106,4 +109,24 @@ test.each(['..', '.', '', '../other', '/etc/other', 'a/../../other', '..\\other'
 test('names that somebody could have given to a model are names of its folder', () => {
   for (const name of ['run_1', '…', '..a', 'Qwen 3.5', 'モデル'])
     expect(entryOf('/data/models', name)).toBe(`/data/models/${name}`)
+})
+
+test.each(Object.keys(dataFolders('')) as (keyof ReturnType<typeof dataFolders>)[])(
+  'a link in the place of %s is not gone through, so that nothing behind it is written or deleted',
+  (name) => {
+    const [dataDirectory, elsewhere] = [temporaryFolder(), temporaryFolder()]
+    symlinkSync(elsewhere, dataFolders(dataDirectory)[name])
+    expect(() => createHost({ dataDirectory, servesQueue: false })).toThrow('is a link')
+    expect(readdirSync(elsewhere)).toEqual([])
+  },
+)
+
+test('code of a reward is not written through a link in the place of its folder', () => {
+  const [dataDirectory, elsewhere] = [temporaryFolder(), temporaryFolder()]
+  const { rewards } = dataFolders(dataDirectory)
+  mkdirSync(rewards)
+  symlinkSync(elsewhere, path.join(rewards, 'rw_1'))
+  const version = { rewardId: 'rw_1', hash: 'ab', language: 'js', code: 'x' } as RewardVersionRecord
+  expect(() => withFile({ dataDirectory }, version)).toThrow('is a link')
+  expect(readdirSync(elsewhere)).toEqual([])
 })
