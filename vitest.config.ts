@@ -66,10 +66,14 @@ export default defineConfig({
           exclude: [...golden, ...electron, ...pure, ...replacing, ...alone],
           ...asInProduct,
           isolate: false,
+          globalSetup: 'tests/builtProgram.ts',
           setupFiles: 'tests/keptSessions.ts',
         },
       },
-      { extends: true, test: { name: 'alone', include: alone, ...asInProduct } },
+      {
+        extends: true,
+        test: { name: 'alone', include: alone, ...asInProduct, globalSetup: 'tests/builtProgram.ts' },
+      },
       { extends: true, test: { name: 'pure', include: pure, isolate: false } },
       {
         extends: true,

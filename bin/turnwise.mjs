@@ -31,7 +31,10 @@ async function runCommandLine() {
   const root = join(dirname(here), '..')
   // The package has the bundle only; a checkout runs its sources, also when an older bundle lies about.
   const candidates = [join(root, 'src/cli/main.ts'), join(root, 'out/main/cli.js')]
-  const entry = candidates.find((file) => existsSync(file))
+  const found = candidates.find((file) => existsSync(file))
+  // Tests of the sources name what was just built from them, which loads faster.
+  const built = process.env['TURNWISE_BUILT']
+  const entry = built !== undefined && found === candidates[0] ? join(built, 'cli.js') : found
   if (!entry) throw new Error(`Neither ${candidates.join(' nor ')} exists.`)
   const { main } = await import(pathToFileURL(entry).href)
   process.exitCode = await main(process.argv.slice(2))

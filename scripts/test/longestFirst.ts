@@ -9,11 +9,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 export const longest = [
   'device/webgpu',
   'host/runs/mainDoor',
-  'engine/runtime/segments',
   'host/processes/busyMachine',
   'host/studies/members',
   'engine/runtime/reference',
-  'host/checks/tf32',
   'host/runs/killed',
   'engine/runtime/roundedBase',
   'device/rehearsal',

@@ -58,8 +58,8 @@ function walkThrough(): { readonly isPassed: boolean; readonly skipped: readonly
   return { isPassed: true, skipped: journeys(playwright) }
 }
 
-/** Minutes of work on one core of a Xeon of 2.5 GHz. */
-const work = quick ? 3 : 40
+/** Minutes of work on one core of a Xeon of 2.5 GHz, with what two cores are idle while tests wait. */
+const work = quick ? 3 : 48
 const cores = availableParallelism()
 const countOf = (pattern: string) => String(globSync(pattern).length)
 const what = quick

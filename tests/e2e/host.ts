@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { ownScript } from '#host/processes/childProcess.ts'
 import type { Api } from '#shared/api/api.ts'
 import { createClient, type Client } from '#shared/api/client.ts'
 import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
@@ -26,7 +27,7 @@ function built(window: string | undefined): string {
 
 /** Starts hosts whose process is shared: the sooner there, the same in all that a window sees of them. */
 export class SharedHosts implements Disposable {
-  readonly #process = new AskedProcess(path.join(import.meta.dirname, 'hosts.ts'))
+  readonly #process = new AskedProcess(ownScript(path.join(import.meta.dirname, 'hosts.ts')))
 
   async start(dataDirectory: string): Promise<RunningHost> {
     const window = built(process.env[windowVariable])

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { build, mergeConfig } from 'vite'
 import { rendererConfig } from '../../vite.renderer.config.ts'
+import { setup as buildProgram } from '../builtProgram.ts'
 import { connectTo, startHost, windowVariable } from './host.ts'
 import { historyVariable, trainHistory } from './support.ts'
 
@@ -16,7 +17,7 @@ async function buildWindow(): Promise<void> {
 
 /** Resolves with what takes the runs away again. */
 export default async function prepare(): Promise<() => void> {
-  await buildWindow()
+  await Promise.all([buildWindow(), buildProgram()])
   const dataDirectory = mkdtempSync(path.join(tmpdir(), 'turnwise-history-'))
   const host = await startHost(dataDirectory)
   try {

@@ -34,7 +34,7 @@ describe('the API', () => {
     const first = await stream.next()
     expect(first.value).toMatchObject({ finding: { passed: true } })
     const child = utilityProcess.all.at(-1)
-    expect(child?.script).toMatch(/jobProcess\.ts$/)
+    expect(child?.script).toMatch(/jobProcess\.[jt]s$/)
     const exited = new Promise((resolve) => child?.once('exit', resolve))
     controller.abort()
     await expect(stream.next()).rejects.toMatchObject({ code: 'api/cancelled' })

@@ -7,12 +7,17 @@ import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
 import { openOwnFile } from '#host/files/ownFiles.ts'
 import type { WorkerEnvironment, WorkerExit, WorkerProcess } from './messages.ts'
 
-/** Finds the script of jobs: in its folder of the sources, or beside this file in the built program. */
-export function jobScript(): string {
-  const extension = path.extname(import.meta.filename)
-  const folder = extension === '.ts' ? '../jobs/process' : '.'
-  return path.join(import.meta.dirname, folder, `jobProcess${extension}`)
-}
+/** Folder of the built program: that of this file, or one that was built from these sources and that is named (by tests). */
+const builtFolder =
+  path.extname(import.meta.filename) === '.ts' ? process.env['TURNWISE_BUILT'] : import.meta.dirname
+
+/** Finds the script of a process: built where the program is, else the source, whose path begins at this file's folder. */
+export const ownScript = (source: string): string =>
+  builtFolder === undefined
+    ? path.resolve(import.meta.dirname, source)
+    : path.join(builtFolder, `${path.basename(source, '.ts')}.js`)
+
+export const jobScript = (): string => ownScript('../jobs/process/jobProcess.ts')
 
 export interface ForkOptions {
   readonly arguments: readonly string[]

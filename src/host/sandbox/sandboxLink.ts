@@ -7,6 +7,7 @@ import path from 'node:path'
 import { existsSync, realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { AppError } from '#shared/errors.ts'
+import { ownScript } from '#host/processes/childProcess.ts'
 import { startLimit } from '#host/processes/limits.ts'
 import { Inbox } from '#host/processes/messages.ts'
 import { processMeter } from '#host/processes/processorTime.ts'
@@ -32,8 +33,7 @@ export class SandboxLink implements Disposable {
   readonly #inbox = new Inbox<FromSandbox | Gone>()
 
   constructor() {
-    const { dirname, filename } = import.meta
-    this.#child = forkConfined(path.join(dirname, `sandboxProcess${path.extname(filename)}`), isConfined)
+    this.#child = forkConfined(ownScript('../sandbox/sandboxProcess.ts'), isConfined)
     this.#child.on('message', (message) => this.#inbox.add(message as FromSandbox))
     const gone = () => this.#inbox.add({ type: 'gone' })
     this.#child.once('error', gone)

@@ -39,13 +39,14 @@ test('the sequences that begin alike have fewer distinct tokens than their lengt
   expect(prefixTree(sequencesAlike, true).tokens).toBe(34)
 })
 
-/** Layer by layer as on the CPU, and in the whole programs of devices, with one layer each and with all of them. */
+/** Layer by layer as on the CPU, and in the whole programs of devices, with one layer each and with all of them; the last two are for families. */
 const ways: readonly [string, Partial<OrtPolicyOptions> & { readonly onlyLearns?: boolean }][] = [
   ['layer by layer', {}],
   ['from saved activations', { activations: 'save', onlyLearns: true }],
   ['with attention in blocks', { blocks: { longerThan: 4, rows: 5 }, onlyLearns: true }],
   ['in whole programs', { programs: { form: 'shared', segmentLayers: 1 } }],
   ['in one session', { programs: { form: 'resident' } }],
+  ['in one session, a layer a program', { programs: { form: 'resident', segmentLayers: 1 } }],
 ]
 
 /** Parts of families that the whole programs of devices do not compute, by family or by folder. */
@@ -60,8 +61,8 @@ const partsOnCpu: Readonly<Record<string, string>> = {
 const staysOnCpu = (name: string): string | null => partsOnCpu[name] ?? partsOnCpu[modelTypeOf(name)] ?? null
 
 /**
- * In a short run layer by layer for every folder, and one other way: in one session for the first folder of an architecture,
- * and one of the others in turn for its variants.
+ * In a short run layer by layer for every folder, and one other way: the last for the first folder of an architecture, and one of the
+ * others in turn for its variants.
  */
 function waysOf(name: string): typeof ways {
   const isFirst = referenceNames.find((other) => modelTypeOf(other) === modelTypeOf(name)) === name

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
+import { ownScript } from '#host/processes/childProcess.ts'
 import type { Api } from '#shared/api/api.ts'
 import { createClient, type Client } from '#shared/api/client.ts'
 import { reconnecting } from '#shared/api/reconnecting.ts'
@@ -27,7 +27,7 @@ interface Served {
 }
 
 async function startServing(): Promise<Served> {
-  const script = fileURLToPath(new URL('servingProcess.ts', import.meta.url))
+  const script = ownScript(path.join(import.meta.dirname, 'servingProcess.ts'))
   const child = spawn(process.execPath, [script, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
   started.push(child)
   const [line] = (await once(child.stdout, 'data')) as [Buffer]

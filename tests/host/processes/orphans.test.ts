@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ownScript } from '#host/processes/childProcess.ts'
 import { eventually } from '../../eventually.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-orphans-'))
@@ -35,7 +35,7 @@ const isRunning = (pid: number): boolean => {
 test.runIf(process.platform === 'linux').each(['text', 'question', 'sandbox'])(
   'a %s process that never comes to an end ends with a host that is killed',
   async (kind) => {
-    const script = fileURLToPath(new URL('busyProcess.ts', import.meta.url))
+    const script = ownScript(path.join(import.meta.dirname, 'busyProcess.ts'))
     const host = spawn(process.execPath, [script, kind, model], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [said] = (await once(host.stdout, 'data')) as [Buffer]
     const [pid = 0] = said.toString('utf8').trim().split('\n').map(Number)

@@ -50,9 +50,9 @@ function loaderOf(pid: number): Loader | null {
   )
   const [, ...words] = contents(pid, 'cmdline').split('\0')
   const script = words.find((word) => /\.m?[jt]s$/.test(word)) ?? ''
-  const name = path.basename(script)
+  const name = path.basename(script).replace(/(?<=Process)\.[jt]s$/, '')
   const job = words[words.indexOf(script) + 1] ?? ''
-  return { script: name === 'jobProcess.ts' ? `${name} ${job}` : name, environment }
+  return { script: name === 'jobProcess' ? `${name} ${job}` : name, environment }
 }
 
 /** Runs a program that knows nothing of the variables, and all that it starts, to its end or until it has printed `until`. */
@@ -127,10 +127,10 @@ describe.skipIf(!isShown)(title, () => {
   ]
 
   test.each([
-    ['a run', ['train', 'run.json'], 'jobProcess.ts training'],
-    ['the check of a run', ['train', 'run.json', '--check'], 'jobProcess.ts check'],
-    ['an evaluation', evaluation, 'jobProcess.ts evaluation'],
-    ['the check of a device', ['device', 'check', 'cpu'], 'jobProcess.ts device test'],
+    ['a run', ['train', 'run.json'], 'jobProcess training'],
+    ['the check of a run', ['train', 'run.json', '--check'], 'jobProcess check'],
+    ['an evaluation', evaluation, 'jobProcess evaluation'],
+    ['the check of a device', ['device', 'check', 'cpu'], 'jobProcess device test'],
     ['the self-test', ['selftest', '--only', 'operators'], 'turnwise.mjs'],
   ])('%s', async (_, words, script) => {
     const { loaders, output } = await turnwise(...words)

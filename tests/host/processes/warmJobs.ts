@@ -3,8 +3,8 @@
  * compiled by Node, once for many. Tests of processes themselves, of their memory and of how they end start each as the
  * product does (`jobStarter`).
  */
-import { fileURLToPath } from 'node:url'
-import { forkProcess } from '#host/processes/childProcess.ts'
+import path from 'node:path'
+import { forkProcess, ownScript } from '#host/processes/childProcess.ts'
 import { isLastWord } from '#host/processes/hostChannel.ts'
 import { jobArguments, jobStarter, type Job, type JobOptions, type StartJob } from '#host/processes/job.ts'
 import type { WorkerExit, WorkerProcess } from '#host/processes/messages.ts'
@@ -23,7 +23,7 @@ interface Warm {
   hear: (message: unknown) => void
 }
 
-const script = fileURLToPath(new URL('warmProcess.ts', import.meta.url))
+const script = ownScript(path.join(import.meta.dirname, 'warmProcess.ts'))
 const idle: Warm[] = []
 /** Kept waiting at most: each holds the memory that its largest job took. */
 const maxIdle = 2

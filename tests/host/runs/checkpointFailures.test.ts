@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { ownScript } from '#host/processes/childProcess.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { listCheckpoints, loadCheckpoint } from '#host/models/checkpoints.ts'
 import { createRunFolder } from '#host/workFolder/runFolder.ts'
@@ -15,7 +15,7 @@ import { canMount, onSmallDisk, runOnSmallDisk } from '../files/smallDisk.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 
 const root = temporaryFolder()
-const script = fileURLToPath(new URL('savingProcess.ts', import.meta.url))
+const script = ownScript(path.join(import.meta.dirname, 'savingProcess.ts'))
 let count = 0
 
 function newFolder(): string {

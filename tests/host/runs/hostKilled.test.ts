@@ -1,6 +1,7 @@
+import path from 'node:path'
 import { spawn, type ChildProcess } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ownScript } from '#host/processes/childProcess.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { type RunFolder } from '#host/workFolder/runFolder.ts'
 import { workHolder } from '#host/workFolder/workFolder.ts'
@@ -29,7 +30,7 @@ interface Host {
 
 /** A host in a group of its own that trains the run from its last checkpoint on. */
 function startHost(run: RunFolder, ...options: string[]): Host {
-  const script = fileURLToPath(new URL('hostProcess.ts', import.meta.url))
+  const script = ownScript(path.join(import.meta.dirname, 'hostProcess.ts'))
   const child = spawn(process.execPath, [script, home.directory, run.id, ...options], {
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { ownScript } from '#host/processes/childProcess.ts'
 import { readEvents, type LoggedEvent } from '#host/workFolder/eventLog.ts'
 import { createRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
@@ -42,7 +42,7 @@ export interface Home extends Disposable {
 }
 
 /** Each in a process of its own, which follows the plan of killedProcess.ts where there is one. */
-export const startKilled = jobStarter(fileURLToPath(new URL('killedProcess.ts', import.meta.url)))
+export const startKilled = jobStarter(ownScript(path.join(import.meta.dirname, 'killedProcess.ts')))
 
 /** A data directory that is removed again. */
 export function createHome(startJob = startWarmJob): Home {

@@ -4,6 +4,7 @@ import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { ownScript } from '#host/processes/childProcess.ts'
 import { openStore } from '#host/store/store.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
@@ -41,7 +42,7 @@ describe('several processes at the same log', () => {
     const log = join(folder, `${runId}.jsonl`)
     const lines = randomLines(11, 1500)
     const workers = [0, 1, 2].map(() =>
-      fork(join(import.meta.dirname, 'ingestingProcess.ts'), [file, runId, log]),
+      fork(ownScript(join(import.meta.dirname, 'ingestingProcess.ts')), [file, runId, log]),
     )
     const answers = () =>
       Promise.all(workers.map(async (worker) => (await once(worker, 'message')) as unknown[]))
@@ -69,7 +70,7 @@ describe('several processes at the same log', () => {
     const random = new SequentialRandom(randomStream(17))
     let at = 0
     for (let kill = 0; kill < 8; kill++) {
-      const worker = fork(join(import.meta.dirname, 'ingestingProcess.ts'), [file, runId, log])
+      const worker = fork(ownScript(join(import.meta.dirname, 'ingestingProcess.ts')), [file, runId, log])
       await once(worker, 'message')
       const pieces = 3 + Math.floor(random.uniform() * 12)
       for (let piece = 0; piece < pieces; piece++, at += 25) {
