@@ -41,6 +41,7 @@ export async function serveTools(transport: Transport, options: ToolServerOption
     { name: 'turnwise', version },
     { capabilities: { tools: {} }, instructions },
   )
+  const ask = asker(server)
   const closed = Promise.withResolvers<undefined>()
   server.onclose = () => closed.resolve(undefined)
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listed) }))
@@ -51,7 +52,7 @@ export async function serveTools(transport: Transport, options: ToolServerOption
         throw new AppError('api/unknown', `There is no tool ${params.name.slice(0, 60)}.`)
       const input = checked(tool, params.arguments ?? {})
       if (tool.needs !== null) {
-        const asking = { ...options, client: clientName(server), ask: asker(server, extra.signal) }
+        const asking = { ...options, client: clientName(server), ask: ask() }
         for (const origin of await originsOf(client, input, extra.signal))
           await requirePermission('send', asking, origin)
         await requirePermission(tool.needs, asking)
@@ -100,9 +101,10 @@ const clientName = (server: McpServer['server']): string =>
 /** Time for a person to answer. */
 const answerMs = 10 * 60 * 1000
 
-function asker(server: McpServer['server'], signal: AbortSignal): Asking['ask'] {
-  if (server.getClientCapabilities()?.elicitation?.form === undefined) return null
-  return async (message) => {
+/** Asks each question once, also where calls come together; null while the client cannot ask. */
+function asker(server: McpServer['server']): () => Asking['ask'] {
+  const answers = new Map<string, Promise<boolean>>()
+  const ask = async (message: string): Promise<boolean> => {
     const { action, content } = await server.elicitInput(
       {
         message,
@@ -112,10 +114,16 @@ function asker(server: McpServer['server'], signal: AbortSignal): Asking['ask'] 
           required: ['allow'],
         },
       },
-      { signal, timeout: answerMs },
+      { timeout: answerMs },
     )
     return action === 'accept' && content?.['allow'] === true
   }
+  const once = (question: string): Promise<boolean> => {
+    const answer = answers.get(question) ?? ask(question)
+    answers.set(question, answer)
+    return answer
+  }
+  return () => (server.getClientCapabilities()?.elicitation?.form === undefined ? null : once)
 }
 
 /** Reports progress where the client asked for it, ever larger numbers as the protocol wants them. */
