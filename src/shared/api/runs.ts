@@ -114,6 +114,17 @@ const diagnosis = z.object({
   ),
 }) satisfies z.ZodType<Diagnosis>
 
+/** Means over runs that differ only in their seed; see #shared/seedFamilies.ts. */
+export const seedFamily = z.object({
+  name: z.string(),
+  runIds: list(z.string()),
+  seeds: list(z.number()),
+  count,
+  step: count,
+  reward: estimate.nullable(),
+  rewardAfter: estimate.nullable(),
+})
+
 const comparison = z.object({
   runs: list(
     z.object({
@@ -128,13 +139,9 @@ const comparison = z.object({
   ),
   /** Runs that differ only in their seed: means with 95 % intervals over the `count` seeds that got furthest. */
   families: list(
-    z.object({
-      name: z.string(),
-      runIds: list(z.string()),
-      count,
-      step: count,
-      metrics: z.record(z.string(), estimate.nullable()),
-    }),
+    seedFamily
+      .pick({ name: true, runIds: true, count: true, step: true })
+      .extend({ metrics: z.record(z.string(), estimate.nullable()) }),
   ),
 })
 
