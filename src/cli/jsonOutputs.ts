@@ -1,15 +1,15 @@
 /**
  * What each command prints with `--json`: a document, or several with a line each. Written once: the help names the fields, docs/json.md has
- * all of it (`npm run docs:api`), and tests hold what commands print against it. Fields may be added later; none is renamed or removed.
+ * all of it (`npm run docs:api`), and tests hold what commands print against it.
  */
 import { z } from 'zod'
 import { api } from '#shared/api/api.ts'
 import { calibration } from '#shared/api/calibration.ts'
-import { count, instant, keyUse, problem, row } from '#shared/api/common.ts'
+import { count, failure, instant, keyUse, problem, row } from '#shared/api/common.ts'
 import { evaluatedPrompt } from '#shared/api/evaluations.ts'
 import { adapterSummary } from '#shared/api/models.ts'
 import { seedFamily } from '#shared/api/runs.ts'
-import { runRecord } from '#shared/runs.ts'
+import { runEntry, runRecord } from '#shared/runs.ts'
 
 const { runs, evaluations, studies, checkpoints, models, system, hub, workflows, losses, python } = api
 
@@ -35,6 +35,8 @@ const training = z.union([begun, event])
 const consent = { at: instant }
 const withdrawn = z.object({ withdrawn: count })
 const code = listOf(z.object({ id: text.optional(), title: text, versions: count.nullable(), file: text }))
+/** Also what an error of its process has with it: a command to type, problems of the config, a stack. */
+const error = failure.partial({ hint: true }).loose().nullable()
 const checkpoint = z.object({
   ...{
     step: count,
@@ -54,9 +56,7 @@ const model = object.extend({
 const dataSet = object.extend({ id: text, name: text, rows: count, directory: text })
 const device = object.extend({ kind: text, available: flag })
 const finding = system.selftest.output.shape.finding
-const probe = z.object({
-  ...{ probe: text, algorithm: text, seed: count, passed: flag, seconds: number },
-})
+const probe = object.extend({ probe: text, algorithm: text, seed: count, passed: flag, seconds: number })
 
 const fault = z.object({ name: text, fault: object.nullable() })
 
@@ -75,12 +75,12 @@ export const jsonOutputs: Readonly<Record<string, z.ZodType>> = {
   serve: z.union([z.object({ url: text }), z.object({ address: text, key: text, model: text })]),
   mcp: withdrawn,
   'runs list': z.object({
-    runs: runs.list.output,
+    runs: listOf(runEntry.extend({ error })),
     families: listOf(seedFamily),
     unreadable: listOf(z.object({ directory: text, message: text, hint: optionalText })),
   }),
-  'runs show': runRecord.omit({ config: true }).extend({
-    config: object,
+  'runs show': runRecord.extend({
+    ...{ config: object, error },
     checkpoints: listOf(checkpoint),
     damagedCheckpoints: listOf(z.object({ step: count, directory: text, problem: text })),
   }),
@@ -165,4 +165,15 @@ export const jsonOutputs: Readonly<Record<string, z.ZodType>> = {
   probe: z.union([probe, z.object({ passed: flag, reports: listOf(probe) })]),
   bench: object.extend({ shape: text, device: text, threads: count, matmulPeakGflops: number }),
   telemetry: z.object({ files: listOf(text), removed: count }),
+}
+
+/** Names the fields of a command’s documents, for its help; those of alternatives one after the other. */
+export function jsonFields(command: string): string {
+  const schema = jsonOutputs[command]
+  const fields = (each: unknown): string => {
+    if (each instanceof z.ZodUnion) return each.options.map(fields).join(' or ')
+    if (each instanceof z.ZodArray) return `a list of ${fields(each.element)}`
+    return each instanceof z.ZodObject ? Object.keys(each.shape).join(', ') : 'one document'
+  }
+  return fields(schema)
 }

@@ -26,6 +26,7 @@ import { workflows } from './commands/workflows.ts'
 import { app, serve } from './commands/serve.ts'
 import { population, seeds, studies, sweep } from './commands/studies.ts'
 import { collect, demo, fork, resume, run, train } from './commands/train.ts'
+import { jsonFields } from './jsonOutputs.ts'
 import { createOutput, type Streams } from './output.ts'
 import { ownVersion } from './version.ts'
 
@@ -94,6 +95,8 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
     return { dataDirectory, json, output: createOutput(streams, json) }
   }
   for (const make of commands) program.addCommand(make(context))
+  for (const leaf of leavesOf(program))
+    leaf.addHelpText('after', `\nWith --json: ${jsonFields(nameOf(leaf))}.`)
   beStrict(program, words)
   return program
 }

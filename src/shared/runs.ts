@@ -67,8 +67,7 @@ export const runEntry = z.object({
   notes: z.string(),
   /** Most severe problem in its metrics, as last reported by the run; null if all is well. */
   finding: remark.nullable(),
-  /** `stack`: of a fault in the program. */
-  error: failure.extend({ stack: z.string().optional() }).nullable(),
+  error: failure.nullable(),
   /** End of its process's standard error before it died. */
   stderrTail: z.string().nullable(),
 })
