@@ -1,5 +1,5 @@
 /**
- * What each command prints with `--json`: a document, or several with a line each. Written once: the help names the fields, docs/json.md has
+ * Everything that commands print with `--json`: a document, or several with a line each. Written once: the help names the fields, docs/json.md has
  * all of it (`npm run docs:api`), and tests hold what commands print against it.
  */
 import { z } from 'zod'
@@ -8,7 +8,6 @@ import { calibration } from '#shared/api/calibration.ts'
 import { count, failure, instant, keyUse, problem, row } from '#shared/api/common.ts'
 import { evaluatedPrompt } from '#shared/api/evaluations.ts'
 import { adapterSummary } from '#shared/api/models.ts'
-import { seedFamily } from '#shared/api/runs.ts'
 import { runEntry, runRecord } from '#shared/runs.ts'
 
 const { runs, evaluations, studies, checkpoints, models, system, hub, workflows, losses, python } = api
@@ -35,32 +34,20 @@ const training = z.union([begun, event])
 const consent = { at: instant }
 const withdrawn = z.object({ withdrawn: count })
 const code = listOf(z.object({ id: text.optional(), title: text, versions: count.nullable(), file: text }))
-/** Also what an error of its process has with it: a command to type, problems of the config, a stack. */
+/** Error of a run’s process, which may have a command to type, problems of the config, or a stack with it. */
 const error = failure.partial({ hint: true }).loose().nullable()
 const checkpoint = z.object({
-  ...{
-    step: count,
-    reward: number.nullable(),
-    metrics: z.record(text, number),
-    sizeBytes: count,
-    directory: text,
-  },
+  ...{ step: count, reward: number.nullable(), metrics: z.record(text, number) },
+  ...{ sizeBytes: count, directory: text },
 })
-const model = object.extend({
-  name: text,
-  directory: text,
-  architecture: text,
-  parameters: count,
-  sizeBytes: count,
-})
+const model = object.extend({ name: text, directory: text, architecture: text, parameters: count })
 const dataSet = object.extend({ id: text, name: text, rows: count, directory: text })
 const device = object.extend({ kind: text, available: flag })
 const finding = system.selftest.output.shape.finding
 const probe = object.extend({ probe: text, algorithm: text, seed: count, passed: flag, seconds: number })
-
 const fault = z.object({ name: text, fault: object.nullable() })
 
-/** By the command's name. */
+/** Schemas by the command’s name. */
 export const jsonOutputs: Readonly<Record<string, z.ZodType>> = {
   demo: z.object({
     ...{ algorithm: text, seed: count, steps: count, rewardBefore: number.nullable() },
@@ -76,7 +63,7 @@ export const jsonOutputs: Readonly<Record<string, z.ZodType>> = {
   mcp: withdrawn,
   'runs list': z.object({
     runs: listOf(runEntry.extend({ error })),
-    families: listOf(seedFamily),
+    families: listOf(object.extend({ name: text, runIds: listOf(text), count, step: count })),
     unreadable: listOf(z.object({ directory: text, message: text, hint: optionalText })),
   }),
   'runs show': runRecord.extend({

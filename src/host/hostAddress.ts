@@ -1,12 +1,12 @@
-/** Where the host that serves a data directory is reached by the owner’s other programs: a file that counts only while and where it was written. */
-import { fstatSync, closeSync, constants, openSync, readFileSync, rmSync } from 'node:fs'
+/** The address of the host that serves a data directory, for the owner’s other programs, in a file that counts only while and where it was written. */
+import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { isOnThisMachine } from '#shared/config/addresses.ts'
 import type { HostAddress } from '#shared/api/webSocketPort.ts'
-import { AtomicFile } from '#host/files/atomic.ts'
-import { isMarked, mark, markOf } from '#host/consents/consents.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
+import { AtomicFile } from '#host/files/atomic.ts'
+import { isMarked, mark, markOf, readIfOwn } from '#host/consents/consents.ts'
 
 const addressFile = (dataDirectory: string): string => path.join(dataDirectory, 'host.json')
 
@@ -25,21 +25,11 @@ export function publishAddress(dataDirectory: string, { origin, token }: HostAdd
   }
 }
 
-/** Finds the address of a host, which may have been killed since. null: none, or a file that came from elsewhere. */
+/** Finds the address of a host, which may have been killed since. null: none, or a file that came from elsewhere. Errors: AppError 'file/unreadable'. */
 export function publishedAddress(dataDirectory: string): HostAddress | null {
-  try {
-    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
-    const handle = openSync(addressFile(dataDirectory), O_RDONLY | O_NOFOLLOW | O_NONBLOCK) // undefined on Windows: 0
-    try {
-      const status = fstatSync(handle, { bigint: true })
-      const isSmall = status.isFile() && status.size < 10_000n
-      const { data } = schema.safeParse(isSmall ? parsedJson(readFileSync(handle, 'utf8')) : null)
-      const isOurs = data !== undefined && isMarked(data.file, status) && isOnThisMachine(data.origin)
-      return isOurs ? { origin: data.origin, token: data.token } : null
-    } finally {
-      closeSync(handle)
-    }
-  } catch {
-    return null
-  }
+  const own = readIfOwn(addressFile(dataDirectory))
+  const { data } = schema.safeParse(own && parsedJson(Buffer.from(own.bytes).toString('utf8')))
+  if (own === null || data === undefined) return null
+  const { file, ...address } = data
+  return isMarked(file, own.status) && isOnThisMachine(address.origin) ? address : null
 }

@@ -51,29 +51,19 @@ async function serveClient(allowed: readonly Permission[], here: CommandContext)
   // Loaded on demand: no other command needs the protocol.
   const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js')
   const { serveTools } = await import('../mcp/toolServer.ts')
-  await using opened = (await runningHost(here.dataDirectory)) ?? ownHost(here)
+  await using opened = new AsyncDisposableStack()
+  const client = (await runningHost(here.dataDirectory)) ?? ownHost(here, opened)
+  opened.defer(() => client.close())
   const transport = new StdioServerTransport()
   const end = () => void transport.close()
   using _interrupt = watchInterrupts(end, () => process.exit(1))
   process.stdin.once('end', end).once('close', end)
   const consents = consentsFile(here.dataDirectory)
-  await serveTools(transport, { client: opened.client, version: ownVersion(), consents, allowed })
+  await serveTools(transport, { client, version: ownVersion(), consents, allowed })
 }
-
-interface OpenedHost extends AsyncDisposable {
-  readonly client: Client<Api>
-}
-
-const closing = (client: Client<Api>): OpenedHost => ({
-  client,
-  [Symbol.asyncDispose]() {
-    client.close()
-    return Promise.resolve()
-  },
-})
 
 /** Connects to the host that serves the directory; null: none does. */
-async function runningHost(dataDirectory: string): Promise<OpenedHost | null> {
+async function runningHost(dataDirectory: string): Promise<Client<Api> | null> {
   const client = reconnecting<Api>(async () => {
     const address = publishedAddress(dataDirectory)
     if (address !== null) return openWebSocketPort(address)
@@ -81,7 +71,7 @@ async function runningHost(dataDirectory: string): Promise<OpenedHost | null> {
   })
   try {
     const info = await client.call('system.info')
-    if (realpathSync(info.dataDirectory) === realpathSync(dataDirectory)) return closing(client)
+    if (realpathSync(info.dataDirectory) === realpathSync(dataDirectory)) return client
   } catch (error) {
     if (!(error instanceof AppError)) throw error
   }
@@ -90,17 +80,11 @@ async function runningHost(dataDirectory: string): Promise<OpenedHost | null> {
 }
 
 /** Opens the directory as other commands do; nothing that waits in its queue is started. */
-function ownHost({ dataDirectory, output }: CommandContext): OpenedHost {
+function ownHost({ dataDirectory, output }: CommandContext, opened: AsyncDisposableStack): Client<Api> {
   const onFault = (name: string, error: unknown) =>
     output.writeNote(`${terminalMessage(faultWords(name, error))}\n`)
-  const host = createHost({ dataDirectory, servesQueue: false, onFault })
+  const host = opened.use(createHost({ dataDirectory, servesQueue: false, onFault }))
   const { port1, port2 } = new MessageChannel()
-  const serving = serve(messagePort(port1), api, createServices(host), { onFault })
-  return {
-    client: createClient<Api>(messagePort(port2)),
-    async [Symbol.asyncDispose]() {
-      serving[Symbol.dispose]()
-      await host[Symbol.asyncDispose]()
-    },
-  }
+  opened.use(serve(messagePort(port1), api, createServices(host), { onFault }))
+  return createClient<Api>(messagePort(port2))
 }

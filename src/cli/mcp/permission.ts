@@ -1,4 +1,4 @@
-/** What a client of `turnwise mcp` may do: reading is free, the rest the owner of the machine allows once for each client. */
+/** Permissions of clients of `turnwise mcp`: reading is free, the rest the owner of the machine allows once for each client. */
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import { isOnThisMachine, isWebAddress } from '#shared/config/addresses.ts'

@@ -4,19 +4,11 @@ import { AppError } from '#shared/errors.ts'
 import { shownText } from '#shared/shownText.ts'
 
 /** Characters of an answer, some 6,000 tokens. */
-export const longestAnswer = 24_000
+const longestAnswer = 24_000
 const longestError = 2000
 
-/** Lengths of texts and lists, tried one after the other until an answer fits. */
-const cuts = [
-  { text: 4000, items: 200 },
-  { text: 2000, items: 50 },
-  { text: 800, items: 20 },
-  { text: 300, items: 10 },
-  { text: 100, items: 5 },
-  { text: 40, items: 3 },
-] as const
-type Cut = (typeof cuts)[number]
+/** Most entries of a list, tried one after the other until an answer fits; a text may have twenty times as many characters. */
+const cuts = [Infinity, 200, 80, 30, 12, 5, 2]
 
 const tooLong = 'Cut to fit: ask for less, such as fewer entries or steps, to see all of it.'
 
@@ -45,28 +37,17 @@ function fitted(value: unknown): { readonly text: string; readonly isCut: boolea
   return { text: whole.slice(0, longestAnswer), isCut: true }
 }
 
-function shortened(value: unknown, cut: Cut): unknown {
-  if (typeof value === 'string')
-    return value.length <= cut.text
-      ? value
-      : `${value.slice(0, cut.text)}… (${value.length - cut.text} more characters)`
+function shortened(value: unknown, most: number): unknown {
+  const longest = 20 * most
+  if (typeof value === 'string' && value.length > longest)
+    return `${value.slice(0, longest)}… (${value.length - longest} more characters)`
   if (typeof value !== 'object' || value === null) return value
-  if (!Array.isArray(value)) {
-    const entries = Object.entries(value).map(([name, each]) => [name, shortened(each, cut)] as const)
-    return Object.fromEntries(shortList(entries, cut, (more) => ['…', `${more} more`] as const))
-  }
-  return shortList(
-    value.map((each) => shortened(each, cut)),
-    cut,
-    (more) => `… ${more} more`,
-  )
+  const entries = Object.entries(value)
+  const kept = entries.slice(0, most).map(([name, each]) => [name, shortened(each, most)] as const)
+  const rest = entries.length > most ? [['…', `… ${entries.length - most} more`] as const] : []
+  if (Array.isArray(value)) return [...kept, ...rest].map(([, each]) => each)
+  return Object.fromEntries([...kept, ...rest])
 }
-
-const shortList = <Item>(
-  list: readonly Item[],
-  { items }: Cut,
-  rest: (more: number) => Item,
-): readonly Item[] => (list.length <= items ? list : [...list.slice(0, items), rest(list.length - items)])
 
 const visibleJson = (value: unknown): string =>
   JSON.stringify(value).replaceAll(/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, escaped)

@@ -17,7 +17,7 @@ export interface Tool {
   readonly name: string
   readonly description: string
   readonly input: z.ZodObject
-  /** What the owner of the machine must have allowed; null: it only reads. */
+  /** Consent that the owner of the machine must have given; null: it only reads. */
   readonly needs: Permission | null
   /** True if the answer quotes texts that others may have written. */
   readonly quotes: boolean
@@ -35,17 +35,13 @@ interface LooseClient {
   readonly call: (name: string, input: unknown, options: object) => Promise<unknown>
 }
 
-/** Makes a tool that answers with a query. */
-const read = (name: CallName<Api>, own: Narrowed): Tool => ({
-  ...{ ...own, input: own.input ?? inputOf(name), needs: null, quotes: true },
-  call: (client, given, { signal }) => callOf(client, name, given, signal),
-})
-
-/** Makes a tool that answers with several queries of the same input, by name. */
-const readAll = (names: Readonly<Record<string, CallName<Api>>>, own: Narrowed): Tool => ({
-  ...{ ...own, input: own.input ?? inputOf(Object.values(names)[0]), needs: null, quotes: true },
+/** Makes a tool that answers with a query, or with several of the same input, by name. */
+const read = (from: CallName<Api> | Readonly<Record<string, CallName<Api>>>, own: Narrowed): Tool => ({
+  ...{ ...own, input: own.input ?? inputOf(typeof from === 'string' ? from : Object.values(from)[0]) },
+  ...{ needs: null, quotes: true },
   async call(client, given, { signal }) {
-    const answers = Object.entries(names).map(
+    if (typeof from === 'string') return callOf(client, from, given, signal)
+    const answers = Object.entries(from).map(
       async ([part, name]) => [part, await callOf(client, name, given, signal)] as const,
     )
     return Object.fromEntries(await Promise.all(answers))
@@ -93,7 +89,7 @@ export const tools: readonly Tool[] = [
     description: 'List runs, newest first: status, step, rewards, worst finding.',
     input: runs.list.input.extend({ limit: limit(200, 20) }),
   }),
-  readAll(
+  read(
     { run: 'runs.get', checkpoints: 'checkpoints.list' },
     { name: 'get_run', description: 'Show a run: its config, status and rewards, and its checkpoints.' },
   ),
@@ -116,7 +112,7 @@ export const tools: readonly Tool[] = [
     description: 'Read prompts, completions and rewards of a run, newest step first.',
     input: samples.list.input.omit({ dataRow: true }).extend({ limit: limit(50, 8) }),
   }),
-  readAll(
+  read(
     { dataSets: 'datasets.list', models: 'models.list' },
     {
       name: 'list_data_and_models',

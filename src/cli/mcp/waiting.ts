@@ -4,7 +4,7 @@ import type { Client } from '#shared/api/client.ts'
 import type { InputOf } from '#shared/api/contract.ts'
 import type { RunStatus } from '#shared/runs.ts'
 
-/** What a call that waits gets from its caller. */
+/** Connection of a call that waits to its caller. */
 export interface Waiting {
   /** Aborts when the caller has cancelled or left. */
   readonly signal: AbortSignal

@@ -1,4 +1,4 @@
-/** What programs that work for a person, such as an assistant with tools, may do here without asking again. */
+/** Consents to programs that work for a person, such as an assistant with tools. */
 import { changeConsents, readConsents } from './consents.ts'
 
 /** Tells whether the owner allowed it for a client, which is known by the name it gives. Errors: as `readConsents`. */

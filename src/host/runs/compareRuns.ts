@@ -1,4 +1,4 @@
-/** What differs between runs: their settings, their last metrics, and means of those that differ in their seed alone. */
+/** Compares runs: their settings, their last metrics, and means of those that differ in their seed alone. */
 import type { Api } from '#shared/api/api.ts'
 import { historyWords } from '#shared/config/changes.ts'
 import { leaves } from '#shared/config/paths.ts'

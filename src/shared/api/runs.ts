@@ -114,24 +114,10 @@ const diagnosis = z.object({
   ),
 }) satisfies z.ZodType<Diagnosis>
 
-/** Means over runs that differ only in their seed; see #shared/seedFamilies.ts. */
-export const seedFamily = z.object({
-  name: z.string(),
-  runIds: list(z.string()),
-  seeds: list(z.number()),
-  count,
-  step: count,
-  reward: estimate.nullable(),
-  rewardAfter: estimate.nullable(),
-})
-
 const comparison = z.object({
   runs: list(
     z.object({
-      id: z.string(),
-      name: z.string().nullable(),
-      status,
-      step: count,
+      ...{ id: z.string(), name: z.string().nullable(), status, step: count },
       /** Values by dotted setting, without those equal in all runs. */
       settings: z.record(z.string(), z.unknown()),
       metrics: z.record(z.string(), z.number().nullable()),
@@ -139,9 +125,10 @@ const comparison = z.object({
   ),
   /** Runs that differ only in their seed: means with 95 % intervals over the `count` seeds that got furthest. */
   families: list(
-    seedFamily
-      .pick({ name: true, runIds: true, count: true, step: true })
-      .extend({ metrics: z.record(z.string(), estimate.nullable()) }),
+    z.object({
+      ...{ name: z.string(), runIds: list(z.string()), count, step: count },
+      metrics: z.record(z.string(), estimate.nullable()),
+    }),
   ),
 })
 
@@ -163,10 +150,7 @@ export const runsApi = {
   family: query(one, z.array(runEntry)),
   /** Compares settings and last metrics; `metrics` empty: reward and related ones. */
   compare: query(
-    z.object({
-      runIds: z.array(runId).min(1).max(64),
-      metrics: z.array(z.string().min(1).max(200)).max(200).default([]),
-    }),
+    z.object({ runIds: z.array(runId).min(1).max(64), metrics: z.array(name).max(200).default([]) }),
     comparison,
   ),
   /** Families of runs that differ only in their seed, each a list of ids. */
