@@ -18,17 +18,22 @@ const longest = 100
 /** Writes a JSON Schema as a type of TypeScript. */
 function typeOf(schema: unknown, indent = ''): string {
   if (!isObject(schema)) return 'unknown'
-  const options = schema['anyOf'] ?? schema['oneOf']
-  if (Array.isArray(options)) return [...new Set(options.map((each) => typeOf(each, indent)))].join(' | ')
+  const { anyOf, oneOf = anyOf, enum: words, type: kind } = schema
+  if (Array.isArray(oneOf)) return anyOfThese(oneOf, indent)
+  if (Array.isArray(words)) return words.map((each) => JSON.stringify(each)).join(' | ')
+  if (Array.isArray(kind))
+    return anyOfThese(
+      kind.map((each: unknown) => ({ ...schema, type: each })),
+      indent,
+    )
   if ('const' in schema) return JSON.stringify(schema['const'])
-  if (Array.isArray(schema['enum'])) return schema['enum'].map((each) => JSON.stringify(each)).join(' | ')
-  const kind = schema['type']
-  if (Array.isArray(kind)) return kind.map((each) => typeOf({ ...schema, type: each }, indent)).join(' | ')
   if (kind === 'array') return listType(schema, indent)
   if (kind === 'object') return objectType(schema, indent)
-  if (kind === 'integer') return 'number'
-  return typeof kind === 'string' ? kind : 'unknown'
+  return kind === 'integer' ? 'number' : String(kind ?? 'unknown')
 }
+
+const anyOfThese = (options: readonly unknown[], indent: string): string =>
+  [...new Set(options.map((each) => typeOf(each, indent)))].join(' | ')
 
 function listType({ items, prefixItems }: JsonObject, indent: string): string {
   if (Array.isArray(prefixItems)) return `[${prefixItems.map((each) => typeOf(each, indent)).join(', ')}]`

@@ -95,7 +95,9 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
  * Reads the file if it belongs to this user: anyone who may write into the data directory could have put it there, or a link to some
  * file of this user's. So no link is followed, and the open file is asked for its owner. Errors: AppError 'file/unreadable'.
  */
-export function readIfOwn(consents: string): { readonly bytes: Uint8Array; readonly status: BigIntStats } | null {
+export function readIfOwn(
+  consents: string,
+): { readonly bytes: Uint8Array; readonly status: BigIntStats } | null {
   try {
     const handle = openSync(consents, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) // undefined on Windows, where it counts as 0
     try {
