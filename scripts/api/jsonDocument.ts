@@ -26,10 +26,15 @@ function typeOf(schema: unknown, indent = ''): string {
       kind.map((each: unknown) => ({ ...schema, type: each })),
       indent,
     )
-  if ('const' in schema) return JSON.stringify(schema['const'])
+  return 'const' in schema ? JSON.stringify(schema['const']) : plainType(schema, indent)
+}
+
+function plainType(schema: JsonObject, indent: string): string {
+  const { type: kind } = schema
   if (kind === 'array') return listType(schema, indent)
   if (kind === 'object') return objectType(schema, indent)
-  return kind === 'integer' ? 'number' : String(kind ?? 'unknown')
+  if (kind === 'integer') return 'number'
+  return typeof kind === 'string' ? kind : 'unknown'
 }
 
 const anyOfThese = (options: readonly unknown[], indent: string): string =>
