@@ -26,6 +26,7 @@ const doors = {
   ws: '^src/host/transports/',
   zod: '^src/(shared|host|cli)/',
   'commander|@commander-js/extra-typings': '^src/cli/',
+  '@modelcontextprotocol/sdk': '^src/cli/(mcp/|commands/mcp[.]ts)',
   electron: '^src/(main|preload)/',
   'react(-dom)?': '^src/renderer/',
   recharts: '^src/renderer/charts/',
@@ -36,7 +37,7 @@ const plugins = ['src/rl/algorithms', 'src/rl/environments']
 
 /** Folders and loose files of the host, from the ground up: each may import itself and those before it. */
 const hostFolders = `
-  outboundConnections.ts dataDirectory.ts faults.ts files telemetryFiles.ts consents processes outboundRequests.ts transports
+  outboundConnections.ts dataDirectory.ts faults.ts files telemetryFiles.ts consents hostAddress.ts processes outboundRequests.ts transports
   sandbox gguf python adapters remote workFolder store
   data devices code models checks serving agents hub exchange engines judges
   runs training export jobs

@@ -1,11 +1,12 @@
 /**
- * `npm run docs:api` writes docs/api.md and the tables of settings in docs/algorithms. With `package FOLDER` it writes what the package's entry is made of into FOLDER: the
+ * `npm run docs:api` writes docs/api.md, docs/json.md and the tables of settings in docs/algorithms. With `package FOLDER` it writes what the package's entry is made of into FOLDER: the
  * declarations, and the module that a program imports.
  */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { declarationFile, declarations, type Declaration } from './declarations.ts'
 import { apiDocument } from './document.ts'
+import { jsonDocument } from './jsonDocument.ts'
 import { withSettings } from './settingsTables.ts'
 
 const docs = path.resolve(import.meta.dirname, '../../docs')
@@ -36,6 +37,7 @@ if (import.meta.main) {
   if (what === 'package' && folder !== undefined) writeEntry(folder)
   else {
     writeFileSync(path.join(docs, 'api.md'), await apiDocument(declarations()))
+    writeFileSync(path.join(docs, 'json.md'), jsonDocument())
     for (const file of globSync('algorithms/*.md', { cwd: docs }).map((name) => path.join(docs, name)))
       writeFileSync(file, withSettings(readFileSync(file, 'utf8')))
   }

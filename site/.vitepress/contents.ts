@@ -52,7 +52,7 @@ export const sections: Readonly<Record<string, Section>> = {
     groups: [
       {
         text: 'Reference',
-        items: ['reference', 'commands', 'models', 'formats', 'glossary', 'api'].map((name) =>
+        items: ['reference', 'commands', 'json', 'models', 'formats', 'glossary', 'api'].map((name) =>
           entryOf(`docs/${name}.md`),
         ),
       },

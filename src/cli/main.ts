@@ -1,5 +1,4 @@
 /** The command line: the host without a window. Each file of `commands/` has the commands about one thing. */
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Help, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { shownText } from '#shared/shownText.ts'
 import { terminalMessage, terminalText } from '#shared/terminalText.ts'
@@ -20,13 +19,16 @@ import { generate, grad, score } from './commands/inference.ts'
 import { losses } from './commands/losses.ts'
 import { models } from './commands/models.ts'
 import { keys } from './commands/keys.ts'
+import { mcp } from './commands/mcp.ts'
 import { python } from './commands/python.ts'
 import { runs } from './commands/runs.ts'
 import { workflows } from './commands/workflows.ts'
 import { app, serve } from './commands/serve.ts'
 import { population, seeds, studies, sweep } from './commands/studies.ts'
 import { collect, demo, fork, resume, run, train } from './commands/train.ts'
+import { jsonFields } from './jsonOutputs.ts'
 import { createOutput, type Streams } from './output.ts'
+import { ownVersion } from './version.ts'
 
 const exitStatus = { done: 0, failed: 1, wrongUsage: 2 } as const
 
@@ -47,7 +49,7 @@ export async function main(argv: readonly string[], streams: Streams = process):
 
 /** Sorted as in the help. */
 const commands = [
-  ...[demo, train, collect, run, resume, fork, app, serve, runs, evaluate, evaluations],
+  ...[demo, train, collect, run, resume, fork, app, serve, mcp, runs, evaluate, evaluations],
   ...[sweep, population, seeds, studies],
   ...[exportRun, chat, generate, score, grad],
   ...[configs, losses, workflows, python, keys, models, datasets, devices, selftest, probe, bench, telemetry],
@@ -60,7 +62,7 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
   const program = new Command('turnwise')
     .description('Finetune language models with reinforcement learning on your own machine.')
     .usage('COMMAND [options]')
-    .version(version(), '--version', 'print the version')
+    .version(ownVersion(), '--version', 'print the version')
     .option('--data-dir <DIR>', 'where runs, models and caches are kept (or the variable TURNWISE_HOME)')
     .option('--json', 'JSON only on standard output')
     .helpOption('-h, --help', 'show this help')
@@ -93,6 +95,8 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
     return { dataDirectory, json, output: createOutput(streams, json) }
   }
   for (const make of commands) program.addCommand(make(context))
+  for (const leaf of leavesOf(program))
+    leaf.addHelpText('after', `\nWith --json: ${jsonFields(nameOf(leaf))}.`)
   beStrict(program, words)
   return program
 }
@@ -159,13 +163,6 @@ function report(error: unknown, { stderr }: Streams): number {
 function stackOf(error: Error): string {
   const own = error.stack ?? error.message
   return error.cause instanceof Error ? `${own}\nCaused by: ${stackOf(error.cause)}` : own
-}
-
-function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  if (typeof manifest === 'object' && manifest !== null && 'version' in manifest)
-    return String(manifest.version)
-  throw new Error('package.json has no version.')
 }
 
 /** Ends quietly when the pipe closes, as in `turnwise … | head`. */

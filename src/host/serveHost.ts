@@ -7,6 +7,7 @@ import { dataFolders } from './dataDirectory.ts'
 import type { OnFault } from './faults.ts'
 import type { Cleared } from '#host/workFolder/leftovers.ts'
 import { createServices } from '#host/api/services.ts'
+import { publishAddress } from './hostAddress.ts'
 import { startHttpServer } from './transports/httpServer.ts'
 import { discardOldUploads } from './transports/uploads.ts'
 
@@ -59,6 +60,7 @@ export async function serveHost({
       connect: (connection) => void serve(connection, api, services, told),
       ...told,
     })
+    const published = publishAddress(options.dataDirectory, server)
     return {
       url: server.url,
       cleared: host.cleared,
@@ -66,6 +68,7 @@ export async function serveHost({
       training: () => host.supervisor.list().length,
       kill: () => host.supervisor.list().forEach(({ runId }) => void host.supervisor.kill(runId)),
       async [Symbol.asyncDispose]() {
+        published[Symbol.dispose]()
         await server[Symbol.asyncDispose]()
         await host[Symbol.asyncDispose]()
       },

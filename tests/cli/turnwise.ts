@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { main } from '#cli/main.ts'
+import { requireDocumented } from './jsonLines.ts'
 
 const launcher = fileURLToPath(new URL('../../bin/turnwise.mjs', import.meta.url))
 
@@ -30,6 +31,7 @@ export async function answer(...args: readonly string[]): Promise<Finished> {
       },
     })
   const status = await main(args, { stdout: streamTo('stdout'), stderr: streamTo('stderr') })
+  requireDocumented(args, written.stdout)
   return { status, ...written }
 }
 
@@ -117,6 +119,9 @@ function startTurnwise(folder: string, args: readonly string[], input?: string):
   child.stderr.on('data', add('stderr'))
   const finished = new Promise<Finished>((resolve) => {
     child.once('close', (status) => resolve({ status, ...streams }))
+  }).then((ended) => {
+    requireDocumented(args, wholeLines(ended.stdout))
+    return ended
   })
   const printed = (text: string) =>
     new Promise<void>((resolve, reject) => {
@@ -133,6 +138,9 @@ function startTurnwise(folder: string, args: readonly string[], input?: string):
     })
   return { child, finished, printed }
 }
+
+/** Without the last line of a process that was killed while it wrote. */
+const wholeLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1)
 
 /** Kills the command and everything it started, at once. */
 export function killGroup({ child }: Running): void {

@@ -1,17 +1,13 @@
 /** Commands that diagnose a run or compare runs. */
 import { Command } from '@commander-js/extra-typings'
-import { historyWords } from '#shared/config/changes.ts'
-import { leaves } from '#shared/config/paths.ts'
-import type { RunRecord } from '#shared/runs.ts'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
 import type { Check, Diagnosis, Evidence, Finding, Proposal } from '#shared/diagnosis.ts'
-import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
-import { configButSeed, seedFamilies, type SeedFamily } from '#shared/seedFamilies.ts'
-import { meanEstimate, type Estimate } from '#shared/statistics.ts'
 import { createHost } from '#host/createHost.ts'
 import { diagnoseRun } from '#host/api/runsService.ts'
+import { compareRuns } from '#host/runs/compareRuns.ts'
 import { openRunFolder } from '#host/workFolder/runFolder.ts'
-import type { Store } from '#host/store/store.ts'
 import { repeated, type Context } from '../command.ts'
 import { formatEstimate, tableLines } from '../output.ts'
 
@@ -95,17 +91,8 @@ function proposalText({ words, changes, from, lookAt }: Proposal): string {
 const stepsText = (from: number, to: number): string =>
   from === to ? `step ${from}` : `steps ${from} to ${to}`
 
-const defaultMetrics = ['reward', 'eval_reward', 'kl', 'entropy', 'completions/mean_length', 'step_time']
-
-interface Compared {
-  readonly id: string
-  readonly name: string | null
-  readonly status: string
-  readonly step: number
-  /** Values by dotted setting, without those equal in all runs. */
-  readonly settings: Readonly<Record<string, unknown>>
-  readonly metrics: Readonly<Record<string, number | null>>
-}
+type Compared = OutputOf<Api, 'runs.compare'>['runs'][number]
+type ComparedFamily = OutputOf<Api, 'runs.compare'>['families'][number]
 
 export const compare = (context: Context) =>
   new Command('compare')
@@ -123,73 +110,19 @@ export const compare = (context: Context) =>
       const { dataDirectory, output } = context()
       const ids = [first, second, ...options.with].map((name) => openRunFolder(dataDirectory, name).id)
       await using host = createHost({ dataDirectory, servesQueue: false })
-      const metrics = options.metric.length > 0 ? options.metric : defaultMetrics
-      requireMetrics(host.store, ids, options.metric)
-      const runs = comparisonOf(host.store, ids, metrics)
-      const families = familiesOf(host.store, runs, metrics)
+      const { runs, families } = compareRuns(host.store, ids, options.metric)
       output.json({ runs, families })
+      const metrics = Object.keys(runs[0]?.metrics ?? {})
       const shown = metrics.filter((metric) => runs.some((run) => run.metrics[metric] !== null))
       for (const line of tableLines(['', ...runs.map(titleOf)], rowsOf(runs, shown))) output.line(line)
       for (const line of families.flatMap((family) => familyLines(family, shown))) output.line(line)
     })
-
-function comparisonOf(store: Store, ids: readonly string[], metrics: readonly string[]): Compared[] {
-  const configs = ids.map((id) => settingsIn(store.runs.get(id)))
-  const keys = [...new Set(configs.flatMap((config) => Object.keys(config)))].sort()
-  const isSame = (key: string) =>
-    new Set(configs.map((config) => JSON.stringify(config[key] ?? null))).size === 1
-  const differing = keys.filter((key) => !isSame(key))
-  return ids.map((id, i) => {
-    const { name, status, step } = store.runs.get(id)
-    const latest = store.metrics.latest(id)
-    return {
-      ...{ id, name, status, step },
-      settings: Object.fromEntries(differing.map((key) => [key, configs[i]?.[key] ?? null])),
-      metrics: Object.fromEntries(metrics.map((metric) => [metric, latest.get(metric)?.value ?? null])),
-    }
-  })
-}
-
-/** Flattens settings; a changed one lists all values, each with the step after which it applied. */
-function settingsIn({ config, settingChanges }: RunRecord): Readonly<Record<string, unknown>> {
-  const settings = Object.fromEntries(leaves(JSON.parse(config)))
-  const changed = Map.groupBy(settingChanges, ({ key }) => key)
-  return { ...settings, ...Object.fromEntries([...changed].map(([key, own]) => [key, historyWords(own)])) }
-}
-
-interface ComparedFamily extends Pick<SeedFamily, 'name' | 'runIds' | 'count' | 'step'> {
-  /** Means with 95 % intervals over the seeds that got furthest. */
-  readonly metrics: Readonly<Record<string, Estimate | null>>
-}
-
-function familiesOf(store: Store, runs: readonly Compared[], metrics: readonly string[]): ComparedFamily[] {
-  const entries = runs.map(({ id }) => store.runs.get(id))
-  return seedFamilies(entries, configButSeed).map(({ name, runIds, count, step }) => {
-    const members = runs.filter((run) => runIds.includes(run.id) && run.step === step)
-    const meanOf = (metric: string) => meanEstimate(members.flatMap((run) => run.metrics[metric] ?? []))
-    return {
-      ...{ name, runIds, count, step },
-      metrics: Object.fromEntries(metrics.map((metric) => [metric, meanOf(metric)])),
-    }
-  })
-}
 
 const familyLines = ({ name, count, step, metrics }: ComparedFamily, shown: readonly string[]): string[] => [
   '',
   `Mean with 95 % interval over ${plural(count, 'seed')} of ${name} at step ${step}:`,
   ...shown.map((metric) => `  ${metric}  ${formatEstimate(metrics[metric] ?? null)}`),
 ]
-
-function requireMetrics(store: Store, ids: readonly string[], wanted: readonly string[]): void {
-  const known = new Set(ids.flatMap((id) => store.metrics.names(id)))
-  const missing = wanted.find((metric) => !known.has(metric))
-  if (missing === undefined) return
-  throw new AppError(
-    'usage/invalid',
-    `None of these runs has the metric ${missing}.`,
-    `They have: ${[...known].sort().join(', ')}.`,
-  )
-}
 
 const titleOf = ({ id, name }: Compared): string => name ?? id.slice(-8)
 

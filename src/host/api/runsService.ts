@@ -21,6 +21,7 @@ import { runPaths } from '#host/workFolder/runFolder.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'
 import { emptyTrash, restoreRun, trashedRuns, deleteRun, runFiles } from '#host/runs/trash.ts'
+import { compareRuns } from '#host/runs/compareRuns.ts'
 import { createFork, createRun, resumePoint } from '#host/runs/runLifecycle.ts'
 import { resolveWithAlgorithms } from '#host/runs/runConfigFile.ts'
 import { checkRunConfig, settingWarnings } from '#host/runs/runVerdict.ts'
@@ -50,6 +51,7 @@ const reading = ({ store, supervisor }: Host) =>
     list: (filter) => store.runs.list(filter),
     get: ({ runId }) => store.runs.get(runId),
     tags: () => store.runs.tags(),
+    compare: ({ runIds, metrics }) => compareRuns(store, runIds, metrics),
     family: ({ runId }) => store.runs.family(runId),
     seedFamilies: () =>
       seedFamilies(store.runs.list(), ({ id }) => store.runs.settingsButSeed(id)).map(({ runIds }) => runIds),

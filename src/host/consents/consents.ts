@@ -1,6 +1,6 @@
 /**
  * Consents of the owner of a machine, which no config can give: to contents of Python files, each with the interpreter that runs them,
- * and to sending the values of environment variables to an address. One file in the data directory holds all of it. It counts in the
+ * to sending the values of environment variables to an address, and to what agents do. One file in the data directory holds all of it. It counts in the
  * folder it was written in alone: what comes along in a folder that was copied or unpacked was not allowed here.
  */
 import {
@@ -23,7 +23,7 @@ import { jsonObjectOf } from '#host/files/strictJson.ts'
 import { takeTurn } from '#host/files/turns.ts'
 
 /** Number and birth time of a file or folder, which the file system gives to it: nobody who packs one can choose them. */
-const mark = z.strictObject({ id: z.string(), bornAt: z.string() })
+export const mark = z.strictObject({ id: z.string(), bornAt: z.string() })
 type Mark = z.output<typeof mark>
 
 const consentSchema = z.strictObject({
@@ -39,11 +39,13 @@ const consentSchema = z.strictObject({
   keys: z.array(z.strictObject({ variable: z.string(), origin: z.string(), at: z.number() })),
   /** Key of the seals of this machine, see seals.ts; absent until something is sealed. */
   sealKey: z.string().optional(),
+  /** Programs that work for the owner, by the names they give, and what each may do; see agents.ts. */
+  agents: z.array(z.strictObject({ client: z.string(), may: z.string(), at: z.number() })).default([]),
 })
 
-export type Consents = Pick<z.output<typeof consentSchema>, 'python' | 'keys' | 'sealKey'>
+export type Consents = Pick<z.output<typeof consentSchema>, 'python' | 'keys' | 'sealKey' | 'agents'>
 
-const none: Consents = { python: [], keys: [] }
+const none: Consents = { python: [], keys: [], agents: [] }
 
 /** Path of the consents of a machine. Everything below takes it; null: nothing is allowed there. */
 export const consentsFile = (dataDirectory: string): string =>
@@ -85,7 +87,7 @@ export const markOf = ({ ino, birthtimeNs }: BigIntStats): Mark => ({
   bornAt: `${birthtimeNs}`,
 })
 
-const isMarked = (said: Mark, status: BigIntStats): boolean => isDeepStrictEqual(said, markOf(status))
+export const isMarked = (said: Mark, status: BigIntStats): boolean => isDeepStrictEqual(said, markOf(status))
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
 
@@ -93,7 +95,9 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
  * Reads the file if it belongs to this user: anyone who may write into the data directory could have put it there, or a link to some
  * file of this user's. So no link is followed, and the open file is asked for its owner. Errors: AppError 'file/unreadable'.
  */
-function readIfOwn(consents: string): { readonly bytes: Uint8Array; readonly status: BigIntStats } | null {
+export function readIfOwn(
+  consents: string,
+): { readonly bytes: Uint8Array; readonly status: BigIntStats } | null {
   try {
     const handle = openSync(consents, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) // undefined on Windows, where it counts as 0
     try {
@@ -127,8 +131,8 @@ export function changeConsents(consents: string, change: (before: Consents) => P
       'Nothing was changed. Try again when it is done.',
     )
   }
-  const { python, keys, sealKey } = readConsents(consents)
-  const before: Consents = { python, keys, ...(sealKey === undefined ? {} : { sealKey }) }
+  const { python, keys, sealKey, agents } = readConsents(consents)
+  const before: Consents = { python, keys, agents, ...(sealKey === undefined ? {} : { sealKey }) }
   const after = { ...before, ...change(before) }
   if (isDeepStrictEqual(before, after)) return
   using file = new AtomicFile(consents)

@@ -19,6 +19,8 @@ const exportFormats = ['peft', 'merged', 'gguf', 'gguf-model', 'onnx'] as const
 const exportDtypes = ['f32', 'f16', 'bf16', 'q8_0', 'q4_k_m'] as const
 
 const exportOptions = {
+  format: z.enum(exportFormats),
+  out: path,
   /** Type of the tensors; null: the base's for a merged model, f16 for one in a GGUF file, f32 for the rest. */
   dtype: z.enum(exportDtypes).nullable().default(null),
   /** Largest weight file of a merged model, in bytes. */
@@ -51,8 +53,10 @@ const exportOffer = z.object({
 
 const one = z.object({ runId, step: count })
 
+const promoted = z.object({ adapter: z.string().max(100) })
+
 /** Checkpoint of a run, or a promoted adapter by its name. */
-const exported = z.union([one, z.object({ adapter: z.string().max(100) })])
+const exported = z.union([one, promoted])
 
 export const checkpointsApi = {
   list: query(z.object({ runId }), z.array(checkpoint)),
@@ -68,7 +72,7 @@ export const checkpointsApi = {
    * the trained model is moved to a folder called `OUT-failed`, which the report names.
    */
   export: stream(
-    z.intersection(exported, z.object({ format: z.enum(exportFormats), out: path, ...exportOptions })),
+    z.union([one.extend(exportOptions), promoted.extend(exportOptions)]),
     progressOr(exportReport),
   ),
 }

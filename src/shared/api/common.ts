@@ -47,6 +47,12 @@ export const problem = z.object({
   keys: z.array(keyUse).optional(),
 })
 
+export const estimate = z.object({
+  value: z.number(),
+  /** 95 %; null if it cannot be bounded: a single value, or equal ones other than 0 and 1. */
+  interval: z.object({ low: z.number(), high: z.number() }).nullable(),
+})
+
 /** Progress of a long task. `total` is null if unknown. */
 export const progress = z.object({
   phase: z.string(),

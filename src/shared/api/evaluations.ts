@@ -1,7 +1,7 @@
 /** Evaluations: a model, an adapter or a checkpoint on rows of a data set or in an environment, stored and compared. */
 import { z } from 'zod'
 import type { RunConfig } from '../runConfig.ts'
-import { count, cursor, digest, failure, instant, path, row, runId } from './common.ts'
+import { count, cursor, digest, estimate, failure, instant, path, row, runId } from './common.ts'
 import { command, feed, query } from './contract.ts'
 
 const evaluationId = z.string().regex(/^ev_[0-9a-f-]{36}$/)
@@ -71,12 +71,6 @@ const request = evaluationSettings
     greedy: z.boolean().optional(),
   })
   .strict()
-
-const estimate = z.object({
-  value: z.number(),
-  /** 95 %; null if it cannot be bounded: a single prompt, or equal values other than 0 and 1. */
-  interval: z.object({ low: z.number(), high: z.number() }).nullable(),
-})
 
 const pass = z.object({ k: count, ...estimate.shape })
 

@@ -12,6 +12,7 @@ import { calibration } from './calibration.ts'
 import {
   count,
   cursor,
+  estimate,
   failure,
   fileSource,
   instant,
@@ -113,6 +114,24 @@ const diagnosis = z.object({
   ),
 }) satisfies z.ZodType<Diagnosis>
 
+const comparison = z.object({
+  runs: list(
+    z.object({
+      ...{ id: z.string(), name: z.string().nullable(), status, step: count },
+      /** Values by dotted setting, without those equal in all runs. */
+      settings: z.record(z.string(), z.unknown()),
+      metrics: z.record(z.string(), z.number().nullable()),
+    }),
+  ),
+  /** Runs that differ only in their seed: means with 95 % intervals over the `count` seeds that got furthest. */
+  families: list(
+    z.object({
+      ...{ name: z.string(), runIds: list(z.string()), count, step: count },
+      metrics: z.record(z.string(), estimate.nullable()),
+    }),
+  ),
+})
+
 export const runsApi = {
   /** Newest first; `before`: id of the last run on the previous page. */
   list: query(
@@ -129,6 +148,11 @@ export const runsApi = {
   tags: query(z.void(), z.array(z.object({ tag: z.string(), runs: count }))),
   /** Ancestors and forks, oldest first. */
   family: query(one, z.array(runEntry)),
+  /** Compares settings and last metrics; `metrics` empty: reward and related ones. */
+  compare: query(
+    z.object({ runIds: z.array(runId).min(1).max(64), metrics: z.array(name).max(200).default([]) }),
+    comparison,
+  ),
   /** Families of runs that differ only in their seed, each a list of ids. */
   seedFamilies: query(z.void(), list(list(runId))),
   /** All events except steps and samples, in order. */

@@ -239,7 +239,8 @@ function checkedInput({ name, procedure }: Route, input: unknown): unknown {
   )
 }
 
-function described(issue: z.core.$ZodIssue): string {
+/** Says where an input is wrong, and how. */
+export function described(issue: z.core.$ZodIssue): string {
   const place = issue.path.map(String).join('.').slice(0, 100)
   return `${place === '' ? 'its input' : place}: ${issue.message.slice(0, 300)}`
 }

@@ -1,0 +1,66 @@
+/** Permissions of clients of `turnwise mcp`: reading is free, the rest the owner of the machine allows once for each client. */
+import type { Api } from '#shared/api/api.ts'
+import type { Client } from '#shared/api/client.ts'
+import { isOnThisMachine, isWebAddress } from '#shared/config/addresses.ts'
+import { isObject } from '#shared/config/paths.ts'
+import { AppError } from '#shared/errors.ts'
+import { allowAgent, mayAgent } from '#host/consents/agents.ts'
+
+/** Kinds of consent, with what each allows. */
+export const permissions = {
+  start: 'start, change, stop and evaluate runs on this machine',
+  export: 'write trained models into new folders on this machine',
+  send: 'send prompts, completions and answers to',
+} as const
+export type Permission = keyof typeof permissions
+
+export interface Asking {
+  /** File of the consents of this machine. */
+  readonly consents: string
+  /** Kinds that the command line allows. */
+  readonly allowed: readonly Permission[]
+  /** Name that the client gives itself. */
+  readonly client: string
+  /** Asks the person in the client; null: it cannot ask. */
+  readonly ask: ((question: string) => Promise<boolean>) | null
+}
+
+/** Errors: AppError 'api/refused' where the person has not allowed it. */
+export async function requirePermission(kind: Permission, asking: Asking, origin = ''): Promise<void> {
+  const { allowed, client, consents, ask } = asking
+  const key = [kind, origin].filter(Boolean).join(' ')
+  if (allowed.includes(kind) || mayAgent(client, key, consents)) return
+  const what = [permissions[kind], origin].filter(Boolean).join(' ')
+  const isAllowed = ask !== null && (await ask(`May ${client} ${what}, now and later? Turnwise asks once.`))
+  if (!isAllowed) {
+    throw new AppError(
+      'api/refused',
+      `${client} may not ${what}${ask === null ? '' : ': the person at the client was asked and did not allow it'}.`,
+      {
+        text: 'Nothing was done. Ask the person; to allow it, they add this option to the command that the client starts:',
+        command: `turnwise mcp --allow ${kind}`,
+      },
+    )
+  }
+  allowAgent(client, key, consents)
+}
+
+/** Origins on other machines that arguments of a tool name, or the config of the run that they name. */
+export async function originsOf(
+  client: Client<Api>,
+  input: unknown,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { runId = null, subject = null } = isObject(input) ? input : {}
+  const run = runId ?? (isObject(subject) ? subject['runId'] : null)
+  const config =
+    typeof run === 'string' ? (await client.call('runs.get', { runId: run }, { signal })).config : '{}'
+  return [...new Set([...addressesIn(input), ...addressesIn(JSON.parse(config))])]
+}
+
+function addressesIn(value: unknown): string[] {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(addressesIn)
+  return typeof value === 'string' && isWebAddress(value) && !isOnThisMachine(value)
+    ? [new URL(value).origin]
+    : []
+}
