@@ -1,0 +1,305 @@
+/**
+ * Calls of functions in a model's answer. Each family writes them in a form of its own, which is recognised from the text of its
+ * chat template, never from the model's name. What is not written exactly in that form is no call: the answer is text then.
+ *
+ * Checked against transformers' `parse_response` with the response templates of TRL and, where it has none, with templates that
+ * do what vLLM's parser of the family does (tests/fixtures/tools/make.py).
+ */
+import { exactText, parsedWithMarks } from '#shared/exactNumbers.ts'
+import { isRecord } from './pipelineLimits.ts'
+import { pythonCalls } from './pythonCalls.ts'
+
+export interface ToolCall {
+  readonly name: string
+  /** Arguments as the JSON text of an object, with every number as the model wrote it. */
+  readonly arguments: string
+}
+
+export interface CalledAnswer {
+  /** What the model said besides. */
+  readonly content: string
+  readonly calls: readonly ToolCall[]
+}
+
+export interface ToolForm {
+  readonly id: string
+  /** True for a chat template whose models write this form. */
+  writes(template: string): boolean
+  /** Index from which an unfinished text may be part of a call, so that nobody should be told of it yet; its length: nothing may. */
+  held(text: string): number
+  /** `text` with its special tokens, but for the one that ended it. `tools`: as the template was given them. null: it calls none. */
+  parse(text: string, tools: readonly unknown[]): CalledAnswer | null
+}
+
+/** Reads the calls that lie between marks; null: this is none. */
+type Between = (inner: string, tools: readonly unknown[]) => readonly ToolCall[] | null
+
+/** A name and its arguments; null where the name is no text or the arguments are no object. */
+function called(name: unknown, given: unknown): ToolCall | null {
+  if (typeof name !== 'string' || name === '' || !isRecord(given) || Array.isArray(given)) return null
+  return { name, arguments: exactText(given) ?? JSON.stringify(given) }
+}
+
+const allOrNone = (calls: readonly (ToolCall | null)[]): readonly ToolCall[] | null =>
+  calls.length > 0 && calls.every((call) => call !== null) ? calls : null
+
+const jsonCall = (value: unknown, argumentsName = 'arguments'): ToolCall | null =>
+  isRecord(value) ? called(value['name'], value[argumentsName]) : null
+
+const jsonList: Between = (inner) => {
+  const value = parsedWithMarks(inner)
+  return Array.isArray(value) ? allOrNone(value.map((each) => jsonCall(each))) : null
+}
+
+/** Length of the longest end of a text that may go on to one of the marks. */
+function openEnd(text: string, marks: readonly string[]): number {
+  const longest = Math.min(text.length, Math.max(...marks.map(({ length }) => length)) - 1)
+  for (let length = longest; length > 0; length--)
+    if (marks.some((mark) => mark.startsWith(text.slice(-length)))) return length
+  return 0
+}
+
+/** Calls that lie between an opening and a closing mark, outside of `<think>`; the last may lack its closing mark. */
+function marked(open: string, close: string, read: Between): Pick<ToolForm, 'held' | 'parse'> {
+  return {
+    held(text) {
+      const from = text.indexOf(open, thoughtEnd(text))
+      return from < 0 ? text.length - openEnd(text, [open]) : from
+    },
+    parse(text, tools) {
+      const calls: ToolCall[] = []
+      const said: string[] = []
+      let at = 0
+      for (let from = text.indexOf(open, thoughtEnd(text)); from >= 0; ) {
+        said.push(text.slice(at, from))
+        const end = text.indexOf(close, from + open.length)
+        const found = read(text.slice(from + open.length, end < 0 ? undefined : end), tools)
+        if (found === null) return null
+        calls.push(...found)
+        at = end < 0 ? text.length : end + close.length
+        const more = thoughtEnd(text, at)
+        from = text.indexOf(open, more)
+      }
+      said.push(text.slice(at))
+      const content = said.map((each) => each.trim()).filter((each) => each !== '')
+      return calls.length === 0 ? null : { content: content.join('\n'), calls }
+    },
+  }
+}
+
+/** Index behind the thoughts that begin at or after `from`, before any of which a call would be no thought. */
+function thoughtEnd(text: string, from = 0): number {
+  let at = from
+  for (;;) {
+    const begin = /^\s*<think>/.exec(text.slice(at))
+    if (begin === null) return at
+    const end = text.indexOf('</think>', at)
+    if (end < 0) return text.length
+    at = end + '</think>'.length
+  }
+}
+
+/** An answer that is nothing but calls. `begins`: how such an answer starts, blanks left out. */
+function whole(begins: readonly string[], read: (text: string) => readonly ToolCall[] | null) {
+  return {
+    held(text: string): number {
+      const start = text.trimStart()
+      const mayCall = begins.some((begin) => start.startsWith(begin) || begin.startsWith(start))
+      return mayCall ? 0 : text.length
+    },
+    parse(text: string): CalledAnswer | null {
+      const calls = read(text.trim())
+      return calls === null || calls.length === 0 ? null : { content: '', calls }
+    },
+  }
+}
+
+const hermes = marked('<tool_call>', '</tool_call>', (inner) => {
+  const call = jsonCall(parsedWithMarks(inner))
+  return call && [call]
+})
+
+/* Qwen 3.5 and Qwen3-Coder: parameters as they are, whose types the descriptions of the functions tell. */
+
+const parameter = /\s*<parameter=([^>\n]+)>([\s\S]*?)<\/parameter>/y
+
+const xml = marked('<tool_call>', '</tool_call>', (inner, tools) => {
+  const [open, name] = /^\s*<function=([^\n>]+)>/.exec(inner) ?? []
+  if (open === undefined || name === undefined) return null
+  const types = parameterTypes(name, tools)
+  const pairs: [string, string][] = []
+  parameter.lastIndex = open.length
+  let at = open.length
+  for (let found = parameter.exec(inner); found !== null; found = parameter.exec(inner)) {
+    at = parameter.lastIndex
+    pairs.push([found[1]!, typed(found[2]!.trim(), types(found[1]!))])
+  }
+  if (inner.slice(at).trim() !== '</function>') return null
+  const written = [...new Map(pairs)].map(([key, value]) => `${JSON.stringify(key)}:${value}`)
+  return [{ name, arguments: `{${written.join(',')}}` }]
+})
+
+/** The JSON types of a function's parameters by name, in the order in which they are tried. */
+function parameterTypes(name: string, tools: readonly unknown[]): (key: string) => readonly string[] {
+  const described = tools.map((tool) => (isRecord(tool) && isRecord(tool['function']) ? tool['function'] : tool))
+  const tool = described.find((each) => isRecord(each) && each['name'] === name)
+  const parameters = isRecord(tool) && isRecord(tool['parameters']) ? tool['parameters'] : {}
+  const properties = isRecord(parameters['properties']) ? parameters['properties'] : {}
+  return (key) => (Object.hasOwn(properties, key) ? typesOf(properties[key]) : [])
+}
+
+function typesOf(schema: unknown): string[] {
+  if (!isRecord(schema)) return []
+  const { type, anyOf, oneOf, nullable } = schema
+  const own = [type].flat().filter((each) => typeof each === 'string')
+  const choices = [anyOf, oneOf].flatMap((each) => (Array.isArray(each) ? each.flatMap(typesOf) : []))
+  return [...own, ...choices, ...(nullable === true && !own.includes('null') ? ['null'] : [])]
+}
+
+/** A parameter's text as JSON of the first type that it can be, else as text. */
+function typed(text: string, types: readonly string[]): string {
+  for (const type of types) {
+    const read = readers[type]?.(text) ?? null
+    if (read !== null) return read
+  }
+  return JSON.stringify(text)
+}
+
+const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+const wholeNumber = (text: string): string => String(BigInt(text.replace(/^\+/, '')))
+
+const readers: Readonly<Record<string, (text: string) => string | null>> = {
+  integer(text) {
+    if (/^[+-]?\d+$/.test(text)) return wholeNumber(text)
+    const value = decimal.test(text) ? Number(text) : NaN
+    return Number.isInteger(value) ? String(BigInt(value)) : null
+  },
+  number(text) {
+    if (/^[+-]?\d+$/.test(text)) return wholeNumber(text)
+    return decimal.test(text) && Number.isFinite(Number(text)) ? String(Number(text)) : null
+  },
+  boolean: (text) => ({ true: 'true', 1: 'true', false: 'false', 0: 'false' })[text.toLowerCase()] ?? null,
+  null: (text) => (text === 'null' || text === 'None' ? 'null' : null),
+  object: (text) => jsonOf(text, (value) => isRecord(value) && !Array.isArray(value)),
+  array: (text) => jsonOf(text, Array.isArray),
+}
+
+function jsonOf(text: string, isOfType: (value: unknown) => boolean): string | null {
+  const value = parsedWithMarks(text)
+  return isOfType(value) ? (exactText(value) ?? JSON.stringify(value)) : null
+}
+
+/* Gemma: JSON whose keys have no quotes and whose texts have marks of their own. */
+
+function gemma(open: string, close: string, quote: string) {
+  const quoted = new RegExp(`${quote.replaceAll('|', '\\|')}([\\s\\S]*?)${quote.replaceAll('|', '\\|')}`, 'g')
+  return marked(`${open}call:`, close, (inner) => {
+    const [, name, body] = /^([\p{L}\p{N}_]+)([\s\S]*)$/u.exec(inner) ?? []
+    if (name === undefined || body === undefined || /[\u0001\u0002]/.test(body)) return null
+    const texts: string[] = []
+    const json = body
+      .replaceAll(quoted, (_, text: string) => `\u0001${texts.push(text) - 1}\u0002`)
+      .replaceAll(/"(?:\\.|[^"\\])*"|(?<=[{,])(\s*)([\p{L}\p{N}_]+)(\s*):/gu, (each, ...key: string[]) =>
+        key[1] === undefined ? each : `${key[0]!}"${key[1]}"${key[2]!}:`,
+      )
+      .replaceAll(/\u0001(\d+)\u0002/g, (_, index: string) => JSON.stringify(texts[Number(index)]))
+    const call = called(name, parsedWithMarks(json))
+    return call && [call]
+  })
+}
+
+/* Mistral: a list after one mark or, in newer models, a mark before each name. */
+
+const mistral: Pick<ToolForm, 'held' | 'parse'> = {
+  held(text) {
+    const from = text.indexOf('[TOOL_CALLS]')
+    return from < 0 ? text.length - openEnd(text, ['[TOOL_CALLS]']) : from
+  },
+  parse(text) {
+    const [content = '', ...parts] = text.split('[TOOL_CALLS]')
+    const [first = ''] = parts
+    if (parts.length === 1 && first.trimStart().startsWith('[')) {
+      const calls = jsonList(first, [])
+      return calls && { content: content.trim(), calls }
+    }
+    const calls = parts.map((part) => {
+      const [, name, given] = /^\s*([^[{\s]+)\s*(?:\[CALL_ID\][^[]*)?(?:\[ARGS\])?(\s*\{[\s\S]*)$/.exec(part) ?? []
+      return given === undefined ? null : called(name, parsedWithMarks(given))
+    })
+    const all = allOrNone(calls)
+    return all && { content: content.trim(), calls: all }
+  },
+}
+
+/* gpt-oss: messages in channels; a call is one to a recipient. */
+
+const harmonyMessage = /([\s\S]*?)<\|message\|>([\s\S]*?)(?:<\|end\|>|<\|call\|>|<\|return\|>|$)/y
+
+const harmony: Pick<ToolForm, 'held' | 'parse'> = {
+  held: () => 0,
+  parse(text) {
+    const calls: (ToolCall | null)[] = []
+    let content = ''
+    harmonyMessage.lastIndex = 0
+    while (harmonyMessage.lastIndex < text.trimEnd().length) {
+      const found = harmonyMessage.exec(text)
+      if (found === null) return null
+      const [, head = '', body = ''] = found
+      const [, name] = /(?:^|[\s>])to=functions\.([^\s<]+)/.exec(head) ?? []
+      if (name !== undefined) calls.push(called(name, parsedWithMarks(body)))
+      else if (!head.includes('<|channel|>analysis')) content += body
+      if (found[0] === '') break
+    }
+    const all = allOrNone(calls)
+    return all && { content: content.trim(), calls: all }
+  },
+}
+
+const llama = whole(['{', '<|python_tag|>'], (text) => {
+  const value = parsedWithMarks(text.replace(/^<\|python_tag\|>/, ''))
+  const call = jsonCall(value, 'parameters')
+  return call && [call]
+})
+
+const granite = whole(['<|tool_call|>', '<tool_call>', '['], (text) =>
+  jsonList(text.replace(/^<\|tool_call\|>/, '').replace(/^<tool_call>/, ''), []),
+)
+
+const includes =
+  (...parts: readonly string[]) =>
+  (template: string): boolean =>
+    parts.every((part) => template.includes(part))
+
+/** The forms, the more particular ones first: a template may write a mark that another family has for something else. */
+export const toolForms: readonly ToolForm[] = [
+  { id: 'harmony', writes: includes('<|channel|>', 'functions.'), ...harmony },
+  {
+    id: 'gemma',
+    writes: includes('<|tool_call>call:'),
+    ...gemma('<|tool_call>', '<tool_call|>', '<|"|>'),
+  },
+  {
+    id: 'functiongemma',
+    writes: includes('<start_function_call>call:'),
+    ...gemma('<start_function_call>', '<end_function_call>', '<escape>'),
+  },
+  { id: 'mistral', writes: includes('[TOOL_CALLS]'), ...mistral },
+  {
+    id: 'lfm2',
+    writes: includes('<|tool_call_start|>'),
+    ...marked('<|tool_call_start|>', '<|tool_call_end|>', (inner) => pythonCalls(inner)),
+  },
+  { id: 'xml', writes: includes('<function=', '<parameter='), ...xml },
+  { id: 'granite', writes: includes('<|tool_call|>', '<|start_of_role|>'), ...granite },
+  {
+    id: 'hermes',
+    writes: (template) => template.includes('</tool_call>') && !template.includes('<arg_key>'),
+    ...hermes,
+  },
+  { id: 'pythonic', writes: includes('func_name1('), ...whole(['['], pythonCalls) },
+  { id: 'llama', writes: includes('"parameters": '), ...llama },
+]
+
+/** The form that a chat template's models write calls in; null for a template without tools, or of an unknown form. */
+export const toolFormOf = (template: string): ToolForm | null =>
+  /\btools\b/.test(template) ? (toolForms.find(({ writes }) => writes(template)) ?? null) : null
