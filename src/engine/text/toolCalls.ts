@@ -59,26 +59,32 @@ function openEnd(text: string, marks: readonly string[]): number {
   return 0
 }
 
-/** Calls that lie between an opening and a closing mark, outside of `<think>`; the last may lack its closing mark. */
-function marked(open: string, close: string, read: Between): Pick<ToolForm, 'held' | 'parse'> {
+type Marks = readonly [open: string, close: string]
+
+const thoughts: Marks = ['<think>', '</think>']
+
+/** Calls that lie between an opening and a closing mark, outside of thoughts; the last may lack its closing mark. */
+function marked([open, close]: Marks, read: Between, thought = thoughts): Pick<ToolForm, 'held' | 'parse'> {
   return {
     held(text) {
-      const from = text.indexOf(open, thoughtEnd(text))
+      const from = nextCall(text, 0, open, thought)
       return from < 0 ? text.length - openEnd(text, [open]) : from
     },
     parse(text, tools) {
       const calls: ToolCall[] = []
       const said: string[] = []
       let at = 0
-      for (let from = text.indexOf(open, thoughtEnd(text)); from >= 0; ) {
+      for (
+        let from = nextCall(text, at, open, thought);
+        from >= 0;
+        from = nextCall(text, at, open, thought)
+      ) {
         said.push(text.slice(at, from))
         const end = text.indexOf(close, from + open.length)
         const found = read(text.slice(from + open.length, end < 0 ? undefined : end), tools)
         if (found === null) return null
         calls.push(...found)
         at = end < 0 ? text.length : end + close.length
-        const more = thoughtEnd(text, at)
-        from = text.indexOf(open, more)
       }
       said.push(text.slice(at))
       const content = said.map((each) => each.trim()).filter((each) => each !== '')
@@ -87,16 +93,13 @@ function marked(open: string, close: string, read: Between): Pick<ToolForm, 'hel
   }
 }
 
-/** Index behind the thoughts that begin at or after `from`, before any of which a call would be no thought. */
-function thoughtEnd(text: string, from = 0): number {
-  let at = from
-  for (;;) {
-    const begin = /^\s*<think>/.exec(text.slice(at))
-    if (begin === null) return at
-    const end = text.indexOf('</think>', at)
-    if (end < 0) return text.length
-    at = end + '</think>'.length
-  }
+/** Index of the next opening mark that is no part of a thought, from `from` on; −1 if there is none. */
+function nextCall(text: string, from: number, open: string, [begin, end]: Marks): number {
+  const call = text.indexOf(open, from)
+  const thought = call < 0 ? -1 : text.indexOf(begin, from)
+  if (thought < 0 || thought > call) return call
+  const over = text.indexOf(end, thought)
+  return over < 0 ? -1 : nextCall(text, over + end.length, open, [begin, end])
 }
 
 /** An answer that is nothing but calls. `begins`: how such an answer starts, blanks left out. */
@@ -114,7 +117,7 @@ function whole(begins: readonly string[], read: (text: string) => readonly ToolC
   }
 }
 
-const hermes = marked('<tool_call>', '</tool_call>', (inner) => {
+const hermes = marked(['<tool_call>', '</tool_call>'], (inner) => {
   const call = jsonCall(parsedWithMarks(inner))
   return call && [call]
 })
@@ -123,7 +126,7 @@ const hermes = marked('<tool_call>', '</tool_call>', (inner) => {
 
 const parameter = /\s*<parameter=([^>\n]+)>([\s\S]*?)<\/parameter>/y
 
-const xml = marked('<tool_call>', '</tool_call>', (inner, tools) => {
+const xml = marked(['<tool_call>', '</tool_call>'], (inner, tools) => {
   const [open, name] = /^\s*<function=([^\n>]+)>/.exec(inner) ?? []
   if (open === undefined || name === undefined) return null
   const types = parameterTypes(name, tools)
@@ -141,8 +144,10 @@ const xml = marked('<tool_call>', '</tool_call>', (inner, tools) => {
 
 /** The JSON types of a function's parameters by name, in the order in which they are tried. */
 function parameterTypes(name: string, tools: readonly unknown[]): (key: string) => readonly string[] {
-  const described = tools.map((tool) => (isRecord(tool) && isRecord(tool['function']) ? tool['function'] : tool))
-  const tool = described.find((each) => isRecord(each) && each['name'] === name)
+  const described = tools.map((tool) =>
+    isRecord(tool) && isRecord(tool['function']) ? tool['function'] : tool,
+  )
+  const tool = described.findLast((each) => isRecord(each) && each['name'] === name)
   const parameters = isRecord(tool) && isRecord(tool['parameters']) ? tool['parameters'] : {}
   const properties = isRecord(parameters['properties']) ? parameters['properties'] : {}
   return (key) => (Object.hasOwn(properties, key) ? typesOf(properties[key]) : [])
@@ -192,8 +197,9 @@ function jsonOf(text: string, isOfType: (value: unknown) => boolean): string | n
 /* Gemma: JSON whose keys have no quotes and whose texts have marks of their own. */
 
 function gemma(open: string, close: string, quote: string) {
+  const thought: Marks = ['<|channel>thought\n', '<channel|>']
   const quoted = new RegExp(`${quote.replaceAll('|', '\\|')}([\\s\\S]*?)${quote.replaceAll('|', '\\|')}`, 'g')
-  return marked(`${open}call:`, close, (inner) => {
+  const read: Between = (inner) => {
     const [, name, body] = /^([\p{L}\p{N}_]+)([\s\S]*)$/u.exec(inner) ?? []
     if (name === undefined || body === undefined || /[\u0001\u0002]/.test(body)) return null
     const texts: string[] = []
@@ -205,7 +211,8 @@ function gemma(open: string, close: string, quote: string) {
       .replaceAll(/\u0001(\d+)\u0002/g, (_, index: string) => JSON.stringify(texts[Number(index)]))
     const call = called(name, parsedWithMarks(json))
     return call && [call]
-  })
+  }
+  return marked([`${open}call:`, close], read, thought)
 }
 
 /* Mistral: a list after one mark or, in newer models, a mark before each name. */
@@ -223,7 +230,8 @@ const mistral: Pick<ToolForm, 'held' | 'parse'> = {
       return calls && { content: content.trim(), calls }
     }
     const calls = parts.map((part) => {
-      const [, name, given] = /^\s*([^[{\s]+)\s*(?:\[CALL_ID\][^[]*)?(?:\[ARGS\])?(\s*\{[\s\S]*)$/.exec(part) ?? []
+      const [, name, given] =
+        /^\s*([^[{\s]+)\s*(?:\[CALL_ID\][^[]*)?(?:\[ARGS\])?(\s*\{[\s\S]*)$/.exec(part) ?? []
       return given === undefined ? null : called(name, parsedWithMarks(given))
     })
     const all = allOrNone(calls)
@@ -233,6 +241,10 @@ const mistral: Pick<ToolForm, 'held' | 'parse'> = {
 
 /* gpt-oss: messages in channels; a call is one to a recipient. */
 
+const recipients = [
+  /^\s*(?:<\|start\|>assistant)?\s*to=functions\.([^\s<]+)<\|channel\|>commentary\s+json$/,
+  /^\s*(?:<\|start\|>assistant)?<\|channel\|>commentary\s+to=functions\.([^\s<]+)\s*(?:<\|constrain\|>)?(?:json)?$/,
+]
 const harmonyMessage = /([\s\S]*?)<\|message\|>([\s\S]*?)(?:<\|end\|>|<\|call\|>|<\|return\|>|$)/y
 
 const harmony: Pick<ToolForm, 'held' | 'parse'> = {
@@ -245,8 +257,9 @@ const harmony: Pick<ToolForm, 'held' | 'parse'> = {
       const found = harmonyMessage.exec(text)
       if (found === null) return null
       const [, head = '', body = ''] = found
-      const [, name] = /(?:^|[\s>])to=functions\.([^\s<]+)/.exec(head) ?? []
+      const name = recipients.map((each) => each.exec(head)?.[1]).find((each) => each !== undefined)
       if (name !== undefined) calls.push(called(name, parsedWithMarks(body)))
+      else if (head.includes('to=')) return null
       else if (!head.includes('<|channel|>analysis')) content += body
       if (found[0] === '') break
     }
@@ -255,9 +268,11 @@ const harmony: Pick<ToolForm, 'held' | 'parse'> = {
   },
 }
 
+const llamaBegin = /^(?:<\|python_tag\|>)?(?=\{"name":\s*"[^"\\]+",\s*"parameters":)/
+
 const llama = whole(['{', '<|python_tag|>'], (text) => {
-  const value = parsedWithMarks(text.replace(/^<\|python_tag\|>/, ''))
-  const call = jsonCall(value, 'parameters')
+  const begin = llamaBegin.exec(text)
+  const call = begin && jsonCall(parsedWithMarks(text.slice(begin[0].length)), 'parameters')
   return call && [call]
 })
 
@@ -287,7 +302,7 @@ export const toolForms: readonly ToolForm[] = [
   {
     id: 'lfm2',
     writes: includes('<|tool_call_start|>'),
-    ...marked('<|tool_call_start|>', '<|tool_call_end|>', (inner) => pythonCalls(inner)),
+    ...marked(['<|tool_call_start|>', '<|tool_call_end|>'], pythonCalls),
   },
   { id: 'xml', writes: includes('<function=', '<parameter='), ...xml },
   { id: 'granite', writes: includes('<|tool_call|>', '<|start_of_role|>'), ...granite },
@@ -297,7 +312,7 @@ export const toolForms: readonly ToolForm[] = [
     ...hermes,
   },
   { id: 'pythonic', writes: includes('func_name1('), ...whole(['['], pythonCalls) },
-  { id: 'llama', writes: includes('"parameters": '), ...llama },
+  { id: 'llama', writes: includes('{"name": "', '"parameters": '), ...llama },
 ]
 
 /** The form that a chat template's models write calls in; null for a template without tools, or of an unknown form. */
