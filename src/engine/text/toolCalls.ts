@@ -5,6 +5,7 @@
  * Checked against transformers' `parse_response` with the response templates of TRL and, where it has none, with templates that
  * do what vLLM's parser of the family does (tests/fixtures/tools/make.py).
  */
+import { AppError } from '#shared/errors.ts'
 import { exactText, parsedWithMarks } from '#shared/exactNumbers.ts'
 import { isRecord } from './pipelineLimits.ts'
 import { pythonCalls } from './pythonCalls.ts'
@@ -24,12 +25,52 @@ export interface CalledAnswer {
 export interface ToolForm {
   readonly id: string
   /** True for a chat template whose models write this form. */
-  writes(template: string): boolean
+  readonly writes: (template: string) => boolean
   /** Index from which an unfinished text may be part of a call, so that nobody should be told of it yet; its length: nothing may. */
-  held(text: string): number
+  readonly held: (text: string) => number
   /** `text` with its special tokens, but for the one that ended it. `tools`: as the template was given them. null: it calls none. */
-  parse(text: string, tools: readonly unknown[]): CalledAnswer | null
+  readonly parse: (text: string, tools: readonly unknown[]) => CalledAnswer | null
 }
+
+/** Functions that a prompt offers, for the reading of its answer. */
+export interface OfferedTools {
+  readonly form: ToolForm
+  /** Their descriptions, as the template was given them. */
+  readonly tools: readonly unknown[]
+  /** What the prompt has begun of the answer, where that matters: an opening `<think>`. */
+  readonly begun: string
+}
+
+/** Errors: AppError 'data/invalid' where the template offers none, or in an unknown form. */
+export function requireToolForm(template: { readonly toolForm?: ToolForm | null } | null): ToolForm {
+  if (template?.toolForm) return template.toolForm
+  throw new AppError(
+    'data/invalid',
+    'The model’s chat template has no tools, or its models call them in a form that is not known here, so none can be offered.',
+    'Leave `tools` out, or choose a model whose template writes calls in one of the forms that docs/guide/tools.md names.',
+  )
+}
+
+/** `promptEnd`: text of the prompt's last tokens. Errors: as `requireToolForm`. */
+export const offeredTools = (
+  template: Parameters<typeof requireToolForm>[0],
+  tools: readonly unknown[],
+  promptEnd: string,
+): OfferedTools => ({
+  form: requireToolForm(template),
+  tools,
+  begun: promptEnd.trimEnd().endsWith(thoughts[0]) ? thoughts[0] : '',
+})
+
+/** What an answer says and calls; null: it calls nothing. `text`: with its special tokens, but for the one that ended it. */
+export function readCalls(text: string, { form, tools, begun }: OfferedTools): CalledAnswer | null {
+  const answer = form.parse(begun + text, tools)
+  return answer && { ...answer, content: answer.content.slice(begun.length).trimStart() }
+}
+
+/** Index of an unfinished answer's text from which it may be part of a call. */
+export const heldFrom = (text: string, { form, begun }: OfferedTools): number =>
+  Math.max(0, form.held(begun + text) - begun.length)
 
 /** Reads the calls that lie between marks; null: this is none. */
 type Between = (inner: string, tools: readonly unknown[]) => readonly ToolCall[] | null

@@ -190,7 +190,7 @@ function renderMessages(
 const invalidRow = (row: number, what: string, hint: string | Hint = 'Check data.prompt.'): AppError =>
   new AppError('data/invalid', `Row ${row + 1} of the data cannot be turned into a prompt: ${what}.`, hint)
 
-type Renderer = Pick<ChatTemplate, 'render'>
+type Renderer = Pick<ChatTemplate, 'render' | 'toolForm'>
 
 /** The chat template with the run's own variables set in every rendering; null stays null. */
 export function withSwitches(
@@ -199,6 +199,7 @@ export function withSwitches(
 ): Renderer | null {
   if (chatTemplate === null || Object.keys(variables).length === 0) return chatTemplate
   return {
+    ...chatTemplate,
     render: (messages, options) =>
       chatTemplate.render(messages, { ...options, variables: { ...variables, ...options.variables } }),
   }
