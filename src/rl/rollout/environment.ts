@@ -3,16 +3,12 @@
  * comes out of every call, so an environment remembers nothing: built-in ones and those of a person's own code are one
  * thing, a crash loses no episode, and the members of a group can begin at the very same place.
  */
+import type { ChatMessage } from '#shared/messages.ts'
 import type { DataRow } from './prompts.ts'
 import type { RewardFault } from '../rewards.ts'
 
-export interface ObservedMessage {
-  readonly role: string
-  readonly content: string
-}
-
 /** Observation that the policy reads next: the text of a user message, or messages as they are. */
-export type Observation = string | readonly ObservedMessage[]
+export type Observation = string | readonly ChatMessage[]
 
 /** `row` is the data set row of the episode. The same row and seed begin the same episode. */
 export interface EpisodeStart {

@@ -44,9 +44,7 @@ export function createTurnText(options: TurnTextOptions): TurnText {
 }
 
 const messagesOf = (observation: Observation): readonly ChatMessage[] =>
-  typeof observation === 'string'
-    ? [{ role: 'user', content: observation }]
-    : observation.map(({ role, content }) => ({ role, content }))
+  typeof observation === 'string' ? [{ role: 'user', content: observation }] : observation
 
 const plainText = (observation: Observation): string =>
   messagesOf(observation)

@@ -1,6 +1,7 @@
 /** The requests of a workflow other than completions: the run's reward functions, its environment, text and tokens. */
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
+import { requireToolForm } from '#engine/text/toolCalls.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RandomStream } from '#shared/random.ts'
 import { type Environment, type EnvironmentAnswer, framedObservation, isOver } from './environment.ts'
@@ -18,7 +19,7 @@ export interface WorkflowToolOptions {
   /** True if a critic values the states that truncated episodes are left in. */
   readonly hasCritic: boolean
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
-  readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
+  readonly chatTemplate: ChatTemplate | null
   readonly text: TurnText
 }
 
@@ -185,11 +186,13 @@ export const answerText = (ask: TextAsk, tokenizer: WorkflowToolOptions['tokeniz
 export function messagePrompt(
   messages: Parameters<ChatTemplate['render']>[0],
   { tokenizer, chatTemplate }: Pick<WorkflowToolOptions, 'tokenizer' | 'chatTemplate'>,
+  tools?: readonly unknown[],
 ): Pick<Prompt, 'text' | 'ids'> {
   if (chatTemplate === null) {
     throw new AppError('data/invalid', 'The workflow uses chat messages, but the model has no chat template.')
   }
-  const text = conversationText(messages, chatTemplate)
+  if (tools !== undefined) requireToolForm(chatTemplate)
+  const text = conversationText(messages, chatTemplate, tools && { tools })
   return { text, ids: tokenizer.encode(text, { addSpecialTokens: false }) }
 }
 
