@@ -37,7 +37,12 @@ export function columnWarnings(
   for (const column of answers) requireAnswers(rows, column)
   if (experience === 'demonstrations') requireGoodAnswers(columns, answers, data.train)
   const read = [
-    ...[...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? ''],
+    ...[
+      ...promptColumns(data.prompt),
+      ...answers,
+      ...settingTexts(rewards),
+      typeof data.tools === 'string' ? data.tools : '',
+    ],
     ...(isMessages(data.prompt, columns) ? [templateColumn] : []),
   ]
   const left = leftColumns(columns, read, () => unread)

@@ -29,8 +29,8 @@ export interface Prompt extends PromptRow {
 
 export interface PromptEncoder {
   readonly form: PromptForm
-  /** Column with the descriptions of functions that the model may call; null or absent: none are offered. */
-  readonly tools?: string | null
+  /** Descriptions of functions that the model may call, or their column; null or absent: none are offered. */
+  readonly tools?: string | readonly unknown[] | null
   readonly tokenizer: Pick<Tokenizer, 'encode'>
   /** null if the model has none; then only text prompts work. */
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
@@ -165,6 +165,7 @@ function variablesOf(columns: DataRow, row: number): RowOptions {
 
 /** Descriptions of functions, as a list or as JSON text; undefined if the row has none. Errors: `data/invalid`. */
 function toolsOf(columns: DataRow, row: number, { tools: column }: Pick<PromptEncoder, 'tools'>): RowOptions {
+  if (typeof column === 'object' && column !== null) return { tools: column }
   const value = column === null || column === undefined ? null : (columns[column] ?? null)
   if (value === null || value === '') return {}
   const tools: unknown = typeof value === 'string' ? parsedJson(value) : value
