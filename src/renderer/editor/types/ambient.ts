@@ -14,7 +14,10 @@ export interface RowColumn {
 
 const contract = `
 /** One message of a chat. */
-interface Message { readonly role: string; readonly content: string }
+interface Message { readonly role: string; readonly content: string; readonly [field: string]: any }
+
+/** Call of a function by the policy. */
+interface ToolCall { readonly name: string; /** JSON text of an object. */ readonly arguments: string }
 
 /** Logs values beside the sample. */
 interface Log {
@@ -80,8 +83,10 @@ interface ResetInput<Settings = SettingValues> extends CallInput<Settings> {
 interface StepInput<State = any, Settings = SettingValues> extends ResetInput<Settings> {
   /** State returned by the last turn. */
   readonly state: State
-  /** Text of the policy's turn. */
+  /** Text of the policy's turn; of one that calls tools, what it says besides. */
   readonly action: string
+  /** Calls of the tools that \`reset\` offered; absent: none. */
+  readonly calls?: readonly ToolCall[]
 }
 
 /** Output of an environment. */
@@ -90,6 +95,8 @@ interface Turn<State = any> {
   state: State
   /** Next input of the policy: text, or messages. */
   observation?: string | readonly Message[] | null
+  /** Descriptions of functions that the policy may call; from \`reset\` alone. */
+  tools?: readonly object[]
   /** Reward of this turn; omitted: none. */
   reward?: number | null
   /** The task is over: nothing more can be earned. */
