@@ -111,6 +111,8 @@ const tool = z.strictObject({
   }),
 })
 
+type Message = z.output<typeof message>
+
 const chatBody = z.strictObject({
   ...common,
   tools: z.array(tool).max(maxTools).nullish(),
@@ -227,23 +229,27 @@ function parseChat(given: JsonObject): OpenAiRequest {
   if (top > 0 && body.logprobs !== true) {
     throw new InvalidRequest('`top_logprobs` needs `logprobs` to be true.', 'top_logprobs')
   }
-  const { max_completion_tokens: most, max_tokens: older } = body
-  if (most != null && older != null && most !== older) {
-    throw new InvalidRequest(
-      `\`max_tokens\` is ${older}, and \`max_completion_tokens\`, which means the same, is ${most}: send one of them.`,
-      'max_tokens',
-    )
-  }
   const [variables, tools] = [switchesOf(body), toolsOf(body)]
   const messages = body.messages.map((each, index) => chatMessage(each, body.messages.slice(0, index)))
   return {
-    ...shared(body, most ?? older ?? Infinity, top),
+    ...shared(body, mostTokensOf(body), top),
     endpoint: 'chat',
     prompts: [{ messages, variables, opening: openingOf(body), ...(tools && { tools }) }],
     withLogprobs: body.logprobs === true,
     echo: false,
     mostCalls: body.parallel_tool_calls === false ? 1 : Infinity,
   }
+}
+
+/** Errors: `InvalidRequest` where the two names of the limit have two values. */
+function mostTokensOf({ max_completion_tokens: most, max_tokens: older }: z.output<typeof chatBody>): number {
+  if (most != null && older != null && most !== older) {
+    throw new InvalidRequest(
+      `\`max_tokens\` is ${older}, and \`max_completion_tokens\`, which means the same, is ${most}: send one of them.`,
+      'max_tokens',
+    )
+  }
+  return most ?? older ?? Infinity
 }
 
 /** Descriptions of functions as chat templates read them; null where none are offered. */
@@ -258,7 +264,11 @@ function toolsOf({ tools, tool_choice: choice }: z.output<typeof chatBody>): rea
   if (choice === 'none' || !tools?.length) return null
   return tools.map(({ type, function: { name, description, parameters } }) => ({
     type,
-    function: { name, ...(description != null && { description }), ...(parameters != null && { parameters }) },
+    function: {
+      name,
+      ...(description != null && { description }),
+      ...(parameters != null && { parameters }),
+    },
   }))
 }
 
@@ -281,26 +291,31 @@ function openingOf(body: z.output<typeof chatBody>): Opening {
 }
 
 /** OpenAI's newer name of the system's role is known to no chat template. */
-function chatMessage(given: z.output<typeof message>, before: readonly z.output<typeof message>[]): ChatMessage {
+function chatMessage(given: Message, before: readonly Message[]): ChatMessage {
+  requireWhole(given, `messages[${before.length}]`)
   const { role, content, reasoning_content, tool_call_id: id, tool_calls: calls } = given
-  const param = `messages[${before.length}]`
-  if (calls?.length && role !== 'assistant')
-    throw new InvalidRequest('Only the assistant calls tools.', `${param}.tool_calls`)
-  if (content == null && !calls?.length)
-    throw new InvalidRequest(`\`${param}.content\`: the message has none.`, `${param}.content`)
-  if (role === 'tool' && typeof id !== 'string')
-    throw new InvalidRequest('A message of a tool names the call that it answers.', `${param}.tool_call_id`)
   // Some templates name the function whose result it is.
   const answered = before.flatMap(({ tool_calls: earlier }) => earlier ?? []).find((each) => each.id === id)
-  const name = given.name ?? answered?.function.name
+  const others = { name: given.name ?? answered?.function.name, reasoning_content, tool_call_id: id }
   return {
-    ...(typeof name === 'string' ? { name } : {}),
-    ...(typeof reasoning_content === 'string' ? { reasoning_content } : {}),
-    ...(typeof id === 'string' ? { tool_call_id: id } : {}),
-    ...(calls?.length ? { tool_calls: calls.map(({ index: _, ...each }) => each) } : {}),
+    ...Object.fromEntries(Object.entries(others).filter(([, value]) => typeof value === 'string')),
+    ...(hasCalls(given) ? { tool_calls: calls?.map(({ index: _, ...each }) => each) } : {}),
     role: role === 'developer' ? 'system' : role,
     content: typeof content === 'string' ? content : (content ?? []).map(({ text }) => text).join(''),
   }
+}
+
+const hasCalls = ({ tool_calls: calls }: Message): boolean => (calls ?? []).length > 0
+
+/** Errors: `InvalidRequest` for a message that lacks what its role needs. */
+function requireWhole(given: Message, param: string): void {
+  const { role, content = null, tool_call_id: id } = given
+  if (hasCalls(given) && role !== 'assistant')
+    throw new InvalidRequest('Only the assistant calls tools.', `${param}.tool_calls`)
+  if (content === null && !hasCalls(given))
+    throw new InvalidRequest(`\`${param}.content\`: the message has none.`, `${param}.content`)
+  if (role === 'tool' && typeof id !== 'string')
+    throw new InvalidRequest('A message of a tool names the call that it answers.', `${param}.tool_call_id`)
 }
 
 function parseCompletions(given: JsonObject, mostTokens: number): OpenAiRequest {

@@ -165,11 +165,11 @@ function variablesOf(columns: DataRow, row: number): RowOptions {
 
 /** Descriptions of functions, as a list or as JSON text; undefined if the row has none. Errors: `data/invalid`. */
 function toolsOf(columns: DataRow, row: number, { tools: column }: Pick<PromptEncoder, 'tools'>): RowOptions {
-  if (typeof column === 'object' && column !== null) return { tools: column }
-  const value = column === null || column === undefined ? null : (columns[column] ?? null)
+  if (typeof column !== 'string') return column === null || column === undefined ? {} : { tools: column }
+  const value = columns[column] ?? null
   if (value === null || value === '') return {}
   const tools: unknown = typeof value === 'string' ? parsedJson(value) : value
-  if (!Array.isArray(tools)) throw invalidRow(row, `column “${column ?? ''}” does not hold a list of tools`)
+  if (!Array.isArray(tools)) throw invalidRow(row, `column “${column}” does not hold a list of tools`)
   return tools.length === 0 ? {} : { tools }
 }
 

@@ -37,7 +37,7 @@ afterAll(() => fixture[Symbol.asyncDispose]())
 
 const ask = (more: object = {}) =>
   openai.chat.completions.create({
-    ...{ model, messages: [question], tools: [addTool], temperature: 0, max_tokens: 32, ...more },
+    ...{ model, messages: [question], tools: [addTool], temperature: 0, max_completion_tokens: 32, ...more },
     stream: false,
   })
 
@@ -59,7 +59,7 @@ test('an answer calls a tool, and goes on from its result', async () => {
 
 test('a stream says the name of a function, then its arguments, and nothing of their form', async () => {
   const stream = openai.chat.completions.stream({
-    ...{ model, messages: [question], tools: [addTool], temperature: 0, max_tokens: 32 },
+    ...{ model, messages: [question], tools: [addTool], temperature: 0, max_completion_tokens: 32 },
   })
   const deltas: OpenAI.ChatCompletionChunk.Choice.Delta[] = []
   for await (const { choices } of stream) deltas.push(...choices.map(({ delta }) => delta))

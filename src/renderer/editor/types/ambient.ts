@@ -123,6 +123,37 @@ declare function environmentOf<Settings = SettingValues>(settings?: Settings): <
   [other: string]: unknown
 }) => unknown
 
+/** Function that the policy may call, described for its prompt; \`run\` gets the arguments as an object. */
+interface ToolDefinition {
+  description?: string
+  /** JSON schema of the arguments. */
+  parameters?: object
+  run(given: any): unknown
+}
+
+interface ToolOptions {
+  /** First prompt of an episode; omitted: the row's prompt or question. */
+  prompt?(input: ResetInput): string | readonly Message[]
+  /** Reward of the last turn; omitted: 1 where it says the row's answer. */
+  reward?(input: StepInput & {
+    readonly answer: string
+    readonly calls: readonly { readonly name: string; readonly arguments?: any; readonly result: string; readonly isError: boolean }[]
+  }): number | null | Promise<number | null>
+  maxTurns?: number
+  maxCalls?: number
+  resultCharacters?: number
+  settings?: SettingValues
+}
+
+declare function defineTools(
+  functions: Readonly<Record<string, ((...given: any[]) => unknown) | ToolDefinition>>,
+  options?: ToolOptions,
+): unknown
+
+declare module 'turnwise' {
+  export const defineTools: typeof globalThis.defineTools
+}
+
 /** Prints lines beside the sample. */
 declare const console: Record<'log' | 'info' | 'warn' | 'error' | 'debug', (...values: unknown[]) => void>
 `
