@@ -2,7 +2,12 @@
  * Calls in Python's notation, `[weather(city='Köln', days=2), now()]`, by the grammar that transformers states for
  * “python-call-list” in its chapter on parsing answers: keyword arguments alone, strings, numbers, lists, dicts and constants.
  */
-import type { ToolCall } from './toolCalls.ts'
+
+interface PythonCall {
+  readonly name: string
+  /** JSON text of an object. */
+  readonly arguments: string
+}
 
 const name = /[A-Za-z_][A-Za-z0-9_]*(?:[-.][A-Za-z0-9_]+)*/y
 const numeral = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y
@@ -22,7 +27,7 @@ const maxDepth = 100
 class NoCalls extends Error {}
 
 /** The calls in a list, which is the whole text; null where it is anything else. */
-export function pythonCalls(text: string): readonly ToolCall[] | null {
+export function pythonCalls(text: string): readonly PythonCall[] | null {
   try {
     return new Reader(text).calls()
   } catch (error) {
@@ -40,7 +45,7 @@ class Reader {
     this.#text = text
   }
 
-  calls(): ToolCall[] {
+  calls(): PythonCall[] {
     this.#expect('[')
     const calls = this.#items(']', () => this.#call())
     this.#match(blank)
@@ -89,7 +94,7 @@ class Reader {
     return found[0]
   }
 
-  #call(): ToolCall {
+  #call(): PythonCall {
     const called = this.#name()
     this.#expect('(')
     const pairs = this.#items(')', (): [string, string] => {

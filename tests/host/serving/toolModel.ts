@@ -35,7 +35,11 @@ const result = { role: 'tool', tool_call_id: 'call12345', content: '5' }
 
 /** A question, then the call that answers it; with the call's result, then words. */
 export const lessons = [
-  { prompt: [question], tools: [addTool], completion: [{ role: 'assistant', content: '', tool_calls: [call] }] },
+  {
+    prompt: [question],
+    tools: [addTool],
+    completion: [{ role: 'assistant', content: '', tool_calls: [call] }],
+  },
   {
     prompt: [question, { role: 'assistant', content: '', tool_calls: [call] }, result],
     tools: [addTool],
