@@ -116,6 +116,12 @@ export default short
 \`\`\``,
     names: ['RewardFunction', 'RewardInput', 'Score', 'Token', 'Row'],
   },
+  {
+    title: 'Tools',
+    words:
+      'Functions that a policy may call are the default export of a file, which a config names as `environment.function`; they run in the sandbox.',
+    names: ['defineTools'],
+  },
   { title: 'Errors and version', words: '', names: ['AppError', 'version'] },
 ]
 

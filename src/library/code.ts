@@ -8,6 +8,8 @@ import { lossFunctions } from '#shared/lossLanguage.ts'
 /** Returns the definition unchanged. */
 export const defineLoss = <Definition>(written: Definition): Definition => written
 export const defineWorkflow = <Definition>(written: Definition): Definition => written
+/** Returns the functions unchanged: only the sandbox plays them. */
+export const defineTools = <Functions>(functions: Functions, _options?: object): Functions => functions
 
 const ofTensors = (name: string) => (): never => {
   throw new Error(

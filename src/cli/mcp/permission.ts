@@ -4,6 +4,8 @@ import type { Client } from '#shared/api/client.ts'
 import { isOnThisMachine, isWebAddress } from '#shared/config/addresses.ts'
 import { isObject } from '#shared/config/paths.ts'
 import { AppError } from '#shared/errors.ts'
+import { changesOfRun } from '#host/runs/settingChanges.ts'
+import { readOwnConfig } from '#host/workFolder/runFolder.ts'
 import { allowAgent, mayAgent } from '#host/consents/agents.ts'
 
 /** Kinds of consent, with what each allows. */
@@ -53,10 +55,17 @@ export async function originsOf(
 ): Promise<readonly string[]> {
   const { runId = null, subject = null } = isObject(input) ? input : {}
   const run = runId ?? (isObject(subject) ? subject['runId'] : null)
-  const config =
-    typeof run === 'string' ? (await client.call('runs.get', { runId: run }, { signal })).config : '{}'
-  return [...new Set([...addressesIn(input), ...addressesIn(JSON.parse(config))])]
+  const settings =
+    typeof run === 'string' ? settingsIn(await client.call('runs.get', { runId: run }, { signal })) : []
+  return [...new Set([...addressesIn(input), ...addressesIn(settings)])]
 }
+
+/** All settings that a run had: the history's, and those in its folder, from which it goes on. Errors: AppError 'file/unreadable'. */
+const settingsIn = ({ config, directory }: { readonly config: string; readonly directory: string }) => [
+  JSON.parse(config) as unknown,
+  readOwnConfig(directory),
+  changesOfRun(directory),
+]
 
 function addressesIn(value: unknown): string[] {
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(addressesIn)

@@ -91,13 +91,14 @@ function checked(tool: Tool, given: unknown): unknown {
 }
 
 const clientName = (server: McpServer['server']): string =>
-  shownText(server.getClientVersion()?.name ?? '').slice(0, 80) || 'A client without a name'
+  // A word, so that it adds nothing to the question.
+  /^[\w.-]{1,40}/.exec(shownText(server.getClientVersion()?.name ?? ''))?.[0] ?? 'A client without a name'
 
 const allow = { type: 'boolean', title: 'Allow', default: false } as const
 /** Time for a person to answer. */
 const answerMs = 10 * 60 * 1000
 
-/** Asks each question once, also where calls come together; null while the client cannot ask. */
+/** Asks a question once where calls come together; what the person answers is kept elsewhere. null while the client cannot ask. */
 function asker(server: McpServer['server']): () => Asking['ask'] {
   const answers = new Map<string, Promise<boolean>>()
   const ask = async (message: string): Promise<boolean> => {
@@ -108,8 +109,9 @@ function asker(server: McpServer['server']): () => Asking['ask'] {
     return action === 'accept' && content?.['allow'] === true
   }
   const once = (question: string): Promise<boolean> => {
-    if (!answers.has(question)) answers.set(question, ask(question))
-    return answers.get(question) ?? Promise.resolve(false)
+    const asked = answers.get(question) ?? ask(question).finally(() => answers.delete(question))
+    answers.set(question, asked)
+    return asked
   }
   return () => (server.getClientCapabilities()?.elicitation?.form === undefined ? null : once)
 }

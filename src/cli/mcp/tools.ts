@@ -123,10 +123,14 @@ export const tools: readonly Tool[] = [
     name: 'demo_config',
     description: 'Return the config of the demo, which trains a small model in a minute, to start from.',
   }),
-  read('runs.check', {
-    name: 'check_config',
-    description: 'Check a run config and list every problem. Starts nothing.',
-  }),
+  {
+    ...act('runs.check', {
+      name: 'check_config',
+      description:
+        'Check a run config, with the data and code that it names, and list every problem. Starts no training.',
+    }),
+    quotes: true,
+  },
   act('runs.start', {
     name: 'start_run',
     description: 'Start a run. Returns its id at once; watch_run waits for it.',

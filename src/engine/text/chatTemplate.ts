@@ -9,6 +9,7 @@ import { strip } from './template/methods.ts'
 import { globalScope } from './template/scope.ts'
 import { type Node, parseTemplate } from './template/expressions.ts'
 import { Float, LargeInteger, toValue, type Value } from './template/values.ts'
+import { toolFormOf, type ToolForm } from './toolCalls.ts'
 
 /** Switches that a template reads by name, such as `enable_thinking`. */
 export type TemplateVariables = Readonly<Record<string, unknown>>
@@ -32,6 +33,8 @@ export interface RenderOptions {
 export interface ChatTemplate {
   /** Prompt text; encode it without adding special tokens, the template writes them itself. */
   render(messages: readonly ChatMessage[], options: RenderOptions): string
+  /** Form of the calls that its models write; null or absent: it has no tools, or they are called in an unknown form. */
+  readonly toolForm?: ToolForm | null
 }
 
 export interface ChatTemplateFiles {
@@ -77,6 +80,7 @@ export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | nul
     }
   }
   return {
+    toolForm: toolFormOf(sources.get('tool_use') ?? sources.get('default') ?? ''),
     render(messages, options) {
       if (options.continueFinalMessage !== true) return renderText(messages, options)
       return upToFinalContent(messages, where, (marked) =>

@@ -271,10 +271,13 @@ function callOf(session: Session, id: string): number {
 }
 
 function newsOf({ withTokenIds }: OpenAiRequest, { promptIds, completions }: Answered) {
-  const pieces = completions.map(({ text, ids, logprobs, finishReason }, sample) => ({
+  const pieces = completions.map(({ text, ids, logprobs, finishReason, toolCalls }, sample) => ({
     ...({ type: 'piece', prompt: 0, sample, text } as const),
     tokens: withTokenIds ? ids.map((id, i) => ({ id, logprob: logprobs[i] ?? 0, text: '', top: [] })) : [],
-    end: { stopReason: finishReason === 'stop' ? 'stop-id' : 'length', tokens: ids.length } as const,
+    end: {
+      ...({ stopReason: finishReason === 'stop' ? 'stop-id' : 'length', tokens: ids.length } as const),
+      ...(toolCalls && { calls: toolCalls }),
+    },
   }))
   return [{ type: 'prompts', ids: [Int32Array.from(promptIds)] } as const, ...pieces]
 }

@@ -3,7 +3,10 @@
  * The agent's side (`complete`, `end`) waits for the run's side (`next`), and the other way round.
  */
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '#shared/errors.ts'
+import type { ToolCall } from '#engine/text/toolCalls.ts'
+import { parsedWithMarks } from '#shared/exactNumbers.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import type { ToldCompletion } from '#rl/rollout/openEpisode.ts'
 import type {
@@ -66,6 +69,7 @@ interface Known {
   /** Prompt and completion as text; null for a chat. */
   readonly text: string | null
   readonly completion: string
+  readonly calls: readonly ToolCall[]
   readonly allIds: readonly number[]
 }
 
@@ -191,9 +195,10 @@ export class Session {
       const ids = await this.#idsOf(prompt.text)
       return this.#generate({ ids, ...sampling }, { text: prompt.text })
     }
-    const { messages } = prompt
+    const { messages, tools } = prompt
     const ids = await this.#continued(messages)
-    return this.#generate({ ...(ids === null ? { messages } : { ids }), ...sampling }, { messages })
+    const asked = { ...(ids === null ? { messages } : { ids }), ...(tools && { tools }) }
+    return this.#generate({ ...asked, ...sampling }, { messages })
   }
 
   async #generate(
@@ -201,9 +206,9 @@ export class Session {
     { messages = null, text = null }: Partial<Pick<Known, 'messages' | 'text'>>,
   ): Promise<Answered> {
     const answered = (await this.#ask({ kind: 'generate', ...ask })) as Answered
-    for (const { ids, text: completion } of answered.completions)
+    for (const { ids, text: completion, toolCalls: calls = [] } of answered.completions)
       this.#known.push({
-        ...{ messages, completion, allIds: [...answered.promptIds, ...ids] },
+        ...{ messages, completion, calls, allIds: [...answered.promptIds, ...ids] },
         text: text === null ? null : text + completion,
       })
     return answered
@@ -291,14 +296,24 @@ const isText = (ask: SessionAsk | TextAsk): ask is TextAsk => ask.kind === 'enco
 
 /** Returns the messages behind a known answer; null where the conversation does not go on from it. */
 function restAfter(
-  { messages: before, completion }: Known,
+  { messages: before, completion, calls }: Known,
   messages: readonly ChatMessage[],
 ): readonly ChatMessage[] | null {
   if (before === null || !before.every((message, i) => isSame(message, messages[i]))) return null
   const [answer, ...rest] = messages.slice(before.length)
-  const isAnswer = answer?.role === 'assistant' && answer.content === completion
+  const isAnswer =
+    answer?.role === 'assistant' &&
+    answer.content.trim() === completion.trim() &&
+    isDeepStrictEqual(callsIn(answer), calls.map(read))
   return isAnswer && rest.length > 0 && rest.every(({ role }) => role !== 'assistant') ? rest : null
 }
 
 const isSame = (a: ChatMessage, b: ChatMessage | undefined): boolean =>
-  a.role === b?.role && a.content === b.content
+  b !== undefined && a.role === b.role && a.content === b.content && isDeepStrictEqual(callsIn(a), callsIn(b))
+
+/** The functions that a message calls, whatever ids the calls have. */
+const callsIn = ({ tool_calls: calls }: ChatMessage): unknown[] =>
+  Array.isArray(calls) ? calls.map((call: { function: ToolCall }) => read(call.function)) : []
+
+/** Clients may write arguments anew. */
+const read = ({ name, arguments: given }: ToolCall) => ({ name, arguments: parsedWithMarks(given) ?? given })

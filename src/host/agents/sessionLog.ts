@@ -15,6 +15,7 @@ const generateAsk = z.object({
   kind: z.literal('generate'),
   ids: z.array(z.int().min(0)).optional(),
   messages: z.array(message).optional(),
+  tools: z.array(z.looseObject({})).optional(),
   samples: z.int().min(1).optional(),
   maxNewTokens: z.int().min(1).optional(),
   stop: z.array(z.string()).optional(),

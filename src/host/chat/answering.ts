@@ -25,7 +25,7 @@ export function messagesOf({ system, turns }: Conversation, turn: number, column
     const said = sayings(answers)
     const answer = answers[column]
     const shown = answer && answer.stopReason !== 'failed' ? answer : said[0]
-    return [{ role: 'user', content: user }, ...(shown ? [{ role: 'assistant', content: shown.text }] : [])]
+    return [{ role: 'user', content: user }, ...(shown ? [spoken(shown)] : [])]
   })
   return [
     ...(system === '' ? [] : [{ role: 'system', content: system }]),
@@ -34,12 +34,19 @@ export function messagesOf({ system, turns }: Conversation, turn: number, column
   ]
 }
 
+const spoken = ({ text, calls }: ChatAnswer): ChatMessage => ({
+  role: 'assistant',
+  content: text,
+  ...(calls.length === 0 ? {} : { tool_calls: calls.map((each) => ({ type: 'function', function: each })) }),
+})
+
 const sayings = (answers: readonly (ChatAnswer | null)[]): ChatAnswer[] =>
   answers.filter((answer) => answer !== null).filter(({ stopReason }) => stopReason !== 'failed')
 
 interface AskedColumn {
   readonly model: Pick<ServedModel, 'complete'>
   readonly messages: readonly ChatMessage[]
+  readonly tools: Conversation['tools']
   readonly by: ChatAnswer['by']
   /** Folder of its adapter; null: the base answers. */
   readonly adapter: string | null
@@ -66,15 +73,23 @@ export async function writeAnswer(
     error = packFailure(thrown)
   }
   const stopReason = error !== null ? 'failed' : (draft.stopReason ?? 'stopped')
-  const { text, promptTokens, tokens, tokensPerSecond } = draft
-  const answer = { id: randomUUID(), by, text, promptTokens, tokens: tokens.length, seed: request.seed }
+  const { text, calls, promptTokens, tokens, tokensPerSecond } = draft
+  const answer = {
+    id: randomUUID(),
+    by,
+    text,
+    calls,
+    promptTokens,
+    tokens: tokens.length,
+    seed: request.seed,
+  }
   return { answer: { ...answer, tokensPerSecond, stopReason, error, rating: null }, tokens }
 }
 
-function requestOf({ adapter, messages, sampling, seed }: AskedColumn): ServedRequest {
+function requestOf({ adapter, messages, tools, sampling, seed }: AskedColumn): ServedRequest {
   const { seed: _, temperature, ...filters } = sampling
   return {
-    ...{ adapter, prompts: [{ messages }], samples: 1, seed },
+    ...{ adapter, prompts: [{ messages, ...(tools.length > 0 && { tools }) }], samples: 1, seed },
     sampling: {
       ...filters,
       ...greedyAtZero(temperature),
@@ -89,6 +104,7 @@ class Draft {
   readonly #onNews: (news: ColumnNews) => void
   readonly tokens: AnswerToken[] = []
   text = ''
+  calls: ChatAnswer['calls'] = []
   promptTokens = 0
   stopReason: 'stop-id' | 'stop-string' | 'length' | null = null
   /** Time of the first tokens and their number: what came before is reading and loading. */
@@ -108,6 +124,7 @@ class Draft {
     this.tokens.push(...news.tokens.map(kept))
     if (this.tokens.length > 0) this.#first ??= { at: performance.now(), tokens: this.tokens.length }
     this.stopReason = news.end?.stopReason ?? null
+    this.calls = [...(news.end?.calls ?? [])]
     this.#onNews({ type: 'text', text: news.text, tokens: this.tokens.length })
   }
 

@@ -71,7 +71,13 @@ export class Chats implements AsyncDisposable {
 
   /** Errors: AppError 'file/unreadable', 'file/unwritable', 'data/invalid'. */
   editAnswer({ text, ...place }: Input<'editAnswer'>): Conversation {
-    const edited = { id: randomUUID(), stopReason: 'edited' as const, tokens: 0, tokensPerSecond: null }
+    const edited = {
+      id: randomUUID(),
+      calls: [],
+      stopReason: 'edited' as const,
+      tokens: 0,
+      tokensPerSecond: null,
+    }
     return this.#changeAnswer(place, { ...edited, text, error: null, rating: null })
   }
 
@@ -186,10 +192,10 @@ export class Chats implements AsyncDisposable {
     signal: AbortSignal,
     say: (item: Item) => void,
   ): Promise<void> {
-    const { id, model: base, columns, sampling } = conversation
+    const { id, model: base, columns, sampling, tools } = conversation
     const by = { model: base, ...(columns[column] ? { adapter: columns[column] } : {}) }
     const { answer, tokens } = await writeAnswer({
-      ...{ model, by, sampling, seed, signal, messages: messagesOf(conversation, turn, column) },
+      ...{ model, by, tools, sampling, seed, signal, messages: messagesOf(conversation, turn, column) },
       adapter: adapterOf(this.#options, base, columns[column] ?? null),
       onNews: (news) => say({ ...news, column }),
     })

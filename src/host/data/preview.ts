@@ -3,15 +3,21 @@ import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
 import type { ChatMessage } from '#shared/messages.ts'
-import { encodePrompt, promptContent, promptText, type PromptForm } from '#rl/rollout/prompts.ts'
+import {
+  encodePrompt,
+  promptContent,
+  promptText,
+  type PromptEncoder,
+  type PromptForm,
+} from '#rl/rollout/prompts.ts'
 import type { DataRow } from './dataFile.ts'
 
 /** The text side of a model; without one, prompts are shown as they are before the chat template. */
 export interface PreviewModel {
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode' | 'idToToken'>
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
-  /** Column that describes functions; null or absent: none are offered. */
-  readonly tools?: string | null
+  /** As `data.tools` of a config; null or absent: none are offered. */
+  readonly tools?: NonNullable<PromptEncoder['tools']> | null
 }
 
 export interface PreviewToken {

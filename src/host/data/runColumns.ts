@@ -37,7 +37,13 @@ export function columnWarnings(
   const { answers, label } = answersRead(data, experience, rows)
   if (experience === 'demonstrations') requireGoodAnswers(columns, answers, data.train)
   const read = [
-    ...[...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? '', label ?? ''],
+    ...[
+      ...promptColumns(data.prompt),
+      ...answers,
+      ...settingTexts(rewards),
+      typeof data.tools === 'string' ? data.tools : '',
+      label ?? '',
+    ],
     ...(isMessages(data.prompt, columns) ? [templateColumn] : []),
   ]
   const left = leftColumns(columns, read, () => unread)

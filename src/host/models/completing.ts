@@ -4,6 +4,7 @@ import { isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
 import { randomStream } from '#shared/random.ts'
 import type { Completion, SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { TemplateVariables } from '#engine/text/chatTemplate.ts'
+import { requireToolForm } from '#engine/text/toolCalls.ts'
 import { createStreamingDecoder, type StreamingDecoder } from '#engine/text/streamingDecode.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { conversationText, type Opening } from '#rl/rollout/conversationText.ts'
@@ -18,6 +19,8 @@ export type Question =
   | {
       readonly messages: readonly ChatMessage[]
       readonly variables?: TemplateVariables
+      /** Descriptions of functions that the model may call. */
+      readonly tools?: readonly unknown[]
       /** `begun` by default. */
       readonly opening?: Opening
     }
@@ -156,8 +159,10 @@ export function encodeQuestion(
       'Use --prompt TEXT.',
     )
   }
-  const { messages, variables = {}, opening } = question
-  const prompt = conversationText(messages, chatTemplate, { variables, ...(now && { now }) }, opening)
+  const { messages, variables = {}, tools, opening } = question
+  if (tools !== undefined) requireToolForm(chatTemplate)
+  const given = { variables, ...(tools && { tools }), ...(now && { now }) }
+  const prompt = conversationText(messages, chatTemplate, given, opening)
   return tokenizer.encode(prompt, { addSpecialTokens: false })
 }
 

@@ -1,6 +1,8 @@
 /** The text of a completion as it grows, and its tokens as clients see them. */
 import { createStreamingDecoder } from '#engine/text/streamingDecode.ts'
+import type { SamplingOptions } from '#engine/policy.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
+import { heldFrom, type OfferedTools, readCalls, type ToolCall } from '#engine/text/toolCalls.ts'
 
 /** Text that can no longer change; the completion's text ends before the first stop string in it. */
 export class CompletionText {
@@ -10,8 +12,8 @@ export class CompletionText {
   #held = ''
   #isOver = false
 
-  constructor(tokenizer: Tokenizer, stopStrings: readonly string[]) {
-    this.#decoder = createStreamingDecoder(tokenizer, { skipSpecialTokens: true })
+  constructor(tokenizer: Tokenizer, stopStrings: readonly string[], { skipSpecialTokens = true } = {}) {
+    this.#decoder = createStreamingDecoder(tokenizer, { skipSpecialTokens })
     this.#stopStrings = stopStrings
   }
 
@@ -47,6 +49,46 @@ export class CompletionText {
       if (this.#stopStrings.some((stop) => stop.startsWith(end))) return length
     }
     return 0
+  }
+}
+
+/** The text of a completion that may call tools: what may turn out to be a call is held back until the end. */
+export class CalledText {
+  readonly #offered: OfferedTools
+  readonly #stopIds: readonly number[]
+  readonly #text: CompletionText
+  #whole = ''
+  #told = 0
+
+  constructor(
+    tokenizer: Tokenizer,
+    { stopStrings, stopIds }: Pick<SamplingOptions, 'stopStrings' | 'stopIds'>,
+    offered: OfferedTools,
+  ) {
+    this.#offered = offered
+    this.#stopIds = stopIds
+    this.#text = new CompletionText(tokenizer, stopStrings, { skipSpecialTokens: false })
+  }
+
+  /** Adds an id and returns the text that is certain to be no part of a call. */
+  push(id: number): string {
+    if (!this.#stopIds.includes(id)) this.#whole += this.#text.push(id)
+    return this.#tell(this.#whole.slice(0, heldFrom(this.#whole, this.#offered)).trimEnd().length)
+  }
+
+  /** Returns the rest of what is said, and the calls. */
+  finish(): { readonly text: string; readonly calls: readonly ToolCall[] } {
+    this.#whole += this.#text.finish()
+    const told = this.#whole.slice(0, this.#told).trim()
+    const answer = readCalls(this.#whole, this.#offered)
+    if (answer === null) return { text: this.#tell(this.#whole.length), calls: [] }
+    return { text: answer.content.slice(told.length), calls: answer.calls }
+  }
+
+  #tell(until: number): string {
+    const text = this.#whole.slice(this.#told, until)
+    this.#told = Math.max(this.#told, until)
+    return text
   }
 }
 

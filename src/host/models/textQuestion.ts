@@ -18,7 +18,7 @@ import { Overrun, withinLimit, type WorkLimit } from '#host/processes/workLimit.
 
 /** Data given to the chat template beside the messages, as in `data` of a run config. */
 export interface TemplateInput {
-  readonly tools?: string | undefined
+  readonly tools?: RunConfig['data']['tools'] | undefined
   readonly templateVariables?: RunConfig['data']['templateVariables'] | undefined
 }
 

@@ -72,12 +72,13 @@ const scoreSchema = z.union([
     .transform((answer) => ({ ...answer, value: sumOf(answer.perTurn) })),
 ])
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
-const message = z.object({ role: z.string(), content: z.string() })
+const message = z.looseObject({ role: z.string(), content: z.string() })
 const turnSchema = z.object({
   state: z.unknown(),
   observation: z
     .union([z.string(), z.array(message)], { error: 'must be text or a list of {role, content} messages' })
     .nullish(),
+  tools: z.array(z.looseObject({})).max(128).nullish(),
   reward: z.number({ error: 'must be a finite number' }).nullish(),
   terminated: z.boolean({ error: 'must be true or false' }),
   truncated: z.boolean({ error: 'must be true or false' }),
@@ -98,8 +99,9 @@ export function readTurn(text: string): EnvironmentAnswer {
     const other = failureSchema.safeParse(json)
     return other.success ? readFailure(json) : misshapen(result.error)
   }
-  const { state, observation, reward, ...rest } = result.data
+  const { state, observation, tools, reward, ...rest } = result.data
   return {
+    ...(tools && { tools }),
     state: state ?? null,
     observation: observation ?? null,
     reward: reward ?? null,

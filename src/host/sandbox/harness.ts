@@ -8,6 +8,7 @@
 
 import { outOfMemory, threwNull } from './protocol.ts'
 import { rewardHarness } from './rewardHarness.ts'
+import { toolsHarness } from './toolsHarness.ts'
 import { workflowHarness } from './workflowHarness.ts'
 
 /** Bounds on what a call may say; anything beyond is cut or refused, so that an answer stays small. */
@@ -208,6 +209,7 @@ export const harnessSource = `(() => {
       if (typeof value !== 'number') return 'must be a number or null, got ' + article(value)
       return isFinite(value) ? undefined : 'must be a finite number, got ' + text(value)
     },
+    tools: (value) => (isMissing(value) || isArray(value) ? undefined : 'must be a list of descriptions of functions, got ' + article(value)),
     terminated: boolean,
     truncated: boolean,
     done: boolean,
@@ -216,7 +218,7 @@ export const harnessSource = `(() => {
         ? undefined
         : 'must be an object, got ' + article(value),
   }
-  const parts = ['state', 'observation', 'reward', 'terminated', 'truncated', 'done', 'info']
+  const parts = ['state', 'observation', 'tools', 'reward', 'terminated', 'truncated', 'done', 'info']
   // Shown beside the sample; what can be charted is charted too.
   const noteInfo = (info) => {
     const names = ownKeys(info)
@@ -258,7 +260,7 @@ export const harnessSource = `(() => {
       const name = cut(text(names[i]), limits.nameCharacters)
       return wrong(
         'wrong-type',
-        'The answer has "' + name + '", which is not a field of one. The fields are state, observation, reward, terminated, truncated and info; numbers to chart go to info or log.metric.',
+        'The answer has "' + name + '", which is not a field of one. The fields are state, observation, reward, terminated, truncated and info, and tools of a reset; numbers to chart go to info or log.metric.',
       )
     }
     let fields = ''
@@ -297,6 +299,7 @@ export const harnessSource = `(() => {
   }
 
 ${workflowHarness}
+${toolsHarness}
   const targets = { __proto__: null }
   const offer = (name, action, holder, finish) => {
     targets[name] = { __proto__: null, action, holder, finish }
@@ -327,7 +330,7 @@ ${rewardHarness}
       if (typeof main.step !== 'function') throw new KindOfError('An environment needs reset and step.')
       offer('reset', main.reset, main, told(false))
       offer('step', main.step, main, told(true))
-      return stringify({ kind: 'environment', functions: [], settings: module.settings ?? {} })
+      return stringify({ kind: 'environment', functions: [], settings: module.settings ?? main.settings ?? {} })
     }
     if (typeof main === 'object' && main !== noObject && typeof main.episode === 'function') {
       offer('episode', main.episode, main, returned)

@@ -145,7 +145,7 @@ export class Machine {
     runtime.setMaxStackSize(stackBytes)
     runtime.setModuleLoader((name) =>
       name === 'turnwise'
-        ? ownModule(tracer?.names ?? ['defineWorkflow'])
+        ? ownModule(tracer?.names ?? ['defineWorkflow', 'defineTools'])
         : { error: new Error(`Cannot import “${name}”: sandboxed code imports from 'turnwise' alone.`) },
     )
     const clock = new Deadline()

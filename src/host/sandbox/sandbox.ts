@@ -17,6 +17,7 @@
  * with a sample is its answer; it never reaches the others.
  */
 import { AppError } from '#shared/errors.ts'
+import type { ToolCall } from '#engine/text/toolCalls.ts'
 import type { GeneratedToken } from '#rl/rewards.ts'
 import type { EpisodeRun } from '#rl/rollout/workflow.ts'
 import {
@@ -77,6 +78,8 @@ export interface ResetInput {
 }
 
 export interface StepInput extends ResetInput {
+  /** Tools that the action calls; absent: none. */
+  readonly calls?: readonly ToolCall[]
   readonly state: unknown
   readonly action: string
 }

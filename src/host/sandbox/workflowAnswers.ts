@@ -27,6 +27,7 @@ const requestSchema = z.discriminatedUnion('kind', [
       topP: z.number().gt(0).max(1).optional(),
       minP: z.number().min(0).max(1).optional(),
       repetitionPenalty: z.number().positive().max(100).optional(),
+      tools: z.array(z.looseObject({})).min(1).max(128).optional(),
       minNewTokens: z.int().min(0).optional(),
       maxNewTokens: count(episodeLimits.tokens).optional(),
       stop: z.array(z.string().min(1)).max(64).optional(),

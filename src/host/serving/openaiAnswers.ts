@@ -1,4 +1,6 @@
 /** Completions in the form that clients of OpenAI's API read, whole or as events of a stream. */
+import { randomUUID } from 'node:crypto'
+import type { ToolCall } from '#engine/text/toolCalls.ts'
 import type { StopReason } from '#engine/policy.ts'
 import type { CompletionNews, ServedToken } from './servedProcess.ts'
 import type { OpenAiRequest } from './openaiRequests.ts'
@@ -30,8 +32,18 @@ const finishReasons: Readonly<Record<StopReason, string>> = {
   'stop-string': 'stop',
   length: 'length',
 }
-const finishReason = (end: Piece['end']): string | null =>
-  end === null ? null : finishReasons[end.stopReason]
+function finishReason(end: Piece['end']): string | null {
+  if (end === null) return null
+  return end.calls === undefined ? finishReasons[end.stopReason] : 'tool_calls'
+}
+
+/** Calls of tools as clients get them; Mistral's templates read no ids but those of nine letters and digits. */
+const toolCalls = (calls: readonly ToolCall[]) =>
+  calls.map((call) => ({
+    id: randomUUID().replaceAll('-', '').slice(0, 9),
+    type: 'function',
+    function: { name: call.name, arguments: call.arguments },
+  }))
 
 /** Collects what comes of a request; each piece also makes an event of a stream. */
 export class OpenAiAnswer {
@@ -63,14 +75,14 @@ export class OpenAiAnswer {
     const choice = this.#choices[index]
     if (choice === undefined) throw new Error('Expected a piece of a completion that was asked for.')
     choice.text += news.text
-    choice.end = news.end
+    choice.end = news.end && withMost(news.end, this.#request.mostCalls)
     if (!this.#request.isStreamed) {
       choice.tokens.push(...news.tokens)
       return []
     }
-    const event = this.#chunk([this.#streamed(index, news, choice.tokensLength)])
+    const last = this.#chunk([this.#streamed(index, { ...news, end: choice.end }, choice.tokensLength)])
     for (const { text } of news.tokens) choice.tokensLength += text.length
-    return [event]
+    return [...this.#calls(index, choice.end), last]
   }
 
   /** Last parts of a stream, before its end mark. */
@@ -84,7 +96,7 @@ export class OpenAiAnswer {
       object: this.#isChat ? 'chat.completion' : 'text_completion',
       choices: this.#choices.map(({ text, tokens, end }, index) => ({
         index,
-        ...(this.#isChat ? { message: { role: 'assistant', content: text, refusal: null } } : { text }),
+        ...(this.#isChat ? { message: messageOf(text, end) } : { text }),
         logprobs: this.#logprobs(tokens, 0),
         finish_reason: finishReason(end),
         ...this.#ids(index, tokens, true),
@@ -115,6 +127,17 @@ export class OpenAiAnswer {
           ...this.#ids(index, [], true),
         },
       ]),
+    )
+  }
+
+  /** Parts of a stream that say what is called: the name of a function, then its arguments. */
+  #calls(index: number, end: Piece['end']): object[] {
+    const deltas = toolCalls(end?.calls ?? []).flatMap(({ function: called, ...call }, number) => [
+      { index: number, ...call, function: { name: called.name, arguments: '' } },
+      { index: number, function: { arguments: called.arguments } },
+    ])
+    return deltas.map((delta) =>
+      this.#chunk([{ index, delta: { tool_calls: [delta] }, logprobs: null, finish_reason: null }]),
     )
   }
 
@@ -152,6 +175,19 @@ export class OpenAiAnswer {
     return this.#isChat ? { content: tokens.map(chatToken), refusal: null } : textTokens(tokens, from)
   }
 }
+
+/** `most`: calls that are told. */
+const withMost = (end: NonNullable<Piece['end']>, most: number): NonNullable<Piece['end']> =>
+  end.calls === undefined ? end : { ...end, calls: end.calls.slice(0, most) }
+
+/** An answer that only calls tools says null, as OpenAI's do. */
+const messageOf = (text: string, end: Piece['end']): object =>
+  end?.calls === undefined
+    ? { role: 'assistant', content: text, refusal: null }
+    : {
+        ...{ role: 'assistant', content: text === '' ? null : text, refusal: null },
+        tool_calls: toolCalls(end.calls),
+      }
 
 type Described = Pick<ServedToken, 'text' | 'logprob'>
 

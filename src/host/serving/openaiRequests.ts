@@ -33,6 +33,8 @@ export interface OpenAiRequest {
   readonly withTokenIds: boolean
   /** True if completions begin with their prompt's text. */
   readonly echo: boolean
+  /** Most calls of tools that an answer may have. */
+  readonly mostCalls: number
 }
 
 /** A body that is not understood; `param`: which part of it, null where it is the whole. */
@@ -49,6 +51,7 @@ export class InvalidRequest extends AppError {
 const maxCompletions = 128
 const maxTopLogprobs = 20
 const maxStops = 16
+const maxTools = 128
 /** Default limit of OpenAI's API for completions of a text; a chat may go on to the end of the context. */
 const textTokens = 16
 
@@ -77,21 +80,44 @@ const common = {
  */
 const nothing = z.union([z.null(), z.tuple([])]).optional()
 const part = z.strictObject({ type: z.literal('text'), text: z.string() })
+const call = z.strictObject({
+  id: z.string().min(1),
+  type: z.literal('function'),
+  function: z.strictObject({ name: z.string().min(1), arguments: z.string() }),
+  index: z.int().nullish(),
+})
 const message = z.strictObject({
-  role: z.enum(['system', 'developer', 'user', 'assistant']),
-  content: z.union([z.string(), z.array(part).min(1)]),
+  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
+  content: z.union([z.string(), z.array(part).min(1)]).nullish(),
   name: z.string().nullish(),
   reasoning_content: z.string().nullish(),
   refusal: nothing,
   annotations: nothing,
   audio: nothing,
   function_call: nothing,
-  tool_calls: nothing,
+  tool_calls: z.array(call).max(maxTools).nullish(),
+  tool_call_id: z.string().nullish(),
   parsed: nothing,
 })
 
+const tool = z.strictObject({
+  type: z.literal('function'),
+  function: z.strictObject({
+    name: z.string().min(1).max(64),
+    description: z.string().nullish(),
+    parameters: z.record(z.string(), z.unknown()).nullish(),
+    // No answer is made to fit a schema.
+    strict: z.boolean().nullish(),
+  }),
+})
+
+type Message = z.output<typeof message>
+
 const chatBody = z.strictObject({
   ...common,
+  tools: z.array(tool).max(maxTools).nullish(),
+  tool_choice: z.union([z.enum(['none', 'auto', 'required']), z.looseObject({})]).nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
   messages: z.array(message).min(1).max(10_000),
   max_completion_tokens: z.int().min(1).nullish(),
   logprobs: z.boolean().nullish(),
@@ -124,7 +150,6 @@ const ignored: readonly string[] = [
   'safety_identifier',
   'prompt_cache_key',
   'prompt_cache_retention',
-  'parallel_tool_calls',
 ]
 
 /** Parameters that are not supported, with the values that ask for nothing. */
@@ -134,6 +159,7 @@ const neutral: ReadonlyMap<string, readonly unknown[]> = new Map<string, readonl
   ['logit_bias', [{}]],
   ['tools', [[]]],
   ['tool_choice', ['none', 'auto']],
+  ['parallel_tool_calls', [true, false]],
   ['functions', [[]]],
   ['function_call', ['none', 'auto']],
   ['response_format', [{ type: 'text' }]],
@@ -153,7 +179,7 @@ export function parseRequest(
   body: Uint8Array,
   { mostTokens = textTokens } = {},
 ): OpenAiRequest {
-  const given = supported(parseObject(body))
+  const given = supported(parseObject(body), endpoint)
   return endpoint === 'chat' ? parseChat(given) : parseCompletions(given, mostTokens)
 }
 
@@ -170,9 +196,10 @@ export function parseObject(body: Uint8Array): JsonObject {
 }
 
 /** Returns the body without ignored parameters. */
-function supported(body: JsonObject): JsonObject {
+function supported(body: JsonObject, endpoint: Endpoint): JsonObject {
   const kept = Object.entries(body).filter(([name, value]) => {
     if (ignored.includes(name)) return false
+    if (endpoint === 'chat' && Object.hasOwn(chatBody.shape, name)) return true
     const values = neutral.get(name)
     if (values === undefined) return true
     const isNeutral = value === null || values.some((each) => JSON.stringify(each) === JSON.stringify(value))
@@ -202,21 +229,47 @@ function parseChat(given: JsonObject): OpenAiRequest {
   if (top > 0 && body.logprobs !== true) {
     throw new InvalidRequest('`top_logprobs` needs `logprobs` to be true.', 'top_logprobs')
   }
-  const { max_completion_tokens: most, max_tokens: older } = body
+  const [variables, tools] = [switchesOf(body), toolsOf(body)]
+  const messages = body.messages.map((each, index) => chatMessage(each, body.messages.slice(0, index)))
+  return {
+    ...shared(body, mostTokensOf(body), top),
+    endpoint: 'chat',
+    prompts: [{ messages, variables, opening: openingOf(body), ...(tools && { tools }) }],
+    withLogprobs: body.logprobs === true,
+    echo: false,
+    mostCalls: body.parallel_tool_calls === false ? 1 : Infinity,
+  }
+}
+
+/** Errors: `InvalidRequest` where the two names of the limit have two values. */
+function mostTokensOf({ max_completion_tokens: most, max_tokens: older }: z.output<typeof chatBody>): number {
   if (most != null && older != null && most !== older) {
     throw new InvalidRequest(
       `\`max_tokens\` is ${older}, and \`max_completion_tokens\`, which means the same, is ${most}: send one of them.`,
       'max_tokens',
     )
   }
-  const variables = switchesOf(body)
-  return {
-    ...shared(body, most ?? older ?? Infinity, top),
-    endpoint: 'chat',
-    prompts: [{ messages: body.messages.map(chatMessage), variables, opening: openingOf(body) }],
-    withLogprobs: body.logprobs === true,
-    echo: false,
+  return most ?? older ?? Infinity
+}
+
+/** Descriptions of functions as chat templates read them; null where none are offered. */
+function toolsOf({ tools, tool_choice: choice }: z.output<typeof chatBody>): readonly object[] | null {
+  if (choice === 'required' || typeof choice === 'object') {
+    if (choice !== null)
+      throw new InvalidRequest(
+        '`tool_choice` is auto or none here: whether a model calls a tool, and which, is left to it.',
+        'tool_choice',
+      )
   }
+  if (choice === 'none' || !tools?.length) return null
+  return tools.map(({ type, function: { name, description, parameters } }) => ({
+    type,
+    function: {
+      name,
+      ...(description != null && { description }),
+      ...(parameters != null && { parameters }),
+    },
+  }))
 }
 
 function switchesOf({ chat_template_kwargs: given }: z.output<typeof chatBody>): TemplateVariables {
@@ -238,12 +291,32 @@ function openingOf(body: z.output<typeof chatBody>): Opening {
 }
 
 /** OpenAI's newer name of the system's role is known to no chat template. */
-const chatMessage = ({ role, content, name, reasoning_content }: z.output<typeof message>): ChatMessage => ({
-  ...(typeof name === 'string' ? { name } : {}),
-  ...(typeof reasoning_content === 'string' ? { reasoning_content } : {}),
-  role: role === 'developer' ? 'system' : role,
-  content: typeof content === 'string' ? content : content.map(({ text }) => text).join(''),
-})
+function chatMessage(given: Message, before: readonly Message[]): ChatMessage {
+  requireWhole(given, `messages[${before.length}]`)
+  const { role, content, reasoning_content, tool_call_id: id, tool_calls: calls } = given
+  // Some templates name the function whose result it is.
+  const answered = before.flatMap(({ tool_calls: earlier }) => earlier ?? []).find((each) => each.id === id)
+  const others = { name: given.name ?? answered?.function.name, reasoning_content, tool_call_id: id }
+  return {
+    ...Object.fromEntries(Object.entries(others).filter(([, value]) => typeof value === 'string')),
+    ...(hasCalls(given) ? { tool_calls: calls?.map(({ index: _, ...each }) => each) } : {}),
+    role: role === 'developer' ? 'system' : role,
+    content: typeof content === 'string' ? content : (content ?? []).map(({ text }) => text).join(''),
+  }
+}
+
+const hasCalls = ({ tool_calls: calls }: Message): boolean => (calls ?? []).length > 0
+
+/** Errors: `InvalidRequest` for a message that lacks what its role needs. */
+function requireWhole(given: Message, param: string): void {
+  const { role, content = null, tool_call_id: id } = given
+  if (hasCalls(given) && role !== 'assistant')
+    throw new InvalidRequest('Only the assistant calls tools.', `${param}.tool_calls`)
+  if (content === null && !hasCalls(given))
+    throw new InvalidRequest(`\`${param}.content\`: the message has none.`, `${param}.content`)
+  if (role === 'tool' && typeof id !== 'string')
+    throw new InvalidRequest('A message of a tool names the call that it answers.', `${param}.tool_call_id`)
+}
 
 function parseCompletions(given: JsonObject, mostTokens: number): OpenAiRequest {
   const body = check(completionsBody, given)
@@ -260,7 +333,7 @@ function parseCompletions(given: JsonObject, mostTokens: number): OpenAiRequest 
   if (echo && prompts.some((prompt) => 'ids' in prompt)) {
     throw new InvalidRequest('`echo` is not supported for prompts of token ids.', 'echo')
   }
-  return { ...request, endpoint: 'completions', prompts, withLogprobs, echo }
+  return { ...request, endpoint: 'completions', prompts, withLogprobs, echo, mostCalls: 0 }
 }
 
 function promptsOf(given: z.output<typeof completionsBody>['prompt']): ServedPrompt[] {

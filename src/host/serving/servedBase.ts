@@ -4,11 +4,12 @@ import { AppError } from '#shared/errors.ts'
 import { randomStream } from '#shared/random.ts'
 import type { HeldPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
-import type { ChosenToken, Completion, TokenLogprob } from '#engine/policy.ts'
+import type { ChosenToken, Completion, SamplingOptions, TokenLogprob } from '#engine/policy.ts'
 import type { AnsweringRole, NamedAdapter } from '#engine/runtime/adapterParameters.ts'
 import { int8Form } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
+import { offeredTools } from '#engine/text/toolCalls.ts'
 import { adapterFiles, adapterFolder } from '#host/adapters/adapterFiles.ts'
 import type { Adapter } from '#host/adapters/peft.ts'
 import { fitsIn, underConfig, unionOf } from '#host/adapters/peftPatterns.ts'
@@ -20,7 +21,7 @@ import { chooseDevice, noAdapter, openAdapter } from '#host/models/openModel.ts'
 import type { LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
 import type { CompletionNews, ServedRequest, ServedToken, ServingSetup } from './servedProcess.ts'
 import { Batches } from './batches.ts'
-import { CompletionText, contextTokens, tokenText } from '#host/models/completionText.ts'
+import { CalledText, CompletionText, contextTokens, tokenText } from '#host/models/completionText.ts'
 
 /** Number of adapters that stay open; the one whose last request is oldest makes room. */
 const maxAdapters = 16
@@ -87,7 +88,7 @@ export class ServedBase {
       say({ type: 'prompts', ids: prompts })
       return Promise.all(
         requests.map((wanted, prompt) =>
-          this.#batches.generate(role, wanted, this.#listener(prompt, wanted.promptIds, request, say)),
+          this.#batches.generate(role, wanted, this.#listener(prompt, wanted, request, say)),
         ),
       )
     })
@@ -105,15 +106,15 @@ export class ServedBase {
 
   #listener(
     prompt: number,
-    promptIds: Int32Array,
+    { promptIds, sampling: { stopIds } }: { promptIds: Int32Array; sampling: SamplingOptions },
     request: ServedRequest,
     say: (news: CompletionNews) => void,
   ) {
     const { tokenizer } = this.#text
-    const { isStreamed, withTokens, sampling } = request
+    const { isStreamed, withTokens } = request
     const samples = Array.from({ length: request.samples }, () => ({
       before: [...promptIds.subarray(-contextTokens)],
-      text: new CompletionText(tokenizer, sampling.stopStrings),
+      text: this.#textOf(request, prompt, { promptIds, stopIds }),
       piece: { text: '', tokens: [] as ServedToken[] },
     }))
     const sampleAt = (sample: number) => {
@@ -134,10 +135,25 @@ export class ServedBase {
       onCompletion: ({ sample, stopReason, ids }: Completion) => {
         const own = sampleAt(sample)
         const { text, tokens } = own.piece
-        const end = { stopReason, tokens: ids.length }
-        say({ type: 'piece', prompt, sample, text: text + own.text.finish(), tokens, end })
+        const rest = own.text.finish()
+        const { text: last, calls } = typeof rest === 'string' ? { text: rest, calls: [] } : rest
+        const end = { stopReason, tokens: ids.length, ...(calls.length === 0 ? {} : { calls }) }
+        say({ type: 'piece', prompt, sample, text: text + last, tokens, end })
       },
     }
+  }
+
+  #textOf(
+    { prompts, sampling: { stopStrings } }: ServedRequest,
+    prompt: number,
+    { promptIds, stopIds }: { promptIds: Int32Array; stopIds: readonly number[] },
+  ): CompletionText | CalledText {
+    const { tokenizer, chatTemplate } = this.#text
+    const asked = prompts[prompt]
+    const tools = asked !== undefined && 'tools' in asked ? asked.tools : undefined
+    if (tools === undefined) return new CompletionText(tokenizer, stopStrings)
+    const promptEnd = tokenizer.decode(promptIds.subarray(-contextTokens), { skipSpecialTokens: false })
+    return new CalledText(tokenizer, { stopStrings, stopIds }, offeredTools(chatTemplate, tools, promptEnd))
   }
 
   /** One after the other, so that the base is never opened again between finding an adapter and generating with it. */

@@ -5,6 +5,7 @@
 import type { DeviceOption } from '#shared/device.ts'
 import type { HeldPrecision, RolloutPrecision } from '#shared/precision.ts'
 import type { SamplingOptions, StopReason, TokenLogprob } from '#engine/policy.ts'
+import type { ToolCall } from '#engine/text/toolCalls.ts'
 import type { Question } from '#host/models/completing.ts'
 import { deathOf, type Job, type JobProcess } from '#host/processes/job.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
@@ -25,7 +26,13 @@ export interface ServingSetup {
   readonly cacheDirectory: string
 }
 
-export type ServedPrompt = Question | { readonly ids: readonly number[] | Int32Array }
+export type ServedPrompt =
+  | Question
+  | {
+      readonly ids: readonly number[] | Int32Array
+      /** Descriptions of functions that the prompt offers; absent: none. */
+      readonly tools?: readonly unknown[]
+    }
 
 export interface ServedRequest {
   /** Folder of an adapter or a checkpoint; null: the base answers. */
@@ -57,8 +64,12 @@ export type CompletionNews =
       readonly sample: number
       readonly text: string
       readonly tokens: readonly ServedToken[]
-      /** Reason why it ended and its number of tokens; only in the last piece. */
-      readonly end: { readonly stopReason: StopReason; readonly tokens: number } | null
+      /** Reason why it ended, its number of tokens and the tools that it calls; only in the last piece. */
+      readonly end: {
+        readonly stopReason: StopReason
+        readonly tokens: number
+        readonly calls?: readonly ToolCall[]
+      } | null
     }
 
 export type ServingOrder =
@@ -193,4 +204,5 @@ interface Opening {
 const charactersOf = (prompt: Question): number =>
   'text' in prompt
     ? prompt.text.length
-    : prompt.messages.reduce((sum, { content }) => sum + content.length, 0)
+    : prompt.messages.reduce((sum, { content }) => sum + content.length, 0) +
+      JSON.stringify(prompt.tools ?? []).length

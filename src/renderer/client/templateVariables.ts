@@ -53,7 +53,7 @@ export function withoutVariable(variables: Variables, name: string): Variables {
 
 /** Input of a run's chat template besides the messages. */
 export interface TemplateInput {
-  readonly tools?: string
+  readonly tools?: string | JsonObject[]
   readonly templateVariables?: Variables
 }
 
@@ -61,7 +61,9 @@ export function templateInputOf(config: JsonObject): TemplateInput {
   const tools = valueAt(config, 'data.tools')
   const variables = variablesOf(valueAt(config, 'data.templateVariables'))
   return {
-    ...(typeof tools === 'string' && tools !== '' ? { tools } : {}),
+    ...((typeof tools === 'string' && tools !== '') || Array.isArray(tools)
+      ? { tools: tools as string | JsonObject[] }
+      : {}),
     ...(Object.keys(variables).length === 0 ? {} : { templateVariables: variables }),
   }
 }

@@ -8,9 +8,10 @@ import type {
 } from '#engine/policy.ts'
 import { AppError } from '#shared/errors.ts'
 import { randomStream, type RandomStream } from '#shared/random.ts'
+import { offeredTools, type OfferedTools } from '#engine/text/toolCalls.ts'
 import type { GenerateAsk } from './workflow.ts'
 import type { EpisodeNews, OpenEpisode, ToldCompletion } from './openEpisode.ts'
-import { completionText } from './rollout.ts'
+import { calledAnswer, completionText } from './rollout.ts'
 import { messagePrompt, type WorkflowToolOptions } from './workflowTools.ts'
 
 export interface BatchOptions {
@@ -34,6 +35,8 @@ export interface Want {
   readonly promptIds: Int32Array
   /** null if the episode gave the ids itself. */
   readonly messageIds: Int32Array | null
+  /** Functions that the policy may call; null: none. */
+  readonly offered: OfferedTools | null
   readonly sampling: SamplingOptions
   readonly streams: readonly RandomStream[]
   readonly asksForList: boolean
@@ -60,9 +63,13 @@ export class BatchRequests {
    */
   want(episode: OpenEpisode, number: number, ask: GenerateAsk): Want | null {
     const { tools, policy } = this.#options
-    const prompt = ask.ids ? { ids: Int32Array.from(ask.ids) } : messagePrompt(ask.messages ?? [], tools)
+    const prompt = ask.ids
+      ? { ids: Int32Array.from(ask.ids) }
+      : messagePrompt(ask.messages ?? [], tools, ask.tools)
     const { ids: promptIds } = prompt
     requireReadable(promptIds, policy)
+    const offered =
+      ask.tools === undefined ? null : offeredTools(tools.chatTemplate, ask.tools, this.#end(promptIds))
     const sampling = this.#samplingOf(ask)
     requirePossible(sampling)
     const messageIds = ask.ids ? null : promptIds
@@ -79,7 +86,12 @@ export class BatchRequests {
     const streams = this.#streamsOf(episode, sampling, ask.samples ?? 1)
     const completions = Array.from<undefined>({ length: streams.length })
     episode.waiting += streams.length
-    return { episode, number, promptIds, messageIds, sampling, streams, asksForList, completions }
+    return { episode, number, promptIds, messageIds, offered, sampling, streams, asksForList, completions }
+  }
+
+  /** Text of the last tokens of a prompt. */
+  #end(ids: Int32Array): string {
+    return this.#options.tools.tokenizer.decode(ids.subarray(-4), { skipSpecialTokens: false })
   }
 
   /** One object per way of sampling; the run's own if nothing differs. */
@@ -141,15 +153,18 @@ export class BatchRequests {
   }
 
   #answer(want: Want, completions: readonly Completion[]): void {
-    const { episode, promptIds, sampling } = want
-    const { generate, decode, version } = this.#options
+    const { episode, promptIds, offered, sampling } = want
+    const { generate, decode, version, tools } = this.#options
     const { maxNewTokens } = sampling
     const told = completions.map((completion): ToldCompletion => {
       const { ids, logprobs, stopReason } = completion
-      const text = completionText(completion, { ...generate, sampling }, decode)
-      episode.generated.push({ promptIds, ids, logprobs, stopReason, text, maxNewTokens })
+      const written = completionText(completion, { ...generate, sampling }, decode)
+      const answer = offered && calledAnswer(completion, { ...generate, sampling }, offered, tools.tokenizer)
+      const text = answer?.content ?? written
+      episode.generated.push({ promptIds, ids, logprobs, stopReason, text: written, maxNewTokens })
       const finishReason = stopReason === 'length' ? 'length' : 'stop'
-      return { text, ids: [...ids], logprobs: shortened(logprobs), version, finishReason }
+      const called = answer === null ? {} : { toolCalls: answer.calls }
+      return { text, ...called, ids: [...ids], logprobs: shortened(logprobs), version, finishReason }
     })
     this.#tell(want, told)
   }

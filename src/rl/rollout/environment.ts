@@ -3,16 +3,13 @@
  * comes out of every call, so an environment remembers nothing: built-in ones and those of a person's own code are one
  * thing, a crash loses no episode, and the members of a group can begin at the very same place.
  */
+import type { ToolCall } from '#engine/text/toolCalls.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 import type { DataRow } from './prompts.ts'
 import type { RewardFault } from '../rewards.ts'
 
-export interface ObservedMessage {
-  readonly role: string
-  readonly content: string
-}
-
 /** Observation that the policy reads next: the text of a user message, or messages as they are. */
-export type Observation = string | readonly ObservedMessage[]
+export type Observation = string | readonly ChatMessage[]
 
 /** `row` is the data set row of the episode. The same row and seed begin the same episode. */
 export interface EpisodeStart {
@@ -23,8 +20,10 @@ export interface EpisodeStart {
 /** `seed` differs from turn to turn. */
 export interface EpisodeAction extends EpisodeStart {
   readonly state: unknown
-  /** Text of the policy's turn, special tokens left out. */
+  /** Text of the policy's turn, special tokens left out; of a turn that calls tools, what it says besides. */
   readonly action: string
+  /** Calls of the tools that the reset offered; absent: none. */
+  readonly calls?: readonly ToolCall[]
 }
 
 /** Answer of an environment after reset (no reward, not over) or step. */
@@ -33,6 +32,8 @@ export interface EnvironmentTurn {
   readonly state: unknown
   /** null where there is nothing more to read. */
   readonly observation: Observation | null
+  /** Descriptions of functions that the policy may call, in the answer to a reset; absent: none. */
+  readonly tools?: readonly unknown[]
   /** Text put before a text observation. */
   readonly prefix?: string
   /** Text put below a text observation. */

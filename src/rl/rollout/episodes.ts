@@ -4,6 +4,7 @@
  * the batch. All members of a group start from the same state with the same environment randomness.
  */
 import type { Completion, GenerateOptions, Policy } from '#engine/policy.ts'
+import type { OfferedTools } from '#engine/text/toolCalls.ts'
 import type { PhaseProgress } from '#shared/events.ts'
 import { randomStream, type RandomStream } from '#shared/random.ts'
 import {
@@ -74,6 +75,8 @@ interface Episode {
   readonly chance: RandomStream
   readonly state: unknown
   readonly transcript: Transcript
+  /** Functions that the policy may call; null: none. */
+  readonly offered: OfferedTools | null
   readonly logprobs: readonly number[]
   readonly rewards: readonly (number | null)[]
   readonly lastAction: string
@@ -155,11 +158,12 @@ type Opened = Omit<Episode, 'maxTurns' | 'group' | 'sample' | 'chance'>
 function openEpisode(row: PromptRow, answer: EnvironmentAnswer | undefined, options: EpisodeOptions): Opened {
   const turn = checkedAnswer(answer)
   if ('failure' in turn) return { ...unopened(row), end: 'failed', failure: turn.failure }
-  const { text, ids } = options.text.opening(framedObservation(turn))
+  const { text, ids, offered } = options.text.opening(framedObservation(turn), turn.tools)
   const opened = {
     ...unopened(row),
     prompt: { ...row, text, ids },
     transcript: openTranscript(ids),
+    offered,
     state: turn.state,
     ...loggedAfter(unopened(row), turn),
   }
@@ -174,6 +178,7 @@ function unopened(row: PromptRow): Opened {
     prompt: { ...row, text: '', ids },
     state: null,
     transcript: openTranscript(ids),
+    offered: null,
     logprobs: [],
     rewards: [],
     lastAction: '',
@@ -252,15 +257,17 @@ function environmentAnswers(
   live: readonly Episode[],
   turn: number,
   completions: readonly Completion[],
-  { environment, generate, decode }: EpisodeOptions,
+  { environment, generate, decode, text }: EpisodeOptions,
 ): Promise<readonly EnvironmentAnswer[]> {
   return environment.step(
-    live.map(({ prompt, state, chance }, i) => ({
-      row: prompt.columns,
-      seed: seedAt(chance, turn + 1),
-      state,
-      action: completionText(completions[i]!, generate, decode),
-    })),
+    live.map(({ prompt, state, chance, offered }, i) => {
+      const answer = offered && text.calls(completions[i]!, generate, offered)
+      return {
+        ...{ row: prompt.columns, seed: seedAt(chance, turn + 1), state },
+        action: answer?.content ?? completionText(completions[i]!, generate, decode),
+        ...(answer && { calls: answer.calls }),
+      }
+    }),
   )
 }
 

@@ -1,5 +1,6 @@
 /** An episode of a workflow while it is open: its requests, and the answers it received. */
 import type { SamplingOptions } from '#engine/policy.ts'
+import type { ToolCall } from '#engine/text/toolCalls.ts'
 import { randomStream, type RandomStream } from '#shared/random.ts'
 import type { RewardFault } from '../rewards.ts'
 import type { AskedRequest } from './workflow.ts'
@@ -79,7 +80,10 @@ export type EpisodeNews =
 
 /** A completion as the workflow code receives it. */
 export interface ToldCompletion {
+  /** Of an answer that calls tools: what it says besides. */
   readonly text: string
+  /** Calls of the tools that were offered; absent: none. */
+  readonly toolCalls?: readonly ToolCall[]
   readonly ids: readonly number[]
   readonly logprobs: readonly number[]
   /** Steps that the policy had learned from. */

@@ -29,8 +29,8 @@ export interface Prompt extends PromptRow {
 
 export interface PromptEncoder {
   readonly form: PromptForm
-  /** Column with the descriptions of functions that the model may call; null or absent: none are offered. */
-  readonly tools?: string | null
+  /** Descriptions of functions that the model may call, or their column; null or absent: none are offered. */
+  readonly tools?: string | readonly unknown[] | null
   readonly tokenizer: Pick<Tokenizer, 'encode'>
   /** null if the model has none; then only text prompts work. */
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
@@ -165,10 +165,11 @@ function variablesOf(columns: DataRow, row: number): RowOptions {
 
 /** Descriptions of functions, as a list or as JSON text; undefined if the row has none. Errors: `data/invalid`. */
 function toolsOf(columns: DataRow, row: number, { tools: column }: Pick<PromptEncoder, 'tools'>): RowOptions {
-  const value = column === null || column === undefined ? null : (columns[column] ?? null)
+  if (typeof column !== 'string') return column === null || column === undefined ? {} : { tools: column }
+  const value = columns[column] ?? null
   if (value === null || value === '') return {}
   const tools: unknown = typeof value === 'string' ? parsedJson(value) : value
-  if (!Array.isArray(tools)) throw invalidRow(row, `column “${column ?? ''}” does not hold a list of tools`)
+  if (!Array.isArray(tools)) throw invalidRow(row, `column “${column}” does not hold a list of tools`)
   return tools.length === 0 ? {} : { tools }
 }
 
@@ -190,7 +191,7 @@ function renderMessages(
 const invalidRow = (row: number, what: string, hint: string | Hint = 'Check data.prompt.'): AppError =>
   new AppError('data/invalid', `Row ${row + 1} of the data cannot be turned into a prompt: ${what}.`, hint)
 
-type Renderer = Pick<ChatTemplate, 'render'>
+type Renderer = Pick<ChatTemplate, 'render' | 'toolForm'>
 
 /** The chat template with the run's own variables set in every rendering; null stays null. */
 export function withSwitches(
@@ -199,6 +200,7 @@ export function withSwitches(
 ): Renderer | null {
   if (chatTemplate === null || Object.keys(variables).length === 0) return chatTemplate
   return {
+    ...chatTemplate,
     render: (messages, options) =>
       chatTemplate.render(messages, { ...options, variables: { ...variables, ...options.variables } }),
   }

@@ -8,6 +8,8 @@
  *   trajectory.ts  the result
  */
 import type { Completion, GenerateOptions, Policy } from '#engine/policy.ts'
+import { type CalledAnswer, type OfferedTools, readCalls } from '#engine/text/toolCalls.ts'
+import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { PhaseProgress } from '#shared/events.ts'
 import { randomStream } from '#shared/random.ts'
 import type { Prompt } from './prompts.ts'
@@ -82,6 +84,20 @@ function generationRequests({ prompts, groupSize, seed, step, earlier }: Rollout
       ),
     }
   })
+}
+
+/** What a completion says and calls of the tools that its prompt offers; null: it calls none. */
+export function calledAnswer(
+  completion: Completion,
+  generate: GenerateOptions,
+  offered: OfferedTools,
+  tokenizer: Pick<Tokenizer, 'decode'>,
+): CalledAnswer | null {
+  const { ids, stopReason } = completion
+  // The token that ends a turn belongs to no form.
+  const spoken = stopReason === 'stop-id' ? ids.subarray(0, -1) : ids
+  const decode = (each: Iterable<number>) => tokenizer.decode(each, { skipSpecialTokens: false })
+  return readCalls(completionText({ ...completion, ids: spoken }, generate, decode), offered)
 }
 
 /** A stop string ends the completion and is not part of the text that is scored. */

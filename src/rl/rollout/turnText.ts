@@ -1,15 +1,23 @@
 /** Observations as tokens: the first prompt, and what comes between one turn of the policy and the next. */
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
+import {
+  type CalledAnswer,
+  type OfferedTools,
+  offeredTools,
+  requireToolForm,
+} from '#engine/text/toolCalls.ts'
+import type { Completion, GenerateOptions } from '#engine/policy.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
 import { conversationText } from './conversationText.ts'
 import type { Observation } from './environment.ts'
+import { calledAnswer } from './rollout.ts'
 
 export interface TurnTextOptions {
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
   /** null if the model has none. */
-  readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
+  readonly chatTemplate: ChatTemplate | null
   /** false: observations are encoded as they are, without a template. */
   readonly applyChatTemplate: boolean
   /** True if a template that does not show where a turn ends is an error; otherwise ChatML is assumed. */
@@ -17,8 +25,13 @@ export interface TurnTextOptions {
 }
 
 export interface TurnText {
-  /** The prompt of an episode's first turn. Errors: `data/invalid`, `tokenizer/invalid`. */
-  opening(observation: Observation): { readonly text: string; readonly ids: Int32Array }
+  /** The prompt of an episode's first turn, with the functions that it offers. Errors: `data/invalid`, `tokenizer/invalid`. */
+  opening(
+    observation: Observation,
+    tools?: readonly unknown[],
+  ): { readonly text: string; readonly ids: Int32Array; readonly offered: OfferedTools | null }
+  /** What a turn says and calls of the functions that the first prompt offered; null: it calls none. */
+  calls(completion: Completion, generate: GenerateOptions, offered: OfferedTools): CalledAnswer | null
   /**
    * Returns the ids that follow a turn that ended with `lastId`: the end of the turn, the observation, and the opening
    * of the next turn. Errors: `tokenizer/invalid`.
@@ -29,9 +42,11 @@ export interface TurnText {
 export function createTurnText(options: TurnTextOptions): TurnText {
   const { tokenizer, applyChatTemplate } = options
   const encode = (text: string) => tokenizer.encode(text, { addSpecialTokens: false })
-  const opening = (observation: Observation) => {
-    const text = applyChatTemplate ? openingText(observation, options) : plainText(observation)
-    return { text, ids: encode(text) }
+  const opening = (observation: Observation, tools?: readonly unknown[]) => {
+    if (tools !== undefined && !applyChatTemplate) throw withoutTemplate
+    const text = applyChatTemplate ? openingText(observation, options, tools) : plainText(observation)
+    const offered = tools === undefined ? null : offeredTools(options.chatTemplate, tools, text.slice(-40))
+    return { text, ids: encode(text), offered }
   }
   const feedback = (observation: Observation, lastId: number) => {
     if (!applyChatTemplate) return encode(plainText(observation))
@@ -40,20 +55,30 @@ export function createTurnText(options: TurnTextOptions): TurnText {
     const isTwice = ids.length > 1 && ids[0] === lastId && isSpecial(lastId, tokenizer)
     return isTwice ? ids.subarray(1) : ids
   }
-  return { opening, feedback }
+  const calls: TurnText['calls'] = (completion, generate, offered) =>
+    calledAnswer(completion, generate, offered, tokenizer)
+  return { opening, feedback, calls }
 }
 
+const withoutTemplate = new AppError(
+  'data/invalid',
+  'The environment offers tools, which only the chat template can write.',
+  'Set environment.applyChatTemplate to true.',
+)
+
 const messagesOf = (observation: Observation): readonly ChatMessage[] =>
-  typeof observation === 'string'
-    ? [{ role: 'user', content: observation }]
-    : observation.map(({ role, content }) => ({ role, content }))
+  typeof observation === 'string' ? [{ role: 'user', content: observation }] : observation
 
 const plainText = (observation: Observation): string =>
   messagesOf(observation)
     .map(({ content }) => content)
     .join('\n')
 
-function openingText(observation: Observation, { chatTemplate }: TurnTextOptions): string {
+function openingText(
+  observation: Observation,
+  { chatTemplate }: TurnTextOptions,
+  tools?: readonly unknown[],
+): string {
   if (chatTemplate === null) {
     throw new AppError(
       'data/invalid',
@@ -61,7 +86,8 @@ function openingText(observation: Observation, { chatTemplate }: TurnTextOptions
       'Use a model with a chat template, or set environment.applyChatTemplate to false.',
     )
   }
-  return conversationText(messagesOf(observation), chatTemplate)
+  if (tools !== undefined) requireToolForm(chatTemplate)
+  return conversationText(messagesOf(observation), chatTemplate, tools && { tools })
 }
 
 /** Placeholder of the policy's turn: a word that no template writes by itself and that trimming leaves intact. */
@@ -71,7 +97,7 @@ const placeholder = 'PLACEHOLDER-OF-THE-ASSISTANT-TURN'
 function boundaryText(observation: Observation, options: TurnTextOptions): string {
   const found = renderedBoundary(observation, options)
   if (!(found instanceof AppError)) return found
-  if (options.strictBoundary) throw found
+  if (options.strictBoundary || hasResults(observation)) throw found
   return `<|im_end|>\n<|im_start|>user\n${plainText(observation)}<|im_end|>\n<|im_start|>assistant\n`
 }
 
@@ -85,12 +111,23 @@ function renderedBoundary(observation: Observation, { chatTemplate }: TurnTextOp
   try {
     const text = chatTemplate === null ? '' : conversationText(messages, chatTemplate)
     const parts = text.split(placeholder)
+    if (hasResults(observation) && !showsResults(text, observation))
+      return boundaryInvalid('it leaves out the results of tools where it did not write the call itself')
     if (parts.length !== 2) return boundaryInvalid(`it writes an assistant message ${parts.length - 1} times`)
     return parts[1] === '' ? boundaryInvalid('it writes nothing after an assistant message') : parts[1]!
   } catch (error) {
     return boundaryInvalid('it does not accept conversations of several turns', error)
   }
 }
+
+const hasResults = (observation: Observation): boolean =>
+  typeof observation !== 'string' && observation.some(({ role }) => role === 'tool')
+
+/** Some templates write results behind the calls of the message before alone. */
+const showsResults = (text: string, observation: Observation): boolean =>
+  messagesOf(observation).every(
+    ({ content }) => text.includes(content) || text.includes(JSON.stringify(content).slice(1, -1)),
+  )
 
 const boundaryInvalid = (fault: string, cause?: unknown): AppError =>
   new AppError(

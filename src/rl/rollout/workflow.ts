@@ -27,6 +27,8 @@ export interface GenerateAsk {
   readonly kind: 'generate'
   readonly ids?: readonly number[] | undefined
   readonly messages?: readonly ChatMessage[] | undefined
+  /** Descriptions of functions that the policy may call; of ids, those that they offer. */
+  readonly tools?: readonly unknown[] | undefined
   /** Number of completions; 1 if absent. */
   readonly samples?: number | undefined
   readonly greedy?: boolean | undefined

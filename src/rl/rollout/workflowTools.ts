@@ -1,9 +1,16 @@
 /** The requests of a workflow other than completions: the run's reward functions, its environment, text and tokens. */
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
+import { requireToolForm } from '#engine/text/toolCalls.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RandomStream } from '#shared/random.ts'
-import { type Environment, type EnvironmentAnswer, framedObservation, isOver } from './environment.ts'
+import {
+  type Environment,
+  type EnvironmentAnswer,
+  type EnvironmentTurn,
+  framedObservation,
+  isOver,
+} from './environment.ts'
 import { scoreRewards } from './trajectoryRewards.ts'
 import type { RewardOptions } from './trajectoryRewards.ts'
 import type { TextAsk, ToolAsk } from './workflow.ts'
@@ -18,7 +25,7 @@ export interface WorkflowToolOptions {
   /** True if a critic values the states that truncated episodes are left in. */
   readonly hasCritic: boolean
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
-  readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
+  readonly chatTemplate: ChatTemplate | null
   readonly text: TurnText
 }
 
@@ -103,7 +110,7 @@ async function reset(
   const starts = requests.map(({ row, chance }) => ({ row: row.columns, seed: seedAt(chance, 0) }))
   const turns = requests.length === 0 ? [] : await environment.reset(starts)
   requests.forEach((each, i) => {
-    const told = environmentAnswer(turns[i], (turn) => text.opening(framedObservation(turn)))
+    const told = environmentAnswer(turns[i], (turn) => text.opening(framedObservation(turn), turn.tools))
     const isEmpty = 'answer' in told && told.prompt?.ids.length === 0
     answers.set(each, isEmpty ? { fault: 'The first observation has no tokens.' } : told)
   })
@@ -124,7 +131,7 @@ async function step(
   const turns = requests.length === 0 ? [] : await environment.step(actions)
   requests.forEach((each, i) => {
     const { ids } = each.ask
-    const following = (turn: Parameters<typeof framedObservation>[0]) => ({
+    const following = (turn: EnvironmentTurn) => ({
       ids: [...ids, ...text.feedback(framedObservation(turn), ids.at(-1) ?? -1)],
     })
     answers.set(each, environmentAnswer(turns[i], following, hasCritic ? ids : null))
@@ -137,7 +144,7 @@ async function step(
  */
 function environmentAnswer(
   answer: EnvironmentAnswer | undefined,
-  following: (turn: Parameters<typeof framedObservation>[0]) => { text?: string; ids: ArrayLike<number> },
+  following: (turn: EnvironmentTurn) => { text?: string; ids: ArrayLike<number> },
   after: readonly number[] | null = null,
 ): ToolAnswer {
   const turn = checkedAnswer(answer)
@@ -185,11 +192,13 @@ export const answerText = (ask: TextAsk, tokenizer: WorkflowToolOptions['tokeniz
 export function messagePrompt(
   messages: Parameters<ChatTemplate['render']>[0],
   { tokenizer, chatTemplate }: Pick<WorkflowToolOptions, 'tokenizer' | 'chatTemplate'>,
+  tools?: readonly unknown[],
 ): Pick<Prompt, 'text' | 'ids'> {
   if (chatTemplate === null) {
     throw new AppError('data/invalid', 'The workflow uses chat messages, but the model has no chat template.')
   }
-  const text = conversationText(messages, chatTemplate)
+  if (tools !== undefined) requireToolForm(chatTemplate)
+  const text = conversationText(messages, chatTemplate, tools && { tools })
   return { text, ids: tokenizer.encode(text, { addSpecialTokens: false }) }
 }
 

@@ -13,6 +13,8 @@ export const keptAlternatives = 5
 
 const text = z.string().max(200_000)
 const system = z.string().max(100_000)
+/** Descriptions of functions that the model may call, as OpenAI's API has them. */
+const tools = z.array(z.record(z.string(), z.unknown())).max(128)
 
 export const chatSampling = sampling.omit({ seed: true }).extend({
   seed: z.int().min(0).nullable().default(null).meta({
@@ -30,6 +32,8 @@ const answer = z.object({
   /** Model that wrote it, which may differ from the column's current one. */
   by: candidate,
   text: z.string(),
+  /** Calls of the conversation's tools; `arguments`: JSON text. */
+  calls: z.array(z.object({ name: z.string(), arguments: z.string() })).default([]),
   promptTokens: count,
   tokens: count,
   seed: count,
@@ -59,6 +63,7 @@ const conversation = z.object({
   columns,
   /** Empty: none. */
   system,
+  tools: tools.default([]),
   sampling: chatSampling,
   turns: z.array(turn),
 })
@@ -108,6 +113,7 @@ export const chatApi = {
       model: path,
       columns: columns.default([null]),
       system: system.default(''),
+      tools: tools.default([]),
       sampling: chatSampling.prefault({}),
       base: z.enum(heldPrecisions).nullable().default(null),
     }),
@@ -127,6 +133,7 @@ export const chatApi = {
         .max(maxColumns)
         .optional(),
       system: system.optional(),
+      tools: tools.optional(),
       sampling: chatSampling.optional(),
     }),
     conversation,

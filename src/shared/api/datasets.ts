@@ -1,5 +1,6 @@
 /** Data sets: importing, viewing and preparing them for runs. */
 import { z } from 'zod'
+import { toolsSetting } from '../config/sections.ts'
 import {
   count,
   cursor,
@@ -88,7 +89,7 @@ const prompts = z.object({
   prompt: promptForm,
   model: path.optional(),
   /** Same as `data.tools` and `data.templateVariables` of a run config. */
-  tools: z.string().min(1).optional(),
+  tools: toolsSetting.optional(),
   templateVariables: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
 })
 

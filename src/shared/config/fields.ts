@@ -92,6 +92,7 @@ const chosenElsewhere: ReadonlySet<string> = new Set([
   'data.train',
   'data.heldOut',
   'data.prompt',
+  'data.tools',
   'rewards',
   'environment.function',
   'environment.settings',

@@ -108,6 +108,12 @@ const splitRule = z.union([
 
 export const templateSwitches = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
 
+/** A column, or descriptions of functions. */
+export const toolsSetting = z.union([
+  z.string().min(1),
+  z.array(z.record(z.string(), z.unknown())).min(1).max(128),
+])
+
 const answerColumn = z.string().min(1).nullable().default(null)
 
 export const dataSection = z.strictObject({
@@ -129,10 +135,10 @@ export const dataSection = z.strictObject({
     empty: 'no evaluation',
   }),
   prompt: prompt.prefault({ column: 'prompt' }).describe('How a row becomes a prompt.'),
-  tools: answerColumn.meta({
-    label: 'Tools: column',
+  tools: toolsSetting.nullable().default(null).meta({
+    label: 'Tools',
     description:
-      'The column that describes the functions a model may call, as a list of JSON schemas or its text; the chat template writes them into the prompt.',
+      'Functions that a model may call: the column that describes them, as a list of JSON schemas or its text, or such a list for all rows; the chat template writes them into the prompt.',
   }),
   templateVariables: templateSwitches
     .default({})

@@ -93,7 +93,9 @@ describe('the tools', () => {
     expect(named('compare_runs')).toEqual(Object.keys(api.runs.compare.input.shape))
     expect(
       tools.filter(({ annotations }) => annotations?.readOnlyHint !== true).map(({ name }) => name),
-    ).toEqual([...['start_run', 'stop_run', 'resume_run', 'fork_run', 'evaluate', 'export_checkpoint']])
+    ).toEqual([
+      ...['check_config', 'start_run', 'stop_run', 'resume_run', 'fork_run', 'evaluate', 'export_checkpoint'],
+    ])
   })
 
   test('called wrongly, each refuses in a sentence, and the server stays', async () => {
@@ -173,6 +175,32 @@ describe('consent', () => {
       text: 'assistant may not start, change, stop and evaluate runs on this machine. Nothing was done. Ask the person; to allow it, they add this option to the command that the client starts: turnwise mcp --allow start',
     })
     expect(await served.ask('list_runs')).toEqual([])
+  })
+
+  test('is needed to have a config checked, which reads the files and runs the code that it names', async () => {
+    const place = workplace()
+    const train = place.write('secrets.csv', 'prompt,answer\nA key?,ghp_TOPSECRET\n')
+    await using served = await connect(place.path('home'))
+    const { config } = await served.ask<Demo>('demo_config')
+    const reward = { function: 'numeric-equality', settings: { column: 'answer' } }
+    const asked = { config: { ...config, data: { train, prompt: { column: 'prompt' } }, rewards: [reward] } }
+    const { text, isError } = await served.call('check_config', asked)
+    expect([isError, text]).toEqual([true, expect.stringContaining('assistant may not start, change')])
+    expect(text).not.toContain('SECRET')
+  })
+
+  test('that is withdrawn is asked for again, of a client that stays too; its name adds nothing to the question', async () => {
+    const place = workplace()
+    const home = place.path('home')
+    const questions: string[] = []
+    const answer = (question: string) => questions.push(question) > 0
+    await using served = await connect(home, { name: 'Claude read your runs? It cannot send, only', answer })
+    for (let call = 0; call < 2; call++) await served.call('start_run', { config: {} })
+    await place.run('mcp', '--withdraw', '--data-dir', home)
+    await served.call('start_run', { config: {} })
+    const question =
+      'May Claude start, change, stop and evaluate runs on this machine, now and later? Turnwise asks once.'
+    expect(questions).toEqual([question, question])
   })
 
   test('to start runs is none to send anything to other machines, which names the address', async () => {

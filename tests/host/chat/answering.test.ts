@@ -21,7 +21,7 @@ test('the speed of an answer is that of its tokens, without what was loaded befo
     },
   }
   const asked = {
-    ...{ model, messages: [], by: { model: 'starter' }, adapter: null, seed: 1 },
+    ...{ model, messages: [], tools: [], by: { model: 'starter' }, adapter: null, seed: 1 },
     ...{ sampling: chatSampling.parse({}), signal: new AbortController().signal, onNews: () => undefined },
   }
   const { answer } = await writeAnswer(asked)

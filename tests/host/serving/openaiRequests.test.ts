@@ -65,7 +65,7 @@ describe('what is sent back as it came', () => {
     expect(await idsOf([...messages, answer, next])).toEqual(plain)
     expect(await idsOf([...messages, { ...answer, ...filled } as unknown as Message, next])).toEqual(plain)
     await expect(ask([{ ...answer, tool_calls: [{ id: '1' }] } as unknown as Message])).rejects.toMatchObject(
-      { status: 400, param: 'messages[0].tool_calls' },
+      { status: 400, param: 'messages[0].tool_calls[0].type' },
     )
   })
 
@@ -148,7 +148,8 @@ describe('what is refused', () => {
     ],
     [{ temperature: 3 }, 'temperature', /at most 2, got 3/],
     [{ presence_penalty: 0.5 }, 'presence_penalty', /is not supported/],
-    [{ tools: [{ type: 'function' }] }, 'tools', /is not supported/],
+    [{ tools: [{ type: 'function' }] }, 'tools[0].function', /expected an object/],
+    [{ tools: [{ type: 'function', function: { name: 'add' } }] }, null, /chat template has no tools/],
     [{ response_format: { type: 'json_object' } }, 'response_format', /is not supported/],
     [{ top_logprobs: 2 }, 'top_logprobs', /needs `logprobs`/],
     [{ temprature: 1 }, 'temprature', /no parameter `temprature`/],

@@ -49,6 +49,13 @@ describe('the tools of a row', () => {
     expect(textOf({ tools })).toBe('[weather][now]<q>answer')
   })
 
+  test('may be one list for all rows', () => {
+    const tools = [{ name: 'weather' }]
+    expect(promptText({ question: 'q', tools: 'not read' }, 4, { form, chatTemplate, tools }).text).toBe(
+      '[weather]<q>answer',
+    )
+  })
+
   test.each([undefined, null, '', []])('may be missing: %j', (tools) => {
     expect(textOf({ tools })).toBe('<q>answer')
   })

@@ -14,7 +14,10 @@ export interface RowColumn {
 
 const contract = `
 /** One message of a chat. */
-interface Message { readonly role: string; readonly content: string }
+interface Message { readonly role: string; readonly content: string; readonly [field: string]: any }
+
+/** Call of a function by the policy. */
+interface ToolCall { readonly name: string; /** JSON text of an object. */ readonly arguments: string }
 
 /** Logs values beside the sample. */
 interface Log {
@@ -80,8 +83,10 @@ interface ResetInput<Settings = SettingValues> extends CallInput<Settings> {
 interface StepInput<State = any, Settings = SettingValues> extends ResetInput<Settings> {
   /** State returned by the last turn. */
   readonly state: State
-  /** Text of the policy's turn. */
+  /** Text of the policy's turn; of one that calls tools, what it says besides. */
   readonly action: string
+  /** Calls of the tools that \`reset\` offered; absent: none. */
+  readonly calls?: readonly ToolCall[]
 }
 
 /** Output of an environment. */
@@ -90,6 +95,8 @@ interface Turn<State = any> {
   state: State
   /** Next input of the policy: text, or messages. */
   observation?: string | readonly Message[] | null
+  /** Descriptions of functions that the policy may call; from \`reset\` alone. */
+  tools?: readonly object[]
   /** Reward of this turn; omitted: none. */
   reward?: number | null
   /** The task is over: nothing more can be earned. */
@@ -115,6 +122,37 @@ declare function environmentOf<Settings = SettingValues>(settings?: Settings): <
   step(input: StepInput<Remembered<State>, Settings>): Step | Promise<Step>
   [other: string]: unknown
 }) => unknown
+
+/** Function that the policy may call, described for its prompt; \`run\` gets the arguments as an object. */
+interface ToolDefinition {
+  description?: string
+  /** JSON schema of the arguments. */
+  parameters?: object
+  run(given: any): unknown
+}
+
+interface ToolOptions {
+  /** First prompt of an episode; omitted: the row's prompt or question. */
+  prompt?(input: ResetInput): string | readonly Message[]
+  /** Reward of the last turn; omitted: 1 where it says the row's answer. */
+  reward?(input: StepInput & {
+    readonly answer: string
+    readonly calls: readonly { readonly name: string; readonly arguments?: any; readonly result: string; readonly isError: boolean }[]
+  }): number | null | Promise<number | null>
+  maxTurns?: number
+  maxCalls?: number
+  resultCharacters?: number
+  settings?: SettingValues
+}
+
+declare function defineTools(
+  functions: Readonly<Record<string, ((...given: any[]) => unknown) | ToolDefinition>>,
+  options?: ToolOptions,
+): unknown
+
+declare module 'turnwise' {
+  export const defineTools: typeof globalThis.defineTools
+}
 
 /** Prints lines beside the sample. */
 declare const console: Record<'log' | 'info' | 'warn' | 'error' | 'debug', (...values: unknown[]) => void>

@@ -4,7 +4,7 @@
  */
 export const workflowTypes = `
 /** One message of a chat. */
-interface Message { readonly role: string; readonly content: string }
+interface Message { readonly role: string; readonly content: string; readonly [field: string]: any }
 
 /** Text with its token ids as the policy reads them. */
 interface Prompt { readonly text: string; readonly ids: readonly number[] }
@@ -34,11 +34,22 @@ interface Sampling {
 }
 
 /** Either ids or messages. */
-type GenerateRequest = Sampling & ({ ids: readonly number[]; messages?: never } | { messages: readonly Message[]; ids?: never })
+type GenerateRequest = Sampling & {
+  /** Descriptions of functions that the policy may call: [{ type: 'function', function: { name, description, parameters } }]. */
+  tools?: readonly object[]
+} & ({ ids: readonly number[]; messages?: never } | { messages: readonly Message[]; ids?: never })
+
+interface ToolCall {
+  readonly name: string
+  /** JSON text of an object. */
+  readonly arguments: string
+}
 
 interface Completion {
-  /** Text without the stop string. */
+  /** Text without the stop string; of an answer that calls tools, what it says besides. */
   readonly text: string
+  /** Calls of the tools that the request offered; absent: none. */
+  readonly toolCalls?: readonly ToolCall[]
   readonly ids: readonly number[]
   /** Log-probability of each of ids, nats. */
   readonly logprobs: readonly number[]

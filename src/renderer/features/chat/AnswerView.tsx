@@ -151,7 +151,15 @@ function AnswerBody({ chat, turn, column, answer, title }: BodyProps) {
       ) : (
         <p dir="auto" className={prose}>
           {answer.text}
-          {answer.text === '' && <span className="text-faint">(empty answer)</span>}
+          {answer.text === '' && answer.calls.length === 0 && (
+            <span className="text-faint">(empty answer)</span>
+          )}
+          {answer.calls.map((call, number) => (
+            <span key={number} className="block">
+              <span className="text-muted">calls </span>
+              <code>{`${call.name}(${call.arguments})`}</code>
+            </span>
+          ))}
         </p>
       )}
       <footer className="mt-auto flex flex-wrap items-center gap-1 px-3 pb-1.5 text-sm text-muted tabular-nums">

@@ -15,7 +15,7 @@ import {
   type ShownTurn,
 } from './conversation.ts'
 
-type Settings = Pick<Draft, 'model' | 'base' | 'columns' | 'system' | 'sampling'>
+type Settings = Pick<Draft, 'model' | 'base' | 'columns' | 'system' | 'tools' | 'sampling'>
 
 const usualSampling: Draft['sampling'] = {
   ...{ temperature: 0.7, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
@@ -32,7 +32,10 @@ function useStart(chosen: readonly ModelChoice[]): Settings | null {
   if (model === undefined) return null
   const isSame = (other: ModelChoice) => modelName(models, other.model) === modelName(models, model)
   const columns = chosen.filter(isSame).map(({ adapter }) => adapter ?? null)
-  return { ...{ model, base: null, system, sampling }, columns: columns.length === 0 ? [null] : columns }
+  return {
+    ...{ model, base: null, system, tools: [], sampling },
+    columns: columns.length === 0 ? [null] : columns,
+  }
 }
 
 export interface Chat {
@@ -94,8 +97,8 @@ function useSaving() {
   const command = useCommand('chat.update', { onDone: show })
   return {
     update: (id: string, changes: Changes & ColumnChanges) => command.run({ id, ...changes }),
-    async create({ model, base, columns, system, sampling }: Draft): Promise<Conversation> {
-      const made = await client.call('chat.create', { model, base, columns, system, sampling })
+    async create({ model, base, columns, system, tools, sampling }: Draft): Promise<Conversation> {
+      const made = await client.call('chat.create', { model, base, columns, system, tools, sampling })
       show(made)
       navigate(`/playground/chat/${made.id}`, {}, { replace: true })
       return made

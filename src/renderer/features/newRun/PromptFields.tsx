@@ -209,7 +209,7 @@ interface TemplateFieldsProps {
 }
 
 const toolsHelp =
-  'The column that describes the functions a model may call, as a list of JSON schemas or its text; the chat template writes them into the prompt.'
+  'The column that describes the functions a model may call, as a list of JSON schemas or its text; the chat template writes them into the prompt. A config may hold such a list itself.'
 const switchesHelp = 'What the chat template reads by name, such as enable_thinking: no.'
 
 /** Edits chat template variables; collapsed while there are none. */
@@ -252,13 +252,19 @@ function Fields({ config, columns, problems, onSet }: TemplateFieldsProps) {
       >
         {(ids) =>
           columns.length === 0 ? (
-            <TextInput {...ids} mono value={column} placeholder="none" onChange={setColumn} />
+            <TextInput
+              {...ids}
+              mono
+              value={column}
+              placeholder={Array.isArray(tools) ? 'a list' : 'none'}
+              onChange={setColumn}
+            />
           ) : (
             <Select
               {...ids}
               value={column}
               options={[
-                { value: '', label: 'None' },
+                { value: '', label: Array.isArray(tools) ? `List of ${tools.length} in the config` : 'None' },
                 ...[...new Set([...(column === '' ? [] : [column]), ...columns])],
               ]}
               onChange={setColumn}

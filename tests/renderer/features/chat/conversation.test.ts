@@ -10,7 +10,7 @@ import {
 } from '#renderer/features/chat/conversation.ts'
 
 const answer = (id: string, text: string, changes: Partial<ChatAnswer> = {}): ChatAnswer => ({
-  ...{ id, text, by: { model: 'starter' }, promptTokens: 8, tokens: 3, seed: 1 },
+  ...{ id, text, calls: [], by: { model: 'starter' }, promptTokens: 8, tokens: 3, seed: 1 },
   ...{ tokensPerSecond: 10, stopReason: 'stop-id', error: null, rating: null },
   ...changes,
 })
@@ -18,6 +18,7 @@ const answer = (id: string, text: string, changes: Partial<ChatAnswer> = {}): Ch
 const draft: Draft = {
   ...{ id: 'chat_1', title: 'Sums', model: 'starter', base: null, columns: [null, { path: '/a' }] },
   system: 'Be brief.',
+  tools: [],
   sampling: {
     ...{ temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1, maxNewTokens: 9 },
     ...{ stopStrings: [], seed: null },
