@@ -3,6 +3,7 @@
  * TRL's if it has one. A name with {function} stands for one metric per reward function, one with {name} for values
  * logged by user code.
  */
+import type { ExperienceKind } from './experience.ts'
 import { answers, losses, policies } from './lossMetrics.ts'
 
 export interface MetricDeclaration {
@@ -36,9 +37,6 @@ export interface MetricChart {
   readonly expected?: readonly ExperienceKind[]
   readonly help?: string
 }
-
-/** Kind of experience: `rollout` is rewards of the policy's completions, the others are given answers. */
-export type ExperienceKind = 'rollout' | 'demonstrations' | 'preferences' | 'marks'
 
 /** [label, unit, better, explanation, chart] */
 type Row = readonly [

@@ -23,7 +23,7 @@ const constants: Readonly<Record<string, string>> = {
 }
 const maxDepth = 100
 
-/** What the text is instead of a list of calls ends the reading. */
+/** Ends the reading of a text that is no list of calls. */
 class NoCalls extends Error {}
 
 /** The calls in a list, which is the whole text; null where it is anything else. */

@@ -17,7 +17,7 @@ export interface ToolCall {
 }
 
 export interface CalledAnswer {
-  /** What the model said besides. */
+  /** Text beside the calls. */
   readonly content: string
   readonly calls: readonly ToolCall[]
 }
@@ -37,7 +37,7 @@ export interface OfferedTools {
   readonly form: ToolForm
   /** Their descriptions, as the template was given them. */
   readonly tools: readonly unknown[]
-  /** What the prompt has begun of the answer, where that matters: an opening `<think>`. */
+  /** Beginning of the answer that stands in the prompt, where it matters: an opening `<think>`. */
   readonly begun: string
 }
 
@@ -62,7 +62,7 @@ export const offeredTools = (
   begun: promptEnd.trimEnd().endsWith(thoughts[0]) ? thoughts[0] : '',
 })
 
-/** What an answer says and calls; null: it calls nothing. `text`: with its special tokens, but for the one that ended it. */
+/** Reads the text and the calls of an answer; null: it calls nothing. `text`: with its special tokens, but for the one that ended it. */
 export function readCalls(text: string, { form, tools, begun }: OfferedTools): CalledAnswer | null {
   const answer = form.parse(begun + text, tools)
   return answer && { ...answer, content: answer.content.slice(begun.length).trimStart() }

@@ -16,7 +16,7 @@ import type { DataRow } from './dataFile.ts'
 export interface PreviewModel {
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode' | 'idToToken'>
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
-  /** As `data.tools` of a config; null or absent: none are offered. */
+  /** Functions that are offered, as `data.tools` of a config; null or absent: none. */
   readonly tools?: NonNullable<PromptEncoder['tools']> | null
 }
 

@@ -187,7 +187,7 @@ export class AdapterVersions {
 
 const cleanName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '-')
 
-/** Where an adapter says which version it is. */
+/** Key of the metadata in which an adapter says which version it is. */
 const versionKey = 'turnwise.version'
 
 /** Deletes a folder that holds a version of an adapter; the folder of a run may have got any name elsewhere. */

@@ -1,6 +1,6 @@
 /** Facts of a run for its header. */
 import { serverUrls } from '#shared/config/addresses.ts'
-import type { ExperienceKind } from '#shared/metrics.ts'
+import type { ExperienceKind } from '#shared/experience.ts'
 import { deviceKinds, deviceTitles, type DeviceKind } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles } from '#shared/tools.ts'

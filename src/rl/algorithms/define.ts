@@ -1,6 +1,6 @@
 /** Turns a definition into a plug-in whose settings type is erased, so that all plug-ins fit into one list. */
 import { conflict, refuse } from '#shared/config/problems.ts'
-import type { ExperienceKind } from '#shared/metrics.ts'
+import type { ExperienceKind } from '#shared/experience.ts'
 import { parseSettings, type SettingsOf, type SettingsTable } from '#shared/config/settings.ts'
 import { minibatchLoss, type LossFormula } from './terms/loss.ts'
 import type {

@@ -8,7 +8,7 @@ import type { Experience } from './types.ts'
 const { minimum, multiply, negative } = arithmetic
 
 /**
- * On-policy distillation: the policy's own completions, each token judged by how much likelier a teacher finds it. The
+ * Distillation on the policy's own completions: each token judged by how much likelier a teacher finds it. The
  * reverse KL per token (k1) is the advantage. Agarwal et al. 2023, arXiv:2306.13649; as a policy gradient Gu et al. 2023,
  * arXiv:2306.08543, without returns.
  */

@@ -1,9 +1,12 @@
 import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
 import { arithmetic, type Value } from './terms/differentiable.ts'
-import { type Answer, cost, logRatioOf, pairLoss } from './terms/pairs.ts'
+import { type Answer, logRatioOf, pairLoss } from './terms/pairs.ts'
 import { defineAlgorithm } from './define.ts'
 
 const { add, logSigmoid, maximum, multiply, negative, sigmoid, square, subtract } = arithmetic
+
+/** −log σ(x) */
+export const cost = (x: Value): Value => negative(logSigmoid(x))
 
 /** Forms and names of the losses as in TRL's DPO trainer. */
 const preferenceLossNames = [
@@ -110,8 +113,8 @@ const forms: Readonly<Record<PreferenceLossName, PairForm>> = {
   conservative: ofMargin((x, e) => add(multiply(cost(x), 1 - e), multiply(cost(negative(x)), e))),
   // Ji et al. 2024, arXiv:2402.00856, eq. 16: KL of the policy’s preference from the smoothed label.
   exo: ofMargin((x, e) => {
-    const won = subtract(logSigmoid(x), Math.log1p(-e))
-    const lost = subtract(logSigmoid(negative(x)), Math.log(e))
+    const won = subtract(negative(cost(x)), Math.log1p(-e))
+    const lost = subtract(negative(cost(negative(x))), Math.log(e))
     return add(multiply(sigmoid(x), won), multiply(sigmoid(negative(x)), lost))
   }),
   // Wu et al. 2024, arXiv:2405.00675, eq. 4.7, with certain preferences.

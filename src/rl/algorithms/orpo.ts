@@ -1,6 +1,7 @@
 import { numberSetting } from '#shared/config/settings.ts'
 import { arithmetic, type Value } from './terms/differentiable.ts'
-import { cost, meanLogprobOf, pairLoss } from './terms/pairs.ts'
+import { meanLogprobOf, pairLoss } from './terms/pairs.ts'
+import { cost } from './dpo.ts'
 import { defineAlgorithm } from './define.ts'
 
 const { expm1, log, minimum, multiply, negative, subtract } = arithmetic

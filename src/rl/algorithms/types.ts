@@ -17,11 +17,11 @@
  * Per-token arrays are in the shifted frame: a sequence of L tokens has T = L−1 entries, entry t is the prediction of
  * token t+1. Entries outside the action mask may hold anything and never influence a result.
  */
-import type { ExperienceKind } from '#shared/metrics.ts'
+import type { ExperienceKind } from '#shared/experience.ts'
 import type { Tallies } from './terms/tally.ts'
 import type { ReturnGranularity } from './terms/turns.ts'
 
-/** What one reward function, or the environment, gave a trajectory. */
+/** Reward that one function, or the environment, gave a trajectory. */
 export interface RewardPart {
   /** Before the weight; null where the function does not apply. */
   readonly value: number | null
@@ -38,7 +38,7 @@ export interface Experience {
   readonly turnIds: Int32Array | null
   /** Reward of each turn, including the rewards of its single tokens. */
   readonly turnRewards: readonly number[]
-  /** Its reward apart, by name; absent: it has one part. */
+  /** Parts of the reward by name; absent: it is one part. */
   readonly rewardParts?: Readonly<Record<string, RewardPart>>
   /** [T] rewards of single tokens, which `turnRewards` includes; null if there are none. */
   readonly tokenRewards: Float64Array | null

@@ -27,7 +27,7 @@ export interface GivenAnswer {
   readonly text: string
   /** Ids that follow the prompt, including the one that ends a completion. */
   readonly ids: Int32Array
-  /** Whether it is good; absent: not marked. */
+  /** True if it is good; absent: not marked. */
   readonly isGood?: boolean
 }
 
@@ -119,7 +119,7 @@ export function answerIn(columns: DataRow, column: string, row: number): string 
   return isMoreThanText(message) ? message : message.content
 }
 
-/** Whether a row's answer is good. Errors: AppError 'data/invalid' naming the row. */
+/** Reads if a row's answer is good. Errors: AppError 'data/invalid' naming the row. */
 export function markIn(columns: DataRow, column: string, row: number): boolean {
   const mark = markOf(columns[column])
   if (mark !== null) return mark

@@ -80,7 +80,7 @@ export type EpisodeNews =
 
 /** A completion as the workflow code receives it. */
 export interface ToldCompletion {
-  /** Of an answer that calls tools: what it says besides. */
+  /** Text; of an answer that calls tools, without the calls. */
   readonly text: string
   /** Calls of the tools that were offered; absent: none. */
   readonly toolCalls?: readonly ToolCall[]

@@ -86,7 +86,7 @@ function generationRequests({ prompts, groupSize, seed, step, earlier }: Rollout
   })
 }
 
-/** What a completion says and calls of the tools that its prompt offers; null: it calls none. */
+/** Reads the text of a completion and its calls of the tools that its prompt offers; null: it calls none. */
 export function calledAnswer(
   completion: Completion,
   generate: GenerateOptions,

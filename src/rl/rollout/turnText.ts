@@ -30,7 +30,7 @@ export interface TurnText {
     observation: Observation,
     tools?: readonly unknown[],
   ): { readonly text: string; readonly ids: Int32Array; readonly offered: OfferedTools | null }
-  /** What a turn says and calls of the functions that the first prompt offered; null: it calls none. */
+  /** Reads the text of a turn and its calls of the functions that the first prompt offered; null: it calls none. */
   calls(completion: Completion, generate: GenerateOptions, offered: OfferedTools): CalledAnswer | null
   /**
    * Returns the ids that follow a turn that ended with `lastId`: the end of the turn, the observation, and the opening

@@ -4,7 +4,7 @@ import { isProblem, type DataRow } from '#host/data/dataFile.ts'
 import { mapItem } from '#host/data/mapping.ts'
 import { RowMapper } from '#host/data/pairs.ts'
 import { previewPrompts } from '#host/data/preview.ts'
-import type { ExperienceKind } from '#shared/metrics.ts'
+import type { ExperienceKind } from '#shared/experience.ts'
 import { columnWarnings } from '#host/data/runColumns.ts'
 import { detectShape } from '#host/data/shapes.ts'
 

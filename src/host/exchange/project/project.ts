@@ -11,7 +11,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import type { ExperienceKind } from '#shared/metrics.ts'
+import type { ExperienceKind } from '#shared/experience.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { markdownCode, markdownText } from '#shared/markdown.ts'

@@ -32,19 +32,19 @@ type Kind = 'column' | 'template' | 'messages'
 const kindOf = (form: PromptForm): Kind =>
   'column' in form ? 'column' : 'template' in form ? 'template' : 'messages'
 
+const aboutPrompts =
+  'How a row becomes a prompt: a column as it is, text with columns filled in, or messages for the model’s chat template.'
+
 /** Edits the conversion of a row to a prompt, with a preview of the first. */
 export function PromptFields(props: PromptFieldsProps) {
-  const { value, columns, versionId, model, problem, onChange, template, children } = props
-  const form = parsePromptForm(value) ?? { column: 'prompt' }
+  const { columns, versionId, model, problem, onChange, template, children } = props
+  const form = parsePromptForm(props.value) ?? { column: 'prompt' }
   const kind = kindOf(form)
   return (
     <div className="grid max-w-180 gap-2">
       <div className="flex items-center">
         <span className="text-sm font-medium text-muted">Prompt</span>
-        <Help about="the prompt">
-          How a row becomes a prompt: a column as it is, text with columns filled in, or messages for the
-          model’s chat template.
-        </Help>
+        <Help about="the prompt">{aboutPrompts}</Help>
         <span className="ml-2">
           <Segmented
             label="Prompt"
@@ -64,17 +64,13 @@ export function PromptFields(props: PromptFieldsProps) {
           onChange={(template) => onChange({ template })}
         />
       )}
-      {'messages' in form && (
-        <Messages messages={form.messages} onChange={(messages) => onChange({ messages })} />
-      )}
+      {'messages' in form && <Messages {...form} onChange={(messages) => onChange({ messages })} />}
       {kind !== 'column' && columns.length > 0 && (
         <p className="text-sm text-faint">Columns: {columns.map((name) => `{${name}}`).join('  ')}</p>
       )}
       {problem !== undefined && <p className="text-xs text-bad">{problem}</p>}
       {kind !== 'template' && children}
-      {versionId !== null && (
-        <FirstPrompt versionId={versionId} form={form} model={model} template={template} />
-      )}
+      {versionId !== null && <FirstPrompt {...{ versionId, form, model, template }} />}
     </div>
   )
 }

@@ -1,11 +1,6 @@
 /** Charts of a run, selected by its metrics and its kind of learning. */
-import {
-  findDeclaration,
-  metricDeclarations,
-  metricLabel,
-  type ExperienceKind,
-  type MetricChart,
-} from '#shared/metrics.ts'
+import type { ExperienceKind } from '#shared/experience.ts'
+import { findDeclaration, metricDeclarations, metricLabel, type MetricChart } from '#shared/metrics.ts'
 import { unitOf } from '#renderer/charts/units.ts'
 
 export interface PlannedLine {

@@ -5,7 +5,7 @@ import type { LossFormula, Tokens } from './loss.ts'
 import { actionTotal } from './turns.ts'
 import type { Tallies } from './tally.ts'
 
-const { logSigmoid, multiply, negative, subtract } = arithmetic
+const { multiply, subtract } = arithmetic
 
 /** One answer of a pair. */
 export interface Answer {
@@ -60,9 +60,6 @@ export function logRatioOf({ logp, refLogp }: Tokens): Value {
 
 /** [1] log-probability of the answer, per token. */
 export const meanLogprobOf = ({ logp }: Tokens): Value => mean(logp)
-
-/** −log σ(x) */
-export const cost = (x: Value): Value => negative(logSigmoid(x))
 
 function pairMetrics(
   [chosen, better]: readonly [Tokens, Answer],
