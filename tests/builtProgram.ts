@@ -3,7 +3,7 @@
  * the time that the sources take, and all tests together start a thousand. Those of tests are among them.
  */
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { resolveConfig } from 'electron-vite'
 import { build, mergeConfig } from 'vite'
@@ -41,6 +41,7 @@ async function buildInto(outDir: string): Promise<void> {
 export async function setup(): Promise<void> {
   const state = stateOfSources()
   if (stateOf(folder) !== state) {
+    mkdirSync(path.dirname(folder), { recursive: true })
     const made = mkdtempSync(`${folder}-`)
     await buildInto(made)
     writeFileSync(path.join(made, 'state'), state)
