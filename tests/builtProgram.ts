@@ -3,7 +3,16 @@
  * the time that the sources take, and all tests together start a thousand. Those of tests are among them.
  */
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { resolveConfig } from 'electron-vite'
 import { build, mergeConfig } from 'vite'
