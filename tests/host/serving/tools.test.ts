@@ -35,6 +35,33 @@ beforeAll(async () => {
 
 afterAll(() => fixture[Symbol.asyncDispose]())
 
+test('a run plays functions as the tools of its environment', async () => {
+  const [checkpoint] = await client.call('checkpoints.list', { runId: model })
+  const tools = `import { defineTools } from 'turnwise'
+export default defineTools({ add: (a: number, b: number) => a + b })`
+  const playing = {
+    ...{
+      model: toolModel(fixture.directory),
+      rewards: [],
+      environment: { function: fixture.write('tools.ts', tools) },
+    },
+    data: {
+      train: fixture.write('rows.jsonl', JSON.stringify({ prompt: question.content, answer: '5' })),
+      ...{ heldOut: null, prompt: { column: 'prompt' } },
+    },
+    adapter: { rank: 16, alpha: 32, targets: 'all-linear', initial: checkpoint?.directory },
+    rollout: { promptsPerStep: 2, groupSize: 2, maxNewTokens: 20, temperature: 0.02 },
+    steps: 1,
+  }
+  const runId = await fixture.start(playing as never)
+  const { status, error } = await fixture.reached(runId, 'finished', 'failed')
+  if (status === 'failed') throw new Error(error?.message)
+  const [sample] = await client.call('samples.list', { runId, limit: 1 })
+  // The call, its result and what the policy makes of it.
+  expect(sample).toMatchObject({ completion: '[add(a=2, b=3)]5It is 5', reward: 1 })
+  expect(sample?.logged).toEqual({ correct: true, 'tool calls': 1, 'tool errors': 0 })
+})
+
 const ask = (more: object = {}) =>
   openai.chat.completions.create({
     ...{ model, messages: [question], tools: [addTool], temperature: 0, max_completion_tokens: 32, ...more },
