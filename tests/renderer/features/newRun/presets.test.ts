@@ -13,6 +13,8 @@ import { requireKnownParts } from '#host/runs/runConfigFile.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 
 const small = { model: 'starter', data: { train: 'rows.jsonl' }, rewards: [{ function: 'exact-match' }] }
+/** What an algorithm needs besides. */
+const needed = (id: string) => (id === 'distillation' ? { reference: { model: 'teacher' } } : {})
 const starter = { parameters: 1.9e6, contextLength: 128 }
 const large = { parameters: 1.5e9, contextLength: 32_768 }
 
@@ -27,7 +29,7 @@ describe('presets', () => {
     for (const each of algorithmEntries) {
       for (const model of [null, starter, large]) {
         for (const preset of presetsFor(model, each)) {
-          const config = applied({ ...small, algorithm: { id: each.id } }, preset)
+          const config = applied({ ...small, ...needed(each.id), algorithm: { id: each.id } }, preset)
           expect(() => requireKnownParts(parseRunConfig(config))).not.toThrow()
           expect(isActive(config, preset)).toBe(true)
         }
