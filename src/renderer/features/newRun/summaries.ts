@@ -61,6 +61,8 @@ export function rewardWords(config: JsonObject, known: Known): string | null {
   if (isObject(valueAt(config, 'rollout.agent'))) words.unshift('My agent')
   const said = words.filter((each) => each !== null)
   if (said.length > 0) return said.join(' · ')
+  if (algorithmsOf(config).every((id) => id === 'distillation'))
+    return 'Not needed: a teacher judges each token'
   const experiences = algorithmsOf(config).map(
     (id) => known.algorithms.find((each) => each.id === id)?.experience,
   )

@@ -67,6 +67,7 @@ describe('steps in one line', () => {
     const rewards = [{ function: '/r/rw_1/abc.ts', weight: 0.8 }, { function: '/r/own.ts#brevity' }]
     expect(rewardWords({ rewards }, known)).toBe('0.8 × right digits + brevity')
     expect(rewardWords({ algorithm: { id: 'sft' } }, known)).toContain('Not needed')
+    expect(rewardWords({ algorithm: { id: 'distillation' } }, known)).toContain('Not needed: a teacher')
   })
 
   test('length and batch', () => {
