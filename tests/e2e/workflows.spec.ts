@@ -25,6 +25,8 @@ async function choose(page: Page): Promise<void> {
   await trial.getByRole('button', { name: 'Row after' }).click()
   await expect(trial.getByRole('textbox', { name: /^Row of/ })).toHaveValue('2')
   await trial.getByRole('button', { name: 'Add reward' }).click()
+  // The press that opened the menu may end over an item of it.
+  await page.getByRole('menuitem', { name: 'length-penalty' }).dispatchEvent('pointerup', { button: 0 })
   await page.getByRole('menuitem', { name: 'starter-correct' }).click()
   await trial.getByLabel('Max new tokens').fill('12')
 }

@@ -1,6 +1,6 @@
 import { Check, Ellipsis, FolderOpen } from 'lucide-react'
 import { DropdownMenu, Popover as RadixPopover } from 'radix-ui'
-import { Fragment, type ReactElement, type ReactNode } from 'react'
+import { Fragment, type PointerEvent, type ReactElement, type ReactNode } from 'react'
 import { shell } from '#renderer/client/connection.ts'
 import type { Action } from './actions.tsx'
 import { IconButton } from './Button.tsx'
@@ -59,6 +59,12 @@ export const MoreMenu = ({ groups, label = 'More actions', small = false }: More
 export const revealItems = (path: string): readonly Action[] =>
   shell === null ? [] : [{ label: 'Show in folder', icon: FolderOpen, run: () => void shell?.reveal(path) }]
 
+/**
+ * Keeps the end of the press that opened a menu from choosing what has appeared under the pointer, where the page is slow or the menu
+ * lies over its button. A click on an item chooses it all the same.
+ */
+const chooseNothing = (event: PointerEvent): void => event.preventDefault()
+
 function Item({ item }: { item: Action }) {
   const {
     label,
@@ -90,7 +96,7 @@ function Item({ item }: { item: Action }) {
   )
   if (checked === undefined) {
     return (
-      <DropdownMenu.Item disabled={isDisabled} className={look} onSelect={run}>
+      <DropdownMenu.Item disabled={isDisabled} className={look} onSelect={run} onPointerUp={chooseNothing}>
         {content}
       </DropdownMenu.Item>
     )
@@ -101,6 +107,7 @@ function Item({ item }: { item: Action }) {
       disabled={isDisabled}
       className={look}
       onSelect={(event) => event.preventDefault()}
+      onPointerUp={chooseNothing}
       onCheckedChange={run}
     >
       {content}
