@@ -26,7 +26,7 @@ export default defineConfig({
   timeout: 1_800_000,
   expect: { timeout: 300_000 },
   fullyParallel: true, // each journey has data, a host and a page of its own
-  workers: 4, // on two cores: half of its time a journey waits
+  workers: 3, // on two cores: half of its time a journey waits
   forbidOnly: true,
   globalSetup: './tests/e2e/prepare.ts',
   outputDir: 'out/playwright',
