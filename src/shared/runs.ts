@@ -20,6 +20,11 @@ export const runStatuses = [
 /** Status of a run; `interrupted`: its process died; it can be resumed. */
 export type RunStatus = (typeof runStatuses)[number]
 
+const endedStatuses: ReadonlySet<RunStatus> = new Set(['finished', 'stopped', 'failed', 'interrupted'])
+
+/** True for a run that takes no further step unless it is resumed. */
+export const isEnded = (status: RunStatus): boolean => endedStatuses.has(status)
+
 export interface RunFailure {
   readonly code: ErrorCode | null
   readonly message: string

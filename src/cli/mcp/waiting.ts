@@ -2,7 +2,7 @@
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import type { InputOf } from '#shared/api/contract.ts'
-import type { RunStatus } from '#shared/runs.ts'
+import { isEnded } from '#shared/runs.ts'
 
 /** Connection of a call that waits to its caller. */
 export interface Waiting {
@@ -33,9 +33,6 @@ export async function settled(client: Client<Api>, input: unknown, waiting: Wait
   const metrics = await client.call('metrics.latest', { runId }, { signal })
   return { hasEnded: isEnded(run.status), run, metrics }
 }
-
-const isEnded = (status: RunStatus): boolean =>
-  ['finished', 'stopped', 'failed', 'interrupted'].includes(status)
 
 /** Starts an evaluation and follows it until it has ended or the time is over; it goes on in any case. */
 export async function evaluated(client: Client<Api>, input: unknown, waiting: Waiting): Promise<unknown> {

@@ -6,7 +6,7 @@
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import type { RunEntry, RunStatus } from '#shared/runs.ts'
+import { isEnded, type RunEntry } from '#shared/runs.ts'
 import { entryOf } from '#host/files/ownFiles.ts'
 import { isRunFolder, openRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { workHolder, workNames } from '#host/workFolder/workFolder.ts'
@@ -22,9 +22,6 @@ import type { WorkerEnding } from './supervisor.ts'
 export interface RunKeeper extends ObservedStorage {
   readonly history: RunHistory
 }
-
-/** States that only change when somebody trains the run again. */
-const settled: ReadonlySet<RunStatus> = new Set(['finished', 'stopped', 'failed', 'interrupted'])
 
 export interface RunHistoryOptions {
   readonly dataDirectory: string
@@ -67,7 +64,7 @@ export class RunHistory {
     this.#options = options
     this.#known = new Set(options.store.runs.list().map(({ id }) => id))
     this.adopt()
-    for (const run of options.store.runs.list()) if (!settled.has(run.status)) this.refresh(run)
+    for (const run of options.store.runs.list()) if (!isEnded(run.status)) this.refresh(run)
   }
 
   /** Reason why the last attempt to read a log into the history failed; null when the history is complete. */

@@ -176,7 +176,7 @@ export class OpenAiAnswer {
   }
 }
 
-/** `most`: calls that are told. */
+/** Keeps the first `most` calls of an answer. */
 const withMost = (end: NonNullable<Piece['end']>, most: number): NonNullable<Piece['end']> =>
   end.calls === undefined ? end : { ...end, calls: end.calls.slice(0, most) }
 

@@ -1,5 +1,7 @@
 /** The server of the Model Context Protocol as its clients meet it: the official client, over pipes, against the real command. */
 import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
@@ -225,6 +227,21 @@ describe('consent', () => {
     ])
     expect(await served.ask('list_runs')).toEqual([])
   })
+})
+
+test('an address that stands in the folder of a run alone is asked about, too, before the run is forked', async () => {
+  const home = workplace().path('home')
+  const words = ['--allow', 'start']
+  await using served = await connect(home, { words })
+  const { config } = await served.ask<Demo>('demo_config')
+  const { runId } = await served.ask('start_run', { config: { ...config, steps: 1 } })
+  await served.ask('watch_run', { runId, seconds: 400 })
+  const file = path.join(home, 'runs', String(runId), 'config.json')
+  const settings = { address: 'https://judge.example/v1', rubric: 'Is it right?' }
+  const own = JSON.parse(readFileSync(file, 'utf8')) as object
+  writeFileSync(file, JSON.stringify({ ...own, rewards: [{ function: 'judge', settings }] }))
+  const { text, isError } = await served.call('fork_run', { runId, step: 1, changes: {} })
+  expect([isError, text]).toEqual([true, expect.stringContaining('answers to https://judge.example')])
 })
 
 test('what a data set says is quoted as data, also where it hides instructions', async () => {
