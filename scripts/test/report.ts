@@ -1,6 +1,7 @@
 /** What the reports of vitest and Playwright come to: failures and skips by name, the slowest files, one line that counts. */
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { wayToRun } from './skips.ts'
 
 interface UnitReport {
@@ -30,7 +31,7 @@ interface Spec {
   readonly tests: readonly {
     readonly status: 'expected' | 'unexpected' | 'flaky' | 'skipped'
     readonly annotations: readonly { readonly type: string; readonly description?: string }[]
-    readonly results: readonly { readonly duration: number }[]
+    readonly results: readonly { readonly duration: number; readonly error?: { readonly message?: string } }[]
   }[]
 }
 
@@ -97,6 +98,15 @@ export function outcomeOfUnits({ numPassedTests, testResults }: UnitReport): Out
 
 const specsOf = ({ suites = [], specs }: Suite): readonly Spec[] => [...specs, ...suites.flatMap(specsOf)]
 
+const reasonLines = 12
+
+/** The first lines of what failed; how the page looked then is too long for the end of a run. */
+function reasonOf(results: Spec['tests'][number]['results']): string {
+  const message = results.find(({ error }) => error !== undefined)?.error?.message
+  if (message === undefined) return ''
+  return `\n${stripVTControlCharacters(message).split('\n').slice(0, reasonLines).join('\n')}`
+}
+
 export function outcomeOfJourneys({ suites, errors }: BrowserReport): Outcome {
   const all = suites
     .flatMap(specsOf)
@@ -108,7 +118,9 @@ export function outcomeOfJourneys({ suites, errors }: BrowserReport): Outcome {
   return {
     passed: named('expected').length,
     failures: [
-      ...[...named('unexpected'), ...named('flaky')].map(({ file, title }) => `${file} › ${title}`),
+      ...[...named('unexpected'), ...named('flaky')].map(
+        ({ file, title, results }) => `${file} › ${title}${reasonOf(results)}`,
+      ),
       ...errors.map(({ message = 'An error outside of the tests.' }) => message),
     ],
     skips: named('skipped').map(({ file, title, annotations }) => ({

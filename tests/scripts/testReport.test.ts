@@ -27,7 +27,12 @@ const spec = (title: string, status: 'expected' | 'flaky' | 'skipped', descripti
     {
       status,
       annotations: description === undefined ? [] : [{ type: 'skip', description }],
-      results: [{ duration: 9000 }],
+      results: [
+        {
+          duration: 9000,
+          ...(status === 'flaky' && { error: { message: '\u001b[31mno door\u001b[39m' } }),
+        },
+      ],
     },
   ],
 })
@@ -49,7 +54,7 @@ test('the last line counts both kinds, and above it every failure and skip has i
   expect(lines.at(-1)).toBe('3 passed, 4 failed, 2 skipped')
   expect(lines).toContain('Failed: tests/a.test.ts › a three\nexpected 1 to be 2')
   expect(lines).toContain('Failed: tests/b.test.ts\nSyntaxError')
-  expect(lines).toContain('Failed: e2e/c.spec.ts › stumbles')
+  expect(lines).toContain('Failed: e2e/c.spec.ts › stumbles\nno door')
   expect(lines).toContain('Failed: No window.')
   expect(lines.find((line) => line.startsWith('Skipped: learns in TRL'))).toContain('scripts/python/setup')
   expect(lines.find((line) => line.startsWith('Skipped: e2e/c.spec.ts › rests'))).toContain(

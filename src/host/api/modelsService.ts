@@ -39,8 +39,8 @@ export const modelsService = (host: Host): Handlers<typeof modelsApi> => {
     list: () => listModels(dataDirectory),
     info: ({ model }) => describeModel(host, find(model)),
 
-    digest: async ({ model }) => ({
-      sha256: await modelDigest(openModelFolder(find(model)), dataFolders(dataDirectory).cache),
+    digest: async ({ model }, { signal }) => ({
+      sha256: await modelDigest(openModelFolder(find(model)), dataFolders(dataDirectory).cache, signal),
     }),
 
     async inspect(source) {

@@ -49,7 +49,7 @@ export async function openCorpus(file: string, cacheDirectory: string): Promise<
   requireCorpus(file)
   // Loaded on first use, since other runs need no database.
   const { CorpusIndex: Index, writeCorpusIndex } = await import('#host/store/corpusIndex.ts')
-  const [digest] = await hashFiles([file], cacheDirectory, () => {})
+  const [digest] = await hashFiles([file], cacheDirectory)
   const folder = path.join(cacheDirectory, 'corpora')
   // How documents are read depends on the kind of file.
   const kind = path.extname(file).toLowerCase().slice(1)

@@ -39,7 +39,7 @@ export interface ProvenanceSource {
 /** Errors: AppError 'file/unreadable'. */
 export async function describeOrigin(source: ProvenanceSource): Promise<Provenance> {
   const { base, adapter, step, cacheDirectory, onProgress } = source
-  const hashes = await hashFiles(base.weightFiles, cacheDirectory, onProgress)
+  const hashes = await hashFiles(base.weightFiles, cacheDirectory, { onProgress })
   return {
     turnwise: appVersion(),
     step,

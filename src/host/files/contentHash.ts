@@ -15,6 +15,12 @@ const fileName = 'hashes.json'
 const maxRemembered = 1_000
 const maxBytes = 4 * 1024 * 1024
 
+interface HashOptions {
+  readonly onProgress?: (readBytes: number, totalBytes: number) => void
+  /** Aborted where nobody waits any more: rejects, and nothing is written afterwards. */
+  readonly signal?: AbortSignal
+}
+
 /**
  * SHA-256 of each file, in hex. A hash is remembered in `cacheDirectory` by path, size and time of change, so that
  * a large model is read only once. Errors: AppError 'file/unreadable'.
@@ -22,7 +28,7 @@ const maxBytes = 4 * 1024 * 1024
 export async function hashFiles(
   files: readonly string[],
   cacheDirectory: string,
-  onProgress: (readBytes: number, totalBytes: number) => void,
+  { onProgress, signal }: HashOptions = {},
 ): Promise<string[]> {
   const memory = recall(cacheDirectory)
   const stats = files.map((file) => statOf(file))
@@ -37,8 +43,10 @@ export async function hashFiles(
     const sha256 = isKnown
       ? known.sha256
       : await hashFile(file, (bytes) => {
-          onProgress(before + bytes, totalBytes)
+          signal?.throwIfAborted()
+          onProgress?.(before + bytes, totalBytes)
         })
+    signal?.throwIfAborted()
     // Re-inserted at the end: the map's order is the order of last use.
     memory.delete(file)
     memory.set(file, { size, modifiedAt, sha256 })

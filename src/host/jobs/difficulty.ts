@@ -162,7 +162,7 @@ async function difficultyId(subject: DifficultySubject): Promise<string> {
   const { weightFiles, configFile } = openModelFolder(candidate.directory)
   const adapter = candidate.adapter === null ? [] : adapterFiles(candidate.adapter)
   const files = [...new Set([configFile, ...weightFiles]), ...adapter]
-  const digests = await hashFiles(files, cacheDirectory, () => undefined)
+  const digests = await hashFiles(files, cacheDirectory)
   const judges = rewards.map(({ function: id, settings, weight }) => {
     const code = codeReference(id)
     return [code === null ? id : [readRewardCode(code).code, code.name], settings, weight]

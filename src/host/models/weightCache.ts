@@ -102,8 +102,8 @@ export async function cacheFolder(
 ): Promise<string> {
   const root = resolveCache(cacheDirectory)
   const files = filesOf(source)
-  const hashes = await hashFiles(files, root, (done, total) => {
-    onProgress('hash', done, total)
+  const hashes = await hashFiles(files, root, {
+    onProgress: (done, total) => onProgress('hash', done, total),
   })
   const hashOf = new Map(files.map((file, index) => [file, hashes[index]]))
   const content = [...source.tensors]

@@ -39,7 +39,7 @@ export interface ManifestSubject {
 /** Errors: AppError 'file/unreadable'. */
 export async function computeManifest(subject: ManifestSubject): Promise<RunManifest> {
   const { config, model, runDirectory, cacheDirectory } = subject
-  const digestsOf = (files: readonly string[]) => hashFiles(files, cacheDirectory, () => undefined)
+  const digestsOf = (files: readonly string[]) => hashFiles(files, cacheDirectory)
   const data = dataFiles(config)
   const dataDigests = await digestsOf(data.map(({ file }) => file))
   return {
@@ -56,9 +56,13 @@ export async function computeManifest(subject: ManifestSubject): Promise<RunMani
 }
 
 /** SHA-256 in hex over names and digests of everything of the folder that a run reads. Errors: AppError 'file/unreadable'. */
-export async function modelDigest(model: ModelFolder, cacheDirectory: string): Promise<string> {
+export async function modelDigest(
+  model: ModelFolder,
+  cacheDirectory: string,
+  signal?: AbortSignal,
+): Promise<string> {
   const files = modelFiles(model)
-  const digests = await hashFiles(files, cacheDirectory, () => undefined)
+  const digests = await hashFiles(files, cacheDirectory, signal && { signal })
   return sha256(files.map((file, i) => `${path.basename(file)} ${digests[i] ?? ''}\n`).join(''))
 }
 

@@ -129,7 +129,7 @@ function onlyData(config: RunConfig): Pick<RunConfig, 'data'> {
 async function requireSameData({ data }: RunManifest, cacheDirectory: string): Promise<void> {
   const names = Object.keys(data)
   const files = names.map((name) => (isDataSetVersion(name) ? path.join(name, versionFiles.rows) : name))
-  const digests = await hashFiles(files, cacheDirectory, () => undefined)
+  const digests = await hashFiles(files, cacheDirectory)
   const changed = names.find((name, at) => data[name] !== digests[at])
   if (changed === undefined) return
   throw new AppError(
