@@ -5,6 +5,7 @@ import type { Problem } from '#shared/errors.ts'
 import { roundedTo } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
+import { replaysOf } from './replay.ts'
 
 type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'needs' | 'acceptance'>
 
@@ -105,6 +106,11 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
       'rollout.agent',
       'an agent acts in the episodes itself: leave out `rollout.workflow` and `environment`.',
     ),
+    ...when(
+      rollout.replayShare > 0 && replaysOf(rollout) === 0,
+      'rollout.replayShare',
+      `${rollout.replayShare} of ${rollout.promptsPerStep} prompts per step is less than one: at least ${(1 / rollout.promptsPerStep).toPrecision(2)}.`,
+    ),
     ...(rollout.server === null ? [] : serverConflicts(rollout)),
     ...(rollout.maxStaleness === 0 ? [] : stalenessConflicts(rollout, algorithm)),
   ]
@@ -174,7 +180,7 @@ function serverConflicts({
 }
 
 function stalenessConflicts(
-  { maxStaleness, server, mismatchCorrection, minNewTokens }: RunConfig['rollout'],
+  { maxStaleness, server, mismatchCorrection, minNewTokens, replayShare }: RunConfig['rollout'],
   { acceptance }: Parts,
 ): Problem[] {
   return [
@@ -187,6 +193,11 @@ function stalenessConflicts(
       acceptance !== null,
       'rollout.maxStaleness',
       `${maxStaleness}, but with \`dynamicSampling\` the prompts of a step follow from the rewards of those before: it must be 0.`,
+    ),
+    ...when(
+      replayShare > 0,
+      'rollout.maxStaleness',
+      `${maxStaleness}, but with \`rollout.replayShare\` the prompts of a step follow from the rewards of those before: it must be 0.`,
     ),
     ...when(
       mismatchCorrection === 'off',
