@@ -32,7 +32,7 @@ export interface TrainerState {
 export interface UnsolvedRow {
   /** Index in the training data. */
   readonly row: number
-  /** How often it came again in vain. */
+  /** Number of times that it came again in vain. */
   readonly tries: number
 }
 

@@ -60,7 +60,7 @@ function ranksOf<T>(items: readonly T[], order: string, columnsOf: (item: T) => 
   )
 }
 
-/** Not the difference: two rows without a number are alike. */
+/** Takes two rows without a number for alike, unlike their difference. */
 function compared(a = Infinity, b = Infinity): number {
   if (a === b) return 0
   return a < b ? -1 : 1

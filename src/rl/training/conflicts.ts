@@ -106,11 +106,6 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
       'rollout.agent',
       'an agent acts in the episodes itself: leave out `rollout.workflow` and `environment`.',
     ),
-    ...when(
-      rollout.replayShare > 0 && replaysOf(rollout) === 0,
-      'rollout.replayShare',
-      `${rollout.replayShare} of ${rollout.promptsPerStep} prompts per step is less than one: at least ${(1 / rollout.promptsPerStep).toPrecision(2)}.`,
-    ),
     ...(rollout.server === null ? [] : serverConflicts(rollout)),
     ...(rollout.maxStaleness === 0 ? [] : stalenessConflicts(rollout, algorithm)),
   ]
@@ -223,13 +218,20 @@ const exampleConflicts = ({ data }: RunConfig, { id }: Parts): Problem[] =>
 const maxTrajectories = 1_000_000
 
 function batchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
-  const { promptsPerStep } = config.rollout
+  const { promptsPerStep, replayShare } = config.rollout
   const size = groupSizeOf(config, algorithm)
-  return when(
-    promptsPerStep * size > maxTrajectories,
-    'rollout.promptsPerStep',
-    `${promptsPerStep}, which with ${size} completions each makes ${promptsPerStep * size} trajectories in a step: the maximum is ${maxTrajectories}.`,
-  )
+  return [
+    ...when(
+      promptsPerStep * size > maxTrajectories,
+      'rollout.promptsPerStep',
+      `${promptsPerStep}, which with ${size} completions each makes ${promptsPerStep * size} trajectories in a step: the maximum is ${maxTrajectories}.`,
+    ),
+    ...when(
+      replayShare > 0 && replaysOf(config.rollout) === 0,
+      'rollout.replayShare',
+      `${replayShare} of ${promptsPerStep} prompts per step is less than one prompt: it must be at least ${(1 / promptsPerStep).toPrecision(2)}.`,
+    ),
+  ]
 }
 
 /** If possible, the last update of a pass should not use fewer trajectories than the others. */

@@ -4,6 +4,7 @@
  * without rows that were never drawn and without a rate to estimate.
  */
 import type { UnsolvedRow } from '#shared/events.ts'
+import type { Metrics } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 
@@ -18,13 +19,16 @@ export const replaysOf = ({ replayShare, promptsPerStep }: Settings): number =>
 
 /**
  * The rows that wait after a step, in the order in which they come again. A row is solved by one trajectory whose reward
- * reaches `replaySolvedAt`; one that was replayed `replayTries` times in vain waits for its next pass.
+ * reaches `replaySolvedAt`; one that was replayed `replayTries` times in vain waits for its next pass. Returns undefined
+ * where none is replayed.
  */
 export function unsolvedAfter(
-  waiting: readonly UnsolvedRow[],
+  waiting: readonly UnsolvedRow[] = [],
   trajectories: readonly Pick<Trajectory, 'prompt' | 'reward'>[],
-  { replaySolvedAt, replayTries }: Settings,
-): UnsolvedRow[] {
+  settings: Settings,
+): readonly UnsolvedRow[] | undefined {
+  if (replaysOf(settings) === 0) return undefined
+  const { replaySolvedAt, replayTries } = settings
   const best = new Map<number, number>()
   for (const {
     prompt: { row },
@@ -38,3 +42,8 @@ export function unsolvedAfter(
     .filter(({ tries }) => tries < replayTries)
   return [...waiting.filter(({ row }) => !best.has(row)), ...unsolved].slice(-maxUnsolved)
 }
+
+export const replayMetrics = (replayed: number, unsolved: readonly UnsolvedRow[]): Metrics => ({
+  'rollout/replayed_prompts': replayed,
+  'rollout/unsolved_prompts': unsolved.length,
+})

@@ -10,7 +10,7 @@ import { evaluateRollouts } from './evaluate.ts'
 import type { TrainDependencies, Collected, ExperienceSource } from './dependencies.ts'
 import type { RollOut, RollOutRequest } from './rollOut.ts'
 import { promptMetrics } from './promptMetrics.ts'
-import { replaysOf, unsolvedAfter } from './replay.ts'
+import { replayMetrics, replaysOf, unsolvedAfter } from './replay.ts'
 import { rolloutMetrics } from './stepMetrics.ts'
 import { stopwatch } from './packing.ts'
 
@@ -44,7 +44,7 @@ export function rolloutSource(dependencies: TrainDependencies, plan: RolloutPlan
   }
 }
 
-/** What a step's prompts follow from. */
+/** State that the prompts of a step follow from. */
 type Before = Pick<TrainerState, 'step' | 'promptsDrawn' | 'unsolved'>
 
 /**
@@ -84,22 +84,18 @@ export async function collectStep(
     missing = algorithm.acceptance === null ? 0 : groups.length - taken.length
   }
   const trajectories = played.flatMap((round) => round.trajectories)
-  const isReplayed = replaysOf(config.rollout) > 0
-  const unsolved = isReplayed ? unsolvedAfter(before.unsolved ?? [], trajectories, config.rollout) : null
+  const unsolved = unsolvedAfter(before.unsolved, trajectories, config.rollout)
   return {
     trajectories,
     candidates: accepted,
     drawn: drawing.drawn(),
-    ...(unsolved && { unsolved }),
+    ...(unsolved === undefined ? {} : { unsolved }),
     metrics: {
       ...rolloutMetrics(trajectories),
       ...promptMetrics(trajectories, dependencies),
       ...baselineMetrics(played),
       ...(algorithm.acceptance === null ? {} : { 'rollout/groups_turned_down': turnedDown }),
-      ...(unsolved && {
-        'rollout/replayed_prompts': drawing.replayed(),
-        'rollout/unsolved_prompts': unsolved.length,
-      }),
+      ...(unsolved === undefined ? {} : replayMetrics(drawing.replayed(), unsolved)),
     },
     times,
   }

@@ -395,7 +395,7 @@ describe('rows that were not solved', () => {
     })
     const { rollout: settings } = parseRunConfig({
       ...{ model: 'm', data: { train: 't' }, rewards: [{ function: 'c' }] },
-      rollout: { replaySolvedAt: 0.5, replayTries: 1 },
+      rollout: { replayShare: 0.5, replaySolvedAt: 0.5, replayTries: 1 },
     })
     const waiting = [7, 8, 9].map((row) => ({ row, tries: 0 }))
     const step = [
@@ -414,7 +414,7 @@ describe('rows that were not solved', () => {
   })
 
   test.each([
-    [{ ...rollout, promptsPerStep: 1 }, {}, 'at least 1'],
+    [{ ...rollout, promptsPerStep: 1 }, {}, 'less than one prompt: it must be at least 1.0'],
     [{ ...rollout, maxStaleness: 1 }, {}, 'the prompts of a step follow from the rewards of those before'],
     [rollout, { script: async function* () {} }, 'A training script draws its prompts itself'],
   ])('are refused with %o', async (own, parts, message) => {
