@@ -3,6 +3,27 @@ import type { Verdict } from '#shared/api/labels.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import type { Connection, SqlValue } from './connection.ts'
 
+/** The table, as a migration makes it. */
+export const createLabels = `
+  CREATE TABLE labels (
+    key INTEGER PRIMARY KEY,
+    scope TEXT NOT NULL, -- run or conversation, which may be gone, or vote
+    seen_with TEXT NOT NULL, -- answers to the same prompt that were seen together
+    member INTEGER NOT NULL,
+    origin TEXT NOT NULL, -- in words
+    prompt TEXT NOT NULL, -- JSON: text or messages
+    completion TEXT NOT NULL,
+    others TEXT NOT NULL, -- JSON: texts of the other answers
+    is_truncated INTEGER NOT NULL,
+    rating TEXT,
+    is_preferred INTEGER NOT NULL DEFAULT 0,
+    edit TEXT,
+    labelled_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX labels_by_answer ON labels (seen_with, member, completion);
+  CREATE INDEX labels_by_scope ON labels (scope);
+`
+
 /** An answer that can be labelled. */
 export interface LabelledAnswer {
   /** Run or conversation, or `vote`. */

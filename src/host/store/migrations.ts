@@ -1,3 +1,5 @@
+import { createLabels } from './labels.ts'
+
 export interface Migration {
   /** The version the database has afterwards; one more than before. */
   readonly version: number
@@ -381,25 +383,7 @@ const measuredOnce: Migration = {
 const labels: Migration = {
   version: 13,
   name: 'labels',
-  sql: `
-    CREATE TABLE labels (
-      key INTEGER PRIMARY KEY,
-      scope TEXT NOT NULL, -- run or conversation, which may be gone, or vote
-      seen_with TEXT NOT NULL, -- answers to the same prompt that were seen together
-      member INTEGER NOT NULL,
-      origin TEXT NOT NULL, -- in words
-      prompt TEXT NOT NULL, -- JSON: text or messages
-      completion TEXT NOT NULL,
-      others TEXT NOT NULL, -- JSON: texts of the other answers
-      is_truncated INTEGER NOT NULL,
-      rating TEXT,
-      is_preferred INTEGER NOT NULL DEFAULT 0,
-      edit TEXT,
-      labelled_at INTEGER NOT NULL
-    ) STRICT;
-    CREATE UNIQUE INDEX labels_by_answer ON labels (seen_with, member, completion);
-    CREATE INDEX labels_by_scope ON labels (scope);
-  `,
+  sql: createLabels,
 }
 
 /** Every migration, in order. */
