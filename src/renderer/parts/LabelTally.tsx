@@ -1,5 +1,5 @@
 import { Database, Undo2 } from 'lucide-react'
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 import { keyTable, type KeyId } from '#shared/keyTable.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { formatCount, plural } from '#renderer/client/format.ts'
@@ -20,6 +20,8 @@ interface TallyProps {
   /** What that is, as in “Labels of …”. */
   readonly place: string
   readonly className?: string
+  /** Buttons before the counts. */
+  readonly children?: ReactNode
 }
 
 const shownKeys = ['rateGood', 'rateBad', 'prefer', 'editAnswer', 'nextRow', 'undoLabel'] as const
@@ -29,7 +31,7 @@ const keyHints: Readonly<Partial<Record<KeyId, string>>> = {
 }
 
 /** Counts the labels of a place, says their keys, takes the last one back and makes a data set of them. */
-export function LabelTally({ scope, place, className }: TallyProps) {
+export function LabelTally({ scope, place, className, children }: TallyProps) {
   const { data: counts } = useAnswer('labels.counts', { scope }, { staleMs: 0, keep: true })
   const undo = useUndoLabel()
   const [isOpen, setOpen] = useState(false)
@@ -45,10 +47,10 @@ export function LabelTally({ scope, place, className }: TallyProps) {
       aria-label="Labels"
       className={classes('flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-muted', className)}
     >
+      {children}
       <span role="status" className="tabular-nums">
         {words === '' ? 'No labels yet' : words}
       </span>
-      <KeyHints />
       <span className="ml-auto inline-flex gap-1">
         <Button small variant="quiet" icon={Undo2} disabled={undo === null} onClick={() => undo?.()}>
           Undo
@@ -57,6 +59,7 @@ export function LabelTally({ scope, place, className }: TallyProps) {
           Make a data set…
         </Button>
       </span>
+      <KeyHints />
       {isOpen && <DataSetDialog scope={scope} place={place} onClose={() => setOpen(false)} />}
     </section>
   )

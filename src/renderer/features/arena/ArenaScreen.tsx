@@ -89,6 +89,7 @@ export function ArenaScreen() {
             vote before you see who wrote what.
           </EmptyState>
         )}
+        {(round.isDone || votes.votes.length > 0) && <LabelTally scope="vote" place="Blind votes" />}
         <Standings votes={votes.votes} onClear={votes.clear} />
       </div>
     </Page>
@@ -180,7 +181,6 @@ function Columns({ candidates, round, voted, onVote }: ColumnsProps) {
           Tie
         </Button>
       )}
-      {shown !== null && round.isDone && <LabelTally scope="vote" place="Blind votes" />}
     </>
   )
 }

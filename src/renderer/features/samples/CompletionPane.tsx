@@ -69,7 +69,11 @@ function Shown({ config, sample, group, colour, weights }: ShownProps) {
           onEdit={edit}
         />
       </Parts>
-      <footer className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-t border-line bg-panel px-4 py-1">
+      <LabelTally
+        scope={sample.runId}
+        place="This run"
+        className="shrink-0 border-t border-line bg-panel px-4 py-1"
+      >
         <span className="inline-flex gap-1">
           <LabelButtons
             {...{ answered, label }}
@@ -79,8 +83,7 @@ function Shown({ config, sample, group, colour, weights }: ShownProps) {
             onEdit={edit}
           />
         </span>
-        <LabelTally scope={sample.runId} place="This run" className="grow" />
-      </footer>
+      </LabelTally>
     </div>
   )
 }
