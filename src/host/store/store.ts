@@ -2,7 +2,7 @@
  * The history of all runs in one SQLite file, and what people make: data sets, rewards, settings, the queue.
  *
  * Reading guide: database.ts opens the file and migrates it (migrations/), connection.ts runs statements. One file per
- * group of tables: runs, metrics, samples, checkpoints, events, dataSets, rewards, evaluations, settings, queue. A run's numbers come
+ * group of tables: runs, metrics, samples, labels, checkpoints, events, dataSets, rewards, evaluations, settings, queue. A run's numbers come
  * from its log: ingest.ts reads it once, history.ts puts each event in its table, metricWriter.ts and pyramid.ts keep
  * the buckets that charts read. recover.ts saves what is readable of a damaged file. Several processes may have the
  * same file open.
@@ -19,6 +19,7 @@ import { logBeside, openDatabase, openDatabaseCopy } from './database.ts'
 import { DataSetsTable } from './dataSets.ts'
 import { EvaluationsTable } from './evaluations.ts'
 import { EventsTable, type StoredEvent, NamesTable } from './names.ts'
+import { LabelsTable } from './labels.ts'
 import { Ingestion } from './ingest.ts'
 import { MetricsTable } from './metrics.ts'
 import { RewardsTable } from './rewards.ts'
@@ -34,6 +35,7 @@ export interface Store extends Disposable {
   readonly runs: RunsTable
   readonly metrics: MetricsTable
   readonly samples: SamplesTable
+  readonly labels: LabelsTable
   readonly checkpoints: CheckpointsTable
   readonly events: EventsTable
   readonly dataSets: DataSetsTable
@@ -76,6 +78,7 @@ function storeOf(db: Connection, merged: BigIntStats | null): Store {
     runs,
     metrics: new MetricsTable(db, names),
     samples: new SamplesTable(db),
+    labels: new LabelsTable(db),
     checkpoints: new CheckpointsTable(db, dataDirectory),
     events: new EventsTable(db),
     dataSets: new DataSetsTable(db, dataDirectory),
