@@ -1,15 +1,11 @@
 /** Labels as rows of a data set: answers marked as good or bad, or pairs of a chosen and a rejected answer. */
-import { writeFileSync } from 'node:fs'
-import path from 'node:path'
 import type { z } from 'zod'
 import type { dataSetOfLabels } from '#shared/api/labels.ts'
 import { AppError } from '#shared/errors.ts'
-import { dataFolders } from '#host/dataDirectory.ts'
-import { scratchFolder } from '#host/files/scratch.ts'
 import type { LabelRecord } from '#host/store/labels.ts'
 import type { DataStorage } from '#host/store/storage.ts'
+import { addRows } from './addRows.ts'
 import { addVersion, findDataSet } from './dataSetVersions.ts'
-import { importDataSet } from './importDataSet.ts'
 
 interface Marked {
   readonly prompt: LabelRecord['prompt']
@@ -82,11 +78,7 @@ export async function importLabels(
         ? 'Prefer answers over others in Samples, Chat or a blind vote, or edit them.'
         : 'Rate answers as good or bad in Samples, Chat or a blind vote.',
     )
-  using scratch = scratchFolder(dataDirectory)
-  const file = path.join(scratch.folder, `${kind}.jsonl`)
-  writeFileSync(file, `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`)
-  const folder = dataFolders(dataDirectory).datasets
-  const { version } = await importDataSet(file, { folder, name, origin: 'labels given in Turnwise' })
+  const { version } = await addRows(rows, { name, origin: 'labels given in Turnwise' }, dataDirectory)
   const known = store.dataSets.findVersion(version.info.id)
   const named = store.dataSets.list().find((each) => each.name === name)
   const dataSet =

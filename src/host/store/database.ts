@@ -45,6 +45,7 @@ const vitalTables = [
   'data_set_versions',
   'rewards',
   'reward_versions',
+  'labels',
   'settings',
   'queue',
 ]
