@@ -16,7 +16,7 @@ import { recoverStore } from '#host/store/recover.ts'
 import type { Context } from '../command.ts'
 import { evalRewardWords, formatEstimate, formatReward, megabytes, tableLines } from '../output.ts'
 import { exportNumbers, importRun, writeRunProject } from './exchange.ts'
-import { compare, diagnose } from './runReports.ts'
+import { compare, diagnose, report } from './runReports.ts'
 import { findStudy } from './studies.ts'
 
 export const runs = (context: Context) =>
@@ -26,6 +26,7 @@ export const runs = (context: Context) =>
     .addCommand(show(context))
     .addCommand(diagnose(context))
     .addCommand(compare(context))
+    .addCommand(report(context))
     .addCommand(exportNumbers(context))
     .addCommand(importRun(context))
     .addCommand(writeRunProject(context))
