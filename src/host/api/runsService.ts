@@ -1,5 +1,6 @@
 /** API procedures for runs, the one place that combines stored runs with running processes. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import path from 'node:path'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { runsApi } from '#shared/api/runs.ts'
 import type { SettingChange } from '#shared/config/changes.ts'
@@ -17,6 +18,7 @@ import { requireGates } from '#host/code/rewardVersions.ts'
 import { runReport } from './runReport.ts'
 import { exchanging } from './exchanging.ts'
 import { readError } from '#host/files/fileErrors.ts'
+import { requireInside } from '#host/files/ownFiles.ts'
 import { regularFileSize } from '#host/files/strictJson.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
@@ -267,6 +269,7 @@ const failureOf = ({ code, message, hint }: AppError): RunFailure => ({
  */
 function readTextTail(file: string, maxBytes: number): string {
   if (!existsSync(file)) return ''
+  requireInside(file, path.dirname(file))
   const size = regularFileSize(file)
   let handle: number
   try {
