@@ -6,7 +6,7 @@ import { evaluationSettings, type EvaluationRequest } from '#shared/api/evaluati
 import { deviceOptions } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
-import { shellWord } from '#shared/shownText.ts'
+import { commandWord } from '#shared/shownText.ts'
 import { createHost } from '#host/createHost.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { findDataSet } from '#host/data/dataSetLibrary.ts'
@@ -223,6 +223,6 @@ export async function detectedForm(source: string): Promise<unknown> {
   throw new AppError(
     'data/invalid',
     `It is not clear which column of ${source} is the prompt: ${names.join(', ')}.`,
-    `Name it with --prompt ${shellWord(name)}, or give a template such as --prompt ${shellWord(`Question: {${name}}`)}.`,
+    `Name it with --prompt ${commandWord(name)}, or give a template such as --prompt ${commandWord(`Question: {${name}}`)}.`,
   )
 }
