@@ -8,7 +8,7 @@ import { consentsFile } from './consents/consents.ts'
 import { allowKeys, missingKeys, withdrawKeys } from './consents/keys.ts'
 import type { OnFault } from './faults.ts'
 import type { Host } from './host.ts'
-import { countOutboundRequest, isLoopback, webAddress } from './outboundRequests.ts'
+import { countOutboundRequest, isLoopback, holdsCredentials, webAddress } from './outboundRequests.ts'
 import { newsOf } from './store/feeds.ts'
 
 /** Clients do not get settings of hosts. */
@@ -29,11 +29,6 @@ export function webhookAddress({ store, dataDirectory }: Place): string | null {
   const isAllowed =
     address !== null && missingKeys([useOf(address)], consentsFile(dataDirectory)).length === 0
   return isAllowed ? address : null
-}
-
-function holdsCredentials(address: string): boolean {
-  const { username, password } = new URL(address)
-  return username + password !== ''
 }
 
 /** Allows and keeps an address; null forgets it. Errors: AppError 'usage/invalid', 'file/unwritable'. */

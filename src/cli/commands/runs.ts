@@ -7,7 +7,7 @@ import { plural } from '#shared/plural.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { seedFamilies, type SeedFamily } from '#shared/seedFamilies.ts'
 import { createHost, historyFile } from '#host/createHost.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { writing } from '#host/files/fileErrors.ts'
 import { surveyCheckpoints } from '#host/models/checkpoints.ts'
 import { deleteRun, runFiles } from '#host/runs/trash.ts'
 import { openRunFolder } from '#host/workFolder/runFolder.ts'
@@ -223,13 +223,11 @@ const recover = (context: Context) =>
 /** Returns the name under which the damaged file is kept. */
 function replace(file: string, recovered: string): string {
   const kept = `${file}.damaged-${Date.now()}`
-  try {
+  writing(file, () => {
     for (const end of ['-wal', '-shm']) moveIfThere(`${file}${end}`, `${kept}${end}`)
     renameSync(file, kept)
     renameSync(recovered, file)
-  } catch (error) {
-    throw writeError(file, error)
-  }
+  })
   return kept
 }
 

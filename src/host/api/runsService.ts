@@ -15,7 +15,7 @@ import { readyEnvironment } from '#host/engines/environment.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { requireGates } from '#host/code/rewardVersions.ts'
 import { exchanging } from './exchanging.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { reading as readingFile } from '#host/files/fileErrors.ts'
 import { regularFileSize } from '#host/files/strictJson.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
@@ -269,12 +269,7 @@ const failureOf = ({ code, message, hint }: AppError): RunFailure => ({
 function readTextTail(file: string, maxBytes: number): string {
   if (!existsSync(file)) return ''
   const size = regularFileSize(file)
-  let handle: number
-  try {
-    handle = openSync(file, 'r')
-  } catch (error) {
-    throw readError(file, error)
-  }
+  const handle = readingFile(file, () => openSync(file, 'r'))
   try {
     const bytes = Buffer.alloc(Math.min(size, maxBytes))
     const length = readSync(handle, bytes, 0, bytes.length, size - bytes.length)

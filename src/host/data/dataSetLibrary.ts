@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { openDataSetVersion, type DataSetInfo, type DataSetVersion } from './dataSetVersion.ts'
 
 export type ListedDataSet =
@@ -17,14 +17,8 @@ export type ListedDataSet =
 export function listDataSets(dataDirectory: string): ListedDataSet[] {
   const { datasets } = dataFolders(dataDirectory)
   if (!existsSync(datasets)) return []
-  let names: string[]
-  try {
-    names = readdirSync(datasets)
-  } catch (error) {
-    throw readError(datasets, error)
-  }
   const createdAt = (listed: ListedDataSet) => ('info' in listed ? listed.info.createdAt : 0)
-  return names
+  return reading(datasets, () => readdirSync(datasets))
     .filter((name) => !name.startsWith('.'))
     .map((name) => describe(path.join(datasets, name)))
     .sort((a, b) => createdAt(b) - createdAt(a))

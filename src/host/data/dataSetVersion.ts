@@ -9,7 +9,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import { count, instant } from '#shared/api/common.ts'
 import { AppError } from '#shared/errors.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { isJsonObject, readJsonObject, readSmallFile, regularFileSize } from '#host/files/strictJson.ts'
 import { columnStatisticsSchema } from './columnStatistics.ts'
 import { openDataFile, type DataRow, type ReadOptions } from './dataFile.ts'
@@ -120,7 +120,7 @@ function readRows(file: string, offsets: readonly number[], { from, to }: RowSpa
 function readBytes(file: string, start: number, end: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(end - start)
   let done = 0
-  try {
+  reading(file, () => {
     const handle = openSync(file, 'r')
     try {
       for (let read = -1; read !== 0 && done < bytes.length; done += read) {
@@ -129,9 +129,7 @@ function readBytes(file: string, start: number, end: number): Buffer {
     } finally {
       closeSync(handle)
     }
-  } catch (error) {
-    throw readError(file, error)
-  }
+  })
   if (done < bytes.length) throw damaged(file)
   return bytes
 }

@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import { defaultPackageIndex } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import { webAddress } from '#host/outboundRequests.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
+import { holdsCredentials, webAddress } from '#host/outboundRequests.ts'
 import type { Wheel } from './cudaManifest.ts'
 
 export interface IndexAccess {
@@ -17,8 +18,7 @@ export interface IndexAccess {
 export function readIndex(given: unknown): string {
   if (given === null || given === undefined || given === '') return defaultPackageIndex
   const address = typeof given === 'string' ? webAddress(given) : null
-  const { username = '', password = '' } = URL.parse(address ?? '') ?? {}
-  if (address !== null && username === '' && password === '') return address
+  if (address !== null && !holdsCredentials(address)) return address
   throw new AppError(
     'usage/invalid',
     'The address of the package index cannot be used.',
@@ -65,19 +65,11 @@ export async function findWheel(wheel: Wheel, access: IndexAccess): Promise<stri
 }
 
 function listedInJson(text: string): ReadonlyMap<string, Listed> {
-  const { success, data } = page.safeParse(orNull(text))
+  const { success, data } = page.safeParse(parsedJson(text))
   if (!success) return new Map()
   return new Map(
     data.files.map(({ filename, url, hashes }) => [filename, { url, sha256: hashes['sha256'] ?? null }]),
   )
-}
-
-function orNull(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
 
 /** Older indexes: a page of links, with digests behind `#`. */

@@ -6,7 +6,7 @@ import { shorten } from '#shared/plural.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 import { type ExpectedTensor, expectedTensors, type TensorLocation } from '#engine/models/source.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { regularFileSize } from '#host/files/strictJson.ts'
 import { ggufConfig } from './ggufConfig.ts'
 import { describedBy } from './ggufReading.ts'
@@ -42,13 +42,7 @@ export function ggufFileOf(place: string): string | null {
   return files[0] === undefined ? null : path.join(place, files[0])
 }
 
-function isFolder(place: string): boolean {
-  try {
-    return statSync(place).isDirectory()
-  } catch (error) {
-    throw readError(place, error)
-  }
-}
+const isFolder = (place: string): boolean => reading(place, () => statSync(place).isDirectory())
 
 /** Recognizes a file by its name, or by its first bytes: Ollama names its files by their digests. */
 function isGguf(file: string): boolean {

@@ -12,7 +12,7 @@ import {
   type ExpectedTensor,
   storedName,
 } from '#engine/models/source.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { ggufFileOf, openGgufModel } from '#host/gguf/ggufModel.ts'
 import { openSafetensors, type SafetensorsFile } from '#host/files/safetensors.ts'
 import { isJsonObject, readJsonObject } from '#host/files/strictJson.ts'
@@ -162,13 +162,7 @@ function openGgufFile(root: string, path: string, contextLength: number | null):
   }
 }
 
-function resolve(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch (error) {
-    throw readError(path, error)
-  }
-}
+const resolve = (path: string): string => reading(path, () => realpathSync(path))
 
 function requireFolder(root: string): void {
   if (statSync(root).isDirectory()) return
@@ -200,13 +194,7 @@ function missingConfig(root: string): AppError {
   return new AppError('model/invalid', `${root} has no config.json, so it is not a model folder.`, hint)
 }
 
-function listNames(root: string): string[] {
-  try {
-    return readdirSync(root)
-  } catch (error) {
-    throw readError(root, error)
-  }
-}
+const listNames = (root: string): string[] => reading(root, () => readdirSync(root))
 
 /** Hint that explains why weights in another format are not read. */
 function foreignWeightsHint(root: string): string | undefined {

@@ -4,11 +4,12 @@ import { copyFile, open } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import type { ModelOrigin } from '#shared/api/models.ts'
+import { attempt } from '#shared/attempt.ts'
 import { AppError } from '#shared/errors.ts'
 import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readError, writeError } from '#host/files/fileErrors.ts'
+import { reading, writeError } from '#host/files/fileErrors.ts'
 import { expertElements } from '#engine/models/work.ts'
 import { elementCount } from '#host/files/safetensors.ts'
 import { memoryFit, type MemoryFit } from '#host/devices/memoryFit.ts'
@@ -41,11 +42,7 @@ export type HubNote = z.output<typeof note>
 export function hubNoteOf(folder: string): HubNote | null {
   const file = path.join(folder, hubNoteName)
   if (!existsSync(file)) return null
-  try {
-    return note.parse(readJsonObject(file, 'model/invalid'))
-  } catch {
-    return null
-  }
+  return attempt(() => note.parse(readJsonObject(file, 'model/invalid')), null)
 }
 
 /** null where nothing is known. */
@@ -172,7 +169,7 @@ type Named = Omit<FoundModel, 'origin'> & { readonly origin: ModelOrigin | null 
 function ownModels(dataDirectory: string): Named[] {
   const starter = path.join(resourcesDirectory, starterName)
   const { models } = dataFolders(dataDirectory)
-  const imported = existsSync(models) ? attemptRead(models, () => readdirSync(models)) : []
+  const imported = existsSync(models) ? reading(models, () => readdirSync(models)) : []
   return [
     ...(existsSync(starter) ? [{ name: starterName, directory: starter, origin: null }] : []),
     ...imported
@@ -265,7 +262,7 @@ function ggufName(file: string): string {
 /** Weights as the folder names them (`weightFiles` are the ends of links), and the licence. */
 const isOwnFile = (name: string): boolean => name.endsWith('.safetensors') || isLicenseFile(name)
 
-const namesIn = (directory: string): string[] => attemptRead(directory, () => readdirSync(directory))
+const namesIn = (directory: string): string[] => reading(directory, () => readdirSync(directory))
 
 /** Errors: AppError 'file/unwritable', 'file/unreadable'. */
 export async function copyIfThere(from: string, to: string): Promise<void> {
@@ -280,13 +277,5 @@ export async function copyIfThere(from: string, to: string): Promise<void> {
     await file.sync()
   } catch (error) {
     throw writeError(to, error)
-  }
-}
-
-function attemptRead<T>(file: string, action: () => T): T {
-  try {
-    return action()
-  } catch (error) {
-    throw readError(file, error)
   }
 }

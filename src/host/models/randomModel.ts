@@ -6,7 +6,7 @@ import type { ModelConfig } from '#engine/models/config.ts'
 import { architectures, readModelConfig } from '#engine/models/registry.ts'
 import { blockScaleName, deltaNames, storedTensors } from '#engine/models/source.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { writing } from '#host/files/fileErrors.ts'
 import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
 import { f32ToBf16 } from '#host/files/halfPrecision.ts'
 import { share } from '#host/files/permissions.ts'
@@ -90,13 +90,7 @@ export const configOfShape = (shape: ModelShape): ModelConfig =>
   readModelConfig(configJson(shape, 'F32'), 'config.json')
 
 function requireEmpty(directory: string): void {
-  let names: string[]
-  try {
-    names = readdirSync(directory)
-  } catch (error) {
-    throw writeError(directory, error)
-  }
-  if (names.length === 0) return
+  if (writing(directory, () => readdirSync(directory)).length === 0) return
   throw new AppError('usage/invalid', `${directory} is not empty.`, 'Give a new folder; nothing was changed.')
 }
 

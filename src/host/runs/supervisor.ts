@@ -320,12 +320,8 @@ const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size
 
 /** The end of the log from a byte on, whole lines where it is long; null when nothing was said or nothing can be read. */
 export function readStderrTail(file: string, from = 0): string | null {
-  try {
-    return wordsAt(file, from)
-  } catch {
-    // The end of the process is reported without them.
-    return null
-  }
+  // The end of the process is reported without them.
+  return attempt(() => wordsAt(file, from), null)
 }
 
 function wordsAt(file: string, from: number): string | null {

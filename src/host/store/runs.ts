@@ -7,6 +7,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RunManifest } from '#shared/events.ts'
 import { runEntry, type RunEntry, type RunFailure, type RunRecord, type RunStatus } from '#shared/runs.ts'
 import { configButSeed } from '#shared/seedFamilies.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
 import { count } from '#shared/api/common.ts'
 import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -139,7 +140,7 @@ export class RunsTable {
     if (known?.changes === changes) return known.digest
     const run = this.get(id)
     // One that is no JSON is like no other.
-    const settings = parse(run.config) === null ? id : configButSeed(run)
+    const settings = parsedJson(run.config) === null ? id : configButSeed(run)
     const digest = createHash('sha256').update(settings).digest('base64')
     this.#settingsButSeed.set(id, { changes, digest })
     return digest
@@ -314,15 +315,7 @@ interface RunFacts {
 
 /** Reads the facts in the text of a config.json; what is missing or of another type is empty. */
 function factsOf(config: string): RunFacts {
-  const parsed = facts.safeParse(parse(config)).data
+  const parsed = facts.safeParse(parsedJson(config)).data
   if (!parsed) return { name: null, model: '', seed: 0, steps: null, algorithm: '' }
   return { ...parsed, algorithm: parsed.algorithm.id }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
