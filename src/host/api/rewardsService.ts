@@ -213,16 +213,8 @@ const manifestSchema = z.strictObject({
   ),
 })
 
-interface GalleryEntry {
-  readonly id: string
-  readonly title: string
-  readonly description: string
-  readonly kind: 'reward' | 'environment'
-  /** Absolute path. */
-  readonly file: string
-  readonly source: CodeSource
-  readonly examples: readonly TestCase[]
-}
+/** Entry with the absolute path of its file. */
+type GalleryEntry = z.output<typeof manifestSchema>['rewards'][number] & { readonly source: CodeSource }
 
 export function readGallery(): GalleryEntry[] {
   const { rewards } = manifestSchema.parse(readManifest('rewards'))

@@ -17,6 +17,8 @@
  *   project/          a run as a folder that the other tool starts from
  */
 import { homedir } from 'node:os'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseSettings } from '#shared/config/settings.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
@@ -35,16 +37,8 @@ import { readSource, type FlatSettings, type SettingsSource } from './settingsSo
 import { Taking, unnamedData, unnamedModel, unnamedRun } from './taking.ts'
 import { algorithmIds, algorithmOf } from './toolAlgorithms.ts'
 
-export interface ImportedConfig {
-  /** A sentence on what the file was taken for and by which names. */
-  readonly reading: string
-  /** Tool whose names the settings have; null: Turnwise's own, in the file of a search. */
-  readonly tool: ToolId | null
+export type ImportedConfig = Omit<OutputOf<Api, 'runs.importConfig'>, 'config'> & {
   readonly config: RunConfig
-  /** Rest of the file of a study: `{ population }` or `{ sweep }`; null: the file describes a single run. */
-  readonly study: JsonObject | null
-  readonly taken: readonly TakenSetting[]
-  readonly notes: readonly ImportNote[]
 }
 
 export interface ImportChoices {

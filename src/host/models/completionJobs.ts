@@ -1,4 +1,6 @@
 /** Jobs of completing prompts with models as they are. */
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
 import type { Device } from '#shared/device.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import type { SamplingOptions, StopReason } from '#engine/policy.ts'
@@ -30,17 +32,7 @@ export interface CompletionInput {
 }
 
 /** A piece of a completion as it is generated; the last one says why it ended. */
-export interface CompletionPiece {
-  readonly candidate: number
-  readonly sample: number
-  /** Text that was added. */
-  readonly text: string
-  /** Number of tokens so far. */
-  readonly tokens: number
-  readonly stopReason: StopReason | null
-  /** Speed over all samples of the candidate; null before the end. */
-  readonly tokensPerSecond: number | null
-}
+export type CompletionPiece = OutputOf<Api, 'models.generate'>
 
 export const completionJob: Job<'completion', CompletionInput, CompletionPiece> = { name: 'completion' }
 

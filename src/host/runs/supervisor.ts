@@ -5,6 +5,9 @@
  */
 import path from 'node:path'
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
+import { attempt } from '#shared/attempt.ts'
 import type { SettingChange } from '#shared/config/changes.ts'
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress, RunPhase, StepPhase } from '#shared/events.ts'
@@ -49,23 +52,8 @@ export interface SupervisorOptions {
 /** Activity of a process; `pausing` and `stopping` wait for the end of a step. */
 export type WorkerActivity = 'starting' | 'running' | 'pausing' | 'paused' | 'stopping'
 
-export interface WorkerStatus {
-  readonly runId: string
-  readonly directory: string
-  readonly pid: number | null
-  readonly activity: WorkerActivity
-  /** Phase of its step; null until the process has reported one. */
-  readonly stepPhase: StepPhase | null
-  readonly phaseProgress: PhaseProgress | null
-  /** Epoch milliseconds, as `lastHeardAt`. */
-  readonly startedAt: number
-  readonly lastHeardAt: number
-  /**
-   * True if nothing was heard for a while: the process may hang, be stopped by the system, or just be slow. It is left
-   * alone.
-   */
-  readonly isSilent: boolean
-}
+/** State of a process; times in epoch milliseconds. */
+export type WorkerStatus = OutputOf<Api, 'runs.workers'>[number] & { readonly directory: string }
 
 /** `failed`: it said why; `killed`: on request; `crashed`: it died without a word of its own. */
 export type EndingKind = 'finished' | 'stopped' | 'failed' | 'killed' | 'crashed'

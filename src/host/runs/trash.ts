@@ -5,6 +5,9 @@
  */
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
+import { attempt } from '#shared/attempt.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunRecord } from '#shared/runs.ts'
 import { makeFolder, removeFolder, writeFileAtomic } from '#host/files/atomic.ts'
@@ -29,15 +32,7 @@ type Described = Pick<RunRecord, 'name' | 'tags' | 'notes' | 'status' | 'error' 
   readonly scores: readonly PlacedScore[]
 }
 
-export interface TrashedRun {
-  readonly runId: string
-  readonly name: string | null
-  /** Epoch milliseconds. */
-  readonly deletedAt: number
-  /** Time of its final removal. */
-  readonly until: number
-  readonly sizeBytes: number
-}
+export type TrashedRun = OutputOf<Api, 'runs.trash'>[number]
 
 type Parts = Omit<RunKeeper, 'notifier'>
 

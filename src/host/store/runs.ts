@@ -1,13 +1,15 @@
 /** Runs: their configs, status, tags and notes. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import type { Api } from '#shared/api/api.ts'
+import type { InputOf } from '#shared/api/contract.ts'
 import type { SettingChange } from '#shared/config/changes.ts'
 import type { Remark } from '#shared/diagnosis.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunManifest } from '#shared/events.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
 import { runEntry, type RunEntry, type RunFailure, type RunRecord, type RunStatus } from '#shared/runs.ts'
 import { configButSeed } from '#shared/seedFamilies.ts'
-import { parsedJson } from '#shared/parsedJson.ts'
 import { count } from '#shared/api/common.ts'
 import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -27,16 +29,7 @@ export interface NewRun {
   readonly study?: { readonly studyId: string; readonly trial: number } | null
 }
 
-export interface RunFilter {
-  readonly status?: RunStatus | undefined
-  readonly tag?: string | undefined
-  readonly studyId?: string | undefined
-  /** Text to find in name, notes, tags, model, algorithm or id, whatever its case. */
-  readonly text?: string | undefined
-  readonly limit?: number | undefined
-  /** The id of the last run of the page before. */
-  readonly before?: string | undefined
-}
+export type RunFilter = InputOf<Api, 'runs.list'> & { readonly studyId?: string | undefined }
 
 /** Details of a status: why the run failed, or the end of what a dead process wrote. */
 export interface StatusDetails {
