@@ -2,7 +2,7 @@
  * Sends a line to an address of the user's when a run has ended or goes wrong, as chats and phones take it. Its address is kept from
  * clients, since whoever knows it may post there; what is sent has names of runs and figures, no data and no words of errors.
  */
-import { AppError } from '#shared/errors.ts'
+import { AppError, usageError } from '#shared/errors.ts'
 import { type Notice, RunNotices } from '#shared/notices.ts'
 import { consentsFile } from './consents/consents.ts'
 import { allowKeys, missingKeys, withdrawKeys } from './consents/keys.ts'
@@ -35,8 +35,7 @@ export function webhookAddress({ store, dataDirectory }: Place): string | null {
 export function setWebhook({ store, dataDirectory }: Place, given: string | null): void {
   const address = given === null ? null : webAddress(given)
   if (given !== null && (address === null || holdsCredentials(address))) {
-    throw new AppError(
-      'usage/invalid',
+    throw usageError(
       'This is no address for a webhook.',
       'Nothing was changed. Give one that begins with https:// and holds no name and no password.',
     )

@@ -1,6 +1,7 @@
 /** Commands about data sets. */
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
+import { usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { ColumnStatistics } from '#host/data/columnStatistics.ts'
@@ -25,7 +26,6 @@ import { discardUpload } from '#host/transports/uploads.ts'
 import {
   repeated,
   trustPython,
-  usageError,
   whole,
   type CommandContext,
   type Context,

@@ -11,7 +11,7 @@ import {
   type DeviceReport,
   type DeviceSpeed,
 } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, usageError } from '#shared/errors.ts'
 import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { readCudaManifest } from '#host/devices/cudaManifest.ts'

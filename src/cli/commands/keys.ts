@@ -1,7 +1,7 @@
 /** Commands for consent to sending values of environment variables to other programs. */
 import { Command } from '@commander-js/extra-typings'
 import { plural } from '#shared/plural.ts'
-import type { KeyUse } from '#shared/errors.ts'
+import { type KeyUse, usageError } from '#shared/errors.ts'
 import { keyUse, keyUsesOf } from '#shared/config/keyUses.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'

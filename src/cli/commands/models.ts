@@ -3,7 +3,7 @@ import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import { commandWord } from '#shared/shownText.ts'
 import { keepers } from '#shared/api/models.ts'
-import type { AppError } from '#shared/errors.ts'
+import { type AppError, usageError } from '#shared/errors.ts'
 import { blockPrecisions, type PrecisionEffect } from '#shared/precision.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { fetchModel, openHubModel, type HubModel } from '#host/hub/hubModel.ts'
@@ -30,7 +30,6 @@ import {
   oneOf,
   real,
   threads,
-  usageError,
   whole,
   type CommandContext,
   type Context,

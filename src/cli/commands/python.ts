@@ -1,6 +1,7 @@
 /** Commands for consent to Python code, which is not sandboxed. */
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
+import { usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { shownText } from '#shared/shownText.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'

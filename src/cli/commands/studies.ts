@@ -3,7 +3,7 @@ import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import { yamlText } from '#host/exchange/project/yamlText.ts'
 import type { StudyEntry } from '#shared/api/studies.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { rangeWords } from '#shared/remaining.ts'
 import type { StudyKind } from '#shared/studies.ts'
@@ -217,8 +217,7 @@ const exportTrial = (context: Context) =>
         else output.line(`Wrote ${out}. To train it: turnwise train ${commandWord(out)}`)
         return
       }
-      if (out === undefined)
-        throw new AppError('usage/invalid', 'A project is a folder: say where with --out.')
+      if (out === undefined) throw usageError('A project is a folder: say where with --out.')
       const report = await writeProject({ config, tool: format, out, checkpoint: null, runDirectory: null })
       output.json({ ...chosen, format, ...report })
       output.line(

@@ -5,7 +5,7 @@ import type { runsApi } from '#shared/api/runs.ts'
 import type { SettingChange } from '#shared/config/changes.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
 import { problemsOfError } from '#shared/config/problems.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, refusal } from '#shared/errors.ts'
 import type { RunEntry, RunRecord, RunFailure } from '#shared/runs.ts'
 import { seedFamilies } from '#shared/seedFamilies.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
@@ -154,8 +154,7 @@ async function planPaused(host: Host, runId: string, changes: JsonObject): Promi
 
 function requirePaused({ supervisor }: Host, runId: string): void {
   if (supervisor.status(runId)?.activity === 'paused') return
-  throw new AppError(
-    'api/refused',
+  throw refusal(
     'Settings can change only while the run is paused or stopped.',
     'Nothing was changed. Pause it first: it then waits after its step.',
   )

@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { systemApi } from '#shared/api/system.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, refusal } from '#shared/errors.ts'
 import { reading } from '#host/files/fileErrors.ts'
 import { dataFolders, appVersion, runtimeVersions } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
@@ -165,7 +165,7 @@ export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
     get: ({ key }) => (isPrivate(key) ? null : shown(key, store.settings.get(key))),
 
     set({ key, value }) {
-      if (isPrivate(key)) throw new AppError('api/refused', `The setting ${key} is managed by the host.`)
+      if (isPrivate(key)) throw refusal(`The setting ${key} is managed by the host.`)
       // A token is for the hub that it was made for.
       if (key === 'hub.endpoint' && originOf(value) !== originOf(store.settings.get(key)))
         store.settings.forget(hubToken)

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { totalmem } from 'node:os'
 import type { z } from 'zod'
 import type { ChatAnswer, chatApi, ChatTurn, Conversation } from '#shared/api/chat.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { DataStorage } from '#host/store/storage.ts'
@@ -90,7 +90,7 @@ export class Chats implements AsyncDisposable {
     this.#requireIdle(id)
     const conversation = this.files.get(id)
     const before = conversation.turns[turn]?.answers[column] ?? null
-    if (before === null) throw new AppError('data/invalid', 'There is no such answer to change.')
+    if (before === null) throw invalidData('There is no such answer to change.')
     return this.#save(withAnswer(conversation, turn, column, { ...before, ...changes }))
   }
 
@@ -267,9 +267,8 @@ interface AskedTurn {
 function askedTurn({ turns, columns }: Conversation, { turn, text }: Input<'answer'>): ChatTurn {
   const before = turns[turn]
   const user = text ?? before?.user
-  if (turn > turns.length || user === undefined)
-    throw new AppError('data/invalid', 'There is no such turn to answer.')
-  if (user.trim() === '') throw new AppError('data/invalid', 'The message is empty.', 'Type one first.')
+  if (turn > turns.length || user === undefined) throw invalidData('There is no such turn to answer.')
+  if (user.trim() === '') throw invalidData('The message is empty.', 'Type one first.')
   const isAsAsked = text === undefined && before !== undefined
   return { user, answers: isAsAsked ? before.answers : columns.map(() => null) }
 }
@@ -278,7 +277,7 @@ function askedTurn({ turns, columns }: Conversation, { turn, text }: Input<'answ
 function askedColumns({ columns }: Conversation, { columns: given }: Input<'answer'>): number[] {
   const asked = [...new Set(given ?? columns.keys())]
   if (asked.every((column) => column < columns.length)) return asked
-  throw new AppError('data/invalid', 'There is no such column to answer in.')
+  throw invalidData('There is no such column to answer in.')
 }
 
 const rankOf = ({ conversation }: AskedTurn, column: number): number =>

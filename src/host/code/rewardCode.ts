@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidConfig } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
 import { makeOwnFolder } from '#host/files/ownFiles.ts'
@@ -68,8 +68,7 @@ const notAllowed: PythonOptions = {
 /** Sandboxed code alone. Errors: AppError 'config/invalid' for Python. */
 export function requireSandboxed(source: UserCode, what: string): CodeSource {
   if (source.language !== 'py') return source
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `${what} cannot be written in Python.`,
     'Write it in TypeScript or JavaScript; rewards, environments and data can be Python.',
   )
@@ -130,7 +129,7 @@ export function takeOverWorkflow(
 }
 
 const notAFile = ({ function: file }: NonNullable<RunConfig['rollout']['workflow']>): AppError =>
-  new AppError('config/invalid', `“${file}” is not the path of a .ts or .js file.`)
+  invalidConfig(`“${file}” is not the path of a .ts or .js file.`)
 
 function runCode(id: string, copyName: string, runDirectory: string): UserCode | null {
   const reference = codeReference(id)

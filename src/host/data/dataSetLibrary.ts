@@ -1,7 +1,7 @@
 /** Finds the data sets in the data directory by name or by the beginning of their id. */
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { reading } from '#host/files/fileErrors.ts'
 import { openDataSetVersion, type DataSetInfo, type DataSetVersion } from './dataSetVersion.ts'
@@ -63,8 +63,7 @@ export function findDataSet(wanted: string, dataDirectory: string): DataSetVersi
     namedDataSet(wanted, dataDirectory) ??
     (wanted.length >= shortestId && byId.length === 1 ? byId[0]?.directory : undefined)
   if (found !== undefined) return openDataSetVersion(found)
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     byId.length > 1
       ? `Several data sets have an id that begins with “${wanted}”.`
       : `There is no data set “${wanted}”.`,

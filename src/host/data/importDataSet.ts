@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { attempt } from '#shared/attempt.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import { AtomicFile, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writing } from '#host/files/fileErrors.ts'
 import { isAlive } from '#host/files/living.ts'
@@ -218,7 +218,7 @@ class VersionWriter {
 }
 
 function noRows(file: string, count: number, first: RowProblem | undefined): AppError {
-  if (first === undefined) return new AppError('data/invalid', `${file} holds no rows.`)
+  if (first === undefined) return invalidData(`${file} holds no rows.`)
   const others = count === 1 ? '' : ` All ${count} rows have problems.`
-  return new AppError('data/invalid', `${file} has no usable row: ${problemText(first)}.${others}`)
+  return invalidData(`${file} has no usable row: ${problemText(first)}.${others}`)
 }

@@ -4,12 +4,10 @@
  */
 import { isObject } from '#shared/config/paths.ts'
 import { templateColumn } from '#shared/messages.ts'
-import type { RunConfig } from '#shared/runConfig.ts'
 import type { DataRow } from './dataFile.ts'
 import { Columns, plainName } from './columnKinds.ts'
 import { leftColumns, unusedTexts, type LeftColumn } from './leftColumns.ts'
 import { reasonsOf } from './leftReasons.ts'
-import type { Mapping } from './mapping.ts'
 import { innerTexts, nearlyAny } from './nearlyShapes.ts'
 import { questionNames } from './promptParts.ts'
 import type { Proposal } from './proposal.ts'

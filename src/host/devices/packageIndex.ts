@@ -1,7 +1,7 @@
 /** The part of a Python package index (PEP 503 and 691) needed to download ranges of wheels. */
 import { z } from 'zod'
 import { defaultPackageIndex } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, usageError } from '#shared/errors.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
 import { holdsCredentials, webAddress } from '#host/outboundRequests.ts'
 import type { Wheel } from './cudaManifest.ts'
@@ -19,8 +19,7 @@ export function readIndex(given: unknown): string {
   if (given === null || given === undefined || given === '') return defaultPackageIndex
   const address = typeof given === 'string' ? webAddress(given) : null
   if (address !== null && !holdsCredentials(address)) return address
-  throw new AppError(
-    'usage/invalid',
+  throw usageError(
     'The address of the package index cannot be used.',
     'Give one that begins with https:// and contains no password, such as https://pypi.org/simple.',
   )

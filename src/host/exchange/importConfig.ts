@@ -19,7 +19,7 @@
 import { homedir } from 'node:os'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidConfig } from '#shared/errors.ts'
 import { parseSettings } from '#shared/config/settings.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import type { ToolId } from '#shared/tools.ts'
@@ -101,7 +101,7 @@ const studyWord = (search: FoundSearch | null): string | null =>
 function requireAlgorithm(id: string | null): void {
   if (id === null || algorithmIds.includes(id)) return
   const known = algorithmIds.join(', ')
-  throw new AppError('config/invalid', `There is no algorithm “${id}”.`, `Choose one of ${known}.`)
+  throw invalidConfig(`There is no algorithm “${id}”.`, `Choose one of ${known}.`)
 }
 
 /** Variants of GRPO are one trainer of TRL. */

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { judgeKeys } from '#shared/config/keyUses.ts'
 import { parseJudge, type GivenJudgeSettings } from '#shared/config/judge.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig, invalidData } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { scratchFolder } from '#host/files/scratch.ts'
@@ -123,14 +123,12 @@ export async function* teach(
 function requireAnswerable({ rows: [first = {}], samples, teacher }: Teaching): void {
   parseJudge(teacher, 'teacher')
   if (samples > 1 && teacher['temperature'] === 0)
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       'Greedy answers to one prompt are all the same.',
       'Ask for one answer to each row, or set a temperature above 0.',
     )
   if (!(taughtColumn in first)) return
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     `The rows have a column “${taughtColumn}” already, and no answer may replace it.`,
     'Rename that column, then answer the rows.',
   )
@@ -175,8 +173,7 @@ async function addAnswers(
   dataDirectory: string,
 ): Promise<ImportedDataSet> {
   if (kept.length === 0)
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       'No answer is left; no data set was added.',
       'The answers are kept: with a lower minimum reward, none is asked for again. Truncated ones need more new tokens.',
     )

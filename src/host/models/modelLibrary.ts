@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import type { ModelOrigin } from '#shared/api/models.ts'
 import { attempt } from '#shared/attempt.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidModel, unsupportedModel, usageError } from '#shared/errors.ts'
 import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
@@ -64,8 +64,7 @@ export const writeHubId = (folder: string, id: string): void =>
 /** Errors: AppError 'usage/invalid'. */
 export function requireHubId(id: string): void {
   if (isHubId(id)) return
-  throw new AppError(
-    'usage/invalid',
+  throw usageError(
     `“${id.slice(0, 200)}” is not a valid model id on a hub.`,
     'Ids have the form owner/name, such as Qwen/Qwen2.5-0.5B.',
   )
@@ -78,9 +77,9 @@ export function findModel(nameOrPath: string, dataDirectory: string): string {
   const given = nameOrPath.replace(/^~(?=[/\\])/, homedir())
   if (existsSync(given)) return path.resolve(given)
   const known = namedModels(dataDirectory).find(({ name }) => name === nameOrPath)
-  if (known?.problem !== undefined) throw new AppError('model/unsupported', known.problem)
+  if (known?.problem !== undefined) throw unsupportedModel(known.problem)
   if (known !== undefined) return known.directory
-  throw new AppError('model/invalid', `There is no model “${nameOrPath}”.`, missingHint(nameOrPath))
+  throw invalidModel(`There is no model “${nameOrPath}”.`, missingHint(nameOrPath))
 }
 
 /** Hint for a name with one slash: it is that of a hub where there is no such folder. */
@@ -212,18 +211,10 @@ export async function importModel(
 ): Promise<ModelSummary> {
   const model = openModelFolder(source)
   if (!/^[\w][\w.-]{0,99}$/.test(name)) {
-    throw new AppError(
-      'usage/invalid',
-      `“${name}” is not a valid name for a model.`,
-      'Use letters, digits, dots and dashes.',
-    )
+    throw usageError(`“${name}” is not a valid name for a model.`, 'Use letters, digits, dots and dashes.')
   }
   if (ownModels(dataDirectory).some((known) => known.name === name)) {
-    throw new AppError(
-      'usage/invalid',
-      `A model called “${name}” already exists.`,
-      'Choose another one with --name.',
-    )
+    throw usageError(`A model called “${name}” already exists.`, 'Choose another one with --name.')
   }
   const target = entryOf(dataFolders(dataDirectory).models, name)
   if (hubId !== null) requireHubId(hubId)

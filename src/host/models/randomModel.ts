@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { usageError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { architectures, readModelConfig } from '#engine/models/registry.ts'
@@ -91,7 +91,7 @@ export const configOfShape = (shape: ModelShape): ModelConfig =>
 
 function requireEmpty(directory: string): void {
   if (writing(directory, () => readdirSync(directory)).length === 0) return
-  throw new AppError('usage/invalid', `${directory} is not empty.`, 'Give a new folder; nothing was changed.')
+  throw usageError(`${directory} is not empty.`, 'Give a new folder; nothing was changed.')
 }
 
 function writeJson(directory: string, name: string, document: object): void {

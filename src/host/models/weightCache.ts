@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { attempt } from '#shared/attempt.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidModel } from '#shared/errors.ts'
 import type { Arrangement, ModelSource, TensorLocation, TiledHeads } from '#engine/models/source.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
@@ -208,8 +208,7 @@ function* arrangedPieces(location: TensorLocation, elements: number): Generator<
 /** Errors: AppError 'model/invalid' naming file and tensor. */
 function requireFinite(values: Float32Array, name: string, file: string): void {
   if (firstNonFinite(values) === -1) return
-  throw new AppError(
-    'model/invalid',
+  throw invalidModel(
     `The tensor “${name}” in ${file} holds a value that is not a finite number.`,
     'The checkpoint is damaged or its training diverged; get another copy.',
   )

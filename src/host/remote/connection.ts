@@ -261,7 +261,7 @@ async function readText(
 const parsed = (text: string, hide: (text: string) => string): unknown =>
   attempt(() => {
     const hasEscapes = /\\[u/]/.test(text)
-    return JSON.parse(text, hasEscapes ? hidingStrings(hide) : undefined)
+    return JSON.parse(text, hasEscapes ? hidingStrings(hide) : undefined) as unknown
   }, undefined)
 
 const reasonOf = (error: unknown): string => {

@@ -30,7 +30,8 @@ export function readLines<Line>(
   return documents
 }
 
-const documentIn = (line: Uint8Array): unknown => attempt(() => JSON.parse(utf8.decode(line)), undefined)
+const documentIn = (line: Uint8Array): unknown =>
+  attempt(() => JSON.parse(utf8.decode(line)) as unknown, undefined)
 
 /** Removes a last line without an end, which the next would go on with. Errors: AppError 'file/unwritable'. */
 export function dropTornLine(file: string): void {

@@ -12,7 +12,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidConfig } from '#shared/errors.ts'
 import type { ExperienceKind } from '#shared/experience.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles } from '#shared/tools.ts'
@@ -117,8 +117,7 @@ function requireEmpty(directory: string): void {
 /** Refuses AgileRL's PPO with an adapter: its critic is made with the policy, from the base alone. */
 function requireStart(tool: ProjectTool, run: RunConfig, adapter: string | null): void {
   if (adapter === null || tool !== 'agilerl' || run.algorithm.id !== 'ppo') return
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     "AgileRL's PPO cannot start from an adapter.",
     'Export the run without one, or merge the adapter into the model first.',
   )
