@@ -5,7 +5,7 @@ import { useArrivals } from '#renderer/client/adding.ts'
 import { kindOfName } from '#renderer/client/fileDialog.ts'
 import { navigate, useRoute } from '#renderer/client/route.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Page } from '#renderer/kit/Page.tsx'
+import { Page, NotFound } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Kbd, Loading } from '#renderer/kit/states.tsx'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import { useNow } from '#renderer/client/live.ts'
@@ -33,18 +33,9 @@ export function DataScreen() {
 }
 
 const NoDataSet = () => (
-  <Page title="Data set not found">
-    <EmptyState
-      title="There is no data set at this address."
-      action={
-        <Button variant="primary" onClick={() => navigate('/data')}>
-          Show all data sets
-        </Button>
-      }
-    >
-      It may have been deleted.
-    </EmptyState>
-  </Page>
+  <NotFound what="data set" to="/data" others="data sets">
+    It may have been deleted.
+  </NotFound>
 )
 
 function DataSetList() {
