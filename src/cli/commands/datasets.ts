@@ -30,6 +30,7 @@ import {
   type CommandContext,
   type Context,
   type OptionsOf,
+  group,
 } from '../command.ts'
 import { trusting } from './python.ts'
 import { answer } from './answers.ts'
@@ -39,12 +40,7 @@ import { tableLines } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 export const datasets = (context: Context) =>
-  new Command('dataset')
-    .description('Manage data sets')
-    .addCommand(add(context))
-    .addCommand(list(context))
-    .addCommand(show(context))
-    .addCommand(answer(context))
+  group(context, 'dataset', 'Manage data sets', [add, list, show, answer])
 
 const shownProblems = 10
 

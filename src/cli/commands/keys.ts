@@ -7,15 +7,11 @@ import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
 import { allowKeys, withdrawKeys } from '#host/consents/keys.ts'
 import { readOwnConfig } from '#host/workFolder/runFolder.ts'
-import { usageError, type CommandContext, type Context } from '../command.ts'
+import { type CommandContext, type Context, group } from '../command.ts'
 import { tableLines } from '../output.ts'
 
 export const keys = (context: Context) =>
-  new Command('key')
-    .description('Allow values of environment variables to be sent')
-    .addCommand(allow(context))
-    .addCommand(list(context))
-    .addCommand(withdraw(context))
+  group(context, 'key', 'Allow values of environment variables to be sent', [allow, list, withdraw])
 
 const allow = (context: Context) =>
   new Command('allow')

@@ -34,18 +34,13 @@ import {
   type CommandContext,
   type Context,
   type OptionsOf,
+  group,
 } from '../command.ts'
 import { fetchingFrom, hubEndpoint, isHubAddress } from '../hub.ts'
 import { megabytes, tableLines, type Output } from '../output.ts'
 
 export const models = (context: Context) =>
-  new Command('model')
-    .description('Manage models')
-    .addCommand(add(context))
-    .addCommand(list(context))
-    .addCommand(search(context))
-    .addCommand(check(context))
-    .addCommand(random(context))
+  group(context, 'model', 'Manage models', [add, list, search, check, random])
 
 const add = (context: Context) =>
   new Command('import')

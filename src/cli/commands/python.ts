@@ -17,15 +17,11 @@ import {
 import { engineSourceById, reviewEngine } from '#host/engines/engineCode.ts'
 import { reviewRun, summary } from '#host/api/pythonService.ts'
 import { absoluteReward, codeReference, readRewardCode, reviewConfig } from '#host/code/rewardCode.ts'
-import { usageError, type Context } from '../command.ts'
+import { type Context, group } from '../command.ts'
 import { tableLines } from '../output.ts'
 
 export const python = (context: Context) =>
-  new Command('python')
-    .description('Allow Python code to run on this machine')
-    .addCommand(allow(context))
-    .addCommand(list(context))
-    .addCommand(withdraw(context))
+  group(context, 'python', 'Allow Python code to run on this machine', [allow, list, withdraw])
 
 const allow = (context: Context) =>
   new Command('allow')

@@ -13,26 +13,26 @@ import { deleteRun, runFiles } from '#host/runs/trash.ts'
 import { openRunFolder } from '#host/workFolder/runFolder.ts'
 import { emptyTrash, restoreRun, trashedRuns } from '#host/runs/trash.ts'
 import { recoverStore } from '#host/store/recover.ts'
-import type { Context } from '../command.ts'
+import { type Context, group } from '../command.ts'
 import { evalRewardWords, formatEstimate, formatReward, megabytes, tableLines } from '../output.ts'
 import { exportNumbers, importRun, writeRunProject } from './exchange.ts'
 import { compare, diagnose } from './runReports.ts'
 import { findStudy } from './studies.ts'
 
 export const runs = (context: Context) =>
-  new Command('runs')
-    .description('Manage runs')
-    .addCommand(list(context))
-    .addCommand(show(context))
-    .addCommand(diagnose(context))
-    .addCommand(compare(context))
-    .addCommand(exportNumbers(context))
-    .addCommand(importRun(context))
-    .addCommand(writeRunProject(context))
-    .addCommand(remove(context))
-    .addCommand(restore(context))
-    .addCommand(trash(context))
-    .addCommand(recover(context))
+  group(context, 'runs', 'Manage runs', [
+    list,
+    show,
+    diagnose,
+    compare,
+    exportNumbers,
+    importRun,
+    writeRunProject,
+    remove,
+    restore,
+    trash,
+    recover,
+  ])
 
 const header = [
   ...['run', 'name', 'status', 'diagnosis', 'step', 'algorithm', 'reward', 'eval before', 'after', 'started'],

@@ -19,7 +19,7 @@ import type { StudyEstimate } from '#host/studies/studyEstimate.ts'
 import { readStudyFile } from '#host/studies/studyFile.ts'
 import { chosenTrial, configOfTrial, promoteTrial } from '#host/studies/winner.ts'
 import { followCheck } from '../checking.ts'
-import { force, whole, type CommandContext, type Context } from '../command.ts'
+import { force, whole, type CommandContext, type Context, group } from '../command.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { formatReward, tableLines } from '../output.ts'
 import { createProgress, type Progress } from '../progress.ts'
@@ -84,14 +84,12 @@ export const sweep = starting('sweep')
 export const seeds = starting('seeds')
 
 export const studies = (context: Context) =>
-  new Command('studies')
-    .description('Look at populations, sweeps and runs over seeds, resume them, and take out what is best')
-    .addCommand(list(context))
-    .addCommand(show(context))
-    .addCommand(resume(context))
-    .addCommand(promote(context))
-    .addCommand(exportTrial(context))
-    .addCommand(remove(context))
+  group(
+    context,
+    'studies',
+    'Look at populations, sweeps and runs over seeds, resume them, and take out what is best',
+    [list, show, resume, promote, exportTrial, remove],
+  )
 
 const header = ['study', 'name', 'kind', 'status', 'trials', 'best', 'made']
 
