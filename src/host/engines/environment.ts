@@ -22,14 +22,6 @@ import {
   rayWords,
 } from './launch.ts'
 
-export interface EnginePackage {
-  readonly name: string
-  /** Installed version; null: not installed. */
-  readonly version: string | null
-  /** The version that was tried; null: any. */
-  readonly tried: string | null
-}
-
 export type EngineEnvironment = { readonly kind: OtherEngine } & Omit<
   NonNullable<OutputOf<Api, 'python.engine'>>,
   'notice'

@@ -5,7 +5,6 @@ import type { OutputOf } from '#shared/api/contract.ts'
 import { type Connection, unreadable } from './connection.ts'
 
 export type RewardKind = 'reward' | 'environment' | 'loss' | 'workflow'
-export type CodeLanguage = 'js' | 'ts'
 
 export interface RewardRecord {
   readonly id: string
