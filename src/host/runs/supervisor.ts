@@ -115,8 +115,7 @@ export class Supervisor {
     const { id: runId, directory } = run
     const holder = this.#workers.get(runId)?.status.pid ?? workHolder(directory)
     if (holder !== null || this.#workers.has(runId)) throw busy(runId, holder)
-    const { cacheDirectory, consents } = this.#options
-    const agentKey = this.#options.agentKey?.(runId)
+    const request = this.#requestOf(runId, directory, options)
     const logFile = runPaths(directory).workerLog
     const stderrFrom = prepareWorkerLog(logFile)
     const process = this.#startJob(trainingJob, {
@@ -144,15 +143,20 @@ export class Supervisor {
     }
     this.#workers.set(runId, worker)
     process.onMessage((message) => this.#hear(worker, message))
-    const expected = this.#options.expectedOf?.(runId) ?? null
-    const request: TrainingRequest = {
-      ...{ runDirectory: directory, cacheDirectory, expected, ...options },
-      ...(consents === undefined ? {} : { consents }),
-      ...(agentKey === undefined ? {} : { agentKey }),
-    }
     process.send({ type: 'start', input: request })
     this.#tell('onChanged', worker.status)
     return worker.ended
+  }
+
+  #requestOf(runId: string, runDirectory: string, options: StartOptions): TrainingRequest {
+    const { cacheDirectory, consents } = this.#options
+    const agentKey = this.#options.agentKey?.(runId)
+    const expected = this.#options.expectedOf?.(runId) ?? null
+    return {
+      ...{ runDirectory, cacheDirectory, expected, ...options },
+      ...(consents === undefined ? {} : { consents }),
+      ...(agentKey === undefined ? {} : { agentKey }),
+    }
   }
 
   /** Lists every living process of this supervisor. */

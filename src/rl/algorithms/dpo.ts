@@ -1,12 +1,9 @@
 import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
 import { arithmetic, type Value } from './terms/differentiable.ts'
-import { type Answer, logRatioOf, pairLoss } from './terms/pairs.ts'
+import { type Answer, cost, logRatioOf, pairLoss } from './terms/pairs.ts'
 import { defineAlgorithm } from './define.ts'
 
-const { add, logSigmoid, maximum, multiply, negative, sigmoid, square, subtract } = arithmetic
-
-/** −log σ(x) */
-export const cost = (x: Value): Value => negative(logSigmoid(x))
+const { add, maximum, multiply, negative, sigmoid, square, subtract } = arithmetic
 
 /** Forms and names of the losses as in TRL's DPO trainer. */
 const preferenceLossNames = [

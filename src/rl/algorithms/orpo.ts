@@ -1,7 +1,6 @@
 import { numberSetting } from '#shared/config/settings.ts'
 import { arithmetic, type Value } from './terms/differentiable.ts'
-import { meanLogprobOf, pairLoss } from './terms/pairs.ts'
-import { cost } from './dpo.ts'
+import { cost, meanLogprobOf, pairLoss } from './terms/pairs.ts'
 import { defineAlgorithm } from './define.ts'
 
 const { expm1, log, minimum, multiply, negative, subtract } = arithmetic

@@ -5,7 +5,10 @@ import type { LossFormula, Tokens } from './loss.ts'
 import { actionTotal } from './turns.ts'
 import type { Tallies } from './tally.ts'
 
-const { multiply, subtract } = arithmetic
+const { logSigmoid, multiply, negative, subtract } = arithmetic
+
+/** −log σ(x) */
+export const cost = (x: Value): Value => negative(logSigmoid(x))
 
 /** One answer of a pair. */
 export interface Answer {
