@@ -1,7 +1,7 @@
 /**
  * Helpers that the architectures share: they read the config's fields and refuse models that would be computed wrongly.
  */
-import { AppError, invalidModel, unsupportedModel } from '#shared/errors.ts'
+import { type AppError, invalidModel, unsupportedModel } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { type RopeTraits, attentionLayout, contextLimits, readRope } from './attentionLayout.ts'
 import {

@@ -1,4 +1,4 @@
-import { AppError, invalidModel } from '#shared/errors.ts'
+import { type AppError, invalidModel } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 
 export interface NumberLimits {

@@ -1,7 +1,7 @@
 /** Files and folders that hold data in a form that is not read: what each is, and how to convert it. */
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { AppError, invalidData } from '#shared/errors.ts'
+import { type AppError, invalidData } from '#shared/errors.ts'
 import { arrow, foreignFolder, foreignNamed, pandas, unpack, type ForeignData } from '#shared/foreignData.ts'
 
 interface Foreign {

@@ -1,6 +1,6 @@
 /** Chooses the list of a JSON document that holds the rows. */
 import path from 'node:path'
-import { AppError, invalidData } from '#shared/errors.ts'
+import { type AppError, invalidData } from '#shared/errors.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
 import { shellWord } from '#shared/shownText.ts'
 import type { DataFile } from './dataFile.ts'

@@ -2,7 +2,7 @@
  * Settings that stand in a command: flags (`trl dpo --beta 0.1`, `accelerate launch dpo.py --beta=0.1`) and words of
  * OmegaConf (`train_dataset.batch_size=128`), with the values that the script around it sets (shellSource.ts).
  */
-import { AppError, invalidConfig } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 import { isObject, leaves } from '#shared/config/paths.ts'
 import { requireOwnProgram } from './foreignFiles.ts'
 import type { ImportNote } from './importNotes.ts'

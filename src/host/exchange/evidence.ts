@@ -1,5 +1,5 @@
 /** Evidence in a file for its algorithm, and the words for it. */
-import { AppError, invalidConfig } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
 import { asText, type Given } from './links.ts'
 

@@ -2,7 +2,7 @@
  * Recognises files that are not training settings which can be imported, by names that only they have: each kind is
  * refused by its name.
  */
-import { AppError, invalidConfig } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 
 interface Foreign {
   /** Continuation of “The file is”. */

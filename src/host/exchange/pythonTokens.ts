@@ -1,5 +1,5 @@
 /** The words of a Python file: names, signs, and literals with their values. */
-import { AppError, invalidConfig } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 
 /** A value that only running the file could tell. */
 export const computed = Symbol('computed')

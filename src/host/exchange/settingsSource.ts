@@ -2,7 +2,7 @@
  * The settings of another tool as a flat list: YAML, JSON, a command (commandSettings.ts), or what stands in a Python file or a
  * notebook (pythonSettings.ts). Nothing in the text is run.
  */
-import { AppError, invalidConfig } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 import { isObject, leaves, type JsonObject } from '#shared/config/paths.ts'
 import { pythonYaml } from '#host/files/pythonYaml.ts'
 import { parseYaml, YamlFault } from '#host/files/yaml.ts'

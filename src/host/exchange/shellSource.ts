@@ -3,7 +3,7 @@
  * (`${NAME:-value}`) are filled in, and what would have to be run stays unknown. The environment is not read, except for the home
  * folder.
  */
-import { AppError, invalidConfig } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 
 export interface ShellWord {
   /** The word with the script's variables filled in; unknown ones stay as written. */

@@ -1,5 +1,5 @@
 /** Finds the Turnwise algorithm that another tool's settings mean, and says by which names. */
-import { AppError, invalidConfig } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
 import { algorithmById, algorithms } from '#rl/algorithms/registry.ts'
 import { isGiven, noEquivalent, saidAs, stands, type AlgorithmFinding, type Evidence } from './evidence.ts'

@@ -2,7 +2,7 @@
  * Finds the algorithm that settings of TRL mean. The trainer is not in its files, so names that only one trainer has tell; where
  * none stands there, or those of several, a person chooses.
  */
-import { AppError, invalidConfig } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 import { asText, entryOf } from './links.ts'
 import { groups } from './settingRow.ts'
 import { trlSettings } from './trlSettings.ts'

@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
-import { AppError, invalidData, usageError } from '#shared/errors.ts'
+import { type AppError, invalidData, usageError } from '#shared/errors.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
 import type { DataFiles } from '#host/data/dataFiles.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'

@@ -1,7 +1,7 @@
 /** Log-probabilities and adapter gradients of given token sequences. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { AppError, invalidData, invalidModel } from '#shared/errors.ts'
+import { type AppError, invalidData, invalidModel } from '#shared/errors.ts'
 import type { Heads, TokenSequence } from '#engine/policy.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { peftTensorName } from '#host/adapters/peft.ts'

@@ -1,4 +1,4 @@
-import { AppError, invalidConfig } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 import type { SequentialRandom } from '#shared/random.ts'
 import { defineTask, judged, lastInteger, taggedAnswer } from './common.ts'
 import { doubt } from '../common.ts'
