@@ -1,8 +1,7 @@
 /** Commands about custom losses. */
 import { Command } from '@commander-js/extra-typings'
 import { isObject } from '#shared/config/paths.ts'
-import type { SettingField } from '#shared/config/fields.ts'
-import { rangeWords } from '#shared/config/fields.ts'
+import { type SettingField, rangeWords } from '#shared/config/fields.ts'
 import { AppError, usageError } from '#shared/errors.ts'
 import { lossCheckNames, lossCheckWords } from '#shared/losses.ts'
 import { plural } from '#shared/plural.ts'
