@@ -160,7 +160,6 @@ const sweep = z.strictObject({
     .meta({ options: { grid: 'Grid', random: 'Random', bayes: 'Bayesian' } })
     .describe('All combinations, a quasi-random sequence, or a tree of Parzen estimators (TPE).'),
   parameters: z.record(key, parameter).describe('Settings to search over.'),
-  /** Points of a range on a grid. */
   points: wholeNumber(2, 100)
     .default(5)
     .meta({ label: 'Points per range', description: 'With a grid: values of each range.' }),

@@ -25,11 +25,9 @@ import { type SessionCall, sessionTrajectories } from './sessionTrajectories.ts'
 export interface KeptSession {
   readonly rounds: readonly (readonly SessionAsk[])[]
   readonly end: SessionEnd
-  /** Completions of each answer. */
   readonly answers: readonly (readonly ToldCompletion[])[]
 }
 
-/** End of a session. */
 export type SessionEnd =
   | {
       /** null: no reward; absent: the run's reward functions score it. */

@@ -22,7 +22,6 @@ export interface SettingsSource {
   readonly settings: FlatSettings
   /** The whole of a document; of a Python file the dicts that describe a search. */
   readonly documents: readonly JsonObject[]
-  /** Calls in a Python file. */
   readonly calls: readonly PythonCall[]
   /** Settings of a Python file whose values only running it would tell. */
   readonly computed: readonly string[]

@@ -36,7 +36,6 @@ export type CompletionPiece = OutputOf<Api, 'models.generate'>
 
 export const completionJob: Job<'completion', CompletionInput, CompletionPiece> = { name: 'completion' }
 
-/** One completion of each row. */
 export interface RowCompletionInput {
   readonly candidate: Candidate
   readonly rows: readonly DataRow[]

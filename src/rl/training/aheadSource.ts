@@ -43,7 +43,6 @@ class Ahead {
   readonly #dependencies: TrainDependencies
   readonly #plan: AheadPlan
   readonly #snapshot: () => Promise<PolicySnapshot>
-  /** Steps begun, by number. */
   readonly #begun = new Map<number, Promise<Collected>>()
   readonly #end = new AbortController()
   /** The step being waited for, if any: only its progress is reported. */

@@ -145,7 +145,6 @@ export interface Collected {
   readonly candidates: readonly Trajectory[]
   /** Prompts drawn for them. */
   readonly drawn: number
-  /** Metrics of the trajectories. */
   readonly metrics: Metrics
   /** Seconds; `background`: of generating while the policy learned, where `rollout` is the time spent waiting for it. */
   readonly times: { readonly rollout: number; readonly reward: number; readonly background?: number }

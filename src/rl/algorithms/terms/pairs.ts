@@ -14,7 +14,6 @@ export const cost = (x: Value): Value => negative(logSigmoid(x))
 export interface Answer {
   /** [1] nats; β times this is the implicit reward. */
   readonly score: Value
-  /** Number of its tokens. */
   readonly tokens: number
 }
 
