@@ -1,9 +1,12 @@
 import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
 import { arithmetic, type Value } from './terms/differentiable.ts'
-import { type Answer, cost, logRatioOf, pairLoss } from './terms/pairs.ts'
+import { type Answer, logRatioOf, pairLoss } from './terms/pairs.ts'
 import { defineAlgorithm } from './define.ts'
 
-const { add, maximum, multiply, negative, sigmoid, square, subtract } = arithmetic
+const { add, logSigmoid, maximum, multiply, negative, sigmoid, square, subtract } = arithmetic
+
+/** −log σ(x) */
+const cost = (x: Value): Value => negative(logSigmoid(x))
 
 /** Forms and names of the losses as in TRL's DPO trainer. */
 const preferenceLossNames = [

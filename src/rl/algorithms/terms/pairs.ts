@@ -5,15 +5,13 @@ import type { LossFormula, Tokens } from './loss.ts'
 import { actionTotal } from './turns.ts'
 import type { Tallies } from './tally.ts'
 
-const { logSigmoid, multiply, negative, subtract } = arithmetic
-
-/** −log σ(x) */
-export const cost = (x: Value): Value => negative(logSigmoid(x))
+const { multiply, subtract } = arithmetic
 
 /** One answer of a pair. */
 export interface Answer {
   /** [1] nats; β times this is the implicit reward. */
   readonly score: Value
+  /** Number of its tokens. */
   readonly tokens: number
 }
 
