@@ -1,6 +1,8 @@
 /** A data set answered by a teacher: answers that earn enough become a data set to learn from (algorithm sft). */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
 import { judgeKeys } from '#shared/config/keyUses.ts'
 import { parseJudge, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import { invalidConfig, invalidData } from '#shared/errors.ts'
@@ -37,14 +39,10 @@ export interface TeachingInput {
   readonly consents: string
 }
 
-export interface TaughtAnswer {
-  readonly row: number
-  readonly sample: number
-  readonly text: string
-  readonly isTruncated: boolean
-  /** null: nothing scored it, or no reward applied. */
-  readonly reward: number | null
-}
+export type TaughtAnswer = Extract<
+  OutputOf<Api, 'datasets.answer'>,
+  { readonly answers: unknown }
+>['answers'][number]
 
 /** Some rows, in order. */
 export interface TaughtRows {

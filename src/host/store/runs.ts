@@ -298,13 +298,7 @@ const facts = z.object({
   algorithm: z.object({ id: z.string() }).catch({ id: '' }),
 })
 
-interface RunFacts {
-  readonly name: string | null
-  readonly model: string
-  readonly seed: number
-  readonly steps: number | null
-  readonly algorithm: string
-}
+type RunFacts = Omit<z.output<typeof facts>, 'algorithm'> & { readonly algorithm: string }
 
 /** Reads the facts in the text of a config.json; what is missing or of another type is empty. */
 function factsOf(config: string): RunFacts {
