@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { isChatKind } from '#shared/columnKind.ts'
 import { unwise } from '#shared/config/problems.ts'
-import { invalidData, type Problem, AppError } from '#shared/errors.ts'
+import { invalidData, type Problem } from '#shared/errors.ts'
 import { chatIn, templateColumn, type ChatMessage } from '#shared/messages.ts'
 import { plural } from '#shared/plural.ts'
 import { shellWord } from '#shared/shownText.ts'

@@ -243,7 +243,7 @@ export function useTaskResult<Name extends StreamName<Api>>(
   useEffect(() => {
     const item: unknown = last
     if (state === 'done' && typeof item === 'object' && item !== null && 'result' in item)
-      latest.current(item.result as ResultOf<OutputOf<Api, Name>>)
+      latest.current(item.result)
   }, [last, state, latest])
   return task
 }
