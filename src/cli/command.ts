@@ -1,6 +1,5 @@
 /** Shared by all commands: their context, and parsers for option values. */
-import { InvalidArgumentError } from '@commander-js/extra-typings'
-import { AppError } from '#shared/errors.ts'
+import { Command, InvalidArgumentError, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import type { Output } from './output.ts'
 
 export interface CommandContext {
@@ -13,8 +12,17 @@ export interface CommandContext {
 /** Returns the context inside a command's action, once the global options have been parsed. */
 export type Context = () => CommandContext
 
-export const usageError = (message: string, hint?: string): AppError =>
-  new AppError('usage/invalid', message, hint)
+/** Command that only holds others. */
+export function group(
+  context: Context,
+  name: string,
+  description: string,
+  members: readonly ((context: Context) => CommandUnknownOpts)[],
+): Command {
+  const command = new Command(name).description(description)
+  for (const member of members) command.addCommand(member(context))
+  return command
+}
 
 /** Option of commands that write a file. */
 export const force = ['--force', 'replace the file if it exists'] as const

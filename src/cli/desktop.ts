@@ -4,6 +4,7 @@ import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } f
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { attempt } from '#shared/attempt.ts'
 import { runProgram, type Program } from '#host/processes/programs.ts'
 import type { Output } from './output.ts'
 
@@ -27,13 +28,8 @@ export function findElectron(env: Environment = process.env): string | null {
   return candidates.find((file) => existsSync(file)) ?? null
 }
 
-function electronPackage(): string | null {
-  try {
-    return path.dirname(createRequire(import.meta.url).resolve('electron/package.json'))
-  } catch {
-    return null
-  }
-}
+const electronPackage = (): string | null =>
+  attempt(() => path.dirname(createRequire(import.meta.url).resolve('electron/package.json')), null)
 
 const textOf = (file: string): string | null => (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
 

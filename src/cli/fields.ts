@@ -6,7 +6,8 @@ import {
   type RequestSchema,
   type RequestSettings,
 } from '#shared/config/fields.ts'
-import { oneOf, real, usageError, whole } from './command.ts'
+import { usageError } from '#shared/errors.ts'
+import { oneOf, real, whole } from './command.ts'
 
 /** Adds an option for each setting that has flags; `settingsOf` reads them. */
 export function withSettings<C extends { addOption(option: Option<string>): unknown }>(

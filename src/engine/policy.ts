@@ -90,6 +90,19 @@ export interface SamplingOptions {
   readonly topLogprobs?: number
 }
 
+/** Sampling from the distribution of the model itself: every filter is off. */
+export const unfiltered = {
+  greedy: false,
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  minNewTokens: 0,
+  stopIds: [],
+  stopStrings: [],
+} satisfies Omit<SamplingOptions, 'maxNewTokens'>
+
 /** One prompt and the streams of its samples; the prompt is computed once however many there are. */
 export interface GenerationRequest {
   readonly promptIds: Int32Array

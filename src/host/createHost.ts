@@ -17,6 +17,7 @@
  */
 import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
+import { attempt } from '#shared/attempt.ts'
 import { namesAgent } from '#host/agents/openAgents.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { listAdapters } from '#host/models/adapters.ts'
@@ -91,12 +92,10 @@ function openDirectory(dataDirectory: string, servesQueue: boolean, onFault: OnF
 
 function isWritable(dataDirectory: string): boolean {
   const places = [dataDirectory, historyFile(dataDirectory)].filter((place) => existsSync(place))
-  try {
+  return attempt(() => {
     for (const place of places) accessSync(place, constants.W_OK)
     return true
-  } catch {
-    return false
-  }
+  }, false)
 }
 
 /**

@@ -23,7 +23,6 @@ export interface Host extends ObservedStorage, Asking, AsyncDisposable {
   readonly studies: Studies
   /** Models kept open for conversations and for other programs. */
   readonly models: OpenModels
-  /** Conversations with models. */
   readonly chats: Chats
   /** The model that other programs use. */
   readonly serving: Serving

@@ -4,16 +4,10 @@
  * missed, and so can a UDP socket that was never connected.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
 
-export interface Connection {
-  readonly protocol: 'tcp' | 'udp'
-  /** Address as it is usually written: 203.0.113.5 or 2001:db8::5. */
-  readonly address: string
-  readonly port: number
-  readonly pid: number
-  /** Milliseconds since 1970 when it was first seen. */
-  readonly seenAt: number
-}
+export type Connection = OutputOf<Api, 'system.load'>['connections']['latest'][number]
 
 const lookEveryMs = 500
 const shownConnections = 50

@@ -45,5 +45,11 @@ export function webAddress(given: string): string | null {
   return isSafe ? url.href.replace(/\/+$/, '') : null
 }
 
+/** True if a web address names a user or holds a password. */
+export function holdsCredentials(address: string): boolean {
+  const { username, password } = new URL(address)
+  return username + password !== ''
+}
+
 export const isLoopback = (address: string): boolean =>
   /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(address).hostname)

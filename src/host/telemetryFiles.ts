@@ -5,7 +5,8 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
-import { writeError } from '#host/files/fileErrors.ts'
+import { attempt } from '#shared/attempt.ts'
+import { writing } from '#host/files/fileErrors.ts'
 
 /** Folder in which the runtime keeps them, from the same environment variables. */
 function cacheFolder(): string {
@@ -30,11 +31,7 @@ export function telemetryFiles(): string[] {
 export function removeTelemetryFiles(): number {
   const files = telemetryFiles()
   for (const file of files) {
-    try {
-      rmSync(file, { force: true })
-    } catch (error) {
-      throw writeError(file, error)
-    }
+    writing(file, () => rmSync(file, { force: true }))
   }
   return files.length
 }
@@ -46,9 +43,6 @@ function isOwnFile(file: string): boolean {
 }
 
 function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return [] // not there, or not ours to look at
-  }
+  // The folder may not exist, or not be ours to look at.
+  return attempt(() => readdirSync(folder), [])
 }

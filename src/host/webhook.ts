@@ -2,13 +2,13 @@
  * Sends a line to an address of the user's when a run has ended or goes wrong, as chats and phones take it. Its address is kept from
  * clients, since whoever knows it may post there; what is sent has names of runs and figures, no data and no words of errors.
  */
-import { AppError } from '#shared/errors.ts'
+import { AppError, usageError } from '#shared/errors.ts'
 import { type Notice, RunNotices } from '#shared/notices.ts'
 import { consentsFile } from './consents/consents.ts'
 import { allowKeys, missingKeys, withdrawKeys } from './consents/keys.ts'
 import type { OnFault } from './faults.ts'
 import type { Host } from './host.ts'
-import { countOutboundRequest, isLoopback, webAddress } from './outboundRequests.ts'
+import { countOutboundRequest, isLoopback, holdsCredentials, webAddress } from './outboundRequests.ts'
 import { newsOf } from './store/feeds.ts'
 
 /** Clients do not get settings of hosts. */
@@ -31,17 +31,11 @@ export function webhookAddress({ store, dataDirectory }: Place): string | null {
   return isAllowed ? address : null
 }
 
-function holdsCredentials(address: string): boolean {
-  const { username, password } = new URL(address)
-  return username + password !== ''
-}
-
 /** Allows and keeps an address; null forgets it. Errors: AppError 'usage/invalid', 'file/unwritable'. */
 export function setWebhook({ store, dataDirectory }: Place, given: string | null): void {
   const address = given === null ? null : webAddress(given)
   if (given !== null && (address === null || holdsCredentials(address))) {
-    throw new AppError(
-      'usage/invalid',
+    throw usageError(
       'This is no address for a webhook.',
       'Nothing was changed. Give one that begins with https:// and holds no name and no password.',
     )

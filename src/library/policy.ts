@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { DeviceOption } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidData, usageError } from '#shared/errors.ts'
 import { heldIn, type HeldPrecision, type RolloutPrecision } from '#shared/precision.ts'
 import { parseRunConfig, type RunConfigInput } from '#shared/runConfig.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
@@ -220,7 +220,7 @@ class OpenedPolicy implements Policy {
     }
     await this.#inTurn(() =>
       judgeRows(request, this.#model, {
-        onProblem: (_row, problem) => Promise.reject(new AppError('data/invalid', problem)),
+        onProblem: (_row, problem) => Promise.reject(invalidData(problem)),
         onGroup: (group) => {
           trajectories.push(...group)
           return Promise.resolve()
@@ -242,7 +242,7 @@ class OpenedPolicy implements Policy {
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#isClosed) return Promise.reject(new AppError('usage/invalid', 'The policy is closed.'))
+    if (this.#isClosed) return Promise.reject(usageError('The policy is closed.'))
     const turn = this.#last.then(work)
     this.#last = turn.catch(() => undefined)
     return turn
@@ -325,7 +325,7 @@ export async function rollout(
   options: RolloutOptions = {},
 ): Promise<readonly Trajectory[]> {
   if (policy instanceof OpenedPolicy) return policy.rollOut(config, options)
-  throw new AppError('usage/invalid', 'The policy was not opened by openPolicy.')
+  throw usageError('The policy was not opened by openPolicy.')
 }
 
 const numbered = (rows: readonly DataRow[]) => ({

@@ -78,6 +78,21 @@ export class AppError extends Error {
   }
 }
 
+type ErrorOf = (message: string, hint?: string | Hint, cause?: unknown) => AppError
+
+const errorWith =
+  (code: ErrorCode): ErrorOf =>
+  (...told) =>
+    new AppError(code, ...told)
+
+/** The errors that are made in most places. */
+export const invalidConfig = errorWith('config/invalid')
+export const invalidData = errorWith('data/invalid')
+export const invalidModel = errorWith('model/invalid')
+export const unsupportedModel = errorWith('model/unsupported')
+export const refusal = errorWith('api/refused')
+export const usageError = errorWith('usage/invalid')
+
 /** Kinds of problems with a setting; a program that has to tell problems apart reads these, never the sentences. */
 export const problemCodes = [
   /** Required setting without a value. */

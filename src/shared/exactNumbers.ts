@@ -1,4 +1,5 @@
 /** Numbers in JSON that JavaScript would write in another way: long integers, `1.0`, `1e5`. */
+import { parsedJson } from './parsedJson.ts'
 
 const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 /** Stands before the digits of such a number; JSON texts hold it only as an escape. */
@@ -14,11 +15,7 @@ export function parsedWithMarks(text: string): unknown {
   const kept = withNumbers(text, (number) =>
     String(Number(number)) === number ? number : JSON.stringify(mark + number),
   )
-  try {
-    return JSON.parse(kept)
-  } catch {
-    return null
-  }
+  return parsedJson(kept)
 }
 
 /** The value as JSON with its marked numbers as they were written; null where it holds none. */

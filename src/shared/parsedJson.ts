@@ -1,8 +1,4 @@
+import { attempt } from './attempt.ts'
+
 /** Returns the value of a text in JSON; null for any other text. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
+export const parsedJson = (text: string): unknown => attempt(() => JSON.parse(text) as unknown, null)

@@ -10,6 +10,8 @@
  * The next trials of a study follow from this file and the results so far alone (`rl/studies/plan.ts`).
  */
 import { z } from 'zod'
+import { count } from './api/common.ts'
+import type { Immutable } from './api/contract.ts'
 import { schemaProblems, conflict, refuse } from './config/problems.ts'
 import { sectionsOf, type SettingField } from './config/fields.ts'
 import { maxSetting, maxStepCount, wholeNumber } from './config/settings.ts'
@@ -158,7 +160,6 @@ const sweep = z.strictObject({
     .meta({ options: { grid: 'Grid', random: 'Random', bayes: 'Bayesian' } })
     .describe('All combinations, a quasi-random sequence, or a tree of Parzen estimators (TPE).'),
   parameters: z.record(key, parameter).describe('Settings to search over.'),
-  /** Points of a range on a grid. */
   points: wholeNumber(2, 100)
     .default(5)
     .meta({ label: 'Points per range', description: 'With a grid: values of each range.' }),
@@ -307,45 +308,46 @@ export const fixedInClones: readonly string[] = [
 
 /* What a study knows of its trials. */
 
-/** A trial is a run. In a population, a clone is a trial of its own, which starts as a fork of its parent. */
-export interface Trial {
-  /** Index from 0, in starting order. */
-  readonly index: number
-  /** Number of its member in a population: the best keeps it, clones get new ones. Otherwise equal to `index`. */
-  readonly member: number
-  /** Generation of its start, from 0; in a sweep, the bracket of Hyperband or the batch. */
-  readonly generation: number
-  /** Settings by dotted key that differ from the config. */
-  readonly settings: JsonObject
-  /** Trial whose weights, optimizer state and settings it starts with; null: it starts from the config. */
-  readonly parent: TrialParent | null
-  /** Setting mutated when it was cloned. */
-  readonly mutation: TrialMutation | null
-}
-
-export interface TrialParent {
-  readonly index: number
+const trialParent = z.object({
+  index: count,
   /** Step of the checkpoint. */
-  readonly step: number
-}
+  step: count,
+})
 
-export interface TrialMutation {
-  readonly key: string
-  readonly from: number
-  readonly to: number
-}
+const trialMutation = z.object({ key: z.string(), from: z.number(), to: z.number() })
 
-export interface TrialResult {
-  readonly trial: number
-  readonly step: number
+/** A trial is a run. In a population, a clone is a trial of its own, which starts as a fork of its parent. */
+export const trial = z.object({
+  /** Index from 0, in starting order. */
+  index: count,
+  /** Number of its member in a population: the best keeps it, clones get new ones. Otherwise equal to `index`. */
+  member: count,
+  /** Generation of its start, from 0; in a sweep, the bracket of Hyperband or the batch. */
+  generation: count,
+  /** Settings by dotted key that differ from the config. */
+  settings: z.record(z.string(), z.unknown()),
+  /** Trial whose weights, optimizer state and settings it starts with; null: it starts from the config. */
+  parent: trialParent.nullable(),
+  /** Setting mutated when it was cloned. */
+  mutation: trialMutation.nullable(),
+})
+
+export const trialResult = z.object({
+  trial: count,
+  step: count,
   /** Null: it failed, or its metric was NaN or infinite. */
-  readonly fitness: number | null
+  fitness: z.number().nullable(),
   /** Used since its last result. */
-  readonly tokens: number
-  readonly seconds: number
+  tokens: z.number(),
+  seconds: z.number(),
   /** Reason of a failure; a failed trial is not continued. */
-  readonly error?: string
-}
+  error: z.string().optional(),
+})
+
+export type TrialParent = Immutable<z.output<typeof trialParent>>
+export type TrialMutation = Immutable<z.output<typeof trialMutation>>
+export type Trial = Immutable<z.output<typeof trial>>
+export type TrialResult = Immutable<z.output<typeof trialResult>>
 
 /** Plan derived from a study's config and results. */
 export interface StudyPlan {

@@ -13,6 +13,9 @@ var AppError = class extends Error {
 		this.command = typeof hint === "object" ? hint.command : void 0;
 	}
 };
+var errorWith = (code) => (...told) => new AppError(code, ...told);
+/** The errors that are made in most places. */
+var invalidConfig = errorWith("config/invalid");
 // src/rl/rewards.ts
 /** Makes a batch function of one for single completions; what it throws is that completion's answer. */
 var eachSample = (score) => (inputs) => inputs.map((input) => {
@@ -4453,7 +4456,7 @@ function requireSettings(what, defaults, changed) {
 		if (expected === typeof value && (typeof value !== "number" || Math.abs(value) <= 1e6)) continue;
 		const names = Object.keys(defaults).join(", ") || "none";
 		const limits = expected === typeof value ? ` from ${-maxSetting} to ${maxSetting}` : "";
-		throw new AppError("config/invalid", `The ${what} ${expected === null ? `has no setting “${name}”` : `needs a ${expected}${limits} for “${name}”, got ${JSON.stringify(value)}`}.`, `Its settings: ${names}.`);
+		throw invalidConfig(`The ${what} ${expected === null ? `has no setting “${name}”` : `needs a ${expected}${limits} for “${name}”, got ${JSON.stringify(value)}`}.`, `Its settings: ${names}.`);
 	}
 }
 /** The expected answer of a row as trimmed text; `null` where the column is missing or holds no text or number. */
@@ -7849,7 +7852,7 @@ var mathEquality = defineReward({
 });
 function requireTolerance(id, tolerance) {
 	if (tolerance >= 0) return;
-	throw new AppError("config/invalid", `The tolerance of ${id} is at least 0, got ${tolerance}.`);
+	throw invalidConfig(`The tolerance of ${id} is at least 0, got ${tolerance}.`);
 }
 var toleranceDoubts = (tolerance) => tolerance > .1 ? [doubt("tolerance", `${tolerance}; numbers that are ${100 * tolerance} % off count as right.`)] : [];
 // src/rl/environments/textRewards.ts
@@ -7920,7 +7923,7 @@ function requirePattern(pattern, ignoreCase) {
 	try {
 		new RegExp(`^(?:${pattern})$`, ignoreCase ? "isu" : "su");
 	} catch (error) {
-		throw new AppError("config/invalid", `The pattern of the format reward is not valid: ${error instanceof Error ? error.message : String(error)}.`, void 0, error);
+		throw invalidConfig(`The pattern of the format reward is not valid: ${error instanceof Error ? error.message : String(error)}.`, void 0, error);
 	}
 }
 /**
@@ -7935,7 +7938,7 @@ var lengthPenalty = defineReward({
 		limit: 800
 	},
 	create({ free, limit }) {
-		if (!(free >= 0 && limit > free)) throw new AppError("config/invalid", `The length penalty needs 0 ≤ free < limit, got ${free} and ${limit}.`);
+		if (!(free >= 0 && limit > free)) throw invalidConfig(`The length penalty needs 0 ≤ free < limit, got ${free} and ${limit}.`);
 		return ({ completion }) => {
 			const excess = ([...completion].length - free) / (limit - free);
 			return excess <= 0 ? 0 : -Math.min(1, excess);
@@ -8006,6 +8009,6 @@ function builtInReward(id, settings = {}) {
 	const found = builtInRewards.find((reward) => reward.id === id);
 	if (found !== void 0) return found.create(settings);
 	const known = builtInRewards.map((reward) => reward.id).join(", ");
-	throw new AppError("config/invalid", `There is no reward function called “${id}”.`, `Choose one of: ${known}.`);
+	throw invalidConfig(`There is no reward function called “${id}”.`, `Choose one of: ${known}.`);
 }
 export { builtInCode, builtInReward, builtInRewards };

@@ -1,6 +1,7 @@
 /** `bench`: measures how fast this machine generates and trains. */
 import { Command, Option } from '@commander-js/extra-typings'
 import { deviceKinds, deviceTitles } from '#shared/device.ts'
+import { usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { heldPrecisions, rolloutPrecisions } from '#shared/precision.ts'
 import {
@@ -11,7 +12,7 @@ import {
 } from '#host/checks/benchReport.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
-import { listOf, maxThreads, oneOf, threads, usageError, whole, type Context } from '../command.ts'
+import { listOf, maxThreads, oneOf, threads, whole, type Context } from '../command.ts'
 import { megabytes, tableLines } from '../output.ts'
 
 export const bench = (context: Context) =>

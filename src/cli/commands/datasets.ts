@@ -2,6 +2,7 @@
 import path from 'node:path'
 import { Argument, Command } from '@commander-js/extra-typings'
 import { dataSetOfLabels } from '#shared/api/labels.ts'
+import { usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -28,11 +29,11 @@ import { discardUpload } from '#host/transports/uploads.ts'
 import {
   repeated,
   trustPython,
-  usageError,
   whole,
   type CommandContext,
   type Context,
   type OptionsOf,
+  group,
 } from '../command.ts'
 import { trusting } from './python.ts'
 import { answer } from './answers.ts'
@@ -42,13 +43,7 @@ import { tableLines } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 export const datasets = (context: Context) =>
-  new Command('dataset')
-    .description('Manage data sets')
-    .addCommand(add(context))
-    .addCommand(list(context))
-    .addCommand(show(context))
-    .addCommand(answer(context))
-    .addCommand(labels(context))
+  group(context, 'dataset', 'Manage data sets', [add, list, show, answer, labels])
 
 const shownProblems = 10
 

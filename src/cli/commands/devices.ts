@@ -11,7 +11,7 @@ import {
   type DeviceReport,
   type DeviceSpeed,
 } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, usageError } from '#shared/errors.ts'
 import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { readCudaManifest } from '#host/devices/cudaManifest.ts'
@@ -24,7 +24,7 @@ import { cudaEnvironment, removeCuda, requireCudaManifest } from '#host/devices/
 import { installFrom, packageIndex } from '#host/api/librariesService.ts'
 import { requireFree, writeUserFile } from '#host/files/atomic.ts'
 import { createAsk, firstItem, jobStarter, type Ask } from '#host/processes/job.ts'
-import { force, usageError, type CommandContext, type Context } from '../command.ts'
+import { force, type CommandContext, type Context, group } from '../command.ts'
 import { follow, orAbsent } from '../hub.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { megabytes, type Output } from '../output.ts'
@@ -33,15 +33,7 @@ import { plan } from './devicePlan.ts'
 import { failure, findingLine, summaryLines } from './checks.ts'
 
 export const devices = (context: Context) =>
-  new Command('device')
-    .description('Manage devices')
-    .addCommand(list(context))
-    .addCommand(check(context))
-    .addCommand(measure(context))
-    .addCommand(plan(context))
-    .addCommand(report(context))
-    .addCommand(install(context))
-    .addCommand(remove(context))
+  group(context, 'device', 'Manage devices', [list, check, measure, plan, report, install, remove])
 
 /** Queries devices in separate processes, which a driver may crash, and discards the drivers' output. */
 const askQuietly = (dataDirectory: string): Ask =>

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import { evaluationSettings, type EvaluationRequest } from '#shared/api/evaluations.ts'
 import { deviceOptions } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidData, usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { commandWord } from '#shared/shownText.ts'
 import { createHost } from '#host/createHost.ts'
@@ -21,7 +21,6 @@ import {
   repeated,
   threads,
   trustPython,
-  usageError,
   whole,
   type CommandContext,
   type Context,
@@ -220,8 +219,7 @@ export async function detectedForm(source: string): Promise<unknown> {
   if (isThere && mapping.every(({ kind }) => kind === 'column')) return prompt
   const names = Object.keys(rows[0] ?? {})
   const [name = ''] = template === null ? [...used, ...names] : [template.slice(1, -1)]
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     `It is not clear which column of ${source} is the prompt: ${names.join(', ')}.`,
     `Name it with --prompt ${commandWord(name)}, or give a template such as --prompt ${commandWord(`Question: {${name}}`)}.`,
   )

@@ -7,7 +7,7 @@ import { createHost } from '#host/createHost.ts'
 import { compareEvaluations } from '#host/evaluations/compareEvaluations.ts'
 import { comparedOf } from '#host/api/evaluationsService.ts'
 import type { Host } from '#host/host.ts'
-import { whole, type Context } from '../command.ts'
+import { whole, type Context, group } from '../command.ts'
 import {
   estimateWords,
   followAndReport,
@@ -20,13 +20,7 @@ import {
 import { formatReward, tableLines, type Output } from '../output.ts'
 
 export const evaluations = (context: Context) =>
-  new Command('evaluations')
-    .description('Look at evaluations and compare them')
-    .addCommand(list(context))
-    .addCommand(show(context))
-    .addCommand(compare(context))
-    .addCommand(resume(context))
-    .addCommand(remove(context))
+  group(context, 'evaluations', 'Look at evaluations and compare them', [list, show, compare, resume, remove])
 
 const header = ['evaluation', 'of', 'status', 'prompts', 'reward', '95 % CI', 'pass@1', 'made']
 

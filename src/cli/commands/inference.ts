@@ -4,6 +4,7 @@
  */
 import { Command, Option } from '@commander-js/extra-typings'
 import { deviceOptions } from '#shared/device.ts'
+import { usageError } from '#shared/errors.ts'
 import { heldPrecisions, rolloutPrecisions } from '#shared/precision.ts'
 import { terminalLines } from '#shared/terminalText.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -12,7 +13,7 @@ import { readMessages, type AnsweredCompletion, type Question } from '#host/mode
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import type { OpenModelRequest } from '#host/models/openModel.ts'
-import { maxThreads, real, threads, usageError, whole, type Context } from '../command.ts'
+import { maxThreads, real, threads, whole, type Context } from '../command.ts'
 
 /** Creates a command with the options of every command that opens a model. */
 export const modelCommand = (name: string) =>

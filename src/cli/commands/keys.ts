@@ -1,22 +1,18 @@
 /** Commands for consent to sending values of environment variables to other programs. */
 import { Command } from '@commander-js/extra-typings'
 import { plural } from '#shared/plural.ts'
-import type { KeyUse } from '#shared/errors.ts'
+import { type KeyUse, usageError } from '#shared/errors.ts'
 import { keyUse } from '#shared/config/keyUses.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { keysOfConfig } from '#host/code/rewardCode.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
 import { allowKeys, withdrawKeys } from '#host/consents/keys.ts'
 import { readOwnConfig } from '#host/workFolder/runFolder.ts'
-import { usageError, type CommandContext, type Context } from '../command.ts'
+import { type CommandContext, type Context, group } from '../command.ts'
 import { tableLines } from '../output.ts'
 
 export const keys = (context: Context) =>
-  new Command('key')
-    .description('Allow values of environment variables to be sent')
-    .addCommand(allow(context))
-    .addCommand(list(context))
-    .addCommand(withdraw(context))
+  group(context, 'key', 'Allow values of environment variables to be sent', [allow, list, withdraw])
 
 const allow = (context: Context) =>
   new Command('allow')

@@ -1,15 +1,14 @@
 /** Commands about custom losses. */
 import { Command } from '@commander-js/extra-typings'
 import { isObject } from '#shared/config/paths.ts'
-import type { SettingField } from '#shared/config/fields.ts'
-import { rangeWords } from '#shared/config/fields.ts'
-import { AppError } from '#shared/errors.ts'
+import { type SettingField, rangeWords } from '#shared/config/fields.ts'
+import { AppError, usageError } from '#shared/errors.ts'
 import { lossCheckNames, lossCheckWords } from '#shared/losses.ts'
 import { plural } from '#shared/plural.ts'
 import { checkCode, type LossCheck } from '#host/api/lossesService.ts'
 import { codeReference, readRewardCode, requireSandboxed } from '#host/code/rewardCode.ts'
 import { listCode } from '../codeList.ts'
-import { usageError, type Context } from '../command.ts'
+import { type Context } from '../command.ts'
 
 export const losses = (context: Context) =>
   new Command('loss')

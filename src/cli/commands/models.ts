@@ -3,7 +3,7 @@ import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import { commandWord } from '#shared/shownText.ts'
 import { keepers } from '#shared/api/models.ts'
-import type { AppError } from '#shared/errors.ts'
+import { type AppError, usageError } from '#shared/errors.ts'
 import { blockPrecisions, type PrecisionEffect } from '#shared/precision.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { fetchModel, openHubModel, type HubModel } from '#host/hub/hubModel.ts'
@@ -30,23 +30,17 @@ import {
   oneOf,
   real,
   threads,
-  usageError,
   whole,
   type CommandContext,
   type Context,
   type OptionsOf,
+  group,
 } from '../command.ts'
 import { fetchingFrom, hubEndpoint, isHubAddress } from '../hub.ts'
 import { megabytes, tableLines, type Output } from '../output.ts'
 
 export const models = (context: Context) =>
-  new Command('model')
-    .description('Manage models')
-    .addCommand(add(context))
-    .addCommand(list(context))
-    .addCommand(search(context))
-    .addCommand(check(context))
-    .addCommand(random(context))
+  group(context, 'model', 'Manage models', [add, list, search, check, random])
 
 const add = (context: Context) =>
   new Command('import')

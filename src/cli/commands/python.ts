@@ -1,6 +1,7 @@
 /** Commands for consent to Python code, which is not sandboxed. */
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
+import { usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { isWebAddress } from '#shared/config/addresses.ts'
 import { shownText } from '#shared/shownText.ts'
@@ -18,15 +19,15 @@ import { type McpSource, reviewServers } from '#host/python/mcpServers.ts'
 import { engineSourceById, reviewEngine } from '#host/engines/engineCode.ts'
 import { reviewRun, summary } from '#host/api/pythonService.ts'
 import { absoluteReward, codeReference, readRewardCode, reviewConfig } from '#host/code/rewardCode.ts'
-import { usageError, type Context } from '../command.ts'
+import { type Context, group } from '../command.ts'
 import { tableLines } from '../output.ts'
 
 export const python = (context: Context) =>
-  new Command('python')
-    .description('Allow Python code and MCP servers to run on this machine')
-    .addCommand(allow(context))
-    .addCommand(list(context))
-    .addCommand(withdraw(context))
+  group(context, 'python', 'Allow Python code and MCP servers to run on this machine', [
+    allow,
+    list,
+    withdraw,
+  ])
 
 const allow = (context: Context) =>
   new Command('allow')

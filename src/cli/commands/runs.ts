@@ -7,33 +7,32 @@ import { plural } from '#shared/plural.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { seedFamilies, type SeedFamily } from '#shared/seedFamilies.ts'
 import { createHost, historyFile } from '#host/createHost.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { writing } from '#host/files/fileErrors.ts'
 import { surveyCheckpoints } from '#host/models/checkpoints.ts'
-import { deleteRun, runFiles } from '#host/runs/trash.ts'
+import { deleteRun, runFiles, emptyTrash, restoreRun, trashedRuns } from '#host/runs/trash.ts'
 import { openRunFolder } from '#host/workFolder/runFolder.ts'
-import { emptyTrash, restoreRun, trashedRuns } from '#host/runs/trash.ts'
 import { recoverStore } from '#host/store/recover.ts'
-import type { Context } from '../command.ts'
+import { type Context, group } from '../command.ts'
 import { evalRewardWords, formatEstimate, formatReward, megabytes, tableLines } from '../output.ts'
 import { exportNumbers, importRun, writeRunProject } from './exchange.ts'
 import { compare, diagnose, report } from './runReports.ts'
 import { findStudy } from './studies.ts'
 
 export const runs = (context: Context) =>
-  new Command('runs')
-    .description('Manage runs')
-    .addCommand(list(context))
-    .addCommand(show(context))
-    .addCommand(diagnose(context))
-    .addCommand(compare(context))
-    .addCommand(report(context))
-    .addCommand(exportNumbers(context))
-    .addCommand(importRun(context))
-    .addCommand(writeRunProject(context))
-    .addCommand(remove(context))
-    .addCommand(restore(context))
-    .addCommand(trash(context))
-    .addCommand(recover(context))
+  group(context, 'runs', 'Manage runs', [
+    list,
+    show,
+    diagnose,
+    compare,
+    report,
+    exportNumbers,
+    importRun,
+    writeRunProject,
+    remove,
+    restore,
+    trash,
+    recover,
+  ])
 
 const header = [
   ...['run', 'name', 'status', 'diagnosis', 'step', 'algorithm', 'reward', 'eval before', 'after', 'started'],
@@ -224,13 +223,11 @@ const recover = (context: Context) =>
 /** Returns the name under which the damaged file is kept. */
 function replace(file: string, recovered: string): string {
   const kept = `${file}.damaged-${Date.now()}`
-  try {
+  writing(file, () => {
     for (const end of ['-wal', '-shm']) moveIfThere(`${file}${end}`, `${kept}${end}`)
     renameSync(file, kept)
     renameSync(recovered, file)
-  } catch (error) {
-    throw writeError(file, error)
-  }
+  })
   return kept
 }
 

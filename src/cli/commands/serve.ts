@@ -3,6 +3,7 @@ import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import { servedRows } from '#shared/api/serving.ts'
 import { deviceOptions, type DeviceOption } from '#shared/device.ts'
+import { usageError } from '#shared/errors.ts'
 import { heldPrecisions, rolloutPrecisions } from '#shared/precision.ts'
 import { createHost } from '#host/createHost.ts'
 import { terminalMessage } from '#shared/terminalText.ts'
@@ -11,7 +12,7 @@ import { launchProgram, runProgram } from '#host/processes/programs.ts'
 import { held } from '#host/api/queueService.ts'
 import type { ServedHost } from '#host/serveHost.ts'
 import type { ServingRequest } from '#host/serving/serving.ts'
-import { maxThreads, threads, usageError, whole, type CommandContext, type Context } from '../command.ts'
+import { maxThreads, threads, whole, type CommandContext, type Context } from '../command.ts'
 import {
   browserProgram,
   buildWindow,

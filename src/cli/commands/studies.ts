@@ -3,7 +3,7 @@ import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import { yamlText } from '#host/exchange/project/yamlText.ts'
 import type { StudyEntry } from '#shared/api/studies.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { rangeWords } from '#shared/remaining.ts'
 import type { StudyKind } from '#shared/studies.ts'
@@ -19,7 +19,7 @@ import type { StudyEstimate } from '#host/studies/studyEstimate.ts'
 import { readStudyFile } from '#host/studies/studyFile.ts'
 import { chosenTrial, configOfTrial, promoteTrial } from '#host/studies/winner.ts'
 import { followCheck } from '../checking.ts'
-import { force, whole, type CommandContext, type Context } from '../command.ts'
+import { force, whole, type CommandContext, type Context, group } from '../command.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { formatReward, tableLines } from '../output.ts'
 import { createProgress, type Progress } from '../progress.ts'
@@ -84,14 +84,12 @@ export const sweep = starting('sweep')
 export const seeds = starting('seeds')
 
 export const studies = (context: Context) =>
-  new Command('studies')
-    .description('Look at populations, sweeps and runs over seeds, resume them, and take out what is best')
-    .addCommand(list(context))
-    .addCommand(show(context))
-    .addCommand(resume(context))
-    .addCommand(promote(context))
-    .addCommand(exportTrial(context))
-    .addCommand(remove(context))
+  group(
+    context,
+    'studies',
+    'Look at populations, sweeps and runs over seeds, resume them, and take out what is best',
+    [list, show, resume, promote, exportTrial, remove],
+  )
 
 const header = ['study', 'name', 'kind', 'status', 'trials', 'best', 'made']
 
@@ -217,8 +215,7 @@ const exportTrial = (context: Context) =>
         else output.line(`Wrote ${out}. To train it: turnwise train ${commandWord(out)}`)
         return
       }
-      if (out === undefined)
-        throw new AppError('usage/invalid', 'A project is a folder: say where with --out.')
+      if (out === undefined) throw usageError('A project is a folder: say where with --out.')
       const report = await writeProject({ config, tool: format, out, checkpoint: null, runDirectory: null })
       output.json({ ...chosen, format, ...report })
       output.line(

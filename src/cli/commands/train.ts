@@ -4,7 +4,7 @@ import { Command } from '@commander-js/extra-typings'
 import { z } from 'zod'
 import { bare } from '#shared/config/fields.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
-import { AppError, problemSentence } from '#shared/errors.ts'
+import { AppError, problemSentence, usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { shownText } from '#shared/shownText.ts'
 import { rolloutSection } from '#shared/config/rollout.ts'
@@ -35,7 +35,6 @@ import {
   trustConfig,
   trustKeys,
   trustScript,
-  usageError,
   whole,
   type CommandContext,
   type Context,

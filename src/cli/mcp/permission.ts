@@ -3,7 +3,7 @@ import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import { isOnThisMachine, isWebAddress } from '#shared/config/addresses.ts'
 import { isObject } from '#shared/config/paths.ts'
-import { AppError } from '#shared/errors.ts'
+import { refusal } from '#shared/errors.ts'
 import { changesOfRun } from '#host/runs/settingChanges.ts'
 import { readOwnConfig } from '#host/workFolder/runFolder.ts'
 import { allowAgent, mayAgent } from '#host/consents/agents.ts'
@@ -35,8 +35,7 @@ export async function requirePermission(kind: Permission, asking: Asking, origin
   const what = [permissions[kind], origin].filter(Boolean).join(' ')
   const isAllowed = ask !== null && (await ask(`May ${client} ${what}, now and later? Turnwise asks once.`))
   if (!isAllowed) {
-    throw new AppError(
-      'api/refused',
+    throw refusal(
       `${client} may not ${what}${ask === null ? '' : ': the person at the client was asked and did not allow it'}.`,
       {
         text: 'Nothing was done. Ask the person; to allow it, they add this option to the command that the client starts:',

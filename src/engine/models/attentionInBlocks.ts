@@ -1,6 +1,5 @@
 /** Attention of long sequences while learning: the inputs of `blockwiseAttention` in a layer's graph. */
-import type { Value } from '../graph/value.ts'
-import { input } from '../graph/value.ts'
+import { type Value, input } from '../graph/value.ts'
 import { blockColumns, blockwiseAttention } from '../ops/blockwiseAttention.ts'
 import { headShape, type LayerAttention, type ModelConfig } from './config.ts'
 

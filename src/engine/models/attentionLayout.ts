@@ -2,7 +2,7 @@
  * Lists what the layers of a decoder attend to and how they rotate: the config's windows and rotary embeddings, each
  * once.
  */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig, invalidModel, unsupportedModel } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import type { AttentionWindow, LayerAttention, LayerMixer, ModelConfig, RopeConfig } from './config.ts'
 import type { Fields } from './fields.ts'
@@ -47,8 +47,7 @@ export function readRopeOf(
   const share = ropeType(rope) === 'proportional' ? 1 : readShare(fields, rope, defaultShare)
   const rotated = Math.trunc(headDim * share)
   if (rotated < 2 || rotated % 2 !== 0) {
-    throw new AppError(
-      'model/invalid',
+    throw invalidModel(
       `${fields.where} rotates ${rotated} of the ${headDim} channels of each head, which must be an even number from 2.`,
     )
   }
@@ -69,8 +68,7 @@ function readShare(fields: Fields, rope: Fields, defaultShare: number | null): n
   const outside = fields.number('partial_rotary_factor', { ...range, fallback: defaultShare ?? 1 })
   const share = rope.number('partial_rotary_factor', { ...range, fallback: outside })
   if (share === 1 || defaultShare !== null) return share
-  throw new AppError(
-    'model/unsupported',
+  throw unsupportedModel(
     `${fields.where} describes a model with partly rotated heads, which this model type does not use.`,
   )
 }
@@ -85,8 +83,7 @@ export function contextLimits(fields: Fields, maxPositions: number, requested: n
   const longest =
     type === 'dynamic' ? maxPositions * rope.number('factor', { min: 1, max: 1e6 }) : maxPositions
   if (requested !== null && requested > longest) {
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `A context of ${requested} tokens exceeds the ${longest} that ${fields.where} allows.`,
       'Choose a shorter context length, or none.',
     )
@@ -166,8 +163,7 @@ function layersOfType(
   }
   const strange = types.find((each) => each !== 'full_attention' && each !== type)
   if (strange !== undefined) {
-    throw new AppError(
-      'model/unsupported',
+    throw unsupportedModel(
       `${fields.where} describes a model with layers of type “${shorten(strange)}”, which is not supported.`,
     )
   }
@@ -184,10 +180,7 @@ export function replacedMixers(
 ): LayerMixer[] {
   const isReplaced = layersOfType(fields, mixers.length, rule)
   if (isReplaced.every(Boolean)) {
-    throw new AppError(
-      'model/unsupported',
-      `${fields.where} describes a model without attention, which is not supported.`,
-    )
+    throw unsupportedModel(`${fields.where} describes a model without attention, which is not supported.`)
   }
   return mixers.map((attention, layer) => (isReplaced[layer] === true ? mixer : attention))
 }
@@ -383,8 +376,7 @@ function ropeConfig(basis: RopeBasis, fields: Fields): RopeConfig {
   const type = ropeType(fields)
   const rule = rules.get(type)
   if (!rule) {
-    throw new AppError(
-      'model/unsupported',
+    throw unsupportedModel(
       `${fields.where} asks for rope type “${shorten(type)}”, which is not supported.`,
       `Supported are ${[...rules.keys()].join(', ')}.`,
     )

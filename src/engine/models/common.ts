@@ -1,7 +1,7 @@
 /**
  * Helpers that the architectures share: they read the config's fields and refuse models that would be computed wrongly.
  */
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidModel, unsupportedModel } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { type RopeTraits, attentionLayout, contextLimits, readRope } from './attentionLayout.ts'
 import {
@@ -224,10 +224,7 @@ function readHeadDim(fields: Fields, traits: ArchitectureTraits, share: number):
   }
   const headDim = fields.integer('head_dim', { min: 2, max: 1_024, fallback })
   if (headDim % 2 !== 0) {
-    throw new AppError(
-      'model/invalid',
-      `${fields.where} gives each head ${headDim} channels, which must be even.`,
-    )
+    throw invalidModel(`${fields.where} gives each head ${headDim} channels, which must be even.`)
   }
   return headDim
 }
@@ -237,8 +234,7 @@ function readKvHeads(fields: Fields, traits: ArchitectureTraits, heads: number):
   const fallback = fields.isNull('num_key_value_heads') ? heads : (traits.defaultKvHeads ?? heads)
   const kvHeads = fields.integer('num_key_value_heads', { min: 1, max: 1_024, fallback })
   if (heads % kvHeads !== 0) {
-    throw new AppError(
-      'model/invalid',
+    throw invalidModel(
       `“num_attention_heads” in ${fields.where} (${heads}) must be a multiple of “num_key_value_heads” (${kvHeads}).`,
     )
   }
@@ -247,11 +243,7 @@ function readKvHeads(fields: Fields, traits: ArchitectureTraits, heads: number):
 
 /** The error for a model that would not be computed as its authors intended. */
 export const unsupported = (fields: Fields, what: string, hint?: string): AppError =>
-  new AppError(
-    'model/unsupported',
-    `${fields.where} describes a model with ${what}, which is not supported.`,
-    hint,
-  )
+  unsupportedModel(`${fields.where} describes a model with ${what}, which is not supported.`, hint)
 
 /** `mixes`: true if the family may have experts. */
 export function refuseUnsupported(fields: Fields, mixes = false): void {

@@ -7,8 +7,7 @@
  */
 import type { Carried, LoopProgram } from '../ops/branches.ts'
 import type { Dim } from '../graph/shape.ts'
-import type { Value } from '../graph/value.ts'
-import { constant, input, integers } from '../graph/value.ts'
+import { type Value, constant, input, integers } from '../graph/value.ts'
 import { HIDDEN } from '../ops/attention.ts'
 import { add, mul, scale, sub, cast } from '../ops/arithmetic.ts'
 import { atMost, cumulativeSum, isAtMost } from '../ops/choice.ts'

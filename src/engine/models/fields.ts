@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidModel } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 
 export interface NumberLimits {
@@ -20,7 +20,7 @@ export class Fields {
   constructor(json: unknown, where: string, prefix = '') {
     if (typeof json !== 'object' || json === null || Array.isArray(json)) {
       const what = prefix === '' ? where : `“${prefix.slice(0, -1)}” in ${where}`
-      throw new AppError('model/invalid', `${what} must be a JSON object.`)
+      throw invalidModel(`${what} must be a JSON object.`)
     }
     this.where = where
     this.#values = json
@@ -96,10 +96,7 @@ export class Fields {
   invalid(key: string, expected: string): AppError {
     const value = this.value(key)
     const found = value === null ? 'it is missing' : `it is ${describe(value)}`
-    return new AppError(
-      'model/invalid',
-      `“${this.#prefix}${key}” in ${this.where} must be ${expected}; ${found}.`,
-    )
+    return invalidModel(`“${this.#prefix}${key}” in ${this.where} must be ${expected}; ${found}.`)
   }
 }
 

@@ -2,7 +2,7 @@
  * The frozen weights as graph values. Whatever their form on disk, the runtime maps them from there: f32 as they are, 16
  * bits widened and blocks dequantised while a program runs, so that no more than one layer of them is in f32 at a time.
  */
-import { AppError } from '#shared/errors.ts'
+import { invalidModel } from '#shared/errors.ts'
 import type { FrozenProducts } from '#shared/precision.ts'
 import type { Dtype, Value } from '../graph/value.ts'
 import { weight } from '../graph/value.ts'
@@ -92,7 +92,7 @@ export function rowPieces(
 export function requireTensor(source: ModelSource, name: string): TensorLocation {
   const location = source.tensors.get(name)
   if (location) return location
-  throw new AppError('model/invalid', `The model in ${source.directory} has no tensor ${name}.`)
+  throw invalidModel(`The model in ${source.directory} has no tensor ${name}.`)
 }
 
 /** Rows of bytes that are all that the source has of a matrix; null where it has another form, too. */

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import {
   type Architecture,
@@ -80,8 +80,7 @@ export const gpt2 = {
 function lengths(fields: Fields, wanted: number | null): Pick<ModelConfig, 'maxPositions' | 'contextLength'> {
   const maxPositions = fields.integer('n_positions', { min: 1, max: 1 << 24, fallback: 1_024 })
   if (wanted !== null && wanted > maxPositions) {
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `A context of ${wanted} tokens exceeds the ${maxPositions} positions of ${fields.where}.`,
       'Choose a shorter context length, or none.',
     )

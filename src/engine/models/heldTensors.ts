@@ -2,8 +2,7 @@
  * The frozen weights as a device that holds tensors has them (WebGPU): in what the base is held in, and in slices of rows, so
  * that no program binds more at once than the device allows. A slice of a rounded matrix counts as what it becomes in f32.
  */
-import type { Value } from '../graph/value.ts'
-import { weight } from '../graph/value.ts'
+import { type Value, weight } from '../graph/value.ts'
 import { frozenMatmul, slicedRows, type FrozenMatrix, type MatrixSlice } from '../ops/frozenMatmul.ts'
 import { splitSizes } from '../ops/layout.ts'
 import type { Vocabulary } from '../ops/vocabularyHead.ts'

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts'
+import { invalidModel, unsupportedModel } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { type Architecture, refuseUnsupported } from './common.ts'
 import type { ModelConfig, ModelNames } from './config.ts'
@@ -149,18 +149,16 @@ function architectureOf(fields: Fields): Architecture & { readonly modelType: Mo
   )
   const named = modelType === '' ? classNames[0] : modelType
   if (named === undefined) {
-    throw new AppError('model/invalid', `${fields.where} does not name its type (“model_type”).`)
+    throw invalidModel(`${fields.where} does not name its type (“model_type”).`)
   }
   if (!architecture) {
-    throw new AppError(
-      'model/unsupported',
+    throw unsupportedModel(
       `${fields.where} is for a model of type “${shorten(named)}”${kindOf(fields)}, which is not supported.`,
       supported,
     )
   }
   if (classNames.length > 0 && !classesOf(architecture).some((name) => classNames.includes(name))) {
-    throw new AppError(
-      'model/unsupported',
+    throw unsupportedModel(
       `${fields.where} is for a ${shorten(classNames[0] ?? '')}, not for a ${architecture.className} that generates text.`,
       supported,
     )

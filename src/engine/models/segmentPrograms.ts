@@ -8,8 +8,7 @@
  */
 import { gradients, type Seed } from '../ops/gradient.ts'
 import type { Dim } from '../graph/shape.ts'
-import type { Value } from '../graph/value.ts'
-import { input } from '../graph/value.ts'
+import { type Value, input } from '../graph/value.ts'
 import { add } from '../ops/arithmetic.ts'
 import { unpackRows } from '../ops/gather.ts'
 import { concat, reshape } from '../ops/layout.ts'

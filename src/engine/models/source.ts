@@ -115,7 +115,6 @@ export const linearWeightName = (config: ModelConfig, layer: number, linear: Lin
 export const headWeightName = ({ tiedHead, names }: ModelConfig): string =>
   tiedHead ? names.embedding : names.head
 
-/** The final norm's vectors. */
 export const finalNormNames = (config: ModelConfig): string[] => normNames(config, config.names.finalNorm)
 
 /** A norm's vectors: its weight, and its bias where it has one. */

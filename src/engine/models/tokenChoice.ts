@@ -1,7 +1,6 @@
 /** Chooses tokens of a vocabulary inside a graph: the likeliest, or the block in which a uniform number falls. */
 import type { Dim } from '../graph/shape.ts'
-import type { Value } from '../graph/value.ts'
-import { input } from '../graph/value.ts'
+import { type Value, input } from '../graph/value.ts'
 import { add, cast, mul, scale, sub } from '../ops/arithmetic.ts'
 import { argMax, atMost, cumulativeSum, rowsOf, withElements } from '../ops/choice.ts'
 import { concat, reshape } from '../ops/layout.ts'

@@ -1,5 +1,4 @@
-import type { CompositeOp, Value } from '../graph/value.ts'
-import { apply, compose, constant, outputOf } from '../graph/value.ts'
+import { type CompositeOp, type Value, apply, compose, constant, outputOf } from '../graph/value.ts'
 import { add, mul, scale, sub } from './arithmetic.ts'
 import { defineOp, float, inputOf, onlyCotangent } from './define.ts'
 import { reduceSum } from './reduce.ts'

@@ -23,8 +23,7 @@ import {
 import { concat, reshape } from './layout.ts'
 import { showShape } from '../graph/shape.ts'
 import { substitute } from '../graph/substitute.ts'
-import type { InputNode, Node, Value } from '../graph/value.ts'
-import { outputOf, topologicalOrder } from '../graph/value.ts'
+import { type InputNode, type Node, type Value, outputOf, topologicalOrder } from '../graph/value.ts'
 
 /** A value that turns hand on to each other. */
 export interface Carried {

@@ -1,7 +1,6 @@
 /** Operations for choosing tokens inside the graph; no gradient passes through them. */
 import { broadcast } from '../graph/shape.ts'
-import type { Value } from '../graph/value.ts'
-import { apply, integers } from '../graph/value.ts'
+import { type Value, apply, integers } from '../graph/value.ts'
 import { cast } from './arithmetic.ts'
 import { defineOp, int } from './define.ts'
 import { reshape } from './layout.ts'

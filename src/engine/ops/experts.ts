@@ -3,8 +3,7 @@
  * rows of all tokens stand sorted by expert, so that a product takes the rows of one expert at a time. Shazeer et al. 2017,
  * arXiv:1701.06538; Gale et al. 2022, arXiv:2211.15841.
  */
-import type { Dim } from '../graph/shape.ts'
-import { product } from '../graph/shape.ts'
+import { type Dim, product } from '../graph/shape.ts'
 import {
   type CompositeOp,
   type TensorType,

@@ -1,7 +1,6 @@
 import { add } from './arithmetic.ts'
 import { sumToShape } from './reduce.ts'
-import type { Node, Value } from '../graph/value.ts'
-import { nodeInputs, topologicalOrder } from '../graph/value.ts'
+import { type Node, type Value, nodeInputs, topologicalOrder } from '../graph/value.ts'
 import { sameShape, showShape } from '../graph/shape.ts'
 
 /** A value of the forward expression and ∂loss/∂value to start from. */

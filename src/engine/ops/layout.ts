@@ -1,7 +1,5 @@
-import type { Dim, Shape } from '../graph/shape.ts'
-import { axisIndex, product, quotient, showShape, sum } from '../graph/shape.ts'
-import type { Value } from '../graph/value.ts'
-import { apply, integers } from '../graph/value.ts'
+import { type Dim, type Shape, axisIndex, product, quotient, showShape, sum } from '../graph/shape.ts'
+import { type Value, apply, integers } from '../graph/value.ts'
 import { defineOp, inputOf, int, ints, onlyCotangent } from './define.ts'
 
 export const reshapeOp = defineOp('Reshape', ({ node, cotangents }) => [

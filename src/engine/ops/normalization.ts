@@ -1,5 +1,4 @@
-import { apply, constant, outputOf } from '../graph/value.ts'
-import type { OpNode, Value } from '../graph/value.ts'
+import { apply, constant, outputOf, type OpNode, type Value } from '../graph/value.ts'
 import { add, div, mul, scale, sqrt, sub } from './arithmetic.ts'
 import { defineOp, float, inputOf, int, onlyCotangent } from './define.ts'
 import { meanLastAxis, reduceSumSquare } from './reduce.ts'

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 
 /** A learning rate never falls below this, in every schedule that falls or warms up. */
 const MINIMUM_RATE = 1e-8
@@ -93,9 +93,5 @@ export function scheduleById(id: string): Schedule {
   const schedule = schedules.find((candidate) => candidate.id === id)
   if (schedule) return schedule
   const known = schedules.map((candidate) => candidate.id).join(', ')
-  throw new AppError(
-    'config/invalid',
-    `There is no learning-rate schedule called “${id}”.`,
-    `Use one of: ${known}.`,
-  )
+  throw invalidConfig(`There is no learning-rate schedule called “${id}”.`, `Use one of: ${known}.`)
 }

@@ -1,12 +1,10 @@
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 import { AppError } from '#shared/errors.ts'
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
-import type { LoraSlot } from '../models/lora.ts'
-import { loraSlots } from '../models/lora.ts'
+import { type LoraSlot, loraSlots } from '../models/lora.ts'
 import type { NamedTensor } from '../models/source.ts'
 import type { PolicyRole } from '../policy.ts'
-import type { Feed } from './session.ts'
-import { floats } from './session.ts'
+import { type Feed, floats } from './session.ts'
 
 /** An adapter used for generation only, under a name of its own. */
 export type NamedAdapter = `named ${string}`

@@ -3,12 +3,10 @@ import type { Device } from '#shared/device.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 import { gradients } from '../ops/gradient.ts'
 import type { Dim, Shape } from '../graph/shape.ts'
-import type { Value } from '../graph/value.ts'
-import { input } from '../graph/value.ts'
+import { type Value, input } from '../graph/value.ts'
 import { type CaseInput, type GradientCase, caseLengths } from '../ops/gradientCase.ts'
 import { Tensor } from './onnxRuntime.ts'
-import type { Feed } from './session.ts'
-import { Session, int64s } from './session.ts'
+import { type Feed, Session, int64s } from './session.ts'
 
 type Dtype = GradientCase['dtype']
 

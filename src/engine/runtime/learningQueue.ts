@@ -8,8 +8,7 @@
 import type { Heads } from '../policy.ts'
 import { sharedFloats } from './adapterParameters.ts'
 import type { LearnerOptions } from './learner.ts'
-import type { LearningWorker } from './replica.ts'
-import { Replica } from './replica.ts'
+import { type LearningWorker, Replica } from './replica.ts'
 
 /** Replicas must be busy for this share of the time, or all threads work on one micro-batch after the other. */
 const LEAST_BUSY = 0.7

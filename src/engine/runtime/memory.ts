@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import { attempt } from '#shared/attempt.ts'
 
 /**
  * RAM that this process uses. Mapped weight files are shared with other sessions and processes and can be dropped at
@@ -37,11 +38,8 @@ export function kilobytes(report: string, name: string): number | null {
 }
 
 function proportionalBytes(): number | null {
-  try {
-    return kilobytes(readFileSync('/proc/self/smaps_rollup', 'utf8'), 'Pss')
-  } catch {
-    return null // hidden in some containers
-  }
+  // The file is hidden in some containers.
+  return attempt(() => kilobytes(readFileSync('/proc/self/smaps_rollup', 'utf8'), 'Pss'), null)
 }
 
 export interface MemoryPeak {

@@ -21,8 +21,7 @@ import {
   withoutPrompts,
 } from './passFeeds.ts'
 import { ProgramSet } from './programs.ts'
-import type { Feed } from './session.ts'
-import { Session, floats } from './session.ts'
+import { type Feed, Session, floats } from './session.ts'
 import { layerInputFeed, type Embedded } from './embedding.ts'
 
 export interface DecodeStepOptions {

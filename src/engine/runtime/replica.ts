@@ -5,8 +5,7 @@
  */
 import { extname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { ErrorCode } from '#shared/errors.ts'
-import { AppError } from '#shared/errors.ts'
+import { type ErrorCode, AppError } from '#shared/errors.ts'
 import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSequence } from '../policy.ts'
 import type { DropoutPlace } from './dropoutMasks.ts'
 import type { Coefficients, FlatParameters, Learner, LearnerOptions, LearningTask } from './learner.ts'

@@ -4,8 +4,7 @@ import type { NamedTensor } from '../models/source.ts'
 import { type ValueHead, valueHeadNames } from '../models/learningGraphs.ts'
 import type { LearningPrograms } from './learningPrograms.ts'
 import type { PackedBatch } from './packedBatch.ts'
-import type { Feed } from './session.ts'
-import { floats } from './session.ts'
+import { type Feed, floats } from './session.ts'
 
 /** Entries of the head in a flat array: its weight [D], then its bias. */
 export const valueHeadSize = (hiddenSize: number): number => hiddenSize + 1

@@ -5,7 +5,7 @@
  * Checked against transformers' `parse_response` with the response templates of TRL and, where it has none, with templates that
  * do what vLLM's parser of the family does (tests/fixtures/tools/make.py).
  */
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { exactText, parsedWithMarks } from '#shared/exactNumbers.ts'
 import { isRecord } from './pipelineLimits.ts'
 import { pythonCalls } from './pythonCalls.ts'
@@ -44,8 +44,7 @@ export interface OfferedTools {
 /** Errors: AppError 'data/invalid' where the template offers none, or in an unknown form. */
 export function requireToolForm(template: { readonly toolForm?: ToolForm | null } | null): ToolForm {
   if (template?.toolForm) return template.toolForm
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     'The model’s chat template has no tools, or its models call them in a form that is not known here, so none can be offered.',
     'Leave `tools` out, or choose a model whose template writes calls in one of the forms that docs/guide/tools.md names.',
   )

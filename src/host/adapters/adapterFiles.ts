@@ -1,6 +1,7 @@
 /** Finds an adapter's files and tells PEFT's form from MLX's. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { attempt } from '#shared/attempt.ts'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
@@ -83,10 +84,4 @@ function insideHint(directory: string): string | undefined {
     : `It holds checkpoints that are adapters: give one of them, such as ${join(directory, `checkpoint-${Math.max(...steps)}`)}.`
 }
 
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-  } catch {
-    return []
-  }
-}
+const namesIn = (directory: string): string[] => attempt(() => readdirSync(directory), [])

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { attempt } from '#shared/attempt.ts'
 import { AppError } from '#shared/errors.ts'
 import { roundedPrecisions, type RoundedPrecision } from '#shared/precision.ts'
 import {
@@ -391,10 +392,5 @@ function take(
 const ownNames: readonly string[] = [configName, tensorsName, readmeName]
 
 /** Returns true if a folder is empty, or an adapter folder with nothing else that a person would miss. */
-function isReplaceable(directory: string): boolean {
-  try {
-    return readdirSync(directory).every((name) => ownNames.includes(name))
-  } catch {
-    return false
-  }
-}
+const isReplaceable = (directory: string): boolean =>
+  attempt(() => readdirSync(directory).every((name) => ownNames.includes(name)), false)

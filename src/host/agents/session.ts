@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { AppError } from '#shared/errors.ts'
+import { AppError, refusal } from '#shared/errors.ts'
 import type { ToolCall } from '#engine/text/toolCalls.ts'
 import { parsedWithMarks } from '#shared/exactNumbers.ts'
 import type { ChatMessage } from '#shared/messages.ts'
@@ -25,11 +25,9 @@ import { type SessionCall, sessionTrajectories } from './sessionTrajectories.ts'
 export interface KeptSession {
   readonly rounds: readonly (readonly SessionAsk[])[]
   readonly end: SessionEnd
-  /** Completions of each answer. */
   readonly answers: readonly (readonly ToldCompletion[])[]
 }
 
-/** End of a session. */
 export type SessionEnd =
   | {
       /** null: no reward; absent: the run's reward functions score it. */
@@ -143,8 +141,7 @@ export class Session {
       this.#isBroken = true
     }
     const reason = 'failure' in end ? end.failure : 'The session is over.'
-    for (const { reject } of [...this.#waiting.splice(0), ...this.#asked.splice(0)])
-      reject(new AppError('api/refused', reason))
+    for (const { reject } of [...this.#waiting.splice(0), ...this.#asked.splice(0)]) reject(refusal(reason))
     this.#wake?.()
   }
 
@@ -171,7 +168,7 @@ export class Session {
   }
 
   #ask(ask: SessionAsk | TextAsk): Promise<unknown> {
-    if (this.#end !== null) throw new AppError('api/refused', 'The session is over.')
+    if (this.#end !== null) throw refusal('The session is over.')
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ask, resolve, reject })
       this.#wake?.()
@@ -248,12 +245,8 @@ export class Session {
 
   /** Ends the session as its agent says. Errors: AppError 'api/refused' while calls are open or after the end. */
   end(given: SessionEnd): void {
-    if (this.#end !== null) throw new AppError('api/refused', 'The session is over: it has one end.')
-    if (this.isBusy)
-      throw new AppError(
-        'api/refused',
-        'A call of this session is not answered yet: end it after the last one.',
-      )
+    if (this.#end !== null) throw refusal('The session is over: it has one end.')
+    if (this.isBusy) throw refusal('A call of this session is not answered yet: end it after the last one.')
     this.#end = 'failure' in given ? given : { ...given, dropped: this.#dropped }
     this.#wake?.()
   }

@@ -5,7 +5,7 @@ import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { datasetsApi } from '#shared/api/datasets.ts'
 import { answerTemperature } from '#shared/api/teaching.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import type { progress } from '#shared/api/common.ts'
 import { readFetched } from '#host/hub/fetchData.ts'
 import { resolveCandidate } from '#host/jobs/candidates.ts'
@@ -338,10 +338,7 @@ function parseMapping(given: unknown): Mapping {
   const result = mappingSchema.safeParse(given ?? [])
   if (result.success) return result.data
   const [issue] = result.error.issues
-  throw new AppError(
-    'data/invalid',
-    `The mapping cannot be read: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
-  )
+  throw invalidData(`The mapping cannot be read: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`)
 }
 
 type Progress = z.output<typeof progress>

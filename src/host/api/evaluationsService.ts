@@ -1,7 +1,7 @@
 /** Evaluations over the API: made, watched, looked at and compared. */
 import type { Handlers } from '#shared/api/contract.ts'
 import type { evaluationsApi } from '#shared/api/evaluations.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { changesOf, stampOf } from '#host/store/feeds.ts'
 import type { Host } from '#host/host.ts'
 import { compareEvaluations, type Compared } from '#host/evaluations/compareEvaluations.ts'
@@ -52,5 +52,5 @@ export function comparedOf({ evaluations }: Pick<Host, 'evaluations'>, id: strin
   const entry = evaluations.get(id)
   const { prompts } = evaluations.answers(id)
   if (prompts.length > 0) return { entry, prompts }
-  throw new AppError('data/invalid', `Nothing was answered in the evaluation of ${entry.title} yet.`)
+  throw invalidData(`Nothing was answered in the evaluation of ${entry.title} yet.`)
 }

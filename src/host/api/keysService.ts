@@ -2,7 +2,7 @@
 import type { Handlers } from '#shared/api/contract.ts'
 import type { keysApi } from '#shared/api/keys.ts'
 import { keyUse } from '#shared/config/keyUses.ts'
-import { AppError, type KeyUse } from '#shared/errors.ts'
+import { AppError, type KeyUse, usageError } from '#shared/errors.ts'
 import { shownText } from '#shared/shownText.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import type { Host } from '#host/host.ts'
@@ -15,8 +15,7 @@ import { allowKeys, missingKeys, withdrawKeys } from '#host/consents/keys.ts'
 function asOrigin({ variable, origin }: KeyUse): KeyUse {
   const use = keyUse(variable, origin)
   if (use !== null && URL.parse(origin)?.href === `${use.origin}/`) return use
-  throw new AppError(
-    'usage/invalid',
+  throw usageError(
     `“${shownText(origin)}” is no origin to which a key could be sent.`,
     'Nothing was allowed. Give scheme, host and port, such as https://api.openai.com.',
   )

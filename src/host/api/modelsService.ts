@@ -7,7 +7,7 @@ import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { modelsApi } from '#shared/api/models.ts'
 import { precisionJob } from '#host/jobs/precisionJob.ts'
 import { completionJob } from '#host/models/completionJobs.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidModel, refusal } from '#shared/errors.ts'
 import { removeFolder } from '#host/files/atomic.ts'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
 import { ggufOwnName } from '#host/gguf/ggufModel.ts'
@@ -152,13 +152,11 @@ async function describeModel({ askText }: Host, directory: string): Promise<Outp
  */
 function removeModel({ store, dataDirectory }: Host, name: string): void {
   const { models } = dataFolders(dataDirectory)
-  if (!namesIn(models).includes(name))
-    throw new AppError('model/invalid', `There is no imported model “${name}”.`)
+  if (!namesIn(models).includes(name)) throw invalidModel(`There is no imported model “${name}”.`)
   const directory = path.join(models, name)
   const needing = store.runs.list().filter((run) => run.model === directory && run.status !== 'finished')
   if (needing[0] !== undefined) {
-    throw new AppError(
-      'api/refused',
+    throw refusal(
       `${plural(needing.length, 'run that is not finished needs', 'runs that are not finished need')} “${name}”, the newest is ${needing[0].id}.`,
       'Delete those runs first.',
     )

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { queueApi } from '#shared/api/queue.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, refusal } from '#shared/errors.ts'
 import { count } from '#shared/api/common.ts'
 import type { RunEntry, RunStatus } from '#shared/runs.ts'
 import type { Host } from '#host/host.ts'
@@ -83,8 +83,7 @@ export async function requireIdle(host: Host, runId: string): Promise<void> {
       'Stop it first.',
     )
   if (status === 'finished') {
-    throw new AppError(
-      'api/refused',
+    throw refusal(
       'The run is finished; there is nothing to resume.',
       'Fork one of its checkpoints to train on.',
     )

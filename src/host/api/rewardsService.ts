@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { rewardsApi } from '#shared/api/rewards.ts'
 import { judgeDefaults, judgeDescription, judgeFunction } from '#shared/config/judge.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import { builtInRewards } from '#rl/environments/registry.ts'
 import { builtInEnvironments, type BuiltInEnvironment } from '#rl/environments/tasks/registry.ts'
 import type { Host } from '#host/host.ts'
@@ -17,7 +17,7 @@ import { changesOf, stampOf } from '#host/store/feeds.ts'
 import type { Store } from '#host/store/store.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
-import { runTestCases, testCaseSchema, type TestCase } from '#host/code/testCases.ts'
+import { runTestCases, testCaseSchema } from '#host/code/testCases.ts'
 import { dryRunOf, tryBattery } from '#host/jobs/rewardTrials.ts'
 import {
   findReward,
@@ -117,7 +117,7 @@ const testing = (host: Host) => {
       findReward(store, rewardId)
       const [newest] = store.rewards.versions(rewardId)
       const given = code ?? newest
-      if (given === undefined) throw new AppError('data/invalid', 'The reward has no code yet.')
+      if (given === undefined) throw invalidData('The reward has no code yet.')
       const results = await runTestCases(sourceOf(store, given), testCasesOf(store, rewardId))
       return results.map(({ name, isPassed, message, row }) => ({
         ...{ name, passed: isPassed },
@@ -213,16 +213,8 @@ const manifestSchema = z.strictObject({
   ),
 })
 
-interface GalleryEntry {
-  readonly id: string
-  readonly title: string
-  readonly description: string
-  readonly kind: 'reward' | 'environment'
-  /** Absolute path. */
-  readonly file: string
-  readonly source: CodeSource
-  readonly examples: readonly TestCase[]
-}
+/** Entry with the absolute path of its file. */
+type GalleryEntry = z.output<typeof manifestSchema>['rewards'][number] & { readonly source: CodeSource }
 
 export function readGallery(): GalleryEntry[] {
   const { rewards } = manifestSchema.parse(readManifest('rewards'))

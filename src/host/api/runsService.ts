@@ -5,8 +5,8 @@ import type { Handlers } from '#shared/api/contract.ts'
 import type { runsApi } from '#shared/api/runs.ts'
 import type { SettingChange } from '#shared/config/changes.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
-import { problemsOfError } from '#shared/config/problems.ts'
-import { AppError } from '#shared/errors.ts'
+import { problemsOfError } from '#shared/config/blame.ts'
+import { AppError, refusal } from '#shared/errors.ts'
 import type { RunEntry, RunRecord, RunFailure } from '#shared/runs.ts'
 import { seedFamilies } from '#shared/seedFamilies.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
@@ -17,7 +17,7 @@ import { consentsFile } from '#host/consents/consents.ts'
 import { requireGates } from '#host/code/rewardVersions.ts'
 import { runReport } from './runReport.ts'
 import { exchanging } from './exchanging.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { reading as readingFile } from '#host/files/fileErrors.ts'
 import { requireInside } from '#host/files/ownFiles.ts'
 import { regularFileSize } from '#host/files/strictJson.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
@@ -155,8 +155,7 @@ async function planPaused(host: Host, runId: string, changes: JsonObject): Promi
 
 function requirePaused({ supervisor }: Host, runId: string): void {
   if (supervisor.status(runId)?.activity === 'paused') return
-  throw new AppError(
-    'api/refused',
+  throw refusal(
     'Settings can change only while the run is paused or stopped.',
     'Nothing was changed. Pause it first: it then waits after its step.',
   )
@@ -271,12 +270,7 @@ function readTextTail(file: string, maxBytes: number): string {
   if (!existsSync(file)) return ''
   requireInside(file, path.dirname(file))
   const size = regularFileSize(file)
-  let handle: number
-  try {
-    handle = openSync(file, 'r')
-  } catch (error) {
-    throw readError(file, error)
-  }
+  const handle = readingFile(file, () => openSync(file, 'r'))
   try {
     const bytes = Buffer.alloc(Math.min(size, maxBytes))
     const length = readSync(handle, bytes, 0, bytes.length, size - bytes.length)

@@ -4,7 +4,7 @@ import { meanOf } from '#shared/mean.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { samplesApi } from '#shared/api/samples.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { packArray } from '#shared/packedArray.ts'
 import type { Reward } from '#rl/rollout/trajectory.ts'
 import { promptContent } from '#rl/rollout/prompts.ts'
@@ -77,11 +77,7 @@ export async function originOf(host: DataStorage, sample: SampleRecord) {
 export function findSample(store: Store, sampleId: number): SampleRecord {
   const sample = store.samples.find(sampleId)
   if (sample !== null) return sample
-  throw new AppError(
-    'data/invalid',
-    'This sample does not exist.',
-    'Its step may have been trained again since.',
-  )
+  throw invalidData('This sample does not exist.', 'Its step may have been trained again since.')
 }
 
 async function arraysOf(
@@ -90,7 +86,7 @@ async function arraysOf(
 ): Promise<OutputOf<Api, 'samples.arrays'>> {
   const { runId } = findSample(store, sampleId)
   const arrays = store.samples.arrays(sampleId)
-  if (arrays === null) throw new AppError('data/invalid', 'No token arrays were kept of this sample.')
+  if (arrays === null) throw invalidData('No token arrays were kept of this sample.')
   const directory = store.runs.get(runId).model
   const packed = (values: Float32Array | null) => (values === null ? null : packArray(values))
   return {
@@ -118,7 +114,7 @@ async function* rescoring(
 ): AsyncGenerator<OutputOf<Api, 'samples.rescore'>> {
   const { store } = host
   const source = store.rewards.findVersion(version)
-  if (source === null) throw new AppError('data/invalid', 'This version of a reward does not exist.')
+  if (source === null) throw invalidData('This version of a reward does not exist.')
   const known = new Set(store.samples.scoresOf(runId, version).map(({ sampleId }) => sampleId))
   const all = store.samples.list({ runId, fromStep, toStep })
   const samples = all.filter(({ id }) => !known.has(id))

@@ -1,7 +1,7 @@
 /** Studies over the API: checked, started, watched. */
 import type { Handlers } from '#shared/api/contract.ts'
 import type { studiesApi, StudyEntry, StudySummary } from '#shared/api/studies.ts'
-import { problemsOfError } from '#shared/config/problems.ts'
+import { problemsOfError } from '#shared/config/blame.ts'
 import { AppError } from '#shared/errors.ts'
 import { changesOf } from '#host/store/feeds.ts'
 import type { Host } from '#host/host.ts'

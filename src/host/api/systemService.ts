@@ -1,4 +1,5 @@
 /** Describes this machine and this installation. */
+import { attempt } from '#shared/attempt.ts'
 import { defaultHub, storedMark } from '#shared/hub.ts'
 import { readdirSync, statSync } from 'node:fs'
 import { availableParallelism, cpus, homedir } from 'node:os'
@@ -7,8 +8,8 @@ import { setTimeout } from 'node:timers/promises'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { systemApi } from '#shared/api/system.ts'
-import { AppError } from '#shared/errors.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { AppError, refusal } from '#shared/errors.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { dataFolders, appVersion, runtimeVersions } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { bytesOf } from '#host/workFolder/leftovers.ts'
@@ -118,13 +119,7 @@ async function describe(host: Host, signal: AbortSignal): Promise<OutputOf<Api, 
 
 /** Folders first, by name; what may not be looked at is left out. Errors: AppError 'file/unreadable'. */
 function browse(folder: string): OutputOf<Api, 'system.browse'> {
-  let names: string[]
-  try {
-    names = readdirSync(folder)
-  } catch (error) {
-    throw readError(folder, error)
-  }
-  const entries = names.flatMap((name) => {
+  const entries = reading(folder, () => readdirSync(folder)).flatMap((name) => {
     const status = statSync(path.join(folder, name), { throwIfNoEntry: false })
     if (status === undefined || name.startsWith('.')) return []
     const isFolder = status.isDirectory()
@@ -170,7 +165,7 @@ export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
     get: ({ key }) => (isPrivate(key) ? null : shown(key, store.settings.get(key))),
 
     set({ key, value }) {
-      if (isPrivate(key)) throw new AppError('api/refused', `The setting ${key} is managed by the host.`)
+      if (isPrivate(key)) throw refusal(`The setting ${key} is managed by the host.`)
       // A token is for the hub that it was made for.
       if (key === 'hub.endpoint' && originOf(value) !== originOf(store.settings.get(key)))
         store.settings.forget(hubToken)
@@ -209,10 +204,5 @@ export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
 const isPrivate = (key: string): boolean => key.startsWith('host.')
 
 /** Decodes the reader's state of each setting; empty where the cursor is not one of ours. */
-function readStamps(cursor: string | null): Readonly<Record<string, string>> {
-  try {
-    return z.record(z.string(), z.string()).parse(JSON.parse(cursor ?? '{}'))
-  } catch {
-    return {}
-  }
-}
+const readStamps = (cursor: string | null): Readonly<Record<string, string>> =>
+  attempt(() => z.record(z.string(), z.string()).parse(JSON.parse(cursor ?? '{}')), {})

@@ -6,7 +6,7 @@ import type { Handlers, InputOf } from '#shared/api/contract.ts'
 import type { TrialNews, workflowsApi } from '#shared/api/workflows.ts'
 import { isObject } from '#shared/config/paths.ts'
 import { fittingNewTokens } from '#shared/config/settings.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import type { PromptRow } from '#rl/rollout/prompts.ts'
 import { openVersion } from '#host/data/dataSetVersions.ts'
@@ -47,7 +47,7 @@ function rowOf(host: Host, on: TryRequest['on']): PromptRow {
   if (!('versionId' in on)) return { row: 0, columns: on.row }
   const [columns] = openVersion(host, on.versionId).rows(on.row, 1)
   if (columns !== undefined) return { row: on.row, columns }
-  throw new AppError('data/invalid', `The data set has no row ${on.row + 1}.`)
+  throw invalidData(`The data set has no row ${on.row + 1}.`)
 }
 
 export interface EpisodeTrial {

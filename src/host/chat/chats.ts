@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { totalmem } from 'node:os'
 import type { z } from 'zod'
 import type { ChatAnswer, chatApi, ChatTurn, Conversation } from '#shared/api/chat.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import { chatGroup } from '#shared/labelGroups.ts'
 import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -278,9 +278,8 @@ interface AskedTurn {
 function askedTurn({ turns, columns }: Conversation, { turn, text }: Input<'answer'>): ChatTurn {
   const before = turns[turn]
   const user = text ?? before?.user
-  if (turn > turns.length || user === undefined)
-    throw new AppError('data/invalid', 'There is no such turn to answer.')
-  if (user.trim() === '') throw new AppError('data/invalid', 'The message is empty.', 'Type one first.')
+  if (turn > turns.length || user === undefined) throw invalidData('There is no such turn to answer.')
+  if (user.trim() === '') throw invalidData('The message is empty.', 'Type one first.')
   const isAsAsked = text === undefined && before !== undefined
   return { user, answers: isAsAsked ? before.answers : columns.map(() => null) }
 }
@@ -289,7 +288,7 @@ function askedTurn({ turns, columns }: Conversation, { turn, text }: Input<'answ
 function askedColumns({ columns }: Conversation, { columns: given }: Input<'answer'>): number[] {
   const asked = [...new Set(given ?? columns.keys())]
   if (asked.every((column) => column < columns.length)) return asked
-  throw new AppError('data/invalid', 'There is no such column to answer in.')
+  throw invalidData('There is no such column to answer in.')
 }
 
 /** Errors: AppError 'data/invalid'. */

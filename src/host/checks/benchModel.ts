@@ -2,11 +2,11 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Device } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
+import { usageError } from '#shared/errors.ts'
 import type { RolloutPrecision } from '#shared/precision.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 import { linearNames, type LoraConfig } from '#engine/models/config.ts'
-import type { GenerationRequest, SamplingOptions } from '#engine/policy.ts'
+import { type GenerationRequest, type SamplingOptions, unfiltered } from '#engine/policy.ts'
 import { int8Form } from '#engine/runtime/device.ts'
 import { packingPays } from '#engine/runtime/ortDecodeStep.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
@@ -29,8 +29,7 @@ export interface Bench {
 export function adapterOf({ rank, parts }: BenchRequest): LoraConfig {
   if (rank > 0) return { rank, alpha: 2 * rank, rsLora: false, targets: linearNames }
   if (!parts.includes('train')) return { rank: 1, alpha: 1, rsLora: false, targets: [] }
-  throw new AppError(
-    'usage/invalid',
+  throw usageError(
     'Training needs an adapter of rank 1 or more.',
     'Measure only decode or prefill with rank 0.',
   )
@@ -45,7 +44,7 @@ export async function subjectFolder(
   const { shape } = subject
   if (!isModelShapeName(shape)) {
     const known = Object.keys(modelShapes).join(', ')
-    throw new AppError('usage/invalid', `There is no model shape called “${shape}”.`, `Shapes: ${known}.`)
+    throw usageError(`There is no model shape called “${shape}”.`, `Shapes: ${known}.`)
   }
   const directory = join(cacheDirectory, 'bench', shape)
   if (existsSync(join(directory, 'config.json'))) return directory
@@ -85,18 +84,7 @@ export const randomIds = (random: SequentialRandom, length: number, vocabSize: n
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 
-export const sampling = (maxNewTokens: number): SamplingOptions => ({
-  greedy: false,
-  temperature: 1,
-  topK: 0,
-  topP: 1,
-  minP: 0,
-  repetitionPenalty: 1,
-  minNewTokens: 0,
-  maxNewTokens,
-  stopIds: [],
-  stopStrings: [],
-})
+export const sampling = (maxNewTokens: number): SamplingOptions => ({ ...unfiltered, maxNewTokens })
 
 export function randomRequests(policy: OrtPolicy, count: number, tokens: number): GenerationRequest[] {
   const random = new SequentialRandom(randomStream(SEED, 3))

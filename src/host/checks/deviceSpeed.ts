@@ -8,7 +8,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Device, DeviceSpeed } from '#shared/device.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import type { GenerationRequest, SamplingOptions, TokenSequence } from '#engine/policy.ts'
+import {
+  type GenerationRequest,
+  type SamplingOptions,
+  type TokenSequence,
+  unfiltered,
+} from '#engine/policy.ts'
 import { defaultDevice, int8Form } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
@@ -144,18 +149,7 @@ async function timedRounds(directory: string, device: Device, { base, rounds }: 
   return taken.slice(1)
 }
 
-const sampling: SamplingOptions = {
-  greedy: false,
-  temperature: 1,
-  topK: 0,
-  topP: 1,
-  minP: 0,
-  repetitionPenalty: 1,
-  minNewTokens: newTokens,
-  maxNewTokens: newTokens,
-  stopIds: [],
-  stopStrings: [],
-}
+const sampling: SamplingOptions = { ...unfiltered, minNewTokens: newTokens, maxNewTokens: newTokens }
 
 /** The completions with their prompts. */
 async function write(policy: OrtPolicy): Promise<TokenSequence[]> {

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import type { Device } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import {
   isHalfPrecision,
   roundedPrecisions,
@@ -24,7 +24,7 @@ import {
   scalesName,
 } from '#engine/models/blocks.ts'
 import { headWeightName, type ModelSource } from '#engine/models/source.ts'
-import type { Completion, SamplingOptions, TokenSequence } from '#engine/policy.ts'
+import { type Completion, type TokenSequence, unfiltered } from '#engine/policy.ts'
 import { int8Form } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
@@ -153,10 +153,7 @@ function textSequences({ model, tokenizer, texts }: PrecisionCheck): TokenSequen
     .filter((ids) => ids.length >= 2)
     .map(wholeSequence)
   if (sequences.length > 0) return sequences
-  throw new AppError(
-    'data/invalid',
-    'None of the texts has at least two tokens, so there is nothing to predict.',
-  )
+  throw invalidData('None of the texts has at least two tokens, so there is nothing to predict.')
 }
 
 const wholeSequence = (ids: readonly number[]): TokenSequence => ({
@@ -175,14 +172,9 @@ async function completionsOf(policy: OrtPolicy, texts: readonly TokenSequence[])
   const longest = Math.max(...requests.map(({ promptIds }) => promptIds.length))
   const maxNewTokens = Math.max(1, Math.min(LENGTHS.completion, policy.contextLength - longest))
   const completions: Completion[] = []
-  const options = { role: 'base', sampling: { ...sampling, maxNewTokens } } as const
+  const options = { role: 'base', sampling: { ...unfiltered, maxNewTokens } } as const
   for await (const completion of policy.generate(requests, options)) completions.push(completion)
   return completions.sort((a, b) => a.request - b.request)
-}
-
-const sampling: Omit<SamplingOptions, 'maxNewTokens'> = {
-  ...{ greedy: false, temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
-  ...{ minNewTokens: 0, stopIds: [], stopStrings: [] },
 }
 
 interface Scored {

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 
 const maxBytes = 16 * 1024 * 1024
@@ -7,6 +7,6 @@ const maxBytes = 16 * 1024 * 1024
 export function readTexts(file: string): string[] {
   const lines = new TextDecoder().decode(readSmallFile(file, maxBytes)).split(/\r?\n/)
   const texts = lines.filter((line) => line.trim() !== '')
-  if (texts.length === 0) throw new AppError('data/invalid', `${file} has no line with text in it.`)
+  if (texts.length === 0) throw invalidData(`${file} has no line with text in it.`)
   return texts
 }

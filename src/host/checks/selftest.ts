@@ -12,7 +12,7 @@ import { blockPrecisions, type HeldPrecision } from '#shared/precision.ts'
 import { linearNames, linearPath, type LinearName, type LoraConfig } from '#engine/models/config.ts'
 import { onlyOnCpu } from '#engine/models/programSupport.ts'
 import { gradientCases } from '#engine/ops/gradientCases.ts'
-import type { SamplingOptions } from '#engine/policy.ts'
+import { type SamplingOptions, unfiltered } from '#engine/policy.ts'
 import { checkedIn, gradientError, gradientLimits } from '#engine/runtime/gradientCheck.ts'
 import { hasHalves } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
@@ -256,18 +256,7 @@ const slopeWords = {
 
 const isOf = (name: string, linear: LinearName): boolean => name.includes(`.${linearPath(linear)}.lora_`)
 
-const sampling: SamplingOptions = {
-  greedy: false,
-  temperature: 0.8,
-  topK: 0,
-  topP: 1,
-  minP: 0,
-  repetitionPenalty: 1,
-  minNewTokens: 0,
-  maxNewTokens: 24,
-  stopIds: [],
-  stopStrings: [],
-}
+const sampling: SamplingOptions = { ...unfiltered, temperature: 0.8, maxNewTokens: 24 }
 
 /** Largest difference between a log-probability recorded while sampling and the learner's for the same token. */
 export async function gapFinding(

@@ -1,7 +1,7 @@
 /** The documents of a user's file, indexed once; the search environment searches them without any network. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig, invalidData } from '#shared/errors.ts'
 import { type DataRow, isProblem, openDataFile, problemText } from '#host/data/dataFile.ts'
 import { lineBlocks } from '#host/data/lines.ts'
 import { dataExtensions, readRows } from '#host/data/table.ts'
@@ -25,15 +25,13 @@ const textExtensions = ['.txt', '.md']
 export function requireCorpus(file: string): void {
   const extensions = [...textExtensions, ...dataExtensions]
   if (!extensions.includes(path.extname(file).toLowerCase())) {
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `${file} is not a file of documents.`,
       `Documents are rows of ${extensions.slice(2).join(', ')}, or the paragraphs of ${textExtensions.join(', ')}.`,
     )
   }
   if (!existsSync(file)) {
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `There is no file ${file}.`,
       'Set environment.settings.corpus to a file of documents.',
     )
@@ -68,18 +66,17 @@ async function* documentsOf(file: string): AsyncGenerator<CorpusDocument> {
     count++
     yield document
   }
-  if (count === 0) throw new AppError('config/invalid', `${file} holds no documents.`)
+  if (count === 0) throw invalidConfig(`${file} holds no documents.`)
 }
 
 async function* rows(file: string): AsyncGenerator<CorpusDocument> {
   await using source = await openDataFile(file)
   for await (const items of readRows(source)) {
     for (const item of items) {
-      if (isProblem(item)) throw new AppError('data/invalid', `${file}, ${problemText(item)}.`)
+      if (isProblem(item)) throw invalidData(`${file}, ${problemText(item)}.`)
       const text = firstText(item.row, textColumns)
       if (text === null) {
-        throw new AppError(
-          'data/invalid',
+        throw invalidData(
           `${file}, row ${item.number}: it has no text.`,
           `The text of a document must be in a column called ${textColumns.join(', ')}; its title, if any, in ${titleColumns.join(' or ')}.`,
         )
@@ -101,7 +98,7 @@ async function* paragraphs(file: string): AsyncGenerator<CorpusDocument> {
   await using source = await openDataFile(file)
   let rest = ''
   for await (const block of lineBlocks(source)) {
-    if (block === null) throw new AppError('data/invalid', `${file} has a line longer than 64 MiB.`)
+    if (block === null) throw invalidData(`${file} has a line longer than 64 MiB.`)
     const parts = (rest + block.toString('utf8')).split(/\r?\n[^\S\n]*\r?\n/)
     rest = parts.pop() ?? ''
     yield* parts.flatMap(paragraph)

@@ -1,4 +1,6 @@
 /** Dry runs: reward code on rows and completions before training, with each score, the reason and the time it takes. */
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
 import type { GeneratedToken } from '#rl/rewards.ts'
 import { combinedReward } from '#rl/rollout/trajectoryRewards.ts'
 import type { SandboxFailure, ScoreAnswer } from '#host/sandbox/answers.ts'
@@ -20,17 +22,7 @@ export interface DryRunOptions extends CodeOptions {
   readonly settings?: Readonly<Record<string, string | number | boolean>>
 }
 
-export interface DryRunRow {
-  /** Sum of the parts that apply; null when none does. */
-  readonly total: number | null
-  readonly parts: Readonly<Record<string, number | null>>
-  /** Failures by function. */
-  readonly failures: Readonly<Record<string, SandboxFailure>>
-  readonly columns: Readonly<Record<string, unknown>>
-  readonly metrics: Readonly<Record<string, number>>
-  readonly lines: readonly string[]
-  readonly durationMs: number
-}
+export type DryRunRow = OutputOf<Api, 'rewards.runTests'>[number]['score']
 
 export interface DryRun {
   readonly functions: readonly string[]

@@ -2,9 +2,11 @@
  * Plays an episode of an environment with the user's actions. Environments are stateless, so the episode is replayed
  * from the start: the same row, seed and actions always lead to the same turns.
  */
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
 import { randomStream } from '#shared/random.ts'
-import { framedObservation, isOver, type Environment, type Observation } from '#rl/rollout/environment.ts'
-import type { EnvironmentAnswer, SandboxFailure } from '#host/sandbox/answers.ts'
+import { framedObservation, isOver, type Environment } from '#rl/rollout/environment.ts'
+import type { EnvironmentAnswer } from '#host/sandbox/answers.ts'
 import type { PythonEnvironment } from '#host/python/pythonCode.ts'
 import { type CodeOptions, openCode, type UserCode } from './rewardCode.ts'
 import type { Sandbox } from '#host/sandbox/sandbox.ts'
@@ -27,21 +29,7 @@ export interface Play {
   readonly place: RetrieverPlace
 }
 
-export interface PlayedTurn {
-  /** null: the opening. */
-  readonly action: string | null
-  /** null if there is nothing more to read. */
-  readonly observation: Observation | null
-  readonly reward: number | null
-  readonly terminated: boolean
-  readonly truncated: boolean
-  readonly state: unknown
-  readonly columns: Readonly<Record<string, unknown>>
-  readonly metrics: Readonly<Record<string, number>>
-  /** Lines written with console.log. */
-  readonly lines: readonly string[]
-  readonly failure: SandboxFailure | null
-}
+export type PlayedTurn = OutputOf<Api, 'rewards.play'>['turns'][number]
 
 export interface PlayedEpisode {
   /** Maximum turns of an episode, if the run does not set it. */

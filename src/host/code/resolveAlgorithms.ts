@@ -2,7 +2,7 @@
  * Resolves a run's config to its algorithms. A user-written loss is loaded and traced; from then on it is an algorithm
  * like any other.
  */
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidConfig } from '#shared/errors.ts'
 import { parseSettings } from '#shared/config/settings.ts'
 import { headNames, type LossDescription, type LossProgram, readProgram } from '#shared/losses.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
@@ -77,8 +77,7 @@ export async function openLoss(id: string, source: UserCode, open = openSandbox)
   const description = sandbox.loss
   if (description == null) {
     await sandbox[Symbol.asyncDispose]()
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `${id} is not a loss.`,
       'The default export of a loss is defineLoss({ settings, loss({ logp, oldLogp, advantages, mask, … }) { … } }).',
     )

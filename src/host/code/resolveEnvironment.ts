@@ -6,7 +6,7 @@
  *   playEpisode.ts         an episode played by hand
  */
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { TaskServices } from '#rl/environments/tasks/common.ts'
 import { builtInEnvironment, builtInEnvironments } from '#rl/environments/tasks/registry.ts'
@@ -161,8 +161,7 @@ function builtInWith(
 function pythonEnvironment(code: PythonCode, { function: id, settings, settingsFromRow }: EnvironmentEntry) {
   if (Object.keys(settingsFromRow).length === 0)
     return code.environment(codeReference(id)?.name ?? null, settings)
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     'environment.settingsFromRow: an environment in Python takes no settings from rows.',
     'Its reset gets the row as `options`.',
   )
@@ -192,8 +191,7 @@ export function sandboxedEnvironment(
   { function: id, settings }: { readonly function: string; readonly settings: EnvironmentSettings },
 ): Environment {
   if (sandbox.kind !== 'environment') {
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `The code is ${kindTitles[sandbox.kind]}, not an environment.`,
       'An environment exports { reset, step } as default.',
     )

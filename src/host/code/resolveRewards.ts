@@ -10,7 +10,7 @@
  * `jobs/rewardTrials.ts` tries code on rows of a data set, `api/rewardsService.ts` offers ready-made rewards to start from.
  */
 import { judgeDescription, judgeFunction, parseJudge, type GivenJudgeSettings } from '#shared/config/judge.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { builtInCode, builtInReward } from '#rl/environments/registry.ts'
 import type { RewardFunction, RewardSpec } from '#rl/rewards.ts'
@@ -144,11 +144,7 @@ function requireDistinct(specs: readonly RewardSpec[]): void {
   const names = specs.map(({ name }) => name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice === undefined) return
-  throw new AppError(
-    'config/invalid',
-    `rewards: two rewards are called “${twice}”.`,
-    'Give one of them a `name`.',
-  )
+  throw invalidConfig(`rewards: two rewards are called “${twice}”.`, 'Give one of them a `name`.')
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Resolves a run's config to its workflow: user code in a sandbox. */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { LiveWorkflow, Workflow } from '#rl/rollout/workflow.ts'
 import {
@@ -81,8 +81,7 @@ export async function requireWorkingWorkflows(config: RunConfig): Promise<void> 
 export function requireWorkflowFile({ function: file }: Pick<WorkflowEntry, 'function'>) {
   const reference = codeReference(file)
   if (reference !== null) return reference
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `“${file}” is not the path of a .ts or .js file.`,
     'A workflow is a file; the gallery has some to copy.',
   )
@@ -101,8 +100,7 @@ function sandboxedWorkflow(
 /** Errors: AppError 'config/invalid'. */
 export function requireWorkflow({ kind }: Pick<Sandbox, 'kind'>): void {
   if (kind === 'workflow') return
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `The code is ${kindTitles[kind]}, not a workflow.`,
     'A workflow exports defineWorkflow({ episode }) as default.',
   )

@@ -1,5 +1,5 @@
 /** Retrievers of the search environment: a corpus of the user's own, or a server at an address in the config. */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import type { Retrieve } from '#rl/environments/tasks/common.ts'
 import { isLoopback } from '#host/outboundRequests.ts'
 import { openCorpus } from './corpus.ts'
@@ -24,8 +24,7 @@ type Sought = { readonly corpus: string } | { readonly address: URL; readonly se
 /** Errors: AppError 'config/invalid' for settings that name no corpus or server, or both. */
 export function soughtIn({ corpus = '', url = '', api = 'searxng' }: Settings): Sought {
   if ((corpus === '') === (url === '')) {
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       corpus === ''
         ? 'The search environment has nothing to search in.'
         : 'The search environment has both a corpus and the address of a server.',
@@ -54,8 +53,7 @@ export async function openRetriever(settings: Settings, place: RetrieverPlace): 
 function addressOf(url: string): URL {
   const address = URL.parse(url)
   if (address !== null && ['http:', 'https:'].includes(address.protocol)) return address
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `“${url}” is not an http address.`,
     'Set environment.settings.url to the address of a search engine.',
   )
@@ -64,8 +62,7 @@ function addressOf(url: string): URL {
 function serverOf(api: string): Server {
   const server = Object.hasOwn(servers, api) ? servers[api] : undefined
   if (server !== undefined) return server
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `The search environment does not support “${api}”.`,
     `Set environment.settings.api to ${Object.keys(servers).join(' or ')}.`,
   )

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { keyUsesOf } from '#shared/config/keyUses.ts'
-import { AppError, type KeyUse } from '#shared/errors.ts'
+import { type AppError, invalidConfig, type KeyUse } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
 import { makeOwnFolder } from '#host/files/ownFiles.ts'
@@ -77,8 +77,7 @@ const notAllowed: PythonOptions = {
 /** Sandboxed code alone. Errors: AppError 'config/invalid' for Python and MCP servers. */
 export function requireSandboxed(source: UserCode, what: string): CodeSource {
   if (source.language !== 'py' && source.language !== 'json') return source
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     source.language === 'py'
       ? `${what} cannot be written in Python.`
       : `${source.file} is JSON: a file of MCP servers can only be the environment of a run.`,
@@ -141,7 +140,7 @@ export function takeOverWorkflow(
 }
 
 const notAFile = ({ function: file }: NonNullable<RunConfig['rollout']['workflow']>): AppError =>
-  new AppError('config/invalid', `“${file}” is not the path of a .ts or .js file.`)
+  invalidConfig(`“${file}” is not the path of a .ts or .js file.`)
 
 function runCode(id: string, copyName: string, runDirectory: string): UserCode | null {
   const reference = codeReference(id)

@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidConfig, invalidData } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { entryOf, makeOwnFolder } from '#host/files/ownFiles.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
@@ -41,7 +41,7 @@ export function withFile(
 export function findReward(store: Store, rewardId: string): RewardRecord {
   const found = store.rewards.find(rewardId)
   if (found !== null) return found
-  throw new AppError('data/invalid', 'This reward does not exist.', 'It may have been removed.')
+  throw invalidData('This reward does not exist.', 'It may have been removed.')
 }
 
 export function removeReward({ store, dataDirectory }: RewardLibrary, rewardId: string): void {
@@ -57,11 +57,7 @@ export function sourceOf(store: Store, given: GivenCode): CodeSource {
   if ('code' in given) return given
   const found = store.rewards.versions(given.rewardId).find(({ hash }) => hash === given.version)
   if (found !== undefined) return found
-  throw new AppError(
-    'data/invalid',
-    'This version of the reward does not exist.',
-    'It may have been removed.',
-  )
+  throw invalidData('This version of the reward does not exist.', 'It may have been removed.')
 }
 
 /** Python by an entry of a config. */
@@ -82,10 +78,7 @@ export function triedCode(
   if (!('python' in given)) return { source: sourceOf(store, given), name: null, options: {} }
   const reference = codeReference(absoluteReward(given.python, dataDirectory))
   if (reference?.language !== 'py') {
-    throw new AppError(
-      'config/invalid',
-      `“${given.python}” is not Python: it ends in .py, or is the id of a package.`,
-    )
+    throw invalidConfig(`“${given.python}” is not Python: it ends in .py, or is the id of a package.`)
   }
   const python = {
     ...{ interpreter: given.interpreter && programAt(given.interpreter, dataDirectory), callSeconds: 60 },

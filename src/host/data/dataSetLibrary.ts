@@ -1,9 +1,9 @@
 /** Finds the data sets in the data directory by name or by the beginning of their id. */
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { openDataSetVersion, type DataSetInfo, type DataSetVersion } from './dataSetVersion.ts'
 
 export type ListedDataSet =
@@ -17,14 +17,8 @@ export type ListedDataSet =
 export function listDataSets(dataDirectory: string): ListedDataSet[] {
   const { datasets } = dataFolders(dataDirectory)
   if (!existsSync(datasets)) return []
-  let names: string[]
-  try {
-    names = readdirSync(datasets)
-  } catch (error) {
-    throw readError(datasets, error)
-  }
   const createdAt = (listed: ListedDataSet) => ('info' in listed ? listed.info.createdAt : 0)
-  return names
+  return reading(datasets, () => readdirSync(datasets))
     .filter((name) => !name.startsWith('.'))
     .map((name) => describe(path.join(datasets, name)))
     .sort((a, b) => createdAt(b) - createdAt(a))
@@ -69,8 +63,7 @@ export function findDataSet(wanted: string, dataDirectory: string): DataSetVersi
     namedDataSet(wanted, dataDirectory) ??
     (wanted.length >= shortestId && byId.length === 1 ? byId[0]?.directory : undefined)
   if (found !== undefined) return openDataSetVersion(found)
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     byId.length > 1
       ? `Several data sets have an id that begins with “${wanted}”.`
       : `There is no data set “${wanted}”.`,

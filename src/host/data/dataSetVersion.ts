@@ -8,8 +8,8 @@ import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { count, instant } from '#shared/api/common.ts'
-import { AppError } from '#shared/errors.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { type AppError, invalidData } from '#shared/errors.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { isJsonObject, readJsonObject, readSmallFile, regularFileSize } from '#host/files/strictJson.ts'
 import { columnStatisticsSchema } from './columnStatistics.ts'
 import { openDataFile, type DataRow, type ReadOptions } from './dataFile.ts'
@@ -77,17 +77,13 @@ function readInfo(directory: string): DataSetInfo {
   const result = versionSchema.safeParse(readJsonObject(file, 'data/invalid', maxAboutBytes))
   if (result.success) return result.data
   const place = result.error.issues[0]?.path.join('.') ?? ''
-  throw new AppError('data/invalid', `${file} does not describe a data set (see ${place}).`, importAgain)
+  throw invalidData(`${file} does not describe a data set (see ${place}).`, importAgain)
 }
 
 const importAgain = 'Import the file again; rows of a data set are never changed by hand.'
 
 const damaged = (file: string): AppError =>
-  new AppError(
-    'data/invalid',
-    `${file} is damaged: its rows differ from those that were imported.`,
-    importAgain,
-  )
+  invalidData(`${file} is damaged: its rows differ from those that were imported.`, importAgain)
 
 /** Byte offsets of rows 0, 256, 512, …, and the file's length at the end. */
 function readIndex(directory: string, { rows, sizeBytes }: DataSetInfo): readonly number[] {
@@ -120,7 +116,7 @@ function readRows(file: string, offsets: readonly number[], { from, to }: RowSpa
 function readBytes(file: string, start: number, end: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(end - start)
   let done = 0
-  try {
+  reading(file, () => {
     const handle = openSync(file, 'r')
     try {
       for (let read = -1; read !== 0 && done < bytes.length; done += read) {
@@ -129,9 +125,7 @@ function readBytes(file: string, start: number, end: number): Buffer {
     } finally {
       closeSync(handle)
     }
-  } catch (error) {
-    throw readError(file, error)
-  }
+  })
   if (done < bytes.length) throw damaged(file)
   return bytes
 }

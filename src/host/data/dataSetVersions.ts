@@ -1,7 +1,7 @@
 /** Imported data sets: folders hold the rows, the history their names and which version belongs to which. */
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
-import { AppError, ConfigError } from '#shared/errors.ts'
+import { AppError, ConfigError, invalidData, refusal } from '#shared/errors.ts'
 import { schemaProblems } from '#shared/config/problems.ts'
 import { runConfigSchema } from '#shared/runConfig.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
@@ -60,7 +60,7 @@ export const plainColumn = ({ kinds, ...column }: DataSetInfo['columns'][number]
 export function findDataSet({ store }: DataStorage, dataSetId: string): DataSetRecord {
   const found = store.dataSets.find(dataSetId)
   if (found !== null) return found
-  throw new AppError('data/invalid', 'This data set does not exist.', 'It may have been removed.')
+  throw invalidData('This data set does not exist.', 'It may have been removed.')
 }
 
 /** Errors: AppError 'data/invalid'. */
@@ -68,11 +68,7 @@ export function findVersion(host: DataStorage, versionId: string): DataSetVersio
   adoptDataSets(host)
   const found = host.store.dataSets.findVersion(versionId)
   if (found !== null) return found
-  throw new AppError(
-    'data/invalid',
-    'This version of a data set does not exist.',
-    'It may have been removed.',
-  )
+  throw invalidData('This version of a data set does not exist.', 'It may have been removed.')
 }
 
 /** Errors: AppError 'data/invalid', 'file/unreadable'. */
@@ -95,11 +91,7 @@ function requireUnread({ store }: DataStorage, { directory }: DataSetVersionReco
   const open = store.runs.list().filter(({ status }) => status !== 'finished')
   const reading = open.find(({ id }) => store.runs.get(id).config.includes(JSON.stringify(directory)))
   if (reading === undefined) return
-  throw new AppError(
-    'api/refused',
-    `The unfinished run ${reading.id} uses this data set.`,
-    'Delete that run first.',
-  )
+  throw refusal(`The unfinished run ${reading.id} uses this data set.`, 'Delete that run first.')
 }
 
 /** `data.prompt` of a run config, checked as a config is. Errors: AppError 'config/invalid'. */

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { TextDecoder } from 'node:util'
 import zlib from 'node:zlib'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import { commandWord } from '#shared/shownText.ts'
 import type { DataFile } from './dataFile.ts'
 import { foreignContent } from './foreignFiles.ts'
@@ -29,7 +29,7 @@ export async function requireData(file: DataFile): Promise<void> {
 }
 
 const invalid = (file: DataFile, sentence: string, advice: string): AppError =>
-  new AppError('data/invalid', `${file.path} ${sentence}.`, advice)
+  invalidData(`${file.path} ${sentence}.`, advice)
 
 /** The text of a file in UTF-8, in pieces, without a byte order mark. Errors: AppError 'data/invalid'. */
 export async function* textPieces(file: DataFile): AsyncGenerator<Buffer> {

@@ -1,7 +1,7 @@
 /** Files and folders that hold data in a form that is not read: what each is, and how to convert it. */
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidData } from '#shared/errors.ts'
 import { arrow, foreignFolder, foreignNamed, pandas, unpack, type ForeignData } from '#shared/foreignData.ts'
 
 interface Foreign {
@@ -55,12 +55,11 @@ export function requireNamedData(file: string, endings: readonly string[]): neve
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) throw folderError(file, endings)
   const found = foreignNamed(file)
   throw found === undefined
-    ? new AppError(
-        'data/invalid',
+    ? invalidData(
         `${file} is not a supported data file.`,
         `Data files end in ${endings.join(', ')}; text files may be packed (.gz, .zst).`,
       )
-    : new AppError('data/invalid', `${file} ${found.sentence}, which is not read as data.`, found.advice)
+    : invalidData(`${file} ${found.sentence}, which is not read as data.`, found.advice)
 }
 
 const listedNames = 5
@@ -68,11 +67,10 @@ const listedNames = 5
 function folderError(folder: string, endings: readonly string[]): AppError {
   const names = readdirSync(folder)
   const found = foreignFolder(path.resolve(folder), names)
-  if (found !== undefined) return new AppError('data/invalid', `${folder} ${found.sentence}.`, found.advice)
+  if (found !== undefined) return invalidData(`${folder} ${found.sentence}.`, found.advice)
   const data = names.filter((name) => endings.some((ending) => name.includes(ending))).sort()
   const shown = data.slice(0, listedNames).join(', ')
-  return new AppError(
-    'data/invalid',
+  return invalidData(
     `${folder} is a folder, not a data file.`,
     data.length === 0
       ? `It holds no file that ends in ${endings.join(', ')}.`

@@ -4,9 +4,10 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { attempt } from '#shared/attempt.ts'
+import { type AppError, invalidData } from '#shared/errors.ts'
 import { AtomicFile, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { writing } from '#host/files/fileErrors.ts'
 import { isAlive } from '#host/files/living.ts'
 import { TableStatistics } from './columnStatistics.ts'
 import {
@@ -78,7 +79,7 @@ const temporaryName = /^\.import\.(\d+)\.\d+$/
 /** Removes what imports left whose process has died, too. */
 function temporaryFolder(folder: string): string {
   makeFolder(folder)
-  try {
+  return writing(folder, () => {
     for (const name of readdirSync(folder)) {
       const [, process = ''] = temporaryName.exec(name) ?? []
       if (process !== '' && !isAlive(Number(process)))
@@ -87,9 +88,7 @@ function temporaryFolder(folder: string): string {
     const directory = path.join(folder, `.import.${process.pid}.${++temporaryCount}`)
     mkdirSync(directory)
     return directory
-  } catch (error) {
-    throw writeError(folder, error)
-  }
+  })
 }
 
 /** Moves the written rows into place; if the same rows are there complete, only adds the name to them. */
@@ -99,12 +98,10 @@ function settle(temporary: string, directory: string, info: DataSetInfo): Import
     writeFileAtomic(path.join(directory, versionFiles.about), aboutText(renamed(before, info)))
   else {
     writeFileAtomic(path.join(temporary, versionFiles.about), aboutText(info))
-    try {
+    writing(directory, () => {
       rmSync(directory, { recursive: true, force: true })
       renameSync(temporary, directory)
-    } catch (error) {
-      throw writeError(directory, error)
-    }
+    })
   }
   return { version: openDataSetVersion(directory), isNew: before === null, name: info.name }
 }
@@ -122,11 +119,7 @@ const renamed = ({ name, createdAt, otherNames }: DataSetInfo, info: DataSetInfo
 
 function wholeVersion(directory: string): DataSetInfo | null {
   if (!existsSync(directory) || !isDataSetVersion(directory)) return null
-  try {
-    return openDataSetVersion(directory).info
-  } catch {
-    return null
-  }
+  return attempt(() => openDataSetVersion(directory).info, null)
 }
 
 const maxListed = 1_000
@@ -225,7 +218,7 @@ class VersionWriter {
 }
 
 function noRows(file: string, count: number, first: RowProblem | undefined): AppError {
-  if (first === undefined) return new AppError('data/invalid', `${file} holds no rows.`)
+  if (first === undefined) return invalidData(`${file} holds no rows.`)
   const others = count === 1 ? '' : ` All ${count} rows have problems.`
-  return new AppError('data/invalid', `${file} has no usable row: ${problemText(first)}.${others}`)
+  return invalidData(`${file} has no usable row: ${problemText(first)}.${others}`)
 }

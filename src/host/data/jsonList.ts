@@ -3,7 +3,7 @@
  * found by counting brackets; each is then parsed alone, so that the document is never in memory as a whole.
  */
 import { isUtf8 } from 'node:buffer'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { isProblem, type DataFile, type DataRow, type ReadItem } from './dataFile.ts'
 import { notUtf8, textPieces } from './dataText.ts'
 import { chooseList, requireObjects } from './jsonLists.ts'
@@ -28,7 +28,7 @@ export async function* readJsonList(file: DataFile): AsyncGenerator<readonly Rea
   for await (const piece of textPieces(file)) yield items(scanner.push(piece))
   const fault = scanner.fault()
   if (scanner.hasNoList) {
-    throw new AppError('data/invalid', `${file.path} must hold a list of objects.`)
+    throw invalidData(`${file.path} must hold a list of objects.`)
   }
   if (fault !== null) yield [{ number: number + 1, line: scanner.line, sentence: fault }]
 }

@@ -1,6 +1,6 @@
 /** Chooses the list of a JSON document that holds the rows. */
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidData } from '#shared/errors.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
 import { commandWord } from '#shared/shownText.ts'
 import type { DataFile } from './dataFile.ts'
@@ -36,7 +36,7 @@ export async function chooseList(file: DataFile): Promise<number> {
   const taken =
     file.split ?? (names.length === 1 ? names[0] : usualNames.find((name) => names.includes(name)))
   if (taken === undefined)
-    throw new AppError('data/invalid', `${file.path} holds several lists: ${describe(lists)}.`, {
+    throw invalidData(`${file.path} holds several lists: ${describe(lists)}.`, {
       text: 'Say which one is the data.',
       command: `\`turnwise dataset import ${commandWord(file.path)} --split ${commandWord(names[0] ?? '')}\` reads the first.`,
     })
@@ -51,8 +51,7 @@ const describe = (lists: readonly TopLevelValue[]): string =>
   lists.map(({ key, count }) => `“${key}” (${count})`).join(', ')
 
 const noSuch = (file: DataFile, split: string, names: readonly string[]): AppError =>
-  new AppError(
-    'data/invalid',
+  invalidData(
     `${file.path} holds no list called “${split}”.`,
     names.length === 0
       ? 'It is one list: leave the name out.'
@@ -64,10 +63,9 @@ function withoutRows(file: DataFile, values: readonly TopLevelValue[]): AppError
   const named = values.map(({ key }) => `“${key}”`).slice(0, 5)
   const keys = `${named.join(', ')}${values.length > named.length ? ', …' : ''}`
   if (values.length === 0 || !values.every(({ opening }) => opening === '{' || opening === '['))
-    return new AppError('data/invalid', sentence, 'Write the rows as a list, [{…}, {…}], or as JSON Lines.')
+    return invalidData(sentence, 'Write the rows as a list, [{…}, {…}], or as JSON Lines.')
   if (isSplit(values))
-    return new AppError(
-      'data/invalid',
+    return invalidData(
       `${sentence} It is pandas’ “split” form: names and values stand apart (${keys}).`,
       `Write one row per line: ${jq(file.path, `.columns as $names | .data[] | ${rowOfNames}`)}`,
     )
@@ -75,13 +73,11 @@ function withoutRows(file: DataFile, values: readonly TopLevelValue[]): AppError
     ({ opening, firstKey }) => opening === '{' && firstKey !== null && !/^\d+$/.test(firstKey),
   )
   return isById
-    ? new AppError(
-        'data/invalid',
+    ? invalidData(
         `${sentence} It is one object with a row under each key (${keys}).`,
         `Write one row per line: ${jq(file.path, 'to_entries[] | {id: .key} + .value')}`,
       )
-    : new AppError(
-        'data/invalid',
+    : invalidData(
         `${sentence} It is written column by column (${keys}).`,
         `Write one row per line: ${jq(file.path, `keys_unsorted as $names | [.[] | [.[]]] | transpose[] | ${rowOfNames}`)}`,
       )
@@ -113,8 +109,7 @@ export async function requireObjects(file: DataFile): Promise<void> {
   const isByLine = opened === undefined && holdsListPerLine(text)
   if (opened === undefined && !isByLine) return
   const each = isByLine ? '' : '.[] | '
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     `${file.path} must hold objects, but holds ${isByLine ? 'a list on each line' : 'a list of lists'}, whose values have no names.`,
     first === '{'
       ? `If each is a conversation, name it: ${jq(file.path, `${each}{messages: .}`)}`
@@ -141,8 +136,7 @@ export function isOverSeveralLines(text: string): boolean {
 
 /** Error for objects written over several lines in a file that should hold one per line. */
 export const overSeveralLines = (file: string): AppError =>
-  new AppError(
-    'data/invalid',
+  invalidData(
     `${file} must hold one JSON object per line, but its objects go over several lines.`,
     `Write each on one line: ${jq(file, '.')}`,
   )

@@ -1,7 +1,7 @@
 /** Reads Parquet one row group (or part of one) at a time; values are converted to JSON. */
 import { isUtf8 } from 'node:buffer'
 import { parquetMetadata, parquetScan, parquetSchema, type FileMetaData, type ParquetScan } from 'hyparquet'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import type { DataFile, DataRow, ReadItem } from './dataFile.ts'
 import { maxOutputBytes } from './parquetCodecs.ts'
@@ -82,7 +82,7 @@ async function readMetadata(source: Source, path: string): Promise<Described> {
     return { metadata, guarded: guardTable(source, metadata) }
   } catch (error) {
     if (error instanceof AppError) throw error
-    throw new AppError('data/invalid', `${path} is not a readable Parquet file: ${reasonOf(error)}.`)
+    throw invalidData(`${path} is not a readable Parquet file: ${reasonOf(error)}.`)
   }
 }
 
@@ -97,8 +97,7 @@ function windowsOf(group: RowGroup, first: number, end: number): RowRange[] {
   const hasIndex = group.columns.every(({ offset_index_offset }) => offset_index_offset !== undefined)
   const bytes = Math.min(Number(group.total_byte_size), largestGroupBytes(group))
   if (!hasIndex && bytes > maxGroupBytes) {
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       `The Parquet file has a row group of ${Math.round(bytes / 1e6)} MB without a page index, which would have to be read into memory as a whole.`,
       'Rewrite it with row groups of ten thousand rows or so, or with a page index.',
     )

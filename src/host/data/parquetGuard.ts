@@ -5,7 +5,7 @@
  * encodings; `parquetCodecs` decompresses.
  */
 import type { CompressionCodec, Compressors, FileMetaData } from 'hyparquet'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { decompressPage } from './parquetCodecs.ts'
 import { columnChunks, type ColumnChunk, type PlacedChunk } from './parquetColumns.ts'
 import { pageAt, pagesOf, requireContent, requirePage, type Budget, type Page } from './parquetPages.ts'
@@ -94,8 +94,7 @@ class WindowBudget implements Budget {
   spend(bytes: number): void {
     this.#left -= bytes
     if (this.#left >= 0) return
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       `The Parquet file has a part of more than ${Math.round(maxWindowBytes / 1e6)} MB that would have to be read into memory as a whole.`,
       'Rewrite it with row groups of ten thousand rows or so, or with a page index.',
     )

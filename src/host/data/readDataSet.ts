@@ -1,6 +1,6 @@
 /** The training and validation rows of a run, in memory. */
 import { statSync } from 'node:fs'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { commandWord } from '#shared/shownText.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { isProblem, openDataFile, problemText, type DataRow } from './dataFile.ts'
@@ -19,7 +19,7 @@ const maxBytes = 512 << 20
  */
 export async function readDataSet(source: string): Promise<readonly DataRow[]> {
   const rows = isFolder(source) ? await rowsOfVersion(source) : await rowsOfFile(source)
-  if (rows.length === 0) throw new AppError('data/invalid', `${source} holds no rows.`)
+  if (rows.length === 0) throw invalidData(`${source} holds no rows.`)
   return rows
 }
 
@@ -41,7 +41,7 @@ function isFolder(source: string): boolean {
 
 async function rowsOfVersion(directory: string): Promise<DataRow[]> {
   if (!isDataSetVersion(directory)) {
-    throw new AppError('data/invalid', `${directory} is a folder, but not an imported data set.`)
+    throw invalidData(`${directory} is a folder, but not an imported data set.`)
   }
   const version = openDataSetVersion(directory)
   requireSmall(directory, version.info.sizeBytes)
@@ -58,7 +58,7 @@ async function rowsOfFile(file: string): Promise<DataRow[]> {
   for await (const items of readRows(source)) {
     for (const item of items) {
       if (isProblem(item)) {
-        throw new AppError('data/invalid', `${file}, ${problemText(item)}.`, {
+        throw invalidData(`${file}, ${problemText(item)}.`, {
           text: 'Correct the file, or import it as a data set, which leaves such rows out and lists them.',
           command: `\`turnwise dataset import ${commandWord(file)}\` does so.`,
         })
@@ -71,8 +71,7 @@ async function rowsOfFile(file: string): Promise<DataRow[]> {
 
 function requireSmall(source: string, sizeBytes: number): void {
   if (sizeBytes <= maxBytes) return
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     `${source} has ${Math.round(sizeBytes / 1e6)} MB; a run keeps its rows in memory, at most ${Math.round(maxBytes / 1e6)} MB.`,
     'Train on a part of it: reinforcement learning seldom needs more than a few tens of thousands of prompts.',
   )

@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs'
 import { isChatKind } from '#shared/columnKind.ts'
 import { unwise } from '#shared/config/problems.ts'
-import type { Problem } from '#shared/errors.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidData, type Problem } from '#shared/errors.ts'
 import { chatIn, templateColumn, type ChatMessage } from '#shared/messages.ts'
 import { plural } from '#shared/plural.ts'
 import { commandWord } from '#shared/shownText.ts'
@@ -162,8 +161,7 @@ function requireGoodAnswers(
   const label = marksIn(columns)
   if (label === undefined || answers.includes(label)) return
   if (!columns.values(label).map(markOf).includes(false)) return
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     `The column “${label}” marks answers as good or bad, and SFT would imitate the bad ones, too.`,
     {
       text: 'KTO learns from them as they are. Otherwise drop the rows marked as bad, or the column if it means something else. Imported with the columns mapped, prompts with a good and a bad completion become pairs for DPO.',

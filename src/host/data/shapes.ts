@@ -4,12 +4,10 @@
  */
 import { isObject } from '#shared/config/paths.ts'
 import { templateColumn } from '#shared/messages.ts'
-import type { RunConfig } from '#shared/runConfig.ts'
 import type { DataRow } from './dataFile.ts'
 import { Columns, plainName } from './columnKinds.ts'
 import { leftColumns, unusedTexts, type LeftColumn } from './leftColumns.ts'
 import { reasonsOf } from './leftReasons.ts'
-import type { Mapping } from './mapping.ts'
 import { innerTexts, nearlyAny } from './nearlyShapes.ts'
 import { questionNames } from './promptParts.ts'
 import type { Proposal } from './proposal.ts'
@@ -18,30 +16,17 @@ import { splitDoubts } from './splitMarks.ts'
 import { tellingRows, type Telling } from './tellingRows.ts'
 import { templateDoubts } from './templateMarks.ts'
 
-export interface DetectedShape {
+export interface DetectedShape extends Proposal {
   readonly id: ShapeId
   /** Title for people: `question and answer`. */
   readonly title: string
-  /** Evidence for this kind: `the columns “Question” and “Answer”`. */
-  readonly evidence: string
-  readonly isConversational: boolean
-  /** Steps that bring the columns to the names runs use; empty where they have them. */
-  readonly mapping: Mapping
-  /** `data.prompt` of a run config, for the columns after the mapping; null where nothing says what a prompt is. */
-  readonly prompt: RunConfig['data']['prompt'] | null
-  /** Column, after the mapping, that rewards would compare with; null where there is none. */
-  readonly answer: string | null
   /**
    * Template of one of the columns, to be chosen or changed where no prompt is proposed; null: no column can stand in
    * one.
    */
   readonly template: string | null
-  /** Columns of the file that the proposal reads. */
-  readonly used: readonly string[]
   /** Columns that change what a row means and that the proposal does not use. */
   readonly leftAside: readonly LeftColumn[]
-  /** Sentences on doubts, or on the kind that the data nearly was. */
-  readonly doubts: readonly string[]
 }
 
 /** Kinds that nearly every other data set could be read as, too. */

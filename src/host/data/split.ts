@@ -1,7 +1,7 @@
 /** Splits off validation rows by the hash of their content. */
 import { hash } from 'node:crypto'
 import { plural } from '#shared/plural.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import type { DataRow } from './dataFile.ts'
 
 /** Size of the held-out part: a share (rows added later move none), or a number of rows. */
@@ -46,8 +46,7 @@ export function splitRows(rows: readonly DataRow[], rule: SplitRule): SplitResul
     ['validation', result.heldOut],
   ] as const) {
     if (side.length === 0) {
-      throw new AppError(
-        'data/invalid',
+      throw invalidData(
         `Splitting ${plural(rows.length, 'row')} leaves no ${name} rows.`,
         'Change data.heldOut.',
       )

@@ -1,7 +1,7 @@
 /** Tables as in RFC 4180, with commas or tabs: the first record names the columns, values stay text. */
 import { isUtf8 } from 'node:buffer'
 import Papa from 'papaparse'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { plural, shorten } from '#shared/plural.ts'
 import path from 'node:path'
 import type { DataFile, ReadItem } from './dataFile.ts'
@@ -46,7 +46,7 @@ const readTabTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => re
 async function* readTable(file: DataFile, defaultDelimiter: string): AsyncGenerator<readonly ReadItem[]> {
   const parser = new TableParser(file, defaultDelimiter)
   for await (const block of lineBlocks(file)) {
-    if (block === null) throw new AppError('data/invalid', `${file.path} has a line longer than 64 MiB.`)
+    if (block === null) throw invalidData(`${file.path} has a line longer than 64 MiB.`)
     yield parser.push(block.toString('utf8'), {
       isLast: false,
       fault: isUtf8(block) ? null : notUtf8(block, file.path),
@@ -97,8 +97,7 @@ class TableParser {
       const isRunaway = isLast ? this.#text !== '' : this.#text.length > maxRecordLength
       if (!isBroken && !isRunaway) break
       if (!isBroken && ++this.#runaways > maxRunaways) {
-        throw new AppError(
-          'data/invalid',
+        throw invalidData(
           `${this.#file.path}, line ${this.#line}, and ${maxRunaways} lines before it open a quotation mark that is never closed.`,
           'Values that hold quotation marks must be quoted, with the marks inside doubled.',
         )
@@ -200,8 +199,7 @@ class TableParser {
   #dropLine(): void {
     const newline = this.#layout?.newline ?? '\n'
     const sentence = 'it has a quotation mark in the middle of a value'
-    if (this.#names === null)
-      throw new AppError('data/invalid', `${this.#file.path}, line ${this.#line}: ${sentence}.`)
+    if (this.#names === null) throw invalidData(`${this.#file.path}, line ${this.#line}: ${sentence}.`)
     this.#items.push({ number: ++this.#number, line: this.#line++, sentence })
     const end = this.#text.indexOf(newline)
     this.#text = end < 0 ? '' : this.#text.slice(end + 1)
@@ -246,8 +244,7 @@ function columnNames(
   fault: string | null,
 ): readonly string[] {
   if (cells.some((cell) => cell.includes('\0') || (fault !== null && cell.includes('\uFFFD'))))
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       `The first line of ${file.path} cannot be read: ${fault ?? 'it is not UTF-8 text; save the file as UTF-8'}.`,
     )
   const names = cells.map((cell, index) => (cell.trim() === '' ? `column ${index + 1}` : cell))
@@ -255,8 +252,7 @@ function columnNames(
   const value = names.find((name) => /^-?[\d.,]+$|[?!.]$/.test(name.trim()) || name.length > longestName)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined)
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       `${file.path} has two columns called “${shorten(twice)}”.`,
       value === undefined ? 'Rename one of them.' : headerAdvice,
     )

@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { cpus, homedir, hostname, release, totalmem, userInfo } from 'node:os'
 import path from 'node:path'
+import { attempt } from '#shared/attempt.ts'
 import { deviceRemarks, type DeviceCheck, type DeviceReport } from '#shared/device.ts'
 import { describeVersions } from '#host/dataDirectory.ts'
 
@@ -64,13 +65,8 @@ function linuxCards(): Card[] {
   })
 }
 
-function driverOf(folder: string): string | null {
-  try {
-    return path.basename(readlinkSync(path.join(folder, 'driver')))
-  } catch {
-    return null
-  }
-}
+const driverOf = (folder: string): string | null =>
+  attempt(() => path.basename(readlinkSync(path.join(folder, 'driver'))), null)
 
 /** A container may show NVIDIA's files and no `/sys/class/drm`. */
 function nvidiaNames(): string[] {
@@ -115,25 +111,10 @@ function ownNames(): string[] {
 }
 
 function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return '' // no entry for this user
-  }
+  // The user may have no entry.
+  return attempt(() => userInfo().username, '')
 }
 
-function listed(folder: string): string[] {
-  try {
-    return readdirSync(folder).toSorted()
-  } catch {
-    return []
-  }
-}
+const listed = (folder: string): string[] => attempt(() => readdirSync(folder).toSorted(), [])
 
-function contents(file: string): string | null {
-  try {
-    return readFileSync(file, 'utf8').trim()
-  } catch {
-    return null
-  }
-}
+const contents = (file: string): string | null => attempt(() => readFileSync(file, 'utf8').trim(), null)

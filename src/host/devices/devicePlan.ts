@@ -1,7 +1,7 @@
 /** Plans the memory of a card for `device plan`, for known model sizes by name and for models on disk. */
 import { statSync } from 'node:fs'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { AppError, usageError } from '#shared/errors.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
 import { baseProblem, type DeviceKind } from '#shared/device.ts'
 import type { BasePrecision } from '#shared/precision.ts'
@@ -45,7 +45,7 @@ export function plannedConfig(subject: string, length: number | null = null): Mo
   } catch (error) {
     if (error instanceof AppError && error.code !== 'file/unreadable') throw error
     const hint = `Give ${plannedShapes.join(', ')}, a model folder or a config.json.`
-    throw new AppError('usage/invalid', `${subject} is no known shape and no model config.`, hint, error)
+    throw usageError(`${subject} is no known shape and no model config.`, hint, error)
   }
 }
 

@@ -8,6 +8,7 @@ import { createRequire } from 'node:module'
 import { availableParallelism, cpus, release } from 'node:os'
 import path from 'node:path'
 import { z } from 'zod'
+import { attempt } from '#shared/attempt.ts'
 import type { Device, DeviceCheck } from '#shared/device.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
 import { makeOwnFolder } from '#host/files/ownFiles.ts'
@@ -119,12 +120,11 @@ export function readCheck(place: DevicePlace, cacheDirectory: string): DeviceChe
 }
 
 function read<T extends { readonly on: string }>(schema: z.ZodType<T>, file: string, on: string): T | null {
-  try {
+  // A missing or damaged file tells nothing: it is asked again.
+  return attempt(() => {
     const found = schema.safeParse(JSON.parse(readSmallText(file)))
     return found.success && found.data.on === on ? found.data : null
-  } catch {
-    return null // never asked, or a file that tells nothing: it is asked again
-  }
+  }, null)
 }
 
 function write(file: string, content: object): void {
@@ -178,21 +178,9 @@ function linuxGraphics(): string[] {
   return [...chosen, contents('/proc/driver/nvidia/version'), ...ids, ...files]
 }
 
-function listed(folder: string): string[] {
-  try {
-    return readdirSync(folder).toSorted()
-  } catch {
-    return []
-  }
-}
+const listed = (folder: string): string[] => attempt(() => readdirSync(folder).toSorted(), [])
 
-function contents(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
-}
+const contents = (file: string): string => attempt(() => readFileSync(file, 'utf8'), '')
 
 /* What a self-test answers; `selftest.ts` runs it. */
 

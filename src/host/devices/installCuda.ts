@@ -21,7 +21,7 @@ import { createInflateRaw } from 'node:zlib'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { download, requireSpace, sizeAt } from '#host/files/download.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { writeError, writing } from '#host/files/fileErrors.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
 import { bytesOf } from '#host/workFolder/leftovers.ts'
 import {
@@ -253,9 +253,5 @@ function finish(folder: string, manifest: CudaManifest): void {
 }
 
 function rename(from: string, to: string): void {
-  try {
-    renameSync(from, to)
-  } catch (error) {
-    throw writeError(to, error)
-  }
+  writing(to, () => renameSync(from, to))
 }

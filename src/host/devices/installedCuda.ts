@@ -8,6 +8,7 @@ import { type Dirent, lstatSync, readdirSync, renameSync, rmSync, statSync } fro
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { z } from 'zod'
+import { attempt } from '#shared/attempt.ts'
 import { cudaFolderVariable } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
@@ -95,13 +96,8 @@ export function runtimeFolder(): string {
 }
 
 /** Returns false also for what is no ordinary file. */
-export function isOf(file: string, sha256: string): boolean {
-  try {
-    return lstatSync(file).isFile() && sha256Of(file) === sha256
-  } catch {
-    return false
-  }
-}
+export const isOf = (file: string, sha256: string): boolean =>
+  attempt(() => lstatSync(file).isFile() && sha256Of(file) === sha256, false)
 
 /**
  * Digests what the file system says of these files: their numbers and times of birth and change, which nobody who packs a folder
@@ -121,11 +117,8 @@ function sealOf(folder: string, files: readonly ExpectedFile[]): string | null {
 }
 
 function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return [] // gone meanwhile
-  }
+  // The folder may be gone meanwhile.
+  return attempt(() => readdirSync(folder, { withFileTypes: true }), [])
 }
 
 function keepSeal(file: string, sealed: InstalledRecord): void {
@@ -137,11 +130,8 @@ function keepSeal(file: string, sealed: InstalledRecord): void {
 }
 
 function readRecord(file: string): InstalledRecord | null {
-  try {
-    return record.safeParse(JSON.parse(readSmallText(file))).data ?? null
-  } catch {
-    return null // never installed, or damaged: it is installed again
-  }
+  // What was never installed, or is damaged, is installed again.
+  return attempt(() => record.safeParse(JSON.parse(readSmallText(file))).data ?? null, null)
 }
 
 /** Environment variables for processes that load ONNX Runtime; empty where there is nothing to set. */

@@ -7,8 +7,9 @@ import { z } from 'zod'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { device as deviceSchema } from '#shared/api/common.ts'
+import { attempt } from '#shared/attempt.ts'
 import type { DeviceKind } from '#shared/device.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { writing } from '#host/files/fileErrors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { ConnectionWatch } from '#host/outboundConnections.ts'
 import type { DataStorage } from '#host/store/storage.ts'
@@ -103,15 +104,13 @@ function cpuTicks(): { readonly busy: number; readonly total: number } {
 /** Returns the memory of a training process; nothing where the system does not tell, or the process has just ended. */
 function memoryOf(runId: string, pid: number | null): Load['memory']['training'] {
   if (process.platform !== 'linux' || pid === null) return []
-  try {
+  return attempt(() => {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     const bytes = (name: string) =>
       1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0)
     const [privateBytes, mappedBytes] = [bytes('RssAnon'), bytes('RssFile')]
     return privateBytes === 0 ? [] : [{ runId, privateBytes, mappedBytes }]
-  } catch {
-    return []
-  }
+  }, [])
 }
 
 const descriptions = {
@@ -175,11 +174,7 @@ function unfinished(dataDirectory: string): StoredFolder[] {
 /** Returns how many bytes it took up. Errors: AppError 'file/unwritable'. */
 export function clearFolder(folder: string): number {
   const sizeBytes = bytesOf(folder)
-  try {
-    rmSync(folder, { recursive: true, force: true })
-  } catch (error) {
-    throw writeError(folder, error)
-  }
+  writing(folder, () => rmSync(folder, { recursive: true, force: true }))
   return sizeBytes
 }
 
@@ -241,15 +236,14 @@ class RunLoads {
 /** Time that all threads of a process have had, in user and in system mode. */
 function ticksOf(pid: number): number | null {
   if (process.platform !== 'linux') return null
-  try {
+  // The process may have just ended.
+  return attempt(() => {
     const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
     // The name stands in brackets and may hold anything; the times are 12th and 13th behind it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const [user, system] = [Number(fields[11]), Number(fields[12])]
     return Number.isFinite(user + system) ? user + system : null
-  } catch {
-    return null // it has just ended
-  }
+  }, null)
 }
 
 const said = z.object({ device: deviceSchema })

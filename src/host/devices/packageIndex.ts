@@ -1,8 +1,9 @@
 /** The part of a Python package index (PEP 503 and 691) needed to download ranges of wheels. */
 import { z } from 'zod'
 import { defaultPackageIndex } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
-import { webAddress } from '#host/outboundRequests.ts'
+import { AppError, usageError } from '#shared/errors.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
+import { holdsCredentials, webAddress } from '#host/outboundRequests.ts'
 import type { Wheel } from './cudaManifest.ts'
 
 export interface IndexAccess {
@@ -17,10 +18,8 @@ export interface IndexAccess {
 export function readIndex(given: unknown): string {
   if (given === null || given === undefined || given === '') return defaultPackageIndex
   const address = typeof given === 'string' ? webAddress(given) : null
-  const { username = '', password = '' } = URL.parse(address ?? '') ?? {}
-  if (address !== null && username === '' && password === '') return address
-  throw new AppError(
-    'usage/invalid',
+  if (address !== null && !holdsCredentials(address)) return address
+  throw usageError(
     'The address of the package index cannot be used.',
     'Give one that begins with https:// and contains no password, such as https://pypi.org/simple.',
   )
@@ -65,19 +64,11 @@ export async function findWheel(wheel: Wheel, access: IndexAccess): Promise<stri
 }
 
 function listedInJson(text: string): ReadonlyMap<string, Listed> {
-  const { success, data } = page.safeParse(orNull(text))
+  const { success, data } = page.safeParse(parsedJson(text))
   if (!success) return new Map()
   return new Map(
     data.files.map(({ filename, url, hashes }) => [filename, { url, sha256: hashes['sha256'] ?? null }]),
   )
-}
-
-function orNull(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
 
 /** Older indexes: a page of links, with digests behind `#`. */

@@ -3,6 +3,7 @@
  * content of the settings behind that, and each of Turnwise's own files that run there.
  */
 import { z } from 'zod'
+import { parsedJson } from '#shared/parsedJson.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { projectResource } from '#host/exchange/project/projectRewards.ts'
 import { consentsFile } from '#host/consents/consents.ts'
@@ -53,16 +54,8 @@ export function engineSourceById(id: string): EngineSource | null {
   const { kind, start } = /^engine:(?<kind>\w+)(?: (?<start>\{.+\}))?$/s.exec(id)?.groups ?? {}
   if (kind === undefined || !Object.hasOwn(engines, kind)) return null
   if (start === undefined) return sourceOf(kind as OtherEngine, null)
-  const { data } = startSchema.safeParse(parsed(start))
+  const { data } = startSchema.safeParse(parsedJson(start))
   return data === undefined ? null : sourceOf(kind as OtherEngine, data)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return null
-  }
 }
 
 /**

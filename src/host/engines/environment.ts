@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { z } from 'zod'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
 import { AppError } from '#shared/errors.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { commandWord } from '#shared/shownText.ts'
@@ -20,27 +22,10 @@ import {
   rayWords,
 } from './launch.ts'
 
-export interface EnginePackage {
-  readonly name: string
-  /** Installed version; null: not installed. */
-  readonly version: string | null
-  /** The version that was tried; null: any. */
-  readonly tried: string | null
-}
-
-export interface EngineEnvironment {
-  readonly kind: OtherEngine
-  readonly interpreter: string
-  /** The cluster that `python`, `packages` and `gpus` are of; null: this machine. */
-  readonly cluster: string | null
-  /** Version such as 3.12.4. */
-  readonly python: string
-  readonly packages: readonly EnginePackage[]
-  /** Number of GPUs that torch sees, or that the cluster has; 0: CPUs alone, or torch is missing. */
-  readonly gpus: number
-  /** Command that installs the missing packages; null where none is missing. */
-  readonly install: string | null
-}
+export type EngineEnvironment = { readonly kind: OtherEngine } & Omit<
+  NonNullable<OutputOf<Api, 'python.engine'>>,
+  'notice'
+>
 
 /** Environment that may be started. */
 export interface AllowedEnvironment extends EngineEnvironment {

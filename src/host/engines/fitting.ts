@@ -1,7 +1,8 @@
 /** Checks if another trainer can train a run. */
 import path from 'node:path'
 import { launcherKinds } from '#shared/config/engine.ts'
-import { blaming, conflict, refuse } from '#shared/config/problems.ts'
+import { blaming } from '#shared/config/blame.ts'
+import { conflict, refuse } from '#shared/config/problems.ts'
 import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles } from '#shared/tools.ts'

@@ -7,6 +7,7 @@ import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import { count } from '#shared/api/common.ts'
+import { attempt } from '#shared/attempt.ts'
 import type { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { writeError } from '#host/files/fileErrors.ts'
@@ -109,13 +110,8 @@ class Printed implements PrintedEvents {
 }
 
 /** Reads a warning from a line; null for any other line: what several processes print may run together. */
-function warningIn(line: string): string | null {
-  try {
-    return String(JSON.parse(warning.exec(line)?.groups?.['message'] ?? ''))
-  } catch {
-    return null
-  }
-}
+const warningIn = (line: string): string | null =>
+  attempt(() => String(JSON.parse(warning.exec(line)?.groups?.['message'] ?? '')), null)
 
 const { O_RDWR, O_CREAT, O_TRUNC } = constants
 

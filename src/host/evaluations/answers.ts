@@ -5,7 +5,7 @@
 import path from 'node:path'
 import type { z } from 'zod'
 import { evaluatedPrompt, rowProblem, type EvaluatedPrompt } from '#shared/api/evaluations.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { appendToOwn } from '#host/files/ownFiles.ts'
 import { dropTornLine, readLines } from '#host/workFolder/lineLog.ts'
 
@@ -36,8 +36,7 @@ export function readAnswers(directory: string): Answers {
   const prompts = new Map<number, EvaluatedPrompt>()
   const problems = new Map<number, RowProblem>()
   const damaged = (number: number) => {
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       `${file} is damaged in line ${number}: what was answered there cannot be read.`,
       'Evaluate again.',
     )

@@ -1,6 +1,6 @@
 /** Evaluations of a host: computed one after the other, each in a process of its own; every answer is kept as it comes. */
 import type { EvaluationEntry, EvaluationRequest } from '#shared/api/evaluations.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -203,8 +203,7 @@ export class Evaluations implements AsyncDisposable {
 function requireSameRows({ rows, places }: EvaluatedRows, { prompts }: Answers): void {
   const now = new Map(rows.map(({ row, columns }) => [places[row] ?? row, JSON.stringify(columns)]))
   if (prompts.every(({ row, columns }) => now.get(row) === JSON.stringify(columns))) return
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     'The data changed since this evaluation began, so it cannot be resumed.',
     'Its results so far are kept. Start a new evaluation on the current data.',
   )

@@ -13,7 +13,7 @@ import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { evaluatedSections, type EvaluationRequest } from '#shared/api/evaluations.ts'
 import { conflict } from '#shared/config/problems.ts'
-import { AppError, ConfigError } from '#shared/errors.ts'
+import { ConfigError, invalidData, usageError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { parseRunConfig, rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
@@ -189,8 +189,7 @@ function requireSense(
     )
   }
   if (greedy && samples > 1) {
-    throw new AppError(
-      'usage/invalid',
+    throw usageError(
       `Greedy decoding gives the same completion every time, so ${samples} samples of a prompt are no better than one.`,
       'Ask for one sample, or sample at a temperature.',
     )
@@ -206,11 +205,7 @@ export async function evaluatedRows(
   const { train, heldOut, places } = await readRunData(data)
   const all = isHeldOut ? heldOut : train
   if (all.length === 0) {
-    throw new AppError(
-      'data/invalid',
-      'There are no rows to evaluate on.',
-      'Choose a data set that has rows.',
-    )
+    throw invalidData('There are no rows to evaluate on.', 'Choose a data set that has rows.')
   }
   const numbers = [...all.keys()]
   const isPart = limit !== null && limit < numbers.length

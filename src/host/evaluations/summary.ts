@@ -1,6 +1,6 @@
 /** Summarizes the answers of an evaluation. Prompts are the unit: samples of one prompt are not independent. */
 import type { EvaluatedPrompt, EvaluationGroup, EvaluationSummary } from '#shared/api/evaluations.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { meanOf } from '#shared/mean.ts'
 import { meanEstimate, passAtK, shareEstimate, type Estimate } from '#shared/statistics.ts'
 import type { Answers } from './answers.ts'
@@ -146,12 +146,11 @@ export function requireGroups(rows: readonly WithColumns[], wanted: string): voi
   const columns = columnsOf(rows)
   if (!columns.includes(wanted)) {
     const hint = columns.length === 0 ? undefined : `They have ${columns.join(', ')}.`
-    throw new AppError('data/invalid', `The rows have no column “${wanted}”.`, hint)
+    throw invalidData(`The rows have no column “${wanted}”.`, hint)
   }
   const { size } = new Set(rows.map((row) => valueWords(row.columns[wanted])))
   if (size <= maxGroups) return
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     `The column “${wanted}” has ${size} different values, too many to compare groups by (at most ${maxGroups}).`,
     'Choose a column with few values, such as a category or a level.',
   )

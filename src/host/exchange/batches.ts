@@ -1,7 +1,7 @@
 /**
  * Translates how the tools cut a step into updates: sequences per device, prompts per update, or a number of pieces.
  */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { noun, plural } from '#shared/plural.ts'
 import { asNumber, tidy, type Given, type Link, type Quantities, type Remark } from './links.ts'
 
@@ -53,8 +53,7 @@ function processesOf(given: Given, remark: Remark): number {
 const minibatchOf = ({ perStep, perUpdate }: Sizes): number | null => {
   if (perUpdate === perStep) return null
   if (perUpdate > 0 && perStep % perUpdate === 0) return perUpdate
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `The file learns from ${plural(perUpdate, 'completion')} per update, which does not divide the ${perStep} that it generates at once.`,
     'Correct its batch sizes.',
   )

@@ -2,7 +2,7 @@
  * Settings that stand in a command: flags (`trl dpo --beta 0.1`, `accelerate launch dpo.py --beta=0.1`) and words of
  * OmegaConf (`train_dataset.batch_size=128`), with the values that the script around it sets (shellSource.ts).
  */
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 import { isObject, leaves } from '#shared/config/paths.ts'
 import { requireOwnProgram } from './foreignFiles.ts'
 import type { ImportNote } from './importNotes.ts'
@@ -75,8 +75,7 @@ function fromFlags(commands: readonly ShellCommand[], wanted: string | null): Co
   if (first !== undefined) return commandOf(meantProgram([first, ...rest], wanted), started)
   if (silent === null) return null
   requireOwnProgram(silent.name)
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `The command starts ${silent.name} and sets nothing itself.`,
     'Import the script or the settings file that it reads instead.',
   )
@@ -108,8 +107,7 @@ function commandOf(meant: Started, all: readonly Started[]): CommandSettings {
 }
 
 const elsewhere = (program: string, configs: ShellCommand): AppError =>
-  new AppError(
-    'config/invalid',
+  invalidConfig(
     `The command starts ${program} and sets nothing itself: its settings are in ${configs.map(({ text }) => text).join(', ')}.`,
     'Import that file instead.',
   )
@@ -257,8 +255,7 @@ function meantProgram<Each extends Named>(started: readonly [Each, ...Each[]], w
   if (meant !== undefined) return meant.each
   const names = [...new Set(trainings.map(({ each, trainer }) => described(each, trainer)))]
   const choices = kinds.filter((kind) => trainers.some((known) => known === kind))
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `The script starts several trainings, ${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}, each with its own settings.`,
     `Choose the algorithm whose settings are meant: ${choices.join(', ')}; on the command line with --algorithm.`,
   )

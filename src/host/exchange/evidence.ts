@@ -1,5 +1,5 @@
 /** Evidence in a file for its algorithm, and the words for it. */
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
 import { asText, type Given } from './links.ts'
 
@@ -22,8 +22,7 @@ export interface AlgorithmFinding {
 }
 
 export const noEquivalent = (tool: ToolId, what: string, nearest: string): AppError =>
-  new AppError(
-    'config/invalid',
+  invalidConfig(
     `${toolTitles[tool]}'s ${what} has no equivalent in Turnwise.`,
     nearest === '' ? undefined : `The closest is ${nearest}.`,
   )

@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { judgeFunction } from '#shared/config/judge.ts'
 import { rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { groupSizeOf, requireFitting } from '#rl/training/conflicts.ts'
@@ -37,8 +37,7 @@ export interface RunSize {
 export function exportedRun(config: RunConfig, tool: ProjectTool): RunConfig {
   const [run, ...others] = stagesOf(config)
   if (others.length > 0) {
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `The run has ${others.length + 1} stages; a project for ${toolTitles[tool]} can have only one.`,
       'Export a config of one stage, with the adapter of the previous stage as its initial adapter.',
     )
@@ -57,11 +56,7 @@ function requireExportable(
   tool: ProjectTool,
 ): void {
   const refused = (learns: string, kind: string, hint: string) =>
-    new AppError(
-      'config/invalid',
-      `The run learns ${learns}, and ${kind} cannot be exported to ${toolTitles[tool]}.`,
-      hint,
-    )
+    invalidConfig(`The run learns ${learns}, and ${kind} cannot be exported to ${toolTitles[tool]}.`, hint)
   if (codeReference(id) !== null) {
     const known = Object.keys(projectAlgorithms[tool]).join(', ')
     const hint = `Choose an algorithm that ${toolTitles[tool]} has: ${known}.`

@@ -2,7 +2,7 @@
  * Recognises files that are not training settings which can be imported, by names that only they have: each kind is
  * refused by its name.
  */
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 
 interface Foreign {
   /** Continuation of “The file is”. */
@@ -179,7 +179,7 @@ export function requireOwnKind(names: readonly string[]): void {
 }
 
 const refusal = ({ what, hint }: Pick<Foreign, 'what' | 'hint'>): AppError =>
-  new AppError('config/invalid', `The file is ${what}; nothing was changed.`, hint)
+  invalidConfig(`The file is ${what}; nothing was changed.`, hint)
 
 const foreignTexts: readonly { readonly what: string; readonly sign: RegExp; readonly hint: string }[] = [
   {
@@ -240,8 +240,7 @@ const foreignPrograms: readonly {
 export function requireOwnProgram(program: string | null): void {
   const found = foreignPrograms.find(({ sign }) => program !== null && sign.test(program))
   if (found !== undefined)
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `The command ${program} is one of ${found.title}, whose settings are not imported; nothing was changed.`,
       found.hint ?? otherTool,
     )

@@ -17,7 +17,9 @@
  *   project/          a run as a folder that the other tool starts from
  */
 import { homedir } from 'node:os'
-import { AppError } from '#shared/errors.ts'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
+import { AppError, invalidConfig } from '#shared/errors.ts'
 import { parseSettings } from '#shared/config/settings.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import type { ToolId } from '#shared/tools.ts'
@@ -35,16 +37,8 @@ import { readSource, type FlatSettings, type SettingsSource } from './settingsSo
 import { Taking, unnamedData, unnamedModel, unnamedRun } from './taking.ts'
 import { algorithmIds, algorithmOf } from './toolAlgorithms.ts'
 
-export interface ImportedConfig {
-  /** A sentence on what the file was taken for and by which names. */
-  readonly reading: string
-  /** Tool whose names the settings have; null: Turnwise's own, in the file of a search. */
-  readonly tool: ToolId | null
+export type ImportedConfig = Omit<OutputOf<Api, 'runs.importConfig'>, 'config'> & {
   readonly config: RunConfig
-  /** Rest of the file of a study: `{ population }` or `{ sweep }`; null: the file describes a single run. */
-  readonly study: JsonObject | null
-  readonly taken: readonly TakenSetting[]
-  readonly notes: readonly ImportNote[]
 }
 
 export interface ImportChoices {
@@ -107,7 +101,7 @@ const studyWord = (search: FoundSearch | null): string | null =>
 function requireAlgorithm(id: string | null): void {
   if (id === null || algorithmIds.includes(id)) return
   const known = algorithmIds.join(', ')
-  throw new AppError('config/invalid', `There is no algorithm “${id}”.`, `Choose one of ${known}.`)
+  throw invalidConfig(`There is no algorithm “${id}”.`, `Choose one of ${known}.`)
 }
 
 /** Variants of GRPO are one trainer of TRL. */

@@ -1,6 +1,6 @@
 /** Fills in the references of OmegaConf in a document: `${actor.path}`. Other resolvers (`${mult:8,8}`) stay unknown. */
 import { isObject, valueAt, type JsonObject } from '#shared/config/paths.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import type { ImportNote } from './importNotes.ts'
 
 /** Sections of files that are read with OmegaConf. */
@@ -63,8 +63,7 @@ class References {
 
   #requireFew(): void {
     if (this.#fills <= maxFills && this.#characters <= maxCharacters) return
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `The references in the file, such as \${actor.path}, would be filled in more than ${maxFills} times or with more than ${maxCharacters} characters. Nothing was imported.`,
       'Replace references to references by what they stand for.',
     )

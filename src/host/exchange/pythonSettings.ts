@@ -1,5 +1,5 @@
 /** Settings in a Python file or the code cells of a notebook: arguments of calls and dicts that are known by their names. */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { isEqual, isObject, type JsonObject } from '#shared/config/paths.ts'
 import { isFileFormat, namedFiles, type NamedFiles } from './dataLinks.ts'
 import type { ImportNote } from './importNotes.ts'
@@ -89,8 +89,7 @@ function trainerOf(calls: readonly PythonCall[], wanted: string | null): string 
   if (first === null) return ownTrainer(calls, wanted)
   if (trainers.length < 2) return first
   if (wanted !== null && trainers.includes(wanted)) return wanted
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `The file trains several times, with TRL’s trainers ${trainers.join(' and ')}, and each has settings of its own.`,
     `Choose the algorithm whose settings are meant: ${trainers.join(', ')}; on the command line with --algorithm.`,
   )
@@ -104,8 +103,7 @@ function ownTrainer(calls: readonly PythonCall[], wanted: string | null): string
   const found = calls.find(({ method }) => /^(Seq2Seq)?Trainer$/.test(method))
   if (found === undefined) return null
   if (wanted !== null) return wanted
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `The file trains with transformers’ own ${found.method}, which learns whatever rows its code prepares, so nothing tells the algorithm.`,
     'If it learns answers to prompts, choose sft; on the command line with --algorithm sft.',
   )

@@ -1,5 +1,5 @@
 /** The words of a Python file: names, signs, and literals with their values. */
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 
 /** A value that only running the file could tell. */
 export const computed = Symbol('computed')
@@ -54,7 +54,7 @@ export function nesting(sign: string): -1 | 0 | 1 {
 }
 
 export const tooLong = (): AppError =>
-  new AppError('config/invalid', 'The Python file is too long to be read for its settings.')
+  invalidConfig('The Python file is too long to be read for its settings.')
 
 function numberValue(text: string): unknown {
   const value = Number(text.replaceAll('_', ''))

@@ -1,5 +1,5 @@
 /** Recognises whose settings a file holds, by names that one tool alone has, and says so in a sentence. */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { toolIds, toolTitles, type ToolId } from '#shared/tools.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { stands, type AlgorithmFinding } from './evidence.ts'
@@ -65,8 +65,7 @@ export function recognisedTool({ program }: SettingsSource, names: readonly stri
   if (own.length > 0 && program === null) requireMostly(plain, known)
   if (own.length > 0 || /^trl /.test(program ?? '') || names.includes('trainer'))
     return { tool: 'trl', names: own }
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `The file has no setting that identifies ${listed(toolIds.map((id) => toolTitles[id]))}.`,
     `If it is for one of them, choose that tool; on the command line with --from ${toolIds.join(', ')}. Settings of other tools are not read: set the run up in New run.`,
   )
@@ -84,8 +83,7 @@ function requireMostly(names: readonly string[], known: ReadonlySet<string>): vo
   // Names inside a value are as known as the value.
   const others = names.filter((name) => !known.has(name) && !known.has(name.replace(/\..*$/, '')))
   if (others.length < fewest || 2 * others.length <= names.length) return
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `Most names in the file are none of TRL’s (${others.slice(0, 4).join(', ')}), and no other tool that is read here has them.`,
     'If it is for TRL after all, choose that tool; on the command line with --from trl. Settings of other tools are not read: set the run up in New run.',
   )

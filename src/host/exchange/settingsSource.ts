@@ -2,7 +2,7 @@
  * The settings of another tool as a flat list: YAML, JSON, a command (commandSettings.ts), or what stands in a Python file or a
  * notebook (pythonSettings.ts). Nothing in the text is run.
  */
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 import { isObject, leaves, type JsonObject } from '#shared/config/paths.ts'
 import { pythonYaml } from '#host/files/pythonYaml.ts'
 import { parseYaml, YamlFault } from '#host/files/yaml.ts'
@@ -22,7 +22,6 @@ export interface SettingsSource {
   readonly settings: FlatSettings
   /** The whole of a document; of a Python file the dicts that describe a search. */
   readonly documents: readonly JsonObject[]
-  /** Calls in a Python file. */
   readonly calls: readonly PythonCall[]
   /** Settings of a Python file whose values only running it would tell. */
   readonly computed: readonly string[]
@@ -49,13 +48,12 @@ const maxSettings = 5_000
 /** Errors: AppError 'config/invalid'. */
 export function readSource(text: string, choices: ReadingChoices): SettingsSource {
   if (text.length > maxCharacters) {
-    throw new AppError('config/invalid', 'The file is too large to be a settings file.')
+    throw invalidConfig('The file is too large to be a settings file.')
   }
   requireSettingsText(text)
   const source = sourceOf(text.replace(/^\uFEFF/, ''), choices)
   if (source.settings.size + source.documents.length + source.calls.length > 0) return source
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     'The file holds no settings.',
     'Expected YAML, JSON or Python with named values, or a command with --flags or key=value arguments.',
   )
@@ -103,13 +101,12 @@ function fromDocument(text: string): unknown {
   } catch (error) {
     if (!(error instanceof YamlFault)) throw error
     if (text.trim() !== '' && isScript(text)) throw silentScript()
-    throw new AppError('config/invalid', `The file cannot be read as YAML or JSON: ${error.message}.`)
+    throw invalidConfig(`The file cannot be read as YAML or JSON: ${error.message}.`)
   }
 }
 
 const silentScript = (): AppError =>
-  new AppError(
-    'config/invalid',
+  invalidConfig(
     'The file is a script that starts no training with settings of its own.',
     'Import the settings file or the command that it starts the training with.',
   )
@@ -129,8 +126,7 @@ function recordOf(document: unknown): JsonObject | null {
 function flatSettings(json: unknown): FlatSettings {
   const settings = new Map<string, unknown>()
   for (const [name, value] of leaves(json)) {
-    if (settings.size > maxSettings)
-      throw new AppError('config/invalid', `The file has more than ${maxSettings} settings.`)
+    if (settings.size > maxSettings) throw invalidConfig(`The file has more than ${maxSettings} settings.`)
     if (name !== '') settings.set(name, pythonNumber(value))
   }
   return settings

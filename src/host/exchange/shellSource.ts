@@ -3,7 +3,7 @@
  * (`${NAME:-value}`) are filled in, and what would have to be run stays unknown. The environment is not read, except for the home
  * folder.
  */
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 
 export interface ShellWord {
   /** The word with the script's variables filled in; unknown ones stay as written. */
@@ -29,7 +29,7 @@ const maxWords = 20_000
 const maxDepth = 40
 
 const endless = (): AppError =>
-  new AppError('config/invalid', 'The script’s variables expand without end, so its settings cannot be read.')
+  invalidConfig('The script’s variables expand without end, so its settings cannot be read.')
 
 /** Errors: AppError 'config/invalid' for a script whose values grow without end. */
 export const readShell = (text: string, home: string): ShellCommand[] =>

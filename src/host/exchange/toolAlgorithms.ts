@@ -1,5 +1,5 @@
 /** Finds the Turnwise algorithm that another tool's settings mean, and says by which names. */
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
 import { algorithmById, algorithms } from '#rl/algorithms/registry.ts'
 import { isGiven, noEquivalent, saidAs, stands, type AlgorithmFinding, type Evidence } from './evidence.ts'
@@ -94,8 +94,7 @@ function agilerlGuess({ has }: Evidence): Omit<AlgorithmFinding, 'names'> {
 }
 
 const ask = (tool: ToolId, why: string, choices: readonly string[]): AppError =>
-  new AppError(
-    'config/invalid',
+  invalidConfig(
     `The file does not tell which of ${toolTitles[tool]}’s algorithms it is for: ${why}.`,
     `Choose the algorithm: ${choices.join(', ')}; on the command line with --algorithm.`,
   )
@@ -218,8 +217,7 @@ function axolotlAlgorithm({ given, has }: Evidence): AlgorithmFinding {
   if (['dpo', 'ipo', 'orpo', 'simpo', 'kto'].includes(rl))
     return { id: rl === 'ipo' ? 'dpo' : rl, names, because: saidAs('rl', rl) }
   if (rl === 'grpo')
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `${toolTitles.axolotl}'s rl “grpo” is not imported: its rewards and the prompts of its rows are Python code.`,
       'Set the run up in New run with the algorithm grpo: trl.num_generations is rollout.groupSize there, trl.max_completion_length rollout.maxNewTokens and trl.beta algorithm.settings.klCoefficient.',
     )

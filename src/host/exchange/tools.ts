@@ -1,5 +1,5 @@
 /** The Turnwise algorithms each tool has, and the versions of the tools this is based on. */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { toolTitles, type ToolId, toolIds } from '#shared/tools.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'
 import { fixedFor, rowsFor, settingsOf } from './settingsTable.ts'
@@ -63,13 +63,11 @@ export function projectAlgorithm(tool: ProjectTool, algorithm: string): string {
   const known = Object.keys(projectAlgorithms[tool]).join(', ')
   const other = nearest[tool][algorithm] ?? known
   if (tool === 'trl' && unwritten.includes(algorithm))
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `Projects for TRL are not written for ${algorithm}, only for ${known}.`,
       `The closest is ${other}.`,
     )
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `${toolTitles[tool]} ${toolVersions[tool]} has no equivalent of ${algorithm}, so the run cannot be exported to it.`,
     `The closest is ${other}.`,
   )

@@ -2,7 +2,7 @@
  * Finds the algorithm that settings of TRL mean. The trainer is not in its files, so names that only one trainer has tell; where
  * none stands there, or those of several, a person chooses.
  */
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 import { asText, entryOf } from './links.ts'
 import { groups } from './settingRow.ts'
 import { trlSettings } from './trlSettings.ts'
@@ -137,15 +137,13 @@ export function requireReadVersion({ has, given }: Evidence): void {
   const isRloo = has('rloo_k') || given('trainer') === 'rloo'
   const rloo = isRloo ? earlierRloo.filter(has) : []
   if (rloo.length > 0)
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `The file is for an earlier RLOOConfig of TRL, whose settings are not read: ${stands(rloo)}.`,
       'Set the run up in New run: rloo_k is rollout.groupSize there, kl_coef algorithm.settings.klCoefficient and response_length rollout.maxNewTokens; total_episodes counts answers, so divide it by the answers of a step for steps.',
     )
   const found = earlierPpo.filter(has)
   if (found.length === 0) return
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `The file is for the PPOConfig of TRL before 0.12, whose settings are not read: ${stands(found)}.`,
     'Set the run up in New run: model_name is model there, batch_size rollout.promptsPerStep, mini_batch_size optimization.minibatchSize, ppo_epochs optimization.epochs, init_kl_coef algorithm.settings.klCoefficient, cliprange algorithm.settings.clipCoefficient and lam algorithm.settings.gaeLambda.',
   )
@@ -201,8 +199,7 @@ function requireOwnLabel({ given }: Evidence, title: string): void {
   for (const name of labelNames) {
     const [refused, nearest] = refusedIn(wordsOf(asText(given(name) ?? ''))) ?? []
     if (refused === undefined) continue
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `The file’s names could be ${title}’s, but ${saidAs(name, given(name))}: TRL's ${refused} has no equivalent in Turnwise.`,
       `The closest is ${nearest ?? 'dpo'}. If the file is for ${title} anyway, choose that algorithm; on the command line with --algorithm ${title.toLowerCase()}.`,
     )
@@ -345,11 +342,7 @@ function unknownTrainer({ has }: Evidence): never {
 }
 
 const askAlgorithm = (message: string, choices: readonly string[]): AppError =>
-  new AppError(
-    'config/invalid',
-    message,
-    `Choose the algorithm: ${choices.join(', ')}; on the command line with --algorithm.`,
-  )
+  invalidConfig(message, `Choose the algorithm: ${choices.join(', ')}; on the command line with --algorithm.`)
 
 function requirePairLoss({ given }: Evidence): void {
   const losses = pairLosses(given)

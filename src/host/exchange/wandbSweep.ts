@@ -3,7 +3,7 @@
  * distributions and their defaults are those of the package sweeps 0.3.0.
  */
 import { isObject, type JsonObject } from '#shared/config/paths.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { isLogRange, type NumericRange, type Parameter, type StudyConfig } from '#shared/studies.ts'
 import { asNumber, entryOf, tidy } from './links.ts'
 import type { ImportNote } from './importNotes.ts'
@@ -245,7 +245,7 @@ export interface WandbFile {
  */
 export function wandbFile({ name, search }: Pick<StudyConfig, 'name' | 'search'>): WandbFile {
   if (search.kind !== 'sweep')
-    throw new AppError('config/invalid', 'W&B has sweeps only: this study cannot be written as one.')
+    throw invalidConfig('W&B has sweeps only: this study cannot be written as one.')
   const { method, parameters, fitness, trials, early, budget } = search
   const lost = [
     ...(early === null ? [] : ['early: W&B stops runs one by one; Turnwise compares all trials of a rung.']),

@@ -1,7 +1,7 @@
 /** The files of a base model on disk: every tensor, used by Turnwise or not, and the accompanying files. */
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { invalidModel } from '#shared/errors.ts'
 import type { TensorLocation } from '#engine/models/source.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
@@ -66,7 +66,7 @@ function tensorsOf(file: string): RawTensor[] {
     }
   } catch (error) {
     if (!(error instanceof SafetensorsFormatError)) throw readError(file, error)
-    throw new AppError('model/invalid', `${file} is not a valid safetensors file: ${error.message}.`)
+    throw invalidModel(`${file} is not a valid safetensors file: ${error.message}.`)
   }
 }
 

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, renameSync, rmdirSync, rmSync, statfsSync, sta
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readError, systemCode, writeError } from '#host/files/fileErrors.ts'
+import { readError, systemCode, writing } from '#host/files/fileErrors.ts'
 import { share } from '#host/files/permissions.ts'
 
 /** Marks a folder that an export has begun; nothing else is ever removed. */
@@ -53,26 +53,20 @@ export function removeUnchecked(out: string): void {
 
 function removeOwn(folder: string): void {
   if (!existsSync(path.join(folder, markName))) requireNewFolder(folder)
-  try {
-    rmSync(folder, { recursive: true, force: true })
-  } catch (error) {
-    throw writeError(folder, error)
-  }
+  writing(folder, () => rmSync(folder, { recursive: true, force: true }))
 }
 
 /** Gives the filled folder its name, and returns it. Errors: AppError 'file/unwritable'. */
 export function finishFolder(out: string, passed: boolean): string {
   const target = passed ? path.resolve(out) : failedFolder(out)
-  try {
+  return writing(target, () => {
     if (!passed) removeOwn(target)
     else if (existsSync(target)) rmdirSync(target)
     if (passed) rmSync(path.join(uncheckedFolder(out), markName), { force: true })
     share(uncheckedFolder(out))
     renameSync(uncheckedFolder(out), target)
     return target
-  } catch (error) {
-    throw writeError(target, error)
-  }
+  })
 }
 
 const slackBytes = 64 * 1024 * 1024

@@ -1,7 +1,7 @@
 /** Writes each format: its files, read back by its own reader, and the comparison. */
 import { rmSync } from 'node:fs'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { unsupportedModel } from '#shared/errors.ts'
 import { loraScale, type ModelConfig } from '#engine/models/config.ts'
 import type { ModelSource, TensorDtype, TensorLocation } from '#engine/models/source.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
@@ -211,8 +211,7 @@ const matricesOf = ({ layers, linears, tiedHead }: ModelConfig): number =>
 function storedBase({ base, source }: ExportWork): ModelFolder {
   if (ggufFileOf(base.directory) === null) return base
   if (base.config.transposedLinears || base.config.architecture === 'granitemoe') {
-    throw new AppError(
-      'model/unsupported',
+    throw unsupportedModel(
       `The merged model of a GGUF file of ${base.config.architecture} cannot be written.`,
       'Export the adapter, or train on the original folder.',
     )

@@ -3,7 +3,7 @@
  * format, reads it back by its own reader and asks that, compares. exports.ts is the guide to the formats.
  */
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { AppError, refusal } from '#shared/errors.ts'
 import { defaultDevice } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import type { ModelSource } from '#engine/models/source.ts'
@@ -48,7 +48,7 @@ export async function exportCheckpoint(
   const base = findBase(request)
   if (base === null) return exportAlone(request)
   const problem = optionProblem(request) ?? formatProblem(request.format, base)
-  if (problem !== null) throw new AppError('api/refused', problem)
+  if (problem !== null) throw refusal(problem)
   const { lora: config, actor: tensors } = checkpoint
   const baseModel = checkpoint.baseModel ?? request.hubId ?? hubIdOf(base.directory)
   const learnedOn = checkpoint.base === undefined ? {} : { base: checkpoint.base }

@@ -16,7 +16,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import type { OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidModel } from '#shared/errors.ts'
 import type { LoraConfig, ModelConfig } from '#engine/models/config.ts'
 import { onlyOnCpu } from '#engine/models/programSupport.ts'
 import { layerStates } from '#engine/models/layerStates.ts'
@@ -185,8 +185,7 @@ export function openBase({
   contextLength,
 }: Pick<ExportRequest, 'model' | 'contextLength'>): ModelFolder {
   if (model !== null) return openModelFolder(model, { contextLength })
-  throw new AppError(
-    'model/invalid',
+  throw invalidModel(
     'The checkpoint does not name the model it was trained on.',
     'Give the folder of the base model.',
   )

@@ -4,25 +4,13 @@ import path from 'node:path'
 import { randomStream } from '#shared/random.ts'
 import type { OnnxModel } from '#engine/graph/onnx.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
-import type { PolicyRole } from '#engine/policy.ts'
+import { type PolicyRole, unfiltered } from '#engine/policy.ts'
 import { defaultDevice } from '#engine/runtime/device.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { type Feed, floats, int64s, Session } from '#engine/runtime/session.ts'
 import { cacheNames } from './onnxGraph.ts'
 import { graphName } from './onnxModel.ts'
 import { largestDifference, type LiveAnswers, type ParityReader, type ParityPrompts } from './parity.ts'
-
-const greedy = {
-  greedy: true,
-  temperature: 1,
-  topK: 0,
-  topP: 1,
-  minP: 0,
-  repetitionPenalty: 1,
-  minNewTokens: 0,
-  stopIds: [],
-  stopStrings: [],
-} as const
 
 export const policyReader = (policy: OrtPolicy, role: PolicyRole): ParityReader => ({
   async score(sequences) {
@@ -32,7 +20,7 @@ export const policyReader = (policy: OrtPolicy, role: PolicyRole): ParityReader 
   async proceed(prompts, count) {
     const continued: Int32Array[] = prompts.map(() => new Int32Array())
     const requests = prompts.map((promptIds) => ({ promptIds, streams: [randomStream(0)] }))
-    const sampling = { ...greedy, maxNewTokens: count }
+    const sampling = { ...unfiltered, greedy: true, maxNewTokens: count }
     for await (const { request, ids } of policy.generate(requests, { role, sampling }))
       continued[request] = ids
     return continued

@@ -16,7 +16,7 @@ import {
   lstatSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { writeError } from './fileErrors.ts'
+import { writeError, writing } from './fileErrors.ts'
 import { AppError } from '#shared/errors.ts'
 import { share } from './permissions.ts'
 
@@ -48,11 +48,7 @@ export class AtomicFile {
   constructor(path: string) {
     this.#path = path
     this.#temporary = temporaryPath(path)
-    try {
-      this.#handle = openSync(this.#temporary, 'wx')
-    } catch (error) {
-      throw writeError(path, error)
-    }
+    this.#handle = writing(path, () => openSync(this.#temporary, 'wx'))
   }
 
   /** Status of the file by the file system, before it is written. */
@@ -64,13 +60,11 @@ export class AtomicFile {
   write(bytes: Uint8Array): void {
     const handle = this.#handle
     if (handle === null) throw new Error('Expected an open file, got one that was committed or disposed.')
-    try {
+    writing(this.#path, () => {
       for (let done = 0; done < bytes.length;) {
         done += writeSync(handle, bytes, done, Math.min(bytes.length - done, 1 << 30))
       }
-    } catch (error) {
-      throw writeError(this.#path, error)
-    }
+    })
   }
 
   commit(): void {
@@ -109,11 +103,7 @@ export function writeFileAtomic(path: string, content: string | Uint8Array): voi
 
 /** Makes a folder and its parents. Errors: AppError 'file/unwritable'. */
 export function makeFolder(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true })
-  } catch (error) {
-    throw writeError(path, error)
-  }
+  writing(path, () => mkdirSync(path, { recursive: true }))
 }
 
 /** Fills a new folder that appears under its name only when it is whole. Errors: AppError 'file/unwritable'. */
@@ -137,13 +127,11 @@ export function createFolder(directory: string, fill: (temporary: string) => voi
  */
 export function removeFolder(directory: string): void {
   const removed = join(dirname(directory), `.${basename(directory)}.removed`)
-  try {
+  writing(directory, () => {
     rmSync(removed, { recursive: true, force: true })
     if (lstatSync(directory, { throwIfNoEntry: false }) !== undefined) renameSync(directory, removed)
     rmSync(removed, { recursive: true, force: true })
-  } catch (error) {
-    throw writeError(directory, error)
-  }
+  })
 }
 
 /** Path of the former content while a folder is replaced. */
@@ -154,11 +142,7 @@ const previousPath = (directory: string): string =>
 export function recoverFolder(directory: string): void {
   const previous = previousPath(directory)
   if (existsSync(directory) || !existsSync(previous)) return
-  try {
-    renameSync(previous, directory)
-  } catch (error) {
-    throw writeError(directory, error)
-  }
+  writing(directory, () => renameSync(previous, directory))
 }
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, createReadStream, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder, writeFileAtomic } from './atomic.ts'
-import { readError } from './fileErrors.ts'
+import { readError, reading } from './fileErrors.ts'
 import { isJsonObject, parseStrictJson, readSmallFile, regularFileSize } from './strictJson.ts'
 
 interface RememberedHash {
@@ -59,14 +59,11 @@ export async function hashFiles(
   return hashes
 }
 
-function statOf(file: string): { size: number; modifiedAt: number } {
-  try {
+const statOf = (file: string): { size: number; modifiedAt: number } =>
+  reading(file, () => {
     const { size, mtimeMs } = statSync(file)
     return { size, modifiedAt: mtimeMs }
-  } catch (error) {
-    throw readError(file, error)
-  }
-}
+  })
 
 async function hashFile(file: string, onProgress: (readBytes: number) => void): Promise<string> {
   const hash = createHash('sha256')
@@ -112,7 +109,7 @@ const pieceBytes = 1 << 22
 export function sha256Of(file: string): string {
   const hash = createHash('sha256')
   const piece = Buffer.allocUnsafe(Math.max(1, Math.min(pieceBytes, regularFileSize(file))))
-  try {
+  reading(file, () => {
     const handle = openSync(file, 'r')
     try {
       for (let read = readSync(handle, piece); read > 0; read = readSync(handle, piece)) {
@@ -121,8 +118,6 @@ export function sha256Of(file: string): string {
     } finally {
       closeSync(handle)
     }
-  } catch (error) {
-    throw readError(file, error)
-  }
+  })
   return hash.digest('hex')
 }

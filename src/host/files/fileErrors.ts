@@ -57,3 +57,21 @@ export function readError(path: string, error: unknown): AppError {
   const reason = readReasons[code] ?? (code === '' ? String(error) : `the system answered ${code}`)
   return new AppError('file/unreadable', `${path} could not be read: ${reason}.`, undefined, error)
 }
+
+/** Returns what an action returns that reads a file; throws its failure as `readError` says it. */
+export function reading<T>(path: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw readError(path, error)
+  }
+}
+
+/** Returns what an action returns that writes a file; throws its failure as `writeError` says it. */
+export function writing<T>(path: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw writeError(path, error)
+  }
+}

@@ -1,7 +1,7 @@
 /** Finds out which processes live, and which of them owns a file. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { AppError } from '#shared/errors.ts'
-import { systemCode, writeError } from './fileErrors.ts'
+import { systemCode, writing } from './fileErrors.ts'
 import { readSmallFile } from './strictJson.ts'
 
 /** Owner mark in a file: the process and when it began, for its number may go to another. */
@@ -22,11 +22,7 @@ export function livingOwner(file: string): number | null {
  */
 export function holdLock(lock: string): Disposable {
   rmSync(lock, { force: true })
-  try {
-    writeFileSync(lock, ownerMark(), { flag: 'wx' })
-  } catch (error) {
-    throw writeError(lock, error)
-  }
+  writing(lock, () => writeFileSync(lock, ownerMark(), { flag: 'wx' }))
   return { [Symbol.dispose]: () => rmSync(lock, { force: true }) }
 }
 

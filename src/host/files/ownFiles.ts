@@ -22,7 +22,7 @@ import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { dataFolders, resolveDataDirectory } from '#host/dataDirectory.ts'
 import { makeFolder } from './atomic.ts'
-import { readError, writeError } from './fileErrors.ts'
+import { readError, writeError, writing } from './fileErrors.ts'
 
 const appending = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT
 /** Undefined on Windows, where it counts as 0. */
@@ -35,11 +35,7 @@ const followsNone = constants.O_NOFOLLOW | constants.O_NONBLOCK
 export function openOwnFile(file: string, flags: number = appending): number {
   // Where nothing is to be kept.
   if (file !== devNull) requireOwn(file, 'file')
-  try {
-    return openSync(file, flags | followsNone)
-  } catch (error) {
-    throw writeError(file, error)
-  }
+  return writing(file, () => openSync(file, flags | followsNone))
 }
 
 /**
@@ -66,13 +62,8 @@ export function requireOwn(place: string, kind: 'file' | 'folder'): void {
   )
 }
 
-function statusOf(place: string): Stats | undefined {
-  try {
-    return lstatSync(place, { throwIfNoEntry: false })
-  } catch (error) {
-    throw writeError(place, error)
-  }
-}
+const statusOf = (place: string): Stats | undefined =>
+  writing(place, () => lstatSync(place, { throwIfNoEntry: false }))
 
 /**
  * Makes a folder of ours, and those above it up to `root`. Errors: AppError 'file/unwritable', also where a link has the name of
@@ -117,7 +108,7 @@ export function appendToOwn(file: string, text: string, { flush = false } = {}):
  * be lost with it. Errors: AppError 'file/unwritable'.
  */
 export function appendWhole(file: string, handle: number, bytes: Uint8Array): void {
-  try {
+  writing(file, () => {
     const { size } = fstatSync(handle)
     try {
       for (let done = 0; done < bytes.length;) done += writeSync(handle, bytes, done)
@@ -125,9 +116,7 @@ export function appendWhole(file: string, handle: number, bytes: Uint8Array): vo
       ftruncateSync(handle, size)
       throw error
     }
-  } catch (error) {
-    throw writeError(file, error)
-  }
+  })
 }
 
 /**

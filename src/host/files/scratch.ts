@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { makeFolder, temporaryPath } from './atomic.ts'
-import { writeError } from './fileErrors.ts'
+import { writing } from './fileErrors.ts'
 
 export interface ScratchFolder extends Disposable {
   readonly folder: string
@@ -20,10 +20,6 @@ export const scratchFolder = (dataDirectory: string): ScratchFolder =>
 export function scratchFolderIn(cacheDirectory: string): ScratchFolder {
   const folder = temporaryPath(path.join(cacheDirectory, 'scratch'))
   makeFolder(cacheDirectory)
-  try {
-    mkdirSync(folder, { mode: 0o700 })
-  } catch (error) {
-    throw writeError(folder, error)
-  }
+  writing(folder, () => mkdirSync(folder, { mode: 0o700 }))
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
 }

@@ -6,7 +6,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { printParseErrorCode, visit, type ParseErrorCode } from 'jsonc-parser'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
-import { readError } from './fileErrors.ts'
+import { readError, reading } from './fileErrors.ts'
 
 export type JsonObject = { readonly [key: string]: unknown }
 
@@ -85,12 +85,7 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 
 /** The length of a regular file; links are followed. Errors: AppError 'file/unreadable'. */
 export function regularFileSize(path: string): number {
-  let stats
-  try {
-    stats = statSync(path)
-  } catch (error) {
-    throw readError(path, error)
-  }
+  const stats = reading(path, () => statSync(path))
   // Opening a pipe or a device could wait for ever or never end.
   if (!stats.isFile()) throw new AppError('file/unreadable', `${path} could not be read: it is not a file.`)
   return stats.size

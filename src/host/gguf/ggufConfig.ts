@@ -3,7 +3,7 @@
  * (`convert_hf_to_gguf.py`) writes under each key, read backwards. What the converter leaves out llama.cpp has in its code,
  * by family (`src/llama-model.cpp`); these values are the same here.
  */
-import { AppError } from '#shared/errors.ts'
+import { invalidModel, unsupportedModel } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { type Architecture, unsupported } from '#engine/models/common.ts'
 import type { Fields } from '#engine/models/fields.ts'
@@ -48,11 +48,10 @@ export function ggufConfig(file: ModelDescription): Json {
 function architectureOf(fields: Fields): Architecture & { readonly modelType: ModelType } {
   const type = fields.text('general.type', 'model')
   if (type !== 'model') {
-    throw new AppError('model/invalid', `${fields.where} holds no model but “${shorten(type)}”.`)
+    throw invalidModel(`${fields.where} holds no model but “${shorten(type)}”.`)
   }
   if (fields.integer('split.count', { min: 0, max: 65_535, fallback: 1 }) > 1) {
-    throw new AppError(
-      'model/unsupported',
+    throw unsupportedModel(
       `${fields.where} is one part of a model that was split into several GGUF files.`,
       'Join the parts with llama.cpp’s `llama-gguf-split --merge`.',
     )
@@ -72,8 +71,7 @@ export function ggufArchitecture(
   const found = named.find(({ gguf }) => (gguf?.slides ?? false) === slides) ?? named[0]
   if (found !== undefined) return found
   const names = new Set(architectures.flatMap(({ gguf }) => gguf?.name ?? []))
-  throw new AppError(
-    'model/unsupported',
+  throw unsupportedModel(
     `${where} is for a model of the GGUF architecture “${shorten(name)}”, which is not supported.`,
     `Supported are ${[...names].join(', ')}.`,
   )

@@ -2,7 +2,7 @@
  * Writes the GGUF metadata of a model in a Hugging Face folder, under the keys that llama.cpp's converter
  * (`convert_hf_to_gguf.py`) writes: `ggufConfig.ts` backwards.
  */
-import { AppError } from '#shared/errors.ts'
+import { unsupportedModel } from '#shared/errors.ts'
 import { ropeFields, ropeType, windowSize } from '#engine/models/attentionLayout.ts'
 import { attentionOf, type ModelConfig, type RopeConfig } from '#engine/models/config.ts'
 import { Fields } from '#engine/models/fields.ts'
@@ -144,8 +144,7 @@ function graniteWords(config: ModelConfig): Words {
 /** llama.cpp norms keys of OLMoE as wide as the queries. Errors: AppError 'model/unsupported'. */
 function requireKeysOfAll({ heads, kvHeads, architecture }: ModelConfig): void {
   if (heads === kvHeads) return
-  throw new AppError(
-    'model/unsupported',
+  throw unsupportedModel(
     `llama.cpp reads ${architecture} models with as many heads of keys as of queries alone; this one has ${kvHeads} for ${heads}.`,
     'Export it as a merged model instead.',
   )
@@ -310,8 +309,7 @@ function requireSaid(config: ModelConfig, { metadata, tensors }: ModelWords, whe
     found[key] === value ? [] : [key],
   )
   if (unsaid.length === 0) return
-  throw new AppError(
-    'model/unsupported',
+  throw unsupportedModel(
     `${where} describes a model of which a GGUF file cannot say everything: ${unsaid.map(wordsOf).join(', ')}.`,
     'Export it as a merged model instead.',
   )

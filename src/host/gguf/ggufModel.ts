@@ -1,12 +1,12 @@
 /** Opens a base model in one GGUF file of llama.cpp, used in its place. */
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { invalidModel, unsupportedModel } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 import { type ExpectedTensor, expectedTensors, type TensorLocation } from '#engine/models/source.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { regularFileSize } from '#host/files/strictJson.ts'
 import { ggufConfig } from './ggufConfig.ts'
 import { describedBy } from './ggufReading.ts'
@@ -33,8 +33,7 @@ export function ggufFileOf(place: string): string | null {
   if (names.some((name) => /[.]safetensors(?:[.]index[.]json)?$/.test(name))) return null
   const files = names.filter((name) => /[.]gguf$/i.test(name)).sort()
   if (files.length > 1) {
-    throw new AppError(
-      'model/invalid',
+    throw invalidModel(
       `${place} holds ${files.length} GGUF files: ${shorten(files.join(', '))}.`,
       'Give the path of one of them.',
     )
@@ -42,13 +41,7 @@ export function ggufFileOf(place: string): string | null {
   return files[0] === undefined ? null : path.join(place, files[0])
 }
 
-function isFolder(place: string): boolean {
-  try {
-    return statSync(place).isDirectory()
-  } catch (error) {
-    throw readError(place, error)
-  }
-}
+const isFolder = (place: string): boolean => reading(place, () => statSync(place).isDirectory())
 
 /** Recognizes a file by its name, or by its first bytes: Ollama names its files by their digests. */
 function isGguf(file: string): boolean {
@@ -74,8 +67,7 @@ const partsOfConfig: ReadonlySet<string> = new Set(Object.values(ropeTensors))
 export function openGgufModel(file: string, contextLength: number | null): GgufModel {
   const gguf = openGguf(file, 'model/invalid')
   for (const [name, type] of gguf.unreadable) {
-    throw new AppError(
-      'model/unsupported',
+    throw unsupportedModel(
       `The tensor “${shorten(name)}” in ${file} is of the type ${type}, which is not supported.`,
       'Get the file in another quantisation, such as Q8_0, Q4_K_M or Q4_0.',
     )
@@ -86,8 +78,7 @@ export function openGgufModel(file: string, contextLength: number | null): GgufM
   const used = new Set([...places.values()].map(({ name }) => name))
   const surplus = [...gguf.tensors.keys()].find((name) => !used.has(name) && !partsOfConfig.has(name))
   if (surplus !== undefined) {
-    throw new AppError(
-      'model/unsupported',
+    throw unsupportedModel(
       `${file} holds the tensor “${shorten(surplus)}”, which ${config.architecture} models do not have.`,
     )
   }
@@ -133,7 +124,7 @@ function locate(
 ): TensorLocation {
   const location = tensors.get(name)
   if (location === undefined) {
-    throw new AppError('model/invalid', `${file} lacks the tensor “${name}” that its metadata asks for.`)
+    throw invalidModel(`${file} lacks the tensor “${name}” that its metadata asks for.`)
   }
   const stored = stack === undefined ? ggufShape(shape) : [stack.count, ...shape]
   if (location.shape.join() === stored.join()) {
@@ -141,8 +132,7 @@ function locate(
     const byteLength = location.byteLength / stack.count
     return { ...location, shape, byteLength, offset: location.offset + stack.index * byteLength }
   }
-  throw new AppError(
-    'model/invalid',
+  throw invalidModel(
     `The tensor “${name}” in ${file} is [${location.shape.join(', ')}], but its metadata asks for [${stored.join(', ')}].`,
   )
 }

@@ -1,5 +1,5 @@
 /** Names the tensors of a model in llama.cpp, and how its converter changes them. */
-import { AppError } from '#shared/errors.ts'
+import { unsupportedModel } from '#shared/errors.ts'
 import type { GgufNaming } from '#engine/models/common.ts'
 import {
   type DeltaRule,
@@ -60,7 +60,7 @@ export const ggufProblem = (model: Pick<ModelConfig, 'architecture'>): string | 
 /** Errors: AppError 'model/unsupported'. */
 export function ggufNaming(model: ModelConfig): GgufNaming {
   const found = namingOf(model)
-  if (found === null) throw new AppError('model/unsupported', ggufProblem(model) ?? '')
+  if (found === null) throw unsupportedModel(ggufProblem(model) ?? '')
   return found
 }
 

@@ -4,7 +4,7 @@
  * `src/llama-vocab.cpp`, the rules those of the models' own tokenizer.json files. What is not known here is refused by
  * name.
  */
-import { AppError } from '#shared/errors.ts'
+import { AppError, unsupportedModel } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import {
   sentencePieces,
@@ -142,8 +142,7 @@ export function tokenizerKind(file: TokenizerSource): Pretokenizer | 'sentences'
   if (model === null || model === 'none' || model === 'no_vocab') return null
   if (model === sentencePieces) return 'sentences'
   if (model !== wordPieces) {
-    throw new AppError(
-      'model/unsupported',
+    throw unsupportedModel(
       `${file.file} has a vocabulary of the kind “${shorten(model)}”, which is not supported.`,
       'Supported are gpt2 (byte-pair encoding) and llama (SentencePiece).',
     )
@@ -151,8 +150,7 @@ export function tokenizerKind(file: TokenizerSource): Pretokenizer | 'sentences'
   const found = pretokenizers.get(pre ?? '')
   if (found !== undefined) return found
   const what = pre === null ? 'does not name its pre-tokenizer' : `has the pre-tokenizer “${shorten(pre)}”`
-  throw new AppError(
-    'model/unsupported',
+  throw unsupportedModel(
     `${file.file} ${what}, so its texts cannot be cut into the right tokens.`,
     `Supported are ${[...pretokenizers.keys()].join(', ')}.`,
   )

@@ -2,7 +2,7 @@
  * A tokenizer.json as a GGUF file keeps it: `ggufTokenizer.ts` backwards. The file only names what cuts texts into words, so
  * of the known names the first is taken under which the tokenizer, read back, gives the same ids for texts of many kinds.
  */
-import { AppError } from '#shared/errors.ts'
+import { AppError, unsupportedModel } from '#shared/errors.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { type ChatTemplateFiles, namedTemplates } from '#engine/text/chatTemplate.ts'
 import { isRecord } from '#engine/text/pipelineLimits.ts'
@@ -54,8 +54,7 @@ export function describeTokenizer(
     if (again !== null && probes.every((probe, at) => idsOf(again, probe) === wanted[at]))
       return withEndOfTurn(metadata, model)
   }
-  throw new AppError(
-    'model/unsupported',
+  throw unsupportedModel(
     `The tokenizer of ${where} cuts texts in a way that llama.cpp has no name for, so a GGUF file of it would give other tokens.`,
     'Export it as a merged model instead.',
   )
@@ -73,8 +72,7 @@ function readParts({ tokenizerJson, where }: TextFiles, vocabSize: number): Part
   const json = isRecord(tokenizerJson) ? tokenizerJson : {}
   const model = isRecord(json['model']) ? json['model'] : {}
   if (model['type'] !== 'BPE') {
-    throw new AppError(
-      'model/unsupported',
+    throw unsupportedModel(
       `The tokenizer of ${where} is not byte-pair encoding, which is the only kind that is written as GGUF.`,
     )
   }

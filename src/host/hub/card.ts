@@ -1,4 +1,5 @@
 /** The README of a repository on a hub, as far as programs read it: its front matter, and the licence that stands there. */
+import { attempt } from '#shared/attempt.ts'
 import { shorten } from '#shared/plural.ts'
 import { isJsonObject, type JsonObject } from '#host/files/strictJson.ts'
 import { parseYaml } from '#host/files/yaml.ts'
@@ -10,13 +11,8 @@ export function frontMatter(readme: string): JsonObject {
   return isJsonObject(matter) ? matter : {}
 }
 
-function parsed(yaml: string): unknown {
-  try {
-    return parseYaml(yaml, { schema: 'core', maxAliasCount: 10 })
-  } catch {
-    return null
-  }
-}
+const parsed = (yaml: string): unknown =>
+  attempt(() => parseYaml(yaml, { schema: 'core', maxAliasCount: 10 }), null)
 
 export interface License {
   /** An identifier such as `apache-2.0`, or what its makers call it. */

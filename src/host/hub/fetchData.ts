@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidData, usageError } from '#shared/errors.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
 import type { DataFiles } from '#host/data/dataFiles.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
@@ -76,18 +76,13 @@ export function chooseSplit(
   const names = configs.map(({ name }) => name)
   const chosen = configs.find(({ name }) => name === (config ?? names[0]))
   if (chosen === undefined) {
-    throw new AppError(
-      'usage/invalid',
-      `${place.repo} has no config “${config ?? ''}”.`,
-      `It has ${listing(names)}.`,
-    )
+    throw usageError(`${place.repo} has no config “${config ?? ''}”.`, `It has ${listing(names)}.`)
   }
   const { splits } = chosen
   const defaultSplit = splits.find(({ name }) => name === 'train') ?? splits[0]
   const found = split === undefined ? defaultSplit : splits.find(({ name }) => name === split)
   if (found !== undefined) return { config: chosen.name, split: found }
-  throw new AppError(
-    'usage/invalid',
+  throw usageError(
     `${place.repo} has no split “${split ?? ''}”${names.length > 1 ? ` in ${chosen.name}` : ''}.`,
     `It has ${listing(splits.map(({ name }) => name))}.`,
   )
@@ -136,7 +131,7 @@ export function readFetched(folder: string): FetchedData | null {
   const file = path.join(folder, noteName)
   if (!existsSync(file)) return null
   const { success, data } = note.safeParse(readJsonObject(file, 'data/invalid'))
-  if (!success) throw new AppError('data/invalid', `${file} is damaged.`, 'Download the data set again.')
+  if (!success) throw invalidData(`${file} is damaged.`, 'Download the data set again.')
   const [first, ...others] = data.files
   const inside = (name: string) => path.join(folder, name)
   return { origin: data.origin, files: [inside(first), ...others.map(inside)] }

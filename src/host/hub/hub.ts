@@ -12,7 +12,7 @@ import {
   modelInfo,
   type ListFileEntry,
 } from '@huggingface/hub'
-import { AppError } from '#shared/errors.ts'
+import { AppError, usageError } from '#shared/errors.ts'
 import { hidingStrings, keyAsSent, keyHider } from '#host/consents/keys.ts'
 import type { JsonObject } from '#host/files/strictJson.ts'
 import { frontMatter } from './card.ts'
@@ -207,8 +207,7 @@ export function readHubAddress(text: string, endpoint: string, kind: HubKind): H
   const place = readPlace(text.trim().replace(/\/+$/, ''), endpoint, kind)
   if (place !== null) return { kind, ...place }
   const form = kind === 'dataset' ? `${endpoint}/datasets` : endpoint
-  throw new AppError(
-    'usage/invalid',
+  throw usageError(
     `“${text}” is not the address of a ${kindWords[kind]}.`,
     `Give owner/name, or the address of its page below ${form}.`,
   )

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf, OutputOf } from '#shared/api/contract.ts'
 import { defaultHub } from '#shared/hub.ts'
-import { AppError } from '#shared/errors.ts'
+import { usageError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { DataStorage } from '#host/store/storage.ts'
 import { countOutboundRequest, isLoopback, webAddress } from '#host/outboundRequests.ts'
@@ -149,8 +149,7 @@ function readEndpoint(given: unknown): string {
   if (given === null || given === undefined || given === '') return defaultHub
   const address = typeof given === 'string' ? webAddress(given) : null
   if (address !== null) return address
-  throw new AppError(
-    'usage/invalid',
+  throw usageError(
     'The address of the hub cannot be used.',
     'Give one that begins with https://, under Settings, Access or with --endpoint.',
   )

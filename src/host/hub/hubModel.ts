@@ -5,7 +5,7 @@
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidModel, refusal, usageError } from '#shared/errors.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 import { isHubId } from '#host/adapters/peftConfig.ts'
@@ -98,8 +98,7 @@ export function chooseFrom({ commit: { place }, choices }: HubModel, file: strin
   // A repository of GGUF files alone has no usual one.
   if (found !== undefined) return found
   const names = choices.flatMap((choice) => choice.file ?? [])
-  throw new AppError(
-    'usage/invalid',
+  throw usageError(
     file === null
       ? `${place.repo} has only GGUF files: choose one of them.`
       : `${place.repo} has no GGUF file “${file.slice(0, 200)}”.`,
@@ -128,9 +127,9 @@ function parsed(text: string, where: string): unknown {
     if (isJsonObject(document)) return document
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error
-    throw new AppError('model/invalid', `${where} is not a valid JSON file: ${error.message}.`)
+    throw invalidModel(`${where} is not a valid JSON file: ${error.message}.`)
   }
-  throw new AppError('model/invalid', `${where} must hold a JSON object.`)
+  throw invalidModel(`${where} must hold a JSON object.`)
 }
 
 /** Bytes read of a GGUF file at first, and at most: a header is as long as its vocabulary. */
@@ -223,8 +222,7 @@ export async function* fetchModel(
 
 function requireAccepted({ commit: { place }, license }: HubModel, { license: accepted }: ModelWanted): void {
   if (accepted === (license?.name ?? null)) return
-  throw new AppError(
-    'api/refused',
+  throw refusal(
     license === null
       ? `The card of ${place.repo} states no licence, so there is none to accept.`
       : `${place.repo} is under the licence “${license.name}”, which has not been accepted.`,

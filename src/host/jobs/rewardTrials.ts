@@ -3,7 +3,7 @@ import { meanOf } from '#shared/mean.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { rewardsApi } from '#shared/api/rewards.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
 import { previewPrompts } from '#host/data/preview.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
@@ -194,7 +194,7 @@ export async function tryBattery(
     const honest = on.honest === undefined ? undefined : row[on.honest]
     return [{ prompt: prompt.text, row, ...(typeof honest === 'string' ? { honest } : {}) }]
   })
-  if (cases.length === 0) throw new AppError('data/invalid', 'None of these rows has a prompt.')
+  if (cases.length === 0) throw invalidData('None of these rows has a prompt.')
   const report = await tryCheating(scorerOf(trial, { code, settings, on }), cases)
   return {
     honestMean: report.honestMean,

@@ -1,8 +1,10 @@
 /** A data set answered by a teacher: answers that earn enough become a data set to learn from (algorithm sft). */
 import path from 'node:path'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
 import { judgeKeys } from '#shared/config/keyUses.ts'
 import { parseJudge, type GivenJudgeSettings } from '#shared/config/judge.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig, invalidData } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { DataStorage } from '#host/store/storage.ts'
@@ -36,14 +38,10 @@ export interface TeachingInput {
   readonly consents: string
 }
 
-export interface TaughtAnswer {
-  readonly row: number
-  readonly sample: number
-  readonly text: string
-  readonly isTruncated: boolean
-  /** null: nothing scored it, or no reward applied. */
-  readonly reward: number | null
-}
+export type TaughtAnswer = Extract<
+  OutputOf<Api, 'datasets.answer'>,
+  { readonly answers: unknown }
+>['answers'][number]
 
 /** Some rows, in order. */
 export interface TaughtRows {
@@ -122,14 +120,12 @@ export async function* teach(
 function requireAnswerable({ rows: [first = {}], samples, teacher }: Teaching): void {
   parseJudge(teacher, 'teacher')
   if (samples > 1 && teacher['temperature'] === 0)
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       'Greedy answers to one prompt are all the same.',
       'Ask for one answer to each row, or set a temperature above 0.',
     )
   if (!(taughtColumn in first)) return
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     `The rows have a column “${taughtColumn}” already, and no answer may replace it.`,
     'Rename that column, then answer the rows.',
   )
@@ -174,8 +170,7 @@ async function addAnswers(
   dataDirectory: string,
 ): Promise<ImportedDataSet> {
   if (kept.length === 0)
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       'No answer is left; no data set was added.',
       'The answers are kept: with a lower minimum reward, none is asked for again. Truncated ones need more new tokens.',
     )

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { modelsApi } from '#shared/api/models.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, refusal, usageError } from '#shared/errors.ts'
 import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { ObservedStorage, DataStorage } from '#host/store/storage.ts'
@@ -51,11 +51,7 @@ function requireUnneeded({ store, dataDirectory }: DataStorage, name: string): v
   const open = store.runs.list().filter(({ status }) => status !== 'finished')
   const needing = open.find(({ id }) => store.runs.get(id).config.includes(directory))
   if (needing === undefined) return
-  throw new AppError(
-    'api/refused',
-    `The unfinished run ${needing.id} starts from this adapter.`,
-    'Delete that run first.',
-  )
+  throw refusal(`The unfinished run ${needing.id} starts from this adapter.`, 'Delete that run first.')
 }
 
 /* Adapters in the data directory, by name. */
@@ -90,15 +86,11 @@ export function summarizeAdapter(name: string, directory: string): AdapterSummar
 /** Folder for an adapter of this name. Errors: AppError 'usage/invalid' where the name is taken or cannot be one. */
 export function newAdapterFolder(name: string, dataDirectory: string): string {
   if (!/^[\w][\w.-]{0,99}$/.test(name)) {
-    throw new AppError(
-      'usage/invalid',
-      `“${name}” is not a valid name for an adapter.`,
-      'Use letters, digits, dots and dashes.',
-    )
+    throw usageError(`“${name}” is not a valid name for an adapter.`, 'Use letters, digits, dots and dashes.')
   }
   const directory = entryOf(dataFolders(dataDirectory).adapters, name)
   if (!existsSync(directory)) return directory
-  throw new AppError('usage/invalid', `An adapter called “${name}” already exists.`, 'Choose another name.')
+  throw usageError(`An adapter called “${name}” already exists.`, 'Choose another name.')
 }
 
 /**

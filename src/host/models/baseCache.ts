@@ -6,7 +6,7 @@
  */
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { invalidModel } from '#shared/errors.ts'
 import {
   isHalfPrecision,
   type HeldPrecision,
@@ -196,8 +196,7 @@ function halfTensor(name: string, location: TensorLocation, precision: HalfPreci
   const dtype = precision === 'f16' ? 'F16' : 'BF16'
   return convertedRows(name, location)(halfName(name, precision), dtype, location.shape, (weights) => {
     if (precision === 'f16' && weights.some((value) => Math.abs(value) > LARGEST_HALF)) {
-      throw new AppError(
-        'model/invalid',
+      throw invalidModel(
         `${name} has weights larger than ${LARGEST_HALF.toLocaleString('en')}, the largest number of f16.`,
         'Set base.precision to bf16 or f32.',
       )

@@ -1,5 +1,5 @@
 /** Letting a model speak: text or messages in, completions out. */
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
 import { randomStream } from '#shared/random.ts'
 import type { Completion, SamplingOptions, StopReason } from '#engine/policy.ts'
@@ -153,11 +153,7 @@ export function encodeQuestion(
 ): Int32Array {
   if ('text' in question) return tokenizer.encode(question.text, { addSpecialTokens: true })
   if (chatTemplate === null) {
-    throw new AppError(
-      'data/invalid',
-      'The model has no chat template, so it takes no messages.',
-      'Use --prompt TEXT.',
-    )
+    throw invalidData('The model has no chat template, so it takes no messages.', 'Use --prompt TEXT.')
   }
   const { messages, variables = {}, tools, opening } = question
   if (tools !== undefined) requireToolForm(chatTemplate)
@@ -176,12 +172,10 @@ export function samplingFor(
   contextLength: number,
   stopIds: readonly number[],
 ): SamplingOptions {
-  if (promptTokens === 0)
-    throw new AppError('data/invalid', 'The prompt has no tokens.', 'Give it at least one character.')
+  if (promptTokens === 0) throw invalidData('The prompt has no tokens.', 'Give it at least one character.')
   const room = contextLength - promptTokens
   if (room < 1) {
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       `The prompt has ${promptTokens} tokens; the model reads ${contextLength} in all.`,
       'Shorten the message, or what was said before it.',
     )
@@ -190,8 +184,7 @@ export function samplingFor(
   if (sampling.minNewTokens > maxNewTokens) {
     const why =
       room < sampling.maxNewTokens ? `the prompt leaves room for ${room}` : `at most ${maxNewTokens} are`
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       `At least ${sampling.minNewTokens} new tokens are asked for, but ${why}.`,
       'Ask for fewer; nothing was generated.',
     )
@@ -205,8 +198,7 @@ const maxMessagesBytes = 16 * 1024 * 1024
 export function readMessages(file: string): ChatMessage[] {
   const read = readChat(parseDocument(file))
   if (!isNoChat(read)) return [...read]
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     `${file} must hold a list of messages, each with a “role” and a “content” text: ${read.fault}.`,
   )
 }
@@ -216,6 +208,6 @@ function parseDocument(file: string): unknown {
     return parseStrictJson(readSmallFile(file, maxMessagesBytes))
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error
-    throw new AppError('data/invalid', `${file} is not a valid JSON file: ${error.message}.`)
+    throw invalidData(`${file} is not a valid JSON file: ${error.message}.`)
   }
 }

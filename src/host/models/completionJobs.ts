@@ -1,7 +1,9 @@
 /** Jobs of completing prompts with models as they are. */
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
 import type { Device } from '#shared/device.ts'
 import type { ChatMessage } from '#shared/messages.ts'
-import type { SamplingOptions, StopReason } from '#engine/policy.ts'
+import type { SamplingOptions } from '#engine/policy.ts'
 import type { GeneratedToken } from '#rl/rewards.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
@@ -30,21 +32,10 @@ export interface CompletionInput {
 }
 
 /** A piece of a completion as it is generated; the last one says why it ended. */
-export interface CompletionPiece {
-  readonly candidate: number
-  readonly sample: number
-  /** Text that was added. */
-  readonly text: string
-  /** Number of tokens so far. */
-  readonly tokens: number
-  readonly stopReason: StopReason | null
-  /** Speed over all samples of the candidate; null before the end. */
-  readonly tokensPerSecond: number | null
-}
+export type CompletionPiece = OutputOf<Api, 'models.generate'>
 
 export const completionJob: Job<'completion', CompletionInput, CompletionPiece> = { name: 'completion' }
 
-/** One completion of each row. */
 export interface RowCompletionInput {
   readonly candidate: Candidate
   readonly rows: readonly DataRow[]

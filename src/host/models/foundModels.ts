@@ -9,6 +9,7 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import { z } from 'zod'
 import type { ModelOrigin } from '#shared/api/models.ts'
+import { attempt } from '#shared/attempt.ts'
 import { readJsonObject, readSmallFile } from '#host/files/strictJson.ts'
 
 export interface FoundModel {
@@ -179,30 +180,17 @@ function below(folder: string, depth: number): string[][] {
 /* Reading what others keep */
 
 /** Reads a document; null where it does not exist or is not as expected. */
-function documentIn<T>(file: string, schema: z.ZodType<T>): T | null {
-  try {
-    return schema.safeParse(readJsonObject(file, 'model/invalid')).data ?? null
-  } catch {
-    return null
-  }
-}
+const documentIn = <T>(file: string, schema: z.ZodType<T>): T | null =>
+  attempt(() => schema.safeParse(readJsonObject(file, 'model/invalid')).data ?? null, null)
 
 /** Reads a line; null where the file does not exist. */
-function lineOf(file: string): string | null {
-  try {
-    return new TextDecoder().decode(readSmallFile(file, 4096)).trim()
-  } catch {
-    return null
-  }
-}
+const lineOf = (file: string): string | null =>
+  attempt(() => new TextDecoder().decode(readSmallFile(file, 4096)).trim(), null)
 
-function entriesOf(folder: string): Dirent[] {
-  try {
+const entriesOf = (folder: string): Dirent[] =>
+  attempt(() => {
     const entries = readdirSync(folder, { withFileTypes: true })
     return entries.filter(({ name }) => !name.startsWith('.')).toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  } catch {
-    return []
-  }
-}
+  }, [])
 
 const timeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0

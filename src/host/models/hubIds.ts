@@ -2,6 +2,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
+import { attempt } from '#shared/attempt.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { isHubId } from '#host/adapters/peftConfig.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
@@ -35,9 +36,5 @@ export function rememberHubId(model: string, id: string, dataDirectory: string):
 function readNames(dataDirectory: string): Readonly<Record<string, string>> {
   const file = namesFile(dataDirectory)
   if (!existsSync(file)) return {}
-  try {
-    return names.parse(readJsonObject(file, 'model/invalid'))
-  } catch {
-    return {}
-  }
+  return attempt(() => names.parse(readJsonObject(file, 'model/invalid')), {})
 }

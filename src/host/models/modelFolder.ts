@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, normalize, isAbsolute, sep } from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidModel, unsupportedModel } from '#shared/errors.ts'
 import { plural, shorten } from '#shared/plural.ts'
 import { withGenerationConfig } from '#engine/models/common.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
@@ -12,7 +12,7 @@ import {
   type ExpectedTensor,
   storedName,
 } from '#engine/models/source.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { ggufFileOf, openGgufModel } from '#host/gguf/ggufModel.ts'
 import { openSafetensors, type SafetensorsFile } from '#host/files/safetensors.ts'
 import { isJsonObject, readJsonObject } from '#host/files/strictJson.ts'
@@ -110,8 +110,7 @@ function requireAllLayers(
     (name) => Number(/\.(\d+)\./.exec(name)?.[1]) >= layers && wanted.has(name.replace(/\.\d+\./, '.0.')),
   )
   if (further === undefined) return
-  throw new AppError(
-    'model/invalid',
+  throw invalidModel(
     `The weights in ${root} hold more layers than config.json says, such as in “${shorten(further)}”; without them the answers are not those of the model that was trained.`,
     'Give config.json the number of layers that the weights have, or save the smaller model anew.',
   )
@@ -162,13 +161,7 @@ function openGgufFile(root: string, path: string, contextLength: number | null):
   }
 }
 
-function resolve(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch (error) {
-    throw readError(path, error)
-  }
-}
+const resolve = (path: string): string => reading(path, () => realpathSync(path))
 
 function requireFolder(root: string): void {
   if (statSync(root).isDirectory()) return
@@ -197,16 +190,10 @@ function missingConfig(root: string): AppError {
   const hint = isAdapter
     ? 'It is an adapter: give the folder of its base model, and this one as the adapter.'
     : foreignWeightsHint(root)
-  return new AppError('model/invalid', `${root} has no config.json, so it is not a model folder.`, hint)
+  return invalidModel(`${root} has no config.json, so it is not a model folder.`, hint)
 }
 
-function listNames(root: string): string[] {
-  try {
-    return readdirSync(root)
-  } catch (error) {
-    throw readError(root, error)
-  }
-}
+const listNames = (root: string): string[] => reading(root, () => readdirSync(root))
 
 /** Hint that explains why weights in another format are not read. */
 function foreignWeightsHint(root: string): string | undefined {
@@ -237,18 +224,17 @@ function openWeights(root: string): Weights {
   const index = presentFile(root, indexName)
   if (index !== null) return openShards(root, index)
   const hint = foreignWeightsHint(root)
-  throw new AppError('model/invalid', `${root} has neither ${singleName} nor ${indexName}.`, hint)
+  throw invalidModel(`${root} has neither ${singleName} nor ${indexName}.`, hint)
 }
 
 function openShards(root: string, indexPath: string): Weights {
   const { weight_map: weightMap } = readJsonObject(indexPath, 'model/invalid', maxIndexBytes)
-  if (!isJsonObject(weightMap)) throw new AppError('model/invalid', `${indexPath} has no “weight_map”.`)
+  if (!isJsonObject(weightMap)) throw invalidModel(`${indexPath} has no “weight_map”.`)
   const shards = new Map<string, Shard>()
   const shardNames = new Map<string, string>()
   for (const [tensor, name] of Object.entries(weightMap)) {
     if (typeof name !== 'string' || !isPlainName(name)) {
-      throw new AppError(
-        'model/invalid',
+      throw invalidModel(
         `${indexPath} places tensor “${shorten(tensor)}” in ${shorten(JSON.stringify(name))}, which is not a file of this folder.`,
       )
     }
@@ -260,7 +246,7 @@ function openShards(root: string, indexPath: string): Weights {
   }
   const shardOf = (tensor: string): Shard => {
     const shard = shards.get(shardNames.get(tensor) ?? shardNames.get(shortened(tensor)) ?? '')
-    if (!shard) throw new AppError('model/invalid', `${indexPath} does not list the tensor “${tensor}”.`)
+    if (!shard) throw invalidModel(`${indexPath} does not list the tensor “${tensor}”.`)
     return shard
   }
   return { files: [...shards.values()].map(({ content }) => content), shardOf }
@@ -299,8 +285,7 @@ function find(fullName: string, { path, content }: Shard): TensorLocation {
     throw lacking(fullName, path, [...content.tensors.keys(), ...content.unreadable.keys()])
   }
   if (!location || dtype === 'U8') {
-    throw new AppError(
-      'model/unsupported',
+    throw unsupportedModel(
       `The tensor “${name}” in ${path} is of type ${dtype}; weights must be F32, F16 or BF16.`,
     )
   }
@@ -323,8 +308,7 @@ function lacking(fullName: string, path: string, names: readonly string[]): AppE
     wrapped === undefined
       ? 'They are those of a model without its head: save AutoModelForCausalLM instead of AutoModel.'
       : wrappers.find(([prefix]) => wrapped.startsWith(prefix))?.[1]
-  return new AppError(
-    'model/invalid',
+  return invalidModel(
     `${path} lacks the tensor “${fullName}” that config.json asks for${found}.`,
     instead === undefined ? undefined : remedy,
   )
@@ -336,8 +320,7 @@ function requireShape(
   { name, path }: { readonly name: string; readonly path: string },
 ): void {
   if (found.length === shape.length && found.every((size, axis) => size === shape[axis])) return
-  throw new AppError(
-    'model/invalid',
+  throw invalidModel(
     `The tensor “${name}” in ${path} is [${found.join(', ')}], but config.json asks for [${shape.join(', ')}].`,
   )
 }

@@ -4,11 +4,12 @@ import { copyFile, open } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import type { ModelOrigin } from '#shared/api/models.ts'
-import { AppError } from '#shared/errors.ts'
+import { attempt } from '#shared/attempt.ts'
+import { AppError, invalidModel, unsupportedModel, usageError } from '#shared/errors.ts'
 import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readError, writeError } from '#host/files/fileErrors.ts'
+import { reading, writeError } from '#host/files/fileErrors.ts'
 import { expertElements } from '#engine/models/work.ts'
 import { elementCount } from '#host/files/safetensors.ts'
 import { memoryFit, type MemoryFit } from '#host/devices/memoryFit.ts'
@@ -41,11 +42,7 @@ export type HubNote = z.output<typeof note>
 export function hubNoteOf(folder: string): HubNote | null {
   const file = path.join(folder, hubNoteName)
   if (!existsSync(file)) return null
-  try {
-    return note.parse(readJsonObject(file, 'model/invalid'))
-  } catch {
-    return null
-  }
+  return attempt(() => note.parse(readJsonObject(file, 'model/invalid')), null)
 }
 
 /** null where nothing is known. */
@@ -67,8 +64,7 @@ export const writeHubId = (folder: string, id: string): void =>
 /** Errors: AppError 'usage/invalid'. */
 export function requireHubId(id: string): void {
   if (isHubId(id)) return
-  throw new AppError(
-    'usage/invalid',
+  throw usageError(
     `“${id.slice(0, 200)}” is not a valid model id on a hub.`,
     'Ids have the form owner/name, such as Qwen/Qwen2.5-0.5B.',
   )
@@ -81,9 +77,9 @@ export function findModel(nameOrPath: string, dataDirectory: string): string {
   const given = nameOrPath.replace(/^~(?=[/\\])/, homedir())
   if (existsSync(given)) return path.resolve(given)
   const known = namedModels(dataDirectory).find(({ name }) => name === nameOrPath)
-  if (known?.problem !== undefined) throw new AppError('model/unsupported', known.problem)
+  if (known?.problem !== undefined) throw unsupportedModel(known.problem)
   if (known !== undefined) return known.directory
-  throw new AppError('model/invalid', `There is no model “${nameOrPath}”.`, missingHint(nameOrPath))
+  throw invalidModel(`There is no model “${nameOrPath}”.`, missingHint(nameOrPath))
 }
 
 /** Hint for a name with one slash: it is that of a hub where there is no such folder. */
@@ -172,7 +168,7 @@ type Named = Omit<FoundModel, 'origin'> & { readonly origin: ModelOrigin | null 
 function ownModels(dataDirectory: string): Named[] {
   const starter = path.join(resourcesDirectory, starterName)
   const { models } = dataFolders(dataDirectory)
-  const imported = existsSync(models) ? attemptRead(models, () => readdirSync(models)) : []
+  const imported = existsSync(models) ? reading(models, () => readdirSync(models)) : []
   return [
     ...(existsSync(starter) ? [{ name: starterName, directory: starter, origin: null }] : []),
     ...imported
@@ -215,18 +211,10 @@ export async function importModel(
 ): Promise<ModelSummary> {
   const model = openModelFolder(source)
   if (!/^[\w][\w.-]{0,99}$/.test(name)) {
-    throw new AppError(
-      'usage/invalid',
-      `“${name}” is not a valid name for a model.`,
-      'Use letters, digits, dots and dashes.',
-    )
+    throw usageError(`“${name}” is not a valid name for a model.`, 'Use letters, digits, dots and dashes.')
   }
   if (ownModels(dataDirectory).some((known) => known.name === name)) {
-    throw new AppError(
-      'usage/invalid',
-      `A model called “${name}” already exists.`,
-      'Choose another one with --name.',
-    )
+    throw usageError(`A model called “${name}” already exists.`, 'Choose another one with --name.')
   }
   const target = entryOf(dataFolders(dataDirectory).models, name)
   if (hubId !== null) requireHubId(hubId)
@@ -265,7 +253,7 @@ function ggufName(file: string): string {
 /** Weights as the folder names them (`weightFiles` are the ends of links), and the licence. */
 const isOwnFile = (name: string): boolean => name.endsWith('.safetensors') || isLicenseFile(name)
 
-const namesIn = (directory: string): string[] => attemptRead(directory, () => readdirSync(directory))
+const namesIn = (directory: string): string[] => reading(directory, () => readdirSync(directory))
 
 /** Errors: AppError 'file/unwritable', 'file/unreadable'. */
 export async function copyIfThere(from: string, to: string): Promise<void> {
@@ -280,13 +268,5 @@ export async function copyIfThere(from: string, to: string): Promise<void> {
     await file.sync()
   } catch (error) {
     throw writeError(to, error)
-  }
-}
-
-function attemptRead<T>(file: string, action: () => T): T {
-  try {
-    return action()
-  } catch (error) {
-    throw readError(file, error)
   }
 }

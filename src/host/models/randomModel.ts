@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { usageError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { architectures, readModelConfig } from '#engine/models/registry.ts'
 import { blockScaleName, deltaNames, storedTensors } from '#engine/models/source.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { writing } from '#host/files/fileErrors.ts'
 import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
 import { f32ToBf16 } from '#host/files/halfPrecision.ts'
 import { share } from '#host/files/permissions.ts'
@@ -90,14 +90,8 @@ export const configOfShape = (shape: ModelShape): ModelConfig =>
   readModelConfig(configJson(shape, 'F32'), 'config.json')
 
 function requireEmpty(directory: string): void {
-  let names: string[]
-  try {
-    names = readdirSync(directory)
-  } catch (error) {
-    throw writeError(directory, error)
-  }
-  if (names.length === 0) return
-  throw new AppError('usage/invalid', `${directory} is not empty.`, 'Give a new folder; nothing was changed.')
+  if (writing(directory, () => readdirSync(directory)).length === 0) return
+  throw usageError(`${directory} is not empty.`, 'Give a new folder; nothing was changed.')
 }
 
 function writeJson(directory: string, name: string, document: object): void {

@@ -1,7 +1,7 @@
 /** Log-probabilities and adapter gradients of given token sequences. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidData, invalidModel } from '#shared/errors.ts'
 import type { Heads, TokenSequence } from '#engine/policy.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { peftTensorName } from '#host/adapters/peft.ts'
@@ -37,8 +37,7 @@ function requireScores(heads: readonly Pick<Heads, 'logprobs'>[]): void {
   const sequence = heads.findIndex(({ logprobs }) => logprobs.some((value) => !Number.isFinite(value)))
   if (sequence === -1) return
   const at = heads[sequence]?.logprobs.findIndex((value) => !Number.isFinite(value)) ?? 0
-  throw new AppError(
-    'model/invalid',
+  throw invalidModel(
     `The log-probability of token ${at + 2} in sequence ${sequence + 1} is ${heads[sequence]?.logprobs[at]}.`,
     'The weights of the model or adapter hold values that are not finite numbers, or its training diverged; get another copy. Nothing was written.',
   )
@@ -211,4 +210,4 @@ function rowsOf(document: JsonObject, key: string, file: string): unknown[][] {
 }
 
 const invalid = (file: string, problem: string, hint?: string): AppError =>
-  new AppError('data/invalid', `${file} ${problem}.`, hint)
+  invalidData(`${file} ${problem}.`, hint)

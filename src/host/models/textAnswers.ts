@@ -4,7 +4,7 @@ import { packError } from '#host/processes/messages.ts'
 import type { FromText, TextQuestion, TemplateInput, TextAnswers } from './textQuestion.ts'
 import { conversationText } from '#rl/rollout/conversationText.ts'
 import { withSwitches } from '#rl/rollout/prompts.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { createStreamingDecoder } from '#engine/text/streamingDecode.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { previewPrompts, promptLength, type PreviewModel } from '#host/data/preview.ts'
@@ -88,7 +88,7 @@ function tokenTexts(tokenizer: Tokenizer, ids: Iterable<number>): string[] {
 }
 
 function renderChat({ chatTemplate }: LoadedTokenizer, { messages }: Asked<'render-chat'>): string {
-  if (chatTemplate === null) throw new AppError('data/invalid', 'The model has no chat template.')
+  if (chatTemplate === null) throw invalidData('The model has no chat template.')
   return conversationText(messages, chatTemplate, { now: new Date() })
 }
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createChatTemplate, type ChatTemplate, type ChatTemplateFiles } from '#engine/text/chatTemplate.ts'
 import { createTokenizer, type Tokenizer, type TokenizerFiles } from '#engine/text/tokenizer.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { requireInside } from '#host/files/ownFiles.ts'
 import { readJsonObject, readSmallFile } from '#host/files/strictJson.ts'
@@ -55,8 +55,7 @@ function withRows(tokenizer: Tokenizer, rows: number, where: string): Omit<Loade
     const found = tokenizer.encode(text, options)
     const beyond = found.find((id) => id >= rows)
     if (beyond === undefined) return found
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       `A text has the token “${tokenizer.idToToken(beyond) ?? beyond}” (id ${beyond}), but the embedding of ${where} ends at id ${rows - 1}.`,
       'Leave the token out of the rows, messages and chat template, or give the model a row for it (resize_token_embeddings in transformers).',
     )

@@ -15,11 +15,12 @@ import {
   statfsSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { attempt } from '#shared/attempt.ts'
+import { AppError, invalidModel } from '#shared/errors.ts'
 import type { Arrangement, ModelSource, TensorLocation, TiledHeads } from '#engine/models/source.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
-import { readError, writeError } from '#host/files/fileErrors.ts'
+import { reading, writeError } from '#host/files/fileErrors.ts'
 import { makeOwnFolder } from '#host/files/ownFiles.ts'
 import { permuteRows, tileHeads } from '#host/gguf/ggufNames.ts'
 import {
@@ -208,8 +209,7 @@ function* arrangedPieces(location: TensorLocation, elements: number): Generator<
 /** Errors: AppError 'model/invalid' naming file and tensor. */
 function requireFinite(values: Float32Array, name: string, file: string): void {
   if (firstNonFinite(values) === -1) return
-  throw new AppError(
-    'model/invalid',
+  throw invalidModel(
     `The tensor “${name}” in ${file} holds a value that is not a finite number.`,
     'The checkpoint is damaged or its training diverged; get another copy.',
   )
@@ -240,13 +240,8 @@ export function requireFreeSpace(folder: string, tensors: readonly TensorToWrite
 }
 
 function requireFreeBytes(folder: string, neededBytes: number): void {
-  let freeBytes: number
-  try {
-    const { bavail, bsize } = statfsSync(folder)
-    freeBytes = bavail * bsize
-  } catch (error) {
-    throw readError(folder, error)
-  }
+  const { bavail, bsize } = reading(folder, () => statfsSync(folder))
+  const freeBytes = bavail * bsize
   if (freeBytes >= neededBytes + slackBytes) return
   const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
   throw new AppError(
@@ -299,11 +294,8 @@ function linkOrCopy(file: string, target: string): string {
 }
 
 /** False on another disk than the file's, or one without links. */
-function tryLink(file: string, target: string): boolean {
-  try {
+const tryLink = (file: string, target: string): boolean =>
+  attempt(() => {
     linkSync(file, target)
     return true
-  } catch {
-    return false
-  }
-}
+  }, false)

@@ -7,6 +7,7 @@ import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { attempt } from '#shared/attempt.ts'
 import type { DeviceKind } from '#shared/device.ts'
 import { programFile } from './programs.ts'
 
@@ -126,21 +127,9 @@ function otherCards(root: string): (CardLoad | null)[] {
   })
 }
 
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
-}
+const namesIn = (folder: string): string[] => attempt(() => readdirSync(folder), [])
 
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').trim()
-  } catch {
-    return ''
-  }
-}
+const textOf = (file: string): string => attempt(() => readFileSync(file, 'utf8').trim(), '')
 
 function numberIn(file: string): number | null {
   const text = textOf(file)

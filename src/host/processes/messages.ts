@@ -1,16 +1,11 @@
 /** Defines what the program's own processes have in common: control from outside, messages and errors. */
 import type { z } from 'zod'
 import type { failure } from '#shared/api/common.ts'
-import { AppError, errorFields, errorOf, type ErrorCode, type KeyUse, type Problem } from '#shared/errors.ts'
+import { AppError, errorFields, errorOf, type ErrorCode, type ErrorFields } from '#shared/errors.ts'
 
 /** Error on its way between processes; `code` is null for an internal error. */
-export interface ErrorEnvelope {
+export interface ErrorEnvelope extends Omit<ErrorFields, 'code'> {
   readonly code: ErrorCode | null
-  readonly message: string
-  readonly hint?: string | null | undefined
-  readonly command?: string | undefined
-  readonly problems?: readonly Problem[] | undefined
-  readonly keys?: readonly KeyUse[] | undefined
   readonly stack?: string | undefined
 }
 

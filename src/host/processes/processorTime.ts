@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
 import { promisify } from 'node:util'
+import { attempt } from '#shared/attempt.ts'
 import { programFile } from './programs.ts'
 
 /** Milliseconds of processor time since some moment; only differences mean something. */
@@ -87,12 +88,8 @@ const tickMs = 10
 
 function linuxProcesses(): readonly ProcessTime[] {
   return readdirSync('/proc').flatMap((name) => {
-    try {
-      return /^\d+$/.test(name) ? [linuxProcess(Number(name))] : []
-    } catch {
-      // The process ended meanwhile.
-      return []
-    }
+    // The process ended meanwhile.
+    return attempt(() => (/^\d+$/.test(name) ? [linuxProcess(Number(name))] : []), [])
   })
 }
 

@@ -11,7 +11,7 @@ import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { commandWord, shownText } from '#shared/shownText.ts'
 import { changeConsents, type Consents, foreignConsents, readConsents } from '#host/consents/consents.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { executableName, programFile } from '#host/processes/programs.ts'
 import { interpreterFiles, mostBytes, statusOf } from './interpreterFiles.ts'
@@ -232,13 +232,10 @@ export function importable(file: string): string[] {
 }
 
 /** Lists a folder in the same order on every system. Errors: AppError 'file/unreadable'. */
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
-  } catch (error) {
-    throw readError(folder, error)
-  }
-}
+const entriesOf = (folder: string): Dirent[] =>
+  reading(folder, () =>
+    readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1)),
+  )
 
 /** Links are what they lead to. */
 function kindOf(entry: Dirent, own: string): 'package' | 'module' | null {

@@ -5,7 +5,8 @@
  */
 import { lstatSync, readdirSync, realpathSync, statSync, type Stats } from 'node:fs'
 import path from 'node:path'
-import { readError } from '#host/files/fileErrors.ts'
+import { attempt } from '#shared/attempt.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { isInside, linkedFrom, mostLinks } from './pythonEnvironment.ts'
 
@@ -101,7 +102,7 @@ const inLibrary = (place: string): string[] =>
 
 function namesIn(folder: string, form: RegExp): string[] {
   if (statusOf(folder)?.isDirectory() !== true) return []
-  const names = readOr(folder, () => readdirSync(folder)).filter((name) => form.test(name))
+  const names = reading(folder, () => readdirSync(folder)).filter((name) => form.test(name))
   return names.sort().map((name) => path.join(folder, name))
 }
 
@@ -112,20 +113,5 @@ export const mostBytes = 1 << 30
 const contentOf = (place: string): string | Uint8Array =>
   statusOf(place)?.isDirectory() === true ? '' : readSmallFile(place, mostBytes)
 
-/** Errors: AppError 'file/unreadable'. */
-function readOr<Content>(place: string, read: () => Content): Content {
-  try {
-    return read()
-  } catch (error) {
-    throw readError(place, error)
-  }
-}
-
 /** null for what may not be looked at, does not exist, or is a link that leads back to itself. */
-export function statusOf(place: string): Stats | null {
-  try {
-    return statSync(place)
-  } catch {
-    return null
-  }
-}
+export const statusOf = (place: string): Stats | null => attempt(() => statSync(place), null)

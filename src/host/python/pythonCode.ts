@@ -10,6 +10,7 @@
 import { z } from 'zod'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { attempt } from '#shared/attempt.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { Environment, EpisodeAction, EpisodeStart } from '#rl/rollout/environment.ts'
@@ -242,13 +243,8 @@ const idsOf = (tokens: readonly GeneratedToken[] | null): readonly number[] | nu
   tokens?.map(({ id }) => id) ?? null
 
 /** Rows of an environment need not make prompts. */
-function contentOf(row: ScoreInput['row'], form: PromptForm | null) {
-  try {
-    return form === null ? null : promptContent(row, 0, form)
-  } catch {
-    return null
-  }
-}
+const contentOf = (row: ScoreInput['row'], form: PromptForm | null) =>
+  attempt(() => (form === null ? null : promptContent(row, 0, form)), null)
 
 const givenUp = {
   kind: 'timeout',

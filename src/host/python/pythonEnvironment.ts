@@ -1,6 +1,7 @@
 /** Environment of every Python process: the consent decides where it imports from, not the folder it starts in. */
 import { readlinkSync } from 'node:fs'
 import path from 'node:path'
+import { attempt } from '#shared/attempt.ts'
 
 /** Absolute paths of a list of folders; the others depend on the folder that a process works in. */
 const absolutePaths = (list: string): string[] =>
@@ -56,13 +57,7 @@ export function linkedFrom(place: string): string | null {
   return target && path.resolve(path.dirname(place), target)
 }
 
-function linkTarget(place: string): string | null {
-  try {
-    return readlinkSync(place)
-  } catch {
-    return null
-  }
-}
+const linkTarget = (place: string): string | null => attempt(() => readlinkSync(place), null)
 
 const importPath = (): string[] => absolutePaths(process.env['PYTHONPATH'] ?? '')
 

@@ -9,9 +9,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { AppError } from '#shared/errors.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { pythonStartLimit } from '#host/processes/limits.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { writing } from '#host/files/fileErrors.ts'
 import { Inbox } from '#host/processes/messages.ts'
 import { familyMeter } from '#host/processes/processorTime.ts'
 import { Overrun, withinLimit, type WorkLimit } from '#host/processes/workLimit.ts'
@@ -52,13 +53,8 @@ export interface PythonReply {
 }
 
 /** Errors: AppError 'file/unwritable'. */
-function newFolder(): string {
-  try {
-    return realpathSync(mkdtempSync(path.join(tmpdir(), 'turnwise-python-')))
-  } catch (error) {
-    throw writeError(tmpdir(), error)
-  }
-}
+const newFolder = (): string =>
+  writing(tmpdir(), () => realpathSync(mkdtempSync(path.join(tmpdir(), 'turnwise-python-'))))
 
 export class PythonProcess implements Disposable {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>
@@ -168,7 +164,7 @@ export class PythonProcess implements Disposable {
       const line = Buffer.concat(this.#chunks).toString('utf8')
       this.#chunks = []
       this.#chunkBytes = 0
-      this.#inbox.add({ answer: parsed(line) })
+      this.#inbox.add({ answer: parsedJson(line) })
       from = at + 1
     }
     this.#chunks.push(chunk.subarray(from))
@@ -219,12 +215,3 @@ export class PythonProcess implements Disposable {
 
 const isAnswer = (answer: unknown, id: number): boolean =>
   typeof answer === 'object' && answer !== null && 'id' in answer && answer.id === id
-
-/** null is no answer to anything. */
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line) as unknown
-  } catch {
-    return null
-  }
-}

@@ -10,6 +10,7 @@ import type { LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import type { AdapterRole } from '#engine/policy.ts'
 import { openSafetensors } from '#host/files/safetensors.ts'
+import { attempt } from '#shared/attempt.ts'
 import { AppError } from '#shared/errors.ts'
 import { writeAdapter } from '#host/adapters/peft.ts'
 import type { RolloutServer } from './rolloutServer.ts'
@@ -203,9 +204,6 @@ function deleteVersion(folder: string): void {
 const deleteFolder = (folder: string): void => rmSync(folder, { recursive: true, force: true })
 
 function foldersIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return [] // it is made with the first version; whoever cannot write it says so then
-  }
+  // The folder is made with the first version; whoever cannot write it says so then.
+  return attempt(() => readdirSync(folder), [])
 }

@@ -5,6 +5,7 @@
 import { once } from 'node:events'
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
+import { attempt } from '#shared/attempt.ts'
 import { AppError } from '#shared/errors.ts'
 import { type AllowedKey, hidingStrings, keyHider } from '#host/consents/keys.ts'
 import { connectSeconds } from '#host/processes/limits.ts'
@@ -257,14 +258,11 @@ async function readText(
 }
 
 /** undefined: it is no JSON. */
-function parsed(text: string, hide: (text: string) => string): unknown {
-  try {
+const parsed = (text: string, hide: (text: string) => string): unknown =>
+  attempt(() => {
     const hasEscapes = /\\[u/]/.test(text)
-    return JSON.parse(text, hasEscapes ? hidingStrings(hide) : undefined)
-  } catch {
-    return undefined
-  }
-}
+    return JSON.parse(text, hasEscapes ? hidingStrings(hide) : undefined) as unknown
+  }, undefined)
 
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)

@@ -15,7 +15,7 @@
  * Only adapters move, as PEFT folders that all machines see. Log-probabilities must be those of the unfiltered tempered
  * softmax, as `Completion` says; where a server has none, our own stand in, so that their ratio is 1.
  */
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidConfig, invalidData } from '#shared/errors.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { RandomStream } from '#shared/random.ts'
 import type {
@@ -221,8 +221,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     const { servers, contextLength } = this.#parts
     const limit = Math.min(sampling.maxNewTokens, this.contextLength - promptIds.length)
     if (promptIds.length === 0 || limit < 1) {
-      throw new AppError(
-        'data/invalid',
+      throw invalidData(
         `A prompt of ${promptIds.length} tokens cannot be completed in a context of ${this.contextLength}.`,
         'A prompt needs at least one token, and the completion needs room for one more.',
       )
@@ -340,8 +339,7 @@ async function* roundsOf(
 /** Errors: AppError 'config/invalid'. */
 function requireUnfiltered({ topK, topP, minP, repetitionPenalty }: SamplingOptions): void {
   if (topK === 0 && topP === 1 && minP === 0 && repetitionPenalty === 1) return
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     'A rollout server returns log-probabilities after filtering, which differ from those that learning computes.',
     'Switch off top-k, top-p, min-p and the repetition penalty.',
   )

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { findDeclaration } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { removeFolder } from '#host/files/atomic.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { writing } from '#host/files/fileErrors.ts'
 import {
   checkpointProblem,
   listCheckpoints,
@@ -127,7 +127,7 @@ export function repairCheckpoints(runDirectory: string): void {
   const { checkpoints } = runPaths(runDirectory)
   requireOwn(checkpoints, 'folder')
   const names = existsSync(checkpoints) ? readdirSync(checkpoints) : []
-  try {
+  writing(checkpoints, () => {
     for (const name of names) {
       const previous = /^\.(step-\d{6,})\.previous$/.exec(name)?.[1]
       const place = previous === undefined ? null : path.join(checkpoints, previous)
@@ -135,9 +135,7 @@ export function repairCheckpoints(runDirectory: string): void {
       else if (/^\..*\.(removed|partial|previous)$/.test(name))
         rmSync(path.join(checkpoints, name), { recursive: true, force: true })
     }
-  } catch (error) {
-    throw writeError(checkpoints, error)
-  }
+  })
 }
 
 export interface LaterCheckpoints {
@@ -171,10 +169,8 @@ export function clearLaterCheckpoints(runDirectory: string, step: number): Later
 
 function setAside(directory: string): void {
   const aside = `${directory}.damaged`
-  try {
+  writing(directory, () => {
     rmSync(aside, { recursive: true, force: true })
     renameSync(directory, aside)
-  } catch (error) {
-    throw writeError(directory, error)
-  }
+  })
 }

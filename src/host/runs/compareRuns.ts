@@ -3,7 +3,7 @@ import type { Api } from '#shared/api/api.ts'
 import { historyWords } from '#shared/config/changes.ts'
 import { leaves } from '#shared/config/paths.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
-import { AppError } from '#shared/errors.ts'
+import { usageError } from '#shared/errors.ts'
 import type { RunRecord } from '#shared/runs.ts'
 import { configButSeed, seedFamilies } from '#shared/seedFamilies.ts'
 import { meanEstimate } from '#shared/statistics.ts'
@@ -65,8 +65,7 @@ function requireMetrics(store: Store, ids: readonly string[], wanted: readonly s
   const known = new Set(ids.flatMap((id) => store.metrics.names(id)))
   const missing = wanted.find((metric) => !known.has(metric))
   if (missing === undefined) return
-  throw new AppError(
-    'usage/invalid',
+  throw usageError(
     `None of these runs has the metric ${missing}.`,
     `They have: ${[...known].sort().join(', ')}.`,
   )

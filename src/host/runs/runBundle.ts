@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
-import { AppError } from '#shared/errors.ts'
+import { invalidData, refusal } from '#shared/errors.ts'
 import { count, runId as runIdSchema } from '#shared/api/common.ts'
 import { settingChange } from '#shared/config/changes.ts'
 import {
@@ -90,7 +90,7 @@ export async function importBundle(host: RunKeeper, source: BundleSource): Promi
   const { id, name, tags, notes } = bundle.run
   const directory = path.join(runs, id)
   if (store.runs.find(id) !== null || existsSync(directory)) {
-    throw new AppError('api/refused', 'The history already has this run.', 'Nothing was changed.')
+    throw refusal('The history already has this run.', 'Nothing was changed.')
   }
   await replaceFolder(directory, (folder) => writeFolder(folder, bundle, dataDirectory))
   try {
@@ -117,8 +117,7 @@ function readBundle(file: string): Bundle {
   const result = bundleSchema.safeParse(readJsonObject(file, 'data/invalid', maxBytes))
   if (result.success) return result.data
   const [issue] = result.error.issues
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     `${file} is not an exported run (see ${issue?.path.join('.') ?? ''}).`,
     'Export the run again with this version of Turnwise.',
   )

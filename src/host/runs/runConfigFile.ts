@@ -4,9 +4,9 @@
  */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { judgeFunction, type GivenJudgeSettings } from '#shared/config/judge.ts'
-import { blaming } from '#shared/config/problems.ts'
+import { blaming } from '#shared/config/blame.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById, type AlgorithmById } from '#rl/algorithms/registry.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
@@ -72,13 +72,12 @@ export async function requireWorkingCode(config: RunConfig, dataDirectory: strin
  */
 function requireOwnFile(given: string): void {
   if (/\$\w|\$\{/.test(given))
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       `The data “${given}” has a variable of the shell in it, which is not replaced here.`,
       'Write the path out.',
     )
   if (/^[\w.-]+\/[\w.-]+$/.test(given) && formatNamed(given) === undefined)
-    throw new AppError('data/invalid', `There is no file ${given}; it looks like a data set on a hub.`, {
+    throw invalidData(`There is no file ${given}; it looks like a data set on a hub.`, {
       text: 'Import it in Data, and choose it by its name.',
       command: `\`turnwise dataset import ${given}\` fetches it; \`data.train\` is then its name.`,
     })

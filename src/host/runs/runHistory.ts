@@ -5,6 +5,7 @@
  */
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { attempt } from '#shared/attempt.ts'
 import { AppError } from '#shared/errors.ts'
 import { isEnded, type RunEntry } from '#shared/runs.ts'
 import { entryOf, requireInside } from '#host/files/ownFiles.ts'
@@ -268,11 +269,8 @@ function stampOf(directory: string): string {
   return [run, config, events, lock].map(fileStamp).join()
 }
 
-function fileStamp(file: string): string {
-  try {
+const fileStamp = (file: string): string =>
+  attempt(() => {
     const { ctimeMs, size } = statSync(file)
     return `${ctimeMs}:${size}`
-  } catch {
-    return ''
-  }
-}
+  }, '')

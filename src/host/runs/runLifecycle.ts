@@ -25,7 +25,7 @@ import type { StartOptions, Supervisor, WorkerStatus } from './supervisor.ts'
 import { existsSync, realpathSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { conflict } from '#shared/config/problems.ts'
-import { AppError, ConfigError } from '#shared/errors.ts'
+import { AppError, ConfigError, refusal, usageError } from '#shared/errors.ts'
 import { commandWord } from '#shared/shownText.ts'
 import { loadCheckpoint } from '#host/models/checkpoints.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
@@ -65,8 +65,7 @@ export function resumePoint(dataDirectory: string, target: string): ResumePoint 
 function requireOwn(dataDirectory: string, { id, directory }: RunFolder): void {
   const own = entryOf(dataFolders(dataDirectory).runs, id)
   if (existsSync(own) && realpathSync(own) === realpathSync(directory)) return
-  throw new AppError(
-    'usage/invalid',
+  throw usageError(
     `The run in ${directory} does not belong to the data directory ${dataDirectory}.`,
     'Nothing was started. Name its own data directory with --data-dir.',
   )
@@ -75,7 +74,7 @@ function requireOwn(dataDirectory: string, { id, directory }: RunFolder): void {
 /** A study that is not over decides how far its trials train. Errors: AppError 'api/refused'. */
 function requireNoStudy(dataDirectory: string, { study }: RunFolder): void {
   if (study === null || !isOpenStudy(dataDirectory, study.studyId)) return
-  throw new AppError('api/refused', 'This run is a trial of a study, which decides how far it trains.', {
+  throw refusal('This run is a trial of a study, which decides how far it trains.', {
     text: 'Resume the study, or delete it: its runs stay and can then be resumed one by one.',
     command: `turnwise studies resume ${commandWord(study.studyId)}`,
   })

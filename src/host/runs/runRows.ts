@@ -3,7 +3,7 @@ import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { settingsAfter } from '#shared/config/changes.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import type { RunManifest, ScheduleEvent } from '#shared/events.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { RunRecord, RunEntry } from '#shared/runs.ts'
@@ -111,7 +111,7 @@ export async function rowsOfRun({ dataDirectory }: DataStorage, run: RunRecord):
   return ({ row, source }) => {
     const found = rows[source === 'rollout' ? 'train' : 'heldOut'][row]
     if (found !== undefined) return found
-    throw new AppError('data/invalid', `The run's data no longer have a row ${row + 1}.`)
+    throw invalidData(`The run's data no longer have a row ${row + 1}.`)
   }
 }
 
@@ -120,10 +120,7 @@ function onlyData(config: RunConfig): Pick<RunConfig, 'data'> {
   const [first, ...others] = stagesOf(config)
   const rowsOf = ({ data: { train, heldOut } }: RunConfig) => ({ train, heldOut })
   if (others.every((stage) => isDeepStrictEqual(rowsOf(stage), rowsOf(first)))) return first
-  throw new AppError(
-    'data/invalid',
-    'The stages of the run have different data, so the rows of its samples are unknown.',
-  )
+  throw invalidData('The stages of the run have different data, so the rows of its samples are unknown.')
 }
 
 async function requireSameData({ data }: RunManifest, cacheDirectory: string): Promise<void> {
@@ -132,8 +129,7 @@ async function requireSameData({ data }: RunManifest, cacheDirectory: string): P
   const digests = await hashFiles(files, cacheDirectory)
   const changed = names.find((name, at) => data[name] !== digests[at])
   if (changed === undefined) return
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     `The data ${changed} have changed since the run began, so the rows of its samples are unknown.`,
     'Import data before training: an imported version never changes.',
   )

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
-import { AppError } from '#shared/errors.ts'
+import { AppError, usageError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { bestCheckpoint, repairCheckpoints, defaultRanking } from './checkpointRetention.ts'
 import {
@@ -132,7 +132,7 @@ export function checkpointStep(dataDirectory: string, target: string, wanted: st
   if (/^\d+$/.test(wanted)) return Number(wanted)
   const choice = checkpointChoices.find((each) => each === wanted)
   if (choice === undefined) {
-    throw new AppError('usage/invalid', `“${wanted}” is no checkpoint.`, 'Give a step, best, last or base.')
+    throw usageError(`“${wanted}” is no checkpoint.`, 'Give a step, best, last or base.')
   }
   return loadCheckpoint(resolveCheckpoint(dataDirectory, target, choice).directory).trainer.step
 }

@@ -13,7 +13,7 @@ import {
 import { bare } from '#shared/config/fields.ts'
 import { isEqual, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { conflict, refuse } from '#shared/config/problems.ts'
-import { AppError, ConfigError, type Problem } from '#shared/errors.ts'
+import { ConfigError, type Problem, refusal } from '#shared/errors.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { commandWord } from '#shared/shownText.ts'
 import type { AlgorithmById } from '#rl/algorithms/registry.ts'
@@ -102,7 +102,7 @@ export async function planChanges(
 /** Errors: AppError 'api/refused' for a trial of a study. */
 function requireOwnSettings({ id, study }: RunFolder): void {
   if (study === null) return
-  throw new AppError('api/refused', 'This run is a trial of a study, and its settings belong to the study.', {
+  throw refusal('This run is a trial of a study, and its settings belong to the study.', {
     ...{
       text: 'Fork one of its checkpoints to train on with others.',
       command: `turnwise fork ${commandWord(id)}`,
@@ -113,8 +113,7 @@ function requireOwnSettings({ id, study }: RunFolder): void {
 /** Refuses changes to a run of another trainer, which goes on with the settings of its project. */
 function requireTrainedHere(own: JsonObject): void {
   if ((valueAt(own, 'engine.kind') ?? 'local') === 'local') return
-  throw new AppError(
-    'api/refused',
+  throw refusal(
     'Another trainer trains this run, with the settings that it began with.',
     'Nothing was changed. Start a new run with other settings, and with `adapter.initial` set to a checkpoint of this one.',
   )

@@ -5,9 +5,12 @@
  */
 import path from 'node:path'
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
+import { attempt } from '#shared/attempt.ts'
 import type { SettingChange } from '#shared/config/changes.ts'
 import { AppError } from '#shared/errors.ts'
-import type { PhaseProgress, RunPhase, StepPhase } from '#shared/events.ts'
+import type { RunPhase } from '#shared/events.ts'
 import { commandWord } from '#shared/shownText.ts'
 import { faultToStderr, guarded, type OnFault } from '#host/faults.ts'
 import { deathOf, jobStarter, type FromJob, type JobProcess, type StartJob } from '#host/processes/job.ts'
@@ -49,23 +52,8 @@ export interface SupervisorOptions {
 /** Activity of a process; `pausing` and `stopping` wait for the end of a step. */
 export type WorkerActivity = 'starting' | 'running' | 'pausing' | 'paused' | 'stopping'
 
-export interface WorkerStatus {
-  readonly runId: string
-  readonly directory: string
-  readonly pid: number | null
-  readonly activity: WorkerActivity
-  /** Phase of its step; null until the process has reported one. */
-  readonly stepPhase: StepPhase | null
-  readonly phaseProgress: PhaseProgress | null
-  /** Epoch milliseconds, as `lastHeardAt`. */
-  readonly startedAt: number
-  readonly lastHeardAt: number
-  /**
-   * True if nothing was heard for a while: the process may hang, be stopped by the system, or just be slow. It is left
-   * alone.
-   */
-  readonly isSilent: boolean
-}
+/** State of a process; times in epoch milliseconds. */
+export type WorkerStatus = OutputOf<Api, 'runs.workers'>[number] & { readonly directory: string }
 
 /** `failed`: it said why; `killed`: on request; `crashed`: it died without a word of its own. */
 export type EndingKind = 'finished' | 'stopped' | 'failed' | 'killed' | 'crashed'
@@ -127,8 +115,7 @@ export class Supervisor {
     const { id: runId, directory } = run
     const holder = this.#workers.get(runId)?.status.pid ?? workHolder(directory)
     if (holder !== null || this.#workers.has(runId)) throw busy(runId, holder)
-    const { cacheDirectory, consents } = this.#options
-    const agentKey = this.#options.agentKey?.(runId)
+    const request = this.#requestOf(runId, directory, options)
     const logFile = runPaths(directory).workerLog
     const stderrFrom = prepareWorkerLog(logFile)
     const process = this.#startJob(trainingJob, {
@@ -156,15 +143,20 @@ export class Supervisor {
     }
     this.#workers.set(runId, worker)
     process.onMessage((message) => this.#hear(worker, message))
-    const expected = this.#options.expectedOf?.(runId) ?? null
-    const request: TrainingRequest = {
-      ...{ runDirectory: directory, cacheDirectory, expected, ...options },
-      ...(consents === undefined ? {} : { consents }),
-      ...(agentKey === undefined ? {} : { agentKey }),
-    }
     process.send({ type: 'start', input: request })
     this.#tell('onChanged', worker.status)
     return worker.ended
+  }
+
+  #requestOf(runId: string, runDirectory: string, options: StartOptions): TrainingRequest {
+    const { cacheDirectory, consents } = this.#options
+    const agentKey = this.#options.agentKey?.(runId)
+    const expected = this.#options.expectedOf?.(runId) ?? null
+    return {
+      ...{ runDirectory, cacheDirectory, expected, ...options },
+      ...(consents === undefined ? {} : { consents }),
+      ...(agentKey === undefined ? {} : { agentKey }),
+    }
   }
 
   /** Lists every living process of this supervisor. */
@@ -320,12 +312,8 @@ const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size
 
 /** The end of the log from a byte on, whole lines where it is long; null when nothing was said or nothing can be read. */
 export function readStderrTail(file: string, from = 0): string | null {
-  try {
-    return wordsAt(file, from)
-  } catch {
-    // The end of the process is reported without them.
-    return null
-  }
+  // The end of the process is reported without them.
+  return attempt(() => wordsAt(file, from), null)
 }
 
 function wordsAt(file: string, from: number): string | null {

@@ -5,10 +5,13 @@
  */
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
+import { attempt } from '#shared/attempt.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunRecord } from '#shared/runs.ts'
 import { makeFolder, removeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { writeError, readError } from '#host/files/fileErrors.ts'
+import { reading, writing } from '#host/files/fileErrors.ts'
 import { requireOwn } from '#host/files/ownFiles.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
 import { isRunFolder, lockRun, runPaths } from '#host/workFolder/runFolder.ts'
@@ -29,15 +32,7 @@ type Described = Pick<RunRecord, 'name' | 'tags' | 'notes' | 'status' | 'error' 
   readonly scores: readonly PlacedScore[]
 }
 
-export interface TrashedRun {
-  readonly runId: string
-  readonly name: string | null
-  /** Epoch milliseconds. */
-  readonly deletedAt: number
-  /** Time of its final removal. */
-  readonly until: number
-  readonly sizeBytes: number
-}
+export type TrashedRun = OutputOf<Api, 'runs.trash'>[number]
 
 type Parts = Omit<RunKeeper, 'notifier'>
 
@@ -171,40 +166,24 @@ const aboutFile = (trash: string, runId: string): string => path.join(trash, `${
 type About = Partial<Described & { readonly deletedAt: number }>
 
 /** Reads our own file; a run without it, or with half of it, can be restored all the same. */
-function readAbout(trash: string, runId: string): About {
-  try {
-    return JSON.parse(readSmallText(aboutFile(trash, runId))) as About
-  } catch {
-    return {}
-  }
-}
+const readAbout = (trash: string, runId: string): About =>
+  attempt(() => JSON.parse(readSmallText(aboutFile(trash, runId))) as About, {})
 
-function nameInConfig(directory: string): string | null {
-  try {
+const nameInConfig = (directory: string): string | null =>
+  attempt(() => {
     const config = JSON.parse(readSmallText(runPaths(directory).config)) as { name?: unknown }
     return typeof config.name === 'string' ? config.name : null
-  } catch {
-    return null
-  }
-}
+  }, null)
 
 const runIdsIn = (trash: string): string[] =>
   workNames(trash, 'run_').filter((name) => isRunFolder(path.join(trash, name)))
 
 function move(from: string, to: string): void {
-  try {
-    renameSync(from, to)
-  } catch (error) {
-    throw writeError(from, error)
-  }
+  writing(from, () => renameSync(from, to))
 }
 
 function remove(target: string): void {
-  try {
-    rmSync(target, { recursive: true, force: true })
-  } catch (error) {
-    throw writeError(target, error)
-  }
+  writing(target, () => rmSync(target, { recursive: true, force: true }))
 }
 
 // The files of a run, and removing them.
@@ -212,14 +191,12 @@ function remove(target: string): void {
 /** Lists the files of a run; empty where the folder is gone. */
 export function runFiles(directory: string): { path: string; sizeBytes: number }[] {
   if (!existsSync(directory)) return []
-  try {
-    return readdirSync(directory, { recursive: true, withFileTypes: true })
+  return reading(directory, () =>
+    readdirSync(directory, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => path.join(entry.parentPath, entry.name))
-      .map((file) => ({ path: file, sizeBytes: statSync(file).size }))
-  } catch (error) {
-    throw readError(directory, error)
-  }
+      .map((file) => ({ path: file, sizeBytes: statSync(file).size })),
+  )
 }
 
 /**

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import type { EnvironmentTurn } from '#rl/rollout/environment.ts'
 import { lossDescriptionSchema } from '#shared/losses.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
 import { answerLimits } from './harness.ts'
 import { failureKinds, type FailureKind } from './protocol.ts'
 
@@ -87,13 +88,13 @@ const turnSchema = z.object({
 
 /** Errors: SandboxFailure as a value. */
 export function readScore(text: string): ScoreAnswer {
-  const json = parsed(text)
+  const json = parsedJson(text)
   const result = scoreSchema.safeParse(json)
   return result.success ? result.data : readFailure(json)
 }
 
 export function readTurn(text: string): EnvironmentAnswer {
-  const json = parsed(text)
+  const json = parsedJson(text)
   const result = turnSchema.safeParse(json)
   if (!result.success) {
     const other = failureSchema.safeParse(json)
@@ -111,13 +112,13 @@ export function readTurn(text: string): EnvironmentAnswer {
 
 /** Reads the JSON that a loss recorded, or the advantages of a batch; the caller checks its form. */
 export function readJson(text: string): { readonly json: unknown } | Failed {
-  const json = parsed(text)
+  const json = parsedJson(text)
   const failed = failureSchema.safeParse(json)
   return failed.success || json === null ? readFailure(json) : { json }
 }
 
 export function readDescription(text: string): CodeDescription | null {
-  const result = descriptionSchema.safeParse(parsed(text))
+  const result = descriptionSchema.safeParse(parsedJson(text))
   return result.success ? result.data : null
 }
 
@@ -143,14 +144,6 @@ export function misshapen(error: z.ZodError, what?: string): Failed {
   const own = place === '' ? (what ?? 'The answer') : `${what === undefined ? '' : `${what}: `}“${place}”`
   const sentence = `${own} ${issue?.message ?? 'cannot be read'}.`
   return { failure: { ...unreadable, message: sentence }, lines: [] }
-}
-
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return null
-  }
 }
 
 /** The innermost frame that lies in user code: “at score (code:3:14)”, or a syntax error's own words. */

@@ -17,11 +17,11 @@
  * with a sample is its answer; it never reaches the others.
  */
 import { AppError } from '#shared/errors.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
 import type { ToolCall } from '#engine/text/toolCalls.ts'
 import type { GeneratedToken } from '#rl/rewards.ts'
 import type { EpisodeRun } from '#rl/rollout/workflow.ts'
 import {
-  parsed,
   readDescription,
   readFailure,
   readJson,
@@ -324,8 +324,10 @@ export class Sandbox implements AsyncDisposable {
     }
     link[Symbol.dispose]()
     if (!isSaid)
-      throw this.#loadError(readFailure(parsed(failureJson('timeout', loadedTooLong(loadMs)))).failure)
-    throw this.#loadError(message.type === 'refused' ? readFailure(parsed(message.failure)).failure : null)
+      throw this.#loadError(readFailure(parsedJson(failureJson('timeout', loadedTooLong(loadMs)))).failure)
+    throw this.#loadError(
+      message.type === 'refused' ? readFailure(parsedJson(message.failure)).failure : null,
+    )
   }
 
   #loadError(failure: SandboxFailure | null): AppError {

@@ -1,5 +1,5 @@
 /** Code of rewards, as a sandbox runs it and as Python does. */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import type { RewardFunction } from '#rl/rewards.ts'
 import { kindTitles, type Sandbox } from './sandbox.ts'
 
@@ -32,12 +32,11 @@ export function sandboxedReward(code: ScoringCode, name: string, settings: Rewar
 export function chosenFunctions(code: ScoringCode, name: string | null): readonly string[] {
   const { functions, unnamed, kind } = code
   if (kind !== 'reward') {
-    throw new AppError('config/invalid', `The code is ${kindTitles[kind]}, not a reward function.`)
+    throw invalidConfig(`The code is ${kindTitles[kind]}, not a reward function.`)
   }
   if (name === null && unnamed.length > 0) return unnamed
   if (name !== null && functions.includes(name)) return [name]
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `The reward code has no function${name === null ? ' of its own' : ` called “${name}”`}.`,
     `It has: ${functions.join(', ') || 'none'}.`,
   )
@@ -51,6 +50,6 @@ export function requireSettings({ settings: known }: Pick<Sandbox, 'settings'>, 
     const expected = Object.hasOwn(known, name) ? typeof known[name] : null
     if (expected === typeof value) continue
     const fault = expected === null ? `has no setting “${name}”` : `needs a ${expected} for “${name}”`
-    throw new AppError('config/invalid', `The reward code ${fault}.`, `Its settings: ${names.join(', ')}.`)
+    throw invalidConfig(`The reward code ${fault}.`, `Its settings: ${names.join(', ')}.`)
   }
 }

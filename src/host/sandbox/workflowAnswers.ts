@@ -1,8 +1,9 @@
 /** Reads the answers of a workflow's episode (workflowHarness.ts), trusting nothing. */
 import { callNames } from '#shared/api/workflows.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
 import { z } from 'zod'
 import { type AskedRequest, episodeLimits, type EpisodeStep } from '#rl/rollout/workflow.ts'
-import { type Failed, type Logged, logged, misshapen, parsed, readFailure } from './answers.ts'
+import { type Failed, type Logged, logged, misshapen, readFailure } from './answers.ts'
 
 /** Progress of an episode, with the lines that its code printed. */
 export type EpisodeAnswer = (Exclude<EpisodeStep, { failure: unknown }> & Logged) | Failed
@@ -95,7 +96,7 @@ const stepSchema = z.union([
 ])
 
 export function readEpisode(text: string): EpisodeAnswer {
-  const json = parsed(text)
+  const json = parsedJson(text)
   const result = stepSchema.safeParse(json)
   if (!result.success) return readFailure(json)
   const { columns, metrics, lines } = result.data
@@ -103,8 +104,8 @@ export function readEpisode(text: string): EpisodeAnswer {
   if ('requests' in result.data) return readRequests(result.data.requests, rest)
   if ('asksText' in result.data) {
     const { asksText: text } = result.data
-    const ask = textSchema.safeParse(parsed(text))
-    if (!ask.success) return misshapen(ask.error, callName(parsed(text)))
+    const ask = textSchema.safeParse(parsedJson(text))
+    if (!ask.success) return misshapen(ask.error, callName(parsedJson(text)))
     return { asksText: { text, ask: ask.data }, ...rest }
   }
   if (result.data.trajectories === null) return { trajectories: null, ...rest }
@@ -122,8 +123,8 @@ export function readEpisode(text: string): EpisodeAnswer {
 function readRequests(texts: readonly string[], rest: Logged): EpisodeAnswer {
   const requests: AskedRequest[] = []
   for (const text of texts) {
-    const request = requestSchema.safeParse(parsed(text))
-    if (!request.success) return misshapen(request.error, callName(parsed(text)))
+    const request = requestSchema.safeParse(parsedJson(text))
+    if (!request.success) return misshapen(request.error, callName(parsedJson(text)))
     requests.push({ text, request: request.data })
   }
   return { requests, ...rest }

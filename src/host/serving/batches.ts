@@ -76,7 +76,6 @@ export class Batches<Role> {
 /** The requests for one adapter, from the first until none is left. */
 class Batch<Role> {
   readonly #turns: Turns
-  /** Members by their number in the generation. */
   readonly #members = new Map<number, Member>()
   #arriving: GenerationRequest[] = []
   #count = 0

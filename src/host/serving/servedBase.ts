@@ -1,6 +1,6 @@
 /** A base model that answers many requests at once, each with the adapter it names; adapters are opened when first asked for. */
 import { statSync } from 'node:fs'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import { randomStream } from '#shared/random.ts'
 import type { HeldPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
@@ -98,8 +98,7 @@ export class ServedBase {
     const { vocabSize } = this.#folder.config
     const wrong = ids.find((id) => id >= vocabSize)
     if (wrong === undefined) return Int32Array.from(ids)
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       `The prompt has the token ${wrong}, but the model's vocabulary has ${vocabSize} tokens.`,
     )
   }

@@ -3,7 +3,7 @@
  * one checkpoint of it.
  */
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidModel } from '#shared/errors.ts'
 import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import type { Store } from '#host/store/store.ts'
@@ -50,7 +50,7 @@ export class ServedNames {
       : [{ name: this.base, adapter: null, createdAt: 0 }, ...this.#imported()]
     const found = candidates.find((each) => each.name === name)
     if (found !== undefined) return found
-    throw new AppError('model/invalid', `There is no model “${name}” here; /v1/models lists those there are.`)
+    throw invalidModel(`There is no model “${name}” here; /v1/models lists those there are.`)
   }
 
   #imported(): ServedName[] {

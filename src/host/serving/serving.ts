@@ -1,5 +1,5 @@
 /** Keeps a model open for other programs: starts and stops it, and reports its state. */
-import { AppError } from '#shared/errors.ts'
+import { refusal } from '#shared/errors.ts'
 import type { ServingStatus } from '#shared/api/serving.ts'
 import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -99,7 +99,7 @@ export class Serving implements AsyncDisposable {
    */
   async start(request: ServingRequest): Promise<void> {
     if (this.#starting !== null || this.#served !== null) {
-      throw new AppError('api/refused', 'The server is already on.', 'Stop it first.')
+      throw refusal('The server is already on.', 'Stop it first.')
     }
     const { dataDirectory, notifier } = this.#options
     const names = new ServedNames(this.#options, findModel(request.model, dataDirectory))
@@ -137,7 +137,7 @@ export class Serving implements AsyncDisposable {
   /** Programs and agents that have the old ones are locked out. Errors: AppError 'api/refused' while the server is on. */
   renewKey(): string {
     if (this.#served !== null || this.#starting !== null)
-      throw new AppError('api/refused', 'The server is on.', 'Stop it first, then make a new key.')
+      throw refusal('The server is on.', 'Stop it first, then make a new key.')
     forgetProgramKeys(this.#options.settings)
     return this.key
   }

@@ -2,7 +2,7 @@
 import { type BigIntStats, copyFileSync, existsSync, lstatSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { AppError, usageError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
@@ -118,7 +118,7 @@ function contentOf(file: string): Buffer {
 /** better-sqlite3 ends an older process without a word. */
 function refuseOldNode(): void {
   if (Number(process.versions['napi']) >= 10) return
-  throw new AppError('usage/invalid', `The history needs Node 22.14 or newer, this is ${process.version}.`)
+  throw usageError(`The history needs Node 22.14 or newer, this is ${process.version}.`)
 }
 
 /**

@@ -1,32 +1,15 @@
 /** Metric queries for charts, tables and feeds. */
+import type { Api } from '#shared/api/api.ts'
+import type { InputOf, OutputOf } from '#shared/api/contract.ts'
 import type { Connection } from './connection.ts'
 import { metricsOf, readBuckets, readRows } from './metricWriter.ts'
 import type { NamesTable } from './names.ts'
 import { fold, levelFor, single, widthOf, type Bucket } from './pyramid.ts'
 
-export interface SeriesRequest {
-  readonly runIds: readonly string[]
-  readonly metric: string
-  /** First step, inclusive; the first there is by default. */
-  readonly fromStep?: number | undefined
-  readonly toStep?: number | undefined
-  /** Points per run, at most. */
-  readonly maxPoints?: number | undefined
-}
+export type SeriesRequest = InputOf<Api, 'metrics.series'>
 
-/** One stretch of steps. No spike is lost: it is the minimum or the maximum. */
-export interface SeriesPoint {
-  /** First step with a number, and the last one. */
-  readonly step: number
-  readonly lastStep: number
-  readonly min: number
-  readonly max: number
-  readonly mean: number
-  /** The number at the last step. */
-  readonly last: number
-  /** Number of values. */
-  readonly count: number
-}
+/** One stretch of steps, from the first with a number to the last. No spike is lost: it is the minimum or the maximum. */
+export type SeriesPoint = OutputOf<Api, 'metrics.series'>['runs'][number]['points'][number]
 
 export interface RunSeries {
   readonly runId: string

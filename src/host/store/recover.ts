@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { writeError } from '#host/files/fileErrors.ts'
+import { writing } from '#host/files/fileErrors.ts'
 import { Connection, type SqlValue } from './connection.ts'
 import { latestVersion, migrate } from './database.ts'
 
@@ -40,17 +40,17 @@ const tablesOfLogs = new Set([
  * 'file/unreadable', 'file/unwritable'; 'store/unreadable' where nothing can be read.
  */
 export function recoverStore(file: string): Recovery {
-  const folder = attempt(file, () => mkdtempSync(`${file}-recovery-`))
+  const folder = writing(file, () => mkdtempSync(`${file}-recovery-`))
   try {
     const copy = path.join(folder, 'damaged')
-    attempt(file, () => copyDatabase(file, copy))
+    writing(file, () => copyDatabase(file, copy))
     const target = path.join(folder, 'recovered')
     const saved = rescue(copy, target) ?? rescueWithoutWal(copy, target)
     if (!saved) {
       throw new AppError('store/unreadable', `Nothing in ${file} can be read.`, 'It was left as it is.')
     }
     const recoveredFile = freeName(file)
-    attempt(file, () => renameSync(target, recoveredFile))
+    writing(file, () => renameSync(target, recoveredFile))
     return { recoveredFile, ...saved }
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -193,14 +193,6 @@ function freeName(file: string): string {
   for (let number = 1; ; number++) {
     const candidate = path.join(dir, `${name}-recovered${number === 1 ? '' : `-${number}`}${ext}`)
     if (!existsSync(candidate)) return candidate
-  }
-}
-
-function attempt<T>(file: string, action: () => T): T {
-  try {
-    return action()
-  } catch (error) {
-    throw writeError(file, error)
   }
 }
 

@@ -1,9 +1,10 @@
 /** User-written rewards, environments, losses and workflows: every version of their code, and their test cases. */
 import { createHash, randomUUIDv7 } from 'node:crypto'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
 import { type Connection, unreadable } from './connection.ts'
 
 export type RewardKind = 'reward' | 'environment' | 'loss' | 'workflow'
-export type CodeLanguage = 'js' | 'ts'
 
 export interface RewardRecord {
   readonly id: string
@@ -13,17 +14,7 @@ export interface RewardRecord {
   readonly createdAt: number
 }
 
-export interface RewardVersionRecord {
-  readonly rewardId: string
-  /** SHA-256 of the code, hex. */
-  readonly hash: string
-  readonly language: CodeLanguage
-  readonly code: string
-  readonly note: string
-  /** True if no run may start with it until its test cases pass. */
-  readonly gatesStart: boolean
-  readonly createdAt: number
-}
+export type RewardVersionRecord = Omit<OutputOf<Api, 'rewards.versions'>[number], 'file'>
 
 export type NewRewardVersion = Pick<RewardVersionRecord, 'language' | 'code'> & {
   readonly note?: string

@@ -1,10 +1,13 @@
 /** Runs: their configs, status, tags and notes. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import type { Api } from '#shared/api/api.ts'
+import type { InputOf } from '#shared/api/contract.ts'
 import type { SettingChange } from '#shared/config/changes.ts'
 import type { Remark } from '#shared/diagnosis.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunManifest } from '#shared/events.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
 import { runEntry, type RunEntry, type RunFailure, type RunRecord, type RunStatus } from '#shared/runs.ts'
 import { configButSeed } from '#shared/seedFamilies.ts'
 import { count } from '#shared/api/common.ts'
@@ -26,16 +29,7 @@ export interface NewRun {
   readonly study?: { readonly studyId: string; readonly trial: number } | null
 }
 
-export interface RunFilter {
-  readonly status?: RunStatus | undefined
-  readonly tag?: string | undefined
-  readonly studyId?: string | undefined
-  /** Text to find in name, notes, tags, model, algorithm or id, whatever its case. */
-  readonly text?: string | undefined
-  readonly limit?: number | undefined
-  /** The id of the last run of the page before. */
-  readonly before?: string | undefined
-}
+export type RunFilter = InputOf<Api, 'runs.list'> & { readonly studyId?: string | undefined }
 
 /** Details of a status: why the run failed, or the end of what a dead process wrote. */
 export interface StatusDetails {
@@ -139,7 +133,7 @@ export class RunsTable {
     if (known?.changes === changes) return known.digest
     const run = this.get(id)
     // One that is no JSON is like no other.
-    const settings = parse(run.config) === null ? id : configButSeed(run)
+    const settings = parsedJson(run.config) === null ? id : configButSeed(run)
     const digest = createHash('sha256').update(settings).digest('base64')
     this.#settingsButSeed.set(id, { changes, digest })
     return digest
@@ -304,25 +298,11 @@ const facts = z.object({
   algorithm: z.object({ id: z.string() }).catch({ id: '' }),
 })
 
-interface RunFacts {
-  readonly name: string | null
-  readonly model: string
-  readonly seed: number
-  readonly steps: number | null
-  readonly algorithm: string
-}
+type RunFacts = Omit<z.output<typeof facts>, 'algorithm'> & { readonly algorithm: string }
 
 /** Reads the facts in the text of a config.json; what is missing or of another type is empty. */
 function factsOf(config: string): RunFacts {
-  const parsed = facts.safeParse(parse(config)).data
+  const parsed = facts.safeParse(parsedJson(config)).data
   if (!parsed) return { name: null, model: '', seed: 0, steps: null, algorithm: '' }
   return { ...parsed, algorithm: parsed.algorithm.id }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

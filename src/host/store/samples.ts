@@ -1,67 +1,22 @@
 /** Stores trajectories kept to look at, their token arrays, and their scores by other versions of a reward. */
-import type { SamplesEvent, TrajectorySample } from '#shared/events.ts'
+import type { Api } from '#shared/api/api.ts'
+import type { InputOf, OutputOf } from '#shared/api/contract.ts'
+import type { SamplesEvent } from '#shared/events.ts'
 import { type Connection, type SqlValue, likePattern } from './connection.ts'
 
-export interface SampleRecord {
-  readonly id: number
-  readonly runId: string
-  readonly step: number
-  readonly source: SamplesEvent['source']
-  /** Row of the data set. */
-  readonly row: number
-  /** Position among the samples logged together. */
-  readonly position: number
-  readonly prompt: string
-  readonly completion: string
-  readonly reward: number | null
-  readonly parts: Readonly<Record<string, number | null>>
-  readonly advantage: number | null
-  readonly tokens: number
-  readonly stopReason: TrajectorySample['stopReason']
-  /** Steps that the policy had learned from when it generated; null: all before this one. */
-  readonly version: number | null
-  readonly logged: Readonly<Record<string, unknown>>
-  readonly failures: readonly string[]
-  readonly hasArrays: boolean
-}
+export type SampleRecord = Omit<OutputOf<Api, 'samples.get'>, 'dataRow'>
 
-export interface SampleFilter {
-  readonly runId: string
-  readonly step?: number | undefined
-  /** First step, inclusive. */
-  readonly fromStep?: number | undefined
-  readonly toStep?: number | undefined
-  readonly source?: SamplesEvent['source'] | undefined
-  readonly row?: number | undefined
-  /** Text to find in prompt or completion, whatever its case. */
-  readonly text?: string | undefined
-  readonly minReward?: number | undefined
-  readonly maxReward?: number | undefined
-  readonly hasFailures?: boolean | undefined
-  readonly limit?: number | undefined
-  /** `id` of the last sample of the page before. */
-  readonly before?: number | undefined
-}
+export type SampleFilter = Omit<InputOf<Api, 'samples.list'>, 'dataRow'>
 
 /** Decoded TokenArrays of #shared/events.ts: [T] ids, the others [T−1]. */
-export interface SampleArrays {
-  readonly ids: Int32Array
-  readonly actionMask: Float32Array
-  readonly logprobs: Float32Array | null
-  readonly behaviorLogprobs: Float32Array | null
-  readonly referenceLogprobs: Float32Array | null
-  readonly entropies: Float32Array | null
-  readonly advantages: Float32Array | null
-  readonly rewards: Float32Array | null
-}
+export type SampleArrays = Readonly<
+  Record<
+    'logprobs' | 'behaviorLogprobs' | 'referenceLogprobs' | 'entropies' | 'advantages' | 'rewards',
+    Float32Array | null
+  >
+> & { readonly ids: Int32Array; readonly actionMask: Float32Array }
 
-export interface SampleScore {
-  readonly sampleId: number
-  /** Digest of the reward's code. */
-  readonly version: string
-  readonly parts: Readonly<Record<string, number | null>>
-  readonly error: string | null
-}
+export type SampleScore = OutputOf<Api, 'samples.scores'>[number]
 
 /** A score by the place of its sample in the run's log, which stays when the history is made again. */
 export interface PlacedScore extends Omit<SampleScore, 'sampleId'> {
@@ -72,34 +27,24 @@ export interface PlacedScore extends Omit<SampleScore, 'sampleId'> {
   readonly scoredAt: number
 }
 
-interface SampleRow {
-  readonly id: number
-  readonly step: number
-  readonly source: SamplesEvent['source']
-  readonly row: number
-  readonly position: number
-  readonly prompt: string
-  readonly completion: string
-  readonly reward: number | null
-  readonly advantage: number | null
-  readonly tokens: number
-  readonly stop_reason: TrajectorySample['stopReason']
-  readonly version: number | null
+type SameColumn = Exclude<
+  keyof SampleRecord,
+  'runId' | 'parts' | 'stopReason' | 'logged' | 'failures' | 'hasArrays'
+>
+
+type SampleRow = Pick<SampleRecord, SameColumn> & {
+  readonly stop_reason: SampleRecord['stopReason']
   readonly logged: string | null
   readonly failures: string | null
   readonly has_arrays: number
 }
 
-interface ArraysRow {
-  readonly ids: Uint8Array
-  readonly action_mask: Uint8Array
-  readonly logprobs: Uint8Array | null
-  readonly behavior_logprobs: Uint8Array | null
-  readonly reference_logprobs: Uint8Array | null
-  readonly entropies: Uint8Array | null
-  readonly advantages: Uint8Array | null
-  readonly rewards: Uint8Array | null
-}
+type ArraysRow = Readonly<
+  Record<
+    'logprobs' | 'behavior_logprobs' | 'reference_logprobs' | 'entropies' | 'advantages' | 'rewards',
+    Uint8Array | null
+  >
+> & { readonly ids: Uint8Array; readonly action_mask: Uint8Array }
 
 const columns = `id, step, source, row, position, prompt, completion, reward, advantage, tokens, stop_reason, version, logged,
   failures, has_arrays`
@@ -145,7 +90,9 @@ export class SamplesTable {
         `SELECT ${columns}, (SELECT runs.id FROM runs WHERE key = run) AS run_id FROM samples WHERE id = ?`,
       )
       .get(sampleId)
-    return row ? this.#record(row.run_id, row) : null
+    if (row === undefined) return null
+    const { run_id: runId, ...stored } = row
+    return this.#record(runId, stored)
   }
 
   /** The token arrays of a sample; null where none were kept. */
@@ -262,28 +209,21 @@ export class SamplesTable {
     })
   }
 
-  #record(runId: string, row: SampleRow): SampleRecord {
+  #record(
+    runId: string,
+    { stop_reason: stopReason, has_arrays: hasArrays, ...row }: SampleRow,
+  ): SampleRecord {
     const parts = this.#db.tuples<[name: string, value: number | null]>(
       'SELECT name, value FROM sample_parts JOIN names ON part = key WHERE sample = ? ORDER BY name',
     )
     return {
-      id: row.id,
+      ...row,
       runId,
-      step: row.step,
-      source: row.source,
-      row: row.row,
-      position: row.position,
-      prompt: row.prompt,
-      completion: row.completion,
-      reward: row.reward,
       parts: Object.fromEntries(parts.all(row.id)),
-      advantage: row.advantage,
-      tokens: row.tokens,
-      stopReason: row.stop_reason,
-      version: row.version,
+      stopReason,
       logged: row.logged === null ? {} : (this.#db.parse(row.logged) as SampleRecord['logged']),
       failures: row.failures === null ? [] : (this.#db.parse(row.failures) as string[]),
-      hasArrays: row.has_arrays === 1,
+      hasArrays: hasArrays === 1,
     }
   }
 }

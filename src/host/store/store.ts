@@ -9,6 +9,8 @@
  */
 import type { BigIntStats } from 'node:fs'
 import path from 'node:path'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
 import { AppError } from '#shared/errors.ts'
 import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -105,16 +107,7 @@ function findings(db: Connection): string[] {
 
 /* Checkpoints that runs have saved and that retention has not removed. */
 
-interface CheckpointRecord {
-  readonly runId: string
-  readonly step: number
-  readonly directory: string
-  /** Eval reward measured at this step; null where it was not. */
-  readonly reward: number | null
-  readonly sizeBytes: number
-  /** Epoch milliseconds. */
-  readonly savedAt: number
-}
+type CheckpointRecord = Omit<OutputOf<Api, 'checkpoints.list'>[number], 'isBest' | 'problem'>
 
 const columns = `runs.id AS runId, checkpoints.step, checkpoints.directory, checkpoints.reward,
   size_bytes AS sizeBytes, saved_at AS savedAt`

@@ -27,7 +27,6 @@ export interface SharingRequest {
   /** `parallel` of the file. */
   readonly given: number | null
   readonly cores: number
-  /** Threads of one trial. */
   readonly threads: number
   /** null: not measured yet. */
   readonly needs: TrialNeeds | null

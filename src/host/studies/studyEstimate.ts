@@ -6,7 +6,7 @@
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { withValues, type JsonObject } from '#shared/config/paths.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidConfig } from '#shared/errors.ts'
 import { stagesOf } from '#shared/runConfig.ts'
 import { plural } from '#shared/plural.ts'
 import { searchedParameters, type Parameter, type Search } from '#shared/studies.ts'
@@ -45,7 +45,7 @@ export async function* estimateStudy(
     }
   }
   const [first] = found
-  if (first === undefined) throw new AppError('config/invalid', problems.join(' '), 'Correct the ranges.')
+  if (first === undefined) throw invalidConfig(problems.join(' '), 'Correct the ranges.')
   const result = summarizeStudy(verdict, first, found.at(-1) ?? first)
   yield { result: { ...result, warnings: [...result.warnings, ...problems, ...untriedWords(verdict)] } }
 }

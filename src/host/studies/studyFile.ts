@@ -1,6 +1,6 @@
 /** Reads the file of a study: JSON as a run config is, or YAML. */
 import { isObject, type JsonObject } from '#shared/config/paths.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { studyKinds, type StudyKind } from '#shared/studies.ts'
 import { commandWord } from '#shared/shownText.ts'
 import { readJsonObject, readSmallFile } from '#host/files/strictJson.ts'
@@ -13,8 +13,7 @@ export function readStudyFile(file: string, kind: StudyKind): JsonObject {
   const given = /[.]ya?ml$/i.test(file) ? readYaml(file) : readJsonObject(file, 'config/invalid')
   if (given[kind] !== undefined) return given
   const other = studyKinds.find((each) => given[each] !== undefined)
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `${file} has no section ${kind}.`,
     other === undefined
       ? 'Add one to the run config; docs/reference.md shows an example.'
@@ -29,7 +28,7 @@ const titles: Readonly<Record<StudyKind, string>> = {
 }
 
 function readYaml(file: string): JsonObject {
-  const refused = (problem: string) => new AppError('config/invalid', problem, 'Nothing was started.')
+  const refused = (problem: string) => invalidConfig(problem, 'Nothing was started.')
   const text = new TextDecoder().decode(readSmallFile(file, maxBytes))
   try {
     const value = parseYaml(text, { maxAliasCount: 100 })

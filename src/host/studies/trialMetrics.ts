@@ -1,5 +1,5 @@
 /** Reads the metrics of a trial from the history. */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import type { Fitness } from '#shared/studies.ts'
 import type { Store } from '#host/store/store.ts'
@@ -17,8 +17,7 @@ export function fitnessOf(
   const { metrics: names, rows } = metrics.table(runId)
   const column = names.indexOf(metric)
   if (column === -1)
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `Trials are compared by ${metric}, which their runs do not report.`,
       `Start another study with one of these as fitness.metric: ${names.join(', ')}.`,
     )

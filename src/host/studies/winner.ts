@@ -1,6 +1,6 @@
 /** A trial that a person chooses from a study, the best one unless they say which: its config, and its checkpoint under a name. */
 import type { StudyEntry } from '#shared/api/studies.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, refusal, usageError } from '#shared/errors.ts'
 import { slugOf } from '#shared/plural.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { parseStudyConfig } from '#shared/studies.ts'
@@ -25,20 +25,15 @@ export interface ChosenTrial {
 export function chosenTrial({ best, trials }: StudyEntry, index: number | null): ChosenTrial {
   if (index === null) {
     if (best?.fitness != null) return { trial: best.trial, step: best.step, fitness: best.fitness }
-    throw new AppError(
-      'api/refused',
-      'No trial of this study has a result yet.',
-      'Wait for the first comparison.',
-    )
+    throw refusal('No trial of this study has a result yet.', 'Wait for the first comparison.')
   }
   const results = trials[index]?.results
   if (results === undefined)
-    throw new AppError('usage/invalid', `There is no trial ${index + 1}; the study has ${trials.length}.`)
+    throw usageError(`There is no trial ${index + 1}; the study has ${trials.length}.`)
   for (const { step, fitness } of results.toReversed())
     if (fitness !== null) return { trial: index, step, fitness }
   const error = results.at(-1)?.error
-  throw new AppError(
-    'api/refused',
+  throw refusal(
     error === undefined
       ? `Trial ${index + 1} has no result yet.`
       : `Trial ${index + 1} has no result that counts: ${error}`,

@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { holdsTensors, type Device } from '#shared/device.ts'
 import { isOnThisMachine } from '#shared/config/addresses.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { heldIn, roundedTo } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
@@ -224,8 +224,7 @@ async function openTeacher(
   )
   if (differs === undefined && folder.config.vocabSize >= own.vocabSize) return policy
   policy[Symbol.dispose]()
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `The teacher ${path.basename(directory)} has another vocabulary than the model: it cannot tell how likely the model’s tokens are.`,
     'Set `reference.model` to a model of the same family.',
   )

@@ -2,7 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { AppError } from '#shared/errors.ts'
+import { usageError } from '#shared/errors.ts'
 import { systemCode } from '#host/files/fileErrors.ts'
 import type { PendingClients } from './access.ts'
 
@@ -91,12 +91,7 @@ function listenError(port: number, error: unknown): Error {
   if (code !== 'EADDRINUSE' && code !== 'EACCES')
     return error instanceof Error ? error : new Error(String(error))
   const reason = code === 'EADDRINUSE' ? 'is in use by another program' : 'may not be used by this account'
-  return new AppError(
-    'usage/invalid',
-    `Port ${port} ${reason}.`,
-    'Choose another one, or 0 for any free one.',
-    error,
-  )
+  return usageError(`Port ${port} ${reason}.`, 'Choose another one, or 0 for any free one.', error)
 }
 
 export function refuseSocket(socket: Duplex, status: number): void {

@@ -2,6 +2,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { randomBytes } from 'node:crypto'
+import { attempt } from '#shared/attempt.ts'
 
 export interface StaticFile {
   /** Real path, links followed. */
@@ -39,14 +40,12 @@ export function findStaticFile(root: string, urlPath: string): StaticFile | null
   const name = urlPath === '/' ? '/index.html' : urlPath
   const contentType = contentTypes.get(path.extname(name))
   if (!plainPath.test(name) || contentType === undefined) return null
-  try {
+  return attempt(() => {
     const file = realpathSync(path.join(root, name))
     const status = statSync(file)
     if (!status.isFile() || !file.startsWith(realpathSync(root) + path.sep)) return null
     return { file, contentType, sizeBytes: status.size, isImmutable: name.startsWith('/assets/') }
-  } catch {
-    return null
-  }
+  }, null)
 }
 
 /** Placeholder in a page for the nonce of the response, as in `nonce="…"` of inline styles. */

@@ -6,7 +6,7 @@ import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { AppError, refusal } from '#shared/errors.ts'
 import { makeOwnFolder } from '#host/files/ownFiles.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 
@@ -164,8 +164,7 @@ function placeInFolder(given: string): string {
 }
 
 const tooLarge = (limit: number): AppError =>
-  new AppError(
-    'api/refused',
+  refusal(
     `The file is larger than the ${(limit / 1024 ** 2).toFixed(limit < 1024 ** 2 ? 3 : 0)} MiB allowed.`,
     'Free some space, or pass the path of the file on the host’s machine.',
   )

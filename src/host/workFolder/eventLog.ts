@@ -7,7 +7,8 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync } from 'node:fs'
 import path from 'node:path'
 import { instant } from '#shared/api/common.ts'
-import { runIsGone, writeError } from '#host/files/fileErrors.ts'
+import { attempt } from '#shared/attempt.ts'
+import { runIsGone, writing } from '#host/files/fileErrors.ts'
 import { appendWhole, openOwnFile } from '#host/files/ownFiles.ts'
 import { wholeLines } from './lineLog.ts'
 
@@ -33,7 +34,7 @@ export function openEventLog(file: string): EventLog {
   const handle = openOwnFile(file)
   const { events, bytes } = measure(file)
   let length = events
-  attempt(file, () => ftruncateSync(handle, bytes))
+  writing(file, () => ftruncateSync(handle, bytes))
   const append = (event: { readonly type: string }) => {
     const line = Buffer.from(`${JSON.stringify({ at: Date.now(), ...event })}\n`, 'utf8')
     requireThere(file, handle)
@@ -51,7 +52,7 @@ export function openEventLog(file: string): EventLog {
     },
     flush() {
       requireThere(file, handle)
-      attempt(file, () => fsyncSync(handle))
+      writing(file, () => fsyncSync(handle))
     },
     [Symbol.dispose]: () => closeSync(handle),
   }
@@ -141,15 +142,12 @@ const parseEvent = (line: Buffer): LoggedEvent =>
   parseLogLine(line.toString('utf8')) ?? { at: 0, type: 'damaged-line' }
 
 /** Parses a line of a log; null where it is damaged. */
-export function parseLogLine(line: string): LoggedEvent | null {
-  try {
+export const parseLogLine = (line: string): LoggedEvent | null =>
+  attempt(() => {
     const value: unknown = JSON.parse(line)
     if (!isLoggedEvent(value)) return null
     return instant.safeParse(value.at).success ? value : { ...value, at: wholeInstant(value.at) }
-  } catch {
-    return null
-  }
-}
+  }, null)
 
 /** 0 where no clock could have said so. */
 const wholeInstant = (at: number): number => instant.safeParse(Math.trunc(at)).data ?? 0
@@ -161,11 +159,3 @@ const isLoggedEvent = (value: unknown): value is LoggedEvent =>
   typeof value.type === 'string' &&
   'at' in value &&
   typeof value.at === 'number'
-
-function attempt<T>(file: string, action: () => T): T {
-  try {
-    return action()
-  } catch (error) {
-    throw writeError(file, error)
-  }
-}

@@ -4,6 +4,7 @@
  */
 import { lstatSync, readdirSync, rmSync, statSync, type Dirent } from 'node:fs'
 import path from 'node:path'
+import { attempt } from '#shared/attempt.ts'
 import { isAlive } from '#host/files/living.ts'
 import { isRunFolder } from './runFolder.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -43,12 +44,10 @@ export interface Cleared {
 export function clearLeftovers(dataDirectory: string): Cleared {
   const found = findLeftovers(dataDirectory).flatMap((place) => {
     const bytes = bytesOf(place)
-    try {
+    return attempt(() => {
       rmSync(place, { recursive: true, force: true })
       return [bytes]
-    } catch {
-      return []
-    }
+    }, [])
   })
   return { count: found.length, bytes: found.reduce((sum, bytes) => sum + bytes, 0) }
 }
@@ -91,10 +90,5 @@ const isOfCheckpoints = (entry: Dirent): boolean => entry.isDirectory() && entry
 const isVisibleFolder = (entry: Dirent): boolean => entry.isDirectory() && !entry.name.startsWith('.')
 const pathOf = ({ parentPath, name }: Dirent): string => path.join(parentPath, name)
 
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
-  }
-}
+const entriesOf = (folder: string): Dirent[] =>
+  attempt(() => readdirSync(folder, { withFileTypes: true }), [])

@@ -2,8 +2,10 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
 import type { z } from 'zod'
-import { readError } from '#host/files/fileErrors.ts'
+import { attempt } from '#shared/attempt.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { openLineLog, requireInside } from '#host/files/ownFiles.ts'
+import { regularFileSize } from '#host/files/strictJson.ts'
 
 const newline = 0x0a
 const pieceBytes = 1 << 20
@@ -29,13 +31,8 @@ export function readLines<Line>(
   return documents
 }
 
-function documentIn(line: Uint8Array): unknown {
-  try {
-    return JSON.parse(utf8.decode(line))
-  } catch {
-    return undefined
-  }
-}
+const documentIn = (line: Uint8Array): unknown =>
+  attempt(() => JSON.parse(utf8.decode(line)) as unknown, undefined)
 
 /** Removes a last line without an end, which the next would go on with. Errors: AppError 'file/unwritable'. */
 export function dropTornLine(file: string): void {
@@ -49,12 +46,12 @@ export function dropTornLine(file: string): void {
 export function* wholeLines(file: string, from = 0): Generator<Buffer> {
   if (!existsSync(file)) return
   requireInside(file, path.dirname(file))
-  const handle = attemptRead(file, () => openSync(file, 'r'))
+  const handle = reading(file, () => openSync(file, 'r'))
   try {
     let rest: Buffer = Buffer.alloc(0)
     for (let at = from; ;) {
       const piece = Buffer.alloc(Math.min(pieceBytes, Math.max(1, fstatSync(handle).size - at)))
-      const count = attemptRead(file, () => readSync(handle, piece, 0, piece.length, at))
+      const count = reading(file, () => readSync(handle, piece, 0, piece.length, at))
       if (count === 0) return
       at += count
       const lines = splitLines(Buffer.concat([rest, piece.subarray(0, count)]))
@@ -74,12 +71,4 @@ function splitLines(bytes: Buffer): { readonly whole: Buffer[]; readonly rest: B
     start = end + 1
   }
   return { whole, rest: bytes.subarray(start) }
-}
-
-function attemptRead<T>(file: string, action: () => T): T {
-  try {
-    return action()
-  } catch (error) {
-    throw readError(file, error)
-  }
 }

@@ -3,7 +3,7 @@
  * that did it is gone. What is left to do follows from the log in its folder alone, so that it may end at any moment.
  */
 import type { StudyEntry } from '#shared/api/studies.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, refusal } from '#shared/errors.ts'
 import { guarded, type OnFault } from '#host/faults.ts'
 import { removeFolder } from '#host/files/atomic.ts'
 import { packFailure } from '#host/processes/messages.ts'
@@ -67,7 +67,7 @@ export class LongWork implements AsyncDisposable {
   /** Continues where it stopped. Errors: AppError 'run/not-found', 'run/busy', 'api/refused' where it is finished. */
   resume(id: string): void {
     const { status } = this.#options.state(id)
-    if (status === 'finished') throw new AppError('api/refused', `This ${this.#options.noun} is finished.`)
+    if (status === 'finished') throw refusal(`This ${this.#options.noun} is finished.`)
     this.begin(id)
   }
 

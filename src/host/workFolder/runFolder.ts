@@ -13,7 +13,7 @@ import { count, instant, runId, studyId } from '#shared/api/common.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { AtomicFile, createFolder, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readError } from '#host/files/fileErrors.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { entryOf, requireInside, requireOwn } from '#host/files/ownFiles.ts'
 import { asItLies, dataDirectoryAround, formerHome, homeSchema, moved } from '#host/files/movedPaths.ts'
 import { readJsonObject, type JsonObject } from '#host/files/strictJson.ts'
@@ -142,13 +142,7 @@ export function copyFolder(from: string, to: string, root = from): void {
   }
 }
 
-function attemptRead<T>(from: string, action: () => T): T {
-  try {
-    return action()
-  } catch (error) {
-    throw readError(from, error)
-  }
-}
+const attemptRead = <T>(from: string, action: () => T): T => reading(from, () => action())
 
 function copyFileAtomic(from: string, to: string, root: string): void {
   requireInside(from, root)

@@ -8,10 +8,10 @@ import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { count, failure, instant, runId, studyId } from '#shared/api/common.ts'
-import { studyStatus, trialResult } from '#shared/api/studies.ts'
+import { studyStatus } from '#shared/api/studies.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
-import { AppError } from '#shared/errors.ts'
-import { parseStudyConfig, type StudyConfig, type TrialResult } from '#shared/studies.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
+import { parseStudyConfig, trialResult, type StudyConfig, type TrialResult } from '#shared/studies.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { createFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { asItLies, homeSchema } from '#host/files/movedPaths.ts'
@@ -136,7 +136,7 @@ export const setStudyState = (directory: string, state: StudyState): void =>
 export function readStudyLog(directory: string): StudyLog {
   const { log } = paths(directory)
   const damaged = (number: number) => {
-    throw new AppError('data/invalid', `${log} is damaged in line ${number}.`, 'Its runs are not affected.')
+    throw invalidData(`${log} is damaged in line ${number}.`, 'Its runs are not affected.')
   }
   const runs = new Map<number, string>()
   const results = new Map<string, TrialResult>()

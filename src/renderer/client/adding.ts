@@ -1,5 +1,5 @@
 /** Import of files and folders: each opens the screen that shows its contents before anything happens. */
-import { AppError } from '#shared/errors.ts'
+import { invalidModel } from '#shared/errors.ts'
 import { foreignFolder, foreignNamed } from '#shared/foreignData.ts'
 import { lastPart } from '#renderer/client/format.ts'
 import { useCallback } from 'react'
@@ -62,8 +62,7 @@ export function sentFiles<T extends { readonly name: string }>(files: readonly T
   if (named.some(({ name }) => name.endsWith('.safetensors'))) return named
   const weights = files.filter(({ name }) => isGguf(name))
   if (weights.length <= 1) return [...named, ...weights]
-  throw new AppError(
-    'model/invalid',
+  throw invalidModel(
     `The folder holds ${String(weights.length)} GGUF files.`,
     'Nothing was sent. Add one of the files.',
   )

@@ -230,6 +230,24 @@ export function useTask<Name extends StreamName<Api>>(
   return { start, cancel, clear, ...view, last: view.items.at(-1) }
 }
 
+type ResultOf<Item> = Extract<Item, { readonly result: unknown }>['result']
+
+/** Runs a task like `useTask`, and receives its result once it is done. */
+export function useTaskResult<Name extends StreamName<Api>>(
+  name: Name,
+  onResult: (result: ResultOf<OutputOf<Api, Name>>) => void,
+): Task<InputOf<Api, Name>, OutputOf<Api, Name>> {
+  const task = useTask(name)
+  const { last, state } = task
+  const latest = useLatest(onResult)
+  useEffect(() => {
+    const item: unknown = last
+    if (state === 'done' && typeof item === 'object' && item !== null && 'result' in item)
+      latest.current(item.result)
+  }, [last, state, latest])
+  return task
+}
+
 /** Returns the latest value, for functions that must stay stable when it changes. */
 export function useLatest<T>(value: T): { readonly current: T } {
   const latest = useRef(value)

@@ -81,6 +81,13 @@ export function firstWithCheckpoint<Run extends { readonly id: string }>(
   return found === undefined ? runs[0] : checkpointsOf.has(found.id) ? found : undefined
 }
 
+/** Option of a list to choose a checkpoint from. */
+export const checkpointOption = (checkpoint: Checkpoint) => ({
+  value: String(checkpoint.step),
+  label: checkpointWords(checkpoint),
+  disabled: checkpoint.problem !== null,
+})
+
 /** Formats “Step 30 · best · eval reward 0.88”. */
 export function checkpointWords({ step, reward, isBest, problem }: Checkpoint): string {
   const facts = [

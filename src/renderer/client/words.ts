@@ -1,29 +1,20 @@
 /** Display names of things and phases. */
 import { deviceTitles } from '#shared/device.ts'
 import type { PhaseProgress, RunPhase, StepPhase } from '#shared/events.ts'
+import type { RunEntry } from '#shared/runs.ts'
 import { formatBytes, formatDate, formatShare, plural } from './format.ts'
 import type { Load } from './live.ts'
 
 /** Title of a run; without a name, when and how it was made. */
-export function runTitle({
+export const runTitle = ({
   name,
   algorithm,
   seed,
   id,
-}: {
-  readonly name: string | null
-  readonly algorithm: string
-  readonly seed: number
-  readonly id: string
-}): string {
-  return name ?? `${algorithm} · seed ${String(seed)} · ${id.slice(-4)}`
-}
+}: Pick<RunEntry, 'name' | 'algorithm' | 'seed' | 'id'>): string =>
+  name ?? `${algorithm} · seed ${String(seed)} · ${id.slice(-4)}`
 
-interface Steps {
-  readonly step: number
-  readonly steps: number | null
-  readonly parentCheckpointStep: number | null
-}
+type Steps = Pick<RunEntry, 'step' | 'steps' | 'parentCheckpointStep'>
 
 /** Formats «9/14»; a fork without steps of its own shows the step of its checkpoint. */
 export const stepWords = ({ step, steps, parentCheckpointStep }: Steps): string =>

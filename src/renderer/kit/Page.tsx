@@ -1,12 +1,14 @@
 import { Search } from 'lucide-react'
 import { useEffect, useRef, useSyncExternalStore, type ReactNode } from 'react'
 import { createPortal } from 'react-dom'
-import { link, useRoute } from '#renderer/client/route.ts'
+import { link, navigate, useRoute } from '#renderer/client/route.ts'
 import { useWindow } from '#renderer/client/window.ts'
 import { keyTable } from '#shared/keyTable.ts'
 import { keyWords } from '#renderer/client/keys.ts'
 import type { Here } from '#shared/places.ts'
+import { Button } from './Button.tsx'
 import { classes } from './classes.ts'
+import { EmptyState } from './states.tsx'
 import { ViewTabs } from './ViewTabs.tsx'
 
 export interface PageProps {
@@ -53,6 +55,31 @@ export function Page({ title, about, main, toolbar, children, isFull = false }: 
     </main>
   )
 }
+
+interface NotFoundProps {
+  /** Noun for what is missing: `run`. */
+  readonly what: string
+  /** Address of the list of the others. */
+  readonly to: string
+  readonly others: string
+  readonly children: ReactNode
+}
+
+/** Page at an address that leads nowhere. */
+export const NotFound = ({ what, to, others, children }: NotFoundProps) => (
+  <Page title={`${what.charAt(0).toUpperCase()}${what.slice(1)} not found`}>
+    <EmptyState
+      title={`There is no ${what} at this address.`}
+      action={
+        <Button variant="primary" onClick={() => navigate(to)}>
+          Show all {others}
+        </Button>
+      }
+    >
+      {children}
+    </EmptyState>
+  </Page>
+)
 
 const actionsId = 'page-actions'
 const neverChanges = () => () => undefined

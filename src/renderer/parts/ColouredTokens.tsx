@@ -7,7 +7,7 @@ import { Help } from '#renderer/kit/Tooltip.tsx'
 import { heatScale, heatSpecs, legendOf, type HeatScale, tokenValueText, visibleText } from './heat.ts'
 import { TokenHeatMap } from './TokenHeatMap.tsx'
 import { valuesPresent, type TokenRow, type TokenValue } from './tokenRows.ts'
-import { numberColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, figureColumn, plainColumn } from '#renderer/kit/columns.tsx'
 
 interface ColouredTokensProps {
   readonly rows: readonly TokenRow[]
@@ -113,26 +113,20 @@ function TokenTable({ rows, present }: TokenTableProps) {
   const columns = useMemo((): readonly Column<TokenRow>[] => {
     const values = order
       .filter((value) => present.includes(value))
-      .map((value): Column<TokenRow> => ({
-        id: value,
-        title: heatSpecs[value].title,
-        width: widths[value],
-        isNumber: true,
-        cell: (row) => tokenValueText(value, row),
-        sortBy: (row) => row[value],
-      }))
+      .map((value): Column<TokenRow> =>
+        figureColumn(
+          [value, heatSpecs[value].title, widths[value]],
+          (row) => tokenValueText(value, row),
+          (row) => row[value],
+        ),
+      )
     return [
       numberColumn(['index', '#', '52px'], ({ index }) => index + 1, String),
-      {
-        id: 'token',
-        title: 'Token',
-        width: 'minmax(100px,1fr)',
-        cell: ({ text, isAction, id }) => (
-          <code title={`Id ${String(id)}`} className={isAction ? 'text-sm' : 'text-sm text-faint'}>
-            {visibleText(text)}
-          </code>
-        ),
-      },
+      plainColumn(['token', 'Token', 'minmax(100px,1fr)'], ({ text, isAction, id }) => (
+        <code title={`Id ${String(id)}`} className={isAction ? 'text-sm' : 'text-sm text-faint'}>
+          {visibleText(text)}
+        </code>
+      )),
       ...values,
     ]
   }, [present])

@@ -6,7 +6,6 @@ import { AddingPicker, type PickerFieldProps, type PickerItem } from '#renderer/
 import { Select } from '#renderer/kit/choices.tsx'
 import {
   baseOf,
-  checkpointWords,
   findModel,
   keeperOf,
   modelFacts,
@@ -16,6 +15,7 @@ import {
   type ListedAdapter,
   type ListedModel,
   type ModelChoice,
+  checkpointOption,
 } from '#renderer/client/modelChoice.ts'
 import { useStudyTitles } from './StudyLink.tsx'
 import { rowOf, trainedItem, trainedRows, TrialSelect, type TrainedRow } from './trainedRows.tsx'
@@ -157,11 +157,7 @@ function StepSelect({
       aria-label="Checkpoint"
       disabled={isDisabled}
       value={String(adapter.step)}
-      options={data.map((checkpoint) => ({
-        value: String(checkpoint.step),
-        label: checkpointWords(checkpoint),
-        disabled: checkpoint.problem !== null,
-      }))}
+      options={data.map(checkpointOption)}
       onChange={(step) => onChange({ ...value, adapter: { runId: adapter.runId, step: Number(step) } })}
       className="max-w-44 shrink-0"
     />

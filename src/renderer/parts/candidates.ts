@@ -1,4 +1,5 @@
 /** Models chosen in the playground and their encoding in the page's address; completions and votes. */
+import { attempt } from '#shared/attempt.ts'
 import { wilson, type Interval } from '#shared/statistics.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import type { Answer } from '#renderer/client/api.tsx'
@@ -32,14 +33,11 @@ export function shuffled(count: number, random: () => number): readonly number[]
 
 export const writePrompts = (prompts: readonly string[]): string => JSON.stringify(prompts)
 
-export function readPrompts(text: string | null): readonly string[] {
-  try {
+export const readPrompts = (text: string | null): readonly string[] =>
+  attempt(() => {
     const prompts: unknown = JSON.parse(text ?? '[]')
     return Array.isArray(prompts) ? prompts.filter((prompt) => typeof prompt === 'string') : []
-  } catch {
-    return []
-  }
-}
+  }, [])
 
 // Completions by column, assembled as they arrive.
 

@@ -1,19 +1,12 @@
 /** Filter of the runs in the history. */
-import type { RunStatus } from '#shared/runs.ts'
+import type { RunEntry, RunStatus } from '#shared/runs.ts'
 import { lastPart } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 
-export interface RunLike {
-  readonly id: string
-  readonly name: string | null
-  readonly algorithm: string
-  readonly model: string
-  readonly seed: number
-  readonly status: RunStatus
-  readonly studyId: string | null
-  readonly tags: readonly string[]
-  readonly notes: string
-}
+export type RunLike = Pick<
+  RunEntry,
+  'id' | 'name' | 'algorithm' | 'model' | 'seed' | 'status' | 'studyId' | 'tags' | 'notes'
+>
 
 export interface RunFilter {
   /** Part of the name; else words that must all occur in name, tags, method, model or notes; `seed:1`, `id:…`. */

@@ -5,19 +5,10 @@
  * `PromptList`, `GroupPane` (or `FilmStrip`), `CompletionPane` with its parts.
  */
 import { unpackFloats, unpackInts } from '#shared/packedArray.ts'
+import type { Answer } from '#renderer/client/api.tsx'
 
 /** Answer of `samples.arrays`: ids and texts have an entry per token, the others one per prediction. */
-export interface PackedTokens {
-  readonly ids: string
-  readonly texts: readonly string[]
-  readonly actionMask: string
-  readonly logprobs: string | null
-  readonly behaviorLogprobs: string | null
-  readonly referenceLogprobs: string | null
-  readonly entropies: string | null
-  readonly advantages: string | null
-  readonly rewards: string | null
-}
+export type PackedTokens = Answer<'samples.arrays'>
 
 /** One token; values are null if the run did not record them or the policy did not choose the token. */
 export interface TokenRow {

@@ -5,7 +5,7 @@ import { create } from 'zustand'
 import { parsePreparation, type Preparation } from './preparation.ts'
 import { plural, lastPart } from '#renderer/client/format.ts'
 import { dataFilter, useAddFile, useArrivals, type Arrival } from '#renderer/client/adding.ts'
-import { useAnswer, useApi, useLatest, useTask } from '#renderer/client/api.tsx'
+import { useAnswer, useApi, useTask, useTaskResult } from '#renderer/client/api.tsx'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import { navigate, parseRoute } from '#renderer/client/route.ts'
@@ -33,20 +33,12 @@ export function useAddData(): () => void {
 }
 
 /** Downloads a split from a hub, then shows its rows before they are imported. */
-export function useFetchData(onDone: () => void) {
-  const task = useTask('datasets.fetch')
-  const { last, state } = task
-  const result = state === 'done' && last !== undefined && 'result' in last ? last.result : null
-  const latest = useLatest(onDone)
-  useEffect(() => {
-    if (result === null) return
-    const { name, uploadId } = result
+export const useFetchData = (onDone: () => void) =>
+  useTaskResult('datasets.fetch', ({ name, uploadId }) => {
     useArrivals.setState(({ data }) => ({ data: [...data, { name, source: { uploadId } }] }))
     navigate('/data')
-    latest.current()
-  }, [result, latest])
-  return task
-}
+    onDone()
+  })
 
 function goOnWith(versionId: string): void {
   const { to } = useReturning.getState()
@@ -124,16 +116,9 @@ const forget = (arrival: Arrival): void =>
 const fewestToSplit = 20
 
 /** Imports a file, keeping the chosen prompt and validation split for the new version. */
-export function useImport(arrival: Arrival, chosen: Pick<Preparation, 'prompt' | 'heldOut'>) {
+export function useImport(arrival: Arrival, { prompt, heldOut }: Pick<Preparation, 'prompt' | 'heldOut'>) {
   const client = useApi()
-  const task = useTask('datasets.import')
-  const { last, state } = task
-  const result = state === 'done' && last !== undefined && 'result' in last ? last.result : null
-  const latest = useLatest(chosen)
-  useEffect(() => {
-    if (result === null) return
-    const { version, dataSet, isNew } = result
-    const { prompt, heldOut } = latest.current
+  return useTaskResult('datasets.import', ({ version, dataSet, isNew }) => {
     const value = {
       ...parsePreparation(null),
       prompt,
@@ -152,8 +137,7 @@ export function useImport(arrival: Arrival, chosen: Pick<Preparation, 'prompt' |
     )
     forget(arrival)
     if (useArrivals.getState().data.length === 0) goOnWith(version.id)
-  }, [result, arrival, client, latest])
-  return task
+  })
 }
 
 /** Measures the difficulty of rows, and returns earlier measurements. */

@@ -1,10 +1,10 @@
 /** Models: adding them, and checkpoints trained on them. */
-import { useCallback, useEffect } from 'react'
+import { useCallback } from 'react'
 import { lastPart } from '#renderer/client/format.ts'
 import { bestOf, type Checkpoint, type ModelChoice } from '#renderer/client/modelChoice.ts'
 import type { FileSource } from '#renderer/client/connection.ts'
 import { ggufFilter, useArrivals } from '#renderer/client/adding.ts'
-import { useAnswers, useApi, useLatest, useTask } from '#renderer/client/api.tsx'
+import { useAnswers, useApi, useLatest, useTaskResult } from '#renderer/client/api.tsx'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import { navigate } from '#renderer/client/route.ts'
@@ -31,20 +31,12 @@ export function useAddModel(kind: 'folder' | 'file' = 'folder'): () => void {
 }
 
 /** Downloads a model from a hub, then shows it before it is imported. */
-export function useFetchModel(onDone: () => void) {
-  const task = useTask('models.fetch')
-  const { last, state } = task
-  const result = state === 'done' && last !== undefined && 'result' in last ? last.result : null
-  const latest = useLatest(onDone)
-  useEffect(() => {
-    if (result === null) return
-    const { name, uploadId } = result
+export const useFetchModel = (onDone: () => void) =>
+  useTaskResult('models.fetch', ({ name, uploadId }) => {
     useArrivals.setState({ model: { name, kind: 'model', source: { uploadId } } })
     navigate('/models')
-    latest.current()
-  }, [result, latest])
-  return task
-}
+    onDone()
+  })
 
 /** Chooses a run's best checkpoint; reports if it has none. */
 export function useChooseRun(onChoice: (choice: ModelChoice) => void): (run: RunEntry) => Promise<void> {
@@ -78,18 +70,12 @@ export function useCheckpointsOf(runIds: readonly string[]): ReadonlyMap<string,
   )
 }
 
-export function useImportModel() {
-  const task = useTask('models.import')
-  const { last, state } = task
-  const result = state === 'done' && last !== undefined && 'result' in last ? last.result : null
-  useEffect(() => {
-    if (result === null) return
-    toast({ title: `“${result.name}” was imported.`, tone: 'good' })
+export const useImportModel = () =>
+  useTaskResult('models.import', ({ name }) => {
+    toast({ title: `“${name}” was imported.`, tone: 'good' })
     useArrivals.setState({ model: null })
-    navigate(`/models/${encodeURIComponent(result.name)}`)
-  }, [result])
-  return task
-}
+    navigate(`/models/${encodeURIComponent(name)}`)
+  })
 
 /** Discards a reviewed folder, and its uploaded data. */
 export function useDiscardFolder(): (source: FileSource) => void {

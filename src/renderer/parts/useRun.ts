@@ -1,6 +1,7 @@
 /** Data for the page of one run. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import { attempt } from '#shared/attempt.ts'
 import { settingsAfter, type SettingChange } from '#shared/config/changes.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useApi, type Answer } from '#renderer/client/api.tsx'
@@ -56,12 +57,10 @@ const isWhole = (config: unknown): config is RunConfig =>
 /** Null if missing, or of a version that this page cannot read. */
 export function readConfig(text: string | undefined): RunConfig | null {
   if (text === undefined) return null
-  try {
+  return attempt(() => {
     const config: unknown = JSON.parse(text)
     return isWhole(config) ? config : null
-  } catch {
-    return null
-  }
+  }, null)
 }
 
 /** Names of data sets by the digest of a version. */

@@ -6,7 +6,7 @@ import { defineAlgorithm } from './define.ts'
 const { add, logSigmoid, maximum, multiply, negative, sigmoid, square, subtract } = arithmetic
 
 /** −log σ(x) */
-export const cost = (x: Value): Value => negative(logSigmoid(x))
+const cost = (x: Value): Value => negative(logSigmoid(x))
 
 /** Forms and names of the losses as in TRL's DPO trainer. */
 const preferenceLossNames = [

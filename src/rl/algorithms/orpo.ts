@@ -1,10 +1,9 @@
 import { numberSetting } from '#shared/config/settings.ts'
 import { arithmetic, type Value } from './terms/differentiable.ts'
 import { meanLogprobOf, pairLoss } from './terms/pairs.ts'
-import { cost } from './dpo.ts'
 import { defineAlgorithm } from './define.ts'
 
-const { expm1, log, minimum, multiply, negative, subtract } = arithmetic
+const { expm1, log, logSigmoid, minimum, multiply, negative, subtract } = arithmetic
 
 /**
  * Odds Ratio Preference Optimization: the likelihood of the chosen answers, and the odds that they have over the
@@ -34,7 +33,7 @@ export const orpo = defineAlgorithm({
         scoreOf: meanLogprobOf,
         // Eq. 7: −log σ(log odds(chosen) − log odds(rejected)).
         preference: (chosen, rejected) =>
-          multiply(cost(subtract(logOdds(chosen.score), logOdds(rejected.score))), beta),
+          multiply(negative(logSigmoid(subtract(logOdds(chosen.score), logOdds(rejected.score)))), beta),
       },
     ),
 })

@@ -1,5 +1,5 @@
 /** The list of algorithms. */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { cispo } from './cispo.ts'
 import { noNeeds, type Algorithm, type BuiltInAlgorithm } from './define.ts'
 import { distillation } from './distillation.ts'
@@ -65,8 +65,7 @@ function unloaded(id: string): Algorithm {
 export function builtInAlgorithm(id: string): BuiltInAlgorithm {
   const known = algorithms.find((algorithm) => algorithm.id === id)
   if (known) return known
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `There is no algorithm “${id}”.`,
     `Known algorithms: ${algorithms.map((algorithm) => algorithm.id).join(', ')}.`,
   )

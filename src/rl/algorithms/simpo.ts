@@ -1,10 +1,9 @@
 import { numberSetting } from '#shared/config/settings.ts'
 import { arithmetic } from './terms/differentiable.ts'
 import { meanLogprobOf, pairLoss } from './terms/pairs.ts'
-import { cost } from './dpo.ts'
 import { defineAlgorithm } from './define.ts'
 
-const { multiply, subtract } = arithmetic
+const { logSigmoid, multiply, negative, subtract } = arithmetic
 
 /**
  * Simple Preference Optimization: DPO with the log-probability per token in place of the log-ratio to a reference, and
@@ -41,9 +40,9 @@ export const simpo = defineAlgorithm({
   loss: (minibatch, settings) =>
     pairLoss(minibatch, settings, {
       scoreOf: meanLogprobOf,
-      preference: (chosen, rejected) =>
-        cost(
-          subtract(multiply(subtract(chosen.score, rejected.score), settings.beta), settings.targetMargin),
-        ),
+      preference(chosen, rejected) {
+        const margin = multiply(subtract(chosen.score, rejected.score), settings.beta)
+        return negative(logSigmoid(subtract(margin, settings.targetMargin)))
+      },
     }),
 })

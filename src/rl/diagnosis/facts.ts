@@ -1,6 +1,5 @@
 /** The few facts of a config that the rules use. */
-import type { RunConfig } from '#shared/runConfig.ts'
-import { rewardName } from '#shared/runConfig.ts'
+import { type RunConfig, rewardName } from '#shared/runConfig.ts'
 import { parseSettings, takesPair } from '#shared/config/settings.ts'
 import type { AlgorithmById } from '../algorithms/registry.ts'
 

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { expectedLiteral, statedLiteral } from '../answers/findLiteral.ts'
 import { isSameLiteral } from '../answers/literal.ts'
 import { expectedMath, saysMath } from '../answers/mathAnswer.ts'
@@ -42,7 +42,7 @@ export const mathEquality = defineReward({
 
 function requireTolerance(id: string, tolerance: number): void {
   if (tolerance >= 0) return
-  throw new AppError('config/invalid', `The tolerance of ${id} is at least 0, got ${tolerance}.`)
+  throw invalidConfig(`The tolerance of ${id} is at least 0, got ${tolerance}.`)
 }
 
 const toleranceDoubts = (tolerance: number): Doubt[] =>

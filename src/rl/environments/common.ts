@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { maxSetting } from '#shared/config/settings.ts'
 import type { SampleScore } from '../rewards.ts'
 
@@ -49,7 +49,7 @@ export function requireSettings(what: string, defaults: RewardSettings, changed:
       expected === null
         ? `has no setting “${name}”`
         : `needs a ${expected}${limits} for “${name}”, got ${JSON.stringify(value)}`
-    throw new AppError('config/invalid', `The ${what} ${fault}.`, `Its settings: ${names}.`)
+    throw invalidConfig(`The ${what} ${fault}.`, `Its settings: ${names}.`)
   }
 }
 

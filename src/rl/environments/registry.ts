@@ -2,7 +2,7 @@
  * The built-in reward functions. Reading guide: the functions are in `textRewards.ts` and `answerRewards.ts`, each made with `defineReward` of
  * `common.ts`, and listed here; `../rewards.ts` adds several into one reward.
  */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { eachSample, type RewardFunction } from '../rewards.ts'
 import { requireSettings, type BuiltInReward, type RewardSettings } from './common.ts'
 import { mathEquality, numericEquality } from './answerRewards.ts'
@@ -49,9 +49,5 @@ export function builtInReward(id: string, settings: RewardSettings = {}): Reward
   const found = builtInRewards.find((reward) => reward.id === id)
   if (found !== undefined) return found.create(settings)
   const known = builtInRewards.map((reward) => reward.id).join(', ')
-  throw new AppError(
-    'config/invalid',
-    `There is no reward function called “${id}”.`,
-    `Choose one of: ${known}.`,
-  )
+  throw invalidConfig(`There is no reward function called “${id}”.`, `Choose one of: ${known}.`)
 }

@@ -1,5 +1,5 @@
 /** Environments whose settings a row may change for its own episodes, as `environment.settingsFromRow` of a run says. */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import type { Environment, EnvironmentAnswer, EpisodeStart } from '../rollout/environment.ts'
 import type { DataRow } from '../rollout/prompts.ts'
 
@@ -23,8 +23,7 @@ export function withRowSettings(options: RowSettings): Environment {
   if (names.length === 0) return base
   const unknown = names.find((name) => !Object.hasOwn(known, name))
   if (unknown !== undefined) {
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `environment.settingsFromRow: the environment has no setting “${unknown}”.`,
       `Its settings: ${Object.keys(known).join(', ') || 'none'}.`,
     )
@@ -74,8 +73,7 @@ function settingsIn(row: DataRow, { known, fromRow }: RowSettings): Settings {
     if (value !== null) return [name, value] as const
     const got =
       row[column] === undefined ? 'is not there' : `holds ${JSON.stringify(row[column]).slice(0, 100)}`
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `environment.settingsFromRow: “${name}” needs a ${typeof known[name]}, but column “${column}” ${got}.`,
     )
   })

@@ -1,5 +1,5 @@
 import { defineReward, expectedText, normalized } from './common.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 
 /** 1 when the completion is the expected answer and nothing else, up to white space. */
 export const exactMatch = defineReward({
@@ -71,12 +71,7 @@ function requirePattern(pattern: string, ignoreCase: boolean): void {
     new RegExp(`^(?:${pattern})$`, ignoreCase ? 'isu' : 'su')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new AppError(
-      'config/invalid',
-      `The pattern of the format reward is not valid: ${reason}.`,
-      undefined,
-      error,
-    )
+    throw invalidConfig(`The pattern of the format reward is not valid: ${reason}.`, undefined, error)
   }
 }
 
@@ -90,10 +85,7 @@ export const lengthPenalty = defineReward({
   settings: { free: 400, limit: 800 },
   create({ free, limit }) {
     if (!(free >= 0 && limit > free)) {
-      throw new AppError(
-        'config/invalid',
-        `The length penalty needs 0 ≤ free < limit, got ${free} and ${limit}.`,
-      )
+      throw invalidConfig(`The length penalty needs 0 ≤ free < limit, got ${free} and ${limit}.`)
     }
     return ({ completion }) => {
       const excess = ([...completion].length - free) / (limit - free)

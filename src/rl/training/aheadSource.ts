@@ -6,7 +6,7 @@
  * its current parameters, so the trajectories of its first k steps are less old.
  */
 import type { PolicySnapshot } from '#engine/policy.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import type { TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
@@ -29,10 +29,7 @@ export function aheadSource(dependencies: TrainDependencies, plan: AheadPlan): E
   const { policy } = dependencies.model
   const snapshot = policy.snapshot?.bind(policy)
   if (snapshot === undefined) {
-    throw new AppError(
-      'config/invalid',
-      'This machine cannot generate while it learns: `rollout.maxStaleness` must be 0.',
-    )
+    throw invalidConfig('This machine cannot generate while it learns: `rollout.maxStaleness` must be 0.')
   }
   const ahead = new Ahead(dependencies, plan, snapshot)
   return {
@@ -46,7 +43,6 @@ class Ahead {
   readonly #dependencies: TrainDependencies
   readonly #plan: AheadPlan
   readonly #snapshot: () => Promise<PolicySnapshot>
-  /** Steps begun, by number. */
   readonly #begun = new Map<number, Promise<Collected>>()
   readonly #end = new AbortController()
   /** The step being waited for, if any: only its progress is reported. */

@@ -3,7 +3,7 @@
  * own settings. This changes the policy, which must be discarded afterwards. The time of a whole step is derived in
  * stepEstimate.ts.
  */
-import type { SamplingOptions } from '#engine/policy.ts'
+import { unfiltered } from '#engine/policy.ts'
 import { mean } from '../algorithms/terms/groups.ts'
 import type { DataRow } from '../rollout/prompts.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
@@ -193,10 +193,7 @@ async function decodeOnce(
   return { prompt, token: (all - prompt) / (decodedTokens - 1) }
 }
 
-const sampling: SamplingOptions = {
-  ...{ greedy: false, temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
-  ...{ minNewTokens: decodedTokens, maxNewTokens: decodedTokens, stopIds: [], stopStrings: [] },
-}
+const sampling = { ...unfiltered, minNewTokens: decodedTokens, maxNewTokens: decodedTokens }
 
 /**
  * All trajectories that have tokens. If all earned the same, or nothing, nothing might be learned; time and memory are

@@ -77,13 +77,13 @@ function modelConflicts(
 
 /** Completions per prompt; 1 or a pair for given answers. */
 export const groupSizeOf = (
-  { rollout }: RunConfig,
+  { rollout }: Pick<RunConfig, 'rollout'>,
   { experience, groupSize, needs }: Omit<Parts, 'acceptance'>,
 ): number => (experience === 'rollout' ? (rollout.groupSize ?? groupSize.default) : needs.unit)
 
 function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, algorithm: Parts): Problem[] {
   const { id, groupSize } = algorithm
-  const size = rollout.groupSize ?? groupSize.default
+  const size = groupSizeOf({ rollout }, algorithm)
   return [
     ...sourceConflicts({ rewards, environment, rollout }, algorithm),
     ...when(

@@ -154,7 +154,6 @@ export interface Collected {
   readonly drawn: number
   /** Rows that come again in later steps; absent where none does. */
   readonly unsolved?: readonly UnsolvedRow[]
-  /** Metrics of the trajectories. */
   readonly metrics: Metrics
   /** Seconds; `background`: of generating while the policy learned, where `rollout` is the time spent waiting for it. */
   readonly times: { readonly rollout: number; readonly reward: number; readonly background?: number }

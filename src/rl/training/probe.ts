@@ -1,6 +1,6 @@
 /** Runs a probe: a tiny policy learns a tiny task, and its accuracy is measured before and after. */
 import type { Policy } from '#engine/policy.ts'
-import { AppError } from '#shared/errors.ts'
+import { usageError } from '#shared/errors.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import type { Algorithm } from '../algorithms/define.ts'
 import type { Probe, ProbeTraining } from '../environments/probes/registry.ts'
@@ -63,18 +63,14 @@ function hasPassed({ measure, threshold }: Probe, state: ProbeState): boolean {
 function probeDependencies(request: ProbeRequest): TrainDependencies {
   const { probe, algorithm, policy, tokenizer, stopIds } = request
   if (algorithm.experience !== 'rollout') {
-    throw new AppError(
-      'usage/invalid',
+    throw usageError(
       `${algorithm.title} learns from given answers, not from rewards: there is no probe for it.`,
     )
   }
   const config = probeConfig(request)
   const configured = algorithm.configure(config.algorithm.settings)
   if (probe.measure === 'value' && !configured.needs.values) {
-    throw new AppError(
-      'usage/invalid',
-      `The probe “${probe.name}” is for critics; ${algorithm.title} has none.`,
-    )
+    throw usageError(`The probe “${probe.name}” is for critics; ${algorithm.title} has none.`)
   }
   const { learningRate } = config.optimization
   return {

@@ -2,6 +2,7 @@
  * The metrics that a step reports about its prompts and their answers: whether prompts give them away or have a markup that
  * the model does not know, and whether the reward asks for them.
  */
+import { attempt } from '#shared/attempt.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import { mean } from '../algorithms/terms/groups.ts'
 import { withSwitches, type Prompt } from '../rollout/prompts.ts'
@@ -126,10 +127,8 @@ const placeholder = 'placeholder'
 /** Text that the model's template writes between a message and its answer. */
 function openingOf({ config, model: { chatTemplate } }: Parts): string | null {
   const own = withSwitches(chatTemplate, config.data.templateVariables)
-  try {
+  return attempt(() => {
     const text = own?.render([{ role: 'user', content: placeholder }], { addGenerationPrompt: true })
     return text?.split(placeholder).at(-1)?.trim() || null
-  } catch {
-    return null
-  }
+  }, null)
 }

@@ -1,5 +1,5 @@
 /** Produces the trajectories of a run: completions of prompts, episodes in an environment, or episodes of a workflow. */
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidConfig } from '#shared/errors.ts'
 import type { PhaseProgress } from '#shared/events.ts'
 import { groupsOf } from '../algorithms/terms/groups.ts'
 import { type Environment, withFormatBonus } from '../rollout/environment.ts'
@@ -89,8 +89,7 @@ export function promptsOf(dependencies: PlanningParts, rows: readonly DataRow[])
   const { policy, tokenizer } = model
   const room = policy.contextLength - config.rollout.maxNewTokens
   if (room < 1) {
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `rollout.maxNewTokens is ${config.rollout.maxNewTokens}, but the model reads only ${policy.contextLength} tokens.`,
       'Lower rollout.maxNewTokens so that a prompt fits too.',
     )
@@ -178,8 +177,7 @@ function episodeLimits(
   const { maxNewTokens } = rollout
   const maxPromptTokens = promptBudget(contextLength, maxNewTokens)
   if (maxPromptTokens === 0) {
-    throw new AppError(
-      'config/invalid',
+    throw invalidConfig(
       `environment.contextLength is ${contextLength}, and rollout.maxNewTokens ${maxNewTokens} leaves no room for a prompt.`,
       'Raise the first or lower the second.',
     )

@@ -104,7 +104,6 @@ export async function collectStep(
 interface Drawn {
   readonly prompts: readonly Prompt[]
   readonly request: RollOutRequest
-  /** Number of the first group. */
   readonly firstGroup: number
 }
 

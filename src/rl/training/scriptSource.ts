@@ -2,7 +2,7 @@
  * Steps of a training script: the loop requests trajectories as it does elsewhere, and the script continues with what
  * was learned.
  */
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidConfig } from '#shared/errors.ts'
 import type { PhaseProgress, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import { rewardTrajectories } from '../rollout/trajectoryRewards.ts'
@@ -24,7 +24,7 @@ export function scriptSource(
   const { config } = dependencies
   if (config.rollout.maxStaleness > 0) {
     const message = 'A training script says itself when the policy acts: `rollout.maxStaleness` must be 0.'
-    throw new AppError('config/invalid', message)
+    throw invalidConfig(message)
   }
   if (config.rollout.replayShare > 0) {
     const message = 'A training script draws its prompts itself: `rollout.replayShare` must be 0.'

@@ -5,6 +5,7 @@
  * `next` and one `end` or `err`; the host sends a `next` only while it has credit, which the reader renews by `more`
  * as it takes items. `cancel` ends either; no message about that request follows.
  */
+import { attempt } from '#shared/attempt.ts'
 import type { KeyUse, Problem } from '../errors.ts'
 
 export type RequestMessage =
@@ -98,12 +99,10 @@ type Fields = Readonly<Record<string, unknown>>
 
 function parseFields(message: unknown, maxLength: number): Fields | null {
   if (typeof message !== 'string' || message.length > maxLength) return null
-  try {
+  return attempt(() => {
     const parsed: unknown = JSON.parse(message)
     return isRecord(parsed) ? parsed : null
-  } catch {
-    return null
-  }
+  }, null)
 }
 
 const isRecord = (value: unknown): value is Fields =>

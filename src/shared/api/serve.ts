@@ -1,6 +1,6 @@
 /** Answers the requests of one connection. All input is validated here, so that services see valid input only. */
 import type { z } from 'zod'
-import { AppError, errorFields } from '../errors.ts'
+import { AppError, errorFields, refusal } from '../errors.ts'
 import type { CallContext, Contract, ContractHandlers, FeedContext, Procedure } from './contract.ts'
 import {
   type Port,
@@ -246,8 +246,7 @@ export function described(issue: z.core.$ZodIssue): string {
 }
 
 const crowded = (): AppError =>
-  new AppError(
-    'api/refused',
+  refusal(
     `More than ${maxOpenRequests} requests are open on one connection.`,
     'Wait for some of them to finish.',
   )

@@ -1,7 +1,7 @@
 /** Studies: populations, sweeps and runs over seeds, which train trials, compare them and continue with the best. */
 import { z } from 'zod'
 import type { JsonObject } from '../config/paths.ts'
-import { studyKinds, type Search } from '../studies.ts'
+import { studyKinds, trial, trialResult, type Search } from '../studies.ts'
 import { deviceKinds } from '../device.ts'
 import { calibration } from './calibration.ts'
 import { count, cursor, failure, instant, problem, progressOr, studyId } from './common.ts'
@@ -13,26 +13,7 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
 /** `waiting`: for a host that continues it; `interrupted`: its process died. */
 export const studyStatus = z.enum(['running', 'waiting', 'stopped', 'finished', 'failed', 'interrupted'])
 
-export const trialResult = z.object({
-  trial: count,
-  step: count,
-  /** Null: it failed, or its metric was NaN or infinite. */
-  fitness: z.number().nullable(),
-  /** Used since its last result. */
-  tokens: z.number(),
-  seconds: z.number(),
-  error: z.string().optional(),
-})
-
-const trial = z.object({
-  index: count,
-  /** Number of its member, in a population. */
-  member: count,
-  generation: count,
-  /** Settings by dotted key that differ from the config. */
-  settings: z.record(z.string(), z.unknown()),
-  parent: z.object({ index: count, step: count }).nullable(),
-  mutation: z.object({ key: z.string(), from: z.number(), to: z.number() }).nullable(),
+const startedTrial = trial.extend({
   /** Null: not started. */
   runId: z.string().nullable(),
   results: z.array(trialResult),
@@ -54,7 +35,7 @@ const entry = z.object({
   trained: z.object({ steps: count, tokens: z.number(), seconds: z.number() }),
   /** Total steps of all trials at the end; an upper limit if there is a budget. */
   plannedSteps: count,
-  trials: z.array(trial),
+  trials: z.array(startedTrial),
   /** Trials being trained, or next. */
   pending: z.array(z.object({ trial: count, until: count })).readonly(),
   /** Best of the trials that got furthest. */
@@ -166,5 +147,5 @@ export const studiesApi = {
 export type StudyEntry = Immutable<z.output<typeof entry>>
 export type StudySummary = Immutable<z.output<typeof summary>>
 export type UnreadableStudy = Immutable<z.output<typeof unreadable>>
-export type StudyTrial = Immutable<z.output<typeof trial>>
+export type StudyTrial = Immutable<z.output<typeof startedTrial>>
 export type StudyImportance = Immutable<z.output<typeof importance>>

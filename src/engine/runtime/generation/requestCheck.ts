@@ -1,5 +1,5 @@
 /** Checks that a generation makes before any work. */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig, invalidData } from '#shared/errors.ts'
 import type { GenerateOptions, GenerationRequest, SamplingOptions } from '#engine/policy.ts'
 
 interface Limits extends Pick<GenerateOptions, 'sampling' | 'decode'> {
@@ -19,15 +19,10 @@ export function checkRequest(
 
 function checkPrompt({ promptIds }: GenerationRequest, index: number, contextLength: number): void {
   if (promptIds.length === 0) {
-    throw new AppError(
-      'data/invalid',
-      `Prompt ${index + 1} is empty.`,
-      'Give the model at least one token to continue.',
-    )
+    throw invalidData(`Prompt ${index + 1} is empty.`, 'Give the model at least one token to continue.')
   }
   if (promptIds.length >= contextLength) {
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       `Prompt ${index + 1} has ${promptIds.length} tokens, which leaves no room for a completion in a context of ${contextLength}.`,
       'Shorten the prompt, or raise the context length if the model allows it.',
     )
@@ -50,7 +45,7 @@ function samplingProblems(sampling: SamplingOptions): string[] {
 function checkSampling(sampling: SamplingOptions, decode: GenerateOptions['decode']): void {
   const problems = samplingProblems(sampling)
   if (problems.length > 0) {
-    throw new AppError('config/invalid', `Sampling cannot start: ${problems.join('; ')}.`)
+    throw invalidConfig(`Sampling cannot start: ${problems.join('; ')}.`)
   }
   if (sampling.stopStrings.length > 0 && !decode) {
     throw new Error('Expected `decode` with stop strings, got none.')

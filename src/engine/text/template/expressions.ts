@@ -55,7 +55,6 @@ export type Node =
   | Name
   | Call
 
-/** The node of one kind. */
 export type NodeOf<Kind extends Node['type']> = Extract<Node, { type: Kind }>
 
 interface Name {

@@ -10,7 +10,9 @@
  */
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
+import { AppError, invalidConfig } from '#shared/errors.ts'
 import type { ExperienceKind } from '#shared/experience.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles } from '#shared/tools.ts'
@@ -50,18 +52,7 @@ export interface ProjectRequest {
   readonly runDirectory: string | null
 }
 
-export interface ProjectReport {
-  readonly directory: string
-  readonly tool: ProjectTool
-  /** The version its settings were written for. */
-  readonly version: string
-  /** Paths relative to the folder. */
-  readonly files: readonly string[]
-  /** Differences from Turnwise, a sentence each; they stand in the README too. */
-  readonly notes: readonly string[]
-  /** Samples by which the port of the rewards is checked; 0 where nothing is rewarded. */
-  readonly fixtures: number
-}
+export type ProjectReport = OutputOf<Api, 'runs.exportProject'>
 
 const noRewards: RewardFiles = { files: {}, parts: [], fixtures: 0 }
 
@@ -126,8 +117,7 @@ function requireEmpty(directory: string): void {
 /** Refuses AgileRL's PPO with an adapter: its critic is made with the policy, from the base alone. */
 function requireStart(tool: ProjectTool, run: RunConfig, adapter: string | null): void {
   if (adapter === null || tool !== 'agilerl' || run.algorithm.id !== 'ppo') return
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     "AgileRL's PPO cannot start from an adapter.",
     'Export the run without one, or merge the adapter into the model first.',
   )

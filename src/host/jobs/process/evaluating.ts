@@ -2,7 +2,7 @@
  * Evaluates: rows are answered, or episodes played, by a model as it is or by a workflow, and judged as a run would
  * judge them.
  */
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import type { PhaseProgress } from '#shared/events.ts'
 import { roundedTo } from '#shared/precision.ts'
@@ -151,8 +151,7 @@ function promptOrProblem(
 
 function short(prompt: Prompt, limit: number, places: readonly number[]): Prompt {
   if (prompt.ids.length <= limit) return prompt
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     `The prompt of row ${(places[prompt.row] ?? prompt.row) + 1} has ${plural(prompt.ids.length, 'token')}, and ${Math.max(0, limit)} are left beside a completion.`,
     'Allow fewer new tokens, or shorten the prompts.',
   )

@@ -20,7 +20,7 @@ import { cellText, rowColumn } from '#renderer/parts/columnFacts.ts'
 import { TaskForm } from './TaskForm.tsx'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
 import { TextField } from '#renderer/kit/inputs.tsx'
-import { numberColumn, verbatimColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, verbatimColumn, plainColumn } from '#renderer/kit/columns.tsx'
 
 type Item = Answer<'datasets.answer'>
 type TaughtAnswer = Extract<Item, { answers: readonly unknown[] }>['answers'][number]
@@ -134,12 +134,7 @@ const keyOf = ({ row, sample }: TaughtAnswer): string => `${String(row)}.${Strin
 
 const answerColumns = (least: number | null): readonly Column<TaughtAnswer>[] => [
   rowColumn,
-  {
-    id: 'fate',
-    title: 'Kept',
-    width: '116px',
-    cell: (answer) => <Fate answer={answer} least={least} />,
-  },
+  plainColumn(['fate', 'Kept', '116px'], (answer) => <Fate answer={answer} least={least} />),
   numberColumn(['reward', 'Reward', '88px'], ({ reward }) => reward),
   verbatimColumn(['text', 'Answer', 'minmax(240px, 1fr)'], ({ text }) => cellText(text)),
 ]

@@ -5,7 +5,7 @@ import { useArrivals } from '#renderer/client/adding.ts'
 import { kindOfName } from '#renderer/client/fileDialog.ts'
 import { navigate, useRoute } from '#renderer/client/route.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Page } from '#renderer/kit/Page.tsx'
+import { Page, NotFound } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Kbd, Loading } from '#renderer/kit/states.tsx'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import { useNow } from '#renderer/client/live.ts'
@@ -19,7 +19,7 @@ import { VersionPage } from './VersionPage.tsx'
 import { useAddData, useFetchData } from '#renderer/parts/useData.ts'
 import { shortList, type DataSet } from '#renderer/parts/DataPicker.tsx'
 import { SelectField } from '#renderer/kit/choices.tsx'
-import { numberColumn, agoColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, agoColumn, plainColumn } from '#renderer/kit/columns.tsx'
 
 /** `/data`: files that wait for a decision, else the list; `/data/:versionId`: one version. */
 export function DataScreen() {
@@ -33,18 +33,9 @@ export function DataScreen() {
 }
 
 const NoDataSet = () => (
-  <Page title="Data set not found">
-    <EmptyState
-      title="There is no data set at this address."
-      action={
-        <Button variant="primary" onClick={() => navigate('/data')}>
-          Show all data sets
-        </Button>
-      }
-    >
-      It may have been deleted.
-    </EmptyState>
-  </Page>
+  <NotFound what="data set" to="/data" others="data sets">
+    It may have been deleted.
+  </NotFound>
 )
 
 function DataSetList() {
@@ -127,11 +118,9 @@ function NotImported() {
 }
 
 const columnsAt = (now: number): readonly Column<DataSet>[] => [
-  {
-    id: 'name',
-    title: 'Name',
-    width: 'minmax(200px, 1.2fr)',
-    cell: ({ name, versions: [latest] }) => (
+  plainColumn(
+    ['name', 'Name', 'minmax(200px, 1.2fr)'],
+    ({ name, versions: [latest] }) => (
       <span className="flex items-center gap-2">
         <span className="truncate font-medium">{name}</span>
         {latest !== undefined && latest.unusable !== null && (
@@ -144,16 +133,11 @@ const columnsAt = (now: number): readonly Column<DataSet>[] => [
         )}
       </span>
     ),
-    sortBy: ({ name }) => name.toLowerCase(),
-  },
-  {
-    id: 'columns',
-    title: 'Columns',
-    width: 'minmax(200px, 1.4fr)',
-    cell: ({ versions: [latest] }) => (
-      <span className="text-muted">{shortList(latest?.columns.map(({ name }) => name) ?? [])}</span>
-    ),
-  },
+    ({ name }) => name.toLowerCase(),
+  ),
+  plainColumn(['columns', 'Columns', 'minmax(200px, 1.4fr)'], ({ versions: [latest] }) => (
+    <span className="text-muted">{shortList(latest?.columns.map(({ name }) => name) ?? [])}</span>
+  )),
   numberColumn(['rows', 'Rows', '96px'], ({ versions: [latest] }) => latest?.rows, formatCount),
   numberColumn(['size', 'Size', '96px'], ({ versions: [latest] }) => latest?.sizeBytes, formatBytes),
   numberColumn(['versions', 'Versions', '96px'], ({ versions }) => versions.length, formatCount),

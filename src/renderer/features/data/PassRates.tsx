@@ -17,7 +17,7 @@ import {
   type UnmeasuredRow,
 } from './passRates.ts'
 import { NumberField } from '#renderer/kit/inputs.tsx'
-import { numberColumn, verbatimColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, verbatimColumn, plainColumn } from '#renderer/kit/columns.tsx'
 
 interface PassRatesProps {
   readonly rows: readonly MeasuredRow[]
@@ -101,13 +101,11 @@ export function PassRates({ rows, problems, samples, action }: PassRatesProps) {
 
 const columns: readonly Column<RatedRow>[] = [
   rowColumn,
-  {
-    id: 'rate',
-    title: 'Pass rate',
-    width: '132px',
-    cell: ({ rate }) => <RateBar rate={rate} />,
-    sortBy: ({ rate }) => rate,
-  },
+  plainColumn(
+    ['rate', 'Pass rate', '132px'],
+    ({ rate }) => <RateBar rate={rate} />,
+    ({ rate }) => rate,
+  ),
   numberColumn(['mean', 'Mean reward', '104px'], ({ mean }) => mean),
   verbatimColumn(
     ['text', 'Prompt', 'minmax(240px, 1fr)'],

@@ -1,4 +1,5 @@
 import { useMemo, type ReactNode } from 'react'
+import { figureColumn, plainColumn } from '#renderer/kit/columns.tsx'
 import { formatCount } from '#renderer/client/format.ts'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { classes } from '#renderer/kit/classes.ts'
@@ -52,19 +53,19 @@ export const rowColumns = (
   rows: number,
   cell: (index: number, name: string) => ReactNode,
 ): readonly Column<number>[] => [
-  {
-    id: '#',
-    title: 'Row',
-    width: `${String(Math.max(64, formatCount(rows).length * 8 + 32))}px`,
-    isNumber: true,
-    cell: (index) => <span className="text-faint">{formatCount(index + 1)}</span>,
-  },
-  ...names.map(({ name, length }): Column<number> => ({
-    id: `column ${name}`,
-    title: name,
-    width: `minmax(${name.length > 12 ? '140px' : '96px'}, ${String(shareOf(length))}fr)`,
-    cell: (index) => cell(index, name),
-  })),
+  figureColumn(['#', 'Row', `${String(Math.max(64, formatCount(rows).length * 8 + 32))}px`], (index) => (
+    <span className="text-faint">{formatCount(index + 1)}</span>
+  )),
+  ...names.map(({ name, length }): Column<number> =>
+    plainColumn(
+      [
+        `column ${name}`,
+        name,
+        `minmax(${name.length > 12 ? '140px' : '96px'}, ${String(shareOf(length))}fr)`,
+      ],
+      (index) => cell(index, name),
+    ),
+  ),
 ]
 
 export function Cell({ value }: { value: unknown }) {

@@ -26,7 +26,7 @@ import { SplitTab } from './SplitTab.tsx'
 import { RowDetail, Cell, rowColumns } from './RowsTable.tsx'
 import type { RowProblem } from '#renderer/parts/columnFacts.ts'
 import { Form, TextField } from '#renderer/kit/inputs.tsx'
-import { numberColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, plainColumn } from '#renderer/kit/columns.tsx'
 
 const tabIds = ['rows', 'prompt', 'lengths', 'split', 'difficulty', 'answers', 'problems'] as const
 type TabId = (typeof tabIds)[number]
@@ -290,13 +290,11 @@ function ChosenRow(place: Place) {
 const columns: readonly Column<RowProblem>[] = [
   numberColumn(['number', 'Row', '80px'], ({ number }) => number, formatCount),
   numberColumn(['line', 'Line', '80px'], ({ line }) => line, formatCount),
-  {
-    id: 'sentence',
-    title: 'What is wrong',
-    width: 'minmax(320px, 1fr)',
-    cell: ({ sentence }) => <span title={sentence}>{capitalized(sentence)}</span>,
-    sortBy: ({ sentence }) => sentence,
-  },
+  plainColumn(
+    ['sentence', 'What is wrong', 'minmax(320px, 1fr)'],
+    ({ sentence }) => <span title={sentence}>{capitalized(sentence)}</span>,
+    ({ sentence }) => sentence,
+  ),
 ]
 
 /** Lists rows of a file that were left out, with their position. */

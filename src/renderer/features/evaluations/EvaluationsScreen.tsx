@@ -14,7 +14,7 @@ import { EvaluateDialog } from './EvaluateDialog.tsx'
 import { EvaluationPane } from './EvaluationPane.tsx'
 import { IntervalBar, intervalWords, scaleOf } from '#renderer/charts/IntervalBar.tsx'
 import type { Evaluation } from './useEvaluateForm.ts'
-import { numberColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, plainColumn, figureColumn } from '#renderer/kit/columns.tsx'
 
 /** `/playground/evaluate/:id?against=`: the list and one evaluation in full; `?new=` opens the form of a new one. */
 export function EvaluationsScreen() {
@@ -90,29 +90,21 @@ interface EvaluationTableProps {
 function EvaluationTable({ evaluations, chosen }: EvaluationTableProps) {
   const scale = scaleOf(evaluations.map(({ summary }) => summary?.reward))
   const columns: readonly Column<Evaluation>[] = [
-    {
-      id: 'title',
-      title: 'Evaluated',
-      width: 'minmax(150px, 1.4fr)',
-      sortBy: ({ title }) => title,
-      cell: ({ title }) => <span title={title}>{title}</span>,
-    },
+    plainColumn(
+      ['title', 'Evaluated', 'minmax(150px, 1.4fr)'],
+      ({ title }) => <span title={title}>{title}</span>,
+      ({ title }) => title,
+    ),
     numberColumn(['reward', 'Reward', '76px'], ({ summary }) => summary?.reward?.value, formatReward),
-    {
-      id: 'interval',
-      title: '95 % interval',
-      width: 'minmax(88px, 1fr)',
-      cell: (evaluation) => <IntervalCell evaluation={evaluation} scale={scale} />,
-    },
+    plainColumn(['interval', '95 % interval', 'minmax(88px, 1fr)'], (evaluation) => (
+      <IntervalCell evaluation={evaluation} scale={scale} />
+    )),
     numberColumn(['pass', 'pass@1', '76px'], ({ summary }) => summary?.pass[0]?.value, formatPercent),
-    {
-      id: 'prompts',
-      title: 'Prompts',
-      width: '92px',
-      isNumber: true,
-      sortBy: ({ total }) => total,
-      cell: ({ total, samples, greedy }) => (greedy ? total : `${String(total)} × ${String(samples)}`),
-    },
+    figureColumn(
+      ['prompts', 'Prompts', '92px'],
+      ({ total, samples, greedy }) => (greedy ? total : `${String(total)} × ${String(samples)}`),
+      ({ total }) => total,
+    ),
   ]
   return (
     <Table

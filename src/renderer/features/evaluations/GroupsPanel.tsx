@@ -7,7 +7,7 @@ import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import type { EvaluationGroup } from '#shared/api/evaluations.ts'
 import { IntervalBar, intervalWords, scaleOf } from '#renderer/charts/IntervalBar.tsx'
-import { numberColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, plainColumn } from '#renderer/kit/columns.tsx'
 
 /** Means by the values of a column, to show strengths and weaknesses. */
 export function GroupsPanel({ id }: { id: string }) {
@@ -51,26 +51,22 @@ interface GroupTableProps {
 function GroupTable({ column, groups }: GroupTableProps) {
   const scale = scaleOf(groups.map(({ reward }) => reward))
   const columns: readonly Column<EvaluationGroup>[] = [
-    {
-      id: 'value',
-      title: column,
-      width: 'minmax(100px, 1fr)',
-      sortBy: ({ value }) => value,
-      cell: ({ value }) => <span title={value}>{value}</span>,
-    },
+    plainColumn(
+      ['value', column, 'minmax(100px, 1fr)'],
+      ({ value }) => <span title={value}>{value}</span>,
+      ({ value }) => value,
+    ),
     numberColumn(['prompts', 'Prompts', '80px'], (row) => row.prompts, String),
     numberColumn(['reward', 'Reward', '76px'], ({ reward }) => reward?.value, formatReward),
-    {
-      id: 'interval',
-      title: '95 % interval',
-      width: 'minmax(120px, 1.2fr)',
-      cell: ({ reward }) =>
+    plainColumn(
+      ['interval', '95 % interval', 'minmax(120px, 1.2fr)'],
+      ({ reward }) =>
         reward !== null && (
           <span title={intervalWords(reward)}>
             <IntervalBar estimate={reward} scale={scale} />
           </span>
         ),
-    },
+    ),
     numberColumn(['pass', 'pass@1', '76px'], ({ pass }) => pass, formatPercent),
   ]
   return (

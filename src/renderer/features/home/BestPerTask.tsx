@@ -132,12 +132,7 @@ function Strip({ task: { runs, range } }: { task: Task<RunEntry> }) {
 
 // Eval rewards by task: values of different rows or rewards are never compared.
 
-interface MeasuredRun {
-  readonly id: string
-  readonly createdAt: number
-  readonly rewardBefore: number | null
-  readonly rewardAfter: number | null
-}
+type MeasuredRun = Pick<RunEntry, 'id' | 'createdAt' | 'rewardBefore' | 'rewardAfter'>
 
 interface TaskRun<Run extends MeasuredRun> {
   readonly run: Run

@@ -10,10 +10,10 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { Busy, EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import {
   bestOf,
-  checkpointWords,
   firstWithCheckpoint,
   trainedRuns,
   type Checkpoint,
+  checkpointOption,
 } from '#renderer/client/modelChoice.ts'
 import { useStudyTitles } from '#renderer/parts/StudyLink.tsx'
 import {
@@ -221,11 +221,7 @@ function WhichCheckpoint({ run, trained, checkpointsOf, checkpoints, step }: Whi
           disabled={checkpoints === undefined || checkpoints.length === 0}
           options={[
             ...(isThere ? [] : [{ value: '', label: 'Choose a checkpoint', disabled: true }]),
-            ...(checkpoints ?? []).map((one) => ({
-              value: String(one.step),
-              label: checkpointWords(one),
-              disabled: one.problem !== null,
-            })),
+            ...(checkpoints ?? []).map(checkpointOption),
           ]}
           onChange={(next) => choose(run?.id, next)}
         />

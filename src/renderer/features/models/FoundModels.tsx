@@ -3,7 +3,7 @@ import { formatShort } from '#renderer/client/format.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { GetButton } from './KnownModels.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
-import { numberColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, plainColumn, unnamedColumn } from '#renderer/kit/columns.tsx'
 
 type Found = Answer<'hub.search'>['models'][number]
 
@@ -32,22 +32,18 @@ export function FoundModels({ models, onOpen }: FoundModelsProps) {
 const formWords = { safetensors: 'safetensors', gguf: 'GGUF' } as const
 
 const columnsFor = (onOpen: (address: string) => void): readonly Column<Found>[] => [
-  {
-    id: 'model',
-    title: 'Model',
-    width: 'minmax(260px, 1fr)',
-    cell: ({ id }) => (
+  plainColumn(
+    ['model', 'Model', 'minmax(260px, 1fr)'],
+    ({ id }) => (
       <span className="font-medium" title={id}>
         {id}
       </span>
     ),
-    sortBy: ({ id }) => id.toLowerCase(),
-  },
-  {
-    id: 'opens',
-    title: 'Opens here',
-    width: 'minmax(200px, 1fr)',
-    cell: ({ verdict }) =>
+    ({ id }) => id.toLowerCase(),
+  ),
+  plainColumn(
+    ['opens', 'Opens here', 'minmax(200px, 1fr)'],
+    ({ verdict }) =>
       'family' in verdict ? (
         <Badge tone="good">{verdict.family}</Badge>
       ) : (
@@ -55,35 +51,25 @@ const columnsFor = (onOpen: (address: string) => void): readonly Column<Found>[]
           No. {verdict.problem}
         </span>
       ),
-    sortBy: ({ verdict }) => ('family' in verdict ? verdict.family : null),
-  },
+    ({ verdict }) => ('family' in verdict ? verdict.family : null),
+  ),
   numberColumn(['parameters', 'Parameters', '96px'], ({ parameters }) => parameters, formatShort),
-  {
-    id: 'weights',
-    title: 'Weights',
-    width: '140px',
-    cell: ({ forms }) => (
-      <span className="text-muted">{forms.map((form) => formWords[form]).join(', ')}</span>
-    ),
-  },
-  {
-    id: 'license',
-    title: 'Licence',
-    width: '140px',
-    cell: ({ license, isGated }) => (
+  plainColumn(['weights', 'Weights', '140px'], ({ forms }) => (
+    <span className="text-muted">{forms.map((form) => formWords[form]).join(', ')}</span>
+  )),
+  plainColumn(
+    ['license', 'Licence', '140px'],
+    ({ license, isGated }) => (
       <span title={isGated ? 'Needs an account that has accepted its terms' : undefined}>
         {license ?? <span className="text-faint">Not stated</span>}
         {isGated && <span className="text-faint"> · account</span>}
       </span>
     ),
-    sortBy: ({ license }) => license,
-  },
+    ({ license }) => license,
+  ),
   numberColumn(['downloads', 'Downloads', '96px'], ({ downloads }) => downloads, formatShort),
-  {
-    id: 'action',
-    title: '',
-    label: 'Actions',
-    width: '72px',
-    cell: ({ id, verdict }) => 'family' in verdict && <GetButton id={id} onOpen={onOpen} />,
-  },
+  unnamedColumn(
+    ['action', 'Actions', '72px'],
+    ({ id, verdict }) => 'family' in verdict && <GetButton id={id} onOpen={onOpen} />,
+  ),
 ]

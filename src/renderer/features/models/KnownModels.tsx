@@ -5,7 +5,13 @@ import { link } from '#renderer/client/route.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
-import { numberColumn, mutedColumn } from '#renderer/kit/columns.tsx'
+import {
+  numberColumn,
+  mutedColumn,
+  plainColumn,
+  figureColumn,
+  unnamedColumn,
+} from '#renderer/kit/columns.tsx'
 
 type Known = Answer<'hub.known'>[number]
 
@@ -43,24 +49,20 @@ const Number = ({ children }: { children: string }) => (
 )
 
 const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): readonly Column<Known>[] => [
-  {
-    id: 'model',
-    title: 'Model',
-    width: 'minmax(280px, 1fr)',
-    cell: ({ id, goodFor }) => (
+  plainColumn(
+    ['model', 'Model', 'minmax(280px, 1fr)'],
+    ({ id, goodFor }) => (
       <span className="flex flex-col whitespace-normal">
         <span className="truncate font-medium">{id}</span>
         <span className="line-clamp-2 text-sm text-muted text-pretty">{goodFor}</span>
       </span>
     ),
-    sortBy: ({ id }) => id.toLowerCase(),
-  },
+    ({ id }) => id.toLowerCase(),
+  ),
   numberColumn(['parameters', 'Parameters', '92px'], ({ parameters }) => parameters, formatShort),
-  {
-    id: 'memory',
-    title: 'Memory to train',
-    width: '124px',
-    cell: ({ fits, trainingBytes }) => (
+  plainColumn(
+    ['memory', 'Memory to train', '124px'],
+    ({ fits, trainingBytes }) => (
       <span className="flex flex-col">
         <Number>{formatBytes(trainingBytes)}</Number>
         <span className={`truncate text-sm ${fits === null ? 'text-warn' : 'text-muted'}`}>
@@ -68,46 +70,38 @@ const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): reado
         </span>
       </span>
     ),
-    sortBy: ({ trainingBytes }) => trainingBytes,
-  },
+    ({ trainingBytes }) => trainingBytes,
+  ),
   ...(hasSpeed ? speedColumns : []),
   numberColumn(['disk', 'On disk', '80px'], ({ sizeBytes }) => sizeBytes, formatBytes),
   numberColumn(['context', 'Context', '84px'], ({ contextLength }) => contextLength, formatCount),
   mutedColumn(['family', 'Family', '96px'], ({ family }) => family),
-  {
-    id: 'license',
-    title: 'Licence',
-    width: '112px',
-    cell: ({ license, isGated }) => (
+  plainColumn(
+    ['license', 'Licence', '112px'],
+    ({ license, isGated }) => (
       <span className="flex flex-col">
         <span className="truncate">{license}</span>
         {isGated && <span className="truncate text-sm text-muted">account needed</span>}
       </span>
     ),
-    sortBy: ({ license }) => license,
-  },
-  {
-    id: 'action',
-    title: '',
-    label: 'Actions',
-    width: '124px',
-    cell: ({ id, localName }) =>
-      localName === null ? (
-        <GetButton id={id} onOpen={onOpen} />
-      ) : (
-        <a href={link(`/models/${encodeURIComponent(localName)}`)} aria-label={`${id} is on this machine`}>
-          <Badge tone="good">On this machine</Badge>
-        </a>
-      ),
-  },
+    ({ license }) => license,
+  ),
+  unnamedColumn(['action', 'Actions', '124px'], ({ id, localName }) =>
+    localName === null ? (
+      <GetButton id={id} onOpen={onOpen} />
+    ) : (
+      <a href={link(`/models/${encodeURIComponent(localName)}`)} aria-label={`${id} is on this machine`}>
+        <Badge tone="good">On this machine</Badge>
+      </a>
+    ),
+  ),
 ]
 
 /** Columns shown only once something was measured. */
-const speedColumns: readonly Column<Known>[] = (['generating', 'learning'] as const).map((part) => ({
-  id: part,
-  title: part === 'generating' ? 'Generates' : 'Learns',
-  width: '104px',
-  isNumber: true,
-  cell: ({ speed }) => (speed === null ? '' : `${formatNumber(speed[part], 2)} tok/s`),
-  sortBy: ({ speed }) => speed?.[part] ?? null,
-}))
+const speedColumns: readonly Column<Known>[] = (['generating', 'learning'] as const).map((part) =>
+  figureColumn(
+    [part, part === 'generating' ? 'Generates' : 'Learns', '104px'],
+    ({ speed }) => (speed === null ? '' : `${formatNumber(speed[part], 2)} tok/s`),
+    ({ speed }) => speed?.[part] ?? null,
+  ),
+)

@@ -10,7 +10,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { useCheckpointsOf } from '#renderer/parts/useModels.ts'
-import { numberColumn, mutedColumn, agoColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, mutedColumn, agoColumn, plainColumn, unnamedColumn } from '#renderer/kit/columns.tsx'
 
 interface Trained {
   readonly run: RunEntry
@@ -51,42 +51,32 @@ export function TrainedHere({ directory }: { directory: string }) {
 }
 
 const columnsAt = (now: number): readonly Column<Trained>[] => [
-  {
-    id: 'run',
-    title: 'Run',
-    width: 'minmax(160px, 1fr)',
-    cell: ({ run }) => (
+  plainColumn(
+    ['run', 'Run', 'minmax(160px, 1fr)'],
+    ({ run }) => (
       <a href={link(`/runs/${run.id}/checkpoints`)} className="font-medium hover:underline">
         {runTitle(run)}
       </a>
     ),
-    sortBy: ({ run }) => runTitle(run).toLowerCase(),
-  },
-  {
-    id: 'status',
-    title: 'Status',
-    width: '116px',
-    cell: ({ run }) => <StatusBadge status={run.status} />,
-    sortBy: ({ run }) => run.status,
-  },
+    ({ run }) => runTitle(run).toLowerCase(),
+  ),
+  plainColumn(
+    ['status', 'Status', '116px'],
+    ({ run }) => <StatusBadge status={run.status} />,
+    ({ run }) => run.status,
+  ),
   mutedColumn(['method', 'Method', '104px'], ({ run }) => run.algorithm),
   numberColumn(['best', 'Best step', '88px'], ({ best }) => best.step, formatCount),
   numberColumn(['reward', 'Eval reward', '88px'], ({ best }) => best.reward, formatFixed),
   numberColumn(['last', 'Last step', '88px'], ({ last }) => last.step, formatCount),
   agoColumn(['saved', 'Saved', '112px'], ({ last }) => last.savedAt, now),
-  {
-    id: 'actions',
-    title: '',
-    label: 'Actions',
-    width: '88px',
-    cell: ({ run, best }) => (
-      <Button
-        small
-        aria-label={`Export ${runTitle(run)}, step ${String(best.step)}`}
-        onClick={() => navigate('/models/export', { run: run.id, step: String(best.step) })}
-      >
-        Export
-      </Button>
-    ),
-  },
+  unnamedColumn(['actions', 'Actions', '88px'], ({ run, best }) => (
+    <Button
+      small
+      aria-label={`Export ${runTitle(run)}, step ${String(best.step)}`}
+      onClick={() => navigate('/models/export', { run: run.id, step: String(best.step) })}
+    >
+      Export
+    </Button>
+  )),
 ]

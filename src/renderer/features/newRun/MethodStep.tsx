@@ -1,6 +1,6 @@
 import type { Problem } from '#shared/errors.ts'
 import { Fragment, type ComponentProps } from 'react'
-import type { Knowledge } from './useNewRun.ts'
+import type { PartProps } from './useNewRun.ts'
 import {
   useMeasured,
   applied,
@@ -28,12 +28,8 @@ import { isFile, type AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { rangeWords } from '#shared/remaining.ts'
 import { classes } from '#renderer/kit/classes.ts'
 
-interface MethodStepProps {
-  readonly draft: Draft
-  readonly known: Knowledge
+interface MethodStepProps extends PartProps {
   readonly model: ModelFacts | null
-  readonly problems: readonly Problem[]
-  readonly onChange: (draft: Draft) => void
 }
 
 interface Before extends Pick<MethodStepProps, 'draft' | 'known' | 'model'> {
@@ -280,14 +276,7 @@ const simpleKeys: readonly (readonly string[])[] = [
   ['adapter.rank'],
 ]
 
-interface SimpleSettingsProps {
-  readonly draft: Draft
-  readonly known: Knowledge
-  readonly problems: readonly Problem[]
-  readonly onChange: (draft: Draft) => void
-}
-
-function SimpleSettings({ draft, known, problems, onChange }: SimpleSettingsProps) {
+function SimpleSettings({ draft, known, problems, onChange }: PartProps) {
   const algorithm = known.algorithms.find(({ id }) => id === algorithmOf(draft.config))
   const isRollout = algorithm === undefined || algorithm.experience === 'rollout'
   const shown = simpleKeys

@@ -8,7 +8,7 @@ import { askAboutKeys } from '#renderer/client/keyQuestion.ts'
 import { link } from '#renderer/client/route.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { KeyValue, Panel } from '#renderer/kit/Page.tsx'
-import { checkpointWords } from '#renderer/client/modelChoice.ts'
+import { checkpointOption } from '#renderer/client/modelChoice.ts'
 import { forkChanges, isEmptyDraft, type Draft, type ForkPoint } from './draft.ts'
 import { labelOf } from '#shared/config/fields.ts'
 import { valueWords } from '#renderer/client/runSettings.ts'
@@ -241,11 +241,7 @@ function ForkStep({ fork, onChange }: { fork: ForkPoint; onChange: (step: number
       value={String(fork.step)}
       options={[
         ...(isListed ? [] : [{ value: String(fork.step), label: `Step ${String(fork.step)}` }]),
-        ...data.map((checkpoint) => ({
-          value: String(checkpoint.step),
-          label: checkpointWords(checkpoint),
-          disabled: checkpoint.problem !== null,
-        })),
+        ...data.map(checkpointOption),
       ]}
       onChange={(step) => onChange(Number(step))}
     />

@@ -10,22 +10,15 @@ import { Checkbox, Segmented, Select } from '#renderer/kit/choices.tsx'
 import { NumberInput, TextInput, Form } from '#renderer/kit/inputs.tsx'
 import { Picker } from '#renderer/kit/Picker.tsx'
 import { Help } from '#renderer/kit/Tooltip.tsx'
-import { effectiveValue, type Draft } from './draft.ts'
+import { effectiveValue } from './draft.ts'
 import { problemWords } from './problems.ts'
 import { Sentence } from './Sentence.tsx'
 import { algorithmOf } from './stages.ts'
 import { canSearch, firstRange, kindOf, searchedIn, searchedKeyOf, withSearched } from './studyDraft.ts'
-import type { Knowledge } from './useNewRun.ts'
-
-interface SearchedSettingsProps {
-  readonly draft: Draft
-  readonly known: Knowledge
-  readonly problems: readonly Problem[]
-  readonly onChange: (draft: Draft) => void
-}
+import type { Knowledge, PartProps } from './useNewRun.ts'
 
 /** Chooses the settings that vary between trials, each with its range or values. */
-export function SearchedSettings({ draft, known, problems, onChange }: SearchedSettingsProps) {
+export function SearchedSettings({ draft, known, problems, onChange }: PartProps) {
   const { config } = draft
   const kind = kindOf(config)
   const searched = searchedIn(config)

@@ -1,4 +1,3 @@
-import type { Problem } from '#shared/errors.ts'
 import { metricDeclarations } from '#shared/metrics.ts'
 import { studyFields, type StudyKind } from '#shared/studies.ts'
 import { valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
@@ -7,23 +6,16 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { Picker } from '#renderer/kit/Picker.tsx'
 import { useState } from 'react'
 import { DraftSetting, SettingFields } from './AllSettings.tsx'
-import { effectiveValue, type Draft } from './draft.ts'
+import { effectiveValue } from './draft.ts'
 import { problemsAt, problemWords } from './problems.ts'
 import { parsedValues, SearchedSettings } from './SearchedSettings.tsx'
 import { Sentence } from './Sentence.tsx'
 import { kindOf } from './studyDraft.ts'
-import type { Knowledge } from './useNewRun.ts'
+import type { PartProps } from './useNewRun.ts'
 import { TextField } from '#renderer/kit/inputs.tsx'
 
-interface StudyStepProps {
-  readonly draft: Draft
-  readonly known: Knowledge
-  readonly problems: readonly Problem[]
-  readonly onChange: (draft: Draft) => void
-}
-
 /** Chooses how trials of a population, a sweep or several seeds differ, and the metric that compares them. */
-export function StudyStep(props: StudyStepProps) {
+export function StudyStep(props: PartProps) {
   const { draft, problems, onChange } = props
   const kind = kindOf(draft.config)
   if (kind === 'run') return null
@@ -69,7 +61,7 @@ function isOfUse(config: JsonObject, key: string): boolean {
   return key === 'sweep.points' ? isGrid : key !== 'sweep.batch' || !isGrid
 }
 
-interface FitnessProps extends Omit<StudyStepProps, 'known'> {
+interface FitnessProps extends Omit<PartProps, 'known'> {
   readonly kind: StudyKind
 }
 
@@ -117,7 +109,7 @@ function FitnessMetric({ draft, problems, onChange, kind }: FitnessProps) {
 }
 
 /** Chooses the number of seeds, or the seeds themselves. */
-function Seeds({ draft, problems, onChange }: Omit<StudyStepProps, 'known'>) {
+function Seeds({ draft, problems, onChange }: Omit<PartProps, 'known'>) {
   const values = valueAt(draft.config, 'seeds.values')
   const [text, setText] = useState<string | null>(null)
   const [problem] = problemsAt(problems, 'seeds.values')

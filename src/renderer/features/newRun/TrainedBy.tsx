@@ -1,7 +1,6 @@
 import { CircleCheck } from 'lucide-react'
 import { engineKinds, engineSection } from '#shared/config/engine.ts'
 import { isObject, valueAt, withValue } from '#shared/config/paths.ts'
-import type { Problem } from '#shared/errors.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { plural } from '#renderer/client/format.ts'
@@ -10,19 +9,12 @@ import { Segmented } from '#renderer/kit/choices.tsx'
 import { Busy, CopyButton, ErrorNote } from '#renderer/kit/states.tsx'
 import { SettingFields } from './AllSettings.tsx'
 import type { Draft } from './draft.ts'
-import type { Knowledge } from './useNewRun.ts'
-
-interface TrainedByProps {
-  readonly draft: Draft
-  readonly known: Knowledge
-  readonly problems: readonly Problem[]
-  readonly onChange: (draft: Draft) => void
-}
+import type { PartProps } from './useNewRun.ts'
 
 type Engine = ReturnType<typeof engineSection.parse>
 
 /** Chooses the trainer of the run, and for an external one whether its Python is allowed and complete. */
-export function TrainedBy({ draft, known, problems, onChange }: TrainedByProps) {
+export function TrainedBy({ draft, known, problems, onChange }: PartProps) {
   const engine = engineOf(draft)
   const choose = (kind: Engine['kind']) =>
     onChange({

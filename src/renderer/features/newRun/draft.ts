@@ -1,7 +1,7 @@
 /** The run being set up: a config as in a file, and its origin. */
 import type { SettingField } from '#shared/config/fields.ts'
 import { isEqual, isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 
 export interface ForkPoint {
   readonly runId: string
@@ -113,14 +113,10 @@ export function parseConfigText(text: string): JsonObject {
   try {
     json = JSON.parse(text)
   } catch (error) {
-    throw new AppError(
-      'config/invalid',
-      `This is not JSON. ${sentence(error)}`,
-      'Correct the text; nothing was changed.',
-    )
+    throw invalidConfig(`This is not JSON. ${sentence(error)}`, 'Correct the text; nothing was changed.')
   }
   if (isObject(json)) return json
-  throw new AppError('config/invalid', 'A config file is one JSON object.', 'Nothing was changed.')
+  throw invalidConfig('A config file is one JSON object.', 'Nothing was changed.')
 }
 
 const sentence = (error: unknown): string =>

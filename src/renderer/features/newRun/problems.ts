@@ -1,7 +1,7 @@
 /** Maps problems that the host finds in a config to the controls concerned. */
 import { AppError, type Problem } from '#shared/errors.ts'
 import { valueAt, type JsonObject } from '#shared/config/paths.ts'
-import { problemsOfError } from '#shared/config/problems.ts'
+import { problemsOfError } from '#shared/config/blame.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { stagesOf } from './stages.ts'
 import { isOfStudy } from './studyDraft.ts'

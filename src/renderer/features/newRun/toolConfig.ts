@@ -1,5 +1,5 @@
 /** Import of another tool's settings into the run being set up. */
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import type { Answer } from '#renderer/client/api.tsx'
 import { plural } from '#renderer/client/format.ts'
 import { toolTitles } from '#shared/tools.ts'
@@ -29,8 +29,7 @@ const largest = 1_000_000
 /** Errors: AppError 'config/invalid' if the file cannot be read, or is not something a person wrote. */
 export async function readSettingsFile(file: File): Promise<string> {
   if (file.size <= largest) return file.text()
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `${file.name} is too large to hold the settings of a run.`,
     'Choose the file that the training was started with; nothing was changed.',
   )

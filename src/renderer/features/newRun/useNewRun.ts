@@ -70,6 +70,14 @@ export interface Knowledge extends Known {
   readonly fields: readonly SettingField[]
 }
 
+/** Props of a part of the page that changes the draft. */
+export interface PartProps {
+  readonly draft: Draft
+  readonly known: Knowledge
+  readonly problems: readonly Problem[]
+  readonly onChange: (draft: Draft) => void
+}
+
 const none: readonly never[] = []
 
 /** Returns what the host knows about algorithms, models, data and rewards. */

@@ -7,7 +7,7 @@ import { ConfigError, type Problem } from '#shared/errors.ts'
 import { changeWords, isActive, presetsFor } from './presets.ts'
 import { stepIds, stepOf, type StepId } from './problems.ts'
 import { algorithmOf } from './stages.ts'
-import { keepingStudy } from './useDraft.ts'
+import { keepingStudy, useNewRunStore } from './useDraft.ts'
 import { kindOf, studyWords, withKind, type DraftKind } from './studyDraft.ts'
 import { dataWords, methodWords, modelWords, rewardWords, startWords } from './summaries.ts'
 import { etaWords } from '#renderer/client/live.ts'
@@ -25,7 +25,6 @@ import {
   type Knowledge,
   type Trial,
 } from './useNewRun.ts'
-import { useNewRunStore } from './useDraft.ts'
 import { usePrefill } from './usePrefill.ts'
 import { useRuns } from '#renderer/client/runs.ts'
 

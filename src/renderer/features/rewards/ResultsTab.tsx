@@ -1,4 +1,4 @@
-import { numberColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, figureColumn, plainColumn } from '#renderer/kit/columns.tsx'
 import { FlaskConical, Plus, X } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { formatDuration, formatNumber, plural } from '#renderer/client/format.ts'
@@ -130,19 +130,14 @@ function columnsFor(rows: readonly ResultRow[]): Column<ResultRow>[] {
   const parts = partNames(rows)
   const logged = loggedNames(rows).slice(0, 4)
   return [
-    {
-      id: 'row',
-      title: 'Row',
-      width: '56px',
-      isNumber: true,
-      cell: ({ row, index }) => (row === null ? index + 1 : row + 1),
-      sortBy: ({ index }) => index,
-    },
-    {
-      id: 'completion',
-      title: 'Completion',
-      width: 'minmax(180px, 2fr)',
-      cell: ({ input, problem }) =>
+    figureColumn(
+      ['row', 'Row', '56px'],
+      ({ row, index }) => (row === null ? index + 1 : row + 1),
+      ({ index }) => index,
+    ),
+    plainColumn(
+      ['completion', 'Completion', 'minmax(180px, 2fr)'],
+      ({ input, problem }) =>
         input === null ? (
           <span className="text-bad">{problem}</span>
         ) : (
@@ -150,16 +145,13 @@ function columnsFor(rows: readonly ResultRow[]): Column<ResultRow>[] {
             {input.completion === '' ? <span className="text-faint">empty</span> : oneLine(input.completion)}
           </span>
         ),
-      sortBy: ({ input }) => input?.completion ?? null,
-    },
-    {
-      id: 'score',
-      title: 'Score',
-      width: '76px',
-      isNumber: true,
-      cell: ({ score, failures }) => <Reward value={score?.total ?? null} isFailed={failures.length > 0} />,
-      sortBy: ({ score }) => score?.total ?? null,
-    },
+      ({ input }) => input?.completion ?? null,
+    ),
+    figureColumn(
+      ['score', 'Score', '76px'],
+      ({ score, failures }) => <Reward value={score?.total ?? null} isFailed={failures.length > 0} />,
+      ({ score }) => score?.total ?? null,
+    ),
     ...parts.map(partColumn),
     numberColumn(
       ['ms', 'ms', '64px'],
@@ -172,18 +164,13 @@ function columnsFor(rows: readonly ResultRow[]): Column<ResultRow>[] {
   ]
 }
 
-const logColumn: Column<ResultRow> = {
-  id: 'log',
-  title: 'Log',
-  width: 'minmax(80px, 1fr)',
-  cell: ({ score }) => <span className="font-mono text-sm text-muted">{logWords(score)}</span>,
-}
+const logColumn: Column<ResultRow> = plainColumn(['log', 'Log', 'minmax(80px, 1fr)'], ({ score }) => (
+  <span className="font-mono text-sm text-muted">{logWords(score)}</span>
+))
 
-const errorColumn: Column<ResultRow> = {
-  id: 'error',
-  title: 'Error',
-  width: 'minmax(200px, 2fr)',
-  cell: ({ failures }) => {
+const errorColumn: Column<ResultRow> = plainColumn(
+  ['error', 'Error', 'minmax(200px, 2fr)'],
+  ({ failures }) => {
     const words = failures.map(failureWords).join(' ')
     if (words === '') return null
     return (
@@ -192,8 +179,8 @@ const errorColumn: Column<ResultRow> = {
       </span>
     )
   },
-  sortBy: ({ failures }) => failures[0]?.message ?? null,
-}
+  ({ failures }) => failures[0]?.message ?? null,
+)
 
 const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ' ⏎ ')
 

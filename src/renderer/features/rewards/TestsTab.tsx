@@ -1,5 +1,6 @@
 import { ListChecks, Pencil, Play, Plus, Trash2 } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
+import { plainColumn, figureColumn, unnamedColumn } from '#renderer/kit/columns.tsx'
 import { formatNumber, plural } from '#renderer/client/format.ts'
 import { PassBadge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
@@ -160,68 +161,42 @@ interface RowActions {
   readonly remove: (at: number) => void
 }
 
-const completionColumn: Column<Line> = {
-  id: 'completion',
-  title: 'Completion',
-  width: 'minmax(140px, 1.5fr)',
-  cell: ({ testCase: { completion } }) => (
+const completionColumn: Column<Line> = plainColumn(
+  ['completion', 'Completion', 'minmax(140px, 1.5fr)'],
+  ({ testCase: { completion } }) => (
     <span dir="auto" className="font-mono text-sm text-muted" title={completion}>
       {completion === '' ? 'empty' : completion.replaceAll(/\s*\n\s*/g, ' ⏎ ')}
     </span>
   ),
-}
+)
 
 function columnsFor(actions: RowActions | null): Column<Line>[] {
   const base: Column<Line>[] = [
-    {
-      id: 'state',
-      title: 'Result',
-      width: '92px',
-      cell: ({ result }) =>
+    plainColumn(
+      ['state', 'Result', '92px'],
+      ({ result }) =>
         result === null ? <span className="text-faint">not run</span> : <PassBadge passed={result.passed} />,
-      sortBy: ({ result }) => (result === null ? null : Number(result.passed)),
-    },
+      ({ result }) => (result === null ? null : Number(result.passed)),
+    ),
     { id: 'name', title: 'Test', width: 'minmax(140px, 1.2fr)', cell: ({ testCase }) => testCase.name },
     completionColumn,
-    {
-      id: 'expect',
-      title: 'Expected',
-      width: '116px',
-      isNumber: true,
-      cell: ({ testCase }) => expectWords(testCase.expect),
-    },
-    {
-      id: 'earned',
-      title: 'Earned',
-      width: '84px',
-      isNumber: true,
-      cell: ({ result }) =>
-        result === null ? '' : result.score.total === null ? 'null' : formatNumber(result.score.total),
-    },
-    {
-      id: 'sentence',
-      title: 'Says',
-      width: 'minmax(160px, 2fr)',
-      cell: ({ result }) => (
-        <span className={result?.passed === false ? 'text-bad' : 'text-muted'} title={result?.sentence}>
-          {result?.sentence}
-        </span>
-      ),
-    },
+    figureColumn(['expect', 'Expected', '116px'], ({ testCase }) => expectWords(testCase.expect)),
+    figureColumn(['earned', 'Earned', '84px'], ({ result }) =>
+      result === null ? '' : result.score.total === null ? 'null' : formatNumber(result.score.total),
+    ),
+    plainColumn(['sentence', 'Says', 'minmax(160px, 2fr)'], ({ result }) => (
+      <span className={result?.passed === false ? 'text-bad' : 'text-muted'} title={result?.sentence}>
+        {result?.sentence}
+      </span>
+    )),
   ]
   if (actions === null) return base.filter(({ id }) => ['name', 'completion', 'expect'].includes(id))
-  const buttons: Column<Line> = {
-    id: 'actions',
-    title: '',
-    label: 'Actions',
-    width: '72px',
-    cell: ({ testCase: { name } }, i) => (
-      <span className="flex justify-end" onClick={(event) => event.stopPropagation()}>
-        <IconButton small label={`Edit ${name}`} icon={Pencil} onClick={() => actions.edit(i)} />
-        <IconButton small label={`Delete ${name}`} icon={Trash2} onClick={() => actions.remove(i)} />
-      </span>
-    ),
-  }
+  const buttons: Column<Line> = unnamedColumn(['actions', 'Actions', '72px'], ({ testCase: { name } }, i) => (
+    <span className="flex justify-end" onClick={(event) => event.stopPropagation()}>
+      <IconButton small label={`Edit ${name}`} icon={Pencil} onClick={() => actions.edit(i)} />
+      <IconButton small label={`Delete ${name}`} icon={Trash2} onClick={() => actions.remove(i)} />
+    </span>
+  ))
   return [...base, buttons]
 }
 

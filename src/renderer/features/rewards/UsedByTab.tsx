@@ -16,7 +16,7 @@ import type { Answer } from '#renderer/client/api.tsx'
 import { versionNumber } from '#renderer/parts/rewardLibrary.ts'
 import type { RewardKind, RewardVersion } from '#renderer/parts/rewardTypes.ts'
 import { useRescore } from './useTrials.ts'
-import { numberColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, plainColumn, figureColumn, unnamedColumn } from '#renderer/kit/columns.tsx'
 
 interface UsedByTabProps {
   readonly rewardId: string
@@ -87,44 +87,29 @@ function columnsFor(
   onRescore: ((line: Line) => void) | null,
 ): Column<Line>[] {
   const base: Column<Line>[] = [
-    {
-      id: 'run',
-      title: 'Run',
-      width: 'minmax(160px, 2fr)',
-      cell: ({ run }) => (
+    plainColumn(
+      ['run', 'Run', 'minmax(160px, 2fr)'],
+      ({ run }) => (
         <a className="text-accent-ink hover:underline" href={link(`/runs/${run.id}/overview`)}>
           {runTitle(run)} <span className="text-xs text-faint">{run.id.slice(-4)}</span>
         </a>
       ),
-      sortBy: ({ run }) => runTitle(run),
-    },
+      ({ run }) => runTitle(run),
+    ),
     { id: 'status', title: 'Status', width: '112px', cell: ({ run }) => <StatusBadge status={run.status} /> },
-    {
-      id: 'version',
-      title: 'Version',
-      width: '80px',
-      isNumber: true,
-      cell: ({ version }) => versionNumber(versions, version) ?? '',
-      sortBy: ({ version }) => versionNumber(versions, version),
-    },
+    figureColumn(
+      ['version', 'Version', '80px'],
+      ({ version }) => versionNumber(versions, version) ?? '',
+      ({ version }) => versionNumber(versions, version),
+    ),
     numberColumn(['reward', 'Reward', '80px'], ({ run }) => run.reward, formatReward),
   ]
   if (onRescore === null) return base
-  const action: Column<Line> = {
-    id: 'rescore',
-    title: '',
-    label: 'Actions',
-    width: '104px',
-    cell: (line) => (
-      <Button
-        small
-        aria-label={`Dry-run on samples of ${runTitle(line.run)}`}
-        onClick={() => onRescore(line)}
-      >
-        Dry-run
-      </Button>
-    ),
-  }
+  const action: Column<Line> = unnamedColumn(['rescore', 'Actions', '104px'], (line) => (
+    <Button small aria-label={`Dry-run on samples of ${runTitle(line.run)}`} onClick={() => onRescore(line)}>
+      Dry-run
+    </Button>
+  ))
   return [...base, action]
 }
 

@@ -1,6 +1,7 @@
 /** Data for trying a reward: rows of a data set, their prompts, and the source of completions. */
 import type { InputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
+import { attempt } from '#shared/attempt.ts'
 import type { DataColumn, DataRow, DataVersion } from '#renderer/parts/rewardTypes.ts'
 
 export type PromptForm = Readonly<Record<string, unknown>>
@@ -138,14 +139,11 @@ function handOn({ prompt, completion, row }: HandSample): Asked | { readonly mis
   return { on: [{ prompt, completion, row: columns }], rows: [null] }
 }
 
-export function parseRow(text: string): DataRow | null {
-  try {
+export const parseRow = (text: string): DataRow | null =>
+  attempt(() => {
     const value: unknown = JSON.parse(text.trim() === '' ? '{}' : text)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as DataRow) : null
-  } catch {
-    return null
-  }
-}
+  }, null)
 
 export const cellText = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)

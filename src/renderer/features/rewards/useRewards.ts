@@ -1,4 +1,5 @@
 /** Library of rewards, drafts of their code, and data to try them on. */
+import { parsedJson } from '#shared/parsedJson.ts'
 import { useSettled } from '#renderer/client/settled.ts'
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
@@ -333,7 +334,7 @@ type DraftStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
 
 export function readDraft(storage: DraftStorage, rewardId: string): Draft | null {
   const text = storage.getItem(storageKey(rewardId))
-  return text === null ? null : parseDraft(parsed(text))
+  return text === null ? null : parseDraft(parsedJson(text))
 }
 
 /** Writes a draft to browser storage, ignoring a full one: the host has the other copy. */
@@ -370,11 +371,3 @@ export const versionOf = <Version extends VersionCode>(
   { language, code }: VersionCode,
   versions: readonly Version[],
 ): Version | null => versions.find((each) => each.language === language && each.code === code) ?? null
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return null
-  }
-}

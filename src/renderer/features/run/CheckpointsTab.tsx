@@ -15,6 +15,7 @@ import {
 import { useState } from 'react'
 import { metricLabel } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { figureColumn, plainColumn, unnamedColumn } from '#renderer/kit/columns.tsx'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { navigate } from '#renderer/client/route.ts'
 import { useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
@@ -141,46 +142,25 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
   const first = checkpoints.find((item) => scoreOf(item) !== null)
   const columns: readonly Column<CheckpointItem>[] = [
     { id: 'step', title: 'Step', width: '72px', isNumber: true, cell: ({ step }) => step },
-    {
-      id: 'score',
-      title: metricLabel(metric),
-      width: '160px',
-      isNumber: true,
-      cell: (item) => (
-        <Score score={scoreOf(item)} first={first === undefined || item === first ? null : scoreOf(first)} />
-      ),
-    },
-    {
-      id: 'size',
-      title: 'Size',
-      width: '88px',
-      isNumber: true,
-      cell: ({ sizeBytes }) => formatBytes(sizeBytes),
-    },
-    {
-      id: 'saved',
-      title: 'Saved',
-      width: '88px',
-      cell: ({ savedAt }) => <time title={formatDate(savedAt)}>{formatTime(savedAt)}</time>,
-    },
+    figureColumn(['score', metricLabel(metric), '160px'], (item) => (
+      <Score score={scoreOf(item)} first={first === undefined || item === first ? null : scoreOf(first)} />
+    )),
+    figureColumn(['size', 'Size', '88px'], ({ sizeBytes }) => formatBytes(sizeBytes)),
+    plainColumn(['saved', 'Saved', '88px'], ({ savedAt }) => (
+      <time title={formatDate(savedAt)}>{formatTime(savedAt)}</time>
+    )),
     { id: 'state', title: 'State', width: 'minmax(120px,1fr)', cell: (item) => <State item={item} /> },
-    {
-      id: 'actions',
-      title: '',
-      label: 'Actions',
-      width: '532px',
-      cell: (item) => (
-        <CheckpointActions
-          {...{ run, item, isLiving }}
-          isVerifying={verify.isRunning}
-          onVerify={() => void verify.run({ runId: run.id, step: item.step })}
-          onResume={() => void resume.run({ runId: run.id, step: item.step })}
-          onFork={() => onFork({ step: item.step, changes: {} })}
-          onSend={() => onSend(item.step)}
-          onDelete={() => onDelete(item)}
-        />
-      ),
-    },
+    unnamedColumn(['actions', 'Actions', '532px'], (item) => (
+      <CheckpointActions
+        {...{ run, item, isLiving }}
+        isVerifying={verify.isRunning}
+        onVerify={() => void verify.run({ runId: run.id, step: item.step })}
+        onResume={() => void resume.run({ runId: run.id, step: item.step })}
+        onFork={() => onFork({ step: item.step, changes: {} })}
+        onSend={() => onSend(item.step)}
+        onDelete={() => onDelete(item)}
+      />
+    )),
   ]
   return (
     <Table

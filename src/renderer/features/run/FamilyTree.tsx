@@ -74,11 +74,7 @@ const changedAt = ({ settingChanges }: RunEntry): string =>
   [...new Set(settingChanges.map(({ step }) => step))].join(', ')
 
 /** Related run in an indented list. */
-interface Member {
-  readonly id: string
-  readonly parentRunId: string | null
-  readonly createdAt: number
-}
+type Member = Pick<RunEntry, 'id' | 'parentRunId' | 'createdAt'>
 
 interface Placed<Run> {
   readonly member: Run

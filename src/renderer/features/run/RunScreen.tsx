@@ -1,13 +1,13 @@
 import { useMemo, useState, type ReactNode } from 'react'
-import { useRoute, navigate } from '#renderer/client/route.ts'
+import { useRoute } from '#renderer/client/route.ts'
 import { useRun, useRuns, useWorkerOf, type RunEntry, type RunView } from '#renderer/client/runs.ts'
 import { plural, formatDuration, formatNumber } from '#renderer/client/format.ts'
 import { phaseWords } from '#renderer/client/words.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { askAboutKeys } from '#renderer/client/keyQuestion.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Page } from '#renderer/kit/Page.tsx'
-import { EmptyState, Loading, ErrorNote } from '#renderer/kit/states.tsx'
+import { Page, NotFound } from '#renderer/kit/Page.tsx'
+import { Loading, ErrorNote } from '#renderer/kit/states.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
 import { PythonConsent } from '#renderer/parts/PythonConsent.tsx'
 import { SamplesTab } from '#renderer/features/samples/SamplesTab.tsx'
@@ -65,18 +65,9 @@ function RunPage({ runId, tab }: RunPageProps) {
 const tabOf = (tab: string | undefined): RunTab => runTabs.find((known) => known === tab) ?? 'overview'
 
 const NoRun = () => (
-  <Page title="Run not found">
-    <EmptyState
-      title="There is no run at this address."
-      action={
-        <Button variant="primary" onClick={() => navigate('/runs')}>
-          Show all runs
-        </Button>
-      }
-    >
-      It may have been deleted, or its folder moved to another place.
-    </EmptyState>
-  </Page>
+  <NotFound what="run" to="/runs" others="runs">
+    It may have been deleted, or its folder moved to another place.
+  </NotFound>
 )
 
 interface KnownProps {

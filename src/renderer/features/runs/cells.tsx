@@ -111,16 +111,14 @@ function EditInPlace({ label, value, onEnd }: EditProps) {
   )
 }
 
+interface EditedCell {
+  readonly run: RunEntry
+  readonly isEditing: boolean
+  readonly onEdit: (is: boolean) => void
+}
+
 /** Tags, edited as a list separated by commas. */
-export function TagsCell({
-  run,
-  isEditing,
-  onEdit,
-}: {
-  run: RunEntry
-  isEditing: boolean
-  onEdit: (is: boolean) => void
-}) {
+export function TagsCell({ run, isEditing, onEdit }: EditedCell) {
   const setTags = useCommand('runs.setTags')
   const set = (tags: readonly string[]) => void setTags.run({ runId: run.id, tags: [...new Set(tags)] })
   if (isEditing) {
@@ -186,15 +184,7 @@ export const tagsOf = (text: string): readonly string[] => [
   ),
 ]
 
-export function NotesCell({
-  run,
-  isEditing,
-  onEdit,
-}: {
-  run: RunEntry
-  isEditing: boolean
-  onEdit: (is: boolean) => void
-}) {
+export function NotesCell({ run, isEditing, onEdit }: EditedCell) {
   const setNotes = useCommand('runs.setNotes')
   if (isEditing) {
     return (

@@ -25,7 +25,7 @@ import {
 } from './cells.tsx'
 import type { FamilyRow } from './families.ts'
 import { seedCell, seedSorting, type SeedRowState } from './seedCells.tsx'
-import { numberColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, plainColumn, figureColumn, unnamedColumn } from '#renderer/kit/columns.tsx'
 import { type Action } from '#renderer/kit/actions.tsx'
 
 export type Row = FamilyRow<RunEntry>
@@ -118,35 +118,26 @@ function allColumns(state: RowState): readonly Column<Row>[] {
 
 function fixedColumns(state: RowState): readonly Column<Row>[] {
   return [
-    {
-      id: 'select',
-      title: '',
-      label: 'Selected',
-      width: '48px',
-      cell: ({ run }) => (
-        <span
-          className="inline-flex py-1"
-          // With shift held, the whole range is selected, which the checkbox itself cannot tell.
-          onClickCapture={(event) => {
-            event.preventDefault()
-            event.stopPropagation()
-            state.onSelect(run.id, event.shiftKey)
-          }}
-        >
-          <Checkbox
-            aria-label={`Select ${runTitle(run)}`}
-            checked={state.selected.has(run.id)}
-            onChange={() => undefined}
-          />
-        </span>
-      ),
-    },
-    {
-      id: 'name',
-      title: 'Name',
-      width: 'minmax(160px, 1.6fr)',
-      sortBy: ({ run }) => runTitle(run),
-      cell: (row) => (
+    unnamedColumn(['select', 'Selected', '48px'], ({ run }) => (
+      <span
+        className="inline-flex py-1"
+        // With shift held, the whole range is selected, which the checkbox itself cannot tell.
+        onClickCapture={(event) => {
+          event.preventDefault()
+          event.stopPropagation()
+          state.onSelect(run.id, event.shiftKey)
+        }}
+      >
+        <Checkbox
+          aria-label={`Select ${runTitle(run)}`}
+          checked={state.selected.has(run.id)}
+          onChange={() => undefined}
+        />
+      </span>
+    )),
+    plainColumn(
+      ['name', 'Name', 'minmax(160px, 1.6fr)'],
+      (row) => (
         <NameCell
           row={row}
           style={state.styleOf(row.run.id)}
@@ -156,7 +147,8 @@ function fixedColumns(state: RowState): readonly Column<Row>[] {
           onEdited={() => state.onEdit(null)}
         />
       ),
-    },
+      ({ run }) => runTitle(run),
+    ),
   ]
 }
 
@@ -164,36 +156,27 @@ const isEdited = ({ editing }: RowState, runId: string, field: EditedField): boo
   editing?.runId === runId && editing.field === field
 
 const factColumns = (): readonly Column<Row>[] => [
-  {
-    id: 'status',
-    title: 'Status',
-    width: '100px',
-    sortBy: ({ run }) => run.status,
-    cell: ({ run }) => <StatusBadge status={run.status} finding={run.finding} />,
-  },
-  {
-    id: 'algorithm',
-    title: 'Method',
-    width: '74px',
-    sortBy: ({ run }) => run.algorithm,
-    cell: ({ run }) => <span title={run.algorithm}>{run.algorithm}</span>,
-  },
-  {
-    id: 'model',
-    title: 'Model',
-    width: 'minmax(68px, 0.5fr)',
-    sortBy: ({ run }) => lastPart(run.model),
-    cell: ({ run }) => <span title={run.model}>{lastPart(run.model)}</span>,
-  },
+  plainColumn(
+    ['status', 'Status', '100px'],
+    ({ run }) => <StatusBadge status={run.status} finding={run.finding} />,
+    ({ run }) => run.status,
+  ),
+  plainColumn(
+    ['algorithm', 'Method', '74px'],
+    ({ run }) => <span title={run.algorithm}>{run.algorithm}</span>,
+    ({ run }) => run.algorithm,
+  ),
+  plainColumn(
+    ['model', 'Model', 'minmax(68px, 0.5fr)'],
+    ({ run }) => <span title={run.model}>{lastPart(run.model)}</span>,
+    ({ run }) => lastPart(run.model),
+  ),
   { id: 'data', title: 'Data', width: 'minmax(84px, 0.5fr)', cell: ({ run }) => <DataCell run={run} /> },
-  {
-    id: 'progress',
-    title: 'Steps',
-    width: '78px',
-    isNumber: true,
-    sortBy: ({ run }) => run.step,
-    cell: ({ run }) => <Steps run={run} />,
-  },
+  figureColumn(
+    ['progress', 'Steps', '78px'],
+    ({ run }) => <Steps run={run} />,
+    ({ run }) => run.step,
+  ),
 ]
 
 const Steps = ({ run: { step, steps } }: { run: RunEntry }) => (
@@ -209,80 +192,50 @@ const Steps = ({ run: { step, steps } }: { run: RunEntry }) => (
 )
 
 const measureColumns = (state: RowState): readonly Column<Row>[] => [
-  {
-    id: 'reward',
-    title: 'Eval reward',
-    width: '112px',
-    isNumber: true,
-    sortBy: ({ run }) => run.rewardAfter ?? run.reward,
-    cell: ({ run }) => <RewardCell run={run} />,
-  },
-  {
-    id: 'curve',
-    title: 'Reward',
-    width: '88px',
-    cell: ({ run }) => <CurveCell run={run} color={state.styleOf(run.id).color} />,
-  },
+  figureColumn(
+    ['reward', 'Eval reward', '112px'],
+    ({ run }) => <RewardCell run={run} />,
+    ({ run }) => run.rewardAfter ?? run.reward,
+  ),
+  plainColumn(['curve', 'Reward', '88px'], ({ run }) => (
+    <CurveCell run={run} color={state.styleOf(run.id).color} />
+  )),
   { id: 'best', title: 'Best', width: '54px', isNumber: true, cell: ({ run }) => <BestCell run={run} /> },
-  {
-    id: 'duration',
-    title: 'Duration',
-    width: '96px',
-    isNumber: true,
-    cell: ({ run }) => <DurationCell run={run} />,
-  },
-  {
-    id: 'started',
-    title: 'Started',
-    width: '90px',
-    sortBy: ({ run }) => run.createdAt,
-    cell: ({ run }) => (
+  figureColumn(['duration', 'Duration', '96px'], ({ run }) => <DurationCell run={run} />),
+  plainColumn(
+    ['started', 'Started', '90px'],
+    ({ run }) => (
       <span className="text-muted" title={`${formatDate(run.createdAt)} ${formatTime(run.createdAt)}`}>
         {formatAgo(run.createdAt, state.now)}
       </span>
     ),
-  },
+    ({ run }) => run.createdAt,
+  ),
 ]
 
 const ownColumns = (state: RowState): readonly Column<Row>[] => [
-  {
-    id: 'tags',
-    title: 'Tags',
-    width: 'minmax(72px, 0.8fr)',
-    cell: ({ run }) => (
-      <TagsCell
-        run={run}
-        isEditing={isEdited(state, run.id, 'tags')}
-        onEdit={(is) => state.onEdit(is ? { runId: run.id, field: 'tags' } : null)}
-      />
-    ),
-  },
-  {
-    id: 'notes',
-    title: 'Notes',
-    width: 'minmax(120px, 1fr)',
-    cell: ({ run }) => (
-      <NotesCell
-        run={run}
-        isEditing={isEdited(state, run.id, 'notes')}
-        onEdit={(is) => state.onEdit(is ? { runId: run.id, field: 'notes' } : null)}
-      />
-    ),
-  },
+  plainColumn(['tags', 'Tags', 'minmax(72px, 0.8fr)'], ({ run }) => (
+    <TagsCell
+      run={run}
+      isEditing={isEdited(state, run.id, 'tags')}
+      onEdit={(is) => state.onEdit(is ? { runId: run.id, field: 'tags' } : null)}
+    />
+  )),
+  plainColumn(['notes', 'Notes', 'minmax(120px, 1fr)'], ({ run }) => (
+    <NotesCell
+      run={run}
+      isEditing={isEdited(state, run.id, 'notes')}
+      onEdit={(is) => state.onEdit(is ? { runId: run.id, field: 'notes' } : null)}
+    />
+  )),
   numberColumn(
     ['seed', 'Seed', '64px'],
     ({ run }) => run.seed,
     (seed) => formatNumber(seed, 6),
   ),
-  {
-    id: 'menu',
-    title: '',
-    label: 'Actions',
-    width: '52px',
-    cell: ({ run }) => (
-      <span onClick={(event) => event.stopPropagation()}>
-        <MoreMenu small label={`Actions of ${runTitle(run)}`} groups={state.menuOf(run)} />
-      </span>
-    ),
-  },
+  unnamedColumn(['menu', 'Actions', '52px'], ({ run }) => (
+    <span onClick={(event) => event.stopPropagation()}>
+      <MoreMenu small label={`Actions of ${runTitle(run)}`} groups={state.menuOf(run)} />
+    </span>
+  )),
 ]

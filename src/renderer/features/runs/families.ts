@@ -1,11 +1,8 @@
 /** Runs as a list of rows: with their forks as a tree, or over seeds under a common row. */
+import type { RunEntry } from '#shared/runs.ts'
 import { seedFamily, sharedBeginning, type SeedFamily, type SeedMember } from '#shared/seedFamilies.ts'
 
-export interface Descendant {
-  readonly id: string
-  readonly createdAt: number
-  readonly parentRunId: string | null
-}
+export type Descendant = Pick<RunEntry, 'id' | 'createdAt' | 'parentRunId'>
 
 export interface FamilyRow<Run> {
   readonly run: Run

@@ -13,7 +13,7 @@ import { metricLabel } from '#shared/metrics.ts'
 import { studyKinds } from '#shared/studies.ts'
 import { NewRunButton } from '#renderer/parts/NewRunButton.tsx'
 import { kindTitles, kindWords, studyTitle } from '#renderer/parts/studyWords.ts'
-import { numberColumn, mutedColumn, agoColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, mutedColumn, agoColumn, plainColumn } from '#renderer/kit/columns.tsx'
 
 /** Populations, sweeps and runs over seeds. */
 export function StudiesScreen() {
@@ -104,12 +104,9 @@ function StudiesTable({ studies }: { studies: readonly StudySummary[] }) {
 }
 
 const columnsAt = (now: number): readonly Column<StudySummary>[] => [
-  {
-    id: 'name',
-    title: 'Name',
-    width: 'minmax(180px, 2fr)',
-    sortBy: studyTitle,
-    cell: (study) => (
+  plainColumn(
+    ['name', 'Name', 'minmax(180px, 2fr)'],
+    (study) => (
       <a
         href={link(`/runs/studies/${study.id}`)}
         tabIndex={-1}
@@ -119,28 +116,23 @@ const columnsAt = (now: number): readonly Column<StudySummary>[] => [
         {studyTitle(study)}
       </a>
     ),
-  },
-  {
-    id: 'kind',
-    title: 'Kind',
-    width: '112px',
-    sortBy: ({ kind }) => kind,
-    cell: ({ kind }) => kindTitles[kind],
-  },
-  {
-    id: 'status',
-    title: 'Status',
-    width: '128px',
-    sortBy: ({ status }) => status,
-    cell: ({ status }) => <StatusBadge status={status} />,
-  },
-  {
-    id: 'progress',
-    title: 'Trained',
-    width: 'minmax(120px, 1fr)',
-    sortBy: trainedShare,
-    cell: (study) => <TrainedCell study={study} />,
-  },
+    studyTitle,
+  ),
+  plainColumn(
+    ['kind', 'Kind', '112px'],
+    ({ kind }) => kindTitles[kind],
+    ({ kind }) => kind,
+  ),
+  plainColumn(
+    ['status', 'Status', '128px'],
+    ({ status }) => <StatusBadge status={status} />,
+    ({ status }) => status,
+  ),
+  plainColumn(
+    ['progress', 'Trained', 'minmax(120px, 1fr)'],
+    (study) => <TrainedCell study={study} />,
+    trainedShare,
+  ),
   numberColumn(['trials', 'Trials', '80px'], ({ trials }) => trials, formatCount),
   numberColumn(['best', 'Best', '88px'], ({ best }) => best?.fitness, formatReward),
   mutedColumn(['metric', 'Compared by', 'minmax(128px, 1fr)'], ({ metric }) => metricLabel(metric)),

@@ -14,7 +14,7 @@ import { Checkbox } from '#renderer/kit/choices.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { lastResult, lineId, spentBy, stateOf } from '#renderer/parts/lineage.ts'
 import { changeWords, stateLooks, trialTitle, valueWords } from '#renderer/parts/studyWords.ts'
-import { numberColumn } from '#renderer/kit/columns.tsx'
+import { numberColumn, plainColumn, figureColumn, unnamedColumn } from '#renderer/kit/columns.tsx'
 
 interface TrialsProps {
   readonly study: StudyEntry
@@ -131,28 +131,19 @@ function columnsOf(parts: Columns): readonly Column<StudyTrial>[] {
 }
 
 const nameColumns = ({ study, styleOf, ticked, toggle }: Columns): readonly Column<StudyTrial>[] => [
-  {
-    id: 'tick',
-    title: '',
-    label: 'Selected',
-    width: '48px',
-    cell: (trial) => (
-      <span onClick={(event) => event.stopPropagation()}>
-        <Checkbox
-          aria-label={`Select ${trialTitle(study, trial)}`}
-          disabled={trial.runId === null}
-          checked={ticked.has(trial.index)}
-          onChange={() => toggle(trial.index)}
-        />
-      </span>
-    ),
-  },
-  {
-    id: 'trial',
-    title: study.search.kind === 'population' ? 'Member' : 'Trial',
-    width: 'minmax(116px, 1fr)',
-    sortBy: ({ index }) => index,
-    cell: (trial) => (
+  unnamedColumn(['tick', 'Selected', '48px'], (trial) => (
+    <span onClick={(event) => event.stopPropagation()}>
+      <Checkbox
+        aria-label={`Select ${trialTitle(study, trial)}`}
+        disabled={trial.runId === null}
+        checked={ticked.has(trial.index)}
+        onChange={() => toggle(trial.index)}
+      />
+    </span>
+  )),
+  plainColumn(
+    ['trial', study.search.kind === 'population' ? 'Member' : 'Trial', 'minmax(116px, 1fr)'],
+    (trial) => (
       <span className="flex items-center gap-2">
         <LineMark {...styleOf(trial.runId ?? '')} />
         {trial.runId === null ? (
@@ -168,17 +159,16 @@ const nameColumns = ({ study, styleOf, ticked, toggle }: Columns): readonly Colu
         )}
       </span>
     ),
-  },
-  {
-    id: 'status',
-    title: 'Status',
-    width: '100px',
-    sortBy: (trial) => stateOf(trial, study),
-    cell: (trial) => {
+    ({ index }) => index,
+  ),
+  plainColumn(
+    ['status', 'Status', '100px'],
+    (trial) => {
       const { tone, words } = stateLooks[stateOf(trial, study)]
       return <Badge tone={tone}>{words}</Badge>
     },
-  },
+    (trial) => stateOf(trial, study),
+  ),
   numberColumn(
     ['fitness', metricLabel(study.search.fitness.metric), '104px'],
     (trial) => lastResult(trial)?.fitness,
@@ -214,34 +204,29 @@ const lineageColumns = (study: StudyEntry): readonly Column<StudyTrial>[] => [
       return from === undefined ? <span className="text-faint">–</span> : trialTitle(study, from)
     },
   },
-  {
-    id: 'mutation',
-    title: 'Mutated',
-    width: 'minmax(180px, 1.5fr)',
-    sortBy: ({ mutation }) => mutation?.key ?? null,
-    cell: ({ mutation }) =>
+  plainColumn(
+    ['mutation', 'Mutated', 'minmax(180px, 1.5fr)'],
+    ({ mutation }) =>
       mutation === null ? (
         <span className="text-faint">–</span>
       ) : (
         <span title={changeWords(mutation)}>{changeWords(mutation)}</span>
       ),
-  },
+    ({ mutation }) => mutation?.key ?? null,
+  ),
 ]
 
 const resultColumns = (study: StudyEntry): readonly Column<StudyTrial>[] => [
-  {
-    id: 'step',
-    title: 'Step',
-    width: '88px',
-    isNumber: true,
-    sortBy: (trial) => lastResult(trial)?.step ?? null,
-    cell: (trial) => (
+  figureColumn(
+    ['step', 'Step', '88px'],
+    (trial) => (
       <>
         {formatCount(lastResult(trial)?.step ?? 0)}
         <span className="text-faint"> / {formatCount(study.steps)}</span>
       </>
     ),
-  },
+    (trial) => lastResult(trial)?.step ?? null,
+  ),
   numberColumn(['tokens', 'Tokens', '88px'], (trial) => spentBy(trial).tokens, formatShort),
   numberColumn(['time', 'Time', '112px'], (trial) => 1000 * spentBy(trial).seconds, formatDuration),
 ]

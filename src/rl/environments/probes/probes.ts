@@ -1,5 +1,5 @@
 import { defineTask, isTurns } from '../tasks/common.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 
 /**
  * Reimplements Python's `random.Random(seed)`, so that episodes are the same as in programs written in Python: the
@@ -175,10 +175,7 @@ export const gridNavigation = defineTask({
   settings: { size: 4, turns: 5, stepCost: -0.1 },
   create: ({ size, turns, stepCost }) => {
     if (!(Number.isInteger(size) && size >= 2 && size <= 10) || !isTurns(turns))
-      throw new AppError(
-        'config/invalid',
-        'The environment “probe-grid” has 2 to 10 cells and 1 to 1000 turns.',
-      )
+      throw invalidConfig('The environment “probe-grid” has 2 to 10 cells and 1 to 1000 turns.')
     return {
       maxTurns: turns,
       reset({ row, seed }) {

@@ -4,7 +4,7 @@
  * here is what a probe makes of it; `../../training/probe.ts` runs it. Sizes and budgets follow AgileRL's debugging
  * tasks.
  */
-import { AppError } from '#shared/errors.ts'
+import { usageError } from '#shared/errors.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
 
 export interface ProbeTraining {
@@ -112,8 +112,7 @@ export const probes: readonly Probe[] = [
 export function probeByName(name: string): Probe {
   const found = probes.find((probe) => probe.name === name)
   if (found !== undefined) return found
-  throw new AppError(
-    'usage/invalid',
+  throw usageError(
     `There is no probe “${name}”.`,
     `Choose one of: ${probes.map((probe) => probe.name).join(', ')}.`,
   )

@@ -1,4 +1,5 @@
 import { defineTask, judged, lastInteger } from './common.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
 import type { SequentialRandom } from '#shared/random.ts'
 
 /** Words with letters that occur twice or more: models miscount those. */
@@ -102,13 +103,8 @@ const instructions: Readonly<Record<string, Instruction>> = {
 }
 
 function isTopicObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null) return false
-    return Object.keys(value).toSorted().join() === 'fact,topic'
-  } catch {
-    return false
-  }
+  const value = parsedJson(text)
+  return typeof value === 'object' && value !== null && Object.keys(value).toSorted().join() === 'fact,topic'
 }
 
 const topics = [

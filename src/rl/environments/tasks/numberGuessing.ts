@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import { doubt } from '../common.ts'
 import { defineTask, isTurns, lastInteger } from './common.ts'
 
@@ -15,8 +15,7 @@ export const numberGuessing = defineTask({
   settings: { lowest: 1, highest: 100, guesses: 8, invalidPenalty: 0.1 },
   create({ lowest, highest, guesses, invalidPenalty }) {
     if (!(Number.isInteger(lowest) && Number.isInteger(highest) && lowest < highest) || !isTurns(guesses)) {
-      throw new AppError(
-        'config/invalid',
+      throw invalidConfig(
         'The environment “number-guessing” needs whole numbers lowest < highest and 1 to 1000 guesses.',
       )
     }

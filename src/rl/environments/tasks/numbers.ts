@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts'
+import { type AppError, invalidConfig } from '#shared/errors.ts'
 import type { SequentialRandom } from '#shared/random.ts'
 import { defineTask, judged, lastInteger, taggedAnswer } from './common.ts'
 import { doubt } from '../common.ts'
@@ -48,7 +48,7 @@ const numberIn = (value: unknown, otherwise: number): number =>
   typeof value === 'number' ? value : otherwise
 
 const invalid = (fault: string): AppError =>
-  new AppError('config/invalid', `The environment “arithmetic” cannot be set up: ${fault}.`)
+  invalidConfig(`The environment “arithmetic” cannot be set up: ${fault}.`)
 
 interface CountdownState {
   readonly numbers: readonly number[]
@@ -66,7 +66,7 @@ export const countdown = defineTask({
   settings: { count: 4, highest: 50, formReward: 0.1 },
   create({ count, highest, formReward }) {
     if (!(Number.isInteger(count) && count >= 2 && count <= 8 && Number.isInteger(highest) && highest >= 2)) {
-      throw new AppError('config/invalid', 'The environment “countdown” needs 2 to 8 numbers of at least 2.')
+      throw invalidConfig('The environment “countdown” needs 2 to 8 numbers of at least 2.')
     }
     return {
       maxTurns: 1,

@@ -3,7 +3,7 @@
  * a task says how an episode begins and what a turn of the policy leads to. Tasks make up their episodes from a seed;
  * columns of a row that bear the right names are taken instead.
  */
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidConfig } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type {
   Environment,
@@ -74,8 +74,7 @@ export function builtInEnvironment(
   const found = builtInEnvironments.find((environment) => environment.id === id)
   if (found !== undefined) return found.create(settings, services)
   const known = builtInEnvironments.map((environment) => environment.id).join(', ')
-  throw new AppError(
-    'config/invalid',
+  throw invalidConfig(
     `There is no environment called “${id}”.`,
     `Choose one of: ${known}; or give the path of a .ts or .js file.`,
   )

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
 import { defineTask, isTurns, type Retrieve, taggedAnswer } from './common.ts'
 
@@ -23,16 +23,12 @@ export const search = defineTask({
   },
   create({ results, timeoutSeconds, turns, questionColumn, answerColumn }, { retrieve }) {
     if (!isTurns(turns) || !(results >= 1) || !(timeoutSeconds > 0 && timeoutSeconds <= 3600)) {
-      throw new AppError(
-        'config/invalid',
+      throw invalidConfig(
         'The search environment needs 1 to 1000 turns, at least one result and a timeout of at most 3600 seconds.',
       )
     }
     if (retrieve === undefined) {
-      throw new AppError(
-        'config/invalid',
-        'There is nothing that the search environment could search in here.',
-      )
+      throw invalidConfig('There is nothing that the search environment could search in here.')
     }
     const engine = engineOf(retrieve, { results: Math.floor(results), timeoutMs: 1000 * timeoutSeconds })
     return {

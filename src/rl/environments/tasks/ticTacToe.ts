@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts'
+import { invalidConfig } from '#shared/errors.ts'
 import type { SequentialRandom } from '#shared/random.ts'
 import { doubt } from '../common.ts'
 import { defineTask, lastInteger } from './common.ts'
@@ -24,10 +24,10 @@ export const ticTacToe = defineTask({
   create({ opponent, begins, win, draw, loss, illegal }) {
     const isCareful = opponent === 'careful'
     if (!opponents.some((name) => name === opponent)) {
-      throw new AppError('config/invalid', 'The setting “opponent” of tic-tac-toe is random or careful.')
+      throw invalidConfig('The setting “opponent” of tic-tac-toe is random or careful.')
     }
     if (begins !== 'policy' && begins !== 'opponent') {
-      throw new AppError('config/invalid', 'The setting “begins” of tic-tac-toe is policy or opponent.')
+      throw invalidConfig('The setting “begins” of tic-tac-toe is policy or opponent.')
     }
     const over = (reward: number, won: boolean) => ({
       reward,

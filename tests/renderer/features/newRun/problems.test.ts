@@ -9,7 +9,7 @@ import {
   wrongWords,
 } from '#renderer/features/newRun/problems.ts'
 import { requireKnownParts } from '#host/runs/runConfigFile.ts'
-import { problemsOfError } from '#shared/config/problems.ts'
+import { problemsOfError } from '#shared/config/blame.ts'
 import { AppError, problemCodes, type ErrorCode, type Problem } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 
