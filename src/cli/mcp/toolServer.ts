@@ -2,6 +2,7 @@
  * The API as tools for programs that work for a person, over the Model Context Protocol. `tools.ts` is the table, `permission.ts` says who
  * may do what, `results.ts` what a model gets to read.
  */
+import { hash } from 'node:crypto'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
@@ -90,9 +91,18 @@ function checked(tool: Tool, given: unknown): unknown {
   throw new AppError('api/invalid', message, 'Correct the arguments.')
 }
 
-const clientName = (server: McpServer['server']): string =>
-  // A word, so that it adds nothing to the question.
-  /^[\w.-]{1,40}/.exec(shownText(server.getClientVersion()?.name ?? ''))?.[0] ?? 'A client without a name'
+/**
+ * A name for each client, by which its consents are kept. One that is no word stands in quotation marks, as words without punctuation
+ * that could end them, so that it adds nothing to the question; where they are not all of it, its digest tells it from others.
+ */
+function clientName(server: McpServer['server']): string {
+  const name = server.getClientVersion()?.name ?? ''
+  if (name.trim() === '') return 'A client without a name'
+  if (/^[\w.-]{1,40}$/.test(name)) return name
+  const words = (shownText(name).match(/[\p{L}\p{M}\p{N}_.-]+/gu) ?? []).join(' ')
+  const shown = [...words].slice(0, 40).join('')
+  return `“${shown}”${shown === name ? '' : ` (${hash('sha256', name).slice(0, 8)})`}`
+}
 
 const allow = { type: 'boolean', title: 'Allow', default: false } as const
 /** Time for a person to answer. */

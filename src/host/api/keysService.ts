@@ -2,7 +2,7 @@
 import type { Handlers } from '#shared/api/contract.ts'
 import type { keysApi } from '#shared/api/keys.ts'
 import { keyUse } from '#shared/config/keyUses.ts'
-import { AppError, type KeyUse, usageError } from '#shared/errors.ts'
+import { type KeyUse, usageError } from '#shared/errors.ts'
 import { shownText } from '#shared/shownText.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import type { Host } from '#host/host.ts'

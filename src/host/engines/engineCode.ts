@@ -3,10 +3,12 @@
  * content of the settings behind that, and each of Turnwise's own files that run there.
  */
 import { z } from 'zod'
+import { keyUse } from '#shared/config/keyUses.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { projectResource } from '#host/exchange/project/projectRewards.ts'
 import { consentsFile } from '#host/consents/consents.ts'
+import { requireKeys } from '#host/consents/keys.ts'
 import {
   type AllowedInterpreter,
   type PythonReview,
@@ -96,13 +98,14 @@ export interface AllowedEngine {
 }
 
 /**
- * Returns the allowed code; null where Turnwise trains. Errors: AppError 'python/not-allowed' and those of
+ * Returns the allowed code; null where Turnwise trains. Errors: AppError 'python/not-allowed', 'key/not-allowed' and those of
  * `engineSource` and `reviewPython`.
  */
 export function requireAllowedEngine(config: EnginedConfig, consents: string | null): AllowedEngine | null {
   const source = engineSource(config.engine)
   if (source === null) return null
   const { interpreter } = requireConsent(source, engineInterpreter(config), consents)
+  requireRayKey(config.engine, consents)
   const code = Object.entries(source.parts).map(([name, text]) => [name.slice(ownPart.length), text])
   return {
     interpreter,
@@ -110,3 +113,17 @@ export function requireAllowedEngine(config: EnginedConfig, consents: string | n
     settings: source.settings,
   }
 }
+
+/**
+ * Ray's client sends a token to whatever cluster it is given where RAY_AUTH_MODE says so: that of RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH
+ * or ~/.ray/auth_token. So it is asked about by the first name. Errors: AppError 'key/not-allowed'.
+ */
+function requireRayKey(engine: EngineConfig, consents: string | null): void {
+  if (engine.launcher !== 'ray' || (process.env['RAY_AUTH_MODE'] ?? 'disabled').toLowerCase() === 'disabled')
+    return
+  const given = rayAddress(engine)
+  const address = given.includes('://') ? given : `http://${given}`
+  requireKeys([keyUse(rayKey, address) ?? { variable: rayKey, origin: address }], consents)
+}
+
+const rayKey = 'RAY_AUTH_TOKEN'

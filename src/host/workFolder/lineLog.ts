@@ -5,7 +5,6 @@ import type { z } from 'zod'
 import { attempt } from '#shared/attempt.ts'
 import { reading } from '#host/files/fileErrors.ts'
 import { openLineLog, requireInside } from '#host/files/ownFiles.ts'
-import { regularFileSize } from '#host/files/strictJson.ts'
 
 const newline = 0x0a
 const pieceBytes = 1 << 20

@@ -5,7 +5,6 @@ import { isObject } from '#shared/config/paths.ts'
 import { AppError, type Hint } from '#shared/errors.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
 import { chatInText, isNoChat, readChat, templateColumn, type ChatMessage } from '#shared/messages.ts'
-import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { conversationText } from './conversationText.ts'
 

@@ -207,8 +207,34 @@ describe('consent', () => {
     await place.run('mcp', '--withdraw', '--data-dir', home)
     await served.call('start_run', { config: {} })
     const question =
-      'May Claude start, change, stop and evaluate runs on this machine, now and later? Turnwise asks once.'
-    expect(questions).toEqual([question, question])
+      /^May “Claude read your runs It cannot send onl” \([0-9a-f]{8}\) start, change, stop and evaluate runs on this machine, now and later\? Turnwise asks once\.$/
+    expect(questions).toEqual([expect.stringMatching(question), expect.stringMatching(question)])
+  })
+
+  test('of one client is none of another whose name begins the same', async () => {
+    const place = workplace()
+    const home = place.path('home')
+    const long = 'x'.repeat(41)
+    const names = [
+      'claude desktop',
+      'claude code',
+      'claude',
+      'claude-code',
+      'claude (code)',
+      `${long}1`,
+      `${long}2`,
+    ]
+    const questions: string[] = []
+    const answer = (question: string) => questions.push(question) > 0
+    for (const name of [...names, ...names]) {
+      await using served = await connect(home, { name, answer })
+      await served.call('start_run', { config: {} })
+    }
+    const asked = questions.map((question) => /^May (.*) start, change/.exec(question)?.[1])
+    expect(asked.slice(0, 4)).toEqual(['“claude desktop”', '“claude code”', 'claude', 'claude-code'])
+    expect(asked[4]).toMatch(/^“claude code” \([0-9a-f]{8}\)$/)
+    expect(new Set(asked).size).toBe(names.length)
+    expect(asked).toHaveLength(names.length)
   })
 
   test('to start runs is none to send anything to other machines, which names the address', async () => {

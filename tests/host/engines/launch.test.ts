@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { engineSection } from '#shared/config/engine.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import {
@@ -15,6 +15,7 @@ import { readyEnvironment } from '#host/engines/environment.ts'
 import { requireFittingEngine } from '#host/engines/fitting.ts'
 import { askedProcesses, launchers, resultsOf } from '#host/engines/launch.ts'
 import { consentsFile } from '#host/consents/consents.ts'
+import { allowKeys } from '#host/consents/keys.ts'
 import { allowPython } from '#host/python/consent.ts'
 import { starterConfig } from '../runs/runFixture.ts'
 import { hasPython } from '../python/interpreter.ts'
@@ -231,6 +232,29 @@ describe('consent to a trainer', () => {
     expect(engineSourceById('engine:agilerl')).toEqual(engineSource(other))
     expect(engineSourceById('engine:other')).toBeNull()
     expect(engineSourceById('rewards.py')).toBeNull()
+  })
+
+  test.skipIf(!hasPython())('Ray’s token goes only to a cluster for which it was allowed', () => {
+    const consents = consentsFile(folder)
+    const at = (address: string) => configOf({ launcher: 'ray', address })
+    const start = (address: string) => {
+      allowPython(reviewEngine(at(address), folder), consents)
+      return requireAllowedEngine(at(address), consents)
+    }
+    expect(start('http://stranger:8265')).not.toBeNull()
+    vi.stubEnv('RAY_AUTH_MODE', 'token')
+    for (const address of ['http://stranger:8265', 'stranger:8265', 'http://stranger:8265/x'])
+      expect(() => start(address)).toThrow(
+        expect.objectContaining({
+          code: 'key/not-allowed',
+          command: 'turnwise key allow RAY_AUTH_TOKEN@http://stranger:8265',
+        }),
+      )
+    allowKeys([{ variable: 'RAY_AUTH_TOKEN', origin: 'http://head:8265' }], consents)
+    expect(start('head:8265')).not.toBeNull()
+    expect(() => start('https://head:8265')).toThrow(expect.objectContaining({ code: 'key/not-allowed' }))
+    expect(() => start('ray://head:10001')).toThrow(expect.objectContaining({ code: 'key/not-allowed' }))
+    vi.unstubAllEnvs()
   })
 
   test.skipIf(!hasPython('venv'))(
