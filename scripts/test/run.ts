@@ -1,20 +1,25 @@
 /**
- * `npm test`: the unit tests, then journeys through the window, whatever the unit tests said. It says first what it will do,
- * names every skipped test with what would run it, and ends with the slowest files and one line that counts. Where there is
- * no browser it tries to get one; where none can be had the journeys are skipped by name, or fail with
+ * `npm test`: the unit tests, and beside them journeys through the window, which are told of when the unit tests are over:
+ * while the ones wait for a process, a page or their last file, the others compute. It says first what it will do, names
+ * every skipped test with what would run it, and ends with the slowest files and one line that counts. Where there is no
+ * browser it tries to get one; where none can be had the journeys are skipped by name, or fail with
  * TURNWISE_NEEDS_BROWSER=1.
  *
  *   --quick     the tests of functions alone, at most two minutes
  *   --long      every sweep of random cases in full, and every reader's hostile files
  *   --busy=N    beside N endless loops; arguments behind it are files of unit tests, without journeys
  */
-import { spawnSync } from 'node:child_process'
+import { spawn, type StdioOptions } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
+import { PassThrough } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { browserPath, fetchBrowser, journeys } from './browser.ts'
+import { setup as buildProgram } from '../../tests/builtProgram.ts'
 import { startBusyLoops } from '../../tests/busyLoops.ts'
 import { readReports, summaryLines } from './report.ts'
 
@@ -28,45 +33,57 @@ const { values, positionals: files } = parseArgs({
 })
 const { quick = false, long = false } = values
 const loops = Number(values.busy ?? 0)
+const cores = availableParallelism()
 const hasJourneys = !quick && files.length === 0
 
 const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-report-'))
 const [unitReport, browserReport] = [path.join(folder, 'unit.json'), path.join(folder, 'browser.json')]
 
-const isDone = (script: string, ...args: readonly string[]): boolean =>
-  spawnSync(process.execPath, [script, ...args], {
-    stdio: 'inherit',
+const start = (script: string, args: readonly string[], stdio: StdioOptions = 'inherit') =>
+  spawn(process.execPath, [script, ...args], {
+    stdio,
     env: {
       ...process.env,
       TURNWISE_TEST_REPORT: unitReport,
       TURNWISE_BROWSER_REPORT: browserReport,
       ...(long ? { TURNWISE_LONG: '1' } : {}),
     },
-  }).status === 0
+  })
 
-function unitTests(): boolean {
-  const chosen = quick ? ['--project', 'pure'] : files
-  const isTold = isDone(vitest, 'run', ...chosen)
-  return long ? isDone(path.resolve('scripts/fuzz/run.ts')) && isTold : isTold
+async function isDone(child: ReturnType<typeof start>): Promise<boolean> {
+  const [status] = (await once(child, 'close')) as [number | null]
+  return status === 0
 }
 
-/** Whether none failed; which were skipped for want of a browser. */
-function walkThrough(): { readonly isPassed: boolean; readonly skipped: readonly string[] } {
-  if (!existsSync(browserPath())) fetchBrowser(playwright)
-  if (existsSync(browserPath()) || process.env['TURNWISE_NEEDS_BROWSER'] === '1')
-    return { isPassed: isDone(playwright, 'test'), skipped: [] }
-  return { isPassed: true, skipped: journeys(playwright) }
+async function unitTests(): Promise<boolean> {
+  const isTold = await isDone(start(vitest, ['run', ...(quick ? ['--project', 'pure'] : files)]))
+  return long ? (await isDone(start(path.resolve('scripts/fuzz/run.ts'), []))) && isTold : isTold
+}
+
+/** Whether none failed; which were skipped for want of a browser. What they print waits for the end of the unit tests. */
+async function walkThrough(
+  units: Promise<unknown>,
+): Promise<{ readonly isPassed: boolean; readonly skipped: readonly string[] }> {
+  if (!existsSync(browserPath()) && process.env['TURNWISE_NEEDS_BROWSER'] !== '1')
+    return { isPassed: true, skipped: journeys(playwright) }
+  const workers = `--workers=${String(Math.min(cores, 3))}`
+  const child = start(playwright, ['test', workers], ['inherit', 'pipe', 'inherit'])
+  const printed = new PassThrough({ highWaterMark: 2 ** 30 })
+  child.stdout?.pipe(printed)
+  void units.then(() => printed.pipe(process.stdout))
+  const isPassed = await isDone(child)
+  await finished(printed)
+  return { isPassed, skipped: [] }
 }
 
 /** Minutes of work on one core of a Xeon of 2.5 GHz, with what two cores are idle while tests wait. */
 const work = quick ? 3 : 48
-const cores = availableParallelism()
 const countOf = (pattern: string) => String(globSync(pattern).length)
 const what = quick
   ? 'Tests of functions, without processes and models.'
   : files.length > 0
     ? `Unit tests in ${files.join(', ')}.`
-    : `${countOf('tests/**/*.test.ts')} files of unit tests, then ${countOf('tests/*/*.spec.ts')} of journeys through the window.`
+    : `${countOf('tests/**/*.test.ts')} files of unit tests, and ${countOf('tests/*/*.spec.ts')} of journeys through the window beside them.`
 const time =
   files.length > 0
     ? ''
@@ -76,8 +93,11 @@ console.log(`${what}${time}${beside} A failure ends nothing; the last line count
 
 using _busy = startBusyLoops(loops)
 const startedAt = performance.now()
-const isUnitPassed = unitTests()
-const walked = hasJourneys ? walkThrough() : { isPassed: true, skipped: [] }
+if (hasJourneys && !existsSync(browserPath())) fetchBrowser(playwright)
+if (!quick) await buildProgram() // both need it, and would each build it
+const units = unitTests()
+const walked = hasJourneys ? await walkThrough(units) : { isPassed: true, skipped: [] }
+const isUnitPassed = await units
 const reports = readReports(unitReport, hasJourneys && walked.skipped.length === 0 ? browserReport : null)
 for (const line of summaryLines(reports, {
   isPassed: isUnitPassed && walked.isPassed,

@@ -141,6 +141,7 @@ export const jsonOutputs: Readonly<Record<string, z.ZodType>> = {
     ...{ columns: listOf(object), shape: object, promptLengths: object.nullable(), firstRows: listOf(row) },
   }),
   'dataset answer': object.extend({ id: text, name: text, directory: text, problems: count }),
+  'dataset labels': dataSet,
   'device list': z.object({ devices: listOf(device), cudaLibrary: object }),
   'device check': object.extend({ device: text }),
   'device measure': object.extend({ device: text }),

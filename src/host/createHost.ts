@@ -37,7 +37,7 @@ import { createAsk, jobStarter, type StartJob } from '#host/processes/job.ts'
 import { Trials } from '#host/runs/trials.ts'
 import { tidyTrash } from '#host/runs/trash.ts'
 import { consentsFile } from '#host/consents/consents.ts'
-import { isOwnDirectory, takeOver } from '#host/runs/ownDirectory.ts'
+import { isOwnDirectory, knowLog, takeOver } from '#host/runs/ownDirectory.ts'
 import { RunQueue, type QueuedRun, type RunQueueOptions } from '#host/runs/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from '#host/runs/supervisor.ts'
 import { TextProcesses } from '#host/models/textQuestion.ts'
@@ -69,21 +69,26 @@ export interface HostOptions {
 interface OpenDirectory extends Pick<Host, 'cleared' | 'store'> {
   /** True if nothing can be written there, so that the history is read from a copy. */
   readonly isReadOnly: boolean
+  /** True if it was made on this machine, or somebody let it work here. */
+  readonly isOwn: boolean
 }
 
 /** Opens a directory. A host that starts no runs itself can show one in which it may not write. */
-function openDirectory(dataDirectory: string, servesQueue: boolean): OpenDirectory {
+function openDirectory(dataDirectory: string, servesQueue: boolean, onFault: OnFault): OpenDirectory {
   makeFolder(dataDirectory)
   if (!servesQueue && !isWritable(dataDirectory)) {
     const store = openStoreCopy(historyFile(dataDirectory))
-    return { cleared: { count: 0, bytes: 0 }, store, isReadOnly: true }
+    return { cleared: { count: 0, bytes: 0 }, store, isReadOnly: true, isOwn: false }
   }
   // One of a directory from elsewhere could lead to folders of the person's.
   for (const folder of Object.values(dataFolders(dataDirectory))) requireOwn(folder, 'folder')
   closeToOthers(dataDirectory)
   const [cleared, store] = [clearLeftovers(dataDirectory), openStore(historyFile(dataDirectory))]
+  const isOwn = isOwnDirectory(store, historyFile(dataDirectory))
+  // On a full disk it stays unknown: should this process be killed, the next start asks before anything goes on.
+  if (isOwn) guarded('the history', onFault, () => knowLog(store))()
   keepFormerHome(dataDirectory, () => store.runs.lastHome() ?? dataDirectory)
-  return { cleared, store, isReadOnly: false }
+  return { cleared, store, isReadOnly: false, isOwn }
 }
 
 function isWritable(dataDirectory: string): boolean {
@@ -104,7 +109,8 @@ export function createHost({
   servesQueue,
   onFault = faultToStderr,
 }: HostOptions): Host {
-  const { cleared, store, isReadOnly } = openDirectory(dataDirectory, servesQueue)
+  const { isOwn, ...opened } = openDirectory(dataDirectory, servesQueue, onFault)
+  const { cleared, store, isReadOnly } = opened
   const [notifier, left, trials] = [new ChangeNotifier(), new LeftRuns(store), new Trials()]
   const [texts, connections] = [new TextProcesses(startJob), new ConnectionWatch()]
   const environment = () => cudaEnvironment(dataDirectory)
@@ -125,7 +131,7 @@ export function createHost({
   const work = { dataDirectory, store, history, supervisor, notifier, askText: texts.ask, onFault }
   const studies = new Studies({ ...work, ask, trials, fork: forkRun })
   const waiting = { dataDirectory, store, history, evaluations, studies, left }
-  const isHeld = !isReadOnly && isFromElsewhere(waiting)
+  const isHeld = !isReadOnly && !isOwn && isHeldBack(waiting)
   const queue = queueOf(waiting, { supervisor, isHeld: servesQueue && isHeld, servesQueue, onFault })
   const { models, ...answering } = answeringWith({ ...work, startJob, environment })
   if (servesQueue && !isHeld) finishWhatWasLeft(waiting)
@@ -202,15 +208,17 @@ function settle(store: Store, history: string): void {
 }
 
 /**
- * Tells whether work waits in a directory that was not made on this machine, or was copied: it may send files of this person's to
- * a stranger's address. One in which nothing waits becomes this machine's.
+ * Tells whether work waits in a directory from elsewhere: it may send files of this person's to a stranger's address. One in which
+ * nothing waits becomes this machine's.
  */
-function isFromElsewhere({ dataDirectory, store, history, left, evaluations, studies }: Waiting): boolean {
+function isHeldBack({ dataDirectory, store, history, left, evaluations, studies }: Waiting): boolean {
   const file = historyFile(dataDirectory)
-  if (isOwnDirectory(store, file)) return false
   const isQueued = store.queue.list().length > 0 || left.isAnyLeft
-  if (isQueued || evaluations.isAnyLeft || studies.isAnyLeft(left.areResumed)) return true
-  history.attempt(() => settle(store, file))
+  if (isQueued || evaluations.isAnyUnfinished || studies.isAnyUnfinished) return true
+  history.attempt(() => {
+    settle(store, file)
+    left.remember([]) // else runs that nobody here left would go on once this is set
+  })
   return false
 }
 

@@ -23,8 +23,17 @@ export interface TrainerState {
   readonly updateHistory: UpdateHistory
   /** True if any completion of the stage got a reward; absent: it was not recorded. */
   readonly isScored?: boolean | undefined
+  /** Rows that were drawn and not solved, in the order in which they come again; absent where none does. */
+  readonly unsolved?: readonly UnsolvedRow[] | undefined
   /** Last value yielded by a training script, as JSON; absent without one. */
   readonly script?: unknown
+}
+
+export interface UnsolvedRow {
+  /** Index in the training data. */
+  readonly row: number
+  /** Number of times that it came again in vain. */
+  readonly tries: number
 }
 
 /** Reference for the check of the next update (rl/training/updateGuard.ts). */

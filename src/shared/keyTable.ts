@@ -2,7 +2,7 @@
 import { places, type PlaceId } from './places.ts'
 
 export interface KeyRow {
-  readonly group: 'Everywhere' | 'Places' | 'Lists' | 'Charts and samples' | 'Editors'
+  readonly group: 'Everywhere' | 'Places' | 'Lists' | 'Charts and samples' | 'Labels' | 'Editors'
   readonly label: string
   /** Keys as in KeyboardEvent.code, so that layouts do not matter; `Mod` is ⌘ on a Mac and Ctrl elsewhere. */
   readonly keys: readonly string[]
@@ -29,6 +29,11 @@ const table = {
   pauseCharts: { group: 'Charts and samples', label: 'Pause live charts', keys: ['Space'] },
   previousStep: { group: 'Charts and samples', label: 'Previous step', keys: ['BracketLeft'] },
   nextStep: { group: 'Charts and samples', label: 'Next step', keys: ['BracketRight'] },
+  rateGood: { group: 'Labels', label: 'Good answer', keys: ['KeyU'] },
+  rateBad: { group: 'Labels', label: 'Bad answer', keys: ['KeyD'] },
+  prefer: { group: 'Labels', label: 'Better than the others', keys: ['KeyF'] },
+  editAnswer: { group: 'Labels', label: 'Edit the answer', keys: ['KeyE'] },
+  undoLabel: { group: 'Labels', label: 'Undo the last label', keys: ['KeyZ'] },
   save: { group: 'Editors', label: 'Save a version', keys: ['Mod+KeyS'] },
 } as const satisfies Record<string, KeyRow>
 

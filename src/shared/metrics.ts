@@ -287,6 +287,18 @@ const table = {
     'lower',
     'Zero-variance groups replaced by further prompts, as long as rounds were left.',
   ],
+  'rollout/replayed_prompts': [
+    'Replayed prompts',
+    'count',
+    'none',
+    'Prompts of the step that were drawn before and not solved; `reward` counts them too.',
+  ],
+  'rollout/unsolved_prompts': [
+    'Unsolved prompts',
+    'count',
+    'lower',
+    'Rows that were drawn and not solved and come again in later steps.',
+  ],
   'logged/{name}': [
     'Logged: {name}',
     'number',

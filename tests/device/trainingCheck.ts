@@ -6,6 +6,7 @@ import { openSafetensors, readTensor } from '#host/files/safetensors.ts'
 import { rememberProof } from '#host/devices/deviceRecords.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 import { createRunFolder } from '#host/workFolder/runFolder.ts'
+import { casesOf } from '../sweeps.ts'
 import { oneThread } from '../engine/runtime/tinyModel.ts'
 import { starterConfig } from '../host/runs/runFixture.ts'
 
@@ -23,6 +24,9 @@ export interface TrainingAnswer {
   readonly steps: readonly ComparedStep[]
 }
 
+/** The second learns from what the first left; a short run compares one. */
+const steps = casesOf(1, 2)
+
 const BETA1 = 0.9
 
 interface Step {
@@ -39,7 +43,7 @@ interface Trained {
 
 export async function trainingCheck(folder: string, device: Device): Promise<TrainingAnswer> {
   const [expected, actual] = [await trained(folder, oneThread), await trained(folder, device)]
-  const steps = actual.steps.map((step, index): ComparedStep => {
+  const compared = actual.steps.map((step, index): ComparedStep => {
     const { reward, grad_norm: norm } = expected.steps[index]!
     return {
       rewards: [reward, step.reward],
@@ -48,7 +52,7 @@ export async function trainingCheck(folder: string, device: Device): Promise<Tra
       gap: step['sampling/sampling_logp_difference/max'],
     }
   })
-  return { steps }
+  return { steps: compared }
 }
 
 async function trained(folder: string, device: Device): Promise<Trained> {
@@ -63,15 +67,15 @@ async function trained(folder: string, device: Device): Promise<Trained> {
     optimization: { learningRate: 0.002, weightDecay: 0, tokenBudget: 4096 },
     evaluation: { every: 0, rows: 1 },
     checkpoints: { every: 1, keepLast: 2 },
-    steps: 2,
+    steps,
     seed: 1,
     device,
   })
-  const steps: Step[] = []
+  const taken: Step[] = []
   const request = { runDirectory: directory, cacheDirectory, resumeFrom: null }
   for await (const event of runTraining(request, createControl()))
-    if (event.type === 'step') steps.push(event.metrics as unknown as Step)
-  return { steps, gradients: gradientsOf(path.join(directory, 'checkpoints')) }
+    if (event.type === 'step') taken.push(event.metrics as unknown as Step)
+  return { steps: taken, gradients: gradientsOf(path.join(directory, 'checkpoints')) }
 }
 
 /** From AdamW's first moments in the checkpoint of every step: m_t = β₁ m_{t−1} + (1 − β₁) g_t. */

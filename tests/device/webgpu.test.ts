@@ -20,7 +20,7 @@ import type {
 import type { TrainingAnswer } from './trainingCheck.ts'
 import type { UpdatesAnswer } from './updatesCheck.ts'
 import type { AloneAnswer, HalvesAnswer, HeldAnswer } from './heldChecks.ts'
-import { isLong, longTitle } from '../sweeps.ts'
+import { casesOf, isLong, longTitle } from '../sweeps.ts'
 import { missingSoftwareGpu } from './softwareDriver.ts'
 import { onSoftwareGpu } from './softwareGpu.ts'
 
@@ -52,7 +52,7 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
   })
 
   // In slices of 1,024 bytes there are more of them than a kernel has buffers.
-  test.each(['int4', 'int8', '1024'])(
+  test.each(['int4', '1024', ...(isLong ? ['int8'] : [])])(
     'computes with a base as it is held, and in slices, as the CPU does: %s',
     async (how) => {
       const { heads, gradients, samplerGap } = await onSoftwareGpu<HeldAnswer>('held', how)
@@ -135,7 +135,7 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
 
   test('the demo learns on webgpu what it learns on the CPU, step by step', async () => {
     const { steps } = await onSoftwareGpu<TrainingAnswer>('training')
-    expect(steps).toHaveLength(2)
+    expect(steps).toHaveLength(casesOf(1, 2))
     for (const { rewards, norm, gradient, gap } of steps) {
       expect(rewards[1]).toBe(rewards[0]) // the completions are the same
       expect(norm).toBeLessThan(1e-3)
@@ -149,16 +149,16 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(answers).toEqual([...Array<string>(3).fill('device/out-of-memory'), '1.000'])
   })
 
-  // Apart as far as architectures go: separate linears, fused ones with learned positions, soft caps and windows.
+  // Beside tiny-llama above, as far apart as architectures go: fused linears with learned positions, soft caps and windows.
   test.each([
-    ['three architectures', 'tiny-llama tiny-gpt2 tiny-gemma2'] as const,
+    ['two architectures', 'tiny-gpt2 tiny-gemma2'] as const,
     ...(isLong ? [['every architecture', 'all'] as const] : []),
   ])('%s: the gradients of the CPU, of every linear, and no sampler gap', async (_, names) => {
     const answers = await onSoftwareGpu<ArchitecturesAnswer>('architectures', names)
     const families = Object.keys(answers).map((name) => modelShapes[name as ModelShapeName].modelType)
     if (names === 'all')
       expect(new Set(families)).toEqual(new Set(architectures.map(({ modelType }) => modelType)))
-    else expect(families).toHaveLength(3)
+    else expect(families).toHaveLength(2)
     for (const { gradients, samplerGap } of Object.values(answers)) {
       const errors = Object.entries(gradients)
       expect(errors.length).toBeGreaterThanOrEqual(8)
@@ -167,7 +167,9 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     }
   })
 
-  test('a bench measures the device, and it computes what the CPU does', async () => {
+  // That a bench on the device has the tokens of the CPU is said by the rehearsal in every run.
+  const bench = 'a bench measures the device, and it computes what the CPU does'
+  test.runIf(isLong)(longTitle(bench), async () => {
     const report = await onSoftwareGpu<BenchReport>('bench')
     expect(report).toMatchObject({ device: 'webgpu', parity: { tokens: 128, sameTokens: 128 } })
     expect(report.parity!.gradient).toBeLessThan(1e-4)

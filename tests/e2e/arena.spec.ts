@@ -24,28 +24,50 @@ test('a blind vote on the same prompt and seed counts and names are seen after i
     .poll(() => client.call('settings.get', { key: 'arena.votes' }))
     .toMatchObject([{ isBlind: true, seed: 42, prompt: 'Please add 42 and 45' }])
   expect(await seriousProblems(page)).toEqual([])
-
-  const [vote] = (await client.call('settings.get', { key: 'arena.votes' })) as { answers: string[] }[]
-  expect(vote?.answers).toHaveLength(2)
 })
 
-test('votes become rows of a data set, the chosen answer against the other', async ({ app }) => {
+test('answers of a vote are labelled by keys; the vote is a row of pairs, until it is taken back', async ({
+  app,
+}) => {
   const { page, client } = app
-  const vote = { candidates: ['starter', 'other'], isBlind: true, seed: 1, at: 1 }
-  const votes = [
-    { ...vote, winner: 1, prompt: 'Please add 42 and 45', answers: ['77', '87'] },
-    { ...vote, winner: null, prompt: 'Please add 1 and 1', answers: ['2', '2.'] },
-  ]
-  await client.call('settings.set', { key: 'arena.votes', value: votes })
-  await app.open('/playground/vote')
-  await page.getByRole('button', { name: 'Make a data set' }).click()
-  await expect(page.getByText('votes.jsonl').first()).toBeVisible()
-  await page.getByRole('button', { name: /^Import/ }).click()
-  await expect.poll(async () => (await client.call('datasets.list')).length).toBe(1)
+  const runId = await addTrainedRun(app, 'two steps')
+  await app.open(
+    `/playground/vote?a=${encodeURIComponent(starter)}&b=${encodeURIComponent(`${starter}~${runId}@3`)}`,
+  )
+  await page.getByLabel('Prompt', { exact: true }).fill('Please add 42 and 45')
+  await page.keyboard.press('Control+Enter')
+  const tally = page.getByRole('region', { name: 'Labels' })
+  await expect(tally).toContainText('No labels yet')
+  const b = page.getByRole('region', { name: 'Column B' })
+  await page.getByRole('heading', { level: 1 }).click() // out of the prompt
+  await page.keyboard.press('j')
+  await expect(b).toHaveAttribute('aria-current', 'true')
+  await page.keyboard.press('d')
+  await expect(b.getByRole('button', { name: 'Bad answer: Column B' })).toHaveAttribute(
+    'aria-pressed',
+    'true',
+  )
+  await b.getByRole('button', { name: 'Edit the answer of Column B' }).click()
+  await page.getByRole('textbox', { name: 'Edit the answer of Column B' }).fill('87')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await expect(b).toContainText('Edited to')
+  await page.keyboard.press('f')
+  await expect(b.getByText('Your choice')).toBeVisible()
+  await expect(tally).toContainText('1 bad · 1 preferred · 1 edited')
+  expect(await seriousProblems(page)).toEqual([])
+
+  await page.keyboard.press('z')
+  await expect(tally).toContainText('1 bad · 1 edited')
+  await expect(page.getByRole('button', { name: 'Column B is better' })).toBeVisible()
+  expect(await client.call('settings.get', { key: 'arena.votes' })).toEqual([])
+  await tally.getByRole('button', { name: 'Make a data set…' }).click()
+  await page.getByRole('radio', { name: 'Pairs, for DPO (1)' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Make a data set' }).click()
+  await expect(page.getByText('labels-pairs').first()).toBeVisible()
   const [set] = await client.call('datasets.list')
   const versionId = set?.versions[0]?.id ?? ''
   const [row] = (await client.call('datasets.rows', { versionId, from: 0, count: 1 })).rows
-  expect(row).toMatchObject({ prompt: 'Please add 42 and 45', chosen: '87', rejected: '77' })
+  expect(row).toMatchObject({ prompt: [{ role: 'user', content: 'Please add 42 and 45' }], chosen: '87' })
 })
 
 test('the models that were chosen stay from mode to mode, up to four, each once', async ({ app }) => {

@@ -32,17 +32,6 @@ test('checkpoints are talked to side by side, edited, read token by token and ke
     'true',
   )
   await trained.getByRole('button', { name: /^Bad answer/ }).click()
-  await expect
-    .poll(() => client.call('chat.ratings'))
-    .toMatchObject([
-      { prompt: [{ role: 'user', content: 'What is 2 + 3?' }], label: false },
-      { prompt: [{ role: 'user', content: 'What is 2 + 3?' }], label: true },
-    ])
-  await page.getByRole('button', { name: 'More for this conversation' }).click()
-  await page.getByRole('menuitem', { name: 'Make a data set of ratings' }).click()
-  await expect(page.getByText('ratings.jsonl').first()).toBeVisible()
-  await page.goBack()
-
   await page.getByRole('button', { name: 'Edit message 1' }).click()
   await page.getByLabel('Edit message 1').fill('Sort 8 0 5 7')
   await page.getByRole('button', { name: 'Answer again', exact: true }).click()

@@ -153,6 +153,12 @@ test('the pass rate of rows under a model tells which are worth training on', as
   await page.getByRole('radio', { name: 'Too hard' }).click()
   await expect(page.getByText(`${String(hard)} row${hard === 1 ? '' : 's'}`, { exact: true })).toBeVisible()
   await expectNoProblems(page)
+
+  await page.getByRole('radio', { name: 'All' }).click()
+  await page.getByRole('button', { name: 'Keep these rows' }).click()
+  await expect(page.getByRole('columnheader', { name: 'difficulty' })).toBeVisible()
+  const [dataSet] = await client.call('datasets.list')
+  expect(dataSet?.versions.map((version) => version.rows).toSorted()).toEqual([150, 20])
 })
 
 test('the right answers of a teacher become a data set to learn from', async ({ app }) => {

@@ -1,8 +1,10 @@
 /** Commands about data sets. */
 import path from 'node:path'
-import { Command } from '@commander-js/extra-typings'
+import { Argument, Command } from '@commander-js/extra-typings'
+import { dataSetOfLabels } from '#shared/api/labels.ts'
 import { usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
+import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { ColumnStatistics } from '#host/data/columnStatistics.ts'
 import { problemText, type DataRow } from '#host/data/dataFile.ts'
@@ -10,6 +12,7 @@ import { inspectDataFile, type DataFileInspection, type DataFiles } from '#host/
 import { findDataSet, listDataSets, type ListedDataSet } from '#host/data/dataSetLibrary.ts'
 import type { DataSetInfo } from '#host/data/dataSetVersion.ts'
 import { importDataSet, type ImportedDataSet } from '#host/data/importDataSet.ts'
+import { importLabels } from '#host/data/labelRows.ts'
 import { oddValues } from '#host/data/oddValues.ts'
 import { previewPrompts, promptLengths, type LengthHistogram, type PreviewModel } from '#host/data/preview.ts'
 import { detectShape, type DetectedShape } from '#host/data/shapes.ts'
@@ -40,7 +43,7 @@ import { tableLines } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 export const datasets = (context: Context) =>
-  group(context, 'dataset', 'Manage data sets', [add, list, show, answer])
+  group(context, 'dataset', 'Manage data sets', [add, list, show, answer, labels])
 
 const shownProblems = 10
 
@@ -356,3 +359,25 @@ const rowLines = (row: DataRow): string[] =>
     const written = typeof value === 'string' ? value : JSON.stringify(value)
     return `  ${name}: ${written.length > longestValue ? `${written.slice(0, longestValue)}…` : written}`
   })
+
+const labels = (context: Context) =>
+  new Command('labels')
+    .description(
+      'Make a data set of what was said of answers in the window.\n\nratings: an answer a row with label true or false, which kto learns from; what an answer was replaced with is good. pairs: prompt, chosen and rejected, which dpo, orpo and simpo learn from; the preferred answer against each of the others, and what an answer was replaced with against it. Answers that were cut off are left out where they would be good. A data set that has the name gets a new version.',
+    )
+    .addArgument(new Argument('<KIND>', 'ratings or pairs').choices(dataSetOfLabels.shape.kind.options))
+    .option('--from <ID>', 'only those of this run or conversation (full id), or of blind votes: vote')
+    .option('--name <NAME>', 'name of the data set (default: labels-KIND)')
+    .action(async (kind, { from, name = `labels-${kind}` }) => {
+      const { dataDirectory, output } = context()
+      const asked = dataSetOfLabels.safeParse({ kind, scope: from, name })
+      if (!asked.success)
+        throw usageError(
+          'Option --from is the full id of a run or conversation, or vote.',
+          'Ids: turnwise runs list.',
+        )
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const { versionId: id, directory, rows } = await importLabels(host, asked.data)
+      output.json({ id, name, rows, directory })
+      output.line(`“${name}” has ${plural(rows, 'row')}, id ${id.slice(0, 12)}.`)
+    })

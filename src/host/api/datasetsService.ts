@@ -45,9 +45,13 @@ import {
   parsePromptForm,
 } from '#host/data/dataSetVersions.ts'
 import { teach, type Teaching } from '#host/jobs/taught.ts'
-import { measureDifficulty, knownDifficulties, knownDifficulty } from '#host/jobs/difficulty.ts'
+import {
+  keepMeasured,
+  knownDifficulties,
+  measureDifficulty,
+  requireDifficulty,
+} from '#host/jobs/difficulty.ts'
 
-/** Number of rows that shapes are judged by. */
 /** Most rows of a version whose columns are judged for its page. */
 const judgedRows = 20_000
 const watchEveryMs = 3000
@@ -215,10 +219,15 @@ const difficulties = (host: Host) =>
     difficulty: (request, { signal }) => measureDifficulty(host, request, signal),
     difficulties: ({ versionId }) => knownDifficulties(findVersion(host, versionId).directory),
 
-    difficultyRows({ versionId, id }) {
-      const known = knownDifficulty(findVersion(host, versionId).directory, id)
-      if (known !== null) return known
-      throw invalidData('This difficulty was not measured.', 'Measure it.')
+    difficultyRows: ({ versionId, id }) => requireDifficulty(findVersion(host, versionId).directory, id),
+
+    async keepMeasured(request) {
+      const { store, notifier } = host
+      const { dataSetId } = findVersion(host, request.versionId)
+      const { version } = await keepMeasured(host, openVersion(host, request.versionId), request)
+      addVersion(store, findDataSet(host, dataSetId), version)
+      notifier.notify()
+      return { versionId: version.info.id }
     },
   }) satisfies Partial<Handlers<typeof datasetsApi>>
 

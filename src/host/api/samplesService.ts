@@ -11,6 +11,7 @@ import { promptContent } from '#rl/rollout/prompts.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import type { SampleRecord, SampleScore } from '#host/store/samples.ts'
+import type { DataStorage } from '#host/store/storage.ts'
 import type { Store } from '#host/store/store.ts'
 import { scoreLimit } from '#host/processes/limits.ts'
 import { scoredWithin } from '#host/jobs/textScoring.ts'
@@ -48,13 +49,11 @@ export const samplesService = (host: Host): Handlers<typeof samplesApi> => {
 
     async origin({ sampleId }) {
       const sample = findSample(store, sampleId)
-      const run = store.runs.get(sample.runId)
-      const row = (await rowsOfRun(host, run))(sample)
-      const content = promptContent(row, sample.row, configOf(run).data.prompt)
+      const { row, content } = await originOf(host, sample)
       return {
         row,
         messages: typeof content === 'string' ? null : content,
-        versionId: versionOf(host, run, sample),
+        versionId: versionOf(host, store.runs.get(sample.runId), sample),
       }
     },
 
@@ -67,7 +66,15 @@ export const samplesService = (host: Host): Handlers<typeof samplesApi> => {
   }
 }
 
-function findSample(store: Store, sampleId: number): SampleRecord {
+/** The row of a sample, and its prompt as text or messages. Errors: AppError 'data/invalid', 'file/unreadable'. */
+export async function originOf(host: DataStorage, sample: SampleRecord) {
+  const run = host.store.runs.get(sample.runId)
+  const row = (await rowsOfRun(host, run))(sample)
+  return { row, content: promptContent(row, sample.row, configOf(run).data.prompt) }
+}
+
+/** Errors: AppError 'data/invalid' where it was forgotten. */
+export function findSample(store: Store, sampleId: number): SampleRecord {
   const sample = store.samples.find(sampleId)
   if (sample !== null) return sample
   throw invalidData('This sample does not exist.', 'Its step may have been trained again since.')

@@ -7,6 +7,7 @@ import { chatService } from './chatService.ts'
 import { datasetsService } from './datasetsService.ts'
 import { evaluationsService } from './evaluationsService.ts'
 import { hubService } from './hubService.ts'
+import { labelsService } from './labelsService.ts'
 import { librariesService } from './librariesService.ts'
 import { keysService } from './keysService.ts'
 import { lossesService } from './lossesService.ts'
@@ -27,6 +28,7 @@ export function createServices(host: Host): ContractHandlers<Api> {
     runs: runsService(host),
     metrics: metricsService(host),
     samples: samplesService(host),
+    labels: labelsService(host),
     checkpoints: checkpointsService(host),
     datasets: datasetsService(host),
     rewards: rewardsService(host),

@@ -83,7 +83,7 @@ export async function writeAnswer(
     tokens: tokens.length,
     seed: request.seed,
   }
-  return { answer: { ...answer, tokensPerSecond, stopReason, error, rating: null }, tokens }
+  return { answer: { ...answer, tokensPerSecond, stopReason, error }, tokens }
 }
 
 function requestOf({ adapter, messages, tools, sampling, seed }: AskedColumn): ServedRequest {

@@ -4,8 +4,10 @@ import { totalmem } from 'node:os'
 import type { z } from 'zod'
 import type { ChatAnswer, chatApi, ChatTurn, Conversation } from '#shared/api/chat.ts'
 import { AppError, invalidData } from '#shared/errors.ts'
+import { chatGroup } from '#shared/labelGroups.ts'
 import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
+import type { LabelledAnswer, LabelRecord } from '#host/store/labels.ts'
 import type { DataStorage } from '#host/store/storage.ts'
 import { Inbox } from '#host/processes/messages.ts'
 import type { ServedModel } from '#host/serving/servedProcess.ts'
@@ -69,52 +71,61 @@ export class Chats implements AsyncDisposable {
     return this.#save({ ...before, ...given, turns, columns: columns.map(({ adapter }) => adapter) })
   }
 
-  /** Errors: AppError 'file/unreadable', 'file/unwritable', 'data/invalid'. */
-  editAnswer({ text, ...place }: Input<'editAnswer'>): Conversation {
-    const edited = {
-      id: randomUUID(),
-      calls: [],
-      stopReason: 'edited' as const,
-      tokens: 0,
-      tokensPerSecond: null,
-    }
-    return this.#changeAnswer(place, { ...edited, text, error: null, rating: null })
-  }
-
-  /** Errors: as `editAnswer`. */
-  rateAnswer({ rating, ...place }: Input<'rateAnswer'>): Conversation {
-    return this.#changeAnswer(place, { rating })
-  }
-
-  #changeAnswer({ id, turn, column }: Omit<Input<'rateAnswer'>, 'rating'>, changes: Partial<ChatAnswer>) {
+  /**
+   * Replaces the text of an answer, and labels what was written before with it; the text from before an edit takes that
+   * back. Errors: AppError 'file/unreadable', 'file/unwritable', 'data/invalid', 'run/busy'.
+   */
+  editAnswer({ id, turn, column, text }: Input<'editAnswer'>): Conversation {
     this.#requireIdle(id)
     const conversation = this.files.get(id)
-    const before = conversation.turns[turn]?.answers[column] ?? null
-    if (before === null) throw invalidData('There is no such answer to change.')
-    return this.#save(withAnswer(conversation, turn, column, { ...before, ...changes }))
+    const before = answerAt(conversation, turn, column)
+    if (canBeLabelled(before)) this.#labelEdit(this.labelled({ id, turn, column }), text)
+    return this.#save(
+      withAnswer(conversation, turn, column, {
+        ...before,
+        ...{ id: randomUUID(), calls: [], stopReason: 'edited', tokens: 0, tokensPerSecond: null },
+        ...{ text, error: null },
+      }),
+    )
   }
 
-  /** Rated answers of all conversations that can be read. */
-  ratings(): z.output<(typeof chatApi)['ratings']['output']> {
-    return this.files.list().flatMap((each) => {
-      if ('problem' in each) return []
-      return each.turns.flatMap(({ answers }, turn) =>
-        answers.flatMap((answer, column) => {
-          if (answer === null || answer.rating === null) return []
-          const prompt = messagesOf(each, turn, column)
-          return [{ prompt, completion: answer.text, label: answer.rating === 'good' }]
-        }),
+  #labelEdit(answer: LabelledAnswer, text: string): void {
+    const { labels } = this.#options.store
+    const isTakenBack = (label: LabelRecord) =>
+      label.member === answer.member && label.edit === answer.completion && label.completion === text
+    const edit = labels.list({ group: answer.group }).find(isTakenBack)
+    if (edit !== undefined) labels.restore([{ ...edit, edit: null }])
+    else if (text !== answer.completion) labels.set(answer, { edit: text })
+  }
+
+  /** An answer as it can be labelled. Errors: AppError 'file/unreadable'; 'data/invalid' where it is none, or calls tools. */
+  labelled({ id, turn, column }: Omit<Input<'editAnswer'>, 'text'>): LabelledAnswer {
+    const conversation = this.files.get(id)
+    const answer = answerAt(conversation, turn, column)
+    if (!canBeLabelled(answer))
+      throw new AppError(
+        'data/invalid',
+        'This answer is empty, failed or calls tools, so that a data set of labels cannot hold it.',
+        'Nothing was labelled.',
       )
-    })
+    const others = (conversation.turns[turn]?.answers ?? []).filter((other) => other !== null)
+    return {
+      ...{ scope: id, group: chatGroup(id, turn), member: column },
+      origin: `${id}, turn ${turn + 1}, ${nameOf(answer.by)}`,
+      ...{ prompt: messagesOf(conversation, turn, column), completion: answer.text },
+      others: others.filter((other) => other !== answer && canBeLabelled(other)).map(({ text }) => text),
+      isTruncated: answer.stopReason === 'length' || answer.stopReason === 'stopped',
+    }
   }
 
   /**
-   * Deletes a conversation with its answers; those being written are stopped. Errors: AppError 'file/unreadable',
+   * Deletes a conversation with its answers and their labels; those being written are stopped. Errors: AppError 'file/unreadable',
    * 'file/unwritable'.
    */
   delete(id: string): void {
     this.#answering.get(id)?.stopping.abort()
     this.files.delete(id)
+    this.#options.store.labels.remove(id)
     this.#changed(null)
   }
 
@@ -278,6 +289,21 @@ function askedColumns({ columns }: Conversation, { columns: given }: Input<'answ
   const asked = [...new Set(given ?? columns.keys())]
   if (asked.every((column) => column < columns.length)) return asked
   throw invalidData('There is no such column to answer in.')
+}
+
+/** Errors: AppError 'data/invalid'. */
+function answerAt({ turns }: Conversation, turn: number, column: number): ChatAnswer {
+  const answer = turns[turn]?.answers[column] ?? null
+  if (answer !== null) return answer
+  throw new AppError('data/invalid', 'There is no such answer.')
+}
+
+const canBeLabelled = ({ stopReason, calls, text }: ChatAnswer): boolean =>
+  stopReason !== 'failed' && calls.length === 0 && text !== ''
+
+const nameOf = ({ model, adapter }: ChatAnswer['by']): string => {
+  if (adapter === undefined) return model
+  return `${model} with ${'path' in adapter ? adapter.path : `${adapter.runId}@${adapter.step}`}`
 }
 
 const rankOf = ({ conversation }: AskedTurn, column: number): number =>

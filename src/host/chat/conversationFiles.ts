@@ -8,7 +8,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import { answerToken, conversationSchema, type Conversation } from '#shared/api/chat.ts'
 import { AppError } from '#shared/errors.ts'
-import { entryOf } from '#host/files/ownFiles.ts'
+import { entryOf, requireOwn } from '#host/files/ownFiles.ts'
 import { createFolder, removeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { asItLies, homeSchema } from '#host/files/movedPaths.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
@@ -16,6 +16,8 @@ import { workNames } from '#host/workFolder/workFolder.ts'
 
 const maxBytes = 64 * 1024 * 1024
 const fileName = 'conversation.json'
+/** Name of a file with the tokens of an answer, whose id is a UUID. */
+const tokensName = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.json$/
 
 const fileSchema = conversationSchema.extend({ format: z.literal(1), home: homeSchema })
 const tokensSchema = z.object({ tokens: z.array(answerToken) })
@@ -76,14 +78,13 @@ export class ConversationFiles {
    * 'file/unwritable'.
    */
   replace(conversation: Conversation): void {
-    const folder = entryOf(this.#folder, conversation.id)
+    const folder = this.#ownFolder(conversation.id)
     writeFileAtomic(path.join(folder, fileName), this.#formatted(conversation))
     const kept = new Set(
       conversation.turns.flatMap(({ answers }) => answers.map((answer) => `${answer?.id ?? ''}.json`)),
     )
     for (const name of workNames(folder, ''))
-      if (name !== fileName && !name.startsWith('.') && !kept.has(name))
-        rmSync(path.join(folder, name), { force: true })
+      if (tokensName.test(name) && !kept.has(name)) rmSync(path.join(folder, name), { force: true })
   }
 
   /** Errors: AppError 'file/unreadable', 'file/unwritable'. */
@@ -113,7 +114,14 @@ export class ConversationFiles {
   }
 
   #tokensFile(id: string, answerId: string): string {
-    return entryOf(entryOf(this.#folder, id), `${answerId}.json`)
+    return entryOf(this.#ownFolder(id), `${answerId}.json`)
+  }
+
+  /** A link could lead to other files of the person's. Errors: AppError 'file/unwritable'. */
+  #ownFolder(id: string): string {
+    const folder = entryOf(this.#folder, id)
+    requireOwn(folder, 'folder')
+    return folder
   }
 
   #attempt(id: string): ListedConversation {

@@ -109,9 +109,9 @@ export class Evaluations implements AsyncDisposable {
     this.#work.takeUp(this.#left().toReversed(), () => true)
   }
 
-  /** True if `takeUpWaiting` would take up any. */
-  get isAnyLeft(): boolean {
-    return this.#left().length > 0
+  /** True if any is unfinished, also one that a process seems to be at: the folder may say so falsely. */
+  get isAnyUnfinished(): boolean {
+    return this.#waiting().length > 0
   }
 
   /** Stops; unfinished evaluations wait for the next host, and what is done is kept. */
@@ -120,8 +120,12 @@ export class Evaluations implements AsyncDisposable {
   }
 
   #left(): string[] {
-    const waiting = this.#options.store.evaluations.list().filter(({ status }) => status === 'waiting')
-    return waiting.map(({ id }) => id).filter((id) => workHolder(this.folder(id)) === null)
+    return this.#waiting().filter((id) => workHolder(this.folder(id)) === null)
+  }
+
+  #waiting(): string[] {
+    const all = this.#options.store.evaluations.list()
+    return all.filter(({ status }) => status === 'waiting').map(({ id }) => id)
   }
 
   async #compute(id: string, stopping: AbortSignal): Promise<boolean> {

@@ -31,7 +31,9 @@ import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { scratchFolderIn } from '#host/files/scratch.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
+import { addRows } from '#host/data/addRows.ts'
 import type { DataSetVersion } from '#host/data/dataSetVersion.ts'
+import type { ImportedDataSet } from '#host/data/importDataSet.ts'
 import { openVersion } from '#host/data/dataSetVersions.ts'
 
 type Request = Parameters<Handlers<typeof datasetsApi>['difficulty']>[0]
@@ -189,6 +191,33 @@ function keepDifficulty(versionDirectory: string, difficulty: Difficulty): void 
 }
 
 const maxBytes = 64 << 20
+
+/** Errors: AppError 'data/invalid' where it was not measured, 'file/unreadable'. */
+export function requireDifficulty(versionDirectory: string, id: string): Difficulty {
+  const known = knownDifficulty(versionDirectory, id)
+  if (known !== null) return known
+  throw new AppError('data/invalid', 'This difficulty was not measured.', 'Measure it.')
+}
+
+type Keeping = Parameters<Handlers<typeof datasetsApi>['keepMeasured']>[0]
+
+/** Adds the rows with their difficulty as a version. Errors: as requireDifficulty; AppError 'file/…'. */
+export async function keepMeasured(
+  { dataDirectory }: ObservedStorage,
+  version: DataSetVersion,
+  { id, rows: wanted }: Keeping,
+): Promise<ImportedDataSet> {
+  const { rows } = requireDifficulty(version.directory, id)
+  const isWanted = new Set(wanted)
+  const kept = rows.filter(({ row }) => isWanted.has(row))
+  if (kept.length < isWanted.size) throw new AppError('data/invalid', 'Some of these rows were not measured.')
+  const measured = kept.map(({ row, mean }) => ({
+    ...version.rows(row, 1)[0],
+    difficulty: mean === null ? null : Number((1 - mean).toPrecision(9)),
+  }))
+  const { name } = version.info
+  return await addRows(measured, { name, origin: `${name}, with measured difficulty` }, dataDirectory)
+}
 
 /** null where it is not known, or of another version of the program. Errors: AppError 'data/invalid', 'file/unreadable'. */
 export function knownDifficulty(versionDirectory: string, id: string): Difficulty | null {

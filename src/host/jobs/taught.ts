@@ -1,5 +1,4 @@
 /** A data set answered by a teacher: answers that earn enough become a data set to learn from (algorithm sft). */
-import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
@@ -8,7 +7,6 @@ import { parseJudge, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import { invalidConfig, invalidData } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import { scratchFolder } from '#host/files/scratch.ts'
 import type { DataStorage } from '#host/store/storage.ts'
 import type { Asking, Job } from '#host/processes/job.ts'
 import { digestText } from '#host/judges/judge.ts'
@@ -18,7 +16,8 @@ import { requireKeys } from '#host/consents/keys.ts'
 import { programAt } from '#host/python/consent.ts'
 import { requireWorkingCode, withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
-import { importDataSet, type ImportedDataSet } from '#host/data/importDataSet.ts'
+import { addRows } from '#host/data/addRows.ts'
+import type { ImportedDataSet } from '#host/data/importDataSet.ts'
 
 /** The column of a new data set that has the answers. */
 const taughtColumn = 'completion'
@@ -175,11 +174,10 @@ async function addAnswers(
       'No answer is left; no data set was added.',
       'The answers are kept: with a lower minimum reward, none is asked for again. Truncated ones need more new tokens.',
     )
-  using scratch = scratchFolder(dataDirectory)
-  const file = path.join(scratch.folder, 'answers.jsonl')
-  const lines = kept.map(({ row, text, reward }) =>
-    JSON.stringify({ ...rows[row], [taughtColumn]: text, ...(rewards.length > 0 ? { reward } : {}) }),
-  )
-  writeFileSync(file, `${lines.join('\n')}\n`)
-  return await importDataSet(file, { folder: dataFolders(dataDirectory).datasets, name, origin })
+  const taught = kept.map(({ row, text, reward }) => ({
+    ...rows[row],
+    [taughtColumn]: text,
+    ...(rewards.length > 0 ? { reward } : {}),
+  }))
+  return await addRows(taught, { name, origin }, dataDirectory)
 }

@@ -7,17 +7,35 @@ import { markOf } from '#host/consents/consents.ts'
 
 /** Setting with the marks of the folder and of the history in it that somebody let work on this machine. */
 const markKey = 'host.place'
+/** Setting with the mark of the log beside the history, which SQLite makes at each opening and may leave when a process is killed. */
+const logKey = 'host.log'
 
-/** `history`: path of the history's file. A history that belongs to another user is never one of this machine's. */
-export function isOwnDirectory({ settings }: Store, history: string): boolean {
+/**
+ * `history`: path of the history's file. A history that belongs to another user is never one of this machine's, nor is one into which
+ * the opening merged a log that no process of this machine had begun: SQLite takes what lies beside the file for its own.
+ */
+export function isOwnDirectory({ settings, merged }: Store, history: string): boolean {
   const { uid } = statSync(history)
   const isOurs = process.geteuid === undefined || uid === process.geteuid()
-  return isOurs && isDeepStrictEqual(settings.get(markKey), marksOf(history))
+  return (
+    isOurs &&
+    isDeepStrictEqual(settings.get(markKey), marksOf(history)) &&
+    (merged === null || isDeepStrictEqual(settings.get(logKey), markOf(merged)))
+  )
 }
 
 /** Counts the directory as this machine's from now on. Errors: those of the store. */
-export const takeOver = ({ settings }: Store, history: string): void =>
-  settings.set(markKey, marksOf(history))
+export function takeOver(store: Store, history: string): void {
+  store.settings.set(markKey, marksOf(history))
+  knowLog(store)
+}
+
+/** Counts the log that this opening of a directory of this machine's began as this machine's. Errors: those of the store. */
+export function knowLog({ settings, file }: Store): void {
+  const status = statSync(`${file}-wal`, { bigint: true, throwIfNoEntry: false })
+  const mark = status && markOf(status)
+  if (mark !== undefined && !isDeepStrictEqual(settings.get(logKey), mark)) settings.set(logKey, mark)
+}
 
 const marksOf = (history: string) =>
   [path.dirname(history), history].map((place) => markOf(statSync(place, { bigint: true })))

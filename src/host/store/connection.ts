@@ -165,6 +165,14 @@ const unwritable = (reason: string) => (file: string, error: Error) =>
     error,
   )
 
+const unfinished = (file: string, error: Error) =>
+  new AppError(
+    'store/unreadable',
+    `Beside the history in ${file} lies the journal of a change that another program began; Turnwise leaves none.`,
+    `Nothing was changed. If you did not put ${file}-journal there, move it away.`,
+    error,
+  )
+
 const damaged = (file: string, error: Error) => unreadable(file, error.message, error)
 
 const busy = (file: string, error: Error) =>
@@ -179,6 +187,7 @@ const busy = (file: string, error: Error) =>
 const readings: readonly (readonly [RegExp, (file: string, error: Error) => AppError])[] = [
   [/^SQLITE_(CORRUPT|NOTADB|FORMAT|IOERR_(READ|SHORT_READ|CORRUPTFS))/, damaged],
   [/^SQLITE_FULL/, unwritable('the disk is full')],
+  [/^SQLITE_READONLY_ROLLBACK/, unfinished],
   [/^SQLITE_READONLY/, unwritable('this account may not write there, or the disk is read-only')],
   [/^SQLITE_CANTOPEN/, unwritable('it cannot be opened there')],
   [/^SQLITE_IOERR/, unwritable('the disk reported an error')],

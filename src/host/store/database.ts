@@ -1,5 +1,5 @@
 /** Opens the history database: checks it before writing, then migrates it to this version. */
-import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { type BigIntStats, copyFileSync, existsSync, lstatSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { AppError, usageError } from '#shared/errors.ts'
@@ -45,9 +45,20 @@ const vitalTables = [
   'data_set_versions',
   'rewards',
   'reward_versions',
+  'labels',
   'settings',
   'queue',
 ]
+
+/**
+ * The log beside a database as the file system has it, which SQLite merges into it when it is opened; null where there is none, or an
+ * empty one.
+ */
+export function logBeside(file: string): BigIntStats | null {
+  const log = `${file}-wal`
+  const status = existsSync(log) ? lstatSync(log, { bigint: true }) : null
+  return status?.size === 0n ? null : status
+}
 
 /**
  * Opens the database, or makes it. Errors: AppError 'store/too-new', 'store/unreadable' (then the file is as it was),

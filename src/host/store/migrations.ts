@@ -1,3 +1,5 @@
+import { createLabels } from './labels.ts'
+
 export interface Migration {
   /** The version the database has afterwards; one more than before. */
   readonly version: number
@@ -377,8 +379,15 @@ const measuredOnce: Migration = {
   `,
 }
 
+/** Adds what people say of answers; each label keeps its prompt and answers, so that it outlives where it was given. */
+const labels: Migration = {
+  version: 13,
+  name: 'labels',
+  sql: createLabels,
+}
+
 /** Every migration, in order. */
 export const migrations: readonly Migration[] = [
   ...[runs, metrics, samples, library, diagnosis, evaluations, placedRewards],
-  ...[studies, settingChanges, sampleVersions, homes, measuredOnce],
+  ...[studies, settingChanges, sampleVersions, homes, measuredOnce, labels],
 ]

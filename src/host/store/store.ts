@@ -2,11 +2,12 @@
  * The history of all runs in one SQLite file, and what people make: data sets, rewards, settings, the queue.
  *
  * Reading guide: database.ts opens the file and migrates it (migrations/), connection.ts runs statements. One file per
- * group of tables: runs, metrics, samples, checkpoints, events, dataSets, rewards, evaluations, settings, queue. A run's numbers come
+ * group of tables: runs, metrics, samples, labels, checkpoints, events, dataSets, rewards, evaluations, settings, queue. A run's numbers come
  * from its log: ingest.ts reads it once, history.ts puts each event in its table, metricWriter.ts and pyramid.ts keep
  * the buckets that charts read. recover.ts saves what is readable of a damaged file. Several processes may have the
  * same file open.
  */
+import type { BigIntStats } from 'node:fs'
 import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
@@ -16,10 +17,11 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { movedText } from '#host/files/movedPaths.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
 import type { Connection } from './connection.ts'
-import { openDatabase, openDatabaseCopy } from './database.ts'
+import { logBeside, openDatabase, openDatabaseCopy } from './database.ts'
 import { DataSetsTable } from './dataSets.ts'
 import { EvaluationsTable } from './evaluations.ts'
 import { EventsTable, type StoredEvent, NamesTable } from './names.ts'
+import { LabelsTable } from './labels.ts'
 import { Ingestion } from './ingest.ts'
 import { MetricsTable } from './metrics.ts'
 import { RewardsTable } from './rewards.ts'
@@ -35,6 +37,7 @@ export interface Store extends Disposable {
   readonly runs: RunsTable
   readonly metrics: MetricsTable
   readonly samples: SamplesTable
+  readonly labels: LabelsTable
   readonly checkpoints: CheckpointsTable
   readonly events: EventsTable
   readonly dataSets: DataSetsTable
@@ -48,6 +51,8 @@ export interface Store extends Disposable {
    * that was replaced is taken from its start. Errors: AppError 'run/not-found', 'file/unreadable' too.
    */
   ingest(runId: string, file: string): StoredEvent[]
+  /** The log beside the file that was merged into it when it was opened, as the file system had it; null: none. */
+  readonly merged: BigIntStats | null
   /** Describes what is wrong with the file, in SQLite's words; empty when it is whole. Reads all of it. */
   check(): string[]
   /** Makes every call that would change something throw 'file/unwritable' from now on. */
@@ -55,12 +60,15 @@ export interface Store extends Disposable {
 }
 
 /** Opens the history of the data directory that the file lies in. Errors: AppError 'store/too-new', 'store/unreadable' (the file is then as it was), 'store/busy', 'file/unwritable'. */
-export const openStore = (file: string): Store => storeOf(openDatabase(file))
+export function openStore(file: string): Store {
+  const merged = logBeside(file)
+  return storeOf(openDatabase(file), merged)
+}
 
 /** Opens a copy in memory of a history that cannot be written; changes end with it. Errors: as `openStore`. */
-export const openStoreCopy = (file: string): Store => storeOf(openDatabaseCopy(file))
+export const openStoreCopy = (file: string): Store => storeOf(openDatabaseCopy(file), null)
 
-function storeOf(db: Connection): Store {
+function storeOf(db: Connection, merged: BigIntStats | null): Store {
   const { file } = db
   const names = new NamesTable(db)
   const dataDirectory = path.dirname(file)
@@ -68,9 +76,11 @@ function storeOf(db: Connection): Store {
   const ingestion = new Ingestion(db, names)
   return {
     file,
+    merged,
     runs,
     metrics: new MetricsTable(db, names),
     samples: new SamplesTable(db),
+    labels: new LabelsTable(db),
     checkpoints: new CheckpointsTable(db, dataDirectory),
     events: new EventsTable(db),
     dataSets: new DataSetsTable(db, dataDirectory),

@@ -178,9 +178,9 @@ export class Studies implements AsyncDisposable {
     this.#work.takeUp(ids, isWhole)
   }
 
-  /** True if `takeUpWaiting` would take up any. */
-  isAnyLeft(also: boolean): boolean {
-    return this.#left(also).length > 0
+  /** True if any is unfinished, also one that a process seems to be at: the folder may say so falsely. */
+  get isAnyUnfinished(): boolean {
+    return this.#inState('waiting', 'running', 'interrupted').length > 0
   }
 
   /** Stops; what is not done waits for the next host. */
@@ -189,19 +189,22 @@ export class Studies implements AsyncDisposable {
     await this.#work[Symbol.asyncDispose]()
   }
 
-  /** Studies that the history knows, the oldest first: a folder that somebody put there says nothing of itself. */
   #left(also: boolean): string[] {
+    return this.#inState('waiting', ...(also ? ['interrupted' as const] : []))
+  }
+
+  /** Studies that the history knows, the oldest first: a folder that somebody put there says nothing of itself. */
+  #inState(...wanted: StudyEntry['status'][]): string[] {
     const { dataDirectory, store, onFault } = this.#parts
-    const left: string[] = []
+    const found: string[] = []
     const look = (directory: string) => {
-      const { status } = studyState(directory)
-      if (status === 'waiting' || (also && status === 'interrupted')) left.push(directory)
+      if (wanted.includes(studyState(directory).status)) found.push(directory)
     }
     for (const directory of studyDirectories(dataDirectory).toReversed()) {
       const isKnown = store.settings.get(drivenKey(path.basename(directory))) === true
       if (isKnown) guarded('a study', onFault, () => look(directory))()
     }
-    return left
+    return found
   }
 
   #open(id: string): StudyFolder {

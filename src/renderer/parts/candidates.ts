@@ -82,37 +82,13 @@ export interface Vote {
   readonly winner: number | null
   readonly isBlind: boolean
   readonly prompt: string
-  /** Answers by candidate; absent from votes of earlier versions, and from old ones where answers are long. */
-  readonly answers?: readonly string[]
   readonly seed: number
   /** Epoch ms. */
   readonly at: number
 }
 
-const maxVotes = 2000
 /** Votes are a setting, which every page of the window reads whole. */
-const maxAnswerLetters = 2_000_000
-
-/** Returns the newest votes, and the answers of as many as there is room for. */
-export function keptVotes(votes: readonly Vote[]): readonly Vote[] {
-  let letters = 0
-  return votes
-    .slice(-maxVotes)
-    .toReversed()
-    .map(({ answers = [], ...vote }) => {
-      letters += answers.reduce((sum, { length }) => sum + length, 0)
-      return answers.length === 0 || letters > maxAnswerLetters ? vote : { ...vote, answers }
-    })
-    .toReversed()
-}
-
-/** Converts votes into rows of preferences: the winner against each of the others; a tie prefers none. */
-export const voteRows = (votes: readonly Vote[]) =>
-  votes.flatMap(({ prompt, answers = [], winner }) => {
-    const chosen = winner === null ? undefined : answers[winner]
-    const others = [...new Set(answers)].filter((answer) => answer !== chosen)
-    return chosen === undefined ? [] : others.map((rejected) => ({ prompt, chosen, rejected }))
-  })
+export const maxVotes = 2000
 
 interface Standing {
   readonly candidate: string

@@ -121,8 +121,11 @@ function sizeWarnings(config: RunConfig, algorithm: Parts): Problem[] {
   ]
 }
 
-function samplingWarnings({ rollout }: RunConfig, { experience }: Parts): Problem[] {
-  if (experience !== 'rollout') return []
+function samplingWarnings({ rollout }: RunConfig, { id, experience }: Parts): Problem[] {
+  if (experience !== 'rollout') {
+    const message = `${rollout.replayShare}, which has no effect: ${id} learns from given answers, which nothing solves.`
+    return when(rollout.replayShare > 0, 'rollout.replayShare', message)
+  }
   const { temperature, repetitionPenalty, mismatchCap } = rollout
   return [
     ...when(

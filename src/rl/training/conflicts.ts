@@ -5,6 +5,7 @@ import type { Problem } from '#shared/errors.ts'
 import { roundedTo } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
+import { replaysOf } from './replay.ts'
 
 type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'needs' | 'acceptance'>
 
@@ -174,7 +175,7 @@ function serverConflicts({
 }
 
 function stalenessConflicts(
-  { maxStaleness, server, mismatchCorrection, minNewTokens }: RunConfig['rollout'],
+  { maxStaleness, server, mismatchCorrection, minNewTokens, replayShare }: RunConfig['rollout'],
   { acceptance }: Parts,
 ): Problem[] {
   return [
@@ -187,6 +188,11 @@ function stalenessConflicts(
       acceptance !== null,
       'rollout.maxStaleness',
       `${maxStaleness}, but with \`dynamicSampling\` the prompts of a step follow from the rewards of those before: it must be 0.`,
+    ),
+    ...when(
+      replayShare > 0,
+      'rollout.maxStaleness',
+      `${maxStaleness}, but with \`rollout.replayShare\` the prompts of a step follow from the rewards of those before: it must be 0.`,
     ),
     ...when(
       mismatchCorrection === 'off',
@@ -212,13 +218,20 @@ const exampleConflicts = ({ data }: RunConfig, { id }: Parts): Problem[] =>
 const maxTrajectories = 1_000_000
 
 function batchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
-  const { promptsPerStep } = config.rollout
+  const { promptsPerStep, replayShare } = config.rollout
   const size = groupSizeOf(config, algorithm)
-  return when(
-    promptsPerStep * size > maxTrajectories,
-    'rollout.promptsPerStep',
-    `${promptsPerStep}, which with ${size} completions each makes ${promptsPerStep * size} trajectories in a step: the maximum is ${maxTrajectories}.`,
-  )
+  return [
+    ...when(
+      promptsPerStep * size > maxTrajectories,
+      'rollout.promptsPerStep',
+      `${promptsPerStep}, which with ${size} completions each makes ${promptsPerStep * size} trajectories in a step: the maximum is ${maxTrajectories}.`,
+    ),
+    ...when(
+      replayShare > 0 && replaysOf(config.rollout) === 0,
+      'rollout.replayShare',
+      `${replayShare} of ${promptsPerStep} prompts per step is less than one prompt: it must be at least ${(1 / promptsPerStep).toPrecision(2)}.`,
+    ),
+  ]
 }
 
 /** If possible, the last update of a pass should not use fewer trajectories than the others. */

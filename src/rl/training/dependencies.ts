@@ -3,7 +3,14 @@ import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { Policy } from '#engine/policy.ts'
 import type { DeviceKind } from '#shared/device.ts'
-import type { PhaseProgress, StepPhase, TrainerState, EvaluationEvent, SamplesEvent } from '#shared/events.ts'
+import type {
+  PhaseProgress,
+  StepPhase,
+  TrainerState,
+  EvaluationEvent,
+  SamplesEvent,
+  UnsolvedRow,
+} from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
@@ -143,8 +150,11 @@ export interface Collected {
   readonly trajectories: readonly Trajectory[]
   /** Trajectories that can be learned from. */
   readonly candidates: readonly Trajectory[]
-  /** Prompts drawn for them. */
+  /** Prompts drawn for them, without those that came again. */
   readonly drawn: number
+  /** Rows that come again in later steps; absent where none does. */
+  readonly unsolved?: readonly UnsolvedRow[]
+  /** Metrics of the trajectories. */
   readonly metrics: Metrics
   /** Seconds; `background`: of generating while the policy learned, where `rollout` is the time spent waiting for it. */
   readonly times: { readonly rollout: number; readonly reward: number; readonly background?: number }

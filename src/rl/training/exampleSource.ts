@@ -11,7 +11,8 @@ import {
   type ExampleEncoder,
 } from '../rollout/examples.ts'
 import { markNames } from '../rollout/marks.ts'
-import { type DataRow, drawNext, withSwitches } from '../rollout/prompts.ts'
+import { type DataRow, withSwitches } from '../rollout/prompts.ts'
+import type { DrawRows } from '../rollout/rowOrder.ts'
 import { singleTurnTrajectory, type Trajectory } from '../rollout/trajectory.ts'
 import { evaluation, greedyRollouts, heldOutSamples } from './evaluate.ts'
 import { prepareRows, score, type ScoringOptions } from './experience.ts'
@@ -22,6 +23,7 @@ import { lengthMetrics } from './stepMetrics.ts'
 
 export interface ExamplePlan {
   readonly examples: readonly Example[]
+  readonly draw: DrawRows<Example>
   readonly heldOut: readonly Example[]
   readonly tooLong: number
   readonly rollOut: RollOut
@@ -87,12 +89,11 @@ export function answerColumns(
 
 function collectStep(
   { config }: TrainDependencies,
-  { examples }: ExamplePlan,
+  { draw }: ExamplePlan,
   { promptsDrawn }: TrainerState,
 ): Collected {
   const watch = stopwatch()
-  const order = { seed: config.seed, shuffle: config.data.shuffle }
-  const drawn = drawNext(examples, promptsDrawn, config.rollout.promptsPerStep, order)
+  const drawn = draw(promptsDrawn, config.rollout.promptsPerStep)
   const trajectories = givenTrajectories(drawn)
   return {
     trajectories,

@@ -4,6 +4,7 @@ import type { TrainerState } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { EncodedExamples } from '../rollout/examples.ts'
 import type { EncodedPrompts } from '../rollout/prompts.ts'
+import { rowOrder } from '../rollout/rowOrder.ts'
 import type { WeightLimit } from './samplingMismatch.ts'
 import { aheadSource, type AheadPlan } from './aheadSource.ts'
 import { groupSizeOf, requireFitting } from './conflicts.ts'
@@ -124,6 +125,7 @@ function sourceOf(
       data.heldOut.length === 0 ? { prompts: [], tooLong: [] } : promptsOf(dependencies, data.heldOut)
     const rolloutPlan = {
       prompts,
+      draw: rowOrder(prompts, { ...orderOf(config, prompts.length), columnsOf: ({ columns }) => columns }),
       heldOut: heldOut.prompts.slice(0, shownRows),
       tooLong: tooLong.length + heldOut.tooLong.length,
       groupSize: groupSizeOf(config, algorithm),
@@ -140,10 +142,25 @@ function sourceOf(
     data.heldOut.length === 0 ? { examples: [], tooLong: [] } : examplesOf(dependencies, data.heldOut)
   return exampleSource(dependencies, {
     examples,
+    draw: rowOrder(examples, {
+      ...orderOf(config, examples.length),
+      columnsOf: ({ prompt: { columns } }) => columns,
+    }),
     heldOut: heldOut.examples.slice(0, shownRows),
     tooLong: tooLong.length + heldOut.tooLong.length,
     ...shared,
   })
+}
+
+/** `size`: rows of the training data. */
+function orderOf(config: RunConfig, size: number) {
+  const { shuffle, order } = config.data
+  return {
+    seed: config.seed,
+    shuffle,
+    order,
+    planned: stepsOver(config, size) * config.rollout.promptsPerStep,
+  }
 }
 
 /** Optimizer updates for so many trajectories. */

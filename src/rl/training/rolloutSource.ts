@@ -3,17 +3,20 @@ import type { PhaseProgress, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import { groupsOf } from '../algorithms/terms/groups.ts'
 import { rewardTrajectories } from '../rollout/trajectoryRewards.ts'
-import { drawNext, type Prompt } from '../rollout/prompts.ts'
+import type { Prompt } from '../rollout/prompts.ts'
+import type { DrawRows } from '../rollout/rowOrder.ts'
 import type { Trajectory, UnscoredTrajectory } from '../rollout/trajectory.ts'
 import { evaluateRollouts } from './evaluate.ts'
 import type { TrainDependencies, Collected, ExperienceSource } from './dependencies.ts'
 import type { RollOut, RollOutRequest } from './rollOut.ts'
 import { promptMetrics } from './promptMetrics.ts'
+import { replayMetrics, replaysOf, unsolvedAfter } from './replay.ts'
 import { rolloutMetrics } from './stepMetrics.ts'
 import { stopwatch } from './packing.ts'
 
 export interface RolloutPlan {
   readonly prompts: readonly Prompt[]
+  readonly draw: DrawRows<Prompt>
   readonly heldOut: readonly Prompt[]
   readonly tooLong: number
   readonly groupSize: number
@@ -41,6 +44,9 @@ export function rolloutSource(dependencies: TrainDependencies, plan: RolloutPlan
   }
 }
 
+/** State that the prompts of a step follow from. */
+type Before = Pick<TrainerState, 'step' | 'promptsDrawn' | 'unsolved'>
+
 /**
  * The trajectories of the step after `before`, by a policy that has learned from `version` steps.
  *
@@ -50,7 +56,7 @@ export function rolloutSource(dependencies: TrainDependencies, plan: RolloutPlan
 export async function collectStep(
   dependencies: TrainDependencies,
   plan: RolloutPlan,
-  before: Pick<TrainerState, 'step' | 'promptsDrawn'>,
+  before: Before,
   version = before.step,
 ): Promise<Collected> {
   const {
@@ -78,15 +84,18 @@ export async function collectStep(
     missing = algorithm.acceptance === null ? 0 : groups.length - taken.length
   }
   const trajectories = played.flatMap((round) => round.trajectories)
+  const unsolved = unsolvedAfter(before.unsolved, trajectories, config.rollout)
   return {
     trajectories,
     candidates: accepted,
     drawn: drawing.drawn(),
+    ...(unsolved === undefined ? {} : { unsolved }),
     metrics: {
       ...rolloutMetrics(trajectories),
       ...promptMetrics(trajectories, dependencies),
       ...baselineMetrics(played),
       ...(algorithm.acceptance === null ? {} : { 'rollout/groups_turned_down': turnedDown }),
+      ...(unsolved === undefined ? {} : replayMetrics(drawing.replayed(), unsolved)),
     },
     times,
   }
@@ -98,20 +107,28 @@ interface Drawn {
   readonly firstGroup: number
 }
 
-/** Hands out the prompts of one step, round by round. A row that occurs again gets samples of its own. */
+/**
+ * Hands out the prompts of one step, round by round; the first ends with rows that come again. A row that occurs again in the
+ * step gets samples of its own.
+ */
 function drawer(
   { config }: TrainDependencies,
   plan: RolloutPlan,
-  { step, promptsDrawn }: Pick<TrainerState, 'step' | 'promptsDrawn'>,
+  { step, promptsDrawn, unsolved = [] }: Before,
   version: number,
 ) {
-  const order = { seed: config.seed, shuffle: config.data.shuffle }
   const earlier = new Map<number, number>()
-  let drawn = 0
+  const byRow = new Map(unsolved.length === 0 ? [] : plan.prompts.map((prompt) => [prompt.row, prompt]))
+  // A changed data set may lack some of the rows.
+  const again = unsolved.flatMap(({ row }) => byRow.get(row) ?? []).slice(0, replaysOf(config.rollout))
+  let [drawn, handedOut] = [0, 0]
   return {
     drawn: () => drawn,
+    replayed: () => again.length,
     next(count: number): Drawn {
-      const prompts = drawNext(plan.prompts, promptsDrawn + drawn, count, order)
+      const replays = handedOut === 0 ? again : []
+      const fresh = plan.draw(promptsDrawn + drawn, count - replays.length)
+      const prompts = [...fresh, ...replays]
       const request = {
         groupSize: plan.groupSize,
         step: step + 1,
@@ -119,8 +136,9 @@ function drawer(
         source: 'training' as const,
         earlier: new Map(earlier),
       }
-      const firstGroup = drawn
-      drawn += prompts.length
+      const firstGroup = handedOut
+      drawn += fresh.length
+      handedOut += prompts.length
       for (const { row } of prompts) earlier.set(row, (earlier.get(row) ?? 0) + 1)
       return { prompts, request, firstGroup }
     },

@@ -6,7 +6,7 @@ import { AppError, invalidConfig } from '#shared/errors.ts'
 import type { PhaseProgress, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import { rewardTrajectories } from '../rollout/trajectoryRewards.ts'
-import { drawNext, type Prompt } from '../rollout/prompts.ts'
+import type { Prompt } from '../rollout/prompts.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { Collected, CompletedStep, ExperienceSource, TrainDependencies } from './dependencies.ts'
 import { evaluateRollouts, greedyRollouts } from './evaluate.ts'
@@ -25,6 +25,10 @@ export function scriptSource(
   if (config.rollout.maxStaleness > 0) {
     const message = 'A training script says itself when the policy acts: `rollout.maxStaleness` must be 0.'
     throw invalidConfig(message)
+  }
+  if (config.rollout.replayShare > 0) {
+    const message = 'A training script draws its prompts itself: `rollout.replayShare` must be 0.'
+    throw new AppError('config/invalid', message)
   }
   let session: ScriptSession | null = null
   return {
@@ -140,11 +144,9 @@ class ScriptSession {
   }
 
   #draw(count: number): readonly Prompt[] {
-    const { config } = this.#dependencies
-    const order = { seed: config.seed, shuffle: config.data.shuffle }
     const from = (this.#before?.promptsDrawn ?? 0) + this.#gathering.drawn
     this.#gathering.drawn += count
-    return drawNext(this.#plan.prompts, from, count, order)
+    return this.#plan.draw(from, count)
   }
 
   async #rollOut(prompts: readonly Prompt[], { samples, greedy = false }: ScriptRollout) {

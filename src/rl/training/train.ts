@@ -281,7 +281,7 @@ function minibatchesOf(
 
 const stateAfter = (
   before: TrainerState,
-  { trajectories, drawn }: Collected,
+  { trajectories, drawn, unsolved }: Collected,
   updates: number,
   { history: updateHistory }: UpdateGuard,
 ): TrainerState => ({
@@ -292,6 +292,7 @@ const stateAfter = (
   tokens: before.tokens + trajectories.reduce((sum, { ids }) => sum + ids.length, 0),
   updateHistory,
   isScored: before.isScored !== false || trajectories.some(hasReward),
+  ...(unsolved === undefined ? {} : { unsolved }),
 })
 
 /** Tells whether anything scored the trajectory; the zero that a failure counts as is no score. */

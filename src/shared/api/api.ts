@@ -5,6 +5,7 @@ import { chatApi } from './chat.ts'
 import { datasetsApi } from './datasets.ts'
 import { evaluationsApi } from './evaluations.ts'
 import { hubApi } from './hub.ts'
+import { labelsApi } from './labels.ts'
 import { librariesApi } from './libraries.ts'
 import { lossesApi } from './losses.ts'
 import { metricsApi } from './metrics.ts'
@@ -24,6 +25,7 @@ export const api = {
   runs: runsApi,
   metrics: metricsApi,
   samples: samplesApi,
+  labels: labelsApi,
   checkpoints: checkpointsApi,
   datasets: datasetsApi,
   rewards: rewardsApi,

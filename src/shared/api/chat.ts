@@ -1,11 +1,9 @@
 /** Conversations with a model: stored on this machine, answered by one base with an adapter per column. */
 import { z } from 'zod'
 import { heldPrecisions } from '../precision.ts'
-import { chat, count, cursor, failure, instant, name, path } from './common.ts'
+import { conversationId, count, cursor, failure, instant, name, path } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'
 import { adapter, candidate, sampling } from './models.ts'
-
-const conversationId = z.string().regex(/^chat_[0-9a-f-]{36}$/)
 
 export const maxColumns = 4
 /** Number of most probable tokens stored for each token of an answer. */
@@ -41,8 +39,6 @@ const answer = z.object({
   /** `stopped`: by the user, or because the window closed; `edited`: written by the user. */
   stopReason: z.enum(['stop-id', 'stop-string', 'length', 'stopped', 'edited', 'failed']),
   error: failure.nullable(),
-  /** Verdict of the user. */
-  rating: z.enum(['good', 'bad']).nullable().default(null),
 })
 
 const turn = z.object({
@@ -139,13 +135,8 @@ export const chatApi = {
     conversation,
   ),
   delete: command(z.object({ id: conversationId }), z.void()),
+  /** Replaces the text of an answer, and labels what the model wrote with it (labels.ts). */
   editAnswer: command(z.object({ id: conversationId, turn: count, column: count, text }), conversation),
-  rateAnswer: command(
-    z.object({ id: conversationId, turn: count, column: count }).extend(answer.pick({ rating: true }).shape),
-    conversation,
-  ),
-  /** Rated answers of all conversations as rows of a data set: what was said before, the answer, and whether it is good. */
-  ratings: query(z.void(), z.array(z.object({ prompt: chat, completion: z.string(), label: z.boolean() }))),
   /**
    * Answers a turn in some or all columns; turns after it are removed. `text`: the new message; without it the turn is
    * answered again. An index one past the last adds a turn. Leaving the stream stops the answers, which are kept.

@@ -5,6 +5,7 @@ import { problemCodes, type ErrorCode } from '../errors.ts'
 
 export const runId = z.string().regex(/^run_[0-9a-f-]{36}$/)
 export const studyId = z.string().regex(/^st_[0-9a-f-]{36}$/)
+export const conversationId = z.string().regex(/^chat_[0-9a-f-]{36}$/)
 export const dataSetId = z.string().regex(/^ds_[0-9a-f-]{36}$/)
 /** SHA-256 in hex. */
 export const digest = z.string().regex(/^[0-9a-f]{64}$/)

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { runConfigSchema } from '../runConfig.ts'
 import { count, digest, instant, path, progress } from './common.ts'
-import { query, stream } from './contract.ts'
+import { command, query, stream } from './contract.ts'
 import { adapter, sampling } from './models.ts'
 
 type RewardEntry = NonNullable<z.input<typeof runConfigSchema>['rewards']>[number]
@@ -78,6 +78,14 @@ export const difficultyProcedures = {
   ),
   /** Returns every row of one measurement. */
   difficultyRows: query(z.object({ versionId: digest, id: digest }), difficultySchema),
+  /**
+   * Makes these measured rows a new version of the data set, with 1 − mean reward in the column `difficulty`, which `data.order` of
+   * a run config may name; a column of that name is replaced.
+   */
+  keepMeasured: command(
+    z.object({ versionId: digest, id: digest, rows: z.array(count).min(1).max(20_000) }),
+    z.object({ versionId: digest }),
+  ),
 }
 
 export type Difficulty = z.output<typeof difficultySchema>

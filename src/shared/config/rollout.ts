@@ -184,6 +184,19 @@ export const rolloutSection = z.strictObject({
     .describe(
       'For tokens whose weight exceeds the limit: truncate sets it to the limit, mask removes the token from the policy term.',
     ),
+  replayShare: share.default(0).meta({
+    label: 'Replay share',
+    description:
+      'Share of a step’s prompts that may be rows drawn before and not solved, oldest first; 0 is off.',
+  }),
+  replaySolvedAt: z.number().min(-maxSetting).max(maxSetting).default(1).meta({
+    label: 'Solved at reward',
+    description: 'With a replay share: a row is solved by one completion with at least this reward.',
+  }),
+  replayTries: wholeNumber(1, 1000).default(3).meta({
+    label: 'Replay tries',
+    description: 'How often an unsolved row comes again before it waits for its next pass.',
+  }),
   workflow: workflowSection.nullable().default(null).meta({
     label: 'Workflow',
     description:

@@ -166,6 +166,12 @@ export const dataSection = z.strictObject({
     .default(null)
     .meta({ description: 'Rows with longer prompts are left out.', empty: 'what fits' }),
   shuffle: z.boolean().default(true).describe('Shuffles the rows anew in every pass.'),
+  order: answerColumn.meta({
+    label: 'Easy to hard by',
+    description:
+      'A column of numbers that says how hard a row is: each pass goes from the lowest to the highest. If the run draws fewer rows than there are, a pass is over so many, drawn at random.',
+    empty: 'in no such order',
+  }),
 })
 
 export const algorithmSection = z.strictObject({

@@ -28,6 +28,12 @@ interface Demo {
   readonly config: Readonly<Record<string, object>>
 }
 
+/** What the demo learns matters to no test but one. */
+const small = {
+  rollout: { promptsPerStep: 2, groupSize: 2, maxNewTokens: 8 },
+  evaluation: { every: 0, rows: 2 },
+}
+
 interface Options {
   readonly name?: string
   readonly words?: readonly string[]
@@ -234,7 +240,7 @@ test('an address that stands in the folder of a run alone is asked about, too, b
   const words = ['--allow', 'start']
   await using served = await connect(home, { words })
   const { config } = await served.ask<Demo>('demo_config')
-  const { runId } = await served.ask('start_run', { config: { ...config, steps: 1 } })
+  const { runId } = await served.ask('start_run', { config: { ...config, ...small, steps: 1 } })
   await served.ask('watch_run', { runId, seconds: 400 })
   const file = path.join(home, 'runs', String(runId), 'config.json')
   const settings = { address: 'https://judge.example/v1', rubric: 'Is it right?' }
@@ -254,11 +260,10 @@ test('what a data set says is quoted as data, also where it hides instructions',
   const data = { ...config['data'], train, heldOut: null }
   const reward = { function: 'exact-match', settings: { column: 'answer' } }
   const changed = {
-    ...config,
+    ...{ ...config, ...small },
     data,
     steps: 1,
     rewards: [reward],
-    evaluation: { ...config['evaluation'], every: 0 },
   }
   const { runId } = await served.ask('start_run', { config: changed })
   const progress: Progress[] = []
@@ -280,7 +285,7 @@ test('ends with its client, whose run has a checkpoint then', async () => {
   const home = place.path('home')
   const served = await connect(home, { words: ['--allow', 'start'] })
   const { config } = await served.ask<Demo>('demo_config')
-  const { runId } = await served.ask('start_run', { config: { ...config, steps: 500 } })
+  const { runId } = await served.ask('start_run', { config: { ...config, ...small, steps: 5_000 } })
   await served.ask('watch_run', { runId, untilStep: 1, seconds: 400 })
   await served.client.close()
   await eventually(async () => {
@@ -293,7 +298,8 @@ test('ends with its client, whose run has a checkpoint then', async () => {
 
 test('an agent improves a run by its diagnosis', () => {
   const place = workplace()
-  const settings = JSON.stringify({ 'rollout.temperature': 4, steps: 12, 'checkpoints.every': 6 })
+  const size = { steps: 12, 'rollout.promptsPerStep': 6, 'evaluation.rows': 24, 'checkpoints.every': 6 }
+  const settings = JSON.stringify({ 'rollout.temperature': 4, ...size })
   const words = [process.execPath, launcher, 'mcp', '--allow', 'start', '--data-dir', place.path('home')]
   const { stdout, stderr, status } = spawnSync(process.execPath, [improve, settings, ...words], {
     encoding: 'utf8',
@@ -317,7 +323,7 @@ test('works in the host that serves the directory, where a run goes on without i
   await host.printed('/#token=')
   const served = await connect(home, { words: ['--allow', 'start'] })
   const { config } = await served.ask<Demo>('demo_config')
-  const { runId } = await served.ask('start_run', { config: { ...config, steps: 20 } })
+  const { runId } = await served.ask('start_run', { config: { ...config, ...small, steps: 20 } })
   await served.ask('watch_run', { runId, untilStep: 1, seconds: 400 })
   await served.client.close()
   await eventually(async () => {

@@ -75,6 +75,44 @@ test('every row is answered several times and scored; what was measured is kept'
   expect(await collect(client.stream('datasets.difficulty', request()))).toEqual([{ result: whole }])
 })
 
+test('measured rows become a version with their difficulty, by which a run can go from easy to hard', async () => {
+  const { whole } = await measure(request())
+  const { id } = whole.summary
+  const wanted = whole.rows.slice(2, 9).map(({ row }) => row)
+  const kept = await client.call('datasets.keepMeasured', { versionId, id, rows: wanted })
+  const { version } = await client.call('datasets.version', kept)
+  const { dataSetId } = (await client.call('datasets.version', { versionId })).version
+  expect(version).toMatchObject({
+    dataSetId,
+    rows: 7,
+    source: expect.stringContaining('measured difficulty'),
+  })
+  const { rows } = await client.call('datasets.rows', { ...kept, from: 0, count: 50 })
+  const original = await client.call('datasets.rows', { versionId, from: 2, count: 7 })
+  expect(rows).toEqual(
+    original.rows.map((row, i) => ({ ...row, difficulty: expect.closeTo(1 - whole.rows[i + 2]!.mean!) })),
+  )
+
+  const runBy = (order: string) =>
+    fixture.start({
+      ...{ data: { train: version.directory, prompt: { column: 'prompt' }, order }, steps: 1 },
+      rollout: { promptsPerStep: 2, maxNewTokens: 4 },
+    })
+  await fixture.reached(await runBy('difficulty'), 'finished')
+  const runId = await runBy('hardness')
+  const { error } = await fixture.reached(runId, 'failed')
+  expect(error?.message).toContain('No row has a number in the column “hardness”')
+  await fixture.left()
+  await client.call('runs.delete', { runId })
+
+  await expect(client.call('datasets.keepMeasured', { versionId, id, rows: [2, 400] })).rejects.toMatchObject(
+    { message: 'Some of these rows were not measured.' },
+  )
+  await expect(
+    client.call('datasets.keepMeasured', { versionId, id: '0'.repeat(64), rows: [2] }),
+  ).rejects.toMatchObject({ code: 'data/invalid' })
+})
+
 test('it depends on the content of code and model, and a checkpoint is a model too', async () => {
   const file = fixture.write('reward.js', 'export default ({ completion }) => completion.length')
   const rewards = [{ function: file }]

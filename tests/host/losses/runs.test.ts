@@ -6,11 +6,14 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import { type Checkpoint, loadCheckpoint } from '#host/models/checkpoints.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
+import { casesOf } from '../../sweeps.ts'
 import { createHome, historyOf } from '../runs/runFixture.ts'
 
 const resources = path.join(import.meta.dirname, '../../../resources')
 const demo = (file: string) =>
   JSON.parse(readFileSync(path.join(resources, 'demo', file), 'utf8')) as Record<string, object>
+
+const steps = casesOf(1, 2)
 
 /** Small steps of two updates, the second of which has ratios other than 1. */
 function configOf(id: string, algorithm: string, workflow: string | null = null) {
@@ -28,7 +31,7 @@ function configOf(id: string, algorithm: string, workflow: string | null = null)
     },
     optimization: { learningRate: 0.002, weightDecay: 0, epochs: 2 },
     device: { threads: 1 },
-    ...{ steps: 2, evaluation: { every: 0, rows: 1 }, checkpoints: { every: 2 }, seed: 3 },
+    ...{ steps, evaluation: { every: 0, rows: 1 }, checkpoints: { every: steps }, seed: 3 },
   })
 }
 
@@ -40,7 +43,7 @@ async function trained(id: string, algorithm: string, workflow: string | null = 
   const cacheDirectory = path.join(home.directory, 'cache')
   const request = { runDirectory: run.directory, cacheDirectory, resumeFrom: null }
   for await (const _ of runTraining(request, createControl()));
-  const checkpoint = loadCheckpoint(path.join(runPaths(run.directory).checkpoints, 'step-000002'))
+  const checkpoint = loadCheckpoint(path.join(runPaths(run.directory).checkpoints, `step-00000${steps}`))
   return { checkpoint, steps: historyOf(run, 'step') }
 }
 
@@ -71,7 +74,7 @@ test.each(['grpo', 'gspo', 'cispo', 'ppo', 'reinforce', 'reinforce-plus-plus', '
     )
     expect(largest).toBeGreaterThan(1e-3)
     expect(furthest).toBeLessThanOrEqual(1e-6)
-    expect(written.steps).toHaveLength(2)
+    expect(written.steps).toHaveLength(steps)
   },
 )
 

@@ -73,7 +73,8 @@ test('a reward', async () => {
   }
   expect(await whileBusy(() => score(work(0.5)))).toBe(0.5)
   expect(await whileBusy(() => score(work(2)))).toBe(stopped)
-  // A search that never looks at the clock.
+  // A search that never looks at the clock: the process is killed in the end, which attacks.test.ts waits for in every run.
+  if (!isLong) return
   expect(await whileBusy(() => score(`'a'.repeat(6e6).indexOf('a'.repeat(3e6) + 'b');`))).toBe(stopped)
 })
 
@@ -87,7 +88,11 @@ test('a batch loses those that take too long, and no others', async () => {
       { callMs: 100 },
       startShared,
     )
-    const completions: Record<number, string> = { 1: 'endless', 31: 'evil', 61: 'endless' }
+    const completions: Record<number, string> = {
+      1: 'endless',
+      31: isLong ? 'evil' : 'endless',
+      61: 'endless',
+    }
     const inputs = Array.from({ length: 64 }, (_, i) => ({ ...sample, completion: completions[i] ?? 'fine' }))
     return (await sandbox.score(inputs, 'default')).map((answer) => 'failure' in answer)
   })

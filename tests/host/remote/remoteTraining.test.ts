@@ -6,6 +6,7 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import { runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { outboundRequests } from '#host/outboundRequests.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
+import { isLong, longTitle } from '../../sweeps.ts'
 import { createHome, historyOf, starterConfig, tensorsOf } from '../runs/runFixture.ts'
 import { LoopbackServer } from './loopbackServer.ts'
 
@@ -140,7 +141,8 @@ test('rollouts while the policy learns: one step old, taken up after a stop', as
   expect(readdirSync(adapterFolder)).toEqual([])
 })
 
-test('the demo task is learned from completions that are one step old', async () => {
+const learned = 'the demo task is learned from completions that are one step old'
+test.runIf(isLong)(longTitle(learned), async () => {
   server.reset()
   const run = home.createRun({
     ...configWith({}, { promptsPerStep: 4, groupSize: 8, maxNewTokens: 8, maxStaleness: 1 }),

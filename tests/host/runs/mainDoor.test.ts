@@ -160,7 +160,7 @@ describe('the check passes, and the run starts from what was checked:', () => {
     await stepReached(client, runId, 1)
     const run = await client.call('runs.get', { runId })
     expect(run.steps).toBe(steps)
-    await client.call('runs.kill', { runId })
+    await client.call('runs.stop', { runId })
     await fixture.reached(runId, 'interrupted', 'stopped', 'finished')
     await fixture.left()
     expect(fixture.faults).toEqual([])

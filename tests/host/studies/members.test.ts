@@ -16,18 +16,20 @@ afterAll(async () => {
   expect(fixture.faults).toEqual([])
 })
 
-const [steps, every] = [4, 2]
 const workflow = {
   function: path.join(resourcesDirectory, 'workflows', 'self-correction.ts'),
   settings: { attempts: 2, feedback: 'Again' },
 }
-const common = { ...smallConfig, steps, device: { threads: 1 } }
+const common = { ...smallConfig, device: { threads: 1 } }
 const { steps: _, ...staged } = common
 const demonstrations = { algorithm: { id: 'sft' }, optimization: { minibatchSize: 2 } }
 
 interface Case {
   readonly config: JsonObject
   readonly mutated: string
+  /** How long a generation and all of it are. */
+  readonly every: number
+  readonly steps: number
   /** Files of tensors in a checkpoint: of the adapter, its optimizer, and a critic. */
   readonly tensors: number
 }
@@ -36,21 +38,22 @@ const learningRate = { mutated: 'optimization.learningRate', tensors: 3 }
 const cases: Readonly<Record<string, Case>> = {
   'PPO in an environment, whose clones have the critic of their parent': {
     config: {
-      ...{ ...common, rewards: [], algorithm: { id: 'ppo' } },
+      ...{ ...common, steps: 2, rewards: [], algorithm: { id: 'ppo' } },
+      evaluation: { every: 1, rows: 2 },
       environment: { function: 'number-guessing', maxTurns: 3 },
     },
-    ...{ mutated: 'optimization.criticLearningRate', tensors: 5 },
+    ...{ mutated: 'optimization.criticLearningRate', tensors: 5, every: 1, steps: 2 },
   },
   'a generation that ends with a stage': {
-    config: { ...staged, stages: [{ ...demonstrations, steps: 2 }, { steps: 2 }] },
-    ...learningRate,
+    config: { ...staged, stages: [{ ...demonstrations, steps: 1 }, { steps: 1 }] },
+    ...{ ...learningRate, every: 1, steps: 2 },
   },
   'a workflow, in a generation that ends within a stage': {
     config: {
       ...{ ...staged, rollout: { ...staged.rollout, workflow } },
       stages: [{ ...demonstrations, steps: 1 }, { steps: 3 }],
     },
-    ...learningRate,
+    ...{ ...learningRate, every: 2, steps: 4 },
   },
 }
 
@@ -67,7 +70,7 @@ function membersOf({ trials }: StudyEntry) {
   }
 }
 
-test.for(Object.entries(cases))('%s', async ([, { config, mutated, tensors }]) => {
+test.for(Object.entries(cases))('%s', async ([, { config, mutated, tensors, every, steps }]) => {
   const parameters = { [mutated]: { min: 1e-4, max: 1e-2 } }
   const population = { size: 2, every, tournament: 1, mutation: { probability: 1, elite: false, parameters } }
   const { id } = await client.call('studies.start', { file: { ...config, parallel: 1, population } })

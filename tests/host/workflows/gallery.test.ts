@@ -9,14 +9,16 @@ import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { openSandbox } from '#host/sandbox/sandbox.ts'
 import type { RunFolder } from '#host/workFolder/runFolder.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
+import { casesOf } from '../../sweeps.ts'
 import { createHome, historyOf, learnedBy, starterConfig, tensorsOf } from '../runs/runFixture.ts'
 
 const home = createHome()
 afterAll(() => home[Symbol.dispose]())
 
+const steps = casesOf(2, 4)
 const short = {
   ...starterConfig,
-  ...{ steps: 4, evaluation: { every: 2, rows: 4 }, checkpoints: { every: 0 }, device: { threads: 1 } },
+  ...{ steps, evaluation: { every: 2, rows: 4 }, checkpoints: { every: 0 }, device: { threads: 1 } },
   shownTrajectories: 64,
 }
 const gallery = path.join(resourcesDirectory, 'workflows')
@@ -91,7 +93,7 @@ describe('the same run as what is built in', () => {
     const [built, own] = [await train({}, null), await train({}, 'single-turn')]
     expect(failuresOf(own)).toEqual([])
     expect(withoutWorkflow(learnedBy(own))).toEqual(learnedBy(built))
-    expect(tensorsOf(own, 4)).toEqual(tensorsOf(built, 4))
+    expect(tensorsOf(own, steps)).toEqual(tensorsOf(built, steps))
   })
 
   test('the greedy baseline of ReMax', async () => {
@@ -106,7 +108,7 @@ describe('the same run as what is built in', () => {
         12,
       ),
     )
-    expect(tensorsOf(own, 4)).toEqual(tensorsOf(built, 4))
+    expect(tensorsOf(own, steps)).toEqual(tensorsOf(built, steps))
   })
 
   test.each(['grpo', 'ppo'])('an environment, learned from by %s', async (id) => {
@@ -123,7 +125,7 @@ describe('the same run as what is built in', () => {
     expect(metricsOf(built)[0]?.['environment/turns']).toBeGreaterThan(1)
     expect(trajectoriesOf(own)).toEqual(trajectoriesOf(built))
     expect(largestGap(own, built)).toBeLessThan(5e-5)
-    expect(tensorsOf(own, 4)).toEqual(tensorsOf(built, 4))
+    expect(tensorsOf(own, steps)).toEqual(tensorsOf(built, steps))
   })
 })
 

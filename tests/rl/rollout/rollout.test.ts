@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { drawNext, encodePrompts, type PromptEncoder, type PromptForm } from '#rl/rollout/prompts.ts'
+import { encodePrompts, type PromptEncoder, type PromptForm } from '#rl/rollout/prompts.ts'
 import { generateTrajectories } from '#rl/rollout/rollout.ts'
 import { completionMask } from '#rl/rollout/trajectory.ts'
 import { fakePolicy, fakeTokenizer, stopId } from '../fakePolicy.ts'
@@ -65,27 +65,6 @@ describe('prompts', () => {
     const { prompts, tooLong } = encodePrompts([{ q: 'abcd' }, { q: 'ab' }], encoder({ column: 'q' }), 3)
     expect(prompts.map(({ row }) => row)).toEqual([1])
     expect(tooLong).toEqual([0])
-  })
-})
-
-describe('order', () => {
-  const items = [0, 1, 2, 3, 4]
-
-  test('every pass visits everything once, whatever the size of the draws', () => {
-    const order = { seed: 3, shuffle: true }
-    const single = drawNext(items, 0, 15, order)
-    const cut = [
-      ...drawNext(items, 0, 4, order),
-      ...drawNext(items, 4, 7, order),
-      ...drawNext(items, 11, 4, order),
-    ]
-    expect(cut).toEqual(single)
-    for (const pass of [0, 5, 10]) expect(single.slice(pass, pass + 5).toSorted()).toEqual(items)
-    expect(single.slice(0, 5)).not.toEqual(single.slice(5, 10))
-  })
-
-  test('without shuffling rows come as they stand', () => {
-    expect(drawNext(items, 3, 4, { seed: 3, shuffle: false })).toEqual([3, 4, 0, 1])
   })
 })
 

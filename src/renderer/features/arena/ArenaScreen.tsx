@@ -1,15 +1,17 @@
-import { Database, Swords, Trophy } from 'lucide-react'
+import { Swords, Trophy } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Page, Panel } from '#renderer/kit/Page.tsx'
 import { Busy, EmptyState, ErrorNote, Progress } from '#renderer/kit/states.tsx'
 import { type ModelChoice, useChoiceTitle } from '#renderer/client/modelChoice.ts'
-import { jsonLines, useAddFile } from '#renderer/client/adding.ts'
+import { voteGroup } from '#shared/labelGroups.ts'
+import { useApi, useLatest } from '#renderer/client/api.tsx'
 import { useKeys } from '#renderer/client/keys.ts'
 import { useRoute } from '#renderer/client/route.ts'
 import { formatNumber, plural, formatPercent } from '#renderer/client/format.ts'
 import { endWords } from '#renderer/client/words.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
+import { classes } from '#renderer/kit/classes.ts'
 import { CutName } from '#renderer/kit/CutName.tsx'
 import { CandidatePickers } from '#renderer/parts/CandidatePickers.tsx'
 import { useCandidates } from '#renderer/parts/useCandidates.ts'
@@ -21,10 +23,13 @@ import {
   readChoice,
   standings,
   type Vote,
-  voteRows,
 } from '#renderer/parts/candidates.ts'
+import { LabelButtons } from '#renderer/parts/LabelButtons.tsx'
+import { LabelTally } from '#renderer/parts/LabelTally.tsx'
+import { labelOf, useLabelling, useLabels, type Answered, type Label } from '#renderer/parts/useLabels.ts'
+import { EditedText } from '#renderer/kit/EditedText.tsx'
 import { PromptPanel } from './PromptPanel.tsx'
-import { useRound, useVotes, type Round, type RoundView, type Sampling } from './useArena.ts'
+import { answeredIn, useRound, useVotes, type Round, type RoundView, type Sampling } from './useArena.ts'
 
 const firstSampling: Sampling = { temperature: 0, maxNewTokens: 64, seed: 42 }
 const letters = ['A', 'B', 'C', 'D'] as const
@@ -49,7 +54,7 @@ export function ArenaScreen() {
   const generate = () => {
     if (!isReady) return
     forget()
-    round.start({ candidates, prompt: draft.text, sampling, isBlind }, draft.asChat)
+    round.start({ candidates, prompt: draft.text, asChat: draft.asChat, sampling, isBlind })
   }
   useKeys({ act: generate })
 
@@ -84,6 +89,7 @@ export function ArenaScreen() {
             vote before you see who wrote what.
           </EmptyState>
         )}
+        {(round.isDone || votes.votes.length > 0) && <LabelTally scope="vote" place="Blind votes" />}
         <Standings votes={votes.votes} onClear={votes.clear} />
       </div>
     </Page>
@@ -96,6 +102,9 @@ const isOf = (round: Round | null, candidates: readonly ModelChoice[]): boolean 
 /** Vote on the answers of a round: an index into its candidates, null for a tie; undefined before. */
 function useVote({ round: shown, completions }: RoundView, votes: ReturnType<typeof useVotes>) {
   const [voted, setVoted] = useState<number | null | undefined>(undefined)
+  const client = useApi()
+  const { change } = useLabelling()
+  const latest = useLatest(votes)
   const vote = (winner: number | null) => {
     if (shown === null) return
     setVoted(winner)
@@ -104,8 +113,17 @@ function useVote({ round: shown, completions }: RoundView, votes: ReturnType<typ
       winner,
       isBlind: shown.isBlind,
       prompt: shown.prompt,
-      answers: completions.map(({ text }) => text),
       seed: shown.sampling.seed,
+    })
+    if (winner === null) return
+    const answered = answeredIn(shown, completions, winner)
+    change(async () => {
+      const before = await client.call('labels.set', { answered, changes: { isPreferred: true } })
+      return async () => {
+        await client.call('labels.restore', before)
+        setVoted(undefined)
+        latest.current.removeLast()
+      }
     })
   }
   return { voted, vote, forget: () => setVoted(undefined) }
@@ -126,6 +144,21 @@ function Columns({ candidates, round, voted, onVote }: ColumnsProps) {
   const isOpen = shown !== null && round.isDone && voted === undefined
   const order = shown?.order.length === candidates.length ? shown.order : candidates.map((_, i) => i)
   const atWork = columnAtWork(round.completions, order)
+  const labels = useLabels(shown === null ? null : voteGroup(shown.id))
+  const [current, setCurrent] = useState(0)
+  useKeys({
+    nextRow: () => setCurrent((current + 1) % order.length),
+    previousRow: () => setCurrent((current + order.length - 1) % order.length),
+  })
+  const labellingOf = (index: number, place: number): Labelling | null => {
+    if (shown === null || !round.isDone) return null
+    return {
+      answered: answeredIn(shown, round.completions, index),
+      label: labelOf(labels, index, round.completions[index]?.text ?? ''),
+      isCurrent: place === current,
+      onCurrent: () => setCurrent(place),
+    }
+  }
   const stateOf = (place: number): ColumnState =>
     !round.isRunning || atWork === null || place < atWork ? 'idle' : place === atWork ? 'writing' : 'waiting'
   return (
@@ -139,6 +172,7 @@ function Columns({ candidates, round, voted, onVote }: ColumnsProps) {
             completion={shown === null ? undefined : round.completions[index]}
             state={stateOf(place)}
             vote={{ isOpen, isWinner: shown !== null && voted === index, onVote: () => onVote(index) }}
+            labelling={labellingOf(index, place)}
           />
         ))}
       </div>
@@ -161,11 +195,31 @@ interface ColumnProps {
   readonly completion: Completion | undefined
   readonly state: ColumnState
   readonly vote: { readonly isOpen: boolean; readonly isWinner: boolean; readonly onVote: () => void }
+  /** null: its round is not over. */
+  readonly labelling: Labelling | null
 }
 
-function CandidateColumn({ label, name, completion, state, vote }: ColumnProps) {
+interface Labelling {
+  readonly answered: Answered
+  readonly label: Label | undefined
+  /** True for the answer that the keys are about. */
+  readonly isCurrent: boolean
+  readonly onCurrent: () => void
+}
+
+function CandidateColumn({ label, name, completion, state, vote, labelling }: ColumnProps) {
+  const [isEditing, setEditing] = useState(false)
   return (
-    <section aria-label={label} className="flex min-h-60 min-w-0 flex-col rounded border border-line">
+    <section
+      aria-label={label}
+      aria-current={labelling?.isCurrent}
+      onFocus={labelling?.onCurrent}
+      onPointerDown={labelling?.onCurrent}
+      className={classes(
+        'flex min-h-60 min-w-0 flex-col rounded border',
+        labelling?.isCurrent === true ? 'border-accent' : 'border-line',
+      )}
+    >
       <header className="flex h-9 shrink-0 items-center gap-2 border-b border-line px-3">
         <span className="shrink-0 font-medium">{label}</span>
         <span className="min-w-0 grow text-faint">
@@ -178,20 +232,17 @@ function CandidateColumn({ label, name, completion, state, vote }: ColumnProps) 
         )}
       </header>
       <div className="min-h-0 grow overflow-auto p-3">
-        {completion === undefined ? (
-          <p className="text-faint">The answer will appear here.</p>
-        ) : state === 'waiting' ? (
-          <p className="text-faint">Waiting for its turn.</p>
-        ) : completion.text === '' && state === 'writing' ? (
-          <Busy label="Generating" />
-        ) : (
-          <p dir="auto" className="font-mono text-sm break-words whitespace-pre-wrap">
-            {completion.text}
-            {completion.text === '' && <span className="text-faint">(empty answer)</span>}
-          </p>
+        <ColumnText completion={completion} state={state} />
+        {labelling !== null && (
+          <BetterAnswer
+            {...labelling}
+            name={label}
+            isEditing={isEditing}
+            onEdited={() => setEditing(false)}
+          />
         )}
       </div>
-      <footer className="flex h-10 shrink-0 items-center gap-2 border-t border-line px-3 text-sm text-muted tabular-nums">
+      <footer className="flex min-h-10 shrink-0 flex-wrap items-center gap-x-1 border-t border-line px-3 py-1 text-sm text-muted tabular-nums">
         {state === 'writing' && (
           <Progress label={`${label} is being written`} value={null} className="w-16" />
         )}
@@ -203,6 +254,15 @@ function CandidateColumn({ label, name, completion, state, vote }: ColumnProps) 
           </span>
         )}
         <span className="grow" />
+        {labelling !== null && (
+          <LabelButtons
+            {...labelling}
+            title={label}
+            prefer={vote.isOpen ? vote.onVote : null}
+            hasKeys={labelling.isCurrent}
+            onEdit={() => setEditing(true)}
+          />
+        )}
         {vote.isOpen && (
           <Button small onClick={vote.onVote}>
             {label} is better
@@ -213,11 +273,63 @@ function CandidateColumn({ label, name, completion, state, vote }: ColumnProps) 
   )
 }
 
+function ColumnText({ completion, state }: Pick<ColumnProps, 'completion' | 'state'>) {
+  return completion === undefined ? (
+    <p className="text-faint">The answer will appear here.</p>
+  ) : state === 'waiting' ? (
+    <p className="text-faint">Waiting for its turn.</p>
+  ) : completion.text === '' && state === 'writing' ? (
+    <Busy label="Generating" />
+  ) : (
+    <p dir="auto" className="font-mono text-sm break-words whitespace-pre-wrap">
+      {completion.text}
+      {completion.text === '' && <span className="text-faint">(empty answer)</span>}
+    </p>
+  )
+}
+
+interface BetterProps extends Labelling {
+  readonly name: string
+  readonly isEditing: boolean
+  readonly onEdited: () => void
+}
+
+/** What should have been said, and its editor. */
+function BetterAnswer({ answered, label, name, isEditing, onEdited }: BetterProps) {
+  const { set } = useLabelling()
+  const edit = label?.edit ?? null
+  const written = answered.kind === 'vote' ? (answered.answers[answered.column] ?? '') : ''
+  if (isEditing)
+    return (
+      <div className="mt-3">
+        <EditedText
+          label={`Edit the answer of ${name}`}
+          action="Save"
+          text={edit ?? written}
+          note="For pairs, it is better than what the model wrote."
+          onCancel={onEdited}
+          onSave={(text) => {
+            set(answered, { edit: text === written ? null : text })
+            onEdited()
+          }}
+        />
+      </div>
+    )
+  return (
+    edit !== null && (
+      <div className="mt-3 border-l-2 border-accent pl-3">
+        <p className="text-sm text-muted">Edited to</p>
+        <p dir="auto" className="font-mono text-sm break-words whitespace-pre-wrap">
+          {edit}
+        </p>
+      </div>
+    )
+  )
+}
+
 /** Win rates with their confidence intervals. */
 function Standings({ votes, onClear }: { votes: readonly Vote[]; onClear: () => void }) {
   const titleOf = useChoiceTitle()
-  const { add } = useAddFile()
-  const preferences = voteRows(votes)
   const rows = standings(votes)
   if (rows.length === 0) return null
   const blind = votes.filter(({ isBlind }) => isBlind).length
@@ -232,15 +344,6 @@ function Standings({ votes, onClear }: { votes: readonly Vote[]; onClear: () => 
       actions={
         <>
           <span className="text-sm text-muted">{plural(blind, 'blind vote')}</span>
-          <Button
-            small
-            icon={Database}
-            disabled={preferences.length === 0}
-            title="Looks at the votes as rows of a prompt, the chosen and the rejected answer; methods such as DPO learn from them."
-            onClick={() => add({ name: 'votes.jsonl', file: jsonLines('votes.jsonl', preferences) })}
-          >
-            Make a data set
-          </Button>
           <Button small variant="quiet" onClick={onClear}>
             Clear votes
           </Button>

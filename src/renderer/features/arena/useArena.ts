@@ -2,7 +2,15 @@
 import type { RequestSettings } from '#shared/config/fields.ts'
 import { useCallback, useMemo, useState } from 'react'
 import { sampling as samplingSettings } from '#shared/api/models.ts'
-import { completions, keptVotes, type Completion, shuffled, type Vote } from '#renderer/parts/candidates.ts'
+import {
+  completions,
+  maxVotes,
+  type Completion,
+  shuffled,
+  type Vote,
+  writeChoice,
+} from '#renderer/parts/candidates.ts'
+import type { Answered } from '#renderer/parts/useLabels.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useAnswer, useApi, useTask } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
@@ -30,8 +38,12 @@ export function useDataSetPrompt(versionId: string | null, index: number, model:
 }
 
 export interface Round {
+  /** Names it among the labels. */
+  readonly id: string
   readonly candidates: readonly ModelChoice[]
   readonly prompt: string
+  /** True if the prompt is a message; else the model continues it. */
+  readonly asChat: boolean
   readonly sampling: Sampling
   readonly order: readonly number[]
   readonly isBlind: boolean
@@ -43,8 +55,22 @@ export interface RoundView {
   readonly isRunning: boolean
   readonly isDone: boolean
   readonly error: Error | null
-  readonly start: (round: Omit<Round, 'order'>, asChat: boolean) => void
+  readonly start: (round: Omit<Round, 'id' | 'order'>) => void
   readonly cancel: () => void
+}
+
+const asMessages = (content: string) => [{ role: 'user', content }]
+
+/** An answer of a round, as it can be labelled. */
+export function answeredIn(round: Round, written: readonly Completion[], column: number): Answered {
+  const { id, candidates, prompt, asChat } = round
+  const by = candidates[column]
+  return {
+    ...{ kind: 'vote', round: id, column, by: by === undefined ? '' : writeChoice(by) },
+    prompt: asChat ? asMessages(prompt) : prompt,
+    answers: written.map(({ text }) => text),
+    isTruncated: written[column]?.stopReason === 'length',
+  }
 }
 
 export function useRound(): RoundView {
@@ -52,13 +78,13 @@ export function useRound(): RoundView {
   const [round, setRound] = useState<Round | null>(null)
   const { start: begin } = task
   const start = useCallback(
-    (next: Omit<Round, 'order'>, asChat: boolean) => {
-      const { candidates, prompt, sampling, isBlind } = next
+    (next: Omit<Round, 'id' | 'order'>) => {
+      const { candidates, prompt, asChat, sampling, isBlind } = next
       const order = isBlind ? shuffled(candidates.length, Math.random) : candidates.map((_, i) => i)
-      setRound({ ...next, order })
+      setRound({ ...next, order, id: crypto.randomUUID() })
       begin({
         candidates: order.flatMap((index) => candidates[index] ?? []),
-        prompt: asChat ? { messages: [{ role: 'user', content: prompt }] } : { text: prompt },
+        prompt: asChat ? { messages: asMessages(prompt) } : { text: prompt },
         sampling,
       })
     },
@@ -88,12 +114,13 @@ export function useVotes() {
     (vote: Omit<Vote, 'at'>) => {
       // Another tab may have voted a moment ago.
       client.call('settings.get', { key: votesKey }).then(
-        (kept) => setVotes(keptVotes([...votesOf(kept), { ...vote, at: Date.now() }])),
+        (kept) => setVotes([...votesOf(kept), { ...vote, at: Date.now() }].slice(-maxVotes)),
         (thrown: unknown) => toastError(asError(thrown)),
       )
     },
     [client, setVotes],
   )
   const clear = useCallback(() => setVotes([]), [setVotes])
-  return { votes, add, clear }
+  const removeLast = () => setVotes(votes.slice(0, -1))
+  return { votes, add, clear, removeLast }
 }

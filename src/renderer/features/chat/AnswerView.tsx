@@ -1,14 +1,17 @@
-import { Pencil, RotateCcw, ThumbsDown, ThumbsUp, WholeWord } from 'lucide-react'
-import { useState } from 'react'
-import { useCommand } from '#renderer/client/api.tsx'
+import { RotateCcw, WholeWord } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { useApi } from '#renderer/client/api.tsx'
 import { formatNumber, plural } from '#renderer/client/format.ts'
 import { useChoiceTitle } from '#renderer/client/modelChoice.ts'
 import { endWords } from '#renderer/client/words.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { EditedText } from '#renderer/kit/EditedText.tsx'
 import { Busy, CopyButton, ErrorNote } from '#renderer/kit/states.tsx'
+import { LabelButtons } from '#renderer/parts/LabelButtons.tsx'
+import { useLabelling, type Label } from '#renderer/parts/useLabels.ts'
 import { AnswerTokens } from './AnswerTokens.tsx'
 import { choiceOf, type ChatAnswer, type Writing } from './conversation.ts'
-import { EditedText } from './EditedText.tsx'
 import type { Chat } from './useChat.ts'
 
 interface AnswerProps {
@@ -17,14 +20,32 @@ interface AnswerProps {
   readonly column: number
   readonly answer: ChatAnswer | null
   readonly writing: Writing | null
+  readonly label: Label | undefined
+  /** True if another model answered the message too. */
+  readonly hasOthers: boolean
+  /** True for the answer that the keys of labels are about. */
+  readonly isCurrent: boolean
+  readonly onCurrent: () => void
 }
 
 /** One column's answer to a message. */
-export function AnswerView({ chat, turn, column, answer, writing }: AnswerProps) {
+export function AnswerView(props: AnswerProps) {
+  const { chat, turn, column, answer, writing, isCurrent, onCurrent } = props
+  const place = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (isCurrent) place.current?.scrollIntoView({ block: 'nearest' })
+  }, [isCurrent])
   const titleOf = useChoiceTitle()
   const title = titleOf(answer?.by ?? choiceOf(chat.conversation, column))
   return (
-    <article aria-label={`Answer of ${title}`} className="flex min-w-0 flex-col rounded border border-line">
+    <article
+      ref={place}
+      aria-label={`Answer of ${title}`}
+      aria-current={isCurrent}
+      onFocus={onCurrent}
+      onPointerDown={onCurrent}
+      className={classes('flex min-w-0 flex-col rounded border', isCurrent ? 'border-accent' : 'border-line')}
+    >
       <h2 className="truncate border-b border-line px-3 py-1 text-sm text-muted">{title}</h2>
       {writing !== null ? (
         <WritingBody writing={writing} isRunning={chat.isRunning} />
@@ -36,7 +57,7 @@ export function AnswerView({ chat, turn, column, answer, writing }: AnswerProps)
           </Button>
         </p>
       ) : (
-        <AnswerBody chat={chat} turn={turn} column={column} answer={answer} title={title} />
+        <AnswerBody {...props} answer={answer} title={title} />
       )}
     </article>
   )
@@ -72,28 +93,24 @@ interface ButtonsProps extends BodyProps {
   readonly onView: (view: View) => void
 }
 
-function AnswerButtons({ chat, turn, column, answer, title, view, onView }: ButtonsProps) {
+function AnswerButtons(props: ButtonsProps) {
+  const { chat, turn, column, answer, label, hasOthers, isCurrent, title, view, onView } = props
   const later = chat.turns.length - turn - 1
   const again =
     later === 0 ? `Answer again: ${title}` : `Answer again: ${title}; ${plural(later, 'later turn')} removed`
-  const rate = useCommand('chat.rateAnswer')
   const { id } = chat.conversation
   return (
     <>
-      {(['good', 'bad'] as const).map((rating) => (
-        <IconButton
-          key={rating}
-          small
-          disabled={chat.isRunning || id === null}
-          pressed={answer.rating === rating}
-          label={`${rating === 'good' ? 'Good' : 'Bad'} answer: ${title}`}
-          icon={rating === 'good' ? ThumbsUp : ThumbsDown}
-          onClick={() => {
-            const next = answer.rating === rating ? null : rating
-            if (id !== null) void rate.run({ id, turn, column, rating: next })
-          }}
+      {id !== null && (
+        <LabelButtons
+          answered={{ kind: 'chat', id, turn, column }}
+          {...{ label, title }}
+          prefer={hasOthers ? 'button' : null}
+          hasKeys={isCurrent}
+          isDisabled={chat.isRunning}
+          onEdit={() => onView('edit')}
         />
-      ))}
+      )}
       {answer.tokens > 0 && (
         <IconButton
           small
@@ -111,22 +128,26 @@ function AnswerButtons({ chat, turn, column, answer, title, view, onView }: Butt
         icon={RotateCcw}
         onClick={() => chat.send(turn, null, [column])}
       />
-      <IconButton
-        small
-        disabled={chat.isRunning}
-        label={`Edit the answer of ${title}`}
-        icon={Pencil}
-        onClick={() => onView('edit')}
-      />
       <CopyButton text={answer.text} label={`Copy the answer of ${title}`} />
     </>
   )
 }
 
-function AnswerBody({ chat, turn, column, answer, title }: BodyProps) {
+function AnswerBody(props: BodyProps) {
+  const { chat, turn, column, answer, title } = props
   const [view, setView] = useState<View>('text')
-  const edit = useCommand('chat.editAnswer')
+  const client = useApi()
+  const { change } = useLabelling()
   const { id } = chat.conversation
+  const edit = (text: string) => {
+    setView('text')
+    if (id === null || text === answer.text) return
+    const write = (written: string) => client.call('chat.editAnswer', { id, turn, column, text: written })
+    change(async () => {
+      await write(text)
+      return () => write(answer.text)
+    })
+  }
   const toggle = (other: View) => setView(view === other ? 'text' : other)
   return (
     <>
@@ -140,12 +161,9 @@ function AnswerBody({ chat, turn, column, answer, title }: BodyProps) {
             label={`Edit the answer of ${title}`}
             action="Save"
             text={answer.text}
-            note={null}
+            note="For pairs, it is better than what the model wrote."
             onCancel={() => setView('text')}
-            onSave={(text) => {
-              if (id !== null) void edit.run({ id, turn, column, text })
-              setView('text')
-            }}
+            onSave={edit}
           />
         </div>
       ) : (
@@ -165,7 +183,7 @@ function AnswerBody({ chat, turn, column, answer, title }: BodyProps) {
       <footer className="mt-auto flex flex-wrap items-center gap-1 px-3 pb-1.5 text-sm text-muted tabular-nums">
         <span className="min-w-0">{answerFacts(answer)}</span>
         <span className="ml-auto inline-flex gap-1">
-          <AnswerButtons {...{ chat, turn, column, answer, title, view }} onView={toggle} />
+          <AnswerButtons {...props} view={view} onView={toggle} />
         </span>
       </footer>
     </>

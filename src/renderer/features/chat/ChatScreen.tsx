@@ -13,7 +13,8 @@ import { ConversationList } from './ConversationList.tsx'
 import { ConversationMenu } from './ConversationMenu.tsx'
 import { TurnView } from './TurnView.tsx'
 import { choicesOf } from './conversation.ts'
-import { useChat, type Chat } from './useChat.ts'
+import { useChat, useCurrentAnswer, type Chat } from './useChat.ts'
+import { LabelTally } from '#renderer/parts/LabelTally.tsx'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useCandidates, type Candidates } from '#renderer/parts/useCandidates.ts'
 
@@ -92,6 +93,7 @@ function ConversationPane({ chat, candidates, onCandidates, hasSettings, onSetti
     if (conversation.id === null) onCandidates(next)
     else chat.change({ columns, ...(next[0] && { model: next[0].model }) })
   }
+  const { current, setCurrent } = useCurrentAnswer(turns)
   const [isFollowing, setFollowing] = useState(true)
   const size = turns.map(({ user, answers, writing }) => [user.length, answers, writing])
   const scroller = useFollowedScroll<HTMLDivElement>(JSON.stringify(size), isFollowing)
@@ -119,11 +121,23 @@ function ConversationPane({ chat, candidates, onCandidates, hasSettings, onSetti
             </EmptyState>
           )}
           {turns.map((turn, index) => (
-            <TurnView key={index} chat={chat} turn={turn} index={index} />
+            <TurnView
+              key={index}
+              {...{ chat, turn, index }}
+              current={current.turn === index ? current.column : null}
+              onCurrent={(column) => setCurrent({ turn: index, column })}
+            />
           ))}
           {error !== null && !isRunning && <ErrorNote error={error} />}
         </div>
       </div>
+      {conversation.id !== null && turns.length > 0 && (
+        <LabelTally
+          scope={conversation.id}
+          place="This conversation"
+          className="border-t border-line px-page py-1"
+        />
+      )}
       <Composer chat={chat} onSend={() => setFollowing(true)} />
     </div>
   )

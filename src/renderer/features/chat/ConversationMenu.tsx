@@ -1,7 +1,6 @@
-import { Braces, Copy, Database, Download, Pencil, Trash2 } from 'lucide-react'
+import { Braces, Copy, Download, Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { jsonLines, useAddFile } from '#renderer/client/adding.ts'
-import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { useCommand } from '#renderer/client/api.tsx'
 import { copyText } from '#renderer/client/clipboard.ts'
 import { fileNameOf, saveText } from '#renderer/client/download.ts'
 import { useChoiceTitle } from '#renderer/client/modelChoice.ts'
@@ -16,8 +15,6 @@ import { TextField } from '#renderer/kit/inputs.tsx'
 /** Copies, renames or deletes a conversation. */
 export function ConversationMenu({ conversation }: { conversation: Draft }) {
   const { id, title } = conversation
-  const { data: ratings = [] } = useAnswer('chat.ratings', undefined)
-  const { add } = useAddFile()
   const [open, setOpen] = useState<'rename' | 'delete' | null>(null)
   const titles = choicesOf(conversation).map(useChoiceTitle())
   const copy = (text: string, what: string) => {
@@ -43,13 +40,6 @@ export function ConversationMenu({ conversation }: { conversation: Draft }) {
               icon: Download,
               run: () =>
                 saveText(asJsonLines(conversation), `${fileNameOf(title)}.jsonl`, 'application/jsonl'),
-            },
-            {
-              label: 'Make a data set of ratings',
-              icon: Database,
-              title: 'Looks at the rated answers of all conversations as rows; KTO learns from them.',
-              isDisabled: ratings.length === 0,
-              run: () => add({ name: 'ratings.jsonl', file: jsonLines('ratings.jsonl', ratings) }),
             },
           ],
           [
@@ -110,8 +100,8 @@ function DeleteDialog({ id, title, isOpen, onClose }: DialogProps & { readonly i
       action="Delete conversation"
       onConfirm={() => void remove.run({ id })}
     >
-      Its messages and answers are removed from this machine and cannot be brought back. Models and
-      checkpoints stay.
+      Its messages, answers and labels are removed from this machine and cannot be brought back. Models,
+      checkpoints and data sets made of labels stay.
     </ConfirmDialog>
   )
 }

@@ -1,18 +1,23 @@
 import { Pencil } from 'lucide-react'
 import { useState } from 'react'
+import { chatGroup } from '#shared/labelGroups.ts'
 import { plural } from '#renderer/client/format.ts'
 import { IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
+import { EditedText } from '#renderer/kit/EditedText.tsx'
 import { CopyButton } from '#renderer/kit/states.tsx'
+import { labelOf, useLabels } from '#renderer/parts/useLabels.ts'
 import { AnswerView } from './AnswerView.tsx'
 import type { ShownTurn } from './conversation.ts'
-import { EditedText } from './EditedText.tsx'
 import type { Chat } from './useChat.ts'
 
 interface TurnProps {
   readonly chat: Chat
   readonly turn: ShownTurn
   readonly index: number
+  /** Column of the answer that the keys are about; null: it is in another turn. */
+  readonly current: number | null
+  readonly onCurrent: (column: number) => void
 }
 
 const grids: Readonly<Record<number, string>> = {
@@ -23,7 +28,9 @@ const grids: Readonly<Record<number, string>> = {
 }
 
 /** A message and its answers side by side. */
-export function TurnView({ chat, turn, index }: TurnProps) {
+export function TurnView({ chat, turn, index, current, onCurrent }: TurnProps) {
+  const { id } = chat.conversation
+  const labels = useLabels(id === null ? null : chatGroup(id, index))
   const [isEditing, setEditing] = useState(false)
   const later = chat.turns.length - index - 1
   const name = `message ${String(index + 1)}`
@@ -66,6 +73,10 @@ export function TurnView({ chat, turn, index }: TurnProps) {
             {...{ chat, column, answer }}
             turn={index}
             writing={turn.writing[column] ?? null}
+            label={answer === null ? undefined : labelOf(labels, column, answer.text)}
+            hasOthers={turn.answers.some((other, at) => at !== column && other !== null)}
+            isCurrent={current === column}
+            onCurrent={() => onCurrent(column)}
           />
         ))}
       </div>

@@ -2,6 +2,7 @@
 import { useState } from 'react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useAnswer, useApi, useCommand, useTask } from '#renderer/client/api.tsx'
+import { useKeys } from '#renderer/client/keys.ts'
 import { navigate } from '#renderer/client/route.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { asError, toastError } from '#renderer/client/toasts.ts'
@@ -123,4 +124,20 @@ function useAnswering(conversation: Draft | null) {
     conversation === null ? [] : shownTurns(conversation, isHere ? asked : null, task.items, isRunning)
   const shown = { turns, isRunning, error: isHere ? task.error : null, stop: task.cancel }
   return { ask, shown }
+}
+
+/** The answer that the keys of labels are about: the last one chosen, at first that to the last message. J and K go on to the next. */
+export function useCurrentAnswer(turns: readonly ShownTurn[]) {
+  const [chosen, setCurrent] = useState<{ readonly turn: number; readonly column: number } | null>(null)
+  const places = turns.flatMap(({ answers }, turn) => answers.map((_, column) => ({ turn, column })))
+  const isAt = (at: typeof chosen) => (place: { readonly turn: number; readonly column: number }) =>
+    place.turn === at?.turn && place.column === at.column
+  const last = { turn: turns.length - 1, column: 0 }
+  const current = places.find(isAt(chosen)) ?? last
+  const go = (by: 1 | -1) => {
+    const next = places[places.findIndex(isAt(current)) + by]
+    if (next !== undefined) setCurrent(next)
+  }
+  useKeys({ nextRow: () => go(1), previousRow: () => go(-1) })
+  return { current, setCurrent }
 }

@@ -3,7 +3,9 @@ import { Gauge } from 'lucide-react'
 import { useState } from 'react'
 import { difficultySettings } from '#shared/api/difficulty.ts'
 import { sampling as samplingSchema } from '#shared/api/models.ts'
-import { useAnswer, type Answer } from '#renderer/client/api.tsx'
+import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
+import { navigate } from '#renderer/client/route.ts'
+import { Button } from '#renderer/kit/Button.tsx'
 import { useNow } from '#renderer/client/live.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
 import { formatAgo, formatNumber, plural } from '#renderer/client/format.ts'
@@ -109,8 +111,29 @@ function Kept({ versionId, id }: { versionId: string; id: string }) {
           A reward failed on some completions: {summary.failure}
         </p>
       )}
-      <PassRates rows={rows} problems={problems} samples={summary.request.samplesPerRow} />
+      <PassRates
+        rows={rows}
+        problems={problems}
+        samples={summary.request.samplesPerRow}
+        action={(shown) => <Keep versionId={versionId} id={id} rows={shown.map(({ row }) => row)} />}
+      />
     </>
+  )
+}
+
+/** Makes the rows shown a version of the data set, with their difficulty as a column. */
+function Keep({ rows, ...measurement }: { versionId: string; id: string; rows: number[] }) {
+  const keep = useCommand('datasets.keepMeasured', {
+    onDone: ({ versionId }) => navigate(`/data/${versionId}`),
+  })
+  return (
+    <Button
+      disabled={rows.length === 0 || keep.isRunning}
+      onClick={() => void keep.run({ ...measurement, rows })}
+      title="As a new version with the column “difficulty”, by which a run can go from easy to hard"
+    >
+      Keep these rows
+    </Button>
   )
 }
 

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'react'
+import { useMemo, useState, type ReactNode } from 'react'
 import { formatCount, formatPercent, plural } from '#renderer/client/format.ts'
 import { Segmented } from '#renderer/kit/choices.tsx'
 import { CountBars } from '#renderer/charts/Histogram.tsx'
@@ -23,6 +23,8 @@ interface PassRatesProps {
   readonly rows: readonly MeasuredRow[]
   readonly problems: readonly UnmeasuredRow[]
   readonly samples: number
+  /** What can be done with the rows shown. */
+  readonly action?: (shown: readonly RatedRow[]) => ReactNode
 }
 
 const defaultPassMark = 0.5
@@ -36,7 +38,7 @@ const bandLooks: Readonly<
 }
 
 /** Histogram of pass rates per row: how many rows a run can learn from, and which. */
-export function PassRates({ rows, problems, samples }: PassRatesProps) {
+export function PassRates({ rows, problems, samples, action }: PassRatesProps) {
   const [passMark, setPassMark] = useState<number | null>(defaultPassMark)
   const [band, setBand] = useState<Band | 'all'>('all')
   const all = useMemo(() => rated(rows, passMark ?? defaultPassMark), [rows, passMark])
@@ -82,6 +84,7 @@ export function PassRates({ rows, problems, samples }: PassRatesProps) {
           onChange={setBand}
         />
         <span className="ml-auto text-sm text-faint tabular-nums">{plural(shown.length, 'row')}</span>
+        {action?.(shown)}
       </div>
       <Table
         label="Rows by pass rate"

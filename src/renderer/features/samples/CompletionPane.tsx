@@ -1,5 +1,6 @@
 import { TriangleAlert } from 'lucide-react'
-import { useMemo, type ReactNode } from 'react'
+import { useMemo, useState, type ReactNode } from 'react'
+import { sampleGroup } from '#shared/labelGroups.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { setQuery } from '#renderer/client/route.ts'
@@ -20,6 +21,9 @@ import {
 } from '#renderer/parts/groups.ts'
 import { JudgeAnswers, judgedIn } from './JudgeAnswers.tsx'
 import { LoggedColumns, OriginRow } from './OriginRow.tsx'
+import { LabelButtons } from '#renderer/parts/LabelButtons.tsx'
+import { LabelTally } from '#renderer/parts/LabelTally.tsx'
+import { labelOf, useLabels, type Answered } from '#renderer/parts/useLabels.ts'
 import { tokenRows } from '#renderer/parts/tokenRows.ts'
 
 interface Props {
@@ -36,11 +40,62 @@ const none: ReadonlyMap<string, number> = new Map()
 export function CompletionPane({ config, sample, group, colour }: Props) {
   const weights = useMemo(() => (config === null ? none : rewardWeights(config)), [config])
   if (sample === undefined) return <p className="p-4 text-muted">Choose a completion.</p>
+  return <Shown key={sample.id} {...{ config, sample, group, colour, weights }} />
+}
+
+type ShownProps = Omit<Props, 'run' | 'sample'> & {
+  readonly sample: Sample
+  readonly weights: ReadonlyMap<string, number>
+}
+
+function Shown({ config, sample, group, colour, weights }: ShownProps) {
+  const labels = useLabels(sampleGroup(sample))
+  const label = labelOf(labels, sample.position, sample.completion)
+  const [edited, setEdited] = useState<string | null>(null)
+  const edit = () => {
+    // Without a step in the address the newest is shown: pin this one, so that the next does not replace it.
+    setQuery({ step: String(sample.step), sample: String(sample.id) })
+    setEdited(label?.edit ?? sample.completion)
+  }
+  const answered: Answered = { kind: 'sample', sampleId: sample.id }
+  return (
+    <div className="flex min-h-0 grow flex-col">
+      <Parts {...{ config, sample, group, colour, weights }}>
+        <EditedCopy
+          {...{ sample, answered, label }}
+          isScored={weights.size > 0}
+          text={edited}
+          onText={setEdited}
+          onEdit={edit}
+        />
+      </Parts>
+      <LabelTally
+        scope={sample.runId}
+        place="This run"
+        className="shrink-0 border-t border-line bg-panel px-4 py-1"
+      >
+        <span className="inline-flex gap-1">
+          <LabelButtons
+            {...{ answered, label }}
+            title={sampleTitle(sample, group)}
+            prefer={(group?.samples.length ?? 0) > 1 ? 'button' : null}
+            hasKeys
+            onEdit={edit}
+          />
+        </span>
+      </LabelTally>
+    </div>
+  )
+}
+
+const sampleTitle = (sample: Sample, group: SampleGroup | undefined): string =>
+  `completion ${String((group?.samples.findIndex(({ id }) => id === sample.id) ?? 0) + 1)}`
+
+function Parts({ config, sample, group, colour, weights, children }: ShownProps & { children: ReactNode }) {
   const { judged, others } = judgedIn(sample, config)
   return (
     <section aria-label="Completion" className="flex min-h-0 grow flex-col overflow-auto">
       <Tokens
-        key={sample.id}
         isAhead={sample.source === 'rollout' && (config?.rollout.maxStaleness ?? 0) > 0}
         {...{ sample, group, colour }}
       />
@@ -54,7 +109,7 @@ export function CompletionPane({ config, sample, group, colour }: Props) {
           <JudgeAnswers judged={judged} />
         </Part>
       )}
-      {weights.size > 0 && <EditedCopy key={`edit ${String(sample.id)}`} sample={sample} />}
+      {children}
       {Object.keys(others).length > 0 && (
         <Part title="Logged by the reward">
           <LoggedColumns logged={others} />

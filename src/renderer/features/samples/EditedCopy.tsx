@@ -1,53 +1,67 @@
 import { Pencil } from 'lucide-react'
-import { useState } from 'react'
 import { useTextScore, type TextScore } from './useSamples.ts'
-import { setQuery } from '#renderer/client/route.ts'
 import { formatDelta, formatNumber } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import type { Sample } from '#renderer/parts/groups.ts'
+import { useLabelling, type Answered, type Label } from '#renderer/parts/useLabels.ts'
 
-/** Rescores an edited copy of a completion while typing, to find out what the reward depends on. */
-export function EditedCopy({ sample }: { sample: Sample }) {
-  const [text, setText] = useState<string | null>(null)
-  if (text === null) {
-    return (
-      <div className="border-t border-line px-4 py-3">
-        <Button
-          small
-          icon={Pencil}
-          onClick={() => {
-            // Without a step in the address the newest is shown: pin this one, so that the next does not replace it.
-            setQuery({ step: String(sample.step), sample: String(sample.id) })
-            setText(sample.completion)
-          }}
-        >
-          Edit a copy
-        </Button>
-        <span className="ml-2 text-sm text-faint">scored while you type</span>
-      </div>
-    )
-  }
-  return <Editor sample={sample} text={text} onText={setText} />
+interface EditedCopyProps {
+  readonly sample: Sample
+  readonly answered: Answered
+  readonly label: Label | undefined
+  /** True if the run has rewards that score it. */
+  readonly isScored: boolean
+  /** null: nothing is being edited. */
+  readonly text: string | null
+  readonly onText: (text: string | null) => void
+  readonly onEdit: () => void
 }
 
-interface EditorProps {
-  readonly sample: Sample
-  readonly text: string
-  readonly onText: (text: string | null) => void
+/** Edits a copy of a completion: rescores it while typing, and keeps it as what should have been said. */
+export function EditedCopy(props: EditedCopyProps) {
+  const { label, isScored, text, onEdit } = props
+  if (text !== null) return <Editor {...props} text={text} />
+  const kept = label?.edit ?? null
+  return (
+    <div className="border-t border-line px-4 py-3">
+      {kept !== null && (
+        <>
+          <h3 className="font-medium">Edited to</h3>
+          <p dir="auto" className="mt-1 mb-2 font-mono break-words whitespace-pre-wrap">
+            {kept}
+          </p>
+        </>
+      )}
+      <Button small icon={Pencil} onClick={onEdit}>
+        Edit a copy
+      </Button>
+      <span className="ml-2 text-sm text-faint">
+        {isScored
+          ? 'scored while you type, and kept as the better answer if you like'
+          : 'kept as the better answer'}
+      </span>
+    </div>
+  )
 }
 
 const longest = 200_000
 
-function Editor({ sample, text, onText }: EditorProps) {
-  const { score, error, isScoring } = useTextScore(sample.id, text)
+function Editor(props: EditedCopyProps & { readonly text: string }) {
+  const { sample, answered, label, isScored, text, onText } = props
+  const { set } = useLabelling()
+  const kept = label?.edit ?? null
+  const keep = (edit: string | null) => {
+    set(answered, { edit })
+    onText(null)
+  }
   return (
     <section aria-label="Edited copy" className="border-t border-line px-4 py-3">
-      <header className="mb-2 flex min-h-6 items-center gap-2">
+      <header className="mb-2 flex min-h-6 flex-wrap items-center gap-2">
         <h3 className="font-medium">Edited copy</h3>
-        <span className="ml-auto flex gap-1">
+        <span className="ml-auto flex flex-wrap gap-1">
           <Button
             small
             variant="quiet"
@@ -56,20 +70,42 @@ function Editor({ sample, text, onText }: EditorProps) {
           >
             Undo changes
           </Button>
+          {kept !== null && (
+            <Button small variant="quiet" onClick={() => keep(null)}>
+              Remove
+            </Button>
+          )}
           <Button small variant="quiet" onClick={() => onText(null)}>
             Close
+          </Button>
+          <Button
+            small
+            disabled={text === sample.completion || text === kept || text.trim() === ''}
+            title="For pairs, it is better than what the model wrote; for ratings, it is good."
+            onClick={() => keep(text)}
+          >
+            Keep as the better answer
           </Button>
         </span>
       </header>
       <TextArea
         autoFocus
         mono
-        aria-label="Completion to score"
+        aria-label={isScored ? 'Completion to score' : 'Better answer'}
         rows={Math.min(12, Math.max(3, text.split('\n').length + 1))}
         maxLength={longest}
         value={text}
         onChange={onText}
       />
+      {isScored && <Score sample={sample} text={text} />}
+    </section>
+  )
+}
+
+function Score({ sample, text }: { sample: Sample; text: string }) {
+  const { score, error, isScoring } = useTextScore(sample.id, text)
+  return (
+    <>
       <div role="status" className="mt-1 min-h-6">
         {error !== null && <ErrorNote error={error} />}
         {error === null && (
@@ -87,7 +123,7 @@ function Editor({ sample, text, onText }: EditorProps) {
           {message}
         </p>
       ))}
-    </section>
+    </>
   )
 }
 

@@ -1,6 +1,7 @@
 import { meanOf } from '#shared/mean.ts'
 import { TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { sampleGroup } from '#shared/labelGroups.ts'
 import { setQuery } from '#renderer/client/route.ts'
 import { formatCount, formatDelta, formatNumber, plural } from '#renderer/client/format.ts'
 import { classes } from '#renderer/kit/classes.ts'
@@ -16,6 +17,7 @@ import {
   type Sample,
   type SampleGroup,
 } from '#renderer/parts/groups.ts'
+import { labelOf, useLabels, type Label } from '#renderer/parts/useLabels.ts'
 import { VirtualList } from './VirtualList.tsx'
 
 interface Props {
@@ -42,6 +44,7 @@ const linesOf = (text: string, width: number): number =>
 /** Completions of one prompt in one step, with their rewards. */
 export function GroupPane({ group, sampleId, address, groupSize, onMore }: Props) {
   const samples = group?.samples ?? []
+  const labels = useLabels(group === undefined ? null : sampleGroup(group))
   const spread = spreadOf(samples)
   const isPart = groupSize !== null && samples.length < groupSize
   const teaches = samples.some(({ advantage }) => advantage !== null && advantage !== 0)
@@ -76,7 +79,13 @@ export function GroupPane({ group, sampleId, address, groupSize, onMore }: Props
         }
         onEnd={onMore}
       >
-        {(sample, _i, isChosen) => <SampleCard sample={sample} isChosen={isChosen} />}
+        {(sample, _i, isChosen) => (
+          <SampleCard
+            sample={sample}
+            isChosen={isChosen}
+            label={labelOf(labels, sample.position, sample.completion)}
+          />
+        )}
       </VirtualList>
     </section>
   )
@@ -112,9 +121,10 @@ interface CardProps {
   readonly sample: Sample
   readonly isChosen: boolean
   readonly place?: string
+  readonly label?: Label | undefined
 }
 
-export function SampleCard({ sample, isChosen, place }: CardProps) {
+export function SampleCard({ sample, isChosen, place, label }: CardProps) {
   const { reward, advantage, tokens, stopReason, completion, failures } = sample
   const age = ageWords(sample)
   return (
@@ -146,6 +156,7 @@ export function SampleCard({ sample, isChosen, place }: CardProps) {
             truncated
           </span>
         )}
+        {label !== undefined && <span className="text-accent-ink">{labelWords(label)}</span>}
         {failures.length > 0 && (
           <TriangleAlert
             size={12}
@@ -164,6 +175,9 @@ export function SampleCard({ sample, isChosen, place }: CardProps) {
     </div>
   )
 }
+
+const labelWords = ({ rating, isPreferred, edit }: Label): string =>
+  [rating, isPreferred && 'preferred', edit !== null && 'edited'].filter(Boolean).join(', ')
 
 function RewardMark({ reward }: { reward: number | null }) {
   return (

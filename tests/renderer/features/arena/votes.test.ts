@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { wilson } from '#shared/statistics.ts'
 import {
   completions,
-  keptVotes,
   readChoice,
   readPrompts,
   shuffled,
@@ -10,7 +9,6 @@ import {
   writePrompts,
   standings,
   type Vote,
-  voteRows,
 } from '#renderer/parts/candidates.ts'
 
 const runId = 'run_01a1f9ba-5a18-7735-97cd-586b86bb5311'
@@ -71,27 +69,4 @@ test('pieces of completions are put together by column', () => {
   )
   expect(a).toEqual({ text: '42', tokens: 2, tokensPerSecond: 10, stopReason: 'stop-id' })
   expect(b).toMatchObject({ text: 'x', stopReason: 'length' })
-})
-
-describe('votes as rows of preferences', () => {
-  const cast = (winner: number | null, answers?: readonly string[]): Vote => ({
-    ...{ candidates: ['a', 'b', 'c'], winner, isBlind: true, prompt: 'add', seed: 1, at: 1 },
-    ...(answers === undefined ? {} : { answers }),
-  })
-
-  test('the winner stands against every other answer; ties, equal answers and old votes give none', () => {
-    expect(voteRows([cast(1, ['7', '8', '9'])])).toEqual([
-      { prompt: 'add', chosen: '8', rejected: '7' },
-      { prompt: 'add', chosen: '8', rejected: '9' },
-    ])
-    expect(voteRows([cast(0, ['7', '7', '9'])])).toEqual([{ prompt: 'add', chosen: '7', rejected: '9' }])
-    expect(voteRows([cast(null, ['7', '8']), cast(0), cast(0, ['7', '7'])])).toEqual([])
-  })
-
-  test('the answers of old votes give way where there is no room; the votes stay', () => {
-    const long = 'x'.repeat(900_000)
-    const kept = keptVotes([cast(0, [long, 'old']), cast(0, [long, 'b']), cast(1, [long, 'c'])])
-    expect(kept.map(({ answers }) => answers?.[1])).toEqual([undefined, 'b', 'c'])
-    expect(keptVotes(Array.from({ length: 2100 }, () => cast(0)))).toHaveLength(2000)
-  })
 })

@@ -52,15 +52,12 @@ describe('what is shown', () => {
     ])
   })
 
-  test('is what is stored as soon as it is, so that an edit or a rating shows', () => {
+  test('is what is stored as soon as it is, so that an edit shows', () => {
     const items = [{ type: 'done' as const, column: 1, answer: answer('e', 'eight') }]
     expect(shownTurns(draft, asked, items, false)[1]?.answers[1]?.text).toBe('eight')
-    const rated = {
-      ...draft.turns[1]!,
-      answers: [answer('c', '8'), answer('e', 'eight', { rating: 'good' })],
-    }
-    const shown = shownTurns({ ...draft, turns: [draft.turns[0]!, rated] }, asked, items, false)
-    expect(shown[1]?.answers[1]?.rating).toBe('good')
+    const edited = { ...draft.turns[1]!, answers: [answer('c', '8'), answer('f', '8!')] }
+    const shown = shownTurns({ ...draft, turns: [draft.turns[0]!, edited] }, asked, items, false)
+    expect(shown[1]?.answers[1]?.text).toBe('8!')
   })
 
   test('stays after a stop until the host has kept it', () => {

@@ -1,0 +1,138 @@
+/** What makes a data directory this machine's, and what somebody else may put into one. */
+import Database from 'better-sqlite3'
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { createHost, historyFile } from '#host/createHost.ts'
+import { openStore } from '#host/store/store.ts'
+import { createRun } from '#host/runs/runLifecycle.ts'
+import { lockFile } from '#host/workFolder/workFolder.ts'
+import { until } from './runFixture.ts'
+import { createHostFixture, smallConfig, type Config } from '../api/hostFixture.ts'
+
+const root = mkdtempSync(path.join(tmpdir(), 'turnwise-own-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const opened = (dataDirectory: string, servesQueue = true) => createHost({ dataDirectory, servesQueue })
+
+/** A directory of this machine's in which a run lies; `queued`: and waits. */
+async function ownDirectory(name: string, queued: boolean) {
+  const directory = path.join(root, name)
+  await using host = opened(directory, false)
+  const { id } = createRun(host, parseRunConfig(smallConfig))
+  if (queued) {
+    host.store.queue.push(id, { continueOnError: false })
+    host.store.runs.setStatus(id, 'queued')
+  }
+  return { directory, id, file: historyFile(directory) }
+}
+
+async function isHeld(directory: string): Promise<boolean> {
+  await using host = opened(directory, true)
+  return host.queue.isHeld
+}
+
+test('a log that a killed process of this machine left is its own', async () => {
+  const { directory, file } = await ownDirectory('killed', false)
+  await using _running = opened(directory, false)
+  expect(existsSync(`${file}-wal`)).toBe(true)
+  expect(mergedInto(file)).not.toBeNull()
+  expect(await isHeld(directory)).toBe(false)
+})
+
+function mergedInto(file: string) {
+  using store = openStore(file)
+  return store.merged
+}
+
+test('a log that somebody put beside the history makes the directory one from elsewhere', async () => {
+  const { directory, id, file } = await ownDirectory('logged', false)
+  const copy = path.join(root, 'copy.db')
+  copyFileSync(file, copy)
+  const stranger = new Database(copy)
+  stranger.pragma('journal_mode = WAL')
+  stranger.pragma('wal_autocheckpoint = 0')
+  stranger.prepare('INSERT INTO queue (run_id, continue_on_error) VALUES (?, 0)').run(id)
+  copyFileSync(`${copy}-wal`, `${file}-wal`)
+  stranger.close()
+  await using host = opened(directory)
+  expect(host.store.queue.list()).toMatchObject([{ runId: id }]) // SQLite took it in
+  expect(host.queue.isHeld).toBe(true)
+})
+
+test('a rollback journal, which none of our processes leaves, is merged into nothing', async () => {
+  const { directory, file } = await ownDirectory('journal', true)
+  writeFileSync(`${file}-journal`, 'no journal')
+  expect(() => opened(directory)).toThrow('the journal of a change that another program began')
+  expect(existsSync(`${file}-journal`)).toBe(true)
+})
+
+test('an evaluation that a living process seems to be at waits all the same', async () => {
+  const stranger = path.join(root, 'stranger')
+  let [id, folder] = ['', '']
+  {
+    await using made = createHostFixture({ dataDirectory: stranger })
+    const { client, host } = made
+    const runId = await made.start({ ...smallConfig, steps: 1, evaluation: { every: 0, rows: 1 } } as Config)
+    await made.reached(runId, 'finished')
+    id = (await client.call('evaluations.start', { subject: { runId, step: 1 }, limit: 1 })).id
+    await until(() => host.evaluations.get(id).status === 'finished')
+    host.store.evaluations.set(id, { status: 'waiting', summary: null, endedAt: null })
+    folder = path.relative(stranger, host.evaluations.folder(id))
+    host.store.settings.set('host.training', [runId])
+  }
+  const copy = path.join(root, 'stranger-copy')
+  cpSync(stranger, copy, { recursive: true })
+  writeFileSync(lockFile(path.join(copy, folder)), `${process.ppid}\n`)
+  expect(await isHeld(copy)).toBe(true)
+})
+
+test('runs that a stranger left are forgotten where they do not go on by themselves', async () => {
+  const { directory, id } = await ownDirectory('left', false)
+  const copy = path.join(root, 'left-copy')
+  {
+    await using host = opened(directory, false)
+    host.store.settings.set('host.training', [id])
+    host.store.runs.setStatus(id, 'stopped')
+  }
+  cpSync(directory, copy, { recursive: true })
+  expect(await isHeld(copy)).toBe(false)
+  {
+    await using host = opened(copy, false)
+    host.store.settings.set('runs.resumeLeft', true)
+  }
+  await using host = opened(copy)
+  expect(host.store.runs.get(id).status).toBe('stopped')
+})
+
+test('a conversation that is a link leads to no files of the person’s', async () => {
+  const directory = path.join(root, 'linked')
+  await using fixture = createHostFixture({ dataDirectory: directory })
+  const { client } = fixture
+  const { id } = await client.call('chat.create', { model: 'starter' })
+  const folder = path.join(directory, 'conversations', id)
+  const files = path.join(root, 'files')
+  renameSync(folder, files)
+  symlinkSync(files, folder)
+  const own = path.join(files, 'tax.json')
+  writeFileSync(own, '{}')
+  await expect(client.call('chat.update', { id, title: 'renamed' })).rejects.toMatchObject({
+    message: expect.stringContaining('is a link') as string,
+  })
+  // Nor is a file of somebody's that stands in the folder itself taken for an answer.
+  rmSync(folder)
+  renameSync(files, folder)
+  await client.call('chat.update', { id, title: 'renamed' })
+  expect(existsSync(path.join(folder, 'tax.json'))).toBe(true)
+})
