@@ -26,7 +26,7 @@ const doors = {
   ws: '^src/host/transports/',
   zod: '^src/(shared|host|cli)/',
   'commander|@commander-js/extra-typings': '^src/cli/',
-  '@modelcontextprotocol/sdk': '^src/cli/(mcp/|commands/mcp[.]ts)',
+  '@modelcontextprotocol/sdk': '^src/(cli/(mcp/|commands/mcp[.]ts)|host/python/mcpConnection[.]ts)',
   electron: '^src/(main|preload)/',
   'react(-dom)?': '^src/renderer/',
   recharts: '^src/renderer/charts/',

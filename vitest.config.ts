@@ -67,7 +67,7 @@ export default defineConfig({
           ...asInProduct,
           isolate: false,
           globalSetup: 'tests/builtProgram.ts',
-          setupFiles: 'tests/keptSessions.ts',
+          setupFiles: ['tests/keptSessions.ts', 'tests/keptSandboxes.ts'],
         },
       },
       {

@@ -73,6 +73,7 @@ export const jsonOutputs: Readonly<Record<string, z.ZodType>> = {
   }),
   'runs diagnose': runs.diagnosis.output.extend({ runId: text }),
   'runs compare': runs.compare.output,
+  'runs report': z.object({ runs: listOf(text), file: text }),
   'runs export': z.object({ run: text, format: z.enum(['json', 'csv']), file: text }),
   'runs import': z.object({ run: text }),
   'runs project': project,

@@ -3,7 +3,7 @@ import { Command, CommanderError, Help, type CommandUnknownOpts } from '@command
 import { shownText } from '#shared/shownText.ts'
 import { terminalMessage, terminalText } from '#shared/terminalText.ts'
 import { AppError } from '#shared/errors.ts'
-import { resolveDataDirectory } from '#host/dataDirectory.ts'
+import { ownDataDirectory } from '#host/files/ownFiles.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
 import { keepPrivate } from '#host/files/permissions.ts'
 import { repeated, type CommandContext } from './command.ts'
@@ -89,7 +89,7 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
     .exitOverride()
   const context = (): CommandContext => {
     const { dataDir, json = false } = program.opts()
-    const dataDirectory = resolveDataDirectory(dataDir)
+    const dataDirectory = ownDataDirectory(dataDir)
     // Some commands compute in this process.
     Object.assign(process.env, cudaEnvironment(dataDirectory))
     return { dataDirectory, json, output: createOutput(streams, json) }

@@ -22,7 +22,7 @@ import { namesAgent } from '#host/agents/openAgents.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { listAdapters } from '#host/models/adapters.ts'
 import { keepFormerHome } from '#host/files/movedPaths.ts'
-import { requireOwn } from '#host/files/ownFiles.ts'
+import { requireOwnFolders } from '#host/files/ownFiles.ts'
 import { closeToOthers } from '#host/files/permissions.ts'
 import { watchForWebhook } from '#host/webhook.ts'
 import { ChangeNotifier } from '#host/store/changeNotifier.ts'
@@ -76,12 +76,11 @@ interface OpenDirectory extends Pick<Host, 'cleared' | 'store'> {
 /** Opens a directory. A host that starts no runs itself can show one in which it may not write. */
 function openDirectory(dataDirectory: string, servesQueue: boolean, onFault: OnFault): OpenDirectory {
   makeFolder(dataDirectory)
+  requireOwnFolders(dataDirectory)
   if (!servesQueue && !isWritable(dataDirectory)) {
     const store = openStoreCopy(historyFile(dataDirectory))
     return { cleared: { count: 0, bytes: 0 }, store, isReadOnly: true, isOwn: false }
   }
-  // One of a directory from elsewhere could lead to folders of the person's.
-  for (const folder of Object.values(dataFolders(dataDirectory))) requireOwn(folder, 'folder')
   closeToOthers(dataDirectory)
   const [cleared, store] = [clearLeftovers(dataDirectory), openStore(historyFile(dataDirectory))]
   const isOwn = isOwnDirectory(store, historyFile(dataDirectory))

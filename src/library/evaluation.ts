@@ -4,7 +4,7 @@ import type { EvaluatedPrompt, EvaluationEntry, EvaluationSummary } from '#share
 import { AppError } from '#shared/errors.ts'
 import type { Estimate } from '#shared/statistics.ts'
 import { createHost } from '#host/createHost.ts'
-import { resolveDataDirectory } from '#host/dataDirectory.ts'
+import { ownDataDirectory } from '#host/files/ownFiles.ts'
 import type { Host } from '#host/host.ts'
 import { openRunFolder } from '#host/workFolder/runFolder.ts'
 import { checkpointStep } from '#host/runs/runTarget.ts'
@@ -98,7 +98,7 @@ export async function evaluate(
   config: JudgingConfig = {},
   options: EvaluateOptions = {},
 ): Promise<Evaluation> {
-  const dataDirectory = resolveDataDirectory(options.dataDirectory)
+  const dataDirectory = ownDataDirectory(options.dataDirectory)
   await using host = createHost({ dataDirectory, servesQueue: false })
   const base = path.resolve(options.baseDirectory ?? '.')
   const asked = { config: { ...config }, subject: identified(subject, dataDirectory), ...askedOf(options) }

@@ -8,7 +8,8 @@ import { heldIn, type HeldPrecision, type RolloutPrecision } from '#shared/preci
 import { parseRunConfig, type RunConfigInput } from '#shared/runConfig.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
 import type { Trajectory } from '#rl/rollout/trajectory.ts'
-import { dataFolders, resolveDataDirectory } from '#host/dataDirectory.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { ownDataDirectory } from '#host/files/ownFiles.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { evaluatedRows, runSections } from '#host/evaluations/prepareEvaluation.ts'
 import {
@@ -205,7 +206,7 @@ class OpenedPolicy implements Policy {
 
   async rollOut(config: JudgingConfig, options: RolloutOptions): Promise<readonly Trajectory[]> {
     const { rows: given, samples = 1, greedy = false, limit = null } = options
-    const dataDirectory = resolveDataDirectory(options.dataDirectory)
+    const dataDirectory = ownDataDirectory(options.dataDirectory)
     const data = given === undefined ? config.data : { train: { episodes: given.length }, ...config.data }
     const parsed = parseRunConfig({ ...config, data, model: this.directory })
     const own = withAbsolutePaths(parsed, path.resolve(options.baseDirectory ?? '.'), dataDirectory)
@@ -268,7 +269,7 @@ export async function openPolicy(
   subject: ModelSubject | RunSubject,
   options: PolicyOptions = {},
 ): Promise<Policy> {
-  const dataDirectory = resolveDataDirectory(options.dataDirectory)
+  const dataDirectory = ownDataDirectory(options.dataDirectory)
   const { base = null, contextLength, ...folders } = candidate(subject, dataDirectory)
   const model = await openModel({
     ...folders,

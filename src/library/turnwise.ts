@@ -3,7 +3,8 @@ import path from 'node:path'
 import type { RunEvent } from '#shared/events.ts'
 import { parseRunConfig, type RunConfigInput } from '#shared/runConfig.ts'
 import type { TrainingScript } from '#rl/training/script.ts'
-import { appVersion, dataFolders, resolveDataDirectory } from '#host/dataDirectory.ts'
+import { appVersion, dataFolders } from '#host/dataDirectory.ts'
+import { ownDataDirectory } from '#host/files/ownFiles.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { createRunFolder } from '#host/workFolder/runFolder.ts'
 import { requireKnownParts, requireWorkingCode, withAbsolutePaths } from '#host/runs/runConfigFile.ts'
@@ -73,7 +74,7 @@ export async function* train(
   config: RunConfigInput,
   options: TrainOptions = {},
 ): AsyncGenerator<RunEvent, void, void> {
-  const dataDirectory = resolveDataDirectory(options.dataDirectory)
+  const dataDirectory = ownDataDirectory(options.dataDirectory)
   const base = path.resolve(options.baseDirectory ?? '.')
   const parsed = parseRunConfig(config)
   requireKnownParts(parsed)
@@ -114,7 +115,7 @@ export async function* resume(
   run: string,
   options: Omit<TrainOptions, 'baseDirectory'> = {},
 ): AsyncGenerator<RunEvent, void, void> {
-  const target = resolveResume(resolveDataDirectory(options.dataDirectory), run)
+  const target = resolveResume(ownDataDirectory(options.dataDirectory), run)
   const resumeFrom = target.checkpoint?.directory ?? null
   yield* events({ runDirectory: target.run.directory, resumeFrom }, options)
 }
@@ -126,7 +127,7 @@ async function* events(
   const control = createControl()
   if (signal?.aborted === true) control.stop()
   signal?.addEventListener('abort', () => control.stop(), { once: true })
-  const resolved = resolveDataDirectory(dataDirectory)
+  const resolved = ownDataDirectory(dataDirectory)
   const { cache: cacheDirectory } = dataFolders(resolved)
   const consents = consentsFile(resolved)
   yield* runTraining({ ...place, cacheDirectory, consents }, control, script ?? null)

@@ -9,6 +9,8 @@
  *   news.ts           state of runs for menu.ts and notices
  *   utilityJob.ts     processes of jobs
  */
+import { hash } from 'node:crypto'
+import { existsSync, lstatSync, realpathSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { app, dialog } from 'electron'
@@ -41,16 +43,33 @@ if (!hasProfile()) app.exit(1)
 else if (app.requestSingleInstanceLock({ ...handover })) start()
 else app.exit(0)
 
-/** Puts Chromium's own files beside the runs: one data directory belongs to one program, and nothing lies elsewhere. */
+/**
+ * Gives each data directory a program of its own, with Chromium's files. They lie outside of it: they hold compiled code, which nobody
+ * may send along with runs.
+ */
 function hasProfile(): boolean {
-  const profile = path.join(dataDirectory, 'window')
   try {
+    makeFolder(dataDirectory)
+    const place = hash('sha256', realpathSync.native(dataDirectory)).slice(0, 32)
+    const profile = path.join(app.getPath('appData'), 'Turnwise Window', place)
     makeFolder(profile)
     app.setPath('userData', profile)
     return true
   } catch (error) {
     refuseToStart(error)
     return false
+  }
+}
+
+/** Removes the profile of earlier versions; one that cannot be removed stays for the next start. */
+function removeFormerProfile(): void {
+  const former = path.join(dataDirectory, 'window')
+  const isFolder = lstatSync(former, { throwIfNoEntry: false })?.isDirectory() === true
+  if (!isFolder || !existsSync(path.join(former, 'Local State'))) return
+  try {
+    rmSync(former, { recursive: true })
+  } catch {
+    // Nothing reads it.
   }
 }
 
@@ -76,6 +95,7 @@ function start(): void {
     .whenReady()
     .then(() => {
       shell = createShell()
+      removeFormerProfile()
       open(waiting.splice(0))
     })
     .catch(refuseToStart)

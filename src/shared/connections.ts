@@ -3,7 +3,10 @@
  * counter of this installation. Whatever makes a request names its purpose, and the page about privacy lists them all.
  */
 export const connectionPurposes = {
-  search: { mark: 's', words: 'An environment that queries a search server, at an address you give.' },
+  search: {
+    mark: 's',
+    words: 'An environment that asks a search server or an MCP server, at an address you give.',
+  },
   hub: { mark: 'h', words: 'A model or data set that you look for in a hub or download from it.' },
   judge: { mark: 'j', words: 'A judge at an address that a reward names.' },
   teacher: { mark: 't', words: 'A teacher at an address, for answers that you ask for.' },

@@ -28,7 +28,9 @@ export interface StartedApp {
 export async function startApp(
   directory = mkdtempSync(path.join(tmpdir(), 'turnwise-app-')),
 ): Promise<StartedApp> {
+  const settings = mkdtempSync(path.join(tmpdir(), 'turnwise-settings-'))
   process.env['TURNWISE_HOME'] = directory
+  process.env['XDG_CONFIG_HOME'] = settings
   const listeners = process.listeners('SIGTERM')
   await import('../../src/main/index.ts')
   electron.app.becomeReady()
@@ -42,7 +44,7 @@ export async function startApp(
     for (const name of ['SIGINT', 'SIGTERM'] as const)
       for (const listener of process.listeners(name))
         if (!listeners.includes(listener)) process.off(name, listener)
-    rmSync(directory, { recursive: true, force: true })
+    for (const folder of [directory, settings]) rmSync(folder, { recursive: true, force: true })
   })
   return {
     directory,

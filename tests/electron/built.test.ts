@@ -25,7 +25,10 @@ describe('the built app', () => {
     const child = spawn(
       process.execPath,
       ['--disable-warning=ExperimentalWarning', path.join(import.meta.dirname, 'bootProcess.ts'), project],
-      { env: { ...process.env, TURNWISE_HOME: home }, stdio: ['ignore', 'pipe', 'inherit'] },
+      {
+        env: { ...process.env, TURNWISE_HOME: home, XDG_CONFIG_HOME: path.join(home, 'settings') },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
     )
     let text = ''
     child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))

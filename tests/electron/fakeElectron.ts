@@ -45,6 +45,12 @@ class App extends EventEmitter {
   readonly #ready = Promise.withResolvers<undefined>()
   setName(): void {}
   setAppUserModelId(): void {}
+  /** As on Linux, but never the tester's own. */
+  getPath(name: string): string {
+    const place = name === 'appData' ? process.env['XDG_CONFIG_HOME'] : undefined
+    if (place === undefined) throw new Error(`Expected a place for ${name}.`)
+    return place
+  }
   setPath(name: string, path: string): void {
     if (!existsSync(path)) throw new Error(`No such folder: ${path}`)
     said.paths.set(name, path)

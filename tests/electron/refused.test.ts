@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -10,6 +10,7 @@ beforeEach(() => vi.resetModules())
 /** The app on a data directory that cannot be used, until it has ended. */
 async function startOn(directory: string, change?: (electron: typeof fakeElectron) => void) {
   process.env['TURNWISE_HOME'] = directory
+  process.env['XDG_CONFIG_HOME'] = mkdtempSync(path.join(tmpdir(), 'turnwise-settings-'))
   // The same module as the one the app finds.
   const electron = (await import('electron')) as unknown as typeof fakeElectron
   change?.(electron)
@@ -51,4 +52,22 @@ test('a second program hands its files over and ends', async () => {
   expect(handed).toEqual([{ files: expect.any(Array) as unknown[] }])
   expect(said.exitCode).toBe(0)
   expect(BrowserWindow.all).toEqual([])
+})
+
+test('each data directory has a profile of its own by where it really lies, and a link that came with it is not gone through', async () => {
+  const [elsewhere, first, second] = ['a', 'b', 'c'].map((name) =>
+    mkdtempSync(path.join(tmpdir(), `turnwise-refused-${name}-`)),
+  )
+  const link = path.join(elsewhere!, 'link')
+  symlinkSync(first!, link)
+  symlinkSync(elsewhere!, path.join(first!, 'window'))
+  const profiles: string[] = []
+  for (const directory of [first!, link, second!]) {
+    vi.resetModules()
+    const { said } = await startOn(directory, ({ answers }) => (answers.isFirstInstance = false))
+    profiles.push(path.basename(said.paths.get('userData')!))
+  }
+  expect(profiles[1]).toBe(profiles[0])
+  expect(profiles[2]).not.toBe(profiles[0])
+  expect(readdirSync(elsewhere!)).toEqual(['link'])
 })

@@ -1,3 +1,5 @@
+import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type StartedApp } from './app.ts'
@@ -11,7 +13,10 @@ beforeAll(async () => {
     { id: 1, workArea: { x: 0, y: 25, width: 1280, height: 775 } },
     { id: 2, workArea: { x: 1280, y: 0, width: 2560, height: 1400 } },
   ]
-  started = await startApp()
+  const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-app-'))
+  mkdirSync(path.join(directory, 'window', 'Code Cache'), { recursive: true })
+  writeFileSync(path.join(directory, 'window', 'Local State'), '{}')
+  started = await startApp(directory)
 })
 
 /** What the session's handler of that name answers through its callback. */
@@ -44,8 +49,10 @@ describe('the window', () => {
     expect(started.window.isShown).toBe(true)
   })
 
-  test('keeps its profile in the data directory', () => {
-    expect(said.paths.get('userData')).toBe(path.join(started.directory, 'window'))
+  test('has a profile outside of the data directory, and that of earlier versions is gone', () => {
+    const profiles = path.join(process.env['XDG_CONFIG_HOME']!, 'Turnwise Window')
+    expect(path.dirname(said.paths.get('userData')!)).toBe(profiles)
+    expect(existsSync(path.join(started.directory, 'window'))).toBe(false)
   })
 
   test('comes back after its page has crashed', async () => {

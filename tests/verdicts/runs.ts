@@ -2,7 +2,7 @@
 import type { SequentialRandom } from '#shared/random.ts'
 import { meanEstimate, wilson } from '#shared/statistics.ts'
 import { parseStudyConfig } from '#shared/studies.ts'
-import { runDifference, seedDifference, singleDifference } from '#renderer/features/compare/statistics.ts'
+import { runDifference, seedDifference, singleDifference } from '#shared/runDifferences.ts'
 import { errorBetween } from '#rl/diagnosis/rewardScale.ts'
 import { importanceOf } from '#rl/studies/importance.ts'
 import { freshTrial } from '#rl/studies/trials.ts'

@@ -2,8 +2,9 @@
 import { Command } from '@commander-js/extra-typings'
 import { plural } from '#shared/plural.ts'
 import { type KeyUse, usageError } from '#shared/errors.ts'
-import { keyUse, keyUsesOf } from '#shared/config/keyUses.ts'
+import { keyUse } from '#shared/config/keyUses.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
+import { keysOfConfig } from '#host/code/rewardCode.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
 import { allowKeys, withdrawKeys } from '#host/consents/keys.ts'
 import { readOwnConfig } from '#host/workFolder/runFolder.ts'
@@ -64,12 +65,16 @@ const withdraw = (context: Context) =>
     })
 
 /** Allows all keys that a config names, for --trust-keys. */
-export function allowKeysOf(config: RunConfig, { dataDirectory, output }: CommandContext): void {
-  const uses = keyUsesOf(config)
+export function allowKeysOf(
+  config: RunConfig,
+  { dataDirectory, output }: CommandContext,
+  runDirectory: string | null = null,
+): void {
+  const uses = keysOfConfig(config, runDirectory)
   for (const { variable, origin } of uses) output.note(`${variable} may be sent to ${origin}.`)
   allowKeys(uses, consentsFile(dataDirectory))
 }
 
 /** Allows all keys that the config of a run names. */
 export const allowRunKeys = (runDirectory: string, here: CommandContext): void =>
-  allowKeysOf(parseRunConfig(readOwnConfig(runDirectory)), here)
+  allowKeysOf(parseRunConfig(readOwnConfig(runDirectory)), here, runDirectory)

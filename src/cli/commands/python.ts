@@ -3,6 +3,7 @@ import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
+import { isWebAddress } from '#shared/config/addresses.ts'
 import { shownText } from '#shared/shownText.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
@@ -14,6 +15,7 @@ import {
   reviewPython,
   withdrawPython,
 } from '#host/python/consent.ts'
+import { type McpSource, reviewServers } from '#host/python/mcpServers.ts'
 import { engineSourceById, reviewEngine } from '#host/engines/engineCode.ts'
 import { reviewRun, summary } from '#host/api/pythonService.ts'
 import { absoluteReward, codeReference, readRewardCode, reviewConfig } from '#host/code/rewardCode.ts'
@@ -21,14 +23,17 @@ import { type Context, group } from '../command.ts'
 import { tableLines } from '../output.ts'
 
 export const python = (context: Context) =>
-  group(context, 'python', 'Allow Python code to run on this machine', [allow, list, withdraw])
+  group(context, 'python', 'Allow Python code and MCP servers to run on this machine', [allow, list, withdraw])
 
 const allow = (context: Context) =>
   new Command('allow')
     .description(
-      'Allow Python files to run on this machine, as they are now.\n\nPython is not sandboxed: the code can read and change your files, start programs and use the network. Allowed are the content of each file, and of what lies beside it and can be imported, and the interpreter. What changes afterwards must be allowed again. No config can do this.',
+      'Allow Python files, or the MCP servers that a .json file names, to run on this machine, as they are now.\n\nThey are not sandboxed: the code can read and change your files, start programs and use the network. Allowed are the content of each file, and of what lies beside it and can be imported, and the interpreter; of a server its whole command with the files that it names, or its address. What changes afterwards must be allowed again. No config can do this.',
     )
-    .argument('<FILE...>', 'Python files, gymnasium:ID, reasoning-gym or engine:trl')
+    .argument(
+      '<FILE...>',
+      'Python files, gymnasium:ID, reasoning-gym, engine:trl or .json files of MCP servers',
+    )
     .option('--interpreter <PROGRAM>', 'Python program that runs them (default: python3)')
     .option('--as <FILE>', 'of a copy that a run keeps: the file that its config names')
     .option('--list', 'list what it would allow, and allow nothing')
@@ -37,39 +42,41 @@ const allow = (context: Context) =>
       if (original !== undefined && files.length > 1)
         throw usageError('Option --as is for one file.', 'Allow the copies one by one.')
       const consents = consentsFile(dataDirectory)
-      const reviews = files.map((file) =>
-        reviewPython(
-          { ...sourceOf(file), ...(original === undefined ? {} : { file: path.resolve(original) }) },
-          interpreter,
-          consents,
-        ),
-      )
+      const reviews = files.flatMap((file) => {
+        const source = {
+          ...sourceOf(file),
+          ...(original === undefined ? {} : { file: path.resolve(original) }),
+        }
+        return source.language === 'json'
+          ? reviewServers(source, consents)
+          : [reviewPython(source, interpreter, consents)]
+      })
       output.json(reviews)
       for (const line of reviewLines(reviews, isAsking ? 'Would be allowed' : 'Allowed')) output.line(line)
       if (!isAsking) allowPython(reviews, consents)
     })
 
-function sourceOf(file: string): PythonSource {
+function sourceOf(file: string): PythonSource | McpSource {
   const engine = engineSourceById(file)
   if (engine !== null) return engine
   const reference = codeReference(absoluteReward(file, process.cwd()))
-  const code = reference?.language === 'py' ? readRewardCode(reference) : null
-  if (code?.language === 'py') return code
+  const code = reference === null ? null : readRewardCode(reference)
+  if (code?.language === 'py' || code?.language === 'json') return code
   throw usageError(
     `${file} is no Python file.`,
-    'Give a .py file, gymnasium:ID, reasoning-gym or engine:trl.',
+    'Give a .py file, gymnasium:ID, reasoning-gym, engine:trl or a .json file of MCP servers.',
   )
 }
 
 const reviewLines = (reviews: readonly PythonReview[], word: string): string[] =>
   summary(reviews).flatMap(({ interpreter, files }) => [
-    `Run by ${shownText(interpreter)}:`,
+    `${isWebAddress(interpreter) ? 'At' : 'Run by'} ${shownText(interpreter)}:`,
     ...files.map(({ path, isAllowed }) => `  ${isAllowed ? 'Already allowed' : word}  ${shownText(path)}`),
   ])
 
 const list = (context: Context) =>
   new Command('list')
-    .description('List the Python code and training scripts that may run on this machine')
+    .description('List the Python code, MCP servers and training scripts that may run on this machine')
     .action(() => {
       const { dataDirectory, output } = context()
       const allowed = readConsents(consentsFile(dataDirectory)).python
@@ -78,7 +85,8 @@ const list = (context: Context) =>
         ...[sha256.slice(0, 12), new Date(at).toISOString().slice(0, 16)],
         ...[shownText(interpreter), shownText(path)],
       ])
-      if (rows.length === 0) output.line('No Python code and no training script may run on this machine.')
+      if (rows.length === 0)
+        output.line('No Python code, no MCP server and no training script may run on this machine.')
       else for (const line of tableLines(['content', 'allowed', 'run by', 'path'], rows)) output.line(line)
     })
 
@@ -109,7 +117,7 @@ export const allowRun = (runDirectory: string, place: Place): void =>
 /** Lists the names in the code that a config calls, and their settings. */
 const callLines = ({ rewards, environment }: Pick<RunConfig, 'rewards' | 'environment'>): string[] =>
   [...rewards, ...(environment === null ? [] : [environment])]
-    .filter((entry) => codeReference(entry.function)?.language === 'py')
+    .filter((entry) => ['py', 'json'].includes(codeReference(entry.function)?.language ?? ''))
     .map(({ function: id, settings }) => {
       const given = Object.keys(settings).length === 0 ? '' : ` with ${JSON.stringify(settings)}`
       return `The config calls ${shownText(`${id}${given}`)}`

@@ -5,10 +5,12 @@ import type { OutputOf } from '#shared/api/contract.ts'
 import type { Check, Diagnosis, Evidence, Finding, Proposal } from '#shared/diagnosis.ts'
 import { plural } from '#shared/plural.ts'
 import { createHost } from '#host/createHost.ts'
-import { diagnoseRun } from '#host/api/runsService.ts'
+import { runReport } from '#host/api/runReport.ts'
+import { writeUserFile } from '#host/files/atomic.ts'
+import { diagnoseRun } from '#host/runs/runDiagnosis.ts'
 import { compareRuns } from '#host/runs/compareRuns.ts'
 import { openRunFolder } from '#host/workFolder/runFolder.ts'
-import { repeated, type Context } from '../command.ts'
+import { force, repeated, type Context } from '../command.ts'
 import { formatEstimate, tableLines } from '../output.ts'
 
 export const diagnose = (context: Context) =>
@@ -142,3 +144,26 @@ function shortly(value: unknown): string {
 }
 
 const formatNumber = (value: number | null): string => (value === null ? '–' : value.toPrecision(4))
+
+export const report = (context: Context) =>
+  new Command('report')
+    .description(
+      'Write a report of runs as one HTML file that opens anywhere: curves, settings, comparison, diagnosis, samples, machine\n\nThe file holds no script and loads nothing. Of several runs, the first is what the others are compared with.',
+    )
+    .argument('<RUN...>', 'run ids or unambiguous parts of them')
+    .requiredOption('--html <FILE>', 'where to write it')
+    .option(
+      '--metric <NAME>',
+      'metric to draw; may be repeated (default: as a comparison shows)',
+      repeated,
+      [],
+    )
+    .option(...force, false)
+    .action(async (names, { html: file, metric, force: overwrite }) => {
+      const { dataDirectory, output } = context()
+      const ids = names.map((name) => openRunFolder(dataDirectory, name).id)
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      writeUserFile(file, runReport(host.store, ids, metric), { overwrite })
+      output.json({ runs: ids, file })
+      output.line(`Wrote ${file}.`)
+    })

@@ -15,7 +15,7 @@ import { recoverStore } from '#host/store/recover.ts'
 import { type Context, group } from '../command.ts'
 import { evalRewardWords, formatEstimate, formatReward, megabytes, tableLines } from '../output.ts'
 import { exportNumbers, importRun, writeRunProject } from './exchange.ts'
-import { compare, diagnose } from './runReports.ts'
+import { compare, diagnose, report } from './runReports.ts'
 import { findStudy } from './studies.ts'
 
 export const runs = (context: Context) =>
@@ -24,6 +24,7 @@ export const runs = (context: Context) =>
     show,
     diagnose,
     compare,
+    report,
     exportNumbers,
     importRun,
     writeRunProject,

@@ -1,11 +1,12 @@
 /** Procedures by which the owner of this machine allows keys to be sent; no other gives this consent. */
 import type { Handlers } from '#shared/api/contract.ts'
 import type { keysApi } from '#shared/api/keys.ts'
-import { keyUse, keyUsesOf } from '#shared/config/keyUses.ts'
+import { keyUse } from '#shared/config/keyUses.ts'
 import { type KeyUse, usageError } from '#shared/errors.ts'
 import { shownText } from '#shared/shownText.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import type { Host } from '#host/host.ts'
+import { keysOfConfig } from '#host/code/rewardCode.ts'
 import { readOwnConfig } from '#host/workFolder/runFolder.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
 import { allowKeys, missingKeys, withdrawKeys } from '#host/consents/keys.ts'
@@ -24,8 +25,8 @@ export function keysService({ dataDirectory, store }: Host): Handlers<typeof key
   const consents = consentsFile(dataDirectory)
   return {
     missing({ runId }) {
-      const config = parseRunConfig(readOwnConfig(store.runs.get(runId).directory))
-      return missingKeys(keyUsesOf(config), consents)
+      const { directory } = store.runs.get(runId)
+      return missingKeys(keysOfConfig(parseRunConfig(readOwnConfig(directory)), directory), consents)
     },
     allow: ({ keys }) => allowKeys(keys.map(asOrigin), consents),
     allowed: () => [...readConsents(consents).keys].sort((a, b) => b.at - a.at),

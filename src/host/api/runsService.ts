@@ -1,5 +1,6 @@
 /** API procedures for runs, the one place that combines stored runs with running processes. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import path from 'node:path'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { runsApi } from '#shared/api/runs.ts'
 import type { SettingChange } from '#shared/config/changes.ts'
@@ -14,8 +15,10 @@ import { newsOf, readCursor, stampOf, writeCursor } from '#host/store/feeds.ts'
 import { readyEnvironment } from '#host/engines/environment.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { requireGates } from '#host/code/rewardVersions.ts'
+import { runReport } from './runReport.ts'
 import { exchanging } from './exchanging.ts'
 import { reading as readingFile } from '#host/files/fileErrors.ts'
+import { requireInside } from '#host/files/ownFiles.ts'
 import { regularFileSize } from '#host/files/strictJson.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
@@ -30,12 +33,9 @@ import { calibrateRun } from '#host/jobs/calibration.ts'
 import { checkpointDirectory } from '#host/runs/runTarget.ts'
 import { planChanges, type PlannedChanges } from '#host/runs/settingChanges.ts'
 import { hasLeft, leaveQueue, requireIdle } from './queueService.ts'
-import { runRemaining, configOf } from '#host/runs/runRows.ts'
+import { runRemaining } from '#host/runs/runRows.ts'
 import { exportBundle, importBundle } from '#host/runs/runBundle.ts'
-import type { Diagnosis } from '#shared/diagnosis.ts'
-import { diagnose } from '#rl/diagnosis/diagnose.ts'
-import type { Point } from '#rl/diagnosis/diagnosedRun.ts'
-import type { Store } from '#host/store/store.ts'
+import { diagnoseRun } from '#host/runs/runDiagnosis.ts'
 
 export const runsService = (host: Host): Handlers<typeof runsApi> => ({
   ...reading(host),
@@ -52,6 +52,7 @@ const reading = ({ store, supervisor }: Host) =>
     get: ({ runId }) => store.runs.get(runId),
     tags: () => store.runs.tags(),
     compare: ({ runIds, metrics }) => compareRuns(store, runIds, metrics),
+    report: ({ runIds, metrics }) => ({ html: runReport(store, runIds, metrics) }),
     family: ({ runId }) => store.runs.family(runId),
     seedFamilies: () =>
       seedFamilies(store.runs.list(), ({ id }) => store.runs.settingsButSeed(id)).map(({ runIds }) => runIds),
@@ -267,6 +268,7 @@ const failureOf = ({ code, message, hint }: AppError): RunFailure => ({
  */
 function readTextTail(file: string, maxBytes: number): string {
   if (!existsSync(file)) return ''
+  requireInside(file, path.dirname(file))
   const size = regularFileSize(file)
   const handle = readingFile(file, () => openSync(file, 'r'))
   try {
@@ -279,30 +281,4 @@ function readTextTail(file: string, maxBytes: number): string {
   } finally {
     closeSync(handle)
   }
-}
-
-// Findings: what the history of a run says is wrong with it.
-
-/** Number of newest samples that show what a run does now. */
-const sampleLimit = 200
-const heldOutLimit = 48
-
-/** Errors: AppError 'run/not-found'; 'config/invalid' where its config is no longer understood. */
-export function diagnoseRun(store: Store, runId: string): Diagnosis {
-  const run = store.runs.get(runId)
-  return diagnose(configOf(run), {
-    metrics: metricsOf(store, runId),
-    samples: store.samples.list({ runId, source: 'rollout', limit: sampleLimit }),
-    heldOutPrompts: store.samples
-      .list({ runId, source: 'evaluation', limit: heldOutLimit })
-      .map(({ prompt }) => prompt),
-    checkpoints: store.checkpoints.list(runId).map(({ step }) => step),
-    failure: run.error,
-  })
-}
-
-/** Returns points by metric. Not as a table, where a value that was not a number would look like a missing one. */
-function metricsOf(store: Store, runId: string): ReadonlyMap<string, readonly Point[]> {
-  const { rows } = store.metrics.rowsAfter([runId], {}, Number.MAX_SAFE_INTEGER)
-  return Map.groupBy(rows, ({ metric }) => metric)
 }

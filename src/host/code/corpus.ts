@@ -5,8 +5,8 @@ import { invalidConfig, invalidData } from '#shared/errors.ts'
 import { type DataRow, isProblem, openDataFile, problemText } from '#host/data/dataFile.ts'
 import { lineBlocks } from '#host/data/lines.ts'
 import { dataExtensions, readRows } from '#host/data/table.ts'
-import { makeFolder } from '#host/files/atomic.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
+import { makeOwnFolder } from '#host/files/ownFiles.ts'
 import type { CorpusDocument, CorpusIndex } from '#host/store/corpusIndex.ts'
 
 /** Changes whenever documents are read or indexed differently. */
@@ -53,7 +53,7 @@ export async function openCorpus(file: string, cacheDirectory: string): Promise<
   const kind = path.extname(file).toLowerCase().slice(1)
   const index = path.join(folder, `${digest ?? ''}-${kind}-${indexVersion}.sqlite`)
   if (!existsSync(index)) {
-    makeFolder(folder)
+    makeOwnFolder(folder)
     await writeCorpusIndex(index, documentsOf(file))
   }
   return new Index(index)

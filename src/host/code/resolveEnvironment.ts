@@ -12,6 +12,7 @@ import type { TaskServices } from '#rl/environments/tasks/common.ts'
 import { builtInEnvironment, builtInEnvironments } from '#rl/environments/tasks/registry.ts'
 import { withRowSettings } from '#rl/environments/rowSettings.ts'
 import type { Environment } from '#rl/rollout/environment.ts'
+import { openMcp } from '#host/python/mcpEnvironment.ts'
 import { openPython, type PythonCode, pythonOptions } from '#host/python/pythonCode.ts'
 import { kindTitles, openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
 import { requireSettings } from '#host/sandbox/scoringCode.ts'
@@ -39,7 +40,8 @@ export async function resolveEnvironment(
   if (entry === null) return { environment: null, [Symbol.asyncDispose]: async () => {} }
   const code = runEnvironmentCode(entry, runDirectory)
   if (code === null) return openBuiltIn(entry, place)
-  return openWritten(entry, code, { config, consents: place.consents ?? null })
+  const { consents = null, onRequest } = place
+  return openWritten(entry, code, { config, consents, onRequest })
 }
 
 export interface EnvironmentPlace extends RetrieverPlace {
@@ -47,14 +49,23 @@ export interface EnvironmentPlace extends RetrieverPlace {
   readonly consents?: string | null | undefined
 }
 
-type EnvironmentConfig = Pick<RunConfig, 'environment' | 'rewardLimits' | 'python' | 'data'>
+type EnvironmentConfig = Pick<RunConfig, 'environment' | 'rewardLimits' | 'python' | 'data' | 'rewards'>
 
-/** Code of the user, in a sandbox unless it is Python. */
+interface WrittenPlace extends Pick<RetrieverPlace, 'onRequest'> {
+  readonly config: EnvironmentConfig
+  readonly consents: string | null
+}
+
+/** Code of the user, in a sandbox unless it is Python; or servers. */
 async function openWritten(
   entry: EnvironmentEntry,
   source: UserCode,
-  { config, consents }: { readonly config: EnvironmentConfig; readonly consents: string | null },
+  { config, consents, onRequest }: WrittenPlace,
 ): Promise<ResolvedEnvironment> {
+  if (source.language === 'json') {
+    const options = { entry, form: config.data.prompt, isScored: config.rewards.length > 0 }
+    return openMcp(source, options, { consents, environment: process.env, onRequest })
+  }
   const code =
     source.language === 'py'
       ? await openPython(source, pythonOptions(config, consents))
@@ -93,7 +104,8 @@ export async function requireWorkingEnvironment(
   if (entry === null) return
   const reference = codeReference(entry.function)
   if (reference !== null) {
-    await using _ = await openWritten(entry, readRewardCode(reference), { config, consents })
+    const place = { config, consents, onRequest: () => {} }
+    await using _ = await openWritten(entry, readRewardCode(reference), place)
   }
   const corpus = corpusOf(entry)
   if (corpus !== null) requireCorpus(corpus)

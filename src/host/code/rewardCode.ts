@@ -2,20 +2,22 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
-import { type AppError, invalidConfig } from '#shared/errors.ts'
+import { keyUsesOf } from '#shared/config/keyUses.ts'
+import { type AppError, invalidConfig, type KeyUse } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
 import { makeOwnFolder } from '#host/files/ownFiles.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { type PythonReview, type PythonSource, reviewPython } from '#host/python/consent.ts'
+import { keysOfServers, type McpSource, reviewServers } from '#host/python/mcpServers.ts'
 import { asWritten } from '#host/workFolder/runFolder.ts'
 import { openPython, packagedCode, type PythonCode, type PythonOptions } from '#host/python/pythonCode.ts'
 import { type CodeSource, openSandbox, type Sandbox, type SandboxLimits } from '#host/sandbox/sandbox.ts'
 
 type RewardEntry = RunConfig['rewards'][number]
 
-const codeForm = /^(?<file>.*\.(?<language>[cm]?[jt]s|py))(?:#(?<name>.+))?$/s
+const codeForm = /^(?<file>.*\.(?<language>[cm]?[jt]s|py|json))(?:#(?<name>.+))?$/s
 const packageForm = /^(?:gymnasium:.+|reasoning-gym)$/s
 
 export interface CodeReference {
@@ -32,7 +34,7 @@ export function codeReference(id: string): CodeReference | null {
   if (file === undefined || language === undefined) {
     return packageForm.test(id) ? { file: id, language: 'py', name: null } : null
   }
-  const own = language === 'py' ? 'py' : language.endsWith('ts') ? 'ts' : 'js'
+  const own = language === 'py' || language === 'json' ? language : language.endsWith('ts') ? 'ts' : 'js'
   return { file, language: own, name: name ?? null }
 }
 
@@ -43,7 +45,8 @@ export function absoluteReward(id: string, base: string): string {
   return path.resolve(base, code.file) + (code.name === null ? '' : `#${code.name}`)
 }
 
-export type UserCode = CodeSource | PythonSource
+/** A file in JSON names MCP servers, and can only be an environment. */
+export type UserCode = CodeSource | PythonSource | McpSource
 
 /** Reads code as it is on disk now. Errors: AppError 'file/unreadable'. */
 export function readRewardCode({ file, language }: Pick<CodeReference, 'file' | 'language'>): UserCode {
@@ -57,19 +60,27 @@ export interface CodeOptions {
 }
 
 /** Opens code in a process of its own. Errors: AppError 'sandbox/failed', 'python/not-allowed'. */
-export const openCode = (source: UserCode, { limits, python }: CodeOptions): Promise<Sandbox | PythonCode> =>
-  source.language === 'py' ? openPython(source, python ?? notAllowed) : openSandbox(source, limits)
+export async function openCode(
+  source: UserCode,
+  { limits, python }: CodeOptions,
+): Promise<Sandbox | PythonCode> {
+  return source.language === 'py'
+    ? await openPython(source, python ?? notAllowed)
+    : await openSandbox(requireSandboxed(source, 'This'), limits)
+}
 
 const notAllowed: PythonOptions = {
   ...{ interpreter: null, callSeconds: 60 },
   ...{ messages: null, form: null, consents: null },
 }
 
-/** Sandboxed code alone. Errors: AppError 'config/invalid' for Python. */
+/** Sandboxed code alone. Errors: AppError 'config/invalid' for Python and MCP servers. */
 export function requireSandboxed(source: UserCode, what: string): CodeSource {
-  if (source.language !== 'py') return source
+  if (source.language !== 'py' && source.language !== 'json') return source
   throw invalidConfig(
-    `${what} cannot be written in Python.`,
+    source.language === 'py'
+      ? `${what} cannot be written in Python.`
+      : `${source.file} is JSON: a file of MCP servers can only be the environment of a run.`,
     'Write it in TypeScript or JavaScript; rewards, environments and data can be Python.',
   )
 }
@@ -134,12 +145,18 @@ const notAFile = ({ function: file }: NonNullable<RunConfig['rollout']['workflow
 function runCode(id: string, copyName: string, runDirectory: string): UserCode | null {
   const reference = codeReference(id)
   if (reference === null) return null
-  const copy = copyIn(runDirectory, copyName, reference)
-  const { language, file } = reference
-  if (existsSync(copy)) return { code: readSmallText(copy), language, file, copy }
+  const own = copied(reference, copyName, runDirectory)
+  if (own !== null) return own
   const source = readRewardCode(reference)
   writeCopy(source, copyName, runDirectory)
   return source
+}
+
+/** A run's own copy; null: it has none yet. */
+function copied(reference: CodeReference, copyName: string, runDirectory: string): UserCode | null {
+  const copy = copyIn(runDirectory, copyName, reference)
+  const { language, file } = reference
+  return existsSync(copy) ? { code: readSmallText(copy), language, file, copy } : null
 }
 
 const copyIn = (directory: string, name: string, { language }: Pick<UserCode, 'language'>): string =>
@@ -151,16 +168,16 @@ function writeCopy(source: UserCode, name: string, directory: string): void {
   writeFileAtomic(copy, source.code)
 }
 
-/** The Python code of a config, or of a run that has its own copies. Errors: AppError 'file/unreadable', 'file/unwritable'. */
-function pythonSources(
+/** The Python code and MCP servers of a config, or of a run that has its own copies. Errors: AppError 'file/unreadable', 'file/unwritable'. */
+function unconfinedSources(
   { rewards, environment }: Pick<RunConfig, 'rewards' | 'environment'>,
   runDirectory: string | null,
-): PythonSource[] {
+): (PythonSource | McpSource)[] {
   const read = (id: string, copied: (directory: string) => UserCode | null) => {
     const reference = codeReference(id)
-    if (reference?.language !== 'py') return []
+    if (reference?.language !== 'py' && reference?.language !== 'json') return []
     const code = runDirectory === null ? readRewardCode(reference) : copied(runDirectory)
-    return code?.language === 'py' ? [code] : []
+    return code?.language === 'py' || code?.language === 'json' ? [code] : []
   }
   return [
     ...rewards.flatMap((entry, i) =>
@@ -173,7 +190,7 @@ function pythonSources(
 }
 
 /**
- * Reviews the Python code that a run of this config would execute; `runDirectory`: with the copies of that run. Errors:
+ * Reviews the Python code that a run of this config would execute, and its MCP servers; `runDirectory`: with the copies of that run. Errors:
  * those of `reviewPython`.
  */
 export function reviewConfig(
@@ -184,9 +201,21 @@ export function reviewConfig(
   dataDirectory: string,
 ): PythonReview[] {
   const consents = consentsFile(dataDirectory)
-  return pythonSources(config, runDirectory).map((source) =>
-    reviewPython(source, config.python.interpreter, consents),
+  return unconfinedSources(config, runDirectory).flatMap((source) =>
+    source.language === 'py'
+      ? [reviewPython(source, config.python.interpreter, consents)]
+      : reviewServers(source, consents),
   )
+}
+
+/** Lists the keys that a config sends, those of its MCP servers included. Errors: AppError 'file/…', 'config/invalid'. */
+export function keysOfConfig(config: RunConfig, runDirectory: string | null): KeyUse[] {
+  const uses = keyUsesOf(config)
+  const reference = config.environment && codeReference(config.environment.function)
+  if (reference?.language !== 'json') return uses
+  const own = runDirectory === null ? null : copied(reference, 'environment', runDirectory)
+  const source = own ?? readRewardCode(reference)
+  return source.language === 'json' ? [...uses, ...keysOfServers(source)] : uses
 }
 
 const safeName = (entry: RewardEntry): string => rewardName(entry).replaceAll(/[^\w.-]/g, '_')

@@ -10,7 +10,8 @@ import path from 'node:path'
 import { z } from 'zod'
 import { attempt } from '#shared/attempt.ts'
 import type { Device, DeviceCheck } from '#shared/device.ts'
-import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { writeFileAtomic } from '#host/files/atomic.ts'
+import { makeOwnFolder } from '#host/files/ownFiles.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
 import { fittingPrecisions } from './memoryFit.ts'
 
@@ -127,7 +128,7 @@ function read<T extends { readonly on: string }>(schema: z.ZodType<T>, file: str
 }
 
 function write(file: string, content: object): void {
-  makeFolder(path.dirname(file))
+  makeOwnFolder(path.dirname(file))
   writeFileAtomic(file, `${JSON.stringify(content, null, 2)}\n`)
 }
 

@@ -4,7 +4,7 @@
  * tells if it is installed, and removes it. No process but workers ever loads it (engine/runtime/onnxRuntime.ts).
  */
 import { createHash } from 'node:crypto'
-import { type Dirent, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { type Dirent, lstatSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { z } from 'zod'
@@ -84,7 +84,7 @@ interface ExpectedFile {
 function expectedFiles(manifest: CudaManifest): ExpectedFile[] {
   const own = readdirSync(runtimeFolder()).map((name) => {
     const file = path.join(runtimeFolder(), name)
-    return { name, sizeBytes: bytesOf(file), sha256: () => sha256Of(file) }
+    return { name, sizeBytes: statSync(file).size, sha256: () => sha256Of(file) }
   })
   const packed = packedFiles(manifest).map(({ sha256, ...file }) => ({ ...file, sha256: () => sha256 }))
   return [...packed.filter(({ name }) => !own.some((each) => each.name === name)), ...own]

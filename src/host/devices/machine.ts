@@ -1,5 +1,5 @@
 /** The load of this machine, and the disk usage of the data directory. */
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, realpathSync, rmSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { cpus, freemem, totalmem } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
@@ -89,7 +89,7 @@ export class LoadMeter {
   #turnwiseBytes(): number {
     const now = Date.now()
     if (this.#measured === null || now - this.#measured.at > measureEveryMs)
-      this.#measured = { at: now, bytes: bytesOf(this.#host.dataDirectory) }
+      this.#measured = { at: now, bytes: bytesOf(realpathSync(this.#host.dataDirectory)) }
     return this.#measured.bytes
   }
 }

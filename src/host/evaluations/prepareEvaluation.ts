@@ -7,7 +7,6 @@
  *   summary.ts            what the answers come to; compareEvaluations.ts what two of them tell
  *   evaluationsService.ts the procedures of the API
  */
-import { keyUsesOf } from '#shared/config/keyUses.ts'
 import { createHash, randomUUIDv7 } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
@@ -28,7 +27,7 @@ import { findModel } from '#host/models/modelLibrary.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { requireKeys } from '#host/consents/keys.ts'
 import type { PythonReview } from '#host/python/consent.ts'
-import { reviewConfig, takeOverWorkflow } from '#host/code/rewardCode.ts'
+import { keysOfConfig, reviewConfig, takeOverWorkflow } from '#host/code/rewardCode.ts'
 import { resolveRewards } from '#host/code/resolveRewards.ts'
 import { readState } from '#host/workFolder/checkpointState.ts'
 import { checkpointDirectory } from '#host/runs/runTarget.ts'
@@ -234,7 +233,7 @@ function takeOverCode(run: RunEntry, config: RunConfig, directory: string): void
 /** Digest of rewards, environment and workflow. All are opened for it, so that code which cannot work is refused before the evaluation starts. */
 async function judgeOf(config: RunConfig, directory: string, dataDirectory: string): Promise<string> {
   const consents = consentsFile(dataDirectory)
-  requireKeys(keyUsesOf(config), consents)
+  requireKeys(keysOfConfig(config, directory), consents)
   const { cache: cacheDirectory } = dataFolders(dataDirectory)
   await using _rewards = await resolveRewards(config, directory, { consents })
   const place = { cacheDirectory, consents, onRequest: () => {} }

@@ -20,6 +20,7 @@ import { devNull } from 'node:os'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
+import { dataFolders, resolveDataDirectory } from '#host/dataDirectory.ts'
 import { makeFolder } from './atomic.ts'
 import { readError, writeError, writing } from './fileErrors.ts'
 
@@ -72,6 +73,21 @@ export function makeOwnFolder(folder: string, root = folder): void {
   if (folder !== root) makeOwnFolder(path.dirname(folder), root)
   requireOwn(folder, 'folder')
   makeFolder(folder)
+}
+
+/**
+ * Refuses a data directory in which a link has the name of one of its folders: in one from elsewhere it could lead to folders of the
+ * person's. Errors: AppError 'file/unwritable'.
+ */
+export function requireOwnFolders(dataDirectory: string): void {
+  for (const folder of Object.values(dataFolders(dataDirectory))) requireOwn(folder, 'folder')
+}
+
+/** Resolves the data directory as `resolveDataDirectory`, for what works in it without a host. Errors: as `requireOwnFolders`. */
+export function ownDataDirectory(given: string | undefined): string {
+  const dataDirectory = resolveDataDirectory(given)
+  requireOwnFolders(dataDirectory)
+  return dataDirectory
 }
 
 /** Adds to the end of a file of ours. Errors: as `openOwnFile`. */

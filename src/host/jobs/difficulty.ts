@@ -11,7 +11,7 @@ import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import type { PromptRow } from '#rl/rollout/prompts.ts'
-import { entryOf } from '#host/files/ownFiles.ts'
+import { entryOf, makeOwnFolder } from '#host/files/ownFiles.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Asking } from '#host/processes/job.ts'
 import type { ObservedStorage } from '#host/store/storage.ts'
@@ -27,7 +27,7 @@ import {
 } from './evaluationJob.ts'
 import { resolveCandidate } from './candidates.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
-import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { writeFileAtomic } from '#host/files/atomic.ts'
 import { scratchFolderIn } from '#host/files/scratch.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
@@ -186,7 +186,7 @@ const fileOf = (versionDirectory: string, id: string): string =>
 
 /** Errors: AppError 'file/unwritable'. */
 function keepDifficulty(versionDirectory: string, difficulty: Difficulty): void {
-  makeFolder(folderOf(versionDirectory))
+  makeOwnFolder(folderOf(versionDirectory))
   writeFileAtomic(fileOf(versionDirectory, difficulty.summary.id), JSON.stringify(difficulty))
 }
 

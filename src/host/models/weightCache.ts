@@ -21,6 +21,7 @@ import type { Arrangement, ModelSource, TensorLocation, TiledHeads } from '#engi
 import { makeFolder } from '#host/files/atomic.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { reading, writeError } from '#host/files/fileErrors.ts'
+import { makeOwnFolder } from '#host/files/ownFiles.ts'
 import { permuteRows, tileHeads } from '#host/gguf/ggufNames.ts'
 import {
   bytesOf,
@@ -114,7 +115,7 @@ export async function cacheFolder(
     .sort()
   const key = createHash('sha256').update(content.join('\n')).digest('hex')
   const folder = join(root, key.slice(0, 32))
-  makeFolder(folder)
+  makeOwnFolder(folder)
   return folder
 }
 

@@ -58,13 +58,7 @@ export function reviewPython(
   interpreter: string | null,
   consents: string | null,
 ): PythonReview {
-  const known = new Set(readConsents(consents).python.map(keyOf))
   const program = interpreterPath(interpreter)
-  const reviewed = (where: string, content: string | Uint8Array) => {
-    const sha256 = createHash('sha256').update(content).digest('hex')
-    const isAllowed = known.has(keyOf({ interpreter: program, path: where, sha256 }))
-    return { path: where, sha256, isAllowed }
-  }
   const folder = parts === undefined && path.isAbsolute(file) ? path.dirname(file) : null
   const others = [
     ...interpreterFiles(program, folder).map(([where, content]) => [ofInterpreter + where, content] as const),
@@ -72,10 +66,21 @@ export function reviewPython(
       ? importable(file).map((each) => [each, readSmallFile(each, mostBytes)] as const)
       : Object.entries(parts)),
   ]
-  return {
-    interpreter: program,
-    files: [reviewed(file, code), ...others.map(([where, content]) => reviewed(where, content))],
-  }
+  return reviewContents(program, [[file, code], ...others], consents)
+}
+
+/** `program`: what runs the contents, or where they go. */
+export function reviewContents(
+  program: string,
+  contents: readonly (readonly [path: string, content: string | Uint8Array])[],
+  consents: string | null,
+): PythonReview {
+  const known = new Set(readConsents(consents).python.map(keyOf))
+  const files = contents.map(([where, content]) => {
+    const sha256 = createHash('sha256').update(content).digest('hex')
+    return { path: where, sha256, isAllowed: known.has(keyOf({ interpreter: program, path: where, sha256 })) }
+  })
+  return { interpreter: program, files }
 }
 
 /** Begins the names of files that decide which Python runs: they are no code that a config may call, nor may other code import them by path. */
@@ -91,21 +96,34 @@ export function requireConsent(
   consents: string | null,
 ): AllowedPython {
   const review = reviewPython(source, interpreter, consents)
-  const files = review.files.filter((file) => !file.isAllowed)
-  if (files.length === 0) {
-    const modules = review.files.filter((each) => !each.path.startsWith(ofInterpreter))
-    return {
-      interpreter: review.interpreter as AllowedInterpreter,
-      modules: Object.fromEntries(modules.map((each) => [each.path, each.sha256])),
-    }
+  const allowed = requireReviewed(review, consents, {
+    what: `${shownText(source.file)} is Python, which is not sandboxed`,
+    warning:
+      'No Python was started. It could read and change your files and use the network: read the code, and allow it only if you trust it.',
+    words: `${placeOf(source)}${interpreter === null ? '' : ` --interpreter ${commandWord(review.interpreter)}`}`,
+  })
+  const modules = review.files.filter((each) => !each.path.startsWith(ofInterpreter))
+  return {
+    interpreter: allowed,
+    modules: Object.fromEntries(modules.map((each) => [each.path, each.sha256])),
   }
+}
+
+/** `words`: of the command that allows it. Errors: AppError 'python/not-allowed'. */
+export function requireReviewed(
+  { interpreter, files }: PythonReview,
+  consents: string | null,
+  { what, warning, words }: Readonly<Record<'what' | 'warning' | 'words', string>>,
+): AllowedInterpreter {
+  const fresh = files.filter((file) => !file.isAllowed)
+  if (fresh.length === 0) return interpreter as AllowedInterpreter
   const earlier = foreignConsents(consents)
   throw new AppError(
     'python/not-allowed',
-    `${shownText(source.file)} is Python, which is not sandboxed, and ${unallowed(files)} on this machine for ${shownText(review.interpreter)}.`,
+    `${what}, and ${unallowed(fresh)} on this machine for ${shownText(interpreter)}.`,
     {
-      text: `No Python was started. It could read and change your files and use the network: read the code, and allow it only if you trust it.${earlier === null ? '' : ` ${earlier}`}`,
-      command: `turnwise python allow ${placeOf(source)}${interpreter === null ? '' : ` --interpreter ${commandWord(review.interpreter)}`}`,
+      text: `${warning}${earlier === null ? '' : ` ${earlier}`}`,
+      command: `turnwise python allow ${words}`,
     },
   )
 }
@@ -125,7 +143,7 @@ function unallowed(files: readonly ReviewedFile[]): string {
   return `the contents of ${names.join(', ')}${end}`
 }
 
-const placeOf = ({ copy, file }: PythonSource): string =>
+export const placeOf = ({ copy, file }: Pick<PythonSource, 'copy' | 'file'>): string =>
   copy === undefined ? commandWord(file) : `${commandWord(copy)} --as ${commandWord(file)}`
 
 /** JSON, so that no part of it can pass for another. */
@@ -192,7 +210,7 @@ const mostEntries = 20_000
  * these and nothing else from that folder, so files left out here cannot run: those in folders whose name cannot be
  * imported, and in virtual environments. Empty if the file has no folder, as a package has none.
  */
-function importable(file: string): string[] {
+export function importable(file: string): string[] {
   const top = path.dirname(file)
   if (!path.isAbsolute(file) || !existsSync(top)) return []
   const found: string[] = []

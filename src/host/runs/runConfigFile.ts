@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { invalidData } from '#shared/errors.ts'
 import { judgeFunction, type GivenJudgeSettings } from '#shared/config/judge.ts'
-import { keyUsesOf } from '#shared/config/keyUses.ts'
 import { blaming } from '#shared/config/blame.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById, type AlgorithmById } from '#rl/algorithms/registry.ts'
@@ -19,7 +18,7 @@ import { consentsFile } from '#host/consents/consents.ts'
 import { requireKeys } from '#host/consents/keys.ts'
 import { programAt } from '#host/python/consent.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
-import { absoluteReward, codeReference } from '#host/code/rewardCode.ts'
+import { absoluteReward, codeReference, keysOfConfig } from '#host/code/rewardCode.ts'
 import {
   requireKnownEnvironment,
   requireWorkingEnvironment,
@@ -57,7 +56,7 @@ export async function resolveWithAlgorithms(
 /** Code of rewards, environment, workflows and losses loads, takes its settings and fits. Returns the algorithms. Errors: AppError 'config/invalid', 'sandbox/failed', 'python/not-allowed', 'key/not-allowed', 'loss/failed'. */
 export async function requireWorkingCode(config: RunConfig, dataDirectory: string): Promise<AlgorithmById> {
   const consents = consentsFile(dataDirectory)
-  requireKeys(keyUsesOf(config), consents)
+  requireKeys(keysOfConfig(config, null), consents)
   await requireKnownRewards(config, consents)
   await requireWorkingEnvironment(config, consents)
   await requireWorkingWorkflows(config)

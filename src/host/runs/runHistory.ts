@@ -8,7 +8,7 @@ import path from 'node:path'
 import { attempt } from '#shared/attempt.ts'
 import { AppError } from '#shared/errors.ts'
 import { isEnded, type RunEntry } from '#shared/runs.ts'
-import { entryOf } from '#host/files/ownFiles.ts'
+import { entryOf, requireInside } from '#host/files/ownFiles.ts'
 import { isRunFolder, openRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { workHolder, workNames } from '#host/workFolder/workFolder.ts'
 import { formerHome } from '#host/files/movedPaths.ts'
@@ -122,7 +122,9 @@ export class RunHistory {
 
   /** Makes a run known. */
   add(folder: RunFolder): RunEntry {
-    const config = new TextDecoder().decode(readSmallFile(runPaths(folder.directory).config, maxConfigBytes))
+    const file = runPaths(folder.directory).config
+    requireInside(file, folder.directory)
+    const config = new TextDecoder().decode(readSmallFile(file, maxConfigBytes))
     const home = folder.home ?? formerHome(this.#options.dataDirectory)
     const run = this.#options.store.runs.add({ ...folder, home, config })
     this.#known.add(run.id)

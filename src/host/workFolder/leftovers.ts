@@ -52,14 +52,12 @@ export function clearLeftovers(dataDirectory: string): Cleared {
   return { count: found.length, bytes: found.reduce((sum, bytes) => sum + bytes, 0) }
 }
 
-/** Size of a file, or of all in a folder, not following links; 0 for what is not there, or is gone meanwhile. */
+/** Size of a file, or of all in a folder; 0 for a link, and for what is not there, or is gone meanwhile. */
 export function bytesOf(place: string): number {
-  const status = statSync(place, { throwIfNoEntry: false })
-  if (status?.isDirectory() !== true) return status?.size ?? 0
-  return entriesOf(place).reduce(
-    (sum, entry) => sum + (entry.isSymbolicLink() ? 0 : bytesOf(pathOf(entry))),
-    0,
-  )
+  const status = lstatSync(place, { throwIfNoEntry: false })
+  if (status?.isDirectory() === true)
+    return entriesOf(place).reduce((sum, entry) => sum + bytesOf(pathOf(entry)), 0)
+  return status?.isSymbolicLink() === false ? status.size : 0
 }
 
 function isLeftover(entry: Dirent): boolean {

@@ -1,10 +1,10 @@
 /** Log of long work: a JSON document in each line. A line without an end is one whose process was killed. */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import path from 'node:path'
 import type { z } from 'zod'
 import { attempt } from '#shared/attempt.ts'
 import { reading } from '#host/files/fileErrors.ts'
-import { openLineLog } from '#host/files/ownFiles.ts'
-import { regularFileSize } from '#host/files/strictJson.ts'
+import { openLineLog, requireInside } from '#host/files/ownFiles.ts'
 
 const newline = 0x0a
 const pieceBytes = 1 << 20
@@ -44,7 +44,7 @@ export function dropTornLine(file: string): void {
  */
 export function* wholeLines(file: string, from = 0): Generator<Buffer> {
   if (!existsSync(file)) return
-  regularFileSize(file)
+  requireInside(file, path.dirname(file))
   const handle = reading(file, () => openSync(file, 'r'))
   try {
     let rest: Buffer = Buffer.alloc(0)

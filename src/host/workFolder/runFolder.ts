@@ -209,8 +209,11 @@ const runSchema = z.object({
 })
 
 /** The config that a run began with, its paths as they are now. Errors: AppError 'config/invalid', 'file/unreadable'. */
-export const readOwnConfig = (directory: string): JsonObject =>
-  asItLies(readJsonObject(runPaths(directory).config, 'config/invalid'), directory, homeOf(directory))
+export function readOwnConfig(directory: string): JsonObject {
+  const { config } = runPaths(directory)
+  requireInside(config, directory)
+  return asItLies(readJsonObject(config, 'config/invalid'), directory, homeOf(directory))
+}
 
 /**
  * Returns a path as it was when the run was made: its copies of losses are named after that. Errors: AppError

@@ -1,22 +1,9 @@
 /** Formats of numbers, sizes and times, the same everywhere. */
+import { formatNumber, minus, noNumber } from '#shared/formatNumber.ts'
 import { noun } from '#shared/plural.ts'
 import type { Estimate } from '#shared/statistics.ts'
 
-export const noNumber = '–'
-
-/** Formats three significant digits, without exponents where people expect none; with a true minus sign. */
-export function formatNumber(value: number | null | undefined, digits = 3): string {
-  if (value === null || value === undefined || Number.isNaN(value)) return noNumber
-  return value === 0 ? '0' : formatSize(value, digits)
-}
-
-function formatSize(value: number, digits: number): string {
-  const size = Math.abs(value)
-  if (size === Infinity) return value > 0 ? '∞' : '−∞'
-  if (size >= 1e15 || size < 1e-4) return minus(value.toExponential(digits - 1).replace(/\.?0+e/, 'e'))
-  if (size >= 10 ** digits) return minus(Math.round(value).toLocaleString('en-US').replaceAll(',', ' '))
-  return minus(String(Number(value.toPrecision(digits))))
-}
+export { formatNumber, noNumber } from '#shared/formatNumber.ts'
 
 /** Formats a fixed number of decimals, for numbers in a column. */
 export const formatFixed = (value: number | null | undefined, decimals = 3): string =>
@@ -36,8 +23,6 @@ export const formatDelta = (value: number | null | undefined): string =>
 /** Formats a difference of rewards with its sign. */
 export const formatRewardDelta = (value: number | null | undefined): string =>
   typeof value === 'number' && value > 0 ? `+${formatReward(value)}` : formatReward(value)
-
-const minus = (text: string): string => text.replace(/^-/, '−')
 
 /** Formats whole numbers with grouped thousands. */
 export const formatCount = (value: number | null | undefined): string =>

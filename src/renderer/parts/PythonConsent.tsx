@@ -20,6 +20,7 @@ interface PythonConsentProps {
 export function PythonConsent({ asked }: PythonConsentProps) {
   const { data: review, error } = useAnswer('python.review', asked, { staleMs: 0 })
   const [isAsking, setAsking] = useState(false)
+  const what = wordOf(review)
   if (error !== null) return <p className="text-sm text-pretty text-bad">{error.message}</p>
   if (review === undefined || review.length === 0) return null
   if (isAllowed(review)) {
@@ -33,7 +34,7 @@ export function PythonConsent({ asked }: PythonConsentProps) {
   return (
     <>
       <Button small icon={ShieldAlert} iconSize={14} onClick={() => setAsking(true)}>
-        Allow Python…
+        Allow {what}…
       </Button>
       {isAsking && <ConsentDialog asked={asked} review={review} onClose={() => setAsking(false)} />}
     </>
@@ -43,6 +44,12 @@ export function PythonConsent({ asked }: PythonConsentProps) {
 export const isAllowed = (review: Review): boolean =>
   review.every(({ files }) => files.every((file) => file.isAllowed))
 
+/** Servers, and the files of an interpreter, have names that no path has. */
+const wordOf = (review: Review = []): string =>
+  review.some(({ files }) => files.some(({ path }) => !/^(?:mcp|interpreter):/.test(path)))
+    ? 'Python'
+    : 'MCP servers'
+
 interface ConsentDialogProps {
   readonly asked: PythonAsked
   readonly review: Review
@@ -51,6 +58,7 @@ interface ConsentDialogProps {
 
 function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
   const queries = useQueryClient()
+  const what = wordOf(review)
   const { run, isRunning, error } = useCommand('python.allow', {
     quiet: true,
     onDone: () => {
@@ -62,11 +70,11 @@ function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
   return (
     <Dialog
       onClose={onClose}
-      title="Allow this Python code on this machine?"
-      description="It is not sandboxed: it can read and change your files, start programs and use the network, as any script you start."
+      title={`Allow ${what === 'Python' ? 'this Python code' : 'these MCP servers'} on this machine?`}
+      description="Not sandboxed: what runs can read and change your files, start programs and use the network, as any script you start."
       width={620}
       action={{
-        label: 'Allow Python',
+        label: `Allow ${what}`,
         isDisabled: isRunning,
         run: () => void run({ asked, reviewed: review }),
       }}

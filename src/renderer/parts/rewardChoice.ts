@@ -26,6 +26,9 @@ export const choiceName = ({ function: id, name }: Pick<RewardChoice, 'function'
 /** True for Python files, and packages that stand for code, which only run with permission. */
 export const isPython = (id: string): boolean => /\.py(?:#.+)?$|^gymnasium:.|^reasoning-gym$/.test(id)
 
+/** True for files of MCP servers, which only start with permission. */
+export const isServers = (id: string): boolean => id.endsWith('.json')
+
 /** Name under which a run's config has a library reward; null if it cannot be determined. */
 export function nameInRun(config: string, rewardId: string): string | null {
   const rewards = (JSON.parse(config) as { readonly rewards?: readonly RewardChoice[] }).rewards ?? []

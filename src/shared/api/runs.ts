@@ -153,6 +153,14 @@ export const runsApi = {
     z.object({ runIds: z.array(runId).min(1).max(64), metrics: z.array(name).max(200).default([]) }),
     comparison,
   ),
+  /**
+   * A report of runs as one HTML file that needs nothing else. The first run is the baseline; `metrics` empty: those that a
+   * comparison shows first.
+   */
+  report: query(
+    z.object({ runIds: z.array(runId).min(1).max(16), metrics: z.array(name).max(200).default([]) }),
+    z.object({ html: z.string() }),
+  ),
   /** Families of runs that differ only in their seed, each a list of ids. */
   seedFamilies: query(z.void(), list(list(runId))),
   /** All events except steps and samples, in order. */

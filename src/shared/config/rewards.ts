@@ -64,7 +64,7 @@ export const environmentSection = z.strictObject({
     .string()
     .min(1)
     .describe(
-      'Id of a built-in environment, the path of a .ts or .js file, file.py#Class, or gymnasium:ID. Python must be allowed on the machine.',
+      'Id of a built-in environment, the path of a .ts or .js file, file.py#Class, gymnasium:ID, or a .json file of MCP servers. Python and servers must be allowed on the machine.',
     ),
   settings: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))

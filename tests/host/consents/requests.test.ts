@@ -37,6 +37,7 @@ test('connections are opened in these files alone; a new one is told of to the p
     'host/code/retrievers.ts', // search
     'host/devices/packageIndex.ts', // library
     'host/hub/hub.ts', // hub
+    'host/python/mcpConnection.ts', // search
     'host/remote/connection.ts', // judge, teacher, rollout
     'host/webhook.ts', // webhook
     'shared/api/webSocketPort.ts', // from the window to its host

@@ -1,4 +1,12 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Api } from '#shared/api/api.ts'
@@ -148,6 +156,18 @@ test('a kept file that cannot be read hides no other one, and is measured again'
   expect(problems).toEqual([expect.stringContaining(`${file} is not a valid JSON file`)])
   expect((await measure(request({ samplesPerRow: 1 }))).whole.rows).toEqual(whole.rows)
   expect((await client.call('datasets.difficulties', { versionId })).problems).toEqual([])
+})
+
+test('it is not kept through a link in the place of its folder', async () => {
+  const { version } = await client.call('datasets.version', { versionId })
+  const [folder, kept] = [path.join(version.directory, 'difficulty'), path.join(version.directory, 'kept')]
+  renameSync(folder, kept)
+  const before = readdirSync(kept)
+  symlinkSync(kept, folder)
+  await expect(measure(request({ rows: 1, samplesPerRow: 2 }))).rejects.toThrow(`${folder} is a link`)
+  expect(readdirSync(kept)).toEqual(before)
+  rmSync(folder)
+  renameSync(kept, folder)
 })
 
 test('failing rewards are told; wrong ones are refused; what is cancelled is not kept; it goes with the data', async () => {

@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { createRunFolder, runPaths } from '#host/workFolder/runFolder.ts'
 import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { scratchFolder } from '#host/files/scratch.ts'
+import { bytesOf, clearLeftovers } from '#host/workFolder/leftovers.ts'
 import { temporaryFolder } from './temporaryFolder.ts'
 
 const folder = temporaryFolder()
@@ -89,4 +90,14 @@ test('a run whose making fails half-way leaves nothing', () => {
   expect(() => createRunFolder(dataDirectory, { model: 'm' }, { origin })).toThrow(/no-checkpoint/)
   expect(readdirSync(runs)).toEqual([])
   rmSync(dataDirectory, { recursive: true })
+})
+
+test('a leftover that is a link is removed, and what it leads to is neither read nor counted', () => {
+  const elsewhere = lay(path.join(folder, 'elsewhere'))
+  mkdirSync(dataDirectory)
+  symlinkSync(elsewhere, path.join(dataDirectory, `.x.${deadPid()}.1.partial`))
+  expect(bytesOf(elsewhere)).toBe(1000)
+  expect(clearLeftovers(dataDirectory)).toEqual({ count: 1, bytes: 0 })
+  expect(readdirSync(dataDirectory)).toEqual([])
+  expect(readdirSync(elsewhere)).toEqual(['weights'])
 })

@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -15,7 +16,9 @@ import { devNull } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
+import { runsService } from '#host/api/runsService.ts'
 import { readRewardCode, runRewardCode } from '#host/code/rewardCode.ts'
+import { createHost } from '#host/createHost.ts'
 import { plannedConfig } from '#host/devices/devicePlan.ts'
 import * as answers from '#host/evaluations/answers.ts'
 import { download } from '#host/files/download.ts'
@@ -29,9 +32,9 @@ import { countOutboundRequest } from '#host/outboundRequests.ts'
 import { interpreterFiles } from '#host/python/interpreterFiles.ts'
 import { loadScript } from '#host/training/scriptFile.ts'
 import { openDatabase } from '#host/store/database.ts'
-import { openEventLog } from '#host/workFolder/eventLog.ts'
+import { openEventLog, readEvents } from '#host/workFolder/eventLog.ts'
 import { findLeftovers } from '#host/workFolder/leftovers.ts'
-import { copyFolder, lockRun, runPaths } from '#host/workFolder/runFolder.ts'
+import { copyFolder, createRunFolder, lockRun, readOwnConfig, runPaths } from '#host/workFolder/runFolder.ts'
 import { logTrial, readStudyLog, repairStudyLog } from '#host/workFolder/studyFolder.ts'
 import { createHome, starterConfig } from '../runs/runFixture.ts'
 import { temporaryFolder } from './temporaryFolder.ts'
@@ -129,6 +132,30 @@ describe.runIf(isPosix)('a folder of a run in which a link takes the place of a 
     const rewards = [{ function: file, weight: 1, settings: {} }]
     expect(() => runRewardCode({ rewards }, 0, run)).toThrow(unwritable)
     expect(readdirSync(elsewhere)).toEqual([])
+  })
+
+  test('tells nothing of a file elsewhere that a link in the place of its log, config or printed words leads to', async () => {
+    const data = newFolder()
+    const runs = ['events', 'config', 'workerLog'].map(() => createRunFolder(data, { model: 'm' }))
+    await using host = createHost({ dataDirectory: data, servesQueue: false })
+    const { log } = runsService(host)
+    const context = { signal: new AbortController().signal, from: null }
+    const elsewhere = path.join(newFolder(), 'settings.json')
+    writeFileSync(elsewhere, '{"at":1,"type":"secret","model":"m"}\n')
+    const [events, config] = (['events', 'config', 'workerLog'] as const).map((name, i) => {
+      const file = runPaths(runs[i]!.directory)[name]
+      rmSync(file, { force: true })
+      symlinkSync(elsewhere, file)
+      return file
+    })
+    const later = createRunFolder(data, { model: 'm' })
+    rmSync(runPaths(later.directory).config)
+    symlinkSync(elsewhere, runPaths(later.directory).config)
+    expect(() => readEvents(events!)).toThrow('is a link that leads out of its folder')
+    expect(() => readOwnConfig(path.dirname(config!))).toThrow('is a link that leads out of its folder')
+    expect(() => host.history.add(later)).toThrow('is a link that leads out of its folder')
+    const asked = { runId: runs[2]!.id, maxBytes: 1000 }
+    expect(() => log(asked, context)).toThrow('is a link that leads out of its folder')
   })
 
   test('has no leftovers behind the link', () => {

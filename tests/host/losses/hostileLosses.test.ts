@@ -8,7 +8,7 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import { requireWorkingWorkflows } from '#host/code/resolveWorkflow.ts'
 import { openLoss, traceInto } from '#host/code/resolveAlgorithms.ts'
 import { openSandbox, type SandboxLimits } from '#host/sandbox/sandbox.ts'
-import { startShared } from '../sandbox/opened.ts'
+import '../../keptSandboxes.ts'
 import { bareExperience } from '../../rl/bareExperience.ts'
 
 const inputs = 'logp, oldLogp, advantages, mask, entropy, settings'
@@ -261,9 +261,7 @@ const small = { memoryMb: 64 }
 const short = { ...small, callMs: 200 }
 
 const open = (code: string, limits: Partial<SandboxLimits> = small) =>
-  openLoss('mine.js', { code, language: 'js' }, (source, own) =>
-    openSandbox(source, { ...own, ...limits }, startShared),
-  )
+  openLoss('mine.js', { code, language: 'js' }, (source, own) => openSandbox(source, { ...own, ...limits }))
 
 async function refusal(code: string, limits?: Partial<SandboxLimits>): Promise<unknown> {
   const loss = await open(code, limits)

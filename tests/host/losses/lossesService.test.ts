@@ -1,10 +1,10 @@
 /** What the API says of losses that people write. */
-import { ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
 import { builtInAlgorithm } from '#rl/algorithms/registry.ts'
 import { lossCheckNames } from '#shared/losses.ts'
+import { SandboxLink } from '#host/sandbox/sandboxLink.ts'
 import { createHostFixture } from '../api/hostFixture.ts'
 
 const fixture = createHostFixture()
@@ -141,8 +141,7 @@ test('a loss of the library is an algorithm to choose, and its runs are known by
   const saved = await client.call('rewards.save', { rewardId, ...gallery('grpo') })
   const broken = await client.call('rewards.create', { kind: 'loss', name: 'Broken' })
   await client.call('rewards.save', { rewardId: broken.id, language: 'js', code: 'export default (' })
-  // What every way of starting a process comes to.
-  using starting = vi.spyOn(ChildProcess.prototype as unknown as { spawn: () => number }, 'spawn')
+  using starting = vi.spyOn(SandboxLink, 'start')
   const own = (await client.call('settings.algorithms')).filter(({ id }) => id.includes('rw_'))
   expect(own).toMatchObject([
     { id: saved.file, title: 'Mine', experience: 'rollout', groupSize: { default: 8 } },
@@ -151,7 +150,7 @@ test('a loss of the library is an algorithm to choose, and its runs are known by
     'algorithm.settings.clip',
     'algorithm.settings.klCoefficient',
   ])
-  // Code is opened once, in a process that is started for it.
+  // Code is opened once, in a process that is asked for.
   const started = starting.mock.calls.length
   expect(started).toBeGreaterThan(0)
   await client.call('settings.algorithms')

@@ -16,7 +16,7 @@ import { startBusyLoops } from '../../busyLoops.ts'
 import { isLong } from '../../sweeps.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { consentsTo, hasPython, interpreter } from '../python/interpreter.ts'
-import { only, sample, startShared } from '../sandbox/opened.ts'
+import { only, sample } from '../sandbox/opened.ts'
 
 const folder = temporaryFolder()
 const here = hasPython()
@@ -34,7 +34,7 @@ async function whileBusy<Answer>(ask: () => Promise<Answer>): Promise<Answer | s
 
 const limits = { callMs: 500, memoryMb: 16 }
 const source = (code: string) => ({ code, language: 'js' }) as const
-const opened = (code: string) => openSandbox(source(code), limits, startShared)
+const opened = (code: string) => openSandbox(source(code), limits)
 
 /** Turns of this loop that take the sandbox a second of its processor. It has no operators: those of a loss take longer. */
 let perSecond = 0
@@ -58,7 +58,7 @@ beforeAll(async () => {
 
 /** QuickJS itself is compiled anew where it has run for a while, so the process of a sandbox is as fast as the one above only then. */
 async function warm() {
-  await using sandbox = await openSandbox(source(looped()), { callMs: 60_000, batchMs: 60_000 }, startShared)
+  await using sandbox = await openSandbox(source(looped()), { callMs: 60_000, batchMs: 60_000 })
   await sandbox.score([sample, sample, sample], 'default')
 }
 
@@ -86,7 +86,6 @@ test('a batch loses those that take too long, and no others', async () => {
         `export default ({ completion }) => { while (completion === 'endless'); return completion === 'evil' ? ${search} : 0.5 }`,
       ),
       { callMs: 100 },
-      startShared,
     )
     const completions: Record<number, string> = {
       1: 'endless',
@@ -104,7 +103,7 @@ test('a loss', async () => {
   const trace = async (body: string) => {
     const code = `export default defineLoss({ loss({ logp, advantages, mask }) { ${body} return -mean(logp * advantages, mask) } })`
     const loss = await openLoss('mine.js', source(code), (given, own) =>
-      openSandbox(given, { ...own, ...limits }, startShared),
+      openSandbox(given, { ...own, ...limits }),
     )
     await using _ = loss.sandbox
     return (await traceInto(loss, {})).nodes.length

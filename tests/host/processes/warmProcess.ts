@@ -7,6 +7,7 @@ import type { FromJob, Perform, ToJob } from '#host/processes/job.ts'
 import { packError } from '#host/processes/messages.ts'
 import { performers } from '#host/jobs/process/performers.ts'
 import type { Beginning } from './warmJobs.ts'
+import '../../keptSandboxes.ts'
 import '../../keptSessions.ts'
 
 keepPrivate()

@@ -1,37 +1,14 @@
-import { afterAll } from 'vitest'
-import { Overrun } from '#host/processes/workLimit.ts'
-import { openSandbox, type Sandbox, type SandboxLimits, type StartLink } from '#host/sandbox/sandbox.ts'
-import { SandboxLink } from '#host/sandbox/sandboxLink.ts'
+import { openSandbox, type Sandbox, type SandboxLimits } from '#host/sandbox/sandbox.ts'
 import type { ScoreAnswer } from '#host/sandbox/answers.ts'
+import '../../keptSandboxes.ts'
 
 export const sample = { prompt: 'Say 4.', completion: '4', row: { answer: '4' }, step: 1 }
 
 /** Fails fast: tests wait for these limits. */
 export const shortLimits: Partial<SandboxLimits> = { callMs: 500, batchMs: 5_000, memoryMb: 16 }
 
-const spare: SandboxLink[] = []
-afterAll(() => spare.splice(0).forEach((link) => link[Symbol.dispose]()))
-
-/** A process of an earlier sandbox of the test file that nothing happened to: starting one takes longer than most tests. */
-export const startShared: StartLink = async () => {
-  const link = spare.pop() ?? (await SandboxLink.start())
-  let isUnharmed = true
-  return {
-    send: (message) => link.send(message),
-    async next(limit) {
-      const news = await link.next(limit)
-      isUnharmed = !(news instanceof Overrun) && news.type !== 'gone'
-      return news
-    },
-    [Symbol.dispose]() {
-      if (isUnharmed) spare.push(link)
-      else link[Symbol.dispose]()
-    },
-  }
-}
-
 export const openJs = (code: string, limits: Partial<SandboxLimits> = shortLimits): Promise<Sandbox> =>
-  openSandbox({ code, language: 'js' }, limits, startShared)
+  openSandbox({ code, language: 'js' }, limits)
 
 /** A sandbox with one function per body, called by its position; `s` is the sample, `top` stands before them. */
 export function openBodies(bodies: readonly string[], limits = shortLimits, top = ''): Promise<Sandbox> {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -35,16 +36,11 @@ beforeAll(async () => {
 
 afterAll(() => fixture[Symbol.asyncDispose]())
 
-test('a run plays functions as the tools of its environment', async () => {
+/** Settings of a run of one step from what was learned. */
+async function playing(environment: string) {
   const [checkpoint] = await client.call('checkpoints.list', { runId: model })
-  const tools = `import { defineTools } from 'turnwise'
-export default defineTools({ add: (a: number, b: number) => a + b })`
-  const playing = {
-    ...{
-      model: toolModel(fixture.directory),
-      rewards: [],
-      environment: { function: fixture.write('tools.ts', tools) },
-    },
+  return {
+    ...{ model: toolModel(fixture.directory), rewards: [], environment: { function: environment } },
     data: {
       train: fixture.write('rows.jsonl', JSON.stringify({ prompt: question.content, answer: '5' })),
       ...{ heldOut: null, prompt: { column: 'prompt' } },
@@ -52,14 +48,33 @@ export default defineTools({ add: (a: number, b: number) => a + b })`
     adapter: { rank: 16, alpha: 32, targets: 'all-linear', initial: checkpoint?.directory },
     rollout: { promptsPerStep: 2, groupSize: 2, maxNewTokens: 20, temperature: 0.02 },
     steps: 1,
-  }
-  const runId = await fixture.start(playing as never)
+  } as never
+}
+
+/** The call, its result and what the policy makes of it. */
+async function expectCalled(runId: string): Promise<void> {
   const { status, error } = await fixture.reached(runId, 'finished', 'failed')
   if (status === 'failed') throw new Error(error?.message)
   const [sample] = await client.call('samples.list', { runId, limit: 1 })
-  // The call, its result and what the policy makes of it.
   expect(sample).toMatchObject({ completion: '[add(a=2, b=3)]5It is 5', reward: 1 })
-  expect(sample?.logged).toEqual({ correct: true, 'tool calls': 1, 'tool errors': 0 })
+  expect(sample?.logged).toMatchObject({ 'tool calls': 1, 'tool errors': 0 })
+}
+
+test('a run plays functions as the tools of its environment', async () => {
+  const tools = `import { defineTools } from 'turnwise'
+export default defineTools({ add: (a: number, b: number) => a + b })`
+  await expectCalled(await fixture.start(await playing(fixture.write('tools.ts', tools))))
+})
+
+test('a run plays the tools of an MCP server, once that is allowed', async () => {
+  const script = fileURLToPath(new URL('../python/mcpServerProcess.ts', import.meta.url))
+  const sums = { command: process.execPath, args: [script, '--add-alone'] }
+  const file = fixture.write('tools.json', JSON.stringify({ mcpServers: { sums } }))
+  const config = await playing(file)
+  await expect(fixture.start(config)).rejects.toMatchObject({ code: 'python/not-allowed' })
+  const asked = { functions: [file], interpreter: null }
+  await client.call('python.allow', { asked, reviewed: await client.call('python.review', asked) })
+  await expectCalled(await fixture.start(config))
 })
 
 const ask = (more: object = {}) =>

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { openStore, openStoreCopy } from '#host/store/store.ts'
@@ -7,13 +7,26 @@ import { repairCheckpoints } from '#host/runs/checkpointRetention.ts'
 import { tidyTrash } from '#host/runs/trash.ts'
 import { createHost, historyFile } from '#host/createHost.ts'
 import { withFile } from '#host/code/rewardVersions.ts'
-import { dataFolders } from '#host/dataDirectory.ts'
+import { openCorpus } from '#host/code/corpus.ts'
+import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
+import { rememberThroughput } from '#host/devices/deviceRecords.ts'
+import { answerRows } from '#host/jobs/process/answering.ts'
+import type { TaughtRows, TeachingInput } from '#host/jobs/taught.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { modelShapes } from '#host/models/modelShapes.ts'
+import { writeRandomModel } from '#host/models/randomModel.ts'
+import { asFloat32Source } from '#host/models/weightCache.ts'
+import type { Tools } from '#host/processes/job.ts'
 import { entryOf } from '#host/files/ownFiles.ts'
 import type { RewardVersionRecord } from '#host/store/rewards.ts'
 import { programKey } from '#host/serving/serving.ts'
 import { readStudyLog } from '#host/workFolder/studyFolder.ts'
 import { Connection } from '#host/store/connection.ts'
+import { openPolicy, resume, train } from '../../../src/library/turnwise.ts'
+import { answer } from '../../cli/turnwise.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
+
+const starter = path.join(resourcesDirectory, 'starter')
 
 const out = 'x/../../../home'
 const id = 'run_01900000-0000-7000-8000-00000000000a'
@@ -113,13 +126,56 @@ test('names that somebody could have given to a model are names of its folder', 
 
 test.each(Object.keys(dataFolders('')) as (keyof ReturnType<typeof dataFolders>)[])(
   'a link in the place of %s is not gone through, so that nothing behind it is written or deleted',
-  (name) => {
+  async (name) => {
     const [dataDirectory, elsewhere] = [temporaryFolder(), temporaryFolder()]
+    const rows = path.join(dataDirectory, 'rows.jsonl')
+    writeFileSync(rows, '{"prompt":"1+1=","answer":"2"}\n')
     symlinkSync(elsewhere, dataFolders(dataDirectory)[name])
     expect(() => createHost({ dataDirectory, servesQueue: false })).toThrow('is a link')
+    const commands = [
+      ['dataset', 'import', rows],
+      ['model', 'import', starter, '--name', 'mine'],
+      ['generate', '--prompt', '1+1=', '--model', starter, '--max-new-tokens', '1'],
+    ]
+    for (const words of commands) {
+      const { status, stderr } = await answer('--data-dir', dataDirectory, ...words)
+      expect([status, stderr]).toEqual([1, expect.stringContaining('is a link, so nothing is written there')])
+    }
+    const config = { model: 'starter', data: { train: rows }, rewards: [{ function: 'exact-match' }] }
+    await expect(train(config, { dataDirectory }).next()).rejects.toThrow('is a link')
+    await expect(resume('run_1', { dataDirectory }).next()).rejects.toThrow('is a link')
+    await expect(openPolicy({ model: 'starter' }, { dataDirectory })).rejects.toThrow('is a link')
     expect(readdirSync(elsewhere)).toEqual([])
   },
 )
+
+test('nothing is written through a link in the place of a folder below those of the data directory', async () => {
+  const [dataDirectory, elsewhere] = [temporaryFolder(), temporaryFolder()]
+  const documents = path.join(dataDirectory, 'documents.jsonl')
+  writeFileSync(documents, '{"text":"a"}\n')
+  const { cache, answers } = dataFolders(dataDirectory)
+  const [model, weights] = [path.join(dataDirectory, 'random'), path.join(dataDirectory, 'weights')]
+  await writeRandomModel(model, modelShapes['tiny-llama'], 1, 'BF16')
+  const convert = () => asFloat32Source(openModelFolder(model), weights)
+  await convert()
+  const converted = readdirSync(weights, { withFileTypes: true }).find((entry) => entry.isDirectory())!.name
+  rmSync(path.join(weights, converted), { recursive: true })
+  const throughput = { at: 1, parameters: 1, rates: [] }
+  const teaching = { folder: path.join(answers, 'teacher-1') } as TeachingInput
+  const tools = {} as Tools<TaughtRows>
+  const ways: [folder: string, write: () => unknown][] = [
+    [path.join(cache, 'corpora'), () => openCorpus(documents, cache)],
+    [path.join(cache, 'devices'), () => rememberThroughput({ kind: 'cpu', deviceId: 0 }, cache, throughput)],
+    [path.join(weights, converted), convert],
+    [teaching.folder, () => answerRows(teaching, tools)],
+  ]
+  for (const [folder, write] of ways) {
+    mkdirSync(path.dirname(folder), { recursive: true })
+    symlinkSync(elsewhere, folder)
+    await expect((async () => await write())()).rejects.toThrow(`${folder} is a link`)
+  }
+  expect(readdirSync(elsewhere)).toEqual([])
+})
 
 test('code of a reward is not written through a link in the place of its folder', () => {
   const [dataDirectory, elsewhere] = [temporaryFolder(), temporaryFolder()]

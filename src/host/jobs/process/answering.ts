@@ -6,7 +6,7 @@ import type { ChatMessage } from '#shared/messages.ts'
 import { promptContent } from '#rl/rollout/prompts.ts'
 import type { RewardInput, RewardSpec } from '#rl/rewards.ts'
 import { scoreRewards } from '#rl/rollout/trajectoryRewards.ts'
-import { makeFolder } from '#host/files/atomic.ts'
+import { makeOwnFolder } from '#host/files/ownFiles.ts'
 import { scratchFolderIn } from '#host/files/scratch.ts'
 import { AddressJudge } from '#host/judges/addressJudge.ts'
 import { askedAt, digestText, type AskedModel, type ModelQuestion } from '#host/judges/judge.ts'
@@ -24,7 +24,7 @@ const askedAtOnce = 64
 /** Errors: those of models and addresses, of rewards, and of files. */
 export async function answerRows(asked: TeachingInput, { say }: Tools<TaughtRows>): Promise<void> {
   const { rows, samples, config, folder, cacheDirectory, consents } = asked
-  makeFolder(folder)
+  makeOwnFolder(folder)
   using scratch = scratchFolderIn(cacheDirectory)
   await using judges = new RunJudges({ folder, cacheDirectory, consents })
   await using rewards = await resolveRewards(config, scratch.folder, { consents, openJudge: judges.open })
@@ -80,7 +80,7 @@ class Teacher implements AsyncDisposable {
   constructor({ teacher, folder, cacheDirectory, consents, rows, samples }: TeachingInput) {
     const settings = parseJudge({ ...teacher, read: 'parsed' }, 'teacher')
     const own = path.join(folder, 'teacher')
-    makeFolder(own)
+    makeOwnFolder(own)
     this.#digest = teacherDigest(settings)
     this.#log = new JudgeLog(own, { limit: Math.max(minimumKept, 2 * rows.length * samples) })
     this.#model =

@@ -18,6 +18,7 @@ import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { axesOf, type XAxis } from '#renderer/charts/axes.ts'
 import { CurveControls } from '#renderer/charts/CurveControls.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
+import { asError, toastError } from '#renderer/client/toasts.ts'
 import { useApi } from '#renderer/client/api.tsx'
 import { Badge, type Tone } from '#renderer/kit/Badge.tsx'
 import { Help } from '#renderer/kit/Tooltip.tsx'
@@ -39,7 +40,7 @@ import { RunList } from './RunList.tsx'
 import { SamePrompt } from './SamePrompt.tsx'
 import { type CompareState, maxRuns, shownBand } from './state.ts'
 import { useCompareState, useComparison, type Comparison } from './useComparison.ts'
-import { gapsOf, yardstickOf, type GapQuestion, type GapInWords } from './gaps.ts'
+import { gapsOf, yardstickOf, type GapQuestion, type GapInWords } from '#shared/runGaps.ts'
 
 /** Overlays the curves of several runs and shows how the runs differ. */
 export function CompareScreen() {
@@ -129,6 +130,9 @@ function Comparing({ comparison, state, onChange }: ComparingProps) {
 
 function ExportMenu({ comparison, state }: Omit<ComparingProps, 'onChange'>) {
   const client = useApi()
+  const report = () => {
+    saveReport(client, comparison).catch((thrown: unknown) => toastError(asError(thrown)))
+  }
   return (
     <Menu
       groups={[
@@ -137,7 +141,7 @@ function ExportMenu({ comparison, state }: Omit<ComparingProps, 'onChange'>) {
           { label: 'Panels as SVG', run: () => void saveSvg(comparison, state) },
           { label: 'All values as CSV', run: () => void saveCsv(client, comparison) },
         ],
-        [{ label: 'Report as HTML', run: () => void saveReport(comparison, state) }],
+        [{ label: 'Report as HTML', run: report }],
       ]}
     >
       <Button variant="primary" icon={Download}>

@@ -9,7 +9,8 @@ import { CutName } from '#renderer/kit/CutName.tsx'
 import { Skeleton } from '#renderer/kit/states.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
 import type { ListedRun } from './useComparison.ts'
-import { betterOf, isProgress, statisticWords, type SeedMean } from './measures.ts'
+import { isProgress } from '#shared/runGaps.ts'
+import { betterOf, statisticWords, type SeedMean } from './measures.ts'
 import { statistics, type Statistic } from './state.ts'
 
 interface RunListProps {

@@ -3,6 +3,7 @@ import { findDeclaration } from '#shared/metrics.ts'
 import { lastValues, type SeriesPoint } from '#renderer/charts/lines.ts'
 import { mean, meanEstimate, type Estimate } from '#shared/statistics.ts'
 import type { Better } from '#renderer/charts/reading.ts'
+import { tailLength } from '#shared/runGaps.ts'
 import type { RunGroup } from './groups.ts'
 import type { Statistic } from './state.ts'
 
@@ -53,12 +54,3 @@ export const seedMeans = (
       const mean = meanEstimate(furthest.flatMap((runId) => valueOf(runId) ?? []))
       return { id, label, count: furthest.length, step, mean }
     })
-
-/** Number of values to average at the end: a tenth, but enough for a steady mean. */
-export const tailLength = (count: number): number => Math.min(count, Math.max(5, Math.round(count / 10)))
-
-/** True if a difference is an improvement; null if neither direction is better. */
-export function isProgress(delta: number, better: Better): boolean | null {
-  if (better === 'none' || delta === 0) return null
-  return better === 'higher' ? delta > 0 : delta < 0
-}

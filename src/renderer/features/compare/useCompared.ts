@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { flatSettings, withHistory, type Settings } from './settingDiff.ts'
-import { tailLength } from './measures.ts'
+import { tailStart } from '#shared/runGaps.ts'
 import { useApi, useAnswer, useAnswers, type Answer } from '#renderer/client/api.tsx'
 
 export type RunRecord = Pick<Answer<'runs.get'>, 'config' | 'manifest' | 'settingChanges'>
@@ -65,7 +65,7 @@ export function useTails(runs: readonly TailQuestion[], metric: string | null): 
   const asked = runs.map(({ id, steps }) => ({
     runIds: [id],
     metric: metric ?? '',
-    fromStep: Math.max(0, coarse(steps) - tailSteps(coarse(steps))),
+    fromStep: tailStart(steps),
     maxPoints: 5000,
   }))
   const { data } = useQuery({
@@ -84,15 +84,6 @@ export function useTails(runs: readonly TailQuestion[], metric: string | null): 
     placeholderData: keepPreviousData,
   })
   return useMemo(() => new Map(data?.metric === metric ? data.found : []), [data, metric])
-}
-
-/** Number of steps to read: enough to show the noise, but none from before the run had settled. */
-const tailSteps = (step: number): number => Math.min(4999, Math.max(20, 2 * tailLength(step)))
-
-/** Rounds a number of steps so that it changes only with every sixteenth to thirty-second part of a live run's length. */
-const coarse = (steps: number): number => {
-  const unit = 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, steps))) - 4)
-  return Math.floor(steps / unit) * unit
 }
 
 export function useSamplesOf(runIds: readonly string[], enabled: boolean): Found<readonly Sample[]> {

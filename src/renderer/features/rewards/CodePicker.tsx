@@ -4,6 +4,7 @@ import { PythonBadge, PythonFile, PythonLine } from './PythonFile.tsx'
 import { ChoiceSettings, VersionField } from './RewardPicker.tsx'
 import {
   isPython,
+  isServers,
   sourceOfChoice,
   type ChoiceSource,
   type EnvironmentChoice,
@@ -43,9 +44,11 @@ export const EnvironmentPicker = ({
     none="None: completions of prompts"
     aside={
       <>
-        {props.value !== null && isPython(props.value.function) && <PythonBadge />}
+        {props.value !== null && isUnconfined(props.value.function) && (
+          <PythonBadge id={props.value.function} />
+        )}
         {hasPython && <PythonEnvironment {...props} />}
-        {props.value !== null && isPython(props.value.function) && (
+        {props.value !== null && isUnconfined(props.value.function) && (
           <span className="basis-full">
             <PythonLine id={props.value.function} interpreter={interpreter} />
           </span>
@@ -55,11 +58,14 @@ export const EnvironmentPicker = ({
   />
 )
 
-/** Sets an environment of a Python file. */
+const isUnconfined = (id: string): boolean => isPython(id) || isServers(id)
+
+/** Sets an environment of a Python file, or of MCP servers. */
 export const PythonEnvironment = ({ value, onChange }: PickerProps) => (
   <PythonFile
     what="environment"
-    example="/path/to/world.py#Class or gymnasium:ID"
+    example="/path/to/world.py#Class, gymnasium:ID or tools.json of MCP servers"
+    isTaken={isUnconfined}
     onChoose={(id) => onChange({ ...value, function: id, settings: {} })}
   />
 )

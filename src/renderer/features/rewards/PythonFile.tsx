@@ -4,21 +4,29 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { link } from '#renderer/client/route.ts'
 import { PythonConsent } from '#renderer/parts/PythonConsent.tsx'
-import { isPython } from '#renderer/parts/rewardChoice.ts'
+import { isPython, isServers } from '#renderer/parts/rewardChoice.ts'
 
 interface PythonFileProps {
   /** Kind of code: “reward”, “environment”. */
   readonly what: string
   readonly example: string
   readonly disabled?: boolean
+  /** Tells which texts name such code. */
+  readonly isTaken?: (id: string) => boolean
   readonly onChoose: (id: string) => void
 }
 
 /** Chooses Python code that a run names by its path: it stays where it is, and is not sandboxed. */
-export function PythonFile({ what, example, disabled = false, onChoose }: PythonFileProps) {
+export function PythonFile({
+  what,
+  example,
+  disabled = false,
+  isTaken = isPython,
+  onChoose,
+}: PythonFileProps) {
   const [id, setId] = useState('')
   const choose = () => {
-    if (!isPython(id.trim())) return
+    if (!isTaken(id.trim())) return
     onChoose(id.trim())
     setId('')
   }
@@ -37,7 +45,7 @@ export function PythonFile({ what, example, disabled = false, onChoose }: Python
           onKeyDown={(event) => event.key === 'Enter' && choose()}
         />
       </span>
-      <Button disabled={disabled || !isPython(id.trim())} onClick={choose}>
+      <Button disabled={disabled || !isTaken(id.trim())} onClick={choose}>
         Use Python
       </Button>
     </span>
@@ -54,13 +62,15 @@ export function PythonLine({ id, interpreter }: PythonLineProps) {
   return (
     <span className="flex flex-wrap items-center gap-3">
       <PythonConsent asked={{ functions: [id], interpreter }} />
-      <a className="text-sm text-accent-ink underline" href={link('/rewards', { python: id, interpreter })}>
-        Try it
-      </a>
+      {!isServers(id) && (
+        <a className="text-sm text-accent-ink underline" href={link('/rewards', { python: id, interpreter })}>
+          Try it
+        </a>
+      )}
     </span>
   )
 }
 
-export function PythonBadge() {
-  return <Badge tone="caution">Python, not sandboxed</Badge>
+export function PythonBadge({ id = '' }: { readonly id?: string }) {
+  return <Badge tone="caution">{isServers(id) ? 'MCP servers' : 'Python'}, not sandboxed</Badge>
 }

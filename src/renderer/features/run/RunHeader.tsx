@@ -2,6 +2,7 @@ import { lastPart } from '#renderer/client/format.ts'
 import {
   Copy,
   FileDown,
+  FileText,
   GitFork,
   Pause,
   Play,
@@ -16,12 +17,13 @@ import {
 import { useState, type KeyboardEvent } from 'react'
 import type { DeviceKind } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { useAnswer, useApi, useCommand } from '#renderer/client/api.tsx'
+import { fileNameOf, saveText } from '#renderer/client/download.ts'
 import { navigate } from '#renderer/client/route.ts'
 import { useDataNames } from '#renderer/parts/useRun.ts'
 import { useRunStyles, useWorkerOf, type RunEntry, type WorkerView } from '#renderer/client/runs.ts'
 import { useExportBundles } from '#renderer/features/runs/useRunsTable.ts'
-import { toast } from '#renderer/client/toasts.ts'
+import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
@@ -200,12 +202,24 @@ export function useResume() {
   })
 }
 
+/** Saves the report of a run as a file. */
+function useReport() {
+  const client = useApi()
+  return (run: RunEntry) => {
+    client.call('runs.report', { runIds: [run.id] }).then(
+      ({ html }) => saveText(html, `${fileNameOf(runTitle(run))}.html`, 'text/html'),
+      (thrown: unknown) => toastError(asError(thrown)),
+    )
+  }
+}
+
 type Asked = 'kill' | 'delete' | 'tags' | 'elsewhere' | null
 
 function RunMenu({ run, onFork }: Pick<ActionsProps, 'run' | 'onFork'>) {
   const [asked, setAsked] = useState<Asked>(null)
   const kill = useCommand('runs.kill')
   const exportBundles = useExportBundles()
+  const report = useReport()
   const isLiving = useWorkerOf(run.id) !== undefined
   const checkpoints = useAnswer('checkpoints.list', { runId: run.id }).data ?? []
   const newest = checkpoints.findLast(({ problem }) => problem === null)
@@ -220,6 +234,7 @@ function RunMenu({ run, onFork }: Pick<ActionsProps, 'run' | 'onFork'>) {
       },
       { label: 'Copy settings to a new run', icon: Copy, run: () => navigate('/new-run', { copy: run.id }) },
       { label: 'Compare', icon: Scale, run: () => navigate('/runs/compare', { runs: comparedWith(run) }) },
+      { label: 'Report as HTML', icon: FileText, run: () => report(run) },
       { label: 'Export bundle', icon: FileDown, run: () => exportBundles([run]) },
       { label: 'Continue elsewhere…', icon: Send, run: () => setAsked('elsewhere') },
       { label: 'Tags and notes', icon: Tag, run: () => setAsked('tags') },

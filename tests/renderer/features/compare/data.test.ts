@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { stepAtPlace, pointAt } from '#renderer/charts/lines.ts'
 import { marksOf, metricLines, stepsOfZoom } from '#renderer/features/compare/data.ts'
-import { isProgress, measure, tailLength } from '#renderer/features/compare/measures.ts'
+import { isProgress, tailLength } from '#shared/runGaps.ts'
+import { measure } from '#renderer/features/compare/measures.ts'
 
 const byStep = (step: number) => step
 const series = (values: readonly number[]) => ({ points: values.map((y, i) => pointAt(i, i, y)), gaps: [] })

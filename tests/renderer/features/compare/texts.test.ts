@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { gapInWords, yardstick, gapsOf } from '#renderer/features/compare/gaps.ts'
-import { reportHtml, type Report } from '#renderer/features/compare/exportComparison.ts'
+import { gapInWords, yardstick, gapsOf } from '#shared/runGaps.ts'
 import { promptLabels, sampleAt, sharedPrompts, wordDiff } from '#renderer/features/compare/SamePrompt.tsx'
 import { seedMeans } from '#renderer/features/compare/measures.ts'
 import { meanEstimate } from '#shared/statistics.ts'
-import { runDifference, seedDifference, singleDifference } from '#renderer/features/compare/statistics.ts'
+import { runDifference, seedDifference, singleDifference } from '#shared/runDifferences.ts'
 
 describe('word diff', () => {
   const text = (before: string, after: string) =>
@@ -156,68 +155,7 @@ describe('the gap in words', () => {
   })
 })
 
-describe('the report', () => {
-  const report: Report = {
-    title: 'Comparison of <2> runs',
-    about: 'over step',
-    madeAt: 'today',
-    metrics: ['reward'],
-    runs: [
-      {
-        id: 'a',
-        label: 'a & b',
-        status: 'finished',
-        algorithm: 'grpo',
-        seed: 1,
-        steps: '3 of 3',
-        isBaseline: true,
-        color: '#123456',
-        values: ['0.5'],
-      },
-      {
-        id: 'b',
-        label: '"c"',
-        status: 'failed',
-        algorithm: 'ppo',
-        seed: 2,
-        steps: '1 of 3',
-        isBaseline: false,
-        color: '#654321',
-        values: ['–'],
-      },
-    ],
-    means: [
-      [
-        {
-          id: 'g',
-          label: 'a · 2 seeds',
-          count: 2,
-          step: 3,
-          mean: { value: 0.5, interval: { low: 0.4, high: 0.6 } },
-        },
-      ],
-    ],
-    pictures: ['<svg></svg>'],
-    gaps: [{ verdict: 'open', isOneSeed: true, finding: 'f', ground: 'g' }],
-    settings: [{ key: 'seed', values: [1, 2], isDifferent: true }],
-  }
-
-  test('needs nothing else and runs nothing', () => {
-    const html = reportHtml(report)
-    expect(html).toMatch(/^<!doctype html>/)
-    expect(html).not.toMatch(/<script|https?:|<link|src=/)
-    expect(html).toContain('Comparison of &lt;2&gt; runs')
-    expect(html).toContain('a &amp; b')
-    expect(html).toContain('&quot;c&quot;')
-    expect(html).toContain('<td class="d">2</td>')
-  })
-
-  test('has the mean over seeds below the runs', () => {
-    expect(reportHtml(report)).toMatch(
-      /<tr><td colspan="5">a · 2 seeds <span class="m">mean with 95 % interval over 2 seeds at step 3<\/span><\/td><td class="n">0\.5 ± 0\.1<\/td><\/tr><\/tbody>/,
-    )
-  })
-
+describe('means over seeds', () => {
   test('means are over the runs of a group that got furthest; a run alone has none', () => {
     const groups = [
       { id: 'g', label: 'g · 4 seeds', runIds: ['a', 'b', 'behind', 'unmeasured'] },

@@ -1,24 +1,36 @@
 /** Comparison of runs with the baseline, and its evidence. */
-import { metricLabel } from '#shared/metrics.ts'
+import { formatNumber } from './formatNumber.ts'
+import { metricLabel, type MetricDeclaration } from './metrics.ts'
+import { plural } from './plural.ts'
 import {
   leastValues,
   runDifference,
   seedDifference,
   singleDifference,
   type Difference,
-} from './statistics.ts'
-import type { Better } from '#renderer/charts/reading.ts'
-import { formatNumber, plural } from '#renderer/client/format.ts'
-import type { ComparedRun } from './data.ts'
-import type { RunGroup } from './groups.ts'
-import { isProgress } from './measures.ts'
+} from './runDifferences.ts'
+
+type Better = MetricDeclaration['better']
+
+interface Group {
+  readonly id: string
+  readonly label: string
+  readonly runIds: readonly string[]
+}
+
+interface GapRun {
+  readonly id: string
+  readonly label: string
+  readonly isBaseline: boolean
+  readonly value: number | null
+}
 
 export interface GapQuestion {
   readonly metric: string
   readonly better: Better
-  readonly runs: readonly (ComparedRun & { readonly value: number | null })[]
+  readonly runs: readonly GapRun[]
   /** Runs that are identical except for their seed. */
-  readonly groups: readonly RunGroup[]
+  readonly groups: readonly Group[]
   /** Last values of each run, unsmoothed. */
   readonly tails: ReadonlyMap<string, readonly number[]>
 }
@@ -51,7 +63,7 @@ export function gapsOf({ metric, better, runs, groups, tails }: GapQuestion): re
   })
 }
 
-const valuesOf = (runs: GapQuestion['runs'], group: RunGroup | undefined): readonly number[] =>
+const valuesOf = (runs: GapQuestion['runs'], group: Group | undefined): readonly number[] =>
   runs.flatMap(({ id, value }) => (group?.runIds.includes(id) === true && value !== null ? [value] : []))
 
 /** Describes the spread over the baseline's seeds; null if it has only one. */
@@ -132,4 +144,21 @@ export function yardstick(metric: string, name: string, values: readonly number[
   if (values.length < 2) return null
   const [low, high] = [Math.min(...values), Math.max(...values)]
   return `${plural(values.length, 'seed')} of “${name}” end between ${formatNumber(low)} and ${formatNumber(high)} in “${metric}”: this is the variation between seeds alone.`
+}
+
+/** True if a difference is an improvement; null if neither direction is better. */
+export function isProgress(delta: number, better: Better): boolean | null {
+  if (better === 'none' || delta === 0) return null
+  return better === 'higher' ? delta > 0 : delta < 0
+}
+
+/** Number of values to average at the end: a tenth, but enough for a steady mean. */
+export const tailLength = (count: number): number => Math.min(count, Math.max(5, Math.round(count / 10)))
+
+/** First step of the values that two single runs are compared by: enough to show the noise, but none from before the run had settled. */
+export function tailStart(steps: number): number {
+  // Changes only with every sixteenth to thirty-second part of a live run's length.
+  const unit = 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, steps))) - 4)
+  const last = Math.floor(steps / unit) * unit
+  return Math.max(0, last - Math.min(4999, Math.max(20, 2 * tailLength(last))))
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
-import { runDifference, seedDifference } from '#renderer/features/compare/statistics.ts'
+import { runDifference, seedDifference } from '#shared/runDifferences.ts'
 
 describe('is the gap real', () => {
   test('by seeds: Welch’s interval', () => {

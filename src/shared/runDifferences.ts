@@ -8,8 +8,7 @@ import {
   welchDifference,
   type Interval,
   type KnownMean,
-} from '#shared/statistics.ts'
-import { sum } from 'd3-array'
+} from './statistics.ts'
 
 export interface Difference {
   /** Mean of `a` minus mean of `b`. */
@@ -81,7 +80,9 @@ function blockMeans(values: readonly number[]): readonly number[] {
 function correlationOf(values: readonly number[]): number {
   const [count, middle, spread] = [values.length, mean(values), squares(values)]
   if (spread === 0) return 0
-  const products = sum(values.slice(1), (value, i) => (value - middle) * ((values[i] ?? middle) - middle))
+  const products = values
+    .slice(1)
+    .reduce((sum, value, i) => sum + (value - middle) * ((values[i] ?? middle) - middle), 0)
   return Math.max(0, ((count * products) / spread + 1) / (count - 4))
 }
 
@@ -91,7 +92,8 @@ function correlationOf(values: readonly number[]): number {
  */
 function serialMean(values: readonly number[], correlation: number): KnownMean {
   const count = values.length
-  const weight = 1 + 2 * sum(values.slice(1), (_, i) => (1 - (i + 1) / count) * correlation ** (i + 1))
+  const sizes = values.slice(1).map((_, i) => (1 - (i + 1) / count) * correlation ** (i + 1))
+  const weight = 1 + 2 * sizes.reduce((sum, size) => sum + size, 0)
   const freedom = count / weight - 1
   return { value: mean(values), error: squares(values) / count / freedom, freedom }
 }

@@ -1,0 +1,207 @@
+/** A report of a run, or of several beside each other, as one HTML file: what the history knows, in the window's words. */
+import path from 'node:path'
+import { z } from 'zod'
+import { device } from '#shared/api/common.ts'
+import { labelOf } from '#shared/config/fields.ts'
+import { leaves } from '#shared/config/paths.ts'
+import type { Diagnosis } from '#shared/diagnosis.ts'
+import { formatNumber } from '#shared/formatNumber.ts'
+import { findDeclaration, metricDeclarations, metricLabel } from '#shared/metrics.ts'
+import { plural } from '#shared/plural.ts'
+import { gapsOf, tailStart } from '#shared/runGaps.ts'
+import type { RunRecord } from '#shared/runs.ts'
+import type { Estimate } from '#shared/statistics.ts'
+import { appVersion } from '#host/dataDirectory.ts'
+import { compareRuns } from '#host/runs/compareRuns.ts'
+import { diagnoseRun } from '#host/runs/runDiagnosis.ts'
+import type { SampleRecord } from '#host/store/samples.ts'
+import type { Store } from '#host/store/store.ts'
+import { chart, list, markup, page, section, table, text, type Html } from './reportPage.ts'
+
+type Comparison = ReturnType<typeof compareRuns>
+
+/** Most samples of each run, and characters of a text. */
+const shownSamples = 3
+const longestText = 2000
+
+/**
+ * Returns the file. The first run is the baseline. `wanted` empty: the metrics that a comparison shows first. Errors:
+ * AppError 'run/not-found', 'usage/invalid' for a metric that no run has.
+ */
+export function runReport(store: Store, ids: readonly string[], wanted: readonly string[]): string {
+  const runs = ids.map((id) => store.runs.get(id))
+  const metrics = wanted.length > 0 ? wanted : comparedMetrics(store, ids)
+  const comparison = compareRuns(store, ids, metrics)
+  const [first] = runs
+  const title =
+    runs.length === 1 && first !== undefined ? titleOf(first) : `Comparison of ${plural(ids.length, 'run')}`
+  return page(title, `Turnwise ${appVersion()}, ${new Date().toISOString().slice(0, 10)}`, [
+    section('Runs', [runTable(runs, comparison, metrics)]),
+    section('Is the gap real?', gapList(store, runs, comparison, metrics)),
+    section(
+      'Curves',
+      metrics.map((metric) => curve(store, runs, metric)),
+    ),
+    section(runs.length === 1 ? 'Settings' : 'What differs', [settingTable(runs, comparison)]),
+    section(
+      'Diagnosis',
+      runs.flatMap((run) => diagnosisOf(store, run)),
+    ),
+    section(
+      'Samples',
+      runs.flatMap((run) => samplesOf(store, run)),
+    ),
+    section('Machine and versions', [machineTable(store, runs)]),
+  ])
+}
+
+const titleOf = ({ id, name }: Pick<RunRecord, 'id' | 'name'>): string => name ?? id.slice(-8)
+
+function comparedMetrics(store: Store, ids: readonly string[]): readonly string[] {
+  const known = new Set(ids.flatMap((id) => store.metrics.names(id)))
+  const compared = [...metricDeclarations].filter(([, { chart: shown }]) => shown?.compared === true)
+  const names = compared.map(([name]) => name).filter((name) => known.has(name))
+  return names.length > 0 ? names : [...known].slice(0, 1)
+}
+
+const estimateText = (mean: Estimate | null | undefined): string => {
+  const reach = mean?.interval == null ? '' : ` ± ${formatNumber(mean.interval.high - mean.value, 2)}`
+  return `${formatNumber(mean?.value)}${reach}`
+}
+
+function runTable(
+  runs: readonly RunRecord[],
+  { families, ...of }: Comparison,
+  metrics: readonly string[],
+): Html {
+  const rows = runs.map((run, i) => [
+    markup`<i class="c${i % 8}"></i>${titleOf(run)}`,
+    ...[run.id, run.status, run.algorithm, path.basename(run.model), String(run.seed)],
+    `${run.step} of ${run.steps ?? '?'}`,
+    `${formatNumber(run.rewardBefore)} → ${formatNumber(run.rewardAfter)}`,
+    ...metrics.map((metric) => formatNumber(of.runs[i]?.metrics[metric])),
+  ])
+  const means = families.map(({ name, count, step, metrics: estimates }) => [
+    `${name}: mean with 95 % interval over ${plural(count, 'seed')} at step ${step}`,
+    ...['', '', '', '', '', '', ''],
+    ...metrics.map((metric) => estimateText(estimates[metric])),
+  ])
+  const head = ['Run', 'Id', 'Status', 'Method', 'Model', 'Seed', 'Step', 'Eval reward']
+  return table([...head, ...metrics.map(metricLabel)], [...rows, ...means])
+}
+
+/** The window's comparison with the baseline, of the first metric. */
+function gapList(
+  store: Store,
+  runs: readonly RunRecord[],
+  of: Comparison,
+  metrics: readonly string[],
+): Html[] {
+  const [metric] = metrics
+  if (metric === undefined || runs.length < 2) return []
+  const grouped = new Set(of.families.flatMap(({ runIds }) => runIds))
+  const groups = [
+    ...of.families.map(({ name, runIds }) => ({
+      ...{ id: runIds.join(), label: `${name} · ${runIds.length} seeds`, runIds },
+    })),
+    ...runs.flatMap((run) =>
+      grouped.has(run.id) ? [] : [{ id: run.id, label: titleOf(run), runIds: [run.id] }],
+    ),
+  ]
+  const tailOf = ({ id, step }: RunRecord) =>
+    store.metrics
+      .series({ runIds: [id], metric, fromStep: tailStart(step), maxPoints: 5000 })
+      .runs.flatMap(({ points }) => points.map(({ mean }) => mean))
+  const gaps = gapsOf({
+    ...{ metric, better: findDeclaration(metric)?.better ?? 'none', groups },
+    runs: of.runs.map((run, i) => ({
+      ...{ id: run.id, label: titleOf(run), isBaseline: i === 0, value: run.metrics[metric] ?? null },
+    })),
+    tails: new Map(runs.map((run) => [run.id, tailOf(run)])),
+  })
+  return gaps.length === 0
+    ? []
+    : [list(gaps.map(({ finding, ground }) => markup`${finding} <small>${ground}</small>`))]
+}
+
+function curve(store: Store, runs: readonly RunRecord[], metric: string): Html {
+  const { runs: series } = store.metrics.series({ runIds: runs.map(({ id }) => id), metric, maxPoints: 300 })
+  const lines = series.map(({ runId, points, gaps }) => ({
+    index: runs.findIndex(({ id }) => id === runId),
+    points: points.map(({ lastStep, mean }) => ({ x: lastStep, y: mean })),
+    gaps,
+  }))
+  return chart(metricLabel(metric), lines)
+}
+
+function settingTable(runs: readonly RunRecord[], { runs: compared }: Comparison): Html {
+  const [only] = runs
+  if (runs.length === 1 && only !== undefined) {
+    const settings = [...leaves(JSON.parse(only.config))].map(([key, value]) => [
+      settingName(key),
+      settingText(value),
+    ])
+    return table(['Setting', 'Value'], settings)
+  }
+  const keys = Object.keys(compared[0]?.settings ?? {})
+  if (keys.length === 0) return markup`<p>Nothing but their names.</p>`
+  return table(
+    ['Setting', ...runs.map(titleOf)],
+    keys.map((key) => [settingName(key), ...compared.map(({ settings }) => settingText(settings[key]))]),
+  )
+}
+
+const settingName = (key: string): Html => markup`<span title="${key}">${labelOf(key)}</span>`
+
+const settingText = (value: unknown): string =>
+  cut(typeof value === 'string' ? value : (JSON.stringify(value) ?? '–'), 300)
+
+function diagnosisOf(store: Store, run: RunRecord): Html[] {
+  const { findings, steps }: Diagnosis = diagnoseRun(store, run.id)
+  const words = findings.map(({ severity, words: finding, proposals }) => {
+    return markup`<b>${severity}</b> ${finding} <small>${proposals.map((each) => each.words).join(' ')}</small>`
+  })
+  const healthy = steps === 0 ? 'No step has finished yet.' : 'Nothing looks wrong.'
+  return [markup`<h3>${titleOf(run)}</h3>`, words.length === 0 ? markup`<p>${healthy}</p>` : list(words)]
+}
+
+/** The first prompts of the last step that kept completions, on validation rows if there are any. */
+function samplesOf(store: Store, run: RunRecord): Html[] {
+  const steps = store.samples.steps(run.id)
+  const source = steps.some((each) => each.source === 'evaluation') ? 'evaluation' : 'rollout'
+  const step = steps.findLast((each) => each.source === source)?.step
+  if (step === undefined) return []
+  const samples = store.samples.list({ runId: run.id, step, source, limit: 50 })
+  const firsts = [...new Map(samples.toReversed().map((sample) => [sample.row, sample])).values()].reverse()
+  return [markup`<h3>${titleOf(run)}, step ${step}</h3>`, ...firsts.slice(0, shownSamples).map(sampleOf)]
+}
+
+const sampleOf = ({ prompt, completion, reward }: SampleRecord): Html =>
+  markup`<figure>${text(cut(prompt, longestText))}${text(cut(completion, longestText))}<figcaption>Reward ${formatNumber(reward)}</figcaption></figure>`
+
+const cut = (words: string, longest: number): string =>
+  words.length <= longest ? words : `${words.slice(0, longest)}… (${words.length - longest} more characters)`
+
+function machineTable(store: Store, runs: readonly RunRecord[]): Html {
+  return table(
+    ['Run', 'Device', 'Trained with', 'Model', 'Data'],
+    runs.map((run) => [titleOf(run), deviceOf(store, run), ...manifestOf(run)]),
+  )
+}
+
+const deviceEvent = z.object({ device, reason: z.string() })
+
+function deviceOf(store: Store, { id }: RunRecord): string {
+  const known = deviceEvent.safeParse(store.events.last(id, 'device'))
+  if (!known.success) return '–'
+  const { device: used, reason } = known.data
+  return `${used.kind}, ${plural(used.threads, 'thread')}. ${reason}`
+}
+
+function manifestOf({ manifest }: RunRecord): string[] {
+  if (manifest === null) return ['–', '–', '–']
+  const data = Object.entries(manifest.data).map(
+    ([name, digest]) => `${path.basename(name)} ${digest.slice(0, 12)}`,
+  )
+  return [manifest.app, manifest.model.slice(0, 12), data.join(', ')]
+}

@@ -1,0 +1,168 @@
+/**
+ * Files that name MCP servers, in the form that other programs have them (`mcpServers`): programs to be started, which can do what
+ * their person can, or addresses. Each is allowed on this machine as Python is, and listed and withdrawn with it. mcpConnection.ts
+ * talks to them.
+ */
+import path from 'node:path'
+import { z } from 'zod'
+import { isWebAddress } from '#shared/config/addresses.ts'
+import { keyUse } from '#shared/config/keyUses.ts'
+import { AppError, type KeyUse } from '#shared/errors.ts'
+import { shownText } from '#shared/shownText.ts'
+import { allowedKey, type KeyPlace } from '#host/consents/keys.ts'
+import { jsonObjectOf, readSmallFile } from '#host/files/strictJson.ts'
+import { programFile } from '#host/processes/programs.ts'
+import {
+  type AllowedInterpreter,
+  importable,
+  placeOf,
+  programAt,
+  type PythonReview,
+  requireReviewed,
+  reviewContents,
+  reviewPython,
+} from './consent.ts'
+import { mostBytes, statusOf } from './interpreterFiles.ts'
+
+export interface McpSource {
+  readonly code: string
+  readonly language: 'json'
+  /** Path as the user wrote it. */
+  readonly file: string
+  /** A run's own copy, where the text is read from that. */
+  readonly copy?: string
+}
+
+/** A server that the person allowed. Values of variables are filled in; `secrets`: those values. */
+export type AllowedServer = { readonly name: string; readonly secrets: readonly string[] } & (
+  | {
+      readonly program: AllowedInterpreter
+      readonly args: readonly string[]
+      readonly env: Readonly<Record<string, string>>
+    }
+  | { readonly url: URL; readonly headers: Readonly<Record<string, string>> }
+)
+
+const texts = z.record(z.string(), z.string()).default({})
+const program = z.object({ command: z.string().min(1), args: z.array(z.string()).default([]), env: texts })
+const address = z.object({
+  url: z.string().refine(isWebAddress),
+  type: z.enum(['http', 'streamable-http', 'streamableHttp']).default('http'),
+  headers: texts,
+})
+const fileSchema = z.object({ mcpServers: z.record(z.string(), z.union([program, address])) })
+type Server = { readonly name: string } & (z.output<typeof program> | z.output<typeof address>)
+
+const mostServers = 20
+
+/** Errors: AppError 'config/invalid'. The program’s path, and words after it that begin with ./ or ../, are meant from the folder of the file. */
+function serversIn({ code, file }: McpSource): Server[] {
+  const { data } = fileSchema.safeParse(jsonObjectOf(Buffer.from(code), file, 'config/invalid'))
+  const servers = Object.entries(data?.mcpServers ?? {})
+  if (data !== undefined && servers.length > 0 && servers.length <= mostServers) {
+    const folder = path.dirname(file)
+    const at = (word: string) => (/^\.\.?[\\/]/.test(word) ? path.resolve(folder, word) : word)
+    return servers.map(([name, server]) =>
+      'url' in server
+        ? { name, ...server }
+        : { name, ...server, command: programAt(server.command, folder), args: server.args.map(at) },
+    )
+  }
+  throw new AppError(
+    'config/invalid',
+    `${shownText(file)} names no MCP servers, or in a form that is not known here.`,
+    `It is to hold {"mcpServers": {"NAME": {"command": "PROGRAM", "args": […], "env": {…}}}} or {"url": "https://…", "headers": {…}} for a server at an address (streamable HTTP), and at most ${mostServers} of them.`,
+  )
+}
+
+const ofServer = 'mcp:'
+
+/** Lists what a person allows: the whole command, the program, and files that the command names; or the address. Errors: AppError 'config/invalid', 'sandbox/failed' where there is no such program, 'file/unreadable'. */
+function reviewServer(server: Server, consents: string | null): PythonReview {
+  if ('url' in server) {
+    const { url, headers } = server
+    const what = ofServer + JSON.stringify({ url, headers })
+    return reviewContents(new URL(url).origin, [[what, what]], consents)
+  }
+  const { command, args, env, name } = server
+  if (!/[\\/]/.test(command) && programFile(command) === null) {
+    throw new AppError(
+      'sandbox/failed',
+      `There is no program “${shownText(command)}”, which the MCP server “${shownText(name)}” needs.`,
+      'Nothing was started. Install it, or write the path of the program.',
+    )
+  }
+  const what = ofServer + JSON.stringify({ args, env })
+  const files = args.filter((word) => path.isAbsolute(word) && statusOf(word)?.isFile() === true)
+  const beside = files.filter((file) => file.endsWith('.py')).flatMap(importable)
+  const parts = [...files, ...beside].map(
+    (file) => [ofServer + file, readSmallFile(file, mostBytes)] as const,
+  )
+  const own = reviewPython({ code: what, language: 'py', file: what, parts: {} }, command, consents)
+  const read = reviewContents(own.interpreter, parts, consents)
+  return { ...own, files: [...own.files, ...read.files] }
+}
+
+/** Errors: as reviewServer. */
+export const reviewServers = (source: McpSource, consents: string | null): PythonReview[] =>
+  serversIn(source).map((server) => reviewServer(server, consents))
+
+const variableForm = /\$\{([A-Za-z_]\w*)\}/g
+
+/** Lists the variables whose values go to servers at an address. Errors: AppError 'config/invalid'. */
+export const keysOfServers = (source: McpSource): KeyUse[] =>
+  serversIn(source).flatMap((server) => ('url' in server ? keysOf(server) : []))
+
+const keysOf = ({ url, headers }: z.output<typeof address>): KeyUse[] =>
+  Object.values(headers).flatMap((text) =>
+    [...text.matchAll(variableForm)].flatMap(([, variable]) => keyUse(variable, url) ?? []),
+  )
+
+/**
+ * The only way to a server. Errors: AppError 'python/not-allowed' unless the person allowed this command or address on this machine,
+ * 'key/not-allowed'; as reviewServer.
+ */
+export function allowedServers(source: McpSource, place: KeyPlace): AllowedServer[] {
+  return serversIn(source).map((server) => {
+    const allowed = requireReviewed(reviewServer(server, place.consents), place.consents, {
+      what: `${shownText(source.file)} names the MCP server “${shownText(server.name)}”, which is not sandboxed`,
+      warning:
+        'Nothing was started or sent. A program could read and change your files and use the network, and a server at an address gets what the model writes to it: allow only what you trust.',
+      words: placeOf(source),
+    })
+    const secrets: string[] = []
+    const fill = (values: Readonly<Record<string, string>>, url: string | null) =>
+      Object.fromEntries(
+        Object.entries(values).map(([key, text]) => [
+          key,
+          text.replaceAll(variableForm, (_, variable: string) => {
+            const value = valueOf(variable, url, server.name, place)
+            secrets.push(value)
+            return value
+          }),
+        ]),
+      )
+    if ('url' in server) {
+      return {
+        name: server.name,
+        secrets,
+        url: new URL(server.url),
+        headers: fill(server.headers, server.url),
+      }
+    }
+    return { name: server.name, secrets, program: allowed, args: server.args, env: fill(server.env, null) }
+  })
+}
+
+/** `url`: where the value goes; null: to a program, which was allowed with the name of the variable. Errors: AppError 'key/not-allowed', 'config/invalid'. */
+function valueOf(variable: string, url: string | null, name: string, place: KeyPlace): string {
+  const who = `MCP server “${shownText(name)}”`
+  const value =
+    url === null ? place.environment[variable] : allowedKey({ variable, address: url, who }, place)
+  if (value !== undefined && value !== null && value !== '') return value
+  throw new AppError(
+    'config/invalid',
+    `The ${who} wants the environment variable ${variable}, but there is none.`,
+    'Set it in the environment in which Turnwise is started.',
+  )
+}

@@ -1,0 +1,262 @@
+/** MCP servers as an environment, against a real server made with the official SDK, over pipes and at an address. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import type { ChatMessage } from '#shared/messages.ts'
+import type { EnvironmentTurn } from '#rl/rollout/environment.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { allowKeys } from '#host/consents/keys.ts'
+import { keysOfConfig, reviewConfig } from '#host/code/rewardCode.ts'
+import { resolveEnvironment } from '#host/code/resolveEnvironment.ts'
+import { allowPython, withdrawPython } from '#host/python/consent.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+import { eventually } from '../../eventually.ts'
+
+const script = fileURLToPath(new URL('mcpServerProcess.ts', import.meta.url))
+const row = { prompt: 'What is 2 + 3?', answer: '5' }
+const step = { row, seed: 1, action: '', state: { calls: 0, errors: 0 } }
+const call = (name: string, given: object = {}) => ({ name, arguments: JSON.stringify(given) })
+const program = (words: readonly string[] = [], env: object = {}) => ({
+  ...{ command: process.execPath, args: [script, ...words] },
+  env,
+})
+
+/** A config whose environment is these servers, in a data directory of its own; `isAllowed`: the person allowed them. */
+function place(mcpServers: object, { settings = {}, rewards = [] as object[], isAllowed = true } = {}) {
+  const home = temporaryFolder()
+  const file = path.join(home, 'tools.json')
+  writeFileSync(file, JSON.stringify({ mcpServers }))
+  const config = parseRunConfig({
+    ...{ model: 'none', data: { train: 'none', prompt: { column: 'prompt' } }, algorithm: { id: 'grpo' } },
+    ...{ environment: { function: file, settings }, rewards },
+  })
+  const consents = consentsFile(home)
+  if (isAllowed) allowPython(reviewConfig(config, null, home), consents)
+  const open = () => resolveEnvironment(config, home, { consents, cacheDirectory: home, onRequest: () => {} })
+  return { ...{ home, file, config, consents, open }, review: () => reviewConfig(config, null, home) }
+}
+
+async function opened(servers: object, options: Parameters<typeof place>[1] = {}) {
+  const { environment, ...world } = await place(servers, options).open()
+  if (environment === null) throw new Error('Expected an environment.')
+  const turn = async (...calls: ReturnType<typeof call>[]) => {
+    const [answer] = await environment.step([{ ...step, calls }])
+    return answer
+  }
+  return { ...world, environment, turn }
+}
+
+const contents = (turn: unknown): unknown[] =>
+  ((turn as EnvironmentTurn).observation as readonly ChatMessage[]).map(({ content }) => content)
+
+describe('a program', () => {
+  let world: Awaited<ReturnType<typeof opened>>
+  beforeAll(async () => {
+    world = await opened({ sums: program() }, { settings: { maxCalls: 4, resultCharacters: 300 } })
+  })
+  afterAll(() => world[Symbol.asyncDispose]())
+
+  test('offers its tools, and their results come back as messages', async () => {
+    const [begun] = await world.environment.reset([{ row, seed: 1 }])
+    expect(begun).toMatchObject({ observation: row.prompt, reward: null })
+    const { tools = [] } = begun as EnvironmentTurn
+    expect(tools).toContainEqual({
+      type: 'function',
+      function: {
+        ...{ name: 'add', description: 'Adds two numbers.' },
+        parameters: expect.objectContaining({ required: ['a', 'b'] }) as object,
+      },
+    })
+    expect(await world.turn(call('add', { a: 2, b: 3 }), call('picture'))).toMatchObject({
+      observation: [
+        { role: 'tool', name: 'add', tool_call_id: 'call00001', content: '5' },
+        { role: 'tool', name: 'picture', tool_call_id: 'call00002', content: '[image, image/png]' },
+      ],
+      ...{ state: { calls: 2, errors: 0 }, terminated: false, truncated: false },
+    })
+  })
+
+  test('a turn without a call ends the episode, and is right where it says the answer; reward functions take its place', async () => {
+    const said = await world.environment.step([
+      { ...step, action: 'It is 5.' },
+      { ...step, action: 'It is 15.' },
+      { ...step, row: { prompt: 'Hello' }, action: 'Hello' },
+    ])
+    expect(said).toMatchObject([
+      { reward: 1, terminated: true, metrics: { correct: 1 } },
+      { reward: 0, terminated: true },
+      { failure: { message: expect.stringContaining('no column “answer”') as string } },
+    ])
+    await using scored = await opened({ sums: program() }, { rewards: [{ function: 'exact-match' }] })
+    expect(await scored.turn()).toMatchObject({ reward: null, terminated: true })
+  })
+
+  test('what goes wrong in a tool is told to the policy, and long results and too many calls are cut', async () => {
+    const turn = await world.turn(
+      call('fail'),
+      call('add', { a: 'x' }),
+      call('none'),
+      call('long'),
+      call('long'),
+    )
+    const [failed, wrong, none, long] = contents(turn)
+    expect(failed).toContain('no such thing')
+    expect(wrong).toContain('Invalid arguments')
+    expect(none).toBe('Error: there is no tool "none".')
+    expect(long).toBe(`${'x'.repeat(300)}…`)
+    expect(turn).toMatchObject({ truncated: true, metrics: { 'tool calls': 4, 'tool errors': 3 } })
+  })
+
+  test('one that dies, falls silent or floods loses its row alone, and is started anew', async () => {
+    const [pid] = contents(await world.turn(call('pid')))
+    expect(await world.turn(call('die'))).toEqual({
+      failure: {
+        message: 'The MCP server “sums” gave no answer: it ended (exit code 3). Its last output: I am going.',
+      },
+    })
+    const [other] = contents(await world.turn(call('pid')))
+    expect(other).not.toBe(pid)
+    expect(await world.turn(call('flood'))).toMatchObject({
+      failure: { message: expect.stringContaining('gave no answer') as string },
+    })
+    expect(contents(await world.turn(call('add', { a: 1, b: 1 })))).toEqual(['2'])
+    await using hasty = await opened({ sums: program() }, { settings: { callSeconds: 2 } })
+    expect(await hasty.turn(call('wait'))).toEqual({
+      failure: { message: 'The MCP server “sums” gave no answer: it was silent for 2 s' },
+    })
+  })
+
+  test('ends with the environment', async () => {
+    const ending = await opened({ sums: program() })
+    const [pid] = contents(await ending.turn(call('pid')))
+    await ending[Symbol.asyncDispose]()
+    await eventually(() => {
+      expect(() => process.kill(Number(pid), 0)).toThrow('ESRCH')
+    })
+  })
+
+  test('gets its own variables and those that say where things are, and no others; a value that it repeats is hidden', async () => {
+    process.env['TURNWISE_TEST_TOKEN'] = 'a-token-of-mine'
+    process.env['TURNWISE_TEST_OTHER'] = 'another-token'
+    const env = { TOKEN: 'Bearer ${TURNWISE_TEST_TOKEN}', MODE: 'test' }
+    await using own = await opened({ sums: program(['--x'], env) }, { settings: { resultCharacters: 1e6 } })
+    const [text] = contents(await own.turn(call('environment')))
+    const got = JSON.parse(String(text)) as Record<string, unknown>
+    expect(got).toMatchObject({ MODE: 'test', TOKEN: '•••', words: ['--x'] })
+    expect(text).not.toContain('another-token')
+    expect(got['PATH']).toBeDefined()
+  })
+
+  test('a relative word of its command is meant from the folder of the file; settings choose tools', async () => {
+    const { file, config, home, consents } = place({}, { isAllowed: false })
+    writeFileSync(path.join(home, 'server.mjs'), `import ${JSON.stringify(script)}`)
+    const server = { command: process.execPath, args: ['./server.mjs'] }
+    writeFileSync(file, JSON.stringify({ mcpServers: { a: server, b: server } }))
+    const review = reviewConfig(config, null, home)
+    expect(review[0]?.files.map((each) => each.path)).toContain(`mcp:${path.join(home, 'server.mjs')}`)
+    allowPython(review, consents)
+    const chosen = { ...config, environment: { ...config.environment!, settings: { tools: 'b_add' } } }
+    const own = { consents, cacheDirectory: home, onRequest: () => {} }
+    await using world = await resolveEnvironment(chosen, home, own)
+    const [begun] = (await world.environment?.reset([{ row, seed: 1 }])) ?? []
+    expect(begun).toMatchObject({ tools: [{ function: { name: 'b_add' } }] })
+    const wrong = { ...config, environment: { ...config.environment!, settings: { tools: 'sub' } } }
+    await expect(resolveEnvironment(wrong, home, own)).rejects.toThrow('no MCP server offers “sub”')
+  })
+})
+
+describe('consent', () => {
+  test('nothing starts without it, nor with one for another command, content or place', async () => {
+    const here = place({ sums: program() }, { isAllowed: false })
+    await expect(here.open()).rejects.toMatchObject({
+      code: 'python/not-allowed',
+      message: expect.stringContaining('names the MCP server “sums”, which is not sandboxed') as string,
+      command: expect.stringContaining('turnwise python allow') as string,
+    })
+    allowPython(here.review(), here.consents)
+    await using _ = await here.open()
+    for (const other of [program(['--more']), program([], { NODE_OPTIONS: '--import=x' })]) {
+      const changed = place({ sums: other }, { isAllowed: false })
+      allowPython(here.review(), changed.consents)
+      await expect(changed.open()).rejects.toMatchObject({ code: 'python/not-allowed' })
+    }
+    const own = path.join(here.home, 'server.mjs')
+    writeFileSync(own, `import ${JSON.stringify(script)}`)
+    const world = place({ sums: { command: process.execPath, args: [own] } })
+    writeFileSync(own, 'process.exit(1)')
+    await expect(world.open()).rejects.toMatchObject({ code: 'python/not-allowed' })
+    withdrawPython(null, here.consents)
+    await expect(here.open()).rejects.toMatchObject({ code: 'python/not-allowed' })
+  })
+
+  test.each([
+    ['{}', 'names no MCP servers'],
+    ['{"mcpServers": {"a": {"url": "ftp://x"}}}', 'names no MCP servers'],
+    ['{"mcpServers": {"a": {"url": "http://127.0.0.1:1", "type": "sse"}}}', 'names no MCP servers'],
+    [
+      '{"mcpServers": {"a": {"command": "no-such-program-here"}}}',
+      'There is no program “no-such-program-here”',
+    ],
+  ])('refuses %s in a sentence', async (text, sentence) => {
+    const { file, open } = place({}, { isAllowed: false })
+    writeFileSync(file, text)
+    await expect(open()).rejects.toThrow(sentence)
+  })
+
+  test('a program that is no server is refused, and so is a file of servers as a reward', async () => {
+    const none = { command: process.execPath, args: ['-e', 'console.error("I am no server")'] }
+    await expect(place({ none }).open()).rejects.toMatchObject({
+      code: 'sandbox/failed',
+      message: expect.stringMatching(
+        /“none” lists no tools: it ended \(exit code 0\).*I am no server/,
+      ) as string,
+    })
+    const { file, config, home } = place({ sums: program() })
+    const { requireKnownRewards } = await import('#host/code/resolveRewards.ts')
+    const rewards = [{ function: file, weight: 1, settings: {} }]
+    await expect(requireKnownRewards({ ...config, rewards }, consentsFile(home))).rejects.toThrow(
+      'a file of MCP servers can only be the environment of a run',
+    )
+  })
+})
+
+describe('an address', () => {
+  const server = spawn(process.execPath, [script, '--http'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  afterAll(() => server.kill())
+  let heard = ''
+  server.stdout.setEncoding('utf8').on('data', (text: string) => (heard += text))
+  const origin = async () => {
+    while (!heard.includes('\n')) await once(server.stdout, 'data')
+    return heard.slice(0, heard.indexOf('\n'))
+  }
+
+  test('needs consent, its key consent of its own, and is called like a program', async () => {
+    process.env['TURNWISE_TEST_KEY'] = 'the-key-of-the-server'
+    const servers = { far: { url: `${await origin()}/mcp`, headers: { 'x-key': '${TURNWISE_TEST_KEY}' } } }
+    const here = place(servers, { isAllowed: false })
+    await expect(here.open()).rejects.toMatchObject({ code: 'python/not-allowed' })
+    allowPython(here.review(), here.consents)
+    await expect(here.open()).rejects.toMatchObject({ code: 'key/not-allowed' })
+    expect(heard).not.toContain('POST')
+    const keys = keysOfConfig(here.config, null)
+    expect(keys).toEqual([{ variable: 'TURNWISE_TEST_KEY', origin: await origin() }])
+    allowKeys(keys, here.consents)
+    await using world = await here.open()
+    const [turn] = (await world.environment?.step([{ ...step, calls: [call('add', { a: 2, b: 3 })] }])) ?? []
+    expect(contents(turn)).toEqual(['5'])
+    expect(heard).toContain('POST /mcp the-key-of-the-server')
+  })
+
+  test('a redirect is not followed, and a server that is not there is a sentence', async () => {
+    await expect(place({ far: { url: `${await origin()}/elsewhere` } }).open()).rejects.toMatchObject({
+      message: expect.stringContaining('“far” lists no tools: fetch failed: unexpected redirect') as string,
+    })
+    await expect(place({ far: { url: 'http://127.0.0.1:9/mcp' } }).open()).rejects.toThrow(
+      '“far” lists no tools',
+    )
+  })
+})
