@@ -23,7 +23,11 @@ import { type Context, group } from '../command.ts'
 import { tableLines } from '../output.ts'
 
 export const python = (context: Context) =>
-  group(context, 'python', 'Allow Python code and MCP servers to run on this machine', [allow, list, withdraw])
+  group(context, 'python', 'Allow Python code and MCP servers to run on this machine', [
+    allow,
+    list,
+    withdraw,
+  ])
 
 const allow = (context: Context) =>
   new Command('allow')
