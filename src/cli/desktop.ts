@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { attempt } from '#shared/attempt.ts'
 import { runProgram, type Program } from '#host/processes/programs.ts'
 import type { Output } from './output.ts'
@@ -43,11 +43,13 @@ export const desktopProgram = (electron: string, dataDirectory: string): Program
   env: { TURNWISE_HOME: dataDirectory, ELECTRON_RUN_AS_NODE: undefined },
 })
 
-/** Returns the command that opens a page in the user's browser. */
+/** Returns the command that opens a page, a file, in the user's browser. No shell reads the file's name. */
 export function browserProgram(page: string, platform = process.platform): Program {
   if (platform === 'darwin') return { file: 'open', args: [page] }
-  // The first words in quotes are the title of a window to `start`.
-  if (platform === 'win32') return { file: 'cmd', args: ['/d', '/c', 'start', '""', page] }
+  if (platform === 'win32') {
+    const { href } = pathToFileURL(page, { windows: true })
+    return { file: 'rundll32', args: ['url.dll,FileProtocolHandler', href] }
+  }
   return { file: 'xdg-open', args: [page] }
 }
 

@@ -169,10 +169,14 @@ describe('what there is to show a window with', () => {
   })
 
   test('the browser of each system', () => {
-    const url = 'http://127.0.0.1:1/#token=x'
-    expect(browserProgram(url, 'linux')).toEqual({ file: 'xdg-open', args: [url] })
-    expect(browserProgram(url, 'darwin')).toEqual({ file: 'open', args: [url] })
-    expect(browserProgram(url, 'win32').args).toEqual(['/d', '/c', 'start', '""', url])
+    const page = '/home/me/a&calc/open.html'
+    expect(browserProgram(page, 'linux')).toEqual({ file: 'xdg-open', args: [page] })
+    expect(browserProgram(page, 'darwin')).toEqual({ file: 'open', args: [page] })
+    // cmd.exe would take what follows the & for a command of its own.
+    expect(browserProgram('C:\\me\\a&calc&\\100% b\\open.html', 'win32')).toEqual({
+      file: 'rundll32',
+      args: ['url.dll,FileProtocolHandler', 'file:///C:/me/a&calc&/100%25%20b/open.html'],
+    })
   })
 })
 

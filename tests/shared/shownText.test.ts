@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { KeysError } from '#shared/errors.ts'
 import { vllm, sglang } from '#host/remote/dialect.ts'
 import { openIn } from '#host/export/openIn.ts'
-import { commandWord, shellWord, shownText } from '#shared/shownText.ts'
+import { commandWord, shownText } from '#shared/shownText.ts'
 import { terminalLines, terminalMessage, terminalText } from '#shared/terminalText.ts'
 import { createOutput } from '#cli/output.ts'
 import { createProgress } from '#cli/progress.ts'
@@ -47,11 +47,42 @@ test('a name keeps its letters and its spaces, of which a hundred push nothing o
 })
 
 test('a word for a shell is one word', () => {
-  expect(shellWord('owner/model-1.5')).toBe('owner/model-1.5')
-  expect(shellWord("m; touch 'x' #")).toBe("'m; touch '\\''x'\\'' #'")
+  expect(commandWord('owner/model-1.5', false)).toBe('owner/model-1.5')
+  expect(commandWord("m; touch 'x' #", false)).toBe("'m; touch '\\''x'\\'' #'")
 })
 
-const odd = ['a;{touch,x};b', '$(id)', '`id`', 'it\'s "so"', 'a b', 'C:\\a;b', 'C:\\a\\', 'C:\\$(id)']
+test.each([
+  ['C:\\My runs\\a', '"C:\\My runs\\a"'],
+  ['C:/runs/a', 'C:/runs/a'],
+  ['C:\\dl\\a%&calc&\\r.py', '"C:\\dl\\a\\u{25}&calc&\\r.py"'],
+  ['C:\\$(calc)', '"C:\\\\u{24}(calc)"'],
+  ['C:\\it\u2019s; calc; \u2018', '"C:\\it\u2019s; calc; \u2018"'],
+  ['C:\\a\u201d; calc; \u201c', '"C:\\a\\u{201d}; calc; \\u{201c}"'],
+  ['C:\\a b\\', '"C:\\a b\\u{5c}"'],
+  ['\\\\server\\a&calc', '"\\\\server\\a&calc"'],
+])('the path of Windows %j holds nothing that one of its shells would run', (given, word) => {
+  expect(commandWord(given)).toBe(word)
+})
+
+test('nor does any other word there', () => {
+  for (const word of [
+    ...odd,
+    'mit&calc',
+    'a`b',
+    '%CMDCMDLINE%',
+    '!x!',
+    '-a,b',
+    '@x',
+    '\n&calc\n',
+    '"',
+    '\u201e',
+  ]) {
+    const body = /^"(.*)"$/s.exec(commandWord(word, true))?.[1]
+    expect(body).not.toMatch(/[%!$`"\n\u201c-\u201e]|\\$/)
+  }
+})
+
+const odd = ['a;{touch,x};b', '$(id)', '`id`', 'it\'s "so"', 'a b', 'C:\\a;b']
 
 /** What a shell makes of the words of a command. */
 const wordsOf = (command: string): string[] =>
@@ -60,7 +91,7 @@ const wordsOf = (command: string): string[] =>
     .split('\n')
 
 test.skipIf(process.platform === 'win32')('a word of a command to copy is one word for a shell', () => {
-  expect(wordsOf(odd.map(commandWord).join(' '))).toEqual(odd)
+  expect(wordsOf(odd.map((word) => commandWord(word)).join(' '))).toEqual(odd)
   expect(commandWord('a\u202eb')).toBe(String.raw`"$(printf 'a\342\200\256b')"`)
   expect(commandWord('C:\\My runs\\a')).toBe('"C:\\My runs\\a"')
 })

@@ -6,7 +6,7 @@ import { evaluationSettings, type EvaluationRequest } from '#shared/api/evaluati
 import { deviceOptions } from '#shared/device.ts'
 import { invalidData, usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
-import { shellWord } from '#shared/shownText.ts'
+import { commandWord } from '#shared/shownText.ts'
 import { createHost } from '#host/createHost.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { findDataSet } from '#host/data/dataSetLibrary.ts'
@@ -221,6 +221,6 @@ export async function detectedForm(source: string): Promise<unknown> {
   const [name = ''] = template === null ? [...used, ...names] : [template.slice(1, -1)]
   throw invalidData(
     `It is not clear which column of ${source} is the prompt: ${names.join(', ')}.`,
-    `Name it with --prompt ${shellWord(name)}, or give a template such as --prompt ${shellWord(`Question: {${name}}`)}.`,
+    `Name it with --prompt ${commandWord(name)}, or give a template such as --prompt ${commandWord(`Question: {${name}}`)}.`,
   )
 }

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { TextDecoder } from 'node:util'
 import zlib from 'node:zlib'
 import { AppError, invalidData } from '#shared/errors.ts'
-import { shellWord } from '#shared/shownText.ts'
+import { commandWord } from '#shared/shownText.ts'
 import type { DataFile } from './dataFile.ts'
 import { foreignContent } from './foreignFiles.ts'
 
@@ -124,7 +124,7 @@ export function notUtf8(bytes: Buffer, file: string): string {
   // Western text has an accented letter here and there; other scripts have little else.
   const isWestern = high > 0 && 4 * high <= bytes.length
   return isWestern
-    ? `it is not UTF-8 text, but probably Windows-1252 (Latin-1); convert the file with \`iconv -f WINDOWS-1252 -t UTF-8 ${shellWord(path.basename(file))} > utf8${path.extname(file)}\``
+    ? `it is not UTF-8 text, but probably Windows-1252 (Latin-1); convert the file with \`iconv -f WINDOWS-1252 -t UTF-8 ${commandWord(path.basename(file))} > utf8${path.extname(file)}\``
     : 'it is not UTF-8 text; save the file as UTF-8'
 }
 

@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { type AppError, invalidData } from '#shared/errors.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
-import { shellWord } from '#shared/shownText.ts'
+import { commandWord } from '#shared/shownText.ts'
 import type { DataFile } from './dataFile.ts'
 import { beginningOf, textPieces } from './dataText.ts'
 
@@ -38,7 +38,7 @@ export async function chooseList(file: DataFile): Promise<number> {
   if (taken === undefined)
     throw invalidData(`${file.path} holds several lists: ${describe(lists)}.`, {
       text: 'Say which one is the data.',
-      command: `\`turnwise dataset import ${shellWord(file.path)} --split ${shellWord(names[0] ?? '')}\` reads the first.`,
+      command: `\`turnwise dataset import ${commandWord(file.path)} --split ${commandWord(names[0] ?? '')}\` reads the first.`,
     })
   const at = names.indexOf(taken)
   if (at < 0) throw noSuch(file, taken, names)
@@ -94,10 +94,10 @@ const unpacking: Readonly<Record<string, string>> = { '.gz': 'gzip -dc', '.zst':
 
 /** Command that writes the result of a jq program on a file. */
 function jq(file: string, program: string, { options = '-c', output = 'rows.jsonl' } = {}): string {
-  const [unpack, name] = [unpacking[path.extname(file).toLowerCase()], shellWord(path.basename(file))]
+  const [unpack, name] = [unpacking[path.extname(file).toLowerCase()], commandWord(path.basename(file))]
   return unpack === undefined
-    ? `jq ${options} ${shellWord(program)} ${name} > ${output}`
-    : `${unpack} ${name} | jq ${options} ${shellWord(program)} > ${output}`
+    ? `jq ${options} ${commandWord(program)} ${name} > ${output}`
+    : `${unpack} ${name} | jq ${options} ${commandWord(program)} > ${output}`
 }
 
 /** Refuses lists that hold lists, or lines that do. Errors: AppError 'data/invalid'. */

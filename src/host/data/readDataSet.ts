@@ -1,7 +1,7 @@
 /** The training and validation rows of a run, in memory. */
 import { statSync } from 'node:fs'
 import { invalidData } from '#shared/errors.ts'
-import { shellWord } from '#shared/shownText.ts'
+import { commandWord } from '#shared/shownText.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { isProblem, openDataFile, problemText, type DataRow } from './dataFile.ts'
 import { isDataSetVersion, openDataSetVersion } from './dataSetVersion.ts'
@@ -60,7 +60,7 @@ async function rowsOfFile(file: string): Promise<DataRow[]> {
       if (isProblem(item)) {
         throw invalidData(`${file}, ${problemText(item)}.`, {
           text: 'Correct the file, or import it as a data set, which leaves such rows out and lists them.',
-          command: `\`turnwise dataset import ${shellWord(file)}\` does so.`,
+          command: `\`turnwise dataset import ${commandWord(file)}\` does so.`,
         })
       }
       rows.push(Object.assign(Object.create(null) as Record<string, unknown>, item.row))

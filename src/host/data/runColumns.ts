@@ -5,7 +5,7 @@ import { unwise } from '#shared/config/problems.ts'
 import { invalidData, type Problem } from '#shared/errors.ts'
 import { chatIn, templateColumn, type ChatMessage } from '#shared/messages.ts'
 import { plural } from '#shared/plural.ts'
-import { shellWord } from '#shared/shownText.ts'
+import { commandWord } from '#shared/shownText.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { markOf } from '#rl/rollout/marks.ts'
 import { answerIn, markIn } from '#rl/rollout/examples.ts'
@@ -176,7 +176,7 @@ function requireGoodAnswers(
 function importable(train: RunConfig['data']['train']): string {
   if (typeof train !== 'string') return 'FILE'
   const file = isDataSetVersion(train) ? openDataSetVersion(train).info.source.path : train
-  return existsSync(file) ? shellWord(file) : 'FILE'
+  return existsSync(file) ? commandWord(file) : 'FILE'
 }
 
 function oneSided(rows: readonly DataRow[], label: string): Problem[] {

@@ -4,6 +4,7 @@
  * without rows that were never drawn and without a rate to estimate.
  */
 import type { UnsolvedRow } from '#shared/events.ts'
+import { meanOf } from '#shared/mean.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
@@ -18,8 +19,8 @@ export const replaysOf = ({ replayShare, promptsPerStep }: Settings): number =>
   Math.floor(replayShare * promptsPerStep)
 
 /**
- * The rows that wait after a step, in the order in which they come again. A row is solved by one trajectory whose reward
- * reaches `replaySolvedAt`; one that was replayed `replayTries` times in vain waits for its next pass. Returns undefined
+ * The rows that wait after a step, in the order in which they come again. A row is solved when the mean reward of its trajectories
+ * reaches `replaySolvedAt`, those without a reward left aside; one that was replayed `replayTries` times in vain waits for its next pass. Returns undefined
  * where none is replayed.
  */
 export function unsolvedAfter(
@@ -29,18 +30,13 @@ export function unsolvedAfter(
 ): readonly UnsolvedRow[] | undefined {
   if (replaysOf(settings) === 0) return undefined
   const { replaySolvedAt, replayTries } = settings
-  const best = new Map<number, number>()
-  for (const {
-    prompt: { row },
-    reward,
-  } of trajectories)
-    best.set(row, Math.max(best.get(row) ?? -Infinity, reward.total ?? -Infinity))
   const known = new Map(waiting.map(({ row, tries }) => [row, tries]))
-  const unsolved = [...best]
-    .filter(([, reward]) => reward < replaySolvedAt)
+  const drawn = Map.groupBy(trajectories, ({ prompt: { row } }) => row)
+  const unsolved = [...drawn]
+    .filter(([, own]) => (meanOf(own.map(({ reward }) => reward.total)) ?? -Infinity) < replaySolvedAt)
     .map(([row]) => ({ row, tries: known.has(row) ? known.get(row)! + 1 : 0 }))
     .filter(({ tries }) => tries < replayTries)
-  return [...waiting.filter(({ row }) => !best.has(row)), ...unsolved].slice(-maxUnsolved)
+  return [...waiting.filter(({ row }) => !drawn.has(row)), ...unsolved].slice(-maxUnsolved)
 }
 
 export const replayMetrics = (replayed: number, unsolved: readonly UnsolvedRow[]): Metrics => ({

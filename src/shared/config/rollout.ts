@@ -189,9 +189,9 @@ export const rolloutSection = z.strictObject({
     description:
       'Share of a step’s prompts that may be rows drawn before and not solved, oldest first; 0 is off.',
   }),
-  replaySolvedAt: z.number().min(-maxSetting).max(maxSetting).default(1).meta({
+  replaySolvedAt: z.number().min(-maxSetting).max(maxSetting).default(0.75).meta({
     label: 'Solved at reward',
-    description: 'With a replay share: a row is solved by one completion with at least this reward.',
+    description: 'With a replay share: a row is solved when the mean reward of its completions reaches this.',
   }),
   replayTries: wholeNumber(1, 1000).default(3).meta({
     label: 'Replay tries',

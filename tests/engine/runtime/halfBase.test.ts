@@ -41,7 +41,7 @@ const models: readonly (readonly [string, () => Promise<ModelSource> | ModelSour
 
 const forms = ['resident', 'unrolled'] as const
 // Turns that are written out take long to open, and how weights are stored is nothing to them.
-const unrolled = isLong ? /^(llama|phi3|gpt2|gemma3)/ : /^(llama|gemma3)/
+const unrolled = isLong ? /^(llama|phi3|gpt2|gemma3)/ : /^llama/
 const cases = models.flatMap(([name, open]) =>
   (unrolled.test(name) ? forms : ['resident' as const]).map((form) => ({
     name,

@@ -7,6 +7,7 @@ import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { gapFinding, gradientFindings, openSelftestPolicy, runSelftest } from '#host/checks/selftest.ts'
+import { isLong } from '../../sweeps.ts'
 import type { SelftestFinding } from '#host/devices/deviceRecords.ts'
 
 const device = { kind: 'cpu', threads: 1, deviceId: 0 } as const
@@ -48,12 +49,31 @@ test('a right installation passes', async () => {
   expect(findings.filter(({ name }) => name.includes('/gradient/')).length).toBe(14)
 })
 
+/** In a short run until the third architecture begins: what they compute is held to transformers in reference.test.ts. */
+async function architecturesAsked(): Promise<SelftestFinding[]> {
+  const all: SelftestFinding[] = []
+  const shapes = new Set<string>()
+  for await (const finding of runSelftest({
+    device,
+    full: true,
+    parts: ['architectures'],
+    directions: 1,
+  })) {
+    shapes.add(finding.name.split('/')[0]!)
+    if (!isLong && shapes.size > 2) break
+    all.push(finding)
+  }
+  return all
+}
+
 test('asked for everything, it goes through every architecture', async () => {
-  const findings = await collect(runSelftest({ device, full: true, parts: ['architectures'], directions: 1 }))
+  const findings = await architecturesAsked()
   expect(findings.filter(({ passed }) => !passed)).toEqual([])
   const shapes = [...new Set(findings.map(({ name }) => name.split('/')[0]!))]
   const families = shapes.map((shape) => modelShapes[shape as ModelShapeName].modelType)
-  expect(new Set(families)).toEqual(new Set(architectures.map(({ modelType }) => modelType)))
+  const every = new Set(architectures.map(({ modelType }) => modelType))
+  if (isLong) expect(new Set(families)).toEqual(every)
+  else expect([...new Set(families)].filter((family) => every.has(family))).toHaveLength(2)
   for (const shape of shapes) {
     const own = findings.filter(({ name }) => name.startsWith(`${shape}/`))
     expect(own.filter(({ name }) => name.includes('/gradient/')).length).toBeGreaterThanOrEqual(8)

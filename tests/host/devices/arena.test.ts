@@ -1,15 +1,18 @@
 /** What `device plan` calculates, beside the memory that the runtime's arena really touches when the same programs run. */
 import { expect, test } from 'vitest'
 import { arenaMemory, arenaShapes, type ArenaCase } from '../../../scripts/kernels/arena.ts'
+import { isLong } from '../../sweeps.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 
 const folder = temporaryFolder()
 /** Of the four shapes, the two that take least time. */
 const shapes = arenaShapes.filter(([, , vocabulary]) => vocabulary < 10_000)
-const cases = shapes.flatMap(([width, layers, vocabulary, tokens, perSegment]) =>
-  (['f32', 'int4'] as const).map((base): ArenaCase => {
-    return { width, layers, vocabulary, tokens, perSegment, base }
-  }),
+const bases = ['f32', 'int4'] as const
+/** In a short run each shape in one of the two. */
+const cases = shapes.flatMap(([width, layers, vocabulary, tokens, perSegment], index) =>
+  bases
+    .filter((_, turn) => isLong || turn === index % bases.length)
+    .map((base): ArenaCase => ({ width, layers, vocabulary, tokens, perSegment, base })),
 )
 
 test.skipIf(process.platform !== 'linux').each(cases)(

@@ -54,7 +54,16 @@ test('ends with the same bytes as one never killed', async () => {
   expect(await train(undisturbed, null)).toBe('finished')
   const rollout = (historyOf(undisturbed, 'step')[5]!['metrics'] as Record<string, number>)['time/rollout']!
   const run = home.createRun(config)
-  for (const [step, share] of [[2, 0.1], [5, 0.6], [6, 0.9], ...(isLong ? [[9, 0.3] as const] : [])] as const)
+  for (const [step, share] of [
+    [2, 0.1],
+    [6, 0.6],
+    ...(isLong
+      ? ([
+          [7, 0.9],
+          [9, 0.3],
+        ] as const)
+      : []),
+  ] as const)
     expect(await train(run, { step, afterMs: 1000 * rollout * share })).toBe('killed')
   expect(await train(run, null)).toBe('finished')
   expect(stepsOf(run)).toEqual(Array.from({ length: steps }, (_, i) => i + 1))

@@ -388,7 +388,7 @@ describe('rows that were not solved', () => {
 
   test('wait in the checkpoint', () => expectExactResume({ rewards, rollout, config }))
 
-  test('are solved by one completion that earns enough, and need not come again in their pass', () => {
+  test('are solved where their completions earn enough on average', () => {
     const earned = (row: number, total: number | null) => ({
       prompt: { row } as Trajectory['prompt'],
       reward: { parts: {}, total, failures: [] },
@@ -399,8 +399,8 @@ describe('rows that were not solved', () => {
     })
     const waiting = [7, 8, 9].map((row) => ({ row, tries: 0 }))
     const step = [
-      earned(1, 0),
-      earned(1, 0.5),
+      earned(1, 0.1),
+      earned(1, 0.9),
       earned(2, 0.4),
       earned(2, null),
       earned(3, null),
