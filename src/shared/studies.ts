@@ -344,7 +344,6 @@ export const trialResult = z.object({
   error: z.string().optional(),
 })
 
-export type TrialParent = Immutable<z.output<typeof trialParent>>
 export type TrialMutation = Immutable<z.output<typeof trialMutation>>
 export type Trial = Immutable<z.output<typeof trial>>
 export type TrialResult = Immutable<z.output<typeof trialResult>>
