@@ -10,7 +10,7 @@ import { answer as turnwise } from '../../cli/turnwise.ts'
 import { collect, createHostFixture } from './hostFixture.ts'
 
 const fixture = createHostFixture()
-const { client, host } = fixture
+const { client } = fixture
 let runId: string
 
 beforeAll(async () => {
