@@ -155,11 +155,10 @@ test('three runs are compared and exported', async ({ app }) => {
     const context = await browser!.newContext({ offline: true, colorScheme: 'dark' })
     const offline = await context.newPage()
     const problems: string[] = []
-    offline.on('console', (message) => void problems.push(message.text()))
-    offline.on(
-      'request',
-      (request) => void (request.url().startsWith('file:') || problems.push(request.url())),
-    )
+    offline.on('console', (message) => problems.push(message.text()))
+    offline.on('request', (request) => {
+      if (!request.url().startsWith('file:')) problems.push(request.url())
+    })
     await offline.goto(`file://${file}`)
     await expect(offline.getByRole('heading', { level: 1 })).toHaveText(/^Comparison of \d runs$/)
     await expect(offline.getByRole('heading', { name: 'Is the gap real?' })).toBeVisible()

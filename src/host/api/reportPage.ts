@@ -39,7 +39,7 @@ export const list = (items: readonly Part[]): Html =>
 export const section = (title: string, content: readonly Html[]): Html =>
   content.length === 0 ? markup`` : markup`<section><h2>${title}</h2>${joined(content)}</section>`
 
-export function table(head: readonly string[], rows: readonly (readonly Part[])[]): Html {
+export function table(head: readonly Part[], rows: readonly (readonly Part[])[]): Html {
   const headings = joined(head.map((words) => markup`<th scope="col">${words}</th>`))
   const cells = (row: readonly Part[]) => joined(row.map((cell) => markup`<td>${cell}</td>`))
   const body = joined(rows.map((row) => markup`<tr>${cells(row)}</tr>`))
@@ -103,8 +103,8 @@ ${colours(light)}
 *{box-sizing:border-box}body{font:14px/1.5 Inter,system-ui,sans-serif;color:var(--text);background:var(--bg);max-width:1100px;margin:24px auto;padding:0 16px}
 h1{font-size:22px;overflow-wrap:anywhere}h2{font-size:17px;margin-top:32px}h3{font-size:14px}small,.about{color:var(--muted)}
 .scroll{overflow-x:auto}table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums}
-th,td{padding:4px 12px 4px 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top;overflow-wrap:anywhere;min-width:64px}
-td i{display:inline-block;width:10px;height:10px;border-radius:5px;background:var(--c);margin-right:6px}
+th,td{padding:4px 12px 4px 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top;overflow-wrap:break-word;min-width:64px;max-width:360px}
+th i{display:inline-block;width:10px;height:10px;border-radius:5px;background:var(--c);margin-right:6px}
 figure{margin:12px 0;border:1px solid var(--line);border-radius:6px;padding:8px 12px}figcaption{color:var(--muted);font-size:13px}
 .chart{display:inline-block;width:min(100%,520px);margin:0 12px 12px 0}svg{display:block;width:100%;height:auto}
 svg text{font-size:11px;fill:var(--muted)}.grid{stroke:var(--line);fill:none}.line{stroke:var(--c);fill:none;stroke-width:2}circle{fill:var(--c)}

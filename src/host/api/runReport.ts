@@ -69,25 +69,40 @@ const estimateText = (mean: Estimate | null | undefined): string => {
   return `${formatNumber(mean?.value)}${reach}`
 }
 
+/** A column for each run, then one for each family of seeds. */
 function runTable(
   runs: readonly RunRecord[],
-  { families, ...of }: Comparison,
+  { runs: compared, families }: Comparison,
   metrics: readonly string[],
 ): Html {
-  const rows = runs.map((run, i) => [
-    markup`<i class="c${i % 8}"></i>${titleOf(run)}`,
-    ...[run.id, run.status, run.algorithm, path.basename(run.model), String(run.seed)],
-    `${run.step} of ${run.steps ?? '?'}`,
-    `${formatNumber(run.rewardBefore)} → ${formatNumber(run.rewardAfter)}`,
-    ...metrics.map((metric) => formatNumber(of.runs[i]?.metrics[metric])),
-  ])
-  const means = families.map(({ name, count, step, metrics: estimates }) => [
-    `${name}: mean with 95 % interval over ${plural(count, 'seed')} at step ${step}`,
-    ...['', '', '', '', '', '', ''],
-    ...metrics.map((metric) => estimateText(estimates[metric])),
-  ])
-  const head = ['Run', 'Id', 'Status', 'Method', 'Model', 'Seed', 'Step', 'Eval reward']
-  return table([...head, ...metrics.map(metricLabel)], [...rows, ...means])
+  const facts: readonly (readonly [string, (run: RunRecord) => string])[] = [
+    ['Id', ({ id }) => id],
+    ['Status', ({ status }) => status],
+    ['Method', ({ algorithm }) => algorithm],
+    ['Model', ({ model }) => path.basename(model)],
+    ['Seed', ({ seed }) => String(seed)],
+    ['Step', ({ step, steps }) => `${step} of ${steps ?? '?'}`],
+    [
+      'Eval reward before → after',
+      (run) => [run.rewardBefore, run.rewardAfter].map((each) => formatNumber(each)).join(' → '),
+    ],
+  ]
+  const means = families.map(
+    ({ name, count, step }) =>
+      `${name}: mean with 95 % interval over ${plural(count, 'seed')} at step ${step}`,
+  )
+  const head = [...runs.map((run, i) => markup`<i class="c${i % 8}"></i>${titleOf(run)}`), ...means]
+  return table(
+    ['', ...head],
+    [
+      ...facts.map(([name, factOf]) => [name, ...runs.map(factOf), ...means.map(() => '')]),
+      ...metrics.map((metric) => [
+        metricLabel(metric),
+        ...compared.map((run) => formatNumber(run.metrics[metric])),
+        ...families.map((family) => estimateText(family.metrics[metric])),
+      ]),
+    ],
+  )
 }
 
 /** The window's comparison with the baseline, of the first metric. */
@@ -154,7 +169,7 @@ function settingTable(runs: readonly RunRecord[], { runs: compared }: Comparison
 const settingName = (key: string): Html => markup`<span title="${key}">${labelOf(key)}</span>`
 
 const settingText = (value: unknown): string =>
-  cut(typeof value === 'string' ? value : (JSON.stringify(value) ?? '–'), 300)
+  cut(typeof value === 'string' ? value : JSON.stringify(value), 300)
 
 function diagnosisOf(store: Store, run: RunRecord): Html[] {
   const { findings, steps }: Diagnosis = diagnoseRun(store, run.id)

@@ -82,7 +82,7 @@ export function sheetOf(pictures: readonly Picture[]): Picture {
 }
 
 /** Serializes a picture as standalone SVG, without CSS variables of the page. */
-export const svgText = ({ svg }: Picture): string =>
+const svgText = ({ svg }: Picture): string =>
   new XMLSerializer().serializeToString(svg).replace(/var\(--[\w-]+\)/g, resolveColor)
 
 export const saveSvg = (picture: Picture, name: string): void =>
@@ -103,7 +103,7 @@ export async function savePng(picture: Picture, name: string): Promise<void> {
 }
 
 /** Resolves a CSS colour such as var(--run-1) to its current value. */
-export function resolveColor(color: string): string {
+function resolveColor(color: string): string {
   const name = /^var\((--[\w-]+)\)$/.exec(color)?.[1]
   if (name === undefined) return color
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim() || '#888888'

@@ -98,13 +98,6 @@ async function addReward(name: string, file: File): Promise<void> {
   navigate('/rewards')
 }
 
-/** Makes a file of rows, to be looked at and imported like one that was dropped. */
-export const jsonLines = (name: string, rows: readonly object[]): File =>
-  new File(
-    rows.map((row) => `${JSON.stringify(row)}\n`),
-    name,
-  )
-
 export const ggufFilter = { name: 'GGUF', extensions: ['gguf'] }
 
 export const dataFilter = {

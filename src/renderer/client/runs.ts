@@ -114,9 +114,6 @@ export function useRunFacts<Facts>(
   return useMemo(() => JSON.parse(text) as Facts[], [text])
 }
 
-/** Reads a run once, for use in functions; components follow a run with `useRunEntry`. */
-export const runNow = (runId: string): RunEntry | undefined => useRunsStore.getState().byId.get(runId)
-
 export const useWorkerOf = (runId: string): WorkerView | undefined =>
   useRunsStore(({ workers }) => workers.find((worker) => worker.runId === runId))
 

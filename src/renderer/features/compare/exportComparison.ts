@@ -8,7 +8,6 @@ import {
   savePng as savePicturePng,
   saveSvg as savePictureSvg,
   sheetOf,
-  svgText,
   type Picture,
 } from '#renderer/charts/pictures.tsx'
 import { plotOf, xExtent } from '#renderer/charts/plot.ts'
