@@ -19,7 +19,7 @@ const patienceMs = 10_000
 
 type Place = Pick<Host, 'store' | 'dataDirectory'>
 
-/** Its place is no origin that a config can name: leave for it is no leave to send a variable of that name. */
+/** Names the address by a place that is no origin a config can name: leave for it is no leave to send a variable of that name. */
 const useOf = (address: string) => ({ variable: 'WEBHOOK', origin: `${new URL(address).origin} (webhook)` })
 
 /** Returns its address if it was allowed on this machine: a copied data directory brings one along that nobody here allowed. */

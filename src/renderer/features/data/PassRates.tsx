@@ -23,7 +23,7 @@ interface PassRatesProps {
   readonly rows: readonly MeasuredRow[]
   readonly problems: readonly UnmeasuredRow[]
   readonly samples: number
-  /** What can be done with the rows shown. */
+  /** Renders what can be done with the rows shown. */
   readonly action?: (shown: readonly RatedRow[]) => ReactNode
 }
 
