@@ -26,7 +26,7 @@ interface Pair {
 export const isLeftOut = ({ isTruncated, rating, isPreferred }: LabelRecord): boolean =>
   isTruncated && (rating === 'good' || isPreferred)
 
-/** What was written instead of an answer is good, unless it was itself rated. An answer to a prompt is one row: its last rating. */
+/** Takes the text written instead of an answer as good, unless it was itself rated. An answer to a prompt is one row: its last rating. */
 export function ratingRows(labels: readonly LabelRecord[]): Marked[] {
   const edited = labels.flatMap(({ prompt, edit, origin }) =>
     edit === null ? [] : [{ prompt, completion: edit, label: true, from: `${origin}, edited` }],

@@ -31,7 +31,7 @@ export interface LabelledAnswer {
   /** Name of the answers seen together (#shared/labelGroups.ts), and the place of this one among them. */
   readonly group: string
   readonly member: number
-  /** Where it was written, in words. */
+  /** Place at which it was written, in words. */
   readonly origin: string
   readonly prompt: string | readonly ChatMessage[]
   readonly completion: string

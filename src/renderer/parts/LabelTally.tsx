@@ -1,7 +1,7 @@
 import { Database, Undo2 } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { keyTable, type KeyId } from '#shared/keyTable.ts'
-import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import { formatCount, plural } from '#renderer/client/format.ts'
 import { keysOf, keyWords, useKeyBindings, useKeys } from '#renderer/client/keys.ts'
 import { navigate } from '#renderer/client/route.ts'
@@ -17,7 +17,7 @@ import { useLabelling, useUndoLabel } from './useLabels.ts'
 interface TallyProps {
   /** Run or conversation, or `vote`. */
   readonly scope: string
-  /** What that is, as in “Labels of …”. */
+  /** Name of it, as in “Labels of …”. */
   readonly place: string
   readonly className?: string
   /** Buttons before the counts. */
@@ -137,29 +137,33 @@ function DataSetDialog({ scope, place, onClose }: TallyProps & { readonly onClos
           }}
         />
         <TextField label="Name" value={called} onChange={setName} />
-        <ul className="flex list-disc flex-col gap-1 pl-4 text-sm text-muted">
-          <li>
-            {shown === 'ratings'
-              ? 'A row for each answer rated as good or bad; what an answer was edited to is good.'
-              : 'A row for each answer that another was preferred to, and for each edited answer against what it was edited to.'}
-          </li>
-          {counts !== undefined && counts.truncated > 0 && (
-            <li>
-              {plural(counts.truncated, 'good or preferred answer')} left out as such: cut off, they would
-              teach to stop there.
-            </li>
-          )}
-          {counts !== undefined && counts.ofDeletedRuns > 0 && (
-            <li>
-              {plural(counts.ofDeletedRuns, 'label')} of deleted runs: they keep prompts and answers, and are
-              among those of everything.
-            </li>
-          )}
-        </ul>
+        <Notes counts={counts} kind={shown} />
       </div>
     </Dialog>
   )
 }
+
+const Notes = ({ counts, kind }: { counts: Answer<'labels.counts'> | undefined; kind: Kind }) => (
+  <ul className="flex list-disc flex-col gap-1 pl-4 text-sm text-muted">
+    <li>
+      {kind === 'ratings'
+        ? 'A row for each answer rated as good or bad; what an answer was edited to is good.'
+        : 'A row for each answer that another was preferred to, and for each edited answer against what it was edited to.'}
+    </li>
+    {counts !== undefined && counts.truncated > 0 && (
+      <li>
+        {plural(counts.truncated, 'good or preferred answer')} left out as such: cut off, they would teach to
+        stop there.
+      </li>
+    )}
+    {counts !== undefined && counts.ofDeletedRuns > 0 && (
+      <li>
+        {plural(counts.ofDeletedRuns, 'label')} of deleted runs: they keep prompts and answers, and are among
+        those of everything.
+      </li>
+    )}
+  </ul>
+)
 
 interface ForgetProps {
   readonly of: { readonly scope?: string }

@@ -21,7 +21,7 @@ export function useLabels(group: string | null): readonly Label[] {
 export const labelOf = (labels: readonly Label[], member: number, completion: string): Label | undefined =>
   labels.find((label) => label.member === member && label.completion === completion)
 
-/** What takes back each change that was made from this page, the last one last. */
+/** Actions that take back each change that was made from this page, the last one last. */
 const useUndos = create<{ readonly undos: readonly (() => Promise<unknown>)[] }>(() => ({ undos: [] }))
 
 export function useLabelling() {

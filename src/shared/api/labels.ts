@@ -1,4 +1,4 @@
-/** What people say of answers: good or bad, better than the others, or what should have been said instead. */
+/** Labels that people give to answers: good or bad, better than the others, or what should have been said instead. */
 import { z } from 'zod'
 import { conversationId, chat, count, dataSetId, digest, name } from './common.ts'
 import { command, query } from './contract.ts'
@@ -9,7 +9,7 @@ const verdict = z.object({
   rating: z.enum(['good', 'bad']).nullable(),
   /** True for the best of the answers to its prompt that were seen together. */
   isPreferred: z.boolean(),
-  /** What should have been said; null: nothing else. */
+  /** Text that should have been said; null: nothing else. */
   edit: text.nullable(),
 })
 export type Verdict = z.infer<typeof verdict>

@@ -294,7 +294,7 @@ interface BetterProps extends Labelling {
   readonly onEdited: () => void
 }
 
-/** What should have been said, and its editor. */
+/** Shows the text that should have been said, or its editor. */
 function BetterAnswer({ answered, label, name, isEditing, onEdited }: BetterProps) {
   const { set } = useLabelling()
   const edit = label?.edit ?? null

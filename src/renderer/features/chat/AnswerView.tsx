@@ -133,6 +133,19 @@ function AnswerButtons(props: ButtonsProps) {
   )
 }
 
+const AnswerText = ({ answer }: { answer: ChatAnswer }) => (
+  <p dir="auto" className={prose}>
+    {answer.text}
+    {answer.text === '' && answer.calls.length === 0 && <span className="text-faint">(empty answer)</span>}
+    {answer.calls.map((call, number) => (
+      <span key={number} className="block">
+        <span className="text-muted">calls </span>
+        <code>{`${call.name}(${call.arguments})`}</code>
+      </span>
+    ))}
+  </p>
+)
+
 function AnswerBody(props: BodyProps) {
   const { chat, turn, column, answer, title } = props
   const [view, setView] = useState<View>('text')
@@ -167,18 +180,7 @@ function AnswerBody(props: BodyProps) {
           />
         </div>
       ) : (
-        <p dir="auto" className={prose}>
-          {answer.text}
-          {answer.text === '' && answer.calls.length === 0 && (
-            <span className="text-faint">(empty answer)</span>
-          )}
-          {answer.calls.map((call, number) => (
-            <span key={number} className="block">
-              <span className="text-muted">calls </span>
-              <code>{`${call.name}(${call.arguments})`}</code>
-            </span>
-          ))}
-        </p>
+        <AnswerText answer={answer} />
       )}
       <footer className="mt-auto flex flex-wrap items-center gap-1 px-3 pb-1.5 text-sm text-muted tabular-nums">
         <span className="min-w-0">{answerFacts(answer)}</span>
