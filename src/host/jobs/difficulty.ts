@@ -220,7 +220,7 @@ export async function keepMeasured(
 }
 
 /** null where it is not known, or of another version of the program. Errors: AppError 'data/invalid', 'file/unreadable'. */
-export function knownDifficulty(versionDirectory: string, id: string): Difficulty | null {
+function knownDifficulty(versionDirectory: string, id: string): Difficulty | null {
   const file = fileOf(versionDirectory, id)
   if (!existsSync(file)) return null
   return difficultySchema.safeParse(readJsonObject(file, 'data/invalid', maxBytes)).data ?? null

@@ -12,7 +12,7 @@ import type { Trajectory } from '../rollout/trajectory.ts'
 type Settings = RunConfig['rollout']
 
 /** Rows that wait at most; the oldest leave. */
-export const maxUnsolved = 10_000
+const maxUnsolved = 10_000
 
 /** Prompts of a step that may be rows drawn before. */
 export const replaysOf = ({ replayShare, promptsPerStep }: Settings): number =>

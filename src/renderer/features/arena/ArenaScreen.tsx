@@ -220,17 +220,7 @@ function CandidateColumn({ label, name, completion, state, vote, labelling }: Co
         labelling?.isCurrent === true ? 'border-accent' : 'border-line',
       )}
     >
-      <header className="flex h-9 shrink-0 items-center gap-2 border-b border-line px-3">
-        <span className="shrink-0 font-medium">{label}</span>
-        <span className="min-w-0 grow text-faint">
-          {name === null ? 'name hidden until you vote' : <CutName name={name} />}
-        </span>
-        {vote.isWinner && (
-          <Badge tone="good" icon={Trophy}>
-            Your choice
-          </Badge>
-        )}
-      </header>
+      <ColumnHead label={label} name={name} isWinner={vote.isWinner} />
       <div className="min-h-0 grow overflow-auto p-3">
         <ColumnText completion={completion} state={state} />
         {labelling !== null && (
@@ -270,6 +260,22 @@ function CandidateColumn({ label, name, completion, state, vote, labelling }: Co
         )}
       </footer>
     </section>
+  )
+}
+
+function ColumnHead({ label, name, isWinner }: Pick<ColumnProps, 'label' | 'name'> & { isWinner: boolean }) {
+  return (
+    <header className="flex h-9 shrink-0 items-center gap-2 border-b border-line px-3">
+      <span className="shrink-0 font-medium">{label}</span>
+      <span className="min-w-0 grow text-faint">
+        {name === null ? 'name hidden until you vote' : <CutName name={name} />}
+      </span>
+      {isWinner && (
+        <Badge tone="good" icon={Trophy}>
+          Your choice
+        </Badge>
+      )}
+    </header>
   )
 }
 
