@@ -39,7 +39,7 @@ test('the window quotes as “this” and in no other way', () => {
 
 /** What other programs and models read: shell, SQL, JSON, exported files, answers of the sandbox, a task. */
 const forPrograms =
-  /^host\/(sandbox\/(harness|sandboxLink)|export\/exportWriters|store\/)|^shared\/csv|^engine\/text\/toolCalls|^rl\/environments\/tasks\/letters/
+  /^host\/(sandbox\/(harness|sandboxLink)|python\/mcpEnvironment|export\/exportWriters|store\/)|^shared\/csv|^engine\/text\/toolCalls|^rl\/environments\/tasks\/letters/
 
 test('errors and findings quote what they name as the window does', () => {
   const files = ['cli', 'engine', 'host', 'main', 'rl', 'shared'].flatMap((folder) =>

@@ -1,4 +1,5 @@
 // Generated from src/rl/environments/registry.ts by scripts/projects/generated.ts. Not to be edited by hand.
+globalThis.process?.platform;
 // src/shared/errors.ts
 /** An error that a person can cause and fix; `message` says in a sentence what is wrong, `hint` what to do. */
 var AppError = class extends Error {

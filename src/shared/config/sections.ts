@@ -170,7 +170,7 @@ export const dataSection = z.strictObject({
     label: 'Easy to hard by',
     description:
       'A column of numbers that says how hard a row is: each pass goes from the lowest to the highest. If the run draws fewer rows than there are, a pass is over so many, drawn at random.',
-    empty: 'in no such order',
+    empty: 'not sorted',
   }),
 })
 

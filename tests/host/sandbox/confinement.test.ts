@@ -6,6 +6,7 @@ import { afterAll, expect, test } from 'vitest'
 import { forkConfined } from '#host/sandbox/sandboxLink.ts'
 import { openSandbox } from '#host/sandbox/sandbox.ts'
 import { only, sample } from './opened.ts'
+import { endKeptSandboxes } from '../../keptSandboxes.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-confined-'))
 const secret = path.join(folder, 'secret.txt')
@@ -42,6 +43,7 @@ const childrenOf = (pid: number): string[] =>
   })
 
 test.runIf(process.platform === 'linux')('user code runs in such a process, under limits', async () => {
+  endKeptSandboxes()
   const before = new Set(childrenOf(process.pid))
   await using sandbox = await openSandbox({ code: 'export default (s: object): number => 1', language: 'ts' })
   expect(only(await sandbox.score([sample], 'default'))).toMatchObject({ value: 1 })
