@@ -108,7 +108,7 @@ export function createHost({
   servesQueue,
   onFault = faultToStderr,
 }: HostOptions): Host {
-  const { isOwn, ...opened } = openDirectory(dataDirectory, servesQueue, onFault)
+  const opened = openDirectory(dataDirectory, servesQueue, onFault)
   const { cleared, store, isReadOnly } = opened
   const [notifier, left, trials] = [new ChangeNotifier(), new LeftRuns(store), new Trials()]
   const [texts, connections] = [new TextProcesses(startJob), new ConnectionWatch()]
@@ -130,7 +130,7 @@ export function createHost({
   const work = { dataDirectory, store, history, supervisor, notifier, askText: texts.ask, onFault }
   const studies = new Studies({ ...work, ask, trials, fork: forkRun })
   const waiting = { dataDirectory, store, history, evaluations, studies, left }
-  const isHeld = !isReadOnly && !isOwn && isHeldBack(waiting)
+  const isHeld = isHeldBack(opened, waiting)
   const queue = queueOf(waiting, { supervisor, isHeld: servesQueue && isHeld, servesQueue, onFault })
   const { models, ...answering } = answeringWith({ ...work, startJob, environment })
   if (servesQueue && !isHeld) finishWhatWasLeft(waiting)
@@ -210,7 +210,11 @@ function settle(store: Store, history: string): void {
  * Tells whether work waits in a directory from elsewhere: it may send files of this person's to a stranger's address. One in which
  * nothing waits becomes this machine's.
  */
-function isHeldBack({ dataDirectory, store, history, left, evaluations, studies }: Waiting): boolean {
+function isHeldBack(
+  { isReadOnly, isOwn }: OpenDirectory,
+  { dataDirectory, store, history, left, evaluations, studies }: Waiting,
+): boolean {
+  if (isReadOnly || isOwn) return false
   const file = historyFile(dataDirectory)
   const isQueued = store.queue.list().length > 0 || left.isAnyLeft
   if (isQueued || evaluations.isAnyUnfinished || studies.isAnyUnfinished) return true

@@ -311,26 +311,6 @@ describe('a key that a server sends back', () => {
   })
 })
 
-describe('an origin', () => {
-  test.each([
-    'http://a.example/v1',
-    'http://a.example\u202e',
-    'a.example',
-    'http://b@a.example',
-    'ftp://a.example',
-  ])('is none that says more or less: %s', async (text) => {
-    await using fixture = createHostFixture()
-    const allow = (given: string) =>
-      fixture.client.call('keys.allow', { keys: [{ variable, origin: given }] })
-    await expect(allow(text)).rejects.toMatchObject({ code: 'usage/invalid' })
-    expect(await fixture.client.call('keys.allowed')).toEqual([])
-    await allow('HTTP://a.example:80/')
-    expect(await fixture.client.call('keys.allowed')).toMatchObject([
-      { variable, origin: 'http://a.example' },
-    ])
-  })
-})
-
 describe('the command line', () => {
   const place = createWorkplace()
   afterAll(() => place[Symbol.dispose]())

@@ -93,12 +93,15 @@ test('measured rows become a version with their difficulty, by which a run can g
   expect(version).toMatchObject({
     dataSetId,
     rows: 7,
-    source: expect.stringContaining('measured difficulty'),
+    source: expect.stringContaining('measured difficulty') as string,
   })
   const { rows } = await client.call('datasets.rows', { ...kept, from: 0, count: 50 })
   const original = await client.call('datasets.rows', { versionId, from: 2, count: 7 })
   expect(rows).toEqual(
-    original.rows.map((row, i) => ({ ...row, difficulty: expect.closeTo(1 - whole.rows[i + 2]!.mean!) })),
+    original.rows.map((row, i) => ({
+      ...row,
+      difficulty: expect.closeTo(1 - whole.rows[i + 2]!.mean!) as number,
+    })),
   )
 
   const runBy = (order: string) =>

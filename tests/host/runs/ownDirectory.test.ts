@@ -19,7 +19,7 @@ import { openStore } from '#host/store/store.ts'
 import { createRun } from '#host/runs/runLifecycle.ts'
 import { lockFile } from '#host/workFolder/workFolder.ts'
 import { until } from './runFixture.ts'
-import { createHostFixture, smallConfig, type Config } from '../api/hostFixture.ts'
+import { createHostFixture, smallConfig } from '../api/hostFixture.ts'
 
 const root = mkdtempSync(path.join(tmpdir(), 'turnwise-own-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -84,7 +84,7 @@ test('an evaluation that a living process seems to be at waits all the same', as
   {
     await using made = createHostFixture({ dataDirectory: stranger })
     const { client, host } = made
-    const runId = await made.start({ ...smallConfig, steps: 1, evaluation: { every: 0, rows: 1 } } as Config)
+    const runId = await made.start({ ...smallConfig, steps: 1, evaluation: { every: 0, rows: 1 } })
     await made.reached(runId, 'finished')
     id = (await client.call('evaluations.start', { subject: { runId, step: 1 }, limit: 1 })).id
     await until(() => host.evaluations.get(id).status === 'finished')

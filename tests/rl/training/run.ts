@@ -1,11 +1,12 @@
 /** A small training run on the fake policy, and its events without timings. */
+import { expect } from 'vitest'
 import { grpo } from '#rl/algorithms/grpo.ts'
 import type { ConfiguredAlgorithm, Experience, LearningRow } from '#rl/algorithms/types.ts'
 import { eachSample, type RewardSpec } from '#rl/rewards.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
 import type { RunCode, Schedule, TrainDependencies, TrainedModel } from '#rl/training/dependencies.ts'
 import { train } from '#rl/training/train.ts'
-import type { RunEvent } from '#shared/events.ts'
+import type { RunEvent, TrainerState } from '#shared/events.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { fakePolicy, type FakePolicy, fakeTokenizer, stopId } from '../fakePolicy.ts'
 
@@ -129,4 +130,40 @@ export function watched(algorithm: ConfiguredAlgorithm) {
     },
   }
   return { algorithm: watching, batches, minibatches }
+}
+
+/** Scores a completion by its prompt and itself. */
+export const rewardOf = (score: (prompt: string, completion: string) => number): RewardSpec[] => [
+  {
+    ...likesC,
+    function: {
+      ...likesC.function,
+      score: eachSample(({ prompt, completion }) => score(prompt, completion)),
+    },
+  },
+]
+
+/** Every prefix of a run, taken up again from its checkpoint, says and learns the same. */
+export async function expectExactResume(options: RunOptions): Promise<void> {
+  const config = { steps: 4, ...options.config, checkpoints: { every: 1 } }
+  const whole = fakePolicy()
+  const kept: { state: TrainerState; policy: ReturnType<typeof fakePolicy>; at: number }[] = []
+  let at = 0
+  const all = await collect(dependenciesOf({ ...options, config, policy: whole }), (event) => {
+    at++
+    if (event.type !== 'checkpoint-due' || event.reason === 'finished') return
+    const { table, critic, reference } = whole
+    const copy = { table: table.slice(), critic: critic.slice(), reference: reference.slice() }
+    kept.push({ state: structuredClone(event.state), policy: fakePolicy(copy), at })
+  })
+  expect(kept.length).toBeGreaterThan(2)
+  for (const { state, policy, at: position } of kept) {
+    const resumed = await collect(dependenciesOf({ ...options, config, policy, state }))
+    expect(withoutTimings(resumed.slice(1))).toEqual(withoutTimings(all.slice(position)))
+    expect([policy.table, policy.critic, policy.reference]).toEqual([
+      whole.table,
+      whole.critic,
+      whole.reference,
+    ])
+  }
 }
