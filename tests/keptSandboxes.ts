@@ -11,11 +11,6 @@ const idle: SandboxLink[] = []
 /** Kept waiting at most. */
 const most = 3
 
-/** Ends those kept, where a test is about a process that starts. */
-export function endKeptSandboxes(): void {
-  for (const link of idle.splice(0)) link[Symbol.dispose]()
-}
-
 const startOwn = SandboxLink.start.bind(SandboxLink)
 
 SandboxLink.start = async (): Promise<SandboxLink> => {
