@@ -43,7 +43,10 @@ const stateSchema = z.strictObject({
     tokens: count,
     updateHistory: historySchema.default(noUpdates),
     isScored: z.boolean().optional(),
-    unsolved: z.array(z.strictObject({ row: count, tries: count })).readonly().optional(),
+    unsolved: z
+      .array(z.strictObject({ row: count, tries: count }))
+      .readonly()
+      .optional(),
     script: z.unknown().optional(),
   }),
   /** Updates the optimizer took; null: its moments were not kept. */
