@@ -363,7 +363,7 @@ const rowLines = (row: DataRow): string[] =>
 const labels = (context: Context) =>
   new Command('labels')
     .description(
-      'Make a data set of what was said of answers in the window.\n\nratings: an answer a row with label true or false, which kto learns from; what an answer was replaced with is good. pairs: prompt, chosen and rejected, which dpo, orpo and simpo learn from; the preferred answer against each of the others, and what an answer was replaced with against it. Answers that were cut off are left out where they would be good. A data set that has the name gets a new version.',
+      'Make a data set of the labels that answers were given in the window.\n\nratings: one answer per row, with label true or false, for kto; the text that replaced an edited answer counts as good. pairs: prompt, chosen and rejected, for dpo, orpo and simpo; the preferred answer is paired with each of the others, and the text of an edit with the answer that it replaced. Truncated answers are never used as good or chosen. If a data set of that name exists, it gets a new version.',
     )
     .addArgument(new Argument('<KIND>', 'ratings or pairs').choices(dataSetOfLabels.shape.kind.options))
     .option('--from <ID>', 'only those of this run or conversation (full id), or of blind votes: vote')

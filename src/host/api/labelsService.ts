@@ -3,7 +3,7 @@ import type { Handlers, InputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { labelsApi } from '#shared/api/labels.ts'
 import { sampleGroup, voteGroup } from '#shared/labelGroups.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import { importLabels, isLeftOut, pairRows, ratingRows } from '#host/data/labelRows.ts'
 import type { Host } from '#host/host.ts'
 import type { LabelledAnswer, LabelRecord } from '#host/store/labels.ts'
@@ -50,7 +50,7 @@ async function answerOf(host: Host, answered: Answered): Promise<LabelledAnswer>
   if (answered.kind === 'chat') return host.chats.labelled(answered)
   const { round, column, by, prompt, answers, isTruncated } = answered
   const completion = answers[column]
-  if (completion === undefined) throw new AppError('data/invalid', 'There is no such answer to label.')
+  if (completion === undefined) throw invalidData('There is no such answer to label.')
   return {
     ...{ scope: 'vote', group: voteGroup(round), member: column, origin: `blind vote, ${by}` },
     ...{ prompt, completion, others: answers.filter((_, at) => at !== column), isTruncated },
@@ -85,8 +85,7 @@ async function promptOf(host: DataStorage, sample: SampleRecord): Promise<Labell
 function requireOneAnswer({ store }: DataStorage, { id }: SampleRecord): void {
   const mask = store.samples.arrays(id)?.actionMask
   if (mask === undefined || !mask.subarray(mask.indexOf(1)).includes(0)) return
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     'This sample has several turns, and a row of a data set holds one answer.',
     'Label samples of one turn. A reward can judge whole trajectories.',
   )

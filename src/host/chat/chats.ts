@@ -103,8 +103,7 @@ export class Chats implements AsyncDisposable {
     const conversation = this.files.get(id)
     const answer = answerAt(conversation, turn, column)
     if (!canBeLabelled(answer))
-      throw new AppError(
-        'data/invalid',
+      throw invalidData(
         'This answer is empty, failed or calls tools, so that a data set of labels cannot hold it.',
         'Nothing was labelled.',
       )
@@ -295,7 +294,7 @@ function askedColumns({ columns }: Conversation, { columns: given }: Input<'answ
 function answerAt({ turns }: Conversation, turn: number, column: number): ChatAnswer {
   const answer = turns[turn]?.answers[column] ?? null
   if (answer !== null) return answer
-  throw new AppError('data/invalid', 'There is no such answer.')
+  throw invalidData('There is no such answer.')
 }
 
 const canBeLabelled = ({ stopReason, calls, text }: ChatAnswer): boolean =>

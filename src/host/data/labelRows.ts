@@ -1,7 +1,7 @@
 /** Labels as rows of a data set: answers marked as good or bad, or pairs of a chosen and a rejected answer. */
 import type { z } from 'zod'
 import type { dataSetOfLabels } from '#shared/api/labels.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import type { LabelRecord } from '#host/store/labels.ts'
 import type { DataStorage } from '#host/store/storage.ts'
 import { addRows } from './addRows.ts'
@@ -22,7 +22,7 @@ interface Pair {
   readonly from: string
 }
 
-/** True for an answer that was cut off: learned as good, it would teach to stop there. */
+/** True for a truncated answer that was rated good or preferred: a model that learned from it would learn to stop early. */
 export const isLeftOut = ({ isTruncated, rating, isPreferred }: LabelRecord): boolean =>
   isTruncated && (rating === 'good' || isPreferred)
 
@@ -71,8 +71,7 @@ export async function importLabels(
   const labels = store.labels.list({ scope })
   const rows = kind === 'pairs' ? pairRows(labels) : ratingRows(labels)
   if (rows.length === 0)
-    throw new AppError(
-      'data/invalid',
+    throw invalidData(
       `No label makes a row of ${kind}; no data set was added.`,
       kind === 'pairs'
         ? 'Prefer answers over others in Samples, Chat or a blind vote, or edit them.'

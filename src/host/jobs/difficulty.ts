@@ -7,7 +7,7 @@ import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { datasetsApi } from '#shared/api/datasets.ts'
 import { type Difficulty, difficultySchema } from '#shared/api/difficulty.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, invalidData } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import type { PromptRow } from '#rl/rollout/prompts.ts'
@@ -196,7 +196,7 @@ const maxBytes = 64 << 20
 export function requireDifficulty(versionDirectory: string, id: string): Difficulty {
   const known = knownDifficulty(versionDirectory, id)
   if (known !== null) return known
-  throw new AppError('data/invalid', 'This difficulty was not measured.', 'Measure it.')
+  throw invalidData('This difficulty was not measured.', 'Measure it.')
 }
 
 type Keeping = Parameters<Handlers<typeof datasetsApi>['keepMeasured']>[0]
@@ -210,7 +210,7 @@ export async function keepMeasured(
   const { rows } = requireDifficulty(version.directory, id)
   const isWanted = new Set(wanted)
   const kept = rows.filter(({ row }) => isWanted.has(row))
-  if (kept.length < isWanted.size) throw new AppError('data/invalid', 'Some of these rows were not measured.')
+  if (kept.length < isWanted.size) throw invalidData('Some of these rows were not measured.')
   const measured = kept.map(({ row, mean }) => ({
     ...version.rows(row, 1)[0],
     difficulty: mean === null ? null : Number((1 - mean).toPrecision(9)),

@@ -3,7 +3,7 @@
  * column that says how hard a row is, a pass goes from the lowest number to the highest (curriculum learning: Bengio et
  * al. 2009).
  */
-import { AppError } from '#shared/errors.ts'
+import { invalidData } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { DataRow } from './prompts.ts'
 
@@ -53,8 +53,7 @@ function ranksOf<T>(items: readonly T[], order: string, columnsOf: (item: T) => 
     if (Number.isFinite(rank)) ranks.set(item, rank)
   }
   if (ranks.size > 0) return ranks
-  throw new AppError(
-    'data/invalid',
+  throw invalidData(
     `No row has a number in the column “${order}”, by which \`data.order\` sorts.`,
     'Name a column of numbers, or leave `data.order` out.',
   )

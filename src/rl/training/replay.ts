@@ -1,7 +1,7 @@
 /**
  * Replay of unsolved rows: a part of each step's prompts are rows that the policy did not solve when they were last drawn,
- * oldest first. Success rates choose what is practised, as in prioritised sampling (Kimi k1.5, arXiv:2501.12599, section 2.3.3),
- * without rows that were never drawn and without a rate to estimate.
+ * oldest first: a threshold on the success rate, where prioritised sampling draws rows in proportion to their failures (Kimi k1.5,
+ * arXiv:2501.12599, section 2.3.3).
  */
 import type { UnsolvedRow } from '#shared/events.ts'
 import { meanOf } from '#shared/mean.ts'

@@ -169,7 +169,7 @@ export const dataSection = z.strictObject({
   order: answerColumn.meta({
     label: 'Easy to hard by',
     description:
-      'A column of numbers that says how hard a row is: each pass goes from the lowest to the highest. If the run draws fewer rows than there are, a pass is over so many, drawn at random.',
+      'Curriculum: a column of numbers by which every pass over the rows is sorted, lowest first. A run that draws fewer rows than the data set has sorts a random sample of that size.',
     empty: 'not sorted',
   }),
 })
