@@ -1,12 +1,12 @@
 /** Generation of completions by this machine, or by servers, synchronously or in parallel with learning. */
 import { z } from 'zod'
-import { isWebAddress } from './addresses.ts'
+import { isWebAddress, webAddressWords } from './addresses.ts'
 import { rolloutPrecisions } from '../precision.ts'
 import { defaultNewTokens, share, wholeNumber, maxSetting, maxTokenCount } from './settings.ts'
 
 const absoluteFolder = z.string().regex(/^(?:\/|[A-Za-z]:[\\/]|\\\\)/, 'an absolute path')
 
-const serverAddress = z.string().refine(isWebAddress, 'an address that begins with http:// or https://')
+const serverAddress = z.string().refine(isWebAddress, webAddressWords)
 
 const rolloutServerSection = z.strictObject({
   kind: z.enum(['vllm', 'sglang']).meta({
