@@ -26,11 +26,18 @@ export interface Wanted {
   readonly evaluation?: boolean | undefined
 }
 
-interface Offered {
-  readonly session: Session
+/** What the sessions of a stage have in common. */
+interface Terms {
   readonly settings: AgentSettings
-  /** Digest of the settings that its answers depend on. */
+  /** Digest of the settings that answers depend on. */
   readonly digest: string
+  readonly maxNewTokens: number
+  /** True if a resumed run asks the same again and gets the same tokens. */
+  readonly repeats: boolean
+}
+
+interface Offered extends Pick<Terms, 'settings' | 'digest'> {
+  readonly session: Session
   /** Ends it when its agent has been silent for too long. */
   silence: NodeJS.Timeout | null
 }
@@ -57,9 +64,11 @@ export class AgentSessions implements Disposable {
   workflowOf({ rollout, model, seed }: RunConfig, settings: AgentSettings): LiveWorkflow {
     const { agent: _, maxNewTokens, ...sampling } = rollout
     const digest = settingsDigest({ model, seed, maxNewTokens, sampling })
+    // A server may answer differently, and rollouts ahead begin anew with a newer policy.
+    const repeats = rollout.server === null
     return {
       id: 'agent',
-      act: (run, place) => this.#act(run, place, { settings, digest, maxNewTokens }),
+      act: (run, place) => this.#act(run, place, { settings, digest, maxNewTokens, repeats }),
       ended: (place, failure) => this.#cutOff(place, failure),
     }
   }
@@ -67,10 +76,10 @@ export class AgentSessions implements Disposable {
   async #act(
     run: EpisodeRun,
     place: EpisodePlace,
-    { settings, digest, maxNewTokens }: { settings: AgentSettings; digest: string; maxNewTokens: number },
+    { settings, digest, maxNewTokens, repeats }: Terms,
   ): Promise<EpisodeStep> {
     const key = placeKey(place)
-    const repeated = this.#repeated.get(key) ?? this.#log.find(place, digest)
+    const repeated = this.#repeated.get(key) ?? (repeats ? this.#log.find(place, digest) : null)
     if (repeated !== null) {
       this.#repeated.set(key, repeated)
       return repeated.next(run)
