@@ -1,7 +1,7 @@
 /**
  * What is ours of chat templates and tokenizers, and why: by file below `src/engine/text`, a case in which the library gives
  * something else than the reference. A row that fails because the library has caught up can go, and what it stands for
- * with it. Counts over all cases are at the end; speed, the other reason, is in docs/models.md.
+ * with it. Counts over all cases are at the end; speed, the other reason, is in bench/history/gguf.md.
  */
 import { readFileSync } from 'node:fs'
 import { Template } from '@huggingface/jinja'
