@@ -202,16 +202,19 @@ describe.runIf(isPosix)('a data directory', () => {
     }
   })
 
-  test.each([...files, ...lists])('is refused, and nobody waits, where %s is a link or a pipe', async (name) => {
-    for (const put of [stranger.pipe, (place: string) => symlinkSync(own, place)]) {
-      const data = newFolder()
-      await started(data)
-      rmSync(path.join(data, name), { force: true })
-      put(path.join(data, name))
-      await expect(started(data)).rejects.toEqual(unwritable)
-    }
-    expect(readFileSync(own, 'utf8')).toBe(mine)
-  })
+  test.each([...files, ...lists])(
+    'is refused, and nobody waits, where %s is a link or a pipe',
+    async (name) => {
+      for (const put of [stranger.pipe, (place: string) => symlinkSync(own, place)]) {
+        const data = newFolder()
+        await started(data)
+        rmSync(path.join(data, name), { force: true })
+        put(path.join(data, name))
+        await expect(started(data)).rejects.toEqual(unwritable)
+      }
+      expect(readFileSync(own, 'utf8')).toBe(mine)
+    },
+  )
 
   test('takes a run on another disk under its own name, and no other folder for one', () => {
     const [data, disk] = [newFolder(), newFolder()]
@@ -250,14 +253,17 @@ describe.runIf(isPosix)('a data directory', () => {
 })
 
 describe('a file with a second name', () => {
-  test.each(writers.filter(([name]) => name !== 'file.part'))('is not written as %s (%#)', async (name, write) => {
-    const folder = newFolder()
-    const target = path.join(newFolder(), 'notes')
-    writeFileSync(target, mine)
-    linkSync(target, path.join(folder, name))
-    await Promise.allSettled([(async () => await write(folder))()])
-    expect(readFileSync(target, 'utf8')).toBe(mine)
-  })
+  test.each(writers.filter(([name]) => name !== 'file.part'))(
+    'is not written as %s (%#)',
+    async (name, write) => {
+      const folder = newFolder()
+      const target = path.join(newFolder(), 'notes')
+      writeFileSync(target, mine)
+      linkSync(target, path.join(folder, name))
+      await Promise.allSettled([(async () => await write(folder))()])
+      expect(readFileSync(target, 'utf8')).toBe(mine)
+    },
+  )
 
   test('is not written as what processes print', () => {
     const run = home.createRun(starterConfig)
