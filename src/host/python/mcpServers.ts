@@ -115,7 +115,9 @@ const ofFolder = ['__main__.py', 'package.json', 'index.js']
 
 /** Lists files that words name by an absolute path, also after a sign, as in `--config=FILE`, or as what runs of a folder. */
 function filesIn(words: readonly string[]): string[] {
-  const places = words.flatMap((word) => [word, ...word.split(/[=,;\s]+/)]).filter(path.isAbsolute)
+  const places = words
+    .flatMap((word) => [word, ...word.split(/[=,;\s]+/)])
+    .filter((place) => path.isAbsolute(place))
   const all = new Set(places.flatMap((place) => [place, ...ofFolder.map((name) => path.join(place, name))]))
   return [...all].filter((place) => statusOf(place)?.isFile() === true)
 }

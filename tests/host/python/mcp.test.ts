@@ -217,10 +217,8 @@ describe('a program that means harm', () => {
 
   test('is asked about again where a file after a sign, or of a variable, has changed', async () => {
     const folder = temporaryFolder()
-    const [settings, hook] = ['settings.json', 'hook.cjs'].map((name) => path.join(folder, name)) as [
-      string,
-      string,
-    ]
+    const settings = path.join(folder, 'settings.json')
+    const hook = path.join(folder, 'hook.cjs')
     const world = () => {
       for (const file of [settings, hook]) writeFileSync(file, '')
       return place({ a: program([`--config=${settings}`], { NODE_OPTIONS: `--require ${hook}` }) })
