@@ -4,6 +4,7 @@ import {
   fixedProblems,
   historyWords,
   nextChange,
+  readChanges,
   settingsAfter,
   whyFixed,
   withMadeChanges,
@@ -17,6 +18,20 @@ const rate = (step: number, from: number, to: number): SettingChange => ({
 })
 const steps = (step: number, from: number, to: number): SettingChange => ({ step, key: 'steps', from, to })
 const config = { steps: 100, optimization: { learningRate: 1 } }
+
+test('a log changes only what can change', () => {
+  const made = (key: string): SettingChange => ({ step: 1, key, from: null, to: null })
+  const wanted = ['steps', 'algorithm.settings.klCoefficient', 'rewardLimits.callMs']
+  const others = [
+    'environment',
+    'environment.function',
+    'rewards',
+    'optimization',
+    'python.interpreter',
+    '__proto__.x',
+  ]
+  expect(readChanges({ changes: [...wanted, ...others].map(made) })).toEqual(wanted.map(made))
+})
 
 describe('settings after a step', () => {
   const changes = [rate(10, 1, 2), steps(20, 100, 50), rate(30, 2, 3)]

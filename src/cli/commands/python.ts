@@ -75,7 +75,10 @@ function sourceOf(file: string): PythonSource | McpSource {
 const reviewLines = (reviews: readonly PythonReview[], word: string): string[] =>
   summary(reviews).flatMap(({ interpreter, files }) => [
     `${isWebAddress(interpreter) ? 'At' : 'Run by'} ${shownText(interpreter)}:`,
-    ...files.map(({ path, isAllowed }) => `  ${isAllowed ? 'Already allowed' : word}  ${shownText(path)}`),
+    ...files.map(({ path, isAllowed, copy }) => {
+      const content = copy === undefined ? '' : `, with the content of the run's own copy ${shownText(copy)}`
+      return `  ${isAllowed ? 'Already allowed' : word}  ${shownText(path)}${content}`
+    }),
   ])
 
 const list = (context: Context) =>

@@ -49,7 +49,26 @@ export async function originsOf(
   const run = runId ?? (isObject(subject) ? subject['runId'] : null)
   const settings =
     typeof run === 'string' ? settingsIn(await client.call('runs.get', { runId: run }, { signal })) : []
-  return [...new Set([...addressesIn(input), ...addressesIn(settings)])]
+  const servers = await Promise.all(
+    environmentsIn([input, settings]).map((id) => serversOf(client, id, signal)),
+  )
+  return [...new Set([...addressesIn(input), ...addressesIn(settings), ...servers.flat()])]
+}
+
+/** Lists origins of the MCP servers of an environment. Of a file that cannot be read there are none, and no run starts with it. */
+async function serversOf(client: Client<Api>, id: string, signal: AbortSignal): Promise<string[]> {
+  const asked = { functions: [id], interpreter: null }
+  const reviewed = await client.call('python.review', asked, { signal }).catch(() => [])
+  return reviewed.flatMap(({ interpreter }) => addressesIn(interpreter))
+}
+
+/** Lists files of MCP servers that settings name. */
+function environmentsIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const own = Object.entries(value).flatMap(([key, inner]: [string, unknown]) =>
+    key.endsWith('function') && typeof inner === 'string' && inner.endsWith('.json') ? [inner] : [],
+  )
+  return [...own, ...Object.values(value).flatMap(environmentsIn)]
 }
 
 /** All settings that a run had: the history's, and those in its folder, from which it goes on. Errors: AppError 'file/unreadable'. */

@@ -156,7 +156,10 @@ function runCode(id: string, copyName: string, runDirectory: string): UserCode |
 function copied(reference: CodeReference, copyName: string, runDirectory: string): UserCode | null {
   const copy = copyIn(runDirectory, copyName, reference)
   const { language, file } = reference
-  return existsSync(copy) ? { code: readSmallText(copy), language, file, copy } : null
+  // Code of a package is ours, which no folder brings.
+  return existsSync(copy) && packagedCode(file) === null
+    ? { code: readSmallText(copy), language, file, copy }
+    : null
 }
 
 const copyIn = (directory: string, name: string, { language }: Pick<UserCode, 'language'>): string =>

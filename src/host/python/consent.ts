@@ -7,12 +7,13 @@
 import { createHash } from 'node:crypto'
 import { type Dirent, existsSync, readdirSync, realpathSync } from 'node:fs'
 import path from 'node:path'
+import { attempt } from '#shared/attempt.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { commandWord, shownText } from '#shared/shownText.ts'
 import { changeConsents, type Consents, foreignConsents, readConsents } from '#host/consents/consents.ts'
 import { reading } from '#host/files/fileErrors.ts'
-import { readSmallFile } from '#host/files/strictJson.ts'
+import { readSmallFile, readSmallText } from '#host/files/strictJson.ts'
 import { executableName, programFile } from '#host/processes/programs.ts'
 import { interpreterFiles, mostBytes, statusOf } from './interpreterFiles.ts'
 
@@ -50,14 +51,17 @@ export interface ReviewedFile {
   readonly sha256: string
   /** True if this interpreter may run this content at this path. */
   readonly isAllowed: boolean
+  /** A run's own copy that has this content, where the file itself has another. */
+  readonly copy?: string
 }
 
 /** Errors: AppError 'sandbox/failed' where there is no such interpreter, 'python/not-allowed' for too much beside the code, 'file/unreadable'. */
 export function reviewPython(
-  { code, file, parts }: PythonSource,
+  { code, file, copy, parts }: PythonSource,
   interpreter: string | null,
   consents: string | null,
 ): PythonReview {
+  if (parts === undefined && !isPackage(file)) requirePlace(file)
   const program = interpreterPath(interpreter)
   const folder = parts === undefined && path.isAbsolute(file) ? path.dirname(file) : null
   const others = [
@@ -66,7 +70,10 @@ export function reviewPython(
       ? importable(file).map((each) => [each, readSmallFile(each, mostBytes)] as const)
       : Object.entries(parts)),
   ]
-  return reviewContents(program, [[file, code], ...others], consents)
+  const review = reviewContents(program, [[file, code], ...others], consents)
+  const [own, ...beside] = review.files
+  const isElsewhere = copy !== undefined && attempt(() => readSmallText(file) !== code, true)
+  return own === undefined || !isElsewhere ? review : { ...review, files: [{ ...own, copy }, ...beside] }
 }
 
 /** `program`: what runs the contents, or where they go. */
@@ -81,6 +88,21 @@ export function reviewContents(
     return { path: where, sha256, isAllowed: known.has(keyOf({ interpreter: program, path: where, sha256 })) }
   })
   return { interpreter: program, files }
+}
+
+const isPackage = (id: string): boolean => /^(?:gymnasium:|reasoning-gym$)/.test(id)
+
+/**
+ * Refuses a file that a config names without its place, as only a folder from elsewhere has it: what was allowed as something else, under
+ * a name that begins with a word and a colon, would serve for it. Errors: AppError 'python/not-allowed'.
+ */
+export function requirePlace(file: string): void {
+  if (path.isAbsolute(file)) return
+  throw new AppError(
+    'python/not-allowed',
+    `“${shownText(file)}” is no absolute path, so nothing says which file it means.`,
+    'Nothing was started. Write the whole path of the file into the config.',
+  )
 }
 
 /** Begins the names of files that decide which Python runs: they are no code that a config may call, nor may other code import them by path. */

@@ -31,24 +31,23 @@ const mostPages = 50
 export class LostServer extends Error {}
 
 export class McpConnection implements AsyncDisposable {
-  readonly #server: AllowedServer
+  readonly #allowed: () => AllowedServer
   readonly #onRequest: () => void
-  readonly #hide: (text: string) => string
+  readonly name: string
+  #hide: (text: string) => string = (text) => text
   #client: Promise<Client> | null = null
   #transport: Transport | null = null
   /** End of the last program, in words, with its last output. */
   #end: string | null = null
 
-  /** `onRequest`: called before another machine is contacted. */
-  constructor(server: AllowedServer, onRequest: () => void) {
-    this.#server = server
+  /**
+   * `allowed`: asked before each start, since the program, its files or the person's mind may have changed; its errors are thrown.
+   * `onRequest`: called before another machine is contacted.
+   */
+  constructor(allowed: () => AllowedServer, onRequest: () => void) {
+    this.#allowed = allowed
     this.#onRequest = onRequest
-    const hiders = server.secrets.map(keyHider)
-    this.#hide = (text) => hiders.reduce((hidden, hide) => hide(hidden), text)
-  }
-
-  get name(): string {
-    return this.#server.name
+    this.name = allowed().name
   }
 
   /** Errors: AppError 'sandbox/failed' for a server that does not start or answer. */
@@ -136,10 +135,12 @@ export class McpConnection implements AsyncDisposable {
 
   async #connect(onClose: () => void): Promise<Client> {
     const { Client } = await import('@modelcontextprotocol/sdk/client/index.js')
+    const server = this.#allowed()
+    const hiders = server.secrets.map(keyHider)
+    this.#hide = (text) => hiders.reduce((hidden, hide) => hide(hidden), text)
     const client = new Client({ name: 'turnwise', version: '1' })
     client.onclose = onClose
     const onEnd = (words: string) => (this.#end = words)
-    const server = this.#server
     const transport = 'url' in server ? await this.#http(server) : stdioTransport(server, onEnd)
     this.#transport = transport
     await client.connect(transport, { timeout: longestMs })

@@ -56,7 +56,7 @@ export async function openMcp(
   place: McpPlace,
 ): Promise<{ readonly environment: Environment } & AsyncDisposable> {
   const connections = allowedServers(source, place).map(
-    (server) => new McpConnection(server, place.onRequest),
+    (allowed) => new McpConnection(allowed, place.onRequest),
   )
   const close = async () => {
     await Promise.all(connections.map((each) => each[Symbol.asyncDispose]()))

@@ -3,6 +3,7 @@
  * their person can, or addresses. Each is allowed on this machine as Python is, and listed and withdrawn with it. mcpConnection.ts
  * talks to them.
  */
+import { closeSync, openSync, readSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { isWebAddress } from '#shared/config/addresses.ts'
@@ -10,6 +11,7 @@ import { keyUse } from '#shared/config/keyUses.ts'
 import { AppError, type KeyUse } from '#shared/errors.ts'
 import { shownText } from '#shared/shownText.ts'
 import { allowedKey, type KeyPlace } from '#host/consents/keys.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { jsonObjectOf, readSmallFile } from '#host/files/strictJson.ts'
 import { programFile } from '#host/processes/programs.ts'
 import {
@@ -18,6 +20,7 @@ import {
   placeOf,
   programAt,
   type PythonReview,
+  requirePlace,
   requireReviewed,
   reviewContents,
   reviewPython,
@@ -55,8 +58,9 @@ type Server = { readonly name: string } & (z.output<typeof program> | z.output<t
 
 const mostServers = 20
 
-/** Errors: AppError 'config/invalid'. The program’s path, and words after it that begin with ./ or ../, are meant from the folder of the file. */
+/** Errors: AppError 'config/invalid', 'python/not-allowed' for a file without its place. The program’s path, and words after it that begin with ./ or ../, are meant from the folder of the file. */
 function serversIn({ code, file }: McpSource): Server[] {
+  requirePlace(file)
   const { data } = fileSchema.safeParse(jsonObjectOf(Buffer.from(code), file, 'config/invalid'))
   const servers = Object.entries(data?.mcpServers ?? {})
   if (data !== undefined && servers.length > 0 && servers.length <= mostServers) {
@@ -93,20 +97,49 @@ function reviewServer(server: Server, consents: string | null): PythonReview {
     )
   }
   const what = ofServer + JSON.stringify({ args, env })
+  const own = reviewPython({ code: what, language: 'py', file: what, parts: {} }, command, consents)
   const files = filesIn([...args, ...Object.values(env)])
-  const beside = files.filter((file) => file.endsWith('.py')).flatMap(importable)
-  const parts = [...files, ...beside].map(
+  const searched = (env['PYTHONPATH'] ?? '')
+    .split(path.delimiter)
+    .map((folder) => path.join(folder, 'any.py'))
+  const beside = [...[own.interpreter, ...files].flatMap(scriptsAt), ...searched].flatMap(importable)
+  const parts = [...new Set([...files, ...beside])].map(
     (file) => [ofServer + file, readSmallFile(file, mostBytes)] as const,
   )
-  const own = reviewPython({ code: what, language: 'py', file: what, parts: {} }, command, consents)
   const read = reviewContents(own.interpreter, parts, consents)
   return { ...own, files: [...own.files, ...read.files] }
 }
 
-/** Lists files that words name by an absolute path, also after a sign, as in `--config=FILE`. */
+/** What Python and Node run of a folder. */
+const ofFolder = ['__main__.py', 'package.json', 'index.js']
+
+/** Lists files that words name by an absolute path, also after a sign, as in `--config=FILE`, or as what runs of a folder. */
 function filesIn(words: readonly string[]): string[] {
-  const places = new Set(words.flatMap((word) => [word, ...word.split(/[=,;\s]+/)]))
-  return [...places].filter((place) => path.isAbsolute(place) && statusOf(place)?.isFile() === true)
+  const places = words
+    .flatMap((word) => [word, ...word.split(/[=,;\s]+/)])
+    .filter((place) => path.isAbsolute(place))
+  const all = new Set(places.flatMap((place) => [place, ...ofFolder.map((name) => path.join(place, name))]))
+  return [...all].filter((place) => statusOf(place)?.isFile() === true)
+}
+
+/** The Python file that a place leads to, beside which Python imports; empty for another file. */
+function scriptsAt(place: string): string[] {
+  const script = reading(place, () => realpathSync(place))
+  const isPython =
+    [place, script].some((file) => /\.pyw?$/.test(file)) ||
+    /^#!.*python/.test(reading(script, () => firstLine(script)))
+  return isPython ? [script] : []
+}
+
+function firstLine(file: string): string {
+  const start = Buffer.alloc(256)
+  const handle = openSync(file, 'r')
+  try {
+    readSync(handle, start)
+  } finally {
+    closeSync(handle)
+  }
+  return start.toString('latin1').split('\n')[0] ?? ''
 }
 
 /** Errors: as reviewServer. */
@@ -125,39 +158,35 @@ const keysOf = ({ url, headers }: z.output<typeof address>): KeyUse[] =>
   )
 
 /**
- * The only way to a server. Errors: AppError 'python/not-allowed' unless the person allowed this command or address on this machine,
- * 'key/not-allowed'; as reviewServer.
+ * Returns the only ways to the servers: each call looks anew at what the person allowed, and at the files. Errors of a call: AppError
+ * 'python/not-allowed' unless the person allowed this command or address on this machine, 'key/not-allowed'; as reviewServer.
  */
-export function allowedServers(source: McpSource, place: KeyPlace): AllowedServer[] {
-  return serversIn(source).map((server) => {
-    const allowed = requireReviewed(reviewServer(server, place.consents), place.consents, {
-      what: `${shownText(source.file)} names the MCP server “${shownText(server.name)}”, which is not sandboxed`,
-      warning:
-        'Nothing was started or sent. A program could read and change your files and use the network, and a server at an address gets what the model writes to it: allow only what you trust.',
-      words: placeOf(source),
-    })
-    const secrets: string[] = []
-    const fill = (values: Readonly<Record<string, string>>, url: string | null) =>
-      Object.fromEntries(
-        Object.entries(values).map(([key, text]) => [
-          key,
-          text.replaceAll(variableForm, (_, variable: string) => {
-            const value = valueOf(variable, url, server.name, place)
-            secrets.push(value)
-            return value
-          }),
-        ]),
-      )
-    if ('url' in server) {
-      return {
-        name: server.name,
-        secrets,
-        url: new URL(server.url),
-        headers: fill(server.headers, server.url),
-      }
-    }
-    return { name: server.name, secrets, program: allowed, args: server.args, env: fill(server.env, null) }
+export const allowedServers = (source: McpSource, place: KeyPlace): (() => AllowedServer)[] =>
+  serversIn(source).map((server) => () => allowedServer(server, source, place))
+
+function allowedServer(server: Server, source: McpSource, place: KeyPlace): AllowedServer {
+  const { name } = server
+  const allowed = requireReviewed(reviewServer(server, place.consents), place.consents, {
+    what: `${shownText(source.file)} names the MCP server “${shownText(name)}”, which is not sandboxed`,
+    warning:
+      'Nothing was started or sent. A program could read and change your files and use the network, and a server at an address gets what the model writes to it: allow only what you trust.',
+    words: placeOf(source),
   })
+  const secrets: string[] = []
+  const fill = (values: Readonly<Record<string, string>>, url: string | null) =>
+    Object.fromEntries(
+      Object.entries(values).map(([key, text]) => [
+        key,
+        text.replaceAll(variableForm, (_, variable: string) => {
+          const value = valueOf(variable, url, name, place)
+          secrets.push(value)
+          return value
+        }),
+      ]),
+    )
+  if ('url' in server)
+    return { name, secrets, url: new URL(server.url), headers: fill(server.headers, server.url) }
+  return { name, secrets, program: allowed, args: server.args, env: fill(server.env, null) }
 }
 
 /** `url`: where the value goes; null: to a program, which was allowed with the name of the variable. Errors: AppError 'key/not-allowed', 'config/invalid'. */

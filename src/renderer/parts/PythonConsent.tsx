@@ -107,9 +107,15 @@ const FileList = ({ interpreter, files }: FileListProps) => (
       tabIndex={0}
       className="max-h-48 overflow-y-auto rounded border border-line p-2 font-mono text-sm break-all whitespace-pre-wrap"
     >
-      {files.map(({ path, isAllowed: known }) => (
+      {files.map(({ path, isAllowed: known, copy }) => (
         <li key={path} className={known ? 'text-faint' : ''}>
           {shownText(path)}
+          {copy !== undefined && (
+            <>
+              <span className="font-sans">, with the content of the run’s own copy </span>
+              {shownText(copy)}
+            </>
+          )}
           {known && <em className="font-sans"> (allowed before)</em>}
         </li>
       ))}

@@ -52,7 +52,15 @@ const review = z.array(
   z.object({
     interpreter: z.string(),
     /** The code itself, and files that run with it, such as those that `import` finds beside it. */
-    files: z.array(z.object({ path: z.string(), sha256: z.string(), isAllowed: z.boolean() })),
+    files: z.array(
+      z.object({
+        path: z.string(),
+        sha256: z.string(),
+        isAllowed: z.boolean(),
+        /** A run's own copy that has the content, where the file itself has another. */
+        copy: z.string().optional(),
+      }),
+    ),
   }),
 )
 

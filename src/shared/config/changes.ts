@@ -137,10 +137,13 @@ const begins = (key: string, beginning: string): boolean =>
 /** Sections of the changeable settings, which must be named individually. */
 const sections: ReadonlySet<string> = new Set(changeable.flatMap((key) => key.split('.').slice(0, -1)))
 
+const isChangeable = (key: string): boolean =>
+  !sections.has(key) && changeable.some((each) => begins(key, each))
+
 /** Returns why a setting cannot change during a run, as the end of a sentence; null if it can, or does not exist. */
 export function whyFixed(key: string): string | null {
   if (sections.has(key)) return 'name the settings in it one by one.'
-  if (changeable.some((each) => begins(key, each))) return null
+  if (isChangeable(key)) return null
   return fixed.find(([beginning]) => begins(key, beginning))?.[1] ?? null
 }
 
@@ -162,9 +165,11 @@ export const fixedProblems = (config: JsonObject, changes: JsonObject): Problem[
     return reason === null ? [] : [conflict(key, `it cannot change within a run: ${reason}`)]
   })
 
-/** Reads changes from an event of the log; invalid ones are ignored. */
-export const readChanges = (event: unknown): readonly SettingChange[] =>
-  z.array(settingChange).safeParse(isObject(event) ? event['changes'] : undefined).data ?? []
+/** Reads changes from an event of the log; invalid ones are ignored, and those of settings that cannot change. */
+export function readChanges(event: unknown): readonly SettingChange[] {
+  const { data = [] } = z.array(settingChange).safeParse(isObject(event) ? event['changes'] : undefined)
+  return data.filter(({ key }) => isChangeable(key))
+}
 
 /** Formats `optimization.learningRate 0.001 → 0.0001 after step 40`. */
 export const changeWords = ({ step, key, from, to }: SettingChange): string =>

@@ -258,6 +258,10 @@ describe('consent', () => {
     expect(questions).toEqual([
       'May assistant send prompts, completions and answers to https://judge.example, now and later? Turnwise asks once.',
     ])
+    const tools = path.join(home, 'tools.json')
+    writeFileSync(tools, JSON.stringify({ mcpServers: { far: { url: 'https://far.example/mcp' } } }))
+    await served.call('start_run', { config: { ...config, environment: { function: tools } } })
+    expect(questions[1]).toContain('send prompts, completions and answers to https://far.example, now')
     expect(await served.ask('list_runs')).toEqual([])
   })
 })

@@ -1,5 +1,6 @@
 /** Every way to a Python process is closed to a config alone: what would run is a program that leaves a mark. */
 import type { RunConfigInput } from '#shared/runConfig.ts'
+import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -10,7 +11,9 @@ import { train } from '../../../src/library/turnwise.ts'
 import { scoringJob } from '#host/jobs/textScoring.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { allowPython, requireConsent, reviewPython } from '#host/python/consent.ts'
-import { openPython } from '#host/python/pythonCode.ts'
+import { reviewServers } from '#host/python/mcpServers.ts'
+import { openPython, packagedCode } from '#host/python/pythonCode.ts'
+import { reviewConfig } from '#host/code/rewardCode.ts'
 import { resolveEnvironment } from '#host/code/resolveEnvironment.ts'
 import { resolveRewards } from '#host/code/resolveRewards.ts'
 import { createRunFolder } from '#host/workFolder/runFolder.ts'
@@ -255,6 +258,44 @@ describe('the command line and the library', () => {
     expect(() => requireConsent(source, program, consents)).toThrow(expect.objectContaining(refused) as Error)
     expectNothingRan()
   })
+})
+
+test('what was allowed as something else is no consent to a file that a config names without its place', () => {
+  const consents = consentsFile(mkdtempSync(path.join(all, 'machine-')))
+  const sha256 = createHash('sha256').update(code).digest('hex')
+  for (const name of [
+    'mcp:/srv/server.py',
+    'turnwise:trl/ray_submit.py',
+    `interpreter:${file}`,
+    'rewards.py',
+  ]) {
+    const files = [name, `interpreter:${program}`].map((each) => ({ path: each, sha256, isAllowed: false }))
+    allowPython([{ interpreter: program, files }], consents)
+    expect(() => requireConsent({ ...source, file: name }, program, consents)).toThrow('is no absolute path')
+    expect(() => reviewPython({ ...source, file: name }, program, consents)).toThrow('is no absolute path')
+  }
+  const servers = { code: '{}', language: 'json', file: 'tools.json' } as const
+  expect(() => reviewServers(servers, consents)).toThrow('is no absolute path')
+  expectNothingRan()
+})
+
+test('a copy that a run brings is named where it differs from the file, and none stands for a package', () => {
+  const run = mkdtempSync(path.join(all, 'run-'))
+  const folder = path.join(run, 'rewards')
+  mkdirSync(folder)
+  const copy = path.join(folder, 'environment.py')
+  const reviewOf = (id: string) =>
+    reviewConfig(parseRunConfig({ ...played, environment: { function: id } }), run, all)
+  writeFileSync(copy, code)
+  expect(reviewOf(`${file}#World`)[0]?.files[0]).not.toHaveProperty('copy')
+  writeFileSync(copy, `${code}# and more\n`)
+  expect(reviewOf(`${file}#World`)[0]?.files[0]).toMatchObject({ path: file, copy })
+  const [own] = reviewOf('gymnasium:CartPole-v1')[0]?.files ?? []
+  expect(own?.sha256).toBe(
+    createHash('sha256')
+      .update(packagedCode('gymnasium:CartPole-v1') ?? '')
+      .digest('hex'),
+  )
 })
 
 test('functions that open Python take no yes but that of the machine', async () => {

@@ -1,7 +1,7 @@
 /** MCP servers as an environment, against a real server made with the official SDK, over pipes and at an address. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -130,6 +130,20 @@ describe('a program', () => {
     })
   })
 
+  test('one that ended is started anew only while it is allowed as it is then', async () => {
+    const { open, review, consents } = place({ sums: program() })
+    await using opened = await open()
+    const turn = async (name: string) =>
+      (await opened.environment?.step([{ ...step, calls: [call(name)] }]))?.[0]
+    await turn('die')
+    withdrawPython(null, consents)
+    expect(await turn('pid')).toEqual({
+      failure: { message: expect.stringContaining('not been allowed') as string },
+    })
+    allowPython(review(), consents)
+    expect(contents(await turn('pid'))).toHaveLength(1)
+  })
+
   test('ends with the environment', async () => {
     const ending = await opened({ sums: program() })
     const [pid] = contents(await ending.turn(call('pid')))
@@ -203,10 +217,8 @@ describe('a program that means harm', () => {
 
   test('is asked about again where a file after a sign, or of a variable, has changed', async () => {
     const folder = temporaryFolder()
-    const [settings, hook] = ['settings.json', 'hook.cjs'].map((name) => path.join(folder, name)) as [
-      string,
-      string,
-    ]
+    const settings = path.join(folder, 'settings.json')
+    const hook = path.join(folder, 'hook.cjs')
     const world = () => {
       for (const file of [settings, hook]) writeFileSync(file, '')
       return place({ a: program([`--config=${settings}`], { NODE_OPTIONS: `--require ${hook}` }) })
@@ -216,6 +228,31 @@ describe('a program that means harm', () => {
       await using _ = await here.open()
       writeFileSync(file, '// changed')
       await expect(here.open()).rejects.toMatchObject({ code: 'python/not-allowed' })
+    }
+  })
+
+  test('is asked about again where a module that its Python imports has changed', async () => {
+    const folder = temporaryFolder()
+    const real = path.join(folder, 'real')
+    mkdirSync(real)
+    const [script, helper, link] = ['__main__.py', 'helper.py', '../link'].map((name) =>
+      path.join(real, name),
+    ) as [string, string, string]
+    writeFileSync(script, '#!/usr/bin/env python3\nimport helper\n')
+    chmodSync(script, 0o755)
+    symlinkSync(script, link)
+    for (const server of [
+      { command: link, args: [] },
+      { command: process.execPath, args: [real] },
+      { command: process.execPath, args: [link] },
+      { command: process.execPath, args: ['-m', 'helper'], env: { PYTHONPATH: real } },
+    ]) {
+      writeFileSync(helper, '')
+      const here = place({ a: server })
+      const changed = () => here.review().flatMap(({ files }) => files.filter((each) => !each.isAllowed))
+      expect(changed()).toEqual([])
+      writeFileSync(helper, 'changed = True')
+      expect(changed().map((each) => each.path)).toEqual([`mcp:${helper}`])
     }
   })
 
