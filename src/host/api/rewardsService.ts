@@ -127,9 +127,7 @@ const testing = (host: Host) => {
   } satisfies Partial<Handlers<typeof rewardsApi>>
 }
 
-type PlayRequest = Parameters<Handlers<typeof rewardsApi>['play']>[0]
-
-async function play(host: Host, { code, ...episode }: PlayRequest) {
+async function play(host: Host, { code, ...episode }: Parameters<Handlers<typeof rewardsApi>['play']>[0]) {
   const { dataDirectory } = host
   const environment = 'builtIn' in code ? code : triedCode(host, code)
   const place = {

@@ -24,8 +24,6 @@ import { reviewConfig } from '#host/code/rewardCode.ts'
 import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import type { CodeSource } from '#host/sandbox/sandbox.ts'
 
-type TryRequest = InputOf<Api, 'workflows.try'>
-
 export const workflowsService = (host: Host): Handlers<typeof workflowsApi> => ({
   async *try({ code, candidate, on, config, ...request }, { signal }) {
     yield* playEpisode(
@@ -43,7 +41,7 @@ export const workflowsService = (host: Host): Handlers<typeof workflowsApi> => (
   },
 })
 
-function rowOf(host: Host, on: TryRequest['on']): PromptRow {
+function rowOf(host: Host, on: InputOf<Api, 'workflows.try'>['on']): PromptRow {
   if (!('versionId' in on)) return { row: 0, columns: on.row }
   const [columns] = openVersion(host, on.versionId).rows(on.row, 1)
   if (columns !== undefined) return { row: on.row, columns }

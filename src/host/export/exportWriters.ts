@@ -272,9 +272,7 @@ interface MergedPlan {
   readonly totalBytes: number
 }
 
-type FloatDtype = Exclude<TensorDtype, 'U8'>
-
-const isFloat = (dtype: string): dtype is FloatDtype => ['F32', 'F16', 'BF16'].includes(dtype)
+const isFloat = (dtype: string): dtype is Exclude<TensorDtype, 'U8'> => ['F32', 'F16', 'BF16'].includes(dtype)
 
 interface MergeOptions {
   /** null: each tensor keeps its own. */

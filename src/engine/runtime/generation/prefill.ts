@@ -7,10 +7,8 @@ export interface PrefillContext {
   readonly step: DecodeStep
   /** Most positions, padding included, of one pass. */
   readonly prefillTokens: number
-  readonly run: (pass: PrefillPass) => Promise<PassResult>
+  readonly run: (pass: Omit<DecodePass, 'role'>) => Promise<PassResult>
 }
-
-type PrefillPass = Omit<DecodePass, 'role'>
 
 interface CachedPrompt {
   /** One row, exactly as long as the prompt. */

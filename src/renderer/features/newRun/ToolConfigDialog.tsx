@@ -103,13 +103,8 @@ function Meant({ tool, algorithm, imported, onTool, onAlgorithm }: MeantProps) {
   )
 }
 
-interface SourceProps {
-  readonly text: string
-  readonly onText: (text: string) => void
-}
-
 /** Takes pasted, dropped or chosen text. */
-function SourceText({ text, onText }: SourceProps) {
+function SourceText({ text, onText }: { readonly text: string; readonly onText: (text: string) => void }) {
   const input = useRef<HTMLInputElement>(null)
   const [name, setName] = useState<string | null>(null)
   const [error, setError] = useState<Error | null>(null)

@@ -9,8 +9,6 @@ import { formatAgo, formatBytes, formatDate, plural } from '#renderer/client/for
 import { Button } from '#renderer/kit/Button.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 
-type Trashed = Answer<'runs.trash'>[number]
-
 /** Link to deleted runs; renders nothing if there are none. */
 export function DeletedRuns() {
   const { runs } = useRuns()
@@ -31,7 +29,7 @@ export function DeletedRuns() {
 }
 
 interface TrashDialogProps {
-  readonly trashed: readonly Trashed[]
+  readonly trashed: readonly Answer<'runs.trash'>[number][]
   readonly onChanged: () => void
   readonly onClose: () => void
 }

@@ -127,9 +127,7 @@ function Charts({
   )
 }
 
-type Part = 'lineage' | 'trials' | 'settings'
-
-const tabsOf = ({ search }: StudyEntry): readonly Tab<Part>[] => [
+const tabsOf = ({ search }: StudyEntry): readonly Tab<'lineage' | 'trials' | 'settings'>[] => [
   ...(search.kind === 'population' ? [{ id: 'lineage' as const, label: 'Lineage' }] : []),
   { id: 'trials', label: search.kind === 'population' ? 'Members' : 'Trials' },
   ...(search.kind === 'seeds' ? [] : [{ id: 'settings' as const, label: 'Settings' }]),
