@@ -12,6 +12,7 @@ import { type CodeOptions, openCode, type UserCode } from './rewardCode.ts'
 import type { Sandbox } from '#host/sandbox/sandbox.ts'
 import { openBuiltIn, sandboxedEnvironment } from './resolveEnvironment.ts'
 import type { RetrieverPlace } from './retrievers.ts'
+
 type Row = Readonly<Record<string, unknown>>
 
 export interface Play {
@@ -23,7 +24,7 @@ export interface Play {
   readonly seed: number
   /** Actions after the end of the episode are ignored. */
   readonly actions: readonly string[]
-  /** Index folder of a built-in environment that searches, and the callback for its requests to other machines. */
+  /** Index folder of a built-in environment that searches. */
   readonly place: RetrieverPlace
 }
 

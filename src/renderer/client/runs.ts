@@ -89,6 +89,13 @@ export function useRuns(): RunsView {
   return { runs, workers, unreadable, pending, isLoaded }
 }
 
+/** Runs that train, each with its process. */
+export const atWorkOf = ({ runs, workers }: RunsView): { run: RunEntry; worker: WorkerView }[] =>
+  workers.flatMap((worker) => {
+    const run = runs.find(({ id }) => id === worker.runId)
+    return run === undefined ? [] : [{ run, worker }]
+  })
+
 /** Undefined if not loaded or missing; `isLoaded` of useRuns tells which. */
 export const useRunEntry = (runId: string): RunEntry | undefined =>
   useRunsStore(({ byId }) => byId.get(runId))
