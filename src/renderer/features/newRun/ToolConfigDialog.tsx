@@ -103,6 +103,9 @@ function Meant({ tool, algorithm, imported, onTool, onAlgorithm }: MeantProps) {
   )
 }
 
+const howToGive =
+  'Drop a file here, or paste YAML, JSON, a Python file or notebook (which is not run) or the command that starts the training.'
+
 /** Takes pasted, dropped or chosen text. */
 function SourceText({ text, onText }: { readonly text: string; readonly onText: (text: string) => void }) {
   const input = useRef<HTMLInputElement>(null)
@@ -127,10 +130,7 @@ function SourceText({ text, onText }: { readonly text: string; readonly onText: 
     <div className="grid gap-2" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
       <AreaField
         label="Its settings"
-        note={
-          name ??
-          'Drop a file here, or paste YAML, JSON, a Python file or notebook (which is not run) or the command that starts the training.'
-        }
+        note={name ?? howToGive}
         aside={
           <Button small icon={FileUp} onClick={() => input.current?.click()}>
             Choose a file

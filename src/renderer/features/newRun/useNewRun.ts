@@ -242,10 +242,8 @@ export function useStarter(draft: Draft, known: Known): Starter {
   const study = useCommand('studies.start')
   const { config } = draft
   const parent = runs.find(({ id }) => id === draft.fork?.runId)
-  const name =
-    typeof config['name'] === 'string' && config['name'].trim() !== ''
-      ? config['name'].trim()
-      : defaultName(draft, known, parent?.name ?? null)
+  const given = config['name']
+  const name = (typeof given === 'string' && given.trim()) || defaultName(draft, known, parent?.name ?? null)
 
   /** Starts the next draft from the same settings, without the name and the fork. */
   const done = () => {

@@ -124,6 +124,14 @@ interface CardProps {
   readonly label?: Label | undefined
 }
 
+const failedMark = (
+  <TriangleAlert
+    size={12}
+    className="shrink-0 self-center text-caution"
+    aria-label="A reward function failed"
+  />
+)
+
 export function SampleCard({ sample, isChosen, place, label }: CardProps) {
   const { reward, advantage, tokens, stopReason, completion, failures } = sample
   const age = ageWords(sample)
@@ -157,13 +165,7 @@ export function SampleCard({ sample, isChosen, place, label }: CardProps) {
           </span>
         )}
         {label !== undefined && <span className="text-accent-ink">{labelWords(label)}</span>}
-        {failures.length > 0 && (
-          <TriangleAlert
-            size={12}
-            className="shrink-0 self-center text-caution"
-            aria-label="A reward function failed"
-          />
-        )}
+        {failures.length > 0 && failedMark}
       </p>
       <p
         dir="auto"

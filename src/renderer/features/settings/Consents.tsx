@@ -64,6 +64,16 @@ interface ConsentListProps {
   readonly onWithdraw: (which: readonly number[]) => void
 }
 
+const Heading = ({ children }: { readonly children: ReactNode }) => (
+  <th className="py-1 font-normal">{children}</th>
+)
+
+const actionsHeading = (
+  <Heading>
+    <span className="sr-only">Actions</span>
+  </Heading>
+)
+
 function ConsentList({ title, about, none, columns, rows, isBusy, onWithdraw }: ConsentListProps) {
   return (
     <Section
@@ -86,9 +96,7 @@ function ConsentList({ title, about, none, columns, rows, isBusy, onWithdraw }: 
               <Heading>{columns[0]}</Heading>
               <Heading>{columns[1]}</Heading>
               <Heading>Allowed at</Heading>
-              <Heading>
-                <span className="sr-only">Actions</span>
-              </Heading>
+              {actionsHeading}
             </tr>
           </thead>
           <tbody>
@@ -115,7 +123,3 @@ function ConsentList({ title, about, none, columns, rows, isBusy, onWithdraw }: 
     </Section>
   )
 }
-
-const Heading = ({ children }: { readonly children: ReactNode }) => (
-  <th className="py-1 font-normal">{children}</th>
-)
