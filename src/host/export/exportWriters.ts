@@ -257,12 +257,8 @@ export const formatWriters: Readonly<Record<ExportFormat, FormatWriter>> = {
 // The base model with an adapter worked into its weights: base + s·B·A, in the base's type, every other byte as it was.
 
 /** A tensor of the merged model: its bytes, and where they come from. */
-interface MergedTensor {
+interface MergedTensor extends Pick<RawTensor, 'name' | 'dtype' | 'shape' | 'byteLength'> {
   readonly source: RawTensor
-  readonly name: string
-  readonly dtype: string
-  readonly shape: readonly number[]
-  readonly byteLength: number
   /** null: the base's numbers as they are. */
   readonly delta: WeightDelta | null
 }

@@ -15,16 +15,11 @@ type UnreadableRun = RunsNews['unreadable'][number]
 export type RemainingView = RunsNews['remaining'][number]
 export type StoredEvent = OutputOf<Api, 'runs.follow'>['events'][number]
 
-interface RunsState {
+interface RunsState extends Omit<RunsView, 'runs'> {
   readonly byId: ReadonlyMap<string, RunEntry>
   /** Ids, oldest first; the same array until a run appears or disappears. */
   readonly ids: readonly string[]
-  readonly workers: readonly WorkerView[]
-  readonly unreadable: readonly UnreadableRun[]
   readonly remaining: readonly RemainingView[]
-  /** Number of runs whose folders are yet to be read. */
-  readonly pending: number
-  readonly isLoaded: boolean
 }
 
 const useRunsStore = create<RunsState>(() => ({

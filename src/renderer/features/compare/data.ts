@@ -15,7 +15,7 @@ import {
   type ChartLine,
   type Dot,
 } from '#renderer/charts/lines.ts'
-import type { RunGroup } from './groups.ts'
+import type { RunGroup } from '#shared/runGaps.ts'
 import type { SeriesByMetric } from '#renderer/charts/useSeries.ts'
 
 export interface ComparedRun {

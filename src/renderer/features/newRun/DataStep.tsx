@@ -10,7 +10,7 @@ import { defaultSplit } from '#renderer/parts/preparation.ts'
 import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import { withRows, withTypedRows } from './chosenRows.ts'
 import { problemsAt, wrongWords } from './problems.ts'
-import { ColumnField, PromptFields, TemplateFields } from './PromptFields.tsx'
+import { ColumnField, PromptFields, TemplateFields, type TemplateFieldsProps } from './PromptFields.tsx'
 import type { Known } from './summaries.ts'
 import { templateInputOf } from '#renderer/client/templateVariables.ts'
 import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
@@ -201,13 +201,8 @@ function heldOutOf(kind: 'part' | 'set' | 'none'): unknown {
 const directoryOf = (versionId: string, dataSets: readonly DataSetOf[]): string | undefined =>
   dataSets.flatMap(({ versions }) => versions).find(({ id }) => id === versionId)?.directory
 
-interface AnswerColumnsProps {
-  readonly config: JsonObject
+interface AnswerColumnsProps extends TemplateFieldsProps {
   readonly algorithms: readonly AlgorithmEntry[]
-  /** Columns of the rows; empty while unknown. */
-  readonly columns: readonly string[]
-  readonly problems: readonly Problem[]
-  readonly onSet: (key: string, value: unknown) => void
 }
 
 const answer = [['data.completion', 'Answer', 'found by its name']] as const

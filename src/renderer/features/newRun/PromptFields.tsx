@@ -196,7 +196,7 @@ function FirstPrompt({ versionId, form, model, template }: FirstPromptProps) {
   )
 }
 
-interface TemplateFieldsProps {
+export interface TemplateFieldsProps {
   readonly config: JsonObject
   /** Columns of the rows; empty while unknown. */
   readonly columns: readonly string[]

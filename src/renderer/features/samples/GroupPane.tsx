@@ -20,7 +20,7 @@ import {
 import { labelOf, useLabels, type Label } from '#renderer/parts/useLabels.ts'
 import { VirtualList } from './VirtualList.tsx'
 
-interface Props {
+export interface GroupPaneProps {
   readonly group: SampleGroup | undefined
   readonly sampleId: number | null
   readonly address: SampleAddress
@@ -42,7 +42,7 @@ const linesOf = (text: string, width: number): number =>
   text.split('\n').reduce((lines, line) => lines + Math.max(1, Math.ceil(line.length / width)), 0)
 
 /** Completions of one prompt in one step, with their rewards. */
-export function GroupPane({ group, sampleId, address, groupSize, onMore }: Props) {
+export function GroupPane({ group, sampleId, address, groupSize, onMore }: GroupPaneProps) {
   const samples = group?.samples ?? []
   const labels = useLabels(group === undefined ? null : sampleGroup(group))
   const spread = spreadOf(samples)
