@@ -1,5 +1,5 @@
 /**
- * Answers the rows of a run in two turns, sixteen sessions at a time: TURNWISE_KEY=… node agent.ts http://127.0.0.1:8790
+ * Answers the rows of a run in two turns, 64 sessions at a time: TURNWISE_KEY=… node agent.ts http://127.0.0.1:8790
  * The run is started with: turnwise collect my-run.json --port 8790
  */
 const [address = 'http://127.0.0.1:8790'] = process.argv.slice(2)
@@ -40,11 +40,13 @@ async function act(session: Session): Promise<object> {
 }
 
 async function work(): Promise<void> {
-  for (;;) {
-    const session = await post<Session>(`${address}/sessions`, {})
-    if (session.over) return
-    if (session.id !== null) await post(`${address}/sessions/${session.id}/end`, await act(session))
+  const take = () => post<Session>(`${address}/sessions`, {})
+  for (let session = await take(); !session.over;) {
+    const { id } = session
+    const next = async () =>
+      post<Session>(`${address}/sessions/${id}/end`, { ...(await act(session)), next: {} })
+    session = await (id === null ? take() : next())
   }
 }
 
-await Promise.all(Array.from({ length: 16 }, work))
+await Promise.all(Array.from({ length: 64 }, work))

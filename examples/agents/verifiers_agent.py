@@ -21,11 +21,12 @@ name, what, arguments = [*sys.argv[1:], "{}"][:3]
 env = vf.load_environment(name, **json.loads(arguments))
 if env.requires_group_rollouts:
     sys.exit("Its rubric compares the rollouts of a row with each other; sessions are scored one by one.")
+http = requests.Session()
 
 
 def post(path, body):
     headers = {"authorization": f"Bearer {os.environ['TURNWISE_KEY']}"}
-    answer = requests.post(f"{what}{path}", json=body, headers=headers, timeout=120)
+    answer = http.post(f"{what}{path}", json=body, headers=headers, timeout=120)
     answer.raise_for_status()
     return answer.json()
 

@@ -4,6 +4,7 @@
  */
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { isOnThisMachine, webUrl } from '#shared/config/addresses.ts'
 import { connectionPurposes, purposeNames, type ConnectionPurpose } from '#shared/connections.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { appendToOwn } from '#host/files/ownFiles.ts'
@@ -39,17 +40,7 @@ export function requestsByPurpose(dataDirectory: string): Record<ConnectionPurpo
 
 /** An address that may be asked, without a slash at its end: https, or http to this very machine. null: neither. */
 export function webAddress(given: string): string | null {
-  const url = URL.parse(given)
-  const isSafe =
-    url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.href)))
+  const url = webUrl(given)
+  const isSafe = url !== null && (url.protocol === 'https:' || isOnThisMachine(url.href))
   return isSafe ? url.href.replace(/\/+$/, '') : null
 }
-
-/** True if a web address names a user or holds a password. */
-export function holdsCredentials(address: string): boolean {
-  const { username, password } = new URL(address)
-  return username + password !== ''
-}
-
-export const isLoopback = (address: string): boolean =>
-  /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(address).hostname)

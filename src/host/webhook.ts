@@ -2,13 +2,14 @@
  * Sends a line to an address of the user's when a run has ended or goes wrong, as chats and phones take it. Its address is kept from
  * clients, since whoever knows it may post there; what is sent has names of runs and figures, no data and no words of errors.
  */
+import { isOnThisMachine } from '#shared/config/addresses.ts'
 import { AppError, usageError } from '#shared/errors.ts'
 import { type Notice, RunNotices } from '#shared/notices.ts'
 import { consentsFile } from './consents/consents.ts'
 import { allowKeys, missingKeys, withdrawKeys } from './consents/keys.ts'
 import type { OnFault } from './faults.ts'
 import type { Host } from './host.ts'
-import { countOutboundRequest, isLoopback, holdsCredentials, webAddress } from './outboundRequests.ts'
+import { countOutboundRequest, webAddress } from './outboundRequests.ts'
 import { newsOf } from './store/feeds.ts'
 
 /** Clients do not get settings of hosts. */
@@ -34,7 +35,7 @@ export function webhookAddress({ store, dataDirectory }: Place): string | null {
 /** Allows and keeps an address; null forgets it. Errors: AppError 'usage/invalid', 'file/unwritable'. */
 export function setWebhook({ store, dataDirectory }: Place, given: string | null): void {
   const address = given === null ? null : webAddress(given)
-  if (given !== null && (address === null || holdsCredentials(address))) {
+  if (given !== null && address === null) {
     throw usageError(
       'This is no address for a webhook.',
       'Nothing was changed. Give one that begins with https:// and holds no name and no password.',
@@ -56,7 +57,7 @@ export async function tellWebhook(
   const { dataDirectory } = place
   const address = webhookAddress(place)
   if (address === null) return
-  if (!isLoopback(address)) countOutboundRequest(dataDirectory, 'webhook')
+  if (!isOnThisMachine(address)) countOutboundRequest(dataDirectory, 'webhook')
   const text = `Turnwise: ${kind === 'failed' ? title : `${title}. ${body}`}`
   const response = await fetch(address, {
     ...{ method: 'POST', redirect: 'error', signal: AbortSignal.timeout(patienceMs) },

@@ -109,6 +109,8 @@ const table = {
         sections: {
           notifications: 'Notifications',
           python: 'Python',
+          'keys-sent': 'Keys sent',
+          assistants: 'Assistants',
           server: 'Server',
           hub: 'Hub token',
           privacy: 'Privacy',

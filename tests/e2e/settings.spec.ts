@@ -1,5 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { allowAgent, mayAgent } from '#host/consents/agents.ts'
+import { consentsFile } from '#host/consents/consents.ts'
 import { expect, seriousProblems, test, addTrainedRun } from './support.ts'
 
 test('a key is set by pressing it, a collision is told, all goes back', async ({ app }) => {
@@ -81,6 +83,21 @@ test('a theme is chosen by a click', async ({ app }) => {
     await page.getByRole('radio', { name, exact: true }).click()
     await expect(page.locator('html')).toHaveAttribute('data-theme', theme)
   }
+})
+
+test('what assistants may do is listed, and withdrawn one by one', async ({ app }) => {
+  const { page, client, dataDirectory } = app
+  for (const may of ['start', 'send https://judge.example'])
+    allowAgent('My assistant', may, consentsFile(dataDirectory))
+  await app.open('/settings/assistants')
+  const section = page.getByRole('region', { name: 'Assistants allowed on this machine' })
+  await expect(section).toContainText('start, change, stop and evaluate runs on this machine')
+  await expect(section).toContainText('send prompts, completions and answers to https://judge.example')
+  expect(await seriousProblems(page)).toEqual([])
+  await section.getByRole('button', { name: 'Withdraw send prompts' }).click()
+  await expect(section).not.toContainText('judge.example')
+  expect(await client.call('agents.allowed')).toMatchObject([{ client: 'My assistant', may: 'start' }])
+  expect(mayAgent('My assistant', 'send https://judge.example', consentsFile(dataDirectory))).toBe(false)
 })
 
 test('a webhook is allowed, tried and removed; its address is not given back', async ({ app }) => {

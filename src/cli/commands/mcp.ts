@@ -2,6 +2,7 @@
 import { realpathSync } from 'node:fs'
 import { MessageChannel } from 'node:worker_threads'
 import { Command } from '@commander-js/extra-typings'
+import { permissions, type Permission, permissionWords } from '#shared/api/agents.ts'
 import { api, type Api } from '#shared/api/api.ts'
 import { createClient, type Client } from '#shared/api/client.ts'
 import { reconnecting } from '#shared/api/reconnecting.ts'
@@ -20,7 +21,6 @@ import { messagePort } from '#host/transports/webSocket.ts'
 import { listOf, oneOf, type CommandContext, type Context } from '../command.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { ownVersion } from '../version.ts'
-import { permissions, type Permission } from '../mcp/permission.ts'
 
 export const mcp = (context: Context) =>
   new Command('mcp')
@@ -39,7 +39,7 @@ export const mcp = (context: Context) =>
       if (withdraw === true) {
         const withdrawn = withdrawAgents(consentsFile(here.dataDirectory))
         here.output.json({ withdrawn: withdrawn.length })
-        for (const { client, may } of withdrawn) here.output.line(`${client}: ${may}`)
+        for (const { client, may } of withdrawn) here.output.line(`${client}: ${permissionWords(may)}`)
         here.output.line(`Withdrew ${plural(withdrawn.length, 'consent')}.`)
         return
       }

@@ -1,4 +1,5 @@
 /** Permissions of clients of `turnwise mcp`: reading is free, the rest the owner of the machine allows once for each client. */
+import { type Permission, permissionWords } from '#shared/api/agents.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import { isOnThisMachine, isWebAddress } from '#shared/config/addresses.ts'
@@ -7,14 +8,6 @@ import { refusal } from '#shared/errors.ts'
 import { changesOfRun } from '#host/runs/settingChanges.ts'
 import { readOwnConfig } from '#host/workFolder/runFolder.ts'
 import { allowAgent, mayAgent } from '#host/consents/agents.ts'
-
-/** Kinds of consent, with what each allows. */
-export const permissions = {
-  start: 'start, change, stop and evaluate runs on this machine',
-  export: 'write trained models into new folders on this machine',
-  send: 'send prompts, completions and answers to',
-} as const
-export type Permission = keyof typeof permissions
 
 export interface Asking {
   /** File of the consents of this machine. */
@@ -32,7 +25,7 @@ export async function requirePermission(kind: Permission, asking: Asking, origin
   const { allowed, client, consents, ask } = asking
   const key = [kind, origin].filter(Boolean).join(' ')
   if (allowed.includes(kind) || mayAgent(client, key, consents)) return
-  const what = [permissions[kind], origin].filter(Boolean).join(' ')
+  const what = permissionWords(key)
   const isAllowed = ask !== null && (await ask(`May ${client} ${what}, now and later? Turnwise asks once.`))
   if (!isAllowed) {
     throw refusal(

@@ -3,12 +3,12 @@
  * model should choose; `toolServer.ts` serves the table.
  */
 import { z } from 'zod'
+import type { Permission } from '#shared/api/agents.ts'
 import { api, type Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import type { CallName, Contract, Procedure } from '#shared/api/contract.ts'
 import { isObject } from '#shared/config/paths.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
-import type { Permission } from './permission.ts'
 import { evaluated, exported, settled, type Waiting } from './waiting.ts'
 
 export interface Tool {

@@ -48,6 +48,8 @@ const endBody = z.strictObject({
   /** Id of a completion → its reward. */
   call_rewards: z.record(z.string(), z.number()).nullish(),
   failure: z.string().min(1).max(2000).nullish(),
+  /** Present: the answer is the session that the agent takes up next. */
+  next: openBody.nullish(),
 })
 
 /** Time for which a server is still there when its run is over. */
@@ -130,7 +132,13 @@ class Front {
   }
 
   async #open(exchange: Exchange): Promise<void> {
-    const { row, evaluation, wait: seconds } = check(openBody, await bodyOf(exchange))
+    await this.#offer(check(openBody, await bodyOf(exchange)), exchange)
+  }
+
+  async #offer(
+    { row, evaluation, wait: seconds }: z.output<typeof openBody>,
+    exchange: Exchange,
+  ): Promise<void> {
     const wanted = { row: row ?? undefined, evaluation: evaluation ?? undefined }
     const waiting = this.#take(wanted, seconds, exchange)
     this.#waiting.add(waiting)
@@ -179,7 +187,13 @@ class Front {
   }
 
   async #end(session: Session, exchange: Exchange): Promise<void> {
-    const { reward, parts: given, call_rewards: byCall, failure } = check(endBody, await bodyOf(exchange))
+    const {
+      reward,
+      parts: given,
+      call_rewards: byCall,
+      failure,
+      next,
+    } = check(endBody, await bodyOf(exchange))
     if (typeof failure === 'string') session.end({ failure: `The agent gave up: ${failure}` })
     else {
       const callRewards = Object.fromEntries(
@@ -190,7 +204,8 @@ class Front {
       session.end({ ...(isGiven ? { reward: whole ?? null } : {}), callRewards, dropped: [] })
     }
     await session.over.promise // an end that was confirmed is never lost
-    sendJson(exchange, { id: session.id, over: true })
+    if (next == null) sendJson(exchange, { id: session.id, over: true })
+    else await this.#offer(next, exchange)
   }
 
   async #complete(

@@ -26,19 +26,28 @@ export interface Wanted {
   readonly evaluation?: boolean | undefined
 }
 
-interface Offered {
-  readonly session: Session
+/** What the sessions of a stage have in common. */
+interface Terms {
   readonly settings: AgentSettings
-  /** Digest of the settings that its answers depend on. */
+  /** Digest of the settings that answers depend on. */
   readonly digest: string
-  isTaken: boolean
+  readonly maxNewTokens: number
+  /** True if a resumed run asks the same again and gets the same tokens. */
+  readonly repeats: boolean
+}
+
+interface Offered extends Pick<Terms, 'settings' | 'digest'> {
+  readonly session: Session
   /** Ends it when its agent has been silent for too long. */
   silence: NodeJS.Timeout | null
 }
 
 export class AgentSessions implements Disposable {
   readonly #log: SessionLog
+  /** By place. */
   readonly #offered = new Map<string, Offered>()
+  /** Those that an agent has taken up, by id. */
+  readonly #taken = new Map<string, Session>()
   readonly #repeated = new Map<string, RepeatedSession>()
   #changed = Promise.withResolvers<undefined>()
   #isClosed = false
@@ -55,9 +64,11 @@ export class AgentSessions implements Disposable {
   workflowOf({ rollout, model, seed }: RunConfig, settings: AgentSettings): LiveWorkflow {
     const { agent: _, maxNewTokens, ...sampling } = rollout
     const digest = settingsDigest({ model, seed, maxNewTokens, sampling })
+    // A server may answer differently, and rollouts ahead begin anew with a newer policy.
+    const repeats = rollout.server === null
     return {
       id: 'agent',
-      act: (run, place) => this.#act(run, place, { settings, digest, maxNewTokens }),
+      act: (run, place) => this.#act(run, place, { settings, digest, maxNewTokens, repeats }),
       ended: (place, failure) => this.#cutOff(place, failure),
     }
   }
@@ -65,10 +76,10 @@ export class AgentSessions implements Disposable {
   async #act(
     run: EpisodeRun,
     place: EpisodePlace,
-    { settings, digest, maxNewTokens }: { settings: AgentSettings; digest: string; maxNewTokens: number },
+    { settings, digest, maxNewTokens, repeats }: Terms,
   ): Promise<EpisodeStep> {
     const key = placeKey(place)
-    const repeated = this.#repeated.get(key) ?? this.#log.find(place, digest)
+    const repeated = this.#repeated.get(key) ?? (repeats ? this.#log.find(place, digest) : null)
     if (repeated !== null) {
       this.#repeated.set(key, repeated)
       return repeated.next(run)
@@ -79,7 +90,6 @@ export class AgentSessions implements Disposable {
         session: new Session(place, run, maxNewTokens),
         settings,
         digest,
-        isTaken: false,
         silence: null,
       }
       if (this.#isClosed) offered.session.break({ failure: stopped })
@@ -101,46 +111,49 @@ export class AgentSessions implements Disposable {
   #over(key: string, { session, digest, silence }: Offered): void {
     if (silence !== null) clearTimeout(silence)
     this.#offered.delete(key)
+    this.#taken.delete(session.id)
     const kept = session.kept()
     if (kept !== null) this.#log.keep({ ...kept, place: session.place, settings: digest })
     session.over.resolve(undefined)
-    this.#tell()
+    if (this.#hasFree) this.#tell()
+  }
+
+  get #hasFree(): boolean {
+    return this.#taken.size < this.#offered.size
   }
 
   /* The agents' side. */
 
   /** A session that nobody has taken up, in order of rows; null where there is none now. */
   take({ row, evaluation }: Wanted): Session | null {
-    const all = [...this.#offered.values()]
-    const taken = all.filter(({ isTaken }) => isTaken).length
-    const free = all.find(
-      ({ isTaken, session: { place } }) =>
-        !isTaken &&
-        (row === undefined || row === place.row) &&
-        (evaluation === undefined || evaluation === (place.source === 'evaluation')),
-    )
-    if (free === undefined || taken >= free.settings.maxSessions) return null
-    free.isTaken = true
+    const isWanted = ({ session: { id, place } }: Offered) =>
+      !this.#taken.has(id) &&
+      (row === undefined || row === place.row) &&
+      (evaluation === undefined || evaluation === (place.source === 'evaluation'))
+    const free = this.#hasFree ? this.#offered.values().find(isWanted) : undefined
+    if (free === undefined || this.#taken.size >= free.settings.maxSessions) return null
+    this.#taken.set(free.session.id, free.session)
     this.heard(free.session)
     return free.session
   }
 
   /** An open session that an agent has taken up; null: it is over, or never was. */
   find(id: string): Session | null {
-    const all = [...this.#offered.values()]
-    return all.find(({ session, isTaken }) => isTaken && session.id === id)?.session ?? null
+    return this.#taken.get(id) ?? null
   }
 
   /** The agent said something: its silence begins anew. */
   heard(session: Session): void {
     const offered = this.#offered.get(placeKey(session.place))
     if (offered?.session !== session) return
-    if (offered.silence !== null) clearTimeout(offered.silence)
     const { silenceSeconds, silent } = offered.settings
-    offered.silence = setTimeout(() => {
-      if (session.isBusy) this.heard(session)
-      else session.break(silent === 'zero' && session.calls > 0 ? zero : { failure: silence(silenceSeconds) })
-    }, silenceSeconds * 1000)
+    if (offered.silence !== null) offered.silence.refresh()
+    else
+      offered.silence = setTimeout(() => {
+        if (session.isBusy) this.heard(session)
+        else
+          session.break(silent === 'zero' && session.calls > 0 ? zero : { failure: silence(silenceSeconds) })
+      }, silenceSeconds * 1000)
   }
 
   /** Resolves when sessions were offered, taken or over since. */
@@ -161,8 +174,8 @@ export class AgentSessions implements Disposable {
   /** The run stops after this step: what no agent has taken up is not waited for. */
   #stop(isOver = false): void {
     this.#isClosed = true
-    for (const { isTaken, session } of this.#offered.values())
-      if (!isTaken || isOver) session.break({ failure: stopped })
+    for (const { session } of this.#offered.values())
+      if (isOver || !this.#taken.has(session.id)) session.break({ failure: stopped })
     this.#tell()
   }
 

@@ -2,9 +2,10 @@
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { librariesApi } from '#shared/api/libraries.ts'
 import { deviceTestJob, checkDevice } from '#host/jobs/deviceCheck.ts'
+import { isOnThisMachine } from '#shared/config/addresses.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Host } from '#host/host.ts'
-import { countOutboundRequest, isLoopback } from '#host/outboundRequests.ts'
+import { countOutboundRequest } from '#host/outboundRequests.ts'
 import { readCudaManifest } from '#host/devices/cudaManifest.ts'
 import { removeCuda, requireCudaManifest } from '#host/devices/installedCuda.ts'
 import { installCuda, planCuda, type CudaProgress } from '#host/devices/installCuda.ts'
@@ -31,7 +32,7 @@ export function packageIndex(
   return {
     index: readIndex(given ?? store.settings.get('packages.index')),
     onRequest(address) {
-      if (!isLoopback(address)) countOutboundRequest(dataDirectory, 'library')
+      if (!isOnThisMachine(address)) countOutboundRequest(dataDirectory, 'library')
     },
     signal,
   }

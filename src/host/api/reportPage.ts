@@ -102,7 +102,7 @@ ${colours(light)}
 @media(prefers-color-scheme:dark){:root{--text:#f4f4f5;--bg:#101012;--muted:#a1a1aa;--line:#3f3f46}${colours(dark)}}
 *{box-sizing:border-box}body{font:14px/1.5 Inter,system-ui,sans-serif;color:var(--text);background:var(--bg);max-width:1100px;margin:24px auto;padding:0 16px}
 h1{font-size:22px;overflow-wrap:anywhere}h2{font-size:17px;margin-top:32px}h3{font-size:14px}small,.about{color:var(--muted)}
-.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums}
+summary{margin:12px 0;color:var(--muted)}.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums}
 th,td{padding:4px 12px 4px 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top;overflow-wrap:break-word;min-width:64px;max-width:360px}
 th i{display:inline-block;width:10px;height:10px;border-radius:5px;background:var(--c);margin-right:6px}
 figure{margin:12px 0;border:1px solid var(--line);border-radius:6px;padding:8px 12px}figcaption{color:var(--muted);font-size:13px}

@@ -2,8 +2,8 @@
 import path from 'node:path'
 import { z } from 'zod'
 import { device } from '#shared/api/common.ts'
-import { labelOf } from '#shared/config/fields.ts'
-import { leaves } from '#shared/config/paths.ts'
+import { fieldAt, labelOf, valueWords } from '#shared/config/fields.ts'
+import { byPlace, isEqual, leaves } from '#shared/config/paths.ts'
 import type { Diagnosis } from '#shared/diagnosis.ts'
 import { formatNumber } from '#shared/formatNumber.ts'
 import { findDeclaration, metricDeclarations, metricLabel } from '#shared/metrics.ts'
@@ -152,13 +152,17 @@ function curve(store: Store, runs: readonly RunRecord[], metric: string): Html {
 function settingTable(runs: readonly RunRecord[], { runs: compared }: Comparison): Html {
   const [only] = runs
   if (runs.length === 1 && only !== undefined) {
-    const settings = [...leaves(JSON.parse(only.config))].map(([key, value]) => [
-      settingName(key),
-      settingText(value),
-    ])
-    return table(['Setting', 'Value'], settings)
+    const all = [...leaves(JSON.parse(only.config), byPlace)]
+    const given = new Set(all.filter(([key, value]) => !isEqual(value, fieldAt(key)?.default)))
+    const tableOf = (settings: typeof all) =>
+      table(
+        ['Setting', 'Value'],
+        settings.map(([key, value]) => [settingName(key), settingText(value)]),
+      )
+    const others = all.filter((each) => !given.has(each))
+    return markup`${tableOf([...given])}<details><summary>${plural(others.length, 'setting')} at their defaults</summary>${tableOf(others)}</details>`
   }
-  const keys = Object.keys(compared[0]?.settings ?? {})
+  const keys = Object.keys(compared[0]?.settings ?? {}).filter((key) => key !== 'name')
   if (keys.length === 0) return markup`<p>Nothing but their names.</p>`
   return table(
     ['Setting', ...runs.map(titleOf)],
@@ -168,8 +172,7 @@ function settingTable(runs: readonly RunRecord[], { runs: compared }: Comparison
 
 const settingName = (key: string): Html => markup`<span title="${key}">${labelOf(key)}</span>`
 
-const settingText = (value: unknown): string =>
-  cut(typeof value === 'string' ? value : JSON.stringify(value), 300)
+const settingText = (value: unknown): string => cut(valueWords(value), 300)
 
 function diagnosisOf(store: Store, run: RunRecord): Html[] {
   const { findings, steps }: Diagnosis = diagnoseRun(store, run.id)

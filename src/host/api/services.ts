@@ -9,6 +9,7 @@ import { evaluationsService } from './evaluationsService.ts'
 import { hubService } from './hubService.ts'
 import { labelsService } from './labelsService.ts'
 import { librariesService } from './librariesService.ts'
+import { agentsService } from './agentsService.ts'
 import { keysService } from './keysService.ts'
 import { lossesService } from './lossesService.ts'
 import { metricsService } from './metricsService.ts'
@@ -43,6 +44,7 @@ export function createServices(host: Host): ContractHandlers<Api> {
     settings: settingsService(host),
     python: pythonService(host),
     keys: keysService(host),
+    agents: agentsService(host),
     queue: queueService(host),
     system: systemService(host),
     libraries: librariesService(host),

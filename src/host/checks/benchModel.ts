@@ -1,6 +1,6 @@
 /** The setup shared by all parts of a bench: the model, its policy and synthetic requests. */
 import { existsSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Device } from '#shared/device.ts'
 import { usageError } from '#shared/errors.ts'
 import type { RolloutPrecision } from '#shared/precision.ts'
@@ -10,6 +10,7 @@ import { type GenerationRequest, type SamplingOptions, unfiltered } from '#engin
 import { int8Form } from '#engine/runtime/device.ts'
 import { packingPays } from '#engine/runtime/ortDecodeStep.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { makeOwnFolder } from '#host/files/ownFiles.ts'
 import { asPolicySource } from '#host/models/baseCache.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { isModelShapeName, modelShapes } from '#host/models/modelShapes.ts'
@@ -49,6 +50,7 @@ export async function subjectFolder(
   const directory = join(cacheDirectory, 'bench', shape)
   if (existsSync(join(directory, 'config.json'))) return directory
   say(`writing ${shape} with random weights`)
+  makeOwnFolder(dirname(directory), cacheDirectory)
   rmSync(directory, { recursive: true, force: true }) // what an interrupted bench left there
   await writeRandomModel(directory, modelShapes[shape], SEED, 'F32')
   return directory

@@ -1,7 +1,8 @@
 /** Retrievers of the search environment: a corpus of the user's own, or a server at an address in the config. */
+import { isOnThisMachine, webAddressWords, webUrl } from '#shared/config/addresses.ts'
 import { invalidConfig } from '#shared/errors.ts'
 import type { Retrieve } from '#rl/environments/tasks/common.ts'
-import { countBeside, isLoopback } from '#host/outboundRequests.ts'
+import { countBeside } from '#host/outboundRequests.ts'
 import { openCorpus } from './corpus.ts'
 
 type Settings = Readonly<Record<string, string | number | boolean>>
@@ -54,10 +55,10 @@ export async function openRetriever(settings: Settings, place: RetrieverPlace): 
 }
 
 function addressOf(url: string): URL {
-  const address = URL.parse(url)
-  if (address !== null && ['http:', 'https:'].includes(address.protocol)) return address
+  const address = webUrl(url)
+  if (address !== null) return address
   throw invalidConfig(
-    `“${url}” is not an http address.`,
+    `“${url}” is not ${webAddressWords}.`,
     'Set environment.settings.url to the address of a search engine.',
   )
 }
@@ -118,7 +119,7 @@ const maxBytes = 2 << 20
 function serverAt({ address, server }: Exclude<Sought, { corpus: string }>, onRequest: () => void): Retrieve {
   return async (query, count, signal) => {
     const { url, body } = server.ask(address, query, count)
-    if (!isLoopback(url.href)) onRequest()
+    if (!isOnThisMachine(url.href)) onRequest()
     const response = await fetch(url, {
       ...{
         signal,

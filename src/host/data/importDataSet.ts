@@ -9,6 +9,7 @@ import { type AppError, invalidData } from '#shared/errors.ts'
 import { AtomicFile, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writing } from '#host/files/fileErrors.ts'
 import { isAlive } from '#host/files/living.ts'
+import { entryOf } from '#host/files/ownFiles.ts'
 import { TableStatistics } from './columnStatistics.ts'
 import {
   isProblem,
@@ -67,7 +68,7 @@ export async function importDataSet(files: DataFiles, options: ImportOptions): P
       source: { path: origin, format: format.id, sizeBytes },
       mapping,
     }
-    return settle(temporary, path.join(options.folder, info.id), info)
+    return settle(temporary, entryOf(options.folder, info.id), info)
   } finally {
     rmSync(temporary, { recursive: true, force: true })
   }

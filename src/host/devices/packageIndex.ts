@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { defaultPackageIndex } from '#shared/device.ts'
 import { AppError, usageError } from '#shared/errors.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
-import { holdsCredentials, webAddress } from '#host/outboundRequests.ts'
+import { webAddress } from '#host/outboundRequests.ts'
 import type { Wheel } from './cudaManifest.ts'
 
 export interface IndexAccess {
@@ -18,7 +18,7 @@ export interface IndexAccess {
 export function readIndex(given: unknown): string {
   if (given === null || given === undefined || given === '') return defaultPackageIndex
   const address = typeof given === 'string' ? webAddress(given) : null
-  if (address !== null && !holdsCredentials(address)) return address
+  if (address !== null) return address
   throw usageError(
     'The address of the package index cannot be used.',
     'Give one that begins with https:// and contains no password, such as https://pypi.org/simple.',

@@ -121,8 +121,7 @@ export function requireAllowedEngine(config: EnginedConfig, consents: string | n
 function requireRayKey(engine: EngineConfig, consents: string | null): void {
   if (engine.launcher !== 'ray' || (process.env['RAY_AUTH_MODE'] ?? 'disabled').toLowerCase() === 'disabled')
     return
-  const given = rayAddress(engine)
-  const address = given.includes('://') ? given : `http://${given}`
+  const address = rayAddress(engine)
   requireKeys([keyUse(rayKey, address) ?? { variable: rayKey, origin: address }], consents)
 }
 

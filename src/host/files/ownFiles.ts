@@ -5,11 +5,14 @@
 import {
   closeSync,
   constants,
+  type Dirent,
+  existsSync,
   fstatSync,
   fsyncSync,
   ftruncateSync,
   lstatSync,
   openSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   type Stats,
@@ -20,9 +23,10 @@ import { devNull } from 'node:os'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
-import { dataFolders, resolveDataDirectory } from '#host/dataDirectory.ts'
+import { attempt } from '#shared/attempt.ts'
+import { dataFolders, isDataFile, resolveDataDirectory } from '#host/dataDirectory.ts'
 import { makeFolder } from './atomic.ts'
-import { readError, writeError, writing } from './fileErrors.ts'
+import { readError, reading, writeError, writing } from './fileErrors.ts'
 
 const appending = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT
 /** Undefined on Windows, where it counts as 0. */
@@ -40,10 +44,10 @@ export function openOwnFile(file: string, flags: number = appending): number {
 
 /**
  * Returns the path of an entry of a folder of ours. Ids and names also come from a history, a log or a config that somebody else may
- * have written. Errors: AppError 'file/unreadable' for a name that would lead to another folder.
+ * have written. Errors: AppError 'file/unreadable' for a name that would lead to another folder; as `openOwnFile` for what is neither file nor folder.
  */
 export function entryOf(folder: string, name: string): string {
-  if (/^[^/\\\0]+$/.test(name) && name !== '.' && name !== '..') return path.join(folder, name)
+  if (/^[^/\\\0]+$/.test(name) && name !== '.' && name !== '..') return ownEntry(path.join(folder, name))
   throw new AppError(
     'file/unreadable',
     `“${shorten(name)}” does not name anything in ${folder}.`,
@@ -51,15 +55,40 @@ export function entryOf(folder: string, name: string): string {
   )
 }
 
-/** Errors: as `openOwnFile`. */
+/** Errors: as `openOwnFile`; for a file also where it has a second name, which a hard link is. */
 export function requireOwn(place: string, kind: 'file' | 'folder'): void {
   const status = statusOf(place)
-  if (status === undefined || (kind === 'file' ? status.isFile() : status.isDirectory())) return
+  if (status === undefined || (kind === 'folder' && status.isDirectory())) return
+  if (kind === 'file' && status.isFile() && status.nlink < 2) return
+  const isLinked = kind === 'file' && status.isFile()
+  const what = status.isSymbolicLink() ? 'a link' : isLinked ? 'a file with a second name' : `no ${kind}`
   throw new AppError(
     'file/unwritable',
-    `${place} is ${status.isSymbolicLink() ? 'a link' : `no ${kind}`}, so nothing is written there.`,
-    `Nothing was changed. It may have come with the folder that it is in: remove it if you did not make it, or put the ${kind} itself there.`,
+    `${place} is ${what}, so nothing is written there.`,
+    `Nothing was changed. It may have come with the folder that it is in: remove it if you did not make it, or put the ${kind} itself there${isLinked ? ', as a copy of its own' : ''}.`,
   )
+}
+
+/** Refuses a database with anything but ordinary files in its place and in those of SQLite's files beside it. Errors: as `openOwnFile`. */
+export function requireOwnDatabase(file: string): void {
+  for (const part of ['', '-journal', '-wal', '-shm']) requireOwn(file + part, 'file')
+}
+
+/**
+ * Refuses what is neither a file nor a folder in a folder of ours. Links count only in the place of models and adapters, which are
+ * read alone, and of a run that somebody put on another disk under its own name. Errors: as `openOwnFile`.
+ */
+function ownEntry(place: string): string {
+  const status = statusOf(place)
+  const isOwn = status === undefined || status.isFile() || status.isDirectory()
+  if (!isOwn && !(status.isSymbolicLink() && isUsualLink(place))) requireOwn(place, 'folder')
+  return place
+}
+
+function isUsualLink(place: string): boolean {
+  const area = path.basename(path.dirname(place))
+  if (area !== 'runs') return area === 'models' || area === 'adapters'
+  return attempt(() => path.basename(realpathSync(place)), null) === path.basename(place)
 }
 
 const statusOf = (place: string): Stats | undefined =>
@@ -76,12 +105,21 @@ export function makeOwnFolder(folder: string, root = folder): void {
 }
 
 /**
- * Refuses a data directory in which a link has the name of one of its folders: in one from elsewhere it could lead to folders of the
- * person's. Errors: AppError 'file/unwritable'.
+ * Refuses a data directory in which a link, a pipe or a socket has the name of one of its files or folders, or of an entry of these:
+ * in one from elsewhere it could lead to files of the person's, or keep whoever opens it waiting. Errors: AppError 'file/unwritable'.
  */
 export function requireOwnFolders(dataDirectory: string): void {
-  for (const folder of Object.values(dataFolders(dataDirectory))) requireOwn(folder, 'folder')
+  for (const { name } of entriesIn(dataDirectory))
+    if (isDataFile(name)) requireOwn(path.join(dataDirectory, name), 'file')
+  for (const folder of Object.values(dataFolders(dataDirectory))) {
+    requireOwn(folder, 'folder')
+    for (const entry of entriesIn(folder))
+      if (!entry.isFile() && !entry.isDirectory()) ownEntry(path.join(folder, entry.name))
+  }
 }
+
+const entriesIn = (folder: string): Dirent[] =>
+  existsSync(folder) ? reading(folder, () => readdirSync(folder, { withFileTypes: true })) : []
 
 /** Resolves the data directory as `resolveDataDirectory`, for what works in it without a host. Errors: as `requireOwnFolders`. */
 export function ownDataDirectory(given: string | undefined): string {

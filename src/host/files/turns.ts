@@ -1,7 +1,7 @@
 /** Turns of processes at something that one at a time may change, such as a file of consents or an installation. */
 import Database from 'better-sqlite3'
 import { systemCode, writeError } from './fileErrors.ts'
-import { requireOwn } from './ownFiles.ts'
+import { requireOwnDatabase } from './ownFiles.ts'
 
 /** Time between two looks; a change of a small file takes about as long. */
 const lookAgainMs = 5
@@ -12,7 +12,7 @@ const lookAgainMs = 5
  * 'file/unwritable'.
  */
 export function takeTurn(file: string, longestMs = 0): Disposable | null {
-  requireOwn(file, 'file')
+  requireOwnDatabase(file)
   let database: Database.Database | null = null
   try {
     database = new Database(file, { timeout: 0 })

@@ -4,11 +4,12 @@ import path from 'node:path'
 import { z } from 'zod'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf, OutputOf } from '#shared/api/contract.ts'
+import { isOnThisMachine } from '#shared/config/addresses.ts'
 import { defaultHub } from '#shared/hub.ts'
 import { usageError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { DataStorage } from '#host/store/storage.ts'
-import { countOutboundRequest, isLoopback, webAddress } from '#host/outboundRequests.ts'
+import { countOutboundRequest, webAddress } from '#host/outboundRequests.ts'
 import { readHubAddress, type HubKind, type HubPlace, type HubAccess } from './hub.ts'
 import {
   chooseSplit,
@@ -45,7 +46,7 @@ export function hubAccess(
     endpoint,
     token: typeof token === 'string' && token !== '' ? token : null,
     onRequest: () => {
-      if (!isLoopback(endpoint)) countOutboundRequest(dataDirectory, 'hub')
+      if (!isOnThisMachine(endpoint)) countOutboundRequest(dataDirectory, 'hub')
     },
     signal,
   }

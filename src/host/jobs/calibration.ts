@@ -17,7 +17,11 @@ import {
   type CalibratedStage,
   type CalibrationReport,
 } from './calibrationReport.ts'
+import { readThroughput } from '#host/devices/deviceRecords.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { precisionWarnings, roundedBase } from '#host/runs/precisionSpeed.ts'
 import { resolveRunConfig } from '#host/runs/runConfigFile.ts'
+import { measureMachine } from './throughput.ts'
 import type { Supervisor } from '#host/runs/supervisor.ts'
 import type { Trials } from '#host/runs/trials.ts'
 import { requireGates } from '#host/code/rewardVersions.ts'
@@ -53,8 +57,33 @@ export async function* calibrateRun(
   const config = await resolveRunConfig(given, host.dataDirectory)
   for await (const news of calibrated(host, config, signal)) {
     if ('progress' in news) yield news
-    else yield { result: summarizeCalibration(news) }
+    else {
+      const result = summarizeCalibration(news)
+      const slow = yield* measuredPrecision(host, news, signal)
+      yield { result: { ...result, warnings: [...result.warnings, ...slow] } }
+    }
   }
+}
+
+/**
+ * Measures how fast this machine is with the base in fewer bits, where that was not done yet and nothing else is
+ * training, and warns if an exact one is faster. Errors: as `measureMachine`.
+ */
+async function* measuredPrecision(
+  host: Calibrating,
+  { config, report, room }: Calibrated,
+  signal: AbortSignal,
+): AsyncGenerator<Extract<Item, { readonly progress: unknown }>, string[]> {
+  const { kind } = report.device
+  const cacheDirectory = dataFolders(host.dataDirectory).cache
+  const isKnown = readThroughput({ kind, deviceId: 0 }, cacheDirectory) !== null
+  if (roundedBase({ config }) === null || isKnown || config.device.deviceId !== 0 || room.runs > 0) return []
+  const total = report.stages.length * phaseCount
+  const phase = 'Comparing with an exact base'
+  yield { progress: { phase, done: total, total, unit: 'phases' } }
+  for await (const _ of measureMachine({ ask: host.ask, cacheDirectory, signal }, [kind]));
+  const { config: model } = openModelFolder(config.model, config)
+  return precisionWarnings({ config, model, kind, cacheDirectory }).map(({ message }) => message)
 }
 
 /** Calibrates a resolved config; the last item is the result. Errors: AppError 'reward/failed', and as training. */

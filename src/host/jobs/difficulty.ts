@@ -186,7 +186,7 @@ const fileOf = (versionDirectory: string, id: string): string =>
 
 /** Errors: AppError 'file/unwritable'. */
 function keepDifficulty(versionDirectory: string, difficulty: Difficulty): void {
-  makeOwnFolder(folderOf(versionDirectory))
+  makeOwnFolder(folderOf(versionDirectory), versionDirectory)
   writeFileAtomic(fileOf(versionDirectory, difficulty.summary.id), JSON.stringify(difficulty))
 }
 

@@ -31,15 +31,14 @@ export type MachineNews =
   | { readonly device: DeviceKind; readonly measured: Throughput }
 
 /**
- * Measures the machine and yields what it does; the results are kept. Errors: those of the devices; AppError
+ * Measures the machine, or these devices of it, and yields what it does; the results are kept. Errors: those of the devices; AppError
  * 'file/unwritable'.
  */
-export async function* measureMachine({
-  ask,
-  cacheDirectory,
-  signal,
-}: Measuring): AsyncGenerator<MachineNews> {
-  for (const device of measurable(cacheDirectory)) {
+export async function* measureMachine(
+  { ask, cacheDirectory, signal }: Measuring,
+  devices: readonly DeviceKind[] = measurable(cacheDirectory),
+): AsyncGenerator<MachineNews> {
+  for (const device of devices) {
     const place = placeOf(device)
     const precisions = fittingPrecisions.filter((precision) => keepsBase(device, precision))
     for await (const news of ask(throughputJob, { place, precisions }, signal)) {

@@ -6,7 +6,7 @@ import path from 'node:path'
 import type { ModelOrigin } from '#shared/api/models.ts'
 import { attempt } from '#shared/attempt.ts'
 import { AppError, invalidModel, unsupportedModel, usageError } from '#shared/errors.ts'
-import { entryOf } from '#host/files/ownFiles.ts'
+import { entryOf, requireOwn } from '#host/files/ownFiles.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { reading, writeError } from '#host/files/fileErrors.ts'
@@ -54,6 +54,7 @@ export function hubIdOf(folder: string): string | null {
 /** Errors: AppError 'usage/invalid' for what cannot be a hub id; 'file/unwritable'. */
 export function writeHubNote(folder: string, content: HubNote): void {
   requireHubId(content.id)
+  requireOwn(folder, 'folder')
   writeFileAtomic(path.join(folder, hubNoteName), `${JSON.stringify(content)}\n`)
 }
 

@@ -65,6 +65,7 @@ export class McpConnection implements AsyncDisposable {
         tools.push(...answer.tools)
         cursor = answer.nextCursor
       }
+      return JSON.parse(JSON.stringify(tools), hidingStrings(this.#hide)) as Tool[]
     } catch (error) {
       throw new AppError(
         'sandbox/failed',
@@ -73,7 +74,6 @@ export class McpConnection implements AsyncDisposable {
         error,
       )
     }
-    return JSON.parse(JSON.stringify(tools), hidingStrings(this.#hide)) as Tool[]
   }
 
   /** Returns what a tool says of its own failure as its result. `seconds`: the longest silence. Errors: LostServer. */
@@ -215,7 +215,7 @@ function bounded(response: Response): Response {
   return counted === undefined ? response : new Response(counted, { status, statusText, headers })
 }
 
-/** Variables that a program gets besides its own: those that say where things are. */
+/** Variables that a program gets besides its own: those that say where things are, without a proxy's password. */
 const inherited =
   /^(?:HOME|LOGNAME|PATH|SHELL|TERM|USER|LANG|LC_\w+|TMPDIR|TEMP|TMP|APPDATA|LOCALAPPDATA|HOMEDRIVE|HOMEPATH|USERPROFILE|USERNAME|SYSTEMDRIVE|SYSTEMROOT|PROGRAMFILES|PROCESSOR_ARCHITECTURE|XDG_\w+|(?:HTTPS?|NO|ALL)_PROXY)$/i
 
@@ -225,13 +225,16 @@ function stdioTransport(
   onEnd: (words: string) => void,
 ): Transport {
   const all = Object.entries(pythonEnvironment(null))
-  const given: NodeJS.ProcessEnv = Object.fromEntries(all.filter(([name]) => inherited.test(name)))
+  const isGiven = (name: string, value = '') =>
+    inherited.test(name) && !(/_PROXY$/i.test(name) && value.includes('@'))
+  const given: NodeJS.ProcessEnv = Object.fromEntries(all.filter(([name, value]) => isGiven(name, value)))
   let started: Program | null = null
   let begun = ''
   const transport: Transport = {
     start() {
       const hear = (text: string) => {
-        const lines = (begun + text).split('\n')
+        const [first = '', ...more] = text.split('\n')
+        const lines = [begun + first, ...more]
         begun = lines.pop() ?? ''
         for (const line of lines) {
           const message = parsedJson(line)
@@ -241,8 +244,8 @@ function stdioTransport(
         return ''
       }
       const environment = { ...given, ...env }
-      // Not in the folder of the file, where settings of the program may lie.
-      const folder = path.dirname(program)
+      // In no folder into which others could put settings, modules or files of the command.
+      const folder = path.parse(program).root
       started = startProgram(program, { args }, { folder, environment, hear, isQuiet: true })
       void started.ended.then(({ tail, exitCode, signal }) => {
         const how = signal ?? (exitCode === null ? 'it does not start' : `exit code ${exitCode}`)

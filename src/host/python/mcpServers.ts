@@ -93,7 +93,7 @@ function reviewServer(server: Server, consents: string | null): PythonReview {
     )
   }
   const what = ofServer + JSON.stringify({ args, env })
-  const files = args.filter((word) => path.isAbsolute(word) && statusOf(word)?.isFile() === true)
+  const files = filesIn([...args, ...Object.values(env)])
   const beside = files.filter((file) => file.endsWith('.py')).flatMap(importable)
   const parts = [...files, ...beside].map(
     (file) => [ofServer + file, readSmallFile(file, mostBytes)] as const,
@@ -101,6 +101,12 @@ function reviewServer(server: Server, consents: string | null): PythonReview {
   const own = reviewPython({ code: what, language: 'py', file: what, parts: {} }, command, consents)
   const read = reviewContents(own.interpreter, parts, consents)
   return { ...own, files: [...own.files, ...read.files] }
+}
+
+/** Lists files that words name by an absolute path, also after a sign, as in `--config=FILE`. */
+function filesIn(words: readonly string[]): string[] {
+  const places = new Set(words.flatMap((word) => [word, ...word.split(/[=,;\s]+/)]))
+  return [...places].filter((place) => path.isAbsolute(place) && statusOf(place)?.isFile() === true)
 }
 
 /** Errors: as reviewServer. */
@@ -157,8 +163,8 @@ export function allowedServers(source: McpSource, place: KeyPlace): AllowedServe
 /** `url`: where the value goes; null: to a program, which was allowed with the name of the variable. Errors: AppError 'key/not-allowed', 'config/invalid'. */
 function valueOf(variable: string, url: string | null, name: string, place: KeyPlace): string {
   const who = `MCP server “${shownText(name)}”`
-  const value =
-    url === null ? place.environment[variable] : allowedKey({ variable, address: url, who }, place)
+  const own = Object.hasOwn(place.environment, variable) ? place.environment[variable] : undefined
+  const value = url === null ? own : allowedKey({ variable, address: url, who }, place)
   if (value !== undefined && value !== null && value !== '') return value
   throw new AppError(
     'config/invalid',

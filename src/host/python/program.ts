@@ -40,6 +40,9 @@ export interface Program {
  */
 const keptCharacters = 50_000
 
+/** Bytes that a program may leave unread before it is killed. */
+const mostWaiting = 8 << 20
+
 /** `shell`: a line for the system's shell that was allowed together with the interpreter. */
 export function startProgram(
   interpreter: AllowedInterpreter,
@@ -65,6 +68,17 @@ export function startProgram(
   child.stdin.on('error', () => {})
   child.stdout.setEncoding('utf8').on('data', (text: string) => hear(filter(text)))
   child.stderr.setEncoding('utf8').on('data', hear)
+  const kill = () => {
+    // Processes in groups of their own see the end of the pipe.
+    child.stdin.end()
+    const { pid } = child
+    try {
+      if (pid !== undefined && isPosix) process.kill(-pid, 'SIGKILL')
+      else child.kill('SIGKILL')
+    } catch {
+      // It is gone already.
+    }
+  }
   const { promise: ended, resolve } = Promise.withResolvers<ProgramEnd>()
   child.once('error', (error) => resolve({ exitCode: null, signal: null, tail: error.message }))
   child.once('close', (exitCode, signal) => resolve({ exitCode, signal, tail: tail.trim() }))
@@ -72,18 +86,9 @@ export function startProgram(
     ended,
     say(line) {
       child.stdin.write(`${line}\n`)
+      if (child.stdin.writableLength > mostWaiting) kill()
     },
-    kill() {
-      // Processes in groups of their own see the end of the pipe.
-      child.stdin.end()
-      const { pid } = child
-      try {
-        if (pid !== undefined && isPosix) process.kill(-pid, 'SIGKILL')
-        else child.kill('SIGKILL')
-      } catch {
-        // It is gone already.
-      }
-    },
+    kill,
   }
 }
 

@@ -74,6 +74,7 @@ export class Connection implements Disposable {
   retried = 0
   readonly #options: ConnectionOptions
   readonly #agent: HttpAgent
+  readonly #isSecure: boolean
   readonly #hide: (text: string) => string
   /** Time of the server's last message, to whichever request. */
   #heardAt = 0
@@ -83,7 +84,8 @@ export class Connection implements Disposable {
     this.#options = options
     this.#hide = keyHider(options.apiKey)
     const pool = { keepAlive: true, maxSockets: options.maxConcurrent + 2 }
-    this.#agent = this.url.startsWith('https:') ? new https.Agent(pool) : new http.Agent(pool)
+    this.#isSecure = new URL(this.url).protocol === 'https:'
+    this.#agent = this.#isSecure ? new https.Agent(pool) : new http.Agent(pool)
   }
 
   /**
@@ -132,7 +134,7 @@ export class Connection implements Disposable {
       'content-length': Buffer.byteLength(content),
       ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
     }
-    const make = this.url.startsWith('https:') ? https.request : http.request
+    const make = this.#isSecure ? https.request : http.request
     const outgoing = make(`${this.url}${path}`, { method, headers, agent: this.#agent, signal })
     outgoing.once('socket', (socket) => {
       if (socket.connecting) socket.once('connect', () => patience.connected())

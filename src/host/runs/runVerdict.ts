@@ -16,6 +16,7 @@ import { plannedDevice, type DeviceChoice } from '#host/devices/deviceChoice.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
 import { answerWarnings } from './answerWarnings.ts'
+import { precisionWarnings } from './precisionSpeed.ts'
 import { resolveWithAlgorithms } from './runConfigFile.ts'
 
 export interface RunVerdict {
@@ -49,10 +50,12 @@ export async function verdictOf(
   askText: AskText,
 ): Promise<RunVerdict> {
   const model = openModelFolder(config.model, config)
-  const device = plannedDevice(config, model.config, dataFolders(dataDirectory).cache)
+  const cacheDirectory = dataFolders(dataDirectory).cache
+  const device = plannedDevice(config, model.config, cacheDirectory)
   const warnings = [
     ...model.notes.map((note) => unwise('model', note)),
     ...settingWarnings(config, byId, model.config, device.kind),
+    ...precisionWarnings({ config, model: model.config, kind: device.kind, cacheDirectory }),
   ]
   const stages = await Promise.all(
     stagesOf(config).map((stage) =>

@@ -137,12 +137,14 @@ export const streamHeaders = {
 export const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`
 
 export function sendJson({ response }: Exchange, body: object, status = 200): void {
+  const text = JSON.stringify(body)
   response.writeHead(status, {
     'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text), // or it would be sent in chunks
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
   })
-  response.end(JSON.stringify(body))
+  response.end(text)
 }
 
 function refuse(exchange: Exchange, refusal: Refusal): void {

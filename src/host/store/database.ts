@@ -6,7 +6,7 @@ import { AppError, usageError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
-import { requireOwn } from '#host/files/ownFiles.ts'
+import { requireOwnDatabase } from '#host/files/ownFiles.ts'
 import { Connection, tooNew, unreadable } from './connection.ts'
 import { migrations } from './migrations.ts'
 
@@ -67,7 +67,7 @@ export function logBeside(file: string): BigIntStats | null {
 export function openDatabase(file: string): Connection {
   refuseOldNode()
   makeFolder(path.dirname(file))
-  requireOwn(file, 'file')
+  requireOwnDatabase(file)
   if (hasContent(file)) {
     using connection = new Connection(file, { readonly: true })
     inspect(connection)

@@ -7,6 +7,7 @@ import {
   labelOf,
   type FieldSection,
   type SettingField,
+  valueWords,
 } from '#shared/config/fields.ts'
 import { byPlace, isEqual, isObject, leaves, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { toolTitles } from '#shared/tools.ts'
@@ -163,15 +164,6 @@ export const toolNameWords = (names: ToolNames[string] = []): string =>
   [...Map.groupBy(names, ({ tool }) => tool)]
     .map(([tool, own]) => `${toolTitles[tool]}: ${own.map(({ name }) => name).join(', ')}`)
     .join(' · ')
-
-export function valueWords(value: unknown): string {
-  if (value === undefined || value === null) return 'none'
-  if (typeof value === 'boolean') return value ? 'on' : 'off'
-  if (typeof value === 'string') return value
-  if (typeof value === 'number') return String(value).replace(/^-/, '−')
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(valueWords).join(', ')
-  return JSON.stringify(value)
-}
 
 /** Formats `Learning rate 0.001 → 0.0001, Temperature 1 → 0.8`. */
 export const madeWords = (changes: readonly SettingChange[]): string =>

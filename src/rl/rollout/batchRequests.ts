@@ -43,6 +43,8 @@ export interface Want {
   readonly completions: (Completion | undefined)[]
 }
 
+type MessagePrompt = ReturnType<typeof messagePrompt>
+
 /** Random stream of a greedy completion, which never draws. */
 const undrawn = randomStream(0)
 
@@ -51,6 +53,7 @@ export class BatchRequests {
   /** Request that each sample belongs to, by index of the batch's request. */
   readonly #places: { readonly want: Want; readonly sample: number }[][] = []
   readonly #samplings = new Map<string, SamplingOptions>()
+  readonly #openings = new Map<string, MessagePrompt>()
 
   constructor(options: BatchOptions) {
     this.#options = options
@@ -63,9 +66,7 @@ export class BatchRequests {
    */
   want(episode: OpenEpisode, number: number, ask: GenerateAsk): Want | null {
     const { tools, policy } = this.#options
-    const prompt = ask.ids
-      ? { ids: Int32Array.from(ask.ids) }
-      : messagePrompt(ask.messages ?? [], tools, ask.tools)
+    const prompt = ask.ids ? { ids: Int32Array.from(ask.ids) } : this.#promptOf(ask, number)
     const { ids: promptIds } = prompt
     requireReadable(promptIds, policy)
     const offered =
@@ -87,6 +88,15 @@ export class BatchRequests {
     const completions = Array.from<undefined>({ length: streams.length })
     episode.waiting += streams.length
     return { episode, number, promptIds, messageIds, offered, sampling, streams, asksForList, completions }
+  }
+
+  /** The prompt that messages make; that of a first request is mostly the same for all episodes of a row. */
+  #promptOf({ messages = [], tools }: GenerateAsk, number: number): MessagePrompt {
+    if (number > 0) return messagePrompt(messages, this.#options.tools, tools)
+    const key = JSON.stringify([messages, tools])
+    const known = this.#openings.get(key) ?? messagePrompt(messages, this.#options.tools, tools)
+    this.#openings.set(key, known)
+    return known
   }
 
   /** Text of the last tokens of a prompt. */

@@ -106,6 +106,8 @@ class Play {
   #acting = 0
   #fault: { readonly error: unknown } | null = null
   #passes = 0
+  /** Episodes that have ended. */
+  #ended = 0
 
   constructor(request: WorkflowRequest, options: WorkflowOptions) {
     const { seed, step, source } = request
@@ -206,6 +208,7 @@ class Play {
       await this.#answerTools(asking)
       const own = asking.flatMap((each) => this.#wantOf(each))
       wants.push(...own.filter(({ episode }) => episode.result === null))
+      this.#ended += acting.filter(({ result }) => result !== null).length
       acting = acting.filter(({ result, waiting }) => result === null && waiting === 0)
     }
     this.#tell()
@@ -345,8 +348,7 @@ class Play {
   }
 
   #tell(): void {
-    const done = this.#episodes.filter(({ result }) => result !== null).length
-    this.#request.onProgress?.({ done, total: this.#episodes.length })
+    this.#request.onProgress?.({ done: this.#ended, total: this.#episodes.length })
   }
 }
 

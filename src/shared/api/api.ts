@@ -1,4 +1,5 @@
 /** The whole API contract. Clients import `Api` as a type only. */
+import { agentsApi } from './agents.ts'
 import { checkpointsApi } from './checkpoints.ts'
 import { queueApi } from './queue.ts'
 import { chatApi } from './chat.ts'
@@ -40,6 +41,7 @@ export const api = {
   settings: settingsApi,
   python: pythonApi,
   keys: keysApi,
+  agents: agentsApi,
   queue: queueApi,
   system: systemApi,
   libraries: librariesApi,

@@ -1,5 +1,18 @@
 /** Addresses of servers in settings. */
-export const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '')
+
+const form = /^https?:\/\/(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d+)?(?:[/?#][^\s\\\p{C}]*)?$/iu
+
+/**
+ * Parses the address of a server, the only way in which settings give one; null for any other form. What programs read differently is
+ * refused, since it could lead elsewhere than was allowed: names and passwords, blanks, backslashes, zones, hosts in letters beyond ASCII.
+ */
+export const webUrl = (text: string): URL | null => (form.test(text) ? URL.parse(text) : null)
+
+export const isWebAddress = (text: string): boolean => webUrl(text) !== null
+
+/** What a setting expects. */
+export const webAddressWords =
+  'an address that begins with http:// or https://, without a name or password, its host in ASCII'
 
 const loopbackHosts = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
 

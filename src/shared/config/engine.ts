@@ -1,5 +1,6 @@
 /** Trainer of a run: Turnwise itself, or a Python trainer that Turnwise starts and watches. */
 import { z } from 'zod'
+import { isWebAddress, webAddressWords } from './addresses.ts'
 import { numberSetting, path, wholeNumber } from './settings.ts'
 
 export const engineKinds = ['local', 'trl', 'agilerl'] as const
@@ -53,7 +54,7 @@ export const engineSection = z.strictObject({
       'Command for the shell, such as srun --ntasks 4 {python} {script}. It must keep standard input open and wait for the processes.',
     empty: 'none',
   }),
-  address: z.string().min(1).nullable().default(null).meta({
+  address: z.string().refine(isWebAddress, webAddressWords).nullable().default(null).meta({
     label: 'Address of the cluster',
     description: 'Address of the dashboard of a Ray cluster, such as http://head:8265.',
     empty: 'http://127.0.0.1:8265',

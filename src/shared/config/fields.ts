@@ -328,6 +328,16 @@ export function labelOf(key: string): string {
   return `${owner === 'stages' ? 'Stage' : 'Reward'} ${which}: ${labelOf(inner)}`
 }
 
+export function valueWords(value: unknown): string {
+  if (value === undefined || value === null) return 'none'
+  if (typeof value === 'boolean') return value ? 'on' : 'off'
+  if (typeof value === 'string') return value
+  if (typeof value === 'number') return String(value).replace(/^-/, '−')
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(valueWords).join(', ')
+  const text = JSON.stringify(value)
+  return text === '{}' ? 'none' : text
+}
+
 /** Sections of the config with the settings that have no wizard step of their own. */
 export const configSections: readonly FieldSection[] = sectionsOf(runConfigSchema)
 

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { heldPrecisions } from '../precision.ts'
 import { deviceOptions } from '../device.ts'
-import { isOnThisMachine, isWebAddress } from './addresses.ts'
+import { isOnThisMachine, isWebAddress, webAddressWords, webUrl } from './addresses.ts'
 import { conflict, refuse, unwise } from './problems.ts'
 import type { Problem } from '../errors.ts'
 import {
@@ -184,7 +184,7 @@ function contradictions(settings: JudgeSettings): { readonly path: string; reado
     ...found(
       'address',
       address !== '' && !isWebAddress(address),
-      `expected an address that begins with http:// or https://, got ${JSON.stringify(address)}.`,
+      `expected ${webAddressWords}, got ${JSON.stringify(address)}.`,
     ),
     ...found('adapter', adapter !== '' && model === '', 'an adapter needs a `model`.'),
     ...found('max', max <= min, `it must be above \`min\`, which is ${min}.`),
@@ -209,7 +209,7 @@ const isScaleOfDigits = (min: number, max: number): boolean =>
 export function judgeDoubts(given: GivenJudgeSettings, path: string): Problem[] {
   const parsed = z.strictObject(judgeSettings).safeParse(given)
   const { address = '', keyVariable = '' } = parsed.data ?? {}
-  if (keyVariable === '' || !address.startsWith('http:') || isOnThisMachine(address)) return []
+  if (keyVariable === '' || webUrl(address)?.protocol !== 'http:' || isOnThisMachine(address)) return []
   return [unwise(`${path}.address`, 'the key is sent unencrypted; use https.')]
 }
 

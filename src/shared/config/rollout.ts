@@ -1,12 +1,12 @@
 /** Generation of completions by this machine, or by servers, synchronously or in parallel with learning. */
 import { z } from 'zod'
-import { isWebAddress } from './addresses.ts'
+import { isWebAddress, webAddressWords } from './addresses.ts'
 import { rolloutPrecisions } from '../precision.ts'
 import { defaultNewTokens, share, wholeNumber, maxSetting, maxTokenCount } from './settings.ts'
 
 const absoluteFolder = z.string().regex(/^(?:\/|[A-Za-z]:[\\/]|\\\\)/, 'an absolute path')
 
-const serverAddress = z.string().refine(isWebAddress, 'an address that begins with http:// or https://')
+const serverAddress = z.string().refine(isWebAddress, webAddressWords)
 
 const rolloutServerSection = z.strictObject({
   kind: z.enum(['vllm', 'sglang']).meta({
@@ -103,12 +103,10 @@ const agentSection = z.strictObject({
     .max(65_535)
     .default(8790)
     .meta({ label: 'Port', description: 'Port of the address on this machine; 0 picks any free one.' }),
-  maxSessions: z
-    .int()
-    .min(1)
-    .max(1024)
-    .default(64)
-    .meta({ label: 'Max concurrent sessions', description: 'Sessions that are open at the same time.' }),
+  maxSessions: z.int().min(1).max(1024).default(128).meta({
+    label: 'Max concurrent sessions',
+    description: 'Sessions open at a time; more than the model answers together keep it busy.',
+  }),
   silenceSeconds: z.number().positive().max(86_400).default(600).meta({
     label: 'Longest silence (s)',
     description: 'A session in which the agent asks for nothing for so long is over.',

@@ -58,7 +58,7 @@ export const baseSection = z.strictObject({
     .meta({
       label: 'Base precision',
       description:
-        'Precision of the frozen matrices, for generation and learning: int8 takes a quarter of the memory of f32 and hardly changes the model, int4 takes an eighth and changes it more; `turnwise model check` measures how much. bf16 and f16 take half, and CUDA, with f16 also DirectML, multiplies in them several times faster; on WebGPU f16 saves memory alone, and needs an adapter with shader-f16. tf32 takes the memory of f32; NVIDIA cards from Ampere on multiply it faster, reading every factor with 11 significant bits of 24. It needs CUDA.',
+        'Precision of the frozen matrices, for generation and learning: int8 takes a quarter of the memory of f32 and hardly changes the model, int4 takes an eighth and changes it more; `turnwise model check` measures how much. Memory is not always time: the check before a run measures once whether an exact base is faster on this machine, and says so. bf16 and f16 take half, and CUDA, with f16 also DirectML, multiplies in them several times faster; on WebGPU f16 saves memory alone, and needs an adapter with shader-f16. tf32 takes the memory of f32; NVIDIA cards from Ampere on multiply it faster, reading every factor with 11 significant bits of 24. It needs CUDA.',
       options: {
         f32: 'f32: exact',
         tf32: 'tf32: factors with 11 bits, on CUDA',

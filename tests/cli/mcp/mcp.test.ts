@@ -169,7 +169,8 @@ describe('consent', () => {
       `May ${name} start, change, stop and evaluate runs on this machine, now and later? Turnwise asks once.`
     expect(questions).toEqual([asked('first'), asked('first'), asked('second')])
     const { stdout } = await place.run('mcp', '--withdraw', '--data-dir', home)
-    expect(stdout).toBe('first: start\nsecond: start\nWithdrew 2 consents.\n')
+    const allowed = 'start, change, stop and evaluate runs on this machine'
+    expect(stdout).toBe(`first: ${allowed}\nsecond: ${allowed}\nWithdrew 2 consents.\n`)
     expect(await start('second', false)).toEqual([refused, refused])
   })
 

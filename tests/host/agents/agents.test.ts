@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { AgentSessions, type AgentSettings } from '#host/agents/agentSessions.ts'
 import { startAgentServer } from '#host/agents/agentServer.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
@@ -171,6 +171,23 @@ describe('sessions of agents', () => {
         placed: { perTurn: [0, 0.5] },
       })
     }
+  })
+
+  test('follow each other where the end asks for the next, and a row’s prompt is written once', async () => {
+    const render = vi.spyOn(chatTemplate, 'render')
+    const place = await open()
+    const playing = place.play()
+    let session = await place.post<Taken>('/sessions')
+    for (const seen = new Set<string>(); !session.over;) {
+      expect(seen).not.toContain(session.id)
+      seen.add(session.id)
+      await chat(place, session, session.columns.name)
+      if (seen.size === 12) void playing.then(() => place.close())
+      session = await place.post<Taken>(`/sessions/${session.id}/end`, { reward: 1, next: { wait: 60 } })
+    }
+    expect(session).toEqual({ id: null, over: true })
+    expect((await playing).map(({ workflow }) => workflow?.reward?.total)).toEqual(Array(12).fill(1))
+    expect(render).toHaveBeenCalledTimes(prompts.length)
   })
 
   test('that branch have a trajectory for each end, and each call is learned from once', async () => {

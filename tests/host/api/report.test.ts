@@ -38,7 +38,8 @@ test('a report holds what the history says, and every text of others as text', a
   const { runs } = await client.call('runs.compare', { runIds })
   const differing = Object.keys(runs[0]?.settings ?? {})
   expect(differing).toContain('data.prompt.template')
-  for (const key of differing) expect(written).toContain(`<span title="${key}">`)
+  for (const key of differing.filter((each) => each !== 'name'))
+    expect(written).toContain(`<span title="${key}">`)
   for (const heading of [
     'Runs',
     'Is the gap real?',
@@ -63,6 +64,11 @@ test('the command writes the same, of one run with all its settings, and replace
   const { html: written } = await client.call('runs.report', { runIds: [runIds[1]!] })
   expect(readFileSync(file, 'utf8')).toBe(written)
   expect(written).toContain('<h2>Settings</h2>')
+  const [given = '', others = ''] = (/<h2>Settings<\/h2>(.*?)<\/section>/s.exec(written)?.[1] ?? '').split(
+    '<details>',
+  )
+  expect(given).toContain('Training data')
+  expect(others).toMatch(/\d+ settings at their defaults/)
   expect(written).toContain('<span title="rollout.maxNewTokens">Max new tokens</span>')
   expect(written).not.toContain('Is the gap real?')
   expect((await turnwise(...args)).status).toBe(1)

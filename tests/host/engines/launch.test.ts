@@ -194,7 +194,7 @@ describe('consent to a trainer', () => {
       ...[`with ${file}`, JSON.stringify({ accelerateConfig: file }), `@http://head ${file}`].map((command) =>
         engineOf({ launcher: 'command', command }),
       ),
-      engineOf({ launcher: 'ray', address: `http://head with ${file}` }),
+      engineOf({ launcher: 'ray', address: 'http://head/with' }),
       engineOf({ launcher: 'ray', address: 'http://head', runtimeEnv: file }),
     ]
     const sources = ways.map((engine) => engineSource(engine))
@@ -243,7 +243,7 @@ describe('consent to a trainer', () => {
     }
     expect(start('http://stranger:8265')).not.toBeNull()
     vi.stubEnv('RAY_AUTH_MODE', 'token')
-    for (const address of ['http://stranger:8265', 'stranger:8265', 'http://stranger:8265/x'])
+    for (const address of ['http://stranger:8265', 'http://stranger:8265/x'])
       expect(() => start(address)).toThrow(
         expect.objectContaining({
           code: 'key/not-allowed',
@@ -251,9 +251,10 @@ describe('consent to a trainer', () => {
         }),
       )
     allowKeys([{ variable: 'RAY_AUTH_TOKEN', origin: 'http://head:8265' }], consents)
-    expect(start('head:8265')).not.toBeNull()
+    expect(start('http://head:8265')).not.toBeNull()
     expect(() => start('https://head:8265')).toThrow(expect.objectContaining({ code: 'key/not-allowed' }))
-    expect(() => start('ray://head:10001')).toThrow(expect.objectContaining({ code: 'key/not-allowed' }))
+    for (const other of ['ray://head:10001', 'head:8265'])
+      expect(() => start(other)).toThrow('begins with http')
     vi.unstubAllEnvs()
   })
 

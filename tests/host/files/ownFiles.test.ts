@@ -3,10 +3,12 @@ import { execFileSync } from 'node:child_process'
 import {
   closeSync,
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -19,14 +21,17 @@ import { AppError } from '#shared/errors.ts'
 import { runsService } from '#host/api/runsService.ts'
 import { readRewardCode, runRewardCode } from '#host/code/rewardCode.ts'
 import { createHost } from '#host/createHost.ts'
+import { importDataSet } from '#host/data/importDataSet.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
 import { plannedConfig } from '#host/devices/devicePlan.ts'
 import * as answers from '#host/evaluations/answers.ts'
 import { download } from '#host/files/download.ts'
 import { takeTurn } from '#host/files/turns.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { licenseOf } from '#host/hub/license.ts'
-import { openOwnFile } from '#host/files/ownFiles.ts'
+import { entryOf, openOwnFile, ownDataDirectory } from '#host/files/ownFiles.ts'
 import { JudgeLog, judgeLogName } from '#host/judges/judgeLog.ts'
+import { rememberHubId } from '#host/models/hubIds.ts'
 import { copyIfThere } from '#host/models/modelLibrary.ts'
 import { countOutboundRequest } from '#host/outboundRequests.ts'
 import { interpreterFiles } from '#host/python/interpreterFiles.ts'
@@ -35,7 +40,7 @@ import { openDatabase } from '#host/store/database.ts'
 import { openEventLog, readEvents } from '#host/workFolder/eventLog.ts'
 import { findLeftovers } from '#host/workFolder/leftovers.ts'
 import { copyFolder, createRunFolder, lockRun, readOwnConfig, runPaths } from '#host/workFolder/runFolder.ts'
-import { logTrial, readStudyLog, repairStudyLog } from '#host/workFolder/studyFolder.ts'
+import { logTrial, readStudyLog, repairStudyLog, studyDirectory } from '#host/workFolder/studyFolder.ts'
 import { createHome, starterConfig } from '../runs/runFixture.ts'
 import { temporaryFolder } from './temporaryFolder.ts'
 
@@ -165,6 +170,108 @@ describe.runIf(isPosix)('a folder of a run in which a link takes the place of a 
     writeFileSync(path.join(elsewhere, '.mine.removed'), '')
     symlinkSync(elsewhere, runPaths(run).checkpoints)
     expect(findLeftovers(data)).toEqual([])
+  })
+})
+
+/** Opens and ends a host over a data directory that was made before. */
+async function started(data: string): Promise<void> {
+  await using _host = createHost({ dataDirectory: data, servesQueue: true })
+}
+
+/** Kinds of entries that are no files, and how one is put in a place. */
+const stranger = {
+  link: (place: string) => symlinkSync(newFolder(), place),
+  pipe: (place: string) => void execFileSync('mkfifo', [place]),
+}
+
+describe.runIf(isPosix)('a data directory', () => {
+  const areas = Object.keys(dataFolders('')) as (keyof ReturnType<typeof dataFolders>)[]
+  const files = ['history.db', 'history.db-wal', 'history.db-shm', 'history.db-journal', 'home.json']
+  const lists = ['host.json', 'hub-ids.json', 'python-consents.json', 'outbound-requests', '.libraries.turn']
+
+  test.each(areas)('is refused where an entry of %s is a link or a pipe', async (area) => {
+    const readOnly = ['models', 'adapters'].includes(area)
+    for (const kind of ['link', 'pipe'] as const) {
+      const data = newFolder()
+      const place = path.join(dataFolders(data)[area], 'run_1')
+      mkdirSync(path.dirname(place))
+      stranger[kind](place)
+      const opened = started(data)
+      if (readOnly && kind === 'link') await opened
+      else await expect(opened).rejects.toEqual(unwritable)
+    }
+  })
+
+  test.each([...files, ...lists])(
+    'is refused, and nobody waits, where %s is a link or a pipe',
+    async (name) => {
+      for (const put of [stranger.pipe, (place: string) => symlinkSync(own, place)]) {
+        const data = newFolder()
+        await started(data)
+        rmSync(path.join(data, name), { force: true })
+        put(path.join(data, name))
+        await expect(started(data)).rejects.toEqual(unwritable)
+      }
+      expect(readFileSync(own, 'utf8')).toBe(mine)
+    },
+  )
+
+  test('takes a run on another disk under its own name, and no other folder for one', () => {
+    const [data, disk] = [newFolder(), newFolder()]
+    const { id, directory } = createRunFolder(data, { model: 'm' })
+    renameSync(directory, path.join(disk, id))
+    symlinkSync(path.join(disk, id), directory)
+    expect(ownDataDirectory(data)).toBe(data)
+    expect(() => lockRun(entryOf(path.dirname(directory), id))[Symbol.dispose]()).not.toThrow()
+    rmSync(directory)
+    renameSync(path.join(disk, id), path.join(disk, 'project'))
+    symlinkSync(path.join(disk, 'project'), directory)
+    expect(() => ownDataDirectory(data)).toThrow(unwritable)
+    expect(() => entryOf(path.dirname(directory), id)).toThrow(unwritable)
+  })
+
+  test('is not written through a link that came while a host works', async () => {
+    const [data, elsewhere] = [newFolder(), newFolder()]
+    const rows = path.join(newFolder(), 'rows.jsonl')
+    writeFileSync(rows, '{"prompt":"a"}\n')
+    const { datasets, models } = dataFolders(data)
+    const { version } = await importDataSet(rows, { folder: datasets })
+    renameSync(version.directory, path.join(elsewhere, 'version'))
+    symlinkSync(path.join(elsewhere, 'version'), version.directory)
+    const about = path.join(elsewhere, 'version', 'version.json')
+    const before = readFileSync(about, 'utf8')
+    await expect(importDataSet(rows, { folder: datasets, name: 'other' })).rejects.toEqual(unwritable)
+    expect(readFileSync(about, 'utf8')).toBe(before)
+    mkdirSync(models, { recursive: true })
+    symlinkSync(elsewhere, path.join(models, 'm'))
+    expect(() => rememberHubId(path.join(models, 'm'), 'a/b', data)).toThrow(unwritable)
+    expect(readdirSync(elsewhere)).toEqual(['version'])
+    mkdirSync(path.join(data, 'studies'))
+    symlinkSync(elsewhere, path.join(data, 'studies', 'st_1'))
+    expect(() => studyDirectory(data, 'st_1')).toThrow(unwritable)
+  })
+})
+
+describe('a file with a second name', () => {
+  test.each(writers.filter(([name]) => name !== 'file.part'))(
+    'is not written as %s (%#)',
+    async (name, write) => {
+      const folder = newFolder()
+      const target = path.join(newFolder(), 'notes')
+      writeFileSync(target, mine)
+      linkSync(target, path.join(folder, name))
+      await Promise.allSettled([(async () => await write(folder))()])
+      expect(readFileSync(target, 'utf8')).toBe(mine)
+    },
+  )
+
+  test('is not written as what processes print', () => {
+    const run = home.createRun(starterConfig)
+    const target = path.join(newFolder(), 'log')
+    writeFileSync(target, 'x'.repeat(2 << 20))
+    linkSync(target, runPaths(run.directory).workerLog)
+    expect(() => home.supervise().start(run, { resumeFrom: null })).toThrow(unwritable)
+    expect(readFileSync(target, 'utf8')).toHaveLength(2 << 20)
   })
 })
 

@@ -6,6 +6,7 @@ import type { OutputOf } from '#shared/api/contract.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { readDataSet } from '#host/data/readDataSet.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
+import { readThroughput, rememberThroughput } from '#host/devices/deviceRecords.ts'
 import { summarizeCalibration } from '#host/jobs/calibration.ts'
 import type { CalibratedStage } from '#host/jobs/calibrationReport.ts'
 import { eventually } from '../../eventually.ts'
@@ -13,6 +14,9 @@ import { collect, createHostFixture, smallConfig, type Config } from '../api/hos
 
 const fixture = createHostFixture()
 const { client, directory } = fixture
+
+const cpu = { kind: 'cpu', deviceId: 0 } as const
+const { cache } = dataFolders(directory)
 
 /** Folders that a check tries in. */
 const triedIn = (): readonly string[] =>
@@ -68,6 +72,35 @@ describe('one group of a real step', () => {
     expect(result.disk.neededBytes).toBeGreaterThan(result.checkpointBytes)
     expect(await client.call('runs.list', {})).toEqual([])
     expect(existsSync(dataFolders(fixture.directory).runs)).toBe(false)
+  })
+
+  test('a base in fewer bits is measured beside an exact one, once for each machine', async () => {
+    const comparing = 'Comparing with an exact base'
+    const base = { precision: 'int8' }
+    expect((await calibrate({ base })).phases).toContain(comparing)
+    const measured = readThroughput(cpu, cache)
+    expect(measured?.rates.map(({ precision }) => precision)).toEqual(['f32', 'int8', 'int4'])
+    expect((await calibrate({ base })).phases).not.toContain(comparing)
+    expect(readThroughput(cpu, cache)).toEqual(measured)
+  })
+
+  test('a base in fewer bits that was measured to be slower is warned of, by the check of settings too', async () => {
+    const rate = (precision: 'f32' | 'int8', speed: number) => ({
+      precision,
+      generating: speed,
+      learning: 10 * speed,
+    })
+    const warnings = async (precision: 'f32' | 'int8', speed: number) => {
+      const rates = [rate('f32', 1e9), rate('int8', speed)]
+      rememberThroughput(cpu, cache, { at: 1, parameters: 1e6, rates })
+      const config = { ...smallConfig, base: { precision } } as Config
+      const checked = await client.call('runs.check', { config })
+      if (!('warnings' in checked)) throw new Error('Expected a config that fits.')
+      return checked.warnings.filter(({ path: at }) => at === 'base.precision').map(({ message }) => message)
+    }
+    expect(await warnings('int8', 0.8e9)).toEqual([expect.stringContaining('takes about 1.3 times as long')])
+    expect(await warnings('int8', 1.5e9)).toEqual([])
+    expect(await warnings('f32', 0.8e9)).toEqual([])
   })
 
   test('takes as much for a checkpoint as a run does', async () => {

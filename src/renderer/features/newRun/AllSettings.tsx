@@ -18,7 +18,7 @@ import {
 import type { FieldSection, SettingField } from '#shared/config/fields.ts'
 import type { Problem } from '#shared/errors.ts'
 import { isReachable, matchesSearch, useRunSettings } from '#renderer/client/runSettings.ts'
-import { Sentence } from './Sentence.tsx'
+import { Sentence } from '#renderer/kit/Sentence.tsx'
 import { SettingRow, type SettingRowProps } from '#renderer/kit/SettingRow.tsx'
 import { isMissing, problemsAt, problemWords } from './problems.ts'
 import { searchedWords } from './SearchedSettings.tsx'

@@ -15,7 +15,7 @@ import { labelOf, stageFields, type SettingField } from '#shared/config/fields.t
 import { isReachable } from '#renderer/client/runSettings.ts'
 import { valueAt, withValue } from '#shared/config/paths.ts'
 import { problemWords } from './problems.ts'
-import { Sentence } from './Sentence.tsx'
+import { Sentence } from '#renderer/kit/Sentence.tsx'
 import { SettingRow } from '#renderer/kit/SettingRow.tsx'
 import {
   algorithmOf,

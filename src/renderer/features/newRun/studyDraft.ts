@@ -1,7 +1,6 @@
 /** The study being set up: a section of the draft's config, and the settings its trials vary. */
-import { labelOf, type SettingField } from '#shared/config/fields.ts'
+import { labelOf, type SettingField, valueWords } from '#shared/config/fields.ts'
 import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
-import { valueWords } from '#renderer/client/runSettings.ts'
 import { fixedInClones, studyFields, studyKinds, type StudyKind } from '#shared/studies.ts'
 
 export type DraftKind = 'run' | StudyKind

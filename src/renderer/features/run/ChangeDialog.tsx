@@ -14,7 +14,7 @@ import { runTitle } from '#renderer/client/words.ts'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import { problemWords } from '#renderer/features/newRun/problems.ts'
-import { Sentence } from '#renderer/features/newRun/Sentence.tsx'
+import { Sentence } from '#renderer/kit/Sentence.tsx'
 import { effectiveOf, SettingsEditor } from './SettingChanges.tsx'
 
 interface Props {

@@ -16,7 +16,7 @@ import { ErrorNote } from '#renderer/kit/states.tsx'
 import { SearchInput } from '#renderer/kit/inputs.tsx'
 import { SettingRow } from '#renderer/kit/SettingRow.tsx'
 import { problemsAt, problemWords } from '#renderer/features/newRun/problems.ts'
-import { Sentence } from '#renderer/features/newRun/Sentence.tsx'
+import { Sentence } from '#renderer/kit/Sentence.tsx'
 
 interface ChangedProps {
   readonly rows: readonly RunSetting[]

@@ -1,10 +1,12 @@
 /** Permissions granted by the owner of this machine, with a way to withdraw them. */
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { permissionWords } from '#shared/api/agents.ts'
 import { shownText } from '#shared/shownText.ts'
 import { formatTime } from '#renderer/client/format.ts'
 import { invalidate, useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
+import { Sentence } from '#renderer/kit/Sentence.tsx'
 import { Section } from './Section.tsx'
 
 export function PythonSection() {
@@ -53,11 +55,37 @@ export function SentKeysSection() {
   )
 }
 
+/** Lists what clients of `turnwise mcp` may do. */
+export function AgentsSection() {
+  const queries = useQueryClient()
+  const { data: allowed = [] } = useAnswer('agents.allowed', undefined, { staleMs: 0 })
+  const { run, isRunning } = useCommand('agents.withdraw', { onDone: () => invalidate(queries, ['agents']) })
+  return (
+    <ConsentList
+      title="Assistants allowed on this machine"
+      about="An assistant that starts `turnwise mcp` reads what is here. It starts work, writes models and sends texts elsewhere only where you said yes when it asked."
+      none="None: an assistant has to ask first."
+      columns={['Assistant', 'May']}
+      isProse
+      rows={allowed.map(({ client, may, at }) => ({
+        cells: [shownText(client), shownText(permissionWords(may))],
+        at,
+      }))}
+      isBusy={isRunning}
+      onWithdraw={(which) =>
+        void run({ uses: which.flatMap((i) => allowed[i] ?? []).map(({ client, may }) => ({ client, may })) })
+      }
+    />
+  )
+}
+
 interface ConsentListProps {
   readonly title: string
   readonly about: string
   readonly none: string
   readonly columns: readonly [string, string]
+  /** True if the second column is for people, no path or address. */
+  readonly isProse?: boolean
   readonly rows: readonly { readonly cells: readonly [string, string]; readonly at: number }[]
   readonly isBusy: boolean
   /** Receives indices into `rows`. */
@@ -74,11 +102,12 @@ const actionsHeading = (
   </Heading>
 )
 
-function ConsentList({ title, about, none, columns, rows, isBusy, onWithdraw }: ConsentListProps) {
+function ConsentList(props: ConsentListProps) {
+  const { title, about, none, columns, isProse = false, rows, isBusy, onWithdraw } = props
   return (
     <Section
       title={title}
-      about={about}
+      about={<Sentence text={about} />}
       actions={
         rows.length > 0 && (
           <Button disabled={isBusy} onClick={() => onWithdraw(rows.map((_, i) => i))}>
@@ -102,8 +131,12 @@ function ConsentList({ title, about, none, columns, rows, isBusy, onWithdraw }: 
           <tbody>
             {rows.map(({ cells: [what, where], at }, i) => (
               <tr key={`${what} ${where} ${String(at)} ${String(i)}`} className="border-t border-line">
-                <td className="py-1 pr-3 break-all whitespace-pre-wrap">{what}</td>
-                <td className="py-1 pr-3 font-mono text-sm break-all whitespace-pre-wrap">{where}</td>
+                <td className="py-1 pr-3 wrap-anywhere whitespace-pre-wrap">{what}</td>
+                <td
+                  className={`py-1 pr-3 whitespace-pre-wrap ${isProse ? 'wrap-anywhere' : 'font-mono text-sm break-all'}`}
+                >
+                  {where}
+                </td>
                 <td className="py-1 pr-3 whitespace-nowrap tabular-nums">{formatTime(at)}</td>
                 <td className="py-1">
                   <Button

@@ -10,7 +10,7 @@ import { AppearanceSection } from './Appearance.tsx'
 import { DevicesSection } from './Devices.tsx'
 import { NotificationsSection } from './Notifications.tsx'
 import { KeysSection } from './Keys.tsx'
-import { PythonSection, SentKeysSection } from './Consents.tsx'
+import { AgentsSection, PythonSection, SentKeysSection } from './Consents.tsx'
 import { SelfTestSection } from './SelfTest.tsx'
 import { ServerSection } from './Server.tsx'
 import { StorageSection } from './Storage.tsx'
@@ -38,9 +38,10 @@ const pages: Readonly<Partial<Record<ViewId, readonly SettingsPart[]>>> = {
   access: [
     { id: 'notifications', Content: NotificationsSection },
     { id: 'python', Content: PythonSection },
+    { id: 'keys-sent', Content: SentKeysSection },
+    { id: 'assistants', Content: AgentsSection },
     { id: 'server', Content: ServerSection },
     { id: 'hub', Content: HubAccess },
-    { id: 'keys-sent', Content: SentKeysSection },
     { id: 'privacy', Content: PrivacySection },
   ],
   storage: [{ Content: StorageSection }],
