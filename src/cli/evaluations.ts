@@ -1,5 +1,5 @@
 /** Follows an evaluation on the command line and reports its result. Shared by evaluate and evaluations. */
-import type { EvaluationEntry, EvaluationGroup, EvaluationSummary } from '#shared/api/evaluations.ts'
+import { evaluationProblems, type EvaluationEntry, type EvaluationGroup } from '#shared/api/evaluations.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import type { Estimate } from '#shared/statistics.ts'
@@ -110,17 +110,7 @@ export function summaryLines({ samples, greedy, summary }: EvaluationEntry): str
     `Truncated   ${percent(truncated)}, mean length ${(tokens ?? 0).toFixed(1)} tokens${turns === null ? '' : `, ${turns.toFixed(1)} turns`}`,
     ...(named.length < 2 ? [] : named.map(([name, mean]) => `  ${name}  ${formatReward(mean)}`)),
     ...Object.entries(metrics).map(([name, mean]) => `${name.padEnd(10)}  ${formatReward(mean)}  (metric)`),
-    ...problemLines(summary),
-  ]
-}
-
-function problemLines({ failures, failure, unscored, leftOut, problem }: EvaluationSummary): string[] {
-  return [
-    ...(unscored === 0
-      ? []
-      : [`${plural(unscored, 'sample has', 'samples have')} no reward and are left out.`]),
-    ...(failures === 0 ? [] : [`A reward failed ${plural(failures, 'time')}. ${failure ?? ''}`]),
-    ...(leftOut === 0 ? [] : [`${plural(leftOut, 'row gives', 'rows give')} no prompt. ${problem ?? ''}`]),
+    ...evaluationProblems(summary),
   ]
 }
 

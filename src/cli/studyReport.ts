@@ -6,15 +6,13 @@ import { searchedKeys } from '#shared/studies.ts'
 import { formatEstimate, formatReward, tableLines } from './output.ts'
 import { duration } from './progress.ts'
 
-type Result = StudyTrial['results'][number]
-
 const titleOf = ({ search }: StudyEntry, { index, member }: StudyTrial): string =>
   search.kind === 'population' ? `Member ${member + 1} (trial ${index + 1})` : `Trial ${index + 1}`
 
 export function resultLine(
   entry: StudyEntry,
   trial: StudyTrial,
-  { step, fitness, error, seconds }: Result,
+  { step, fitness, error, seconds }: StudyTrial['results'][number],
 ): string {
   const { metric } = entry.search.fitness
   const came = error === undefined ? `${metric} ${formatReward(fitness)}` : `failed: ${error}`

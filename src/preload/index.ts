@@ -2,8 +2,6 @@
 import { contextBridge, ipcRenderer, webUtils } from 'electron'
 import { bridgeName, channels, type Bridge, type PlatformFacts, type ShellEvent } from '#shared/bridge.ts'
 
-type Handler = (event: ShellEvent) => void
-
 /** End of a channel as pages see it; Node's type of the same name has other methods. */
 interface PagePort {
   onmessage: ((event: { readonly data: unknown }) => void) | null
@@ -30,7 +28,7 @@ function connect(handler: (message: unknown) => void): void {
 
 /** Events received before anybody listened. */
 const early: ShellEvent[] = []
-const handlers = new Set<Handler>()
+const handlers = new Set<(event: ShellEvent) => void>()
 
 ipcRenderer.on(channels.event, (_event, event: ShellEvent) => {
   if (handlers.size === 0) early.push(event)

@@ -10,8 +10,6 @@ export interface Notice {
   readonly route: string
 }
 
-type Find = (runId: string) => RunEntry | null | undefined
-
 /** News of runs: each end once, and each grave finding once. */
 export class RunNotices {
   #atWork: readonly string[] = []
@@ -19,7 +17,7 @@ export class RunNotices {
   readonly #told = new Map<string, Set<FindingId>>()
 
   /** `atWork`: runs that are being trained now; one that no longer is has ended. */
-  look(atWork: readonly string[], find: Find): Notice[] {
+  look(atWork: readonly string[], find: (runId: string) => RunEntry | null | undefined): Notice[] {
     const ended = this.#atWork.filter((id) => !atWork.includes(id))
     this.#atWork = atWork
     return [

@@ -60,8 +60,6 @@ const stageSchema = z.strictObject({
     .describe('Passes over its training rows; `steps` overrides it.'),
 })
 
-type StageChanges = z.output<typeof stageSchema>
-
 export const runConfigSchema = z.strictObject({
   name: z.string().min(1).optional().describe('Shown in lists.'),
   model: path.describe('Folder of a Hugging Face model.'),
@@ -172,7 +170,7 @@ export function stagesOf(config: RunConfig): readonly [RunConfig, ...RunConfig[]
 }
 
 /** Applies a stage's changes. Every value of both has been validated, so nothing remains to be checked. */
-function mergeStage(config: Omit<RunConfig, 'stages'>, stage: StageChanges): RunConfig {
+function mergeStage(config: Omit<RunConfig, 'stages'>, stage: z.output<typeof stageSchema>): RunConfig {
   const { name: _, algorithm, steps, passes, ...sections } = stage
   const merged = Object.entries(sections).map(
     ([section, changes]) =>

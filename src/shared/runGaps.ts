@@ -12,7 +12,7 @@ import {
 
 type Better = MetricDeclaration['better']
 
-interface Group {
+export interface RunGroup {
   readonly id: string
   readonly label: string
   readonly runIds: readonly string[]
@@ -30,7 +30,7 @@ export interface GapQuestion {
   readonly better: Better
   readonly runs: readonly GapRun[]
   /** Runs that are identical except for their seed. */
-  readonly groups: readonly Group[]
+  readonly groups: readonly RunGroup[]
   /** Last values of each run, unsmoothed. */
   readonly tails: ReadonlyMap<string, readonly number[]>
 }
@@ -63,7 +63,7 @@ export function gapsOf({ metric, better, runs, groups, tails }: GapQuestion): re
   })
 }
 
-const valuesOf = (runs: GapQuestion['runs'], group: Group | undefined): readonly number[] =>
+const valuesOf = (runs: GapQuestion['runs'], group: RunGroup | undefined): readonly number[] =>
   runs.flatMap(({ id, value }) => (group?.runIds.includes(id) === true && value !== null ? [value] : []))
 
 /** Describes the spread over the baseline's seeds; null if it has only one. */

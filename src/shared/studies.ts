@@ -214,8 +214,6 @@ export const studyFields: Readonly<Record<StudyKind, readonly SettingField[]>> =
   ]
   return { population: own('population'), sweep: own('sweep'), seeds: own('seeds') }
 })()
-
-type StudySections = z.output<typeof studySchema>
 export type Population = z.output<typeof population>
 export type Sweep = z.output<typeof sweep>
 export type Seeds = z.output<typeof seeds>
@@ -225,7 +223,7 @@ export type NumericRange = z.output<typeof range>
 export type MutatedRange = z.output<typeof mutated>
 
 /** Study from its file, in two parts. */
-export interface StudyConfig extends Pick<StudySections, 'parallel'> {
+export interface StudyConfig extends Pick<z.output<typeof studySchema>, 'parallel'> {
   readonly name: string | null
   /** Search that defines how trials differ. */
   readonly search: Search

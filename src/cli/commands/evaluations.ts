@@ -1,7 +1,6 @@
 /** Commands that list, show, compare, resume and delete evaluations. */
 import { Command } from '@commander-js/extra-typings'
 import type { Comparison, EvaluatedPrompt, EvaluationEntry } from '#shared/api/evaluations.ts'
-import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { createHost } from '#host/createHost.ts'
 import { compareEvaluations } from '#host/evaluations/compareEvaluations.ts'
@@ -18,6 +17,7 @@ import {
   summaryLines,
 } from '../evaluations.ts'
 import { formatReward, tableLines, type Output } from '../output.ts'
+import { findEntry } from './studies.ts'
 
 export const evaluations = (context: Context) =>
   group(context, 'evaluations', 'Look at evaluations and compare them', [list, show, compare, resume, remove])
@@ -46,18 +46,8 @@ const row = ({ id, title, status, done, total, summary, createdAt }: EvaluationE
 const evaluationArgument = ['<EVALUATION>', 'its id, or an unambiguous beginning or end of it'] as const
 
 /** Errors: AppError 'run/not-found'. */
-function findEvaluation({ evaluations: all }: Host, part: string): EvaluationEntry {
-  const found = all.list().filter(({ id }) => id.startsWith(part) || id.endsWith(part))
-  const [entry, other] = found
-  if (entry !== undefined && other === undefined) return entry
-  throw new AppError(
-    'run/not-found',
-    entry === undefined ? `There is no evaluation “${part}”.` : `“${part}” fits ${found.length} evaluations.`,
-    entry === undefined
-      ? { command: '`turnwise evaluations list` shows those there are.' }
-      : 'Give more of the id.',
-  )
-}
+const findEvaluation = ({ evaluations: all }: Host, part: string): EvaluationEntry =>
+  findEntry(all.list(), part, ['evaluation', 'evaluations'])
 
 const show = (context: Context) =>
   new Command('show')

@@ -163,9 +163,7 @@ function listKnown(dataDirectory: string, output: Output): void {
   )
 }
 
-type Known = ReturnType<typeof knownModels>[number]
-
-function knownRow(model: Known): string[] {
+function knownRow(model: ReturnType<typeof knownModels>[number]): string[] {
   const { id, sizeBytes, contextLength, fits, trainingBytes, speed, license, isGated } = model
   const rate = (value: number | undefined) => (value === undefined ? '' : value.toPrecision(2))
   return [
@@ -210,9 +208,7 @@ const search = (context: Context) =>
       }),
     )
 
-type Found = Awaited<ReturnType<typeof searchModels>>['models'][number]
-
-const foundRow = (model: Found): string[] => [
+const foundRow = (model: Awaited<ReturnType<typeof searchModels>>['models'][number]): string[] => [
   model.id,
   model.parameters === null ? '' : modelSize({ parameters: model.parameters }),
   `${model.downloads}`,

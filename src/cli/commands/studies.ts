@@ -116,15 +116,23 @@ const row = ({ id, name, search, status, trials, best, createdAt }: StudyEntry):
 const studyArgument = ['<STUDY>', 'its id, or an unambiguous beginning or end of it'] as const
 
 /** Errors: AppError 'run/not-found'. */
-export function findStudy({ studies: all }: Host, part: string): StudyEntry {
-  const found = all.list().studies.filter(({ id }) => id.startsWith(part) || id.endsWith(part))
+export const findStudy = ({ studies: all }: Host, part: string): StudyEntry =>
+  findEntry(all.list().studies, part, ['study', 'studies'])
+
+/** Finds the one whose id begins or ends with `part`. `nouns`: for one and several. Errors: AppError 'run/not-found'. */
+export function findEntry<Entry extends { readonly id: string }>(
+  entries: readonly Entry[],
+  part: string,
+  [noun, nouns]: readonly [one: string, several: string],
+): Entry {
+  const found = entries.filter(({ id }) => id.startsWith(part) || id.endsWith(part))
   const [entry, other] = found
   if (entry !== undefined && other === undefined) return entry
   throw new AppError(
     'run/not-found',
-    entry === undefined ? `There is no study “${part}”.` : `“${part}” fits ${found.length} studies.`,
+    entry === undefined ? `There is no ${noun} “${part}”.` : `“${part}” fits ${found.length} ${nouns}.`,
     entry === undefined
-      ? { command: '`turnwise studies list` shows those there are.' }
+      ? { command: `\`turnwise ${nouns} list\` shows those there are.` }
       : 'Give more of the id.',
   )
 }

@@ -239,18 +239,21 @@ function meaningOf(schema: z.ZodType): string {
   return words.filter(Boolean).join(' ')
 }
 
+const settingToChange = (what: string) =>
+  [
+    '--set <KEY=VALUE>',
+    `${what}, such as optimization.learningRate=1e-4; may be repeated`,
+    repeated,
+    [] as string[],
+  ] as const
+
 export const resume = (context: Context) =>
   new Command('resume')
     .description(
       'Resume a run that was stopped or killed, with changed settings if wanted.\n\nIt continues from the last complete checkpoint, exactly as if the run had never stopped. Changed settings apply from the next step on; values are JSON, or otherwise plain text. With --json every event is a line on standard output.',
     )
     .argument('<RUN>', 'run id, an unambiguous part of it, the folder of a run or of one of its checkpoints')
-    .option(
-      '--set <KEY=VALUE>',
-      'setting to change from the next step on, such as optimization.learningRate=1e-4; may be repeated',
-      repeated,
-      [],
-    )
+    .option(...settingToChange('setting to change from the next step on'))
     .option(...trustConfig)
     .option(...trustKeys)
     .option(...trustScript)
@@ -280,12 +283,7 @@ export const fork = (context: Context) =>
       'Start a new run from a checkpoint of another, with changed settings.\n\nAdapter, optimizer and position in the data come from the checkpoint. Values are JSON, or otherwise plain text. Paths are relative to the current folder.',
     )
     .argument('<CHECKPOINT>', 'checkpoint folder, or a run, to start from its last complete checkpoint')
-    .option(
-      '--set <KEY=VALUE>',
-      'setting to change, such as optimization.learningRate=1e-4; may be repeated',
-      repeated,
-      [],
-    )
+    .option(...settingToChange('setting to change'))
     .option(...trustConfig)
     .option(...trustKeys)
     .option(...trustScript)

@@ -11,8 +11,6 @@ import { isObject } from '#shared/config/paths.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
 import { evaluated, exported, settled, type Waiting } from './waiting.ts'
 
-type Call = (client: Client<Api>, input: unknown, waiting: Waiting) => Promise<unknown>
-
 export interface Tool {
   readonly name: string
   readonly description: string
@@ -21,7 +19,7 @@ export interface Tool {
   readonly needs: Permission | null
   /** True if the answer quotes texts that others may have written. */
   readonly quotes: boolean
-  readonly call: Call
+  readonly call: (client: Client<Api>, input: unknown, waiting: Waiting) => Promise<unknown>
 }
 
 interface Narrowed {

@@ -224,10 +224,7 @@ export const integers = (values: readonly number[]): Value =>
     ]),
   )
 
-export interface WeightLocation {
-  readonly file: string
-  readonly offset: number
-  readonly byteLength: number
+export interface WeightLocation extends Pick<WeightNode, 'file' | 'offset' | 'byteLength'> {
   readonly shape: readonly number[]
 }
 

@@ -55,17 +55,12 @@ export function deviceGenerationPrograms(
 /** Ways in which new positions reach those before them, and what comes out. */
 interface Ways {
   readonly see: (layer: number, fresh: KeyValue) => Seen
-  readonly recall: (state: LatestState, fresh: Value) => Recalled
+  readonly recall: (state: LatestState, fresh: Value) => { readonly before: Value; readonly kept: Value }
 }
 
 interface Seen {
   readonly parts: readonly KeyValue[]
   readonly kept: KeyValue
-}
-
-interface Recalled {
-  readonly before: Value
-  readonly kept: Value
 }
 
 const promptWays: Ways = {

@@ -263,17 +263,11 @@ function cachedScope(
   }
 }
 
-interface Projected {
-  readonly q: Value
-  readonly k: Value
-  readonly v: Value
-}
-
 /** Attention of the new positions over what the layer, or the one whose keys it reads, has cached. */
 function attendCached(
   config: ModelConfig,
   layer: number,
-  { q, k, v }: Projected,
+  { q, k, v }: { readonly q: Value; readonly k: Value; readonly v: Value },
   { positions, keys, masks, see, prompts }: SharedInputs,
 ): Value {
   keys.set(layer, { key: k, value: v })

@@ -15,8 +15,6 @@ interface Block {
   readonly queries: number
 }
 
-type BlockFeeds = Record<BlockName, Feed>
-
 /**
  * Builds the feeds of the blocks. Only a sequence's own tokens are queries; keys are all tokens before them, within the
  * window.
@@ -25,7 +23,7 @@ export function blockFeeds(
   { paths, own, tokens }: PrefixTree,
   limits: BlockLimits,
   windows: ModelConfig['windows'],
-): BlockFeeds {
+): Record<BlockName, Feed> {
   const blocks = paths.flatMap((path, sequence) => blocksOf(path, { sequence, own: own[sequence]! }, limits))
   // The largest first: what the later ones need fits into its memory.
   blocks.sort((a, b) => b.at + b.queries - (a.at + a.queries))

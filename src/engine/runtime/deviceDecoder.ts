@@ -38,7 +38,7 @@ import type {
   RowStep,
 } from './generation/decoder.ts'
 import { passMask } from './generation/mask.ts'
-import { lastPositions } from './generation/prefill.ts'
+import { raggedPass } from './generation/prefill.ts'
 import type { ParameterHome } from './parameterHome.ts'
 import { maskFeeds, positionFeeds, type NewPositions, RotaryTables } from './passFeeds.ts'
 import type { Feeds, ProgramDefinition, ProgramDefinitions, Programs } from './programs.ts'
@@ -142,21 +142,10 @@ class DeviceDecoding implements Decoding {
     given: readonly NewPrompt[],
     want: 'logits' | 'probabilities',
   ): Promise<PrefilledPrompt[]> {
-    const rows = given.length
-    const prompts = given.map(({ ids }) => ids)
-    const length = prompts.reduce((longest, prompt) => Math.max(longest, prompt.length), 0)
-    const ids = new Int32Array(rows * length)
-    const positions = new Int32Array(rows * length)
-    prompts.forEach((prompt, row) => {
-      ids.set(prompt, row * length)
-      for (let position = 0; position < prompt.length; position++)
-        positions[row * length + position] = position
-    })
-    const scored = lastPositions(prompts, length)
-    const inverseTemperatures = Float64Array.from(given, ({ inverseTemperature }) => inverseTemperature)
-    const pass = { ids, positions, rows, length, scored, inverseTemperatures }
+    const pass = raggedPass(given)
     const { scores, caches } = await this.#pass('prompt', want, pass, this.#masks(pass, 0))
-    return this.#remember({ caches, rows, slots: length }, prompts, scores)
+    const prompts = given.map(({ ids }) => ids)
+    return this.#remember({ caches, rows: pass.rows, slots: pass.length }, prompts, scores)
   }
 
   async #prefillInPieces(

@@ -72,7 +72,7 @@ export async function learnFitting(places: readonly number[], work: FittingWork,
   })
   if (whole !== null) return whole
   const answered = known as { heads: readonly Heads[]; coefficients: readonly LossCoefficients[] } | null
-  const heads = answered?.heads ?? (await headsOf(places, work))
+  const heads = answered?.heads ?? (await headsOf(work, places))
   const coefficients = answered?.coefficients ?? ask(heads)
   for (const part of halves(places.map((_, at) => at))) {
     const given = part.map((at) => coefficients[at] ?? missing())
@@ -140,24 +140,20 @@ class Seen extends Error {
 }
 
 /** The heads that learning from them would report, without learning. */
-async function headsOf(places: readonly number[], work: FittingWork): Promise<Heads[]> {
-  const { sizes, cost, run } = work
-  const tokens = cost(places)
-  if (tokens <= sizes.tokens || places.length === 1) {
-    try {
-      return await run(places, (heads) => {
-        throw new Seen(heads)
-      })
-    } catch (error) {
-      if (error instanceof Seen) return [...error.heads]
-      if (!isOutOfDeviceMemory(error)) throw error
-      if (isShortened(places, work, error)) return headsOf(places, work)
-      sizes.halveTokens(tokens)
-    }
-  }
-  const [first, second] = halves(places)
-  return [...(await headsOf(first, work)), ...(await headsOf(second, work))]
-}
+const headsOf = ({ run, ...work }: FittingWork, places: readonly number[]): Promise<Heads[]> =>
+  scoreFitting(places, {
+    ...work,
+    async score(some) {
+      try {
+        return await run(some, (heads) => {
+          throw new Seen(heads)
+        })
+      } catch (error) {
+        if (error instanceof Seen) return [...error.heads]
+        throw error
+      }
+    },
+  })
 
 /** Scores them in as many parts as fit. Errors: as `score`. */
 export async function scoreFitting(

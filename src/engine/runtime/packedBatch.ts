@@ -318,12 +318,8 @@ export function unpackHeads(
   return heads
 }
 
-/** ∂loss/∂logprob, ∂loss/∂entropy and ∂loss/∂value of each head row. */
-export interface PackedCoefficients {
-  readonly logprobs: Float64Array
-  readonly entropies: Float64Array | null
-  readonly values: Float64Array | null
-}
+/** Coefficients of each head row. */
+export type PackedCoefficients = LossCoefficients
 
 /** The frame of the sequences to one entry per head row. */
 export function packCoefficients(

@@ -18,18 +18,10 @@ import type { Feeds } from './programs.ts'
 import { floats, int64s, type Feed } from './session.ts'
 
 /** T new positions of B rows. */
-export interface NewPositions {
-  readonly rows: number
-  readonly length: number
-  /** [B, T] */
-  readonly positions: Int32Array
-  /** [Q] which of the B·T have scores. */
-  readonly scored: Int32Array
-  /** [Q] */
-  readonly inverseTemperatures: Float64Array
-  /** [Q]; read only where the graph chooses. */
-  readonly uniforms?: Float64Array
-}
+export type NewPositions = Pick<
+  DecodePass,
+  'rows' | 'length' | 'positions' | 'scored' | 'inverseTemperatures' | 'uniforms'
+>
 
 /** The largest whose f32 product with any total stays below that total. */
 const LARGEST_UNIFORM = 1 - 2 ** -23

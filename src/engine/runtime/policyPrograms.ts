@@ -55,14 +55,12 @@ export interface PolicyProgramOptions extends Pick<
   readonly bindingBytes?: number
 }
 
-type AdapterOf = (role: AnsweringRole) => AdapterParameters
-
 export interface PolicyPrograms extends Disposable {
   readonly learner: LearningWorker
   /** Home of the adapters that the programs read. */
   readonly parameters: ParameterHome
   /** Returns the decoder, made on first request. */
-  decoder(adapter: AdapterOf): Promise<Decoder>
+  decoder(adapter: (role: AnsweringRole) => AdapterParameters): Promise<Decoder>
   /** Cuts learning into shorter programs: how many layers the longest has now; null where it cannot be cut any more. */
   shorten(): number | null
 }

@@ -24,8 +24,6 @@ import { checkpointProblem, loadCheckpoint, surveyCheckpoints } from '#host/mode
 import { lockRun } from '#host/workFolder/runFolder.ts'
 import { noCheckpoint, rankingOf } from '#host/runs/runTarget.ts'
 import { runFiles } from '#host/runs/trash.ts'
-
-type Exported = InputOf<Api, 'checkpoints.formats'>
 type CheckpointItem = OutputOf<Api, 'checkpoints.list'>[number]
 
 export const checkpointsService = ({
@@ -40,7 +38,7 @@ export const checkpointsService = ({
     if (found === undefined) throw noCheckpoint(runId, step)
     return found
   }
-  const exportedFolder = (input: Exported) =>
+  const exportedFolder = (input: InputOf<Api, 'checkpoints.formats'>) =>
     'adapter' in input ? promotedFolder(input.adapter, dataDirectory) : one(input).directory
   return {
     list: ({ runId }) => listOf(runId),

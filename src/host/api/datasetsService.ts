@@ -317,8 +317,6 @@ const rowsOf = (host: Host, versionId: string) => readDataSet(findVersion(host, 
 const pick = (row: DataRow, columns: readonly string[]): DataRow =>
   Object.fromEntries(columns.flatMap((name) => (name in row ? [[name, row[name]]] : [])))
 
-type FileSource = ImportRequest['source']
-
 interface SourceFiles {
   readonly files: DataFiles
   /** null: their path says it. */
@@ -326,7 +324,7 @@ interface SourceFiles {
 }
 
 /** Errors: AppError 'file/unreadable' where an upload is gone. */
-async function filesOf({ dataDirectory }: Host, source: FileSource): Promise<SourceFiles> {
+async function filesOf({ dataDirectory }: Host, source: ImportRequest['source']): Promise<SourceFiles> {
   if ('path' in source) return { files: source.path, origin: null }
   const { uploads } = dataFolders(dataDirectory)
   const fetched = readFetched(findUploadFolder(uploads, source.uploadId))

@@ -103,7 +103,7 @@ async function* importing(host: Host, source: ImportSource): AsyncGenerator<Outp
 
 async function* generate(
   host: Host,
-  request: GenerateRequest,
+  request: Parameters<Handlers<typeof modelsApi>['generate']>[0],
   signal: AbortSignal,
 ): AsyncGenerator<OutputOf<Api, 'models.generate'>> {
   const { candidates, prompt, samples, sampling, device } = request
@@ -122,8 +122,6 @@ async function* generate(
     signal,
   )
 }
-
-type GenerateRequest = Parameters<Handlers<typeof modelsApi>['generate']>[0]
 
 async function describeModel({ askText }: Host, directory: string): Promise<OutputOf<Api, 'models.info'>> {
   const model = openModelFolder(directory)

@@ -50,12 +50,10 @@ export function pythonService(host: Host): Handlers<typeof pythonApi> {
     withdraw: ({ paths }) => void withdrawPython(paths, consents),
   }
 }
-
-type Asked = InputOf<Api, 'python.review'>
 type EngineAsked = InputOf<Api, 'python.engine'>
 type Review = OutputOf<Api, 'python.review'>
 
-function reviewsOf({ dataDirectory, store }: Host, asked: Asked): PythonReview[] {
+function reviewsOf({ dataDirectory, store }: Host, asked: InputOf<Api, 'python.review'>): PythonReview[] {
   if ('runId' in asked) return reviewRun(store.runs.get(asked.runId).directory, dataDirectory)
   if ('engine' in asked) return reviewEngine(engineOf(asked, dataDirectory), dataDirectory)
   const rewards = asked.functions.map((id) => ({

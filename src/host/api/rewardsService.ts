@@ -9,7 +9,6 @@ import { AppError, invalidData } from '#shared/errors.ts'
 import { builtInRewards } from '#rl/environments/registry.ts'
 import { builtInEnvironments, type BuiltInEnvironment } from '#rl/environments/tasks/registry.ts'
 import type { Host } from '#host/host.ts'
-import { countOutboundRequest } from '#host/outboundRequests.ts'
 import { playEpisode } from '#host/code/playEpisode.ts'
 import { failureOf, type CodeSource } from '#host/sandbox/sandbox.ts'
 import type { RewardRecord } from '#host/store/rewards.ts'
@@ -127,15 +126,10 @@ const testing = (host: Host) => {
   } satisfies Partial<Handlers<typeof rewardsApi>>
 }
 
-type PlayRequest = Parameters<Handlers<typeof rewardsApi>['play']>[0]
-
-async function play(host: Host, { code, ...episode }: PlayRequest) {
+async function play(host: Host, { code, ...episode }: Parameters<Handlers<typeof rewardsApi>['play']>[0]) {
   const { dataDirectory } = host
   const environment = 'builtIn' in code ? code : triedCode(host, code)
-  const place = {
-    cacheDirectory: dataFolders(dataDirectory).cache,
-    onRequest: () => countOutboundRequest(dataDirectory, 'search'),
-  }
+  const place = { cacheDirectory: dataFolders(dataDirectory).cache }
   const { maxTurns, turns } = await playEpisode({ ...episode, environment, place })
   return { maxTurns, turns: turns.map((turn) => ({ ...turn, lines: [...turn.lines] })) }
 }

@@ -105,11 +105,9 @@ async function arraysOf(
 /** Number of samples scored by one sandbox. */
 const scoredAtOnce = 128
 
-type RescoreRequest = Parameters<Handlers<typeof samplesApi>['rescore']>[0]
-
 async function* rescoring(
   host: Host,
-  { runId, version, fromStep, toStep }: RescoreRequest,
+  { runId, version, fromStep, toStep }: Parameters<Handlers<typeof samplesApi>['rescore']>[0],
   signal: AbortSignal,
 ): AsyncGenerator<OutputOf<Api, 'samples.rescore'>> {
   const { store } = host

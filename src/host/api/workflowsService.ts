@@ -15,16 +15,12 @@ import { makeFolder } from '#host/files/atomic.ts'
 import type { Host } from '#host/host.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { resolveCandidate } from '#host/jobs/candidates.ts'
-import { workflowTrialJob } from '#host/jobs/workflowTrial.ts'
-import type { Candidate } from '#host/models/completionJobs.ts'
+import { workflowTrialJob, type WorkflowTrialInput } from '#host/jobs/workflowTrial.ts'
 import { sourceOf } from '#host/code/rewardVersions.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import type { PythonReview } from '#host/python/consent.ts'
 import { reviewConfig } from '#host/code/rewardCode.ts'
 import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
-import type { CodeSource } from '#host/sandbox/sandbox.ts'
-
-type TryRequest = InputOf<Api, 'workflows.try'>
 
 export const workflowsService = (host: Host): Handlers<typeof workflowsApi> => ({
   async *try({ code, candidate, on, config, ...request }, { signal }) {
@@ -43,19 +39,17 @@ export const workflowsService = (host: Host): Handlers<typeof workflowsApi> => (
   },
 })
 
-function rowOf(host: Host, on: TryRequest['on']): PromptRow {
+function rowOf(host: Host, on: InputOf<Api, 'workflows.try'>['on']): PromptRow {
   if (!('versionId' in on)) return { row: 0, columns: on.row }
   const [columns] = openVersion(host, on.versionId).rows(on.row, 1)
   if (columns !== undefined) return { row: on.row, columns }
   throw invalidData(`The data set has no row ${on.row + 1}.`)
 }
 
-export interface EpisodeTrial {
-  readonly code: CodeSource
-  readonly settings: Readonly<Record<string, string | number | boolean>>
-  readonly candidate: Candidate
-  readonly row: PromptRow
-  readonly isEvaluation: boolean
+export interface EpisodeTrial extends Pick<
+  WorkflowTrialInput,
+  'code' | 'settings' | 'candidate' | 'row' | 'isEvaluation'
+> {
   /** Sections of a run config. */
   readonly sections: Readonly<Record<string, unknown>>
   /** Folder that relative paths in them start from. */

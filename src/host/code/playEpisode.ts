@@ -13,19 +13,18 @@ import type { Sandbox } from '#host/sandbox/sandbox.ts'
 import { openBuiltIn, sandboxedEnvironment } from './resolveEnvironment.ts'
 import type { RetrieverPlace } from './retrievers.ts'
 
-type Settings = Readonly<Record<string, string | number | boolean>>
 type Row = Readonly<Record<string, unknown>>
 
 export interface Play {
   readonly environment:
     | { readonly builtIn: string }
     | { readonly source: UserCode; readonly name: string | null; readonly options: CodeOptions }
-  readonly settings: Settings
+  readonly settings: Readonly<Record<string, string | number | boolean>>
   readonly row: Row
   readonly seed: number
   /** Actions after the end of the episode are ignored. */
   readonly actions: readonly string[]
-  /** Index folder of a built-in environment that searches, and the callback for its requests to other machines. */
+  /** Index folder of a built-in environment that searches. */
   readonly place: RetrieverPlace
 }
 

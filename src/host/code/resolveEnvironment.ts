@@ -18,7 +18,7 @@ import { kindTitles, openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
 import { requireSettings } from '#host/sandbox/scoringCode.ts'
 import { codeReference, readRewardCode, runEnvironmentCode, type UserCode } from './rewardCode.ts'
 import { requireCorpus } from './corpus.ts'
-import { openRetriever, type RetrieverPlace, searches, soughtIn } from './retrievers.ts'
+import { openRetriever, requestCounter, type RetrieverPlace, searches, soughtIn } from './retrievers.ts'
 
 type EnvironmentEntry = NonNullable<RunConfig['environment']>
 
@@ -40,8 +40,11 @@ export async function resolveEnvironment(
   if (entry === null) return { environment: null, [Symbol.asyncDispose]: async () => {} }
   const code = runEnvironmentCode(entry, runDirectory)
   if (code === null) return openBuiltIn(entry, place)
-  const { consents = null, onRequest } = place
-  return openWritten(entry, code, { config, consents, onRequest })
+  return openWritten(entry, code, {
+    config,
+    consents: place.consents ?? null,
+    onRequest: requestCounter(place),
+  })
 }
 
 export interface EnvironmentPlace extends RetrieverPlace {
@@ -51,9 +54,10 @@ export interface EnvironmentPlace extends RetrieverPlace {
 
 type EnvironmentConfig = Pick<RunConfig, 'environment' | 'rewardLimits' | 'python' | 'data' | 'rewards'>
 
-interface WrittenPlace extends Pick<RetrieverPlace, 'onRequest'> {
+interface WrittenPlace {
   readonly config: EnvironmentConfig
   readonly consents: string | null
+  readonly onRequest: () => void
 }
 
 /** Code of the user, in a sandbox unless it is Python; or servers. */

@@ -2,15 +2,19 @@
 import { isOnThisMachine, webAddressWords, webUrl } from '#shared/config/addresses.ts'
 import { invalidConfig } from '#shared/errors.ts'
 import type { Retrieve } from '#rl/environments/tasks/common.ts'
+import { countBeside } from '#host/outboundRequests.ts'
 import { openCorpus } from './corpus.ts'
 
 type Settings = Readonly<Record<string, string | number | boolean>>
 
 export interface RetrieverPlace {
   readonly cacheDirectory: string
-  /** Called before another machine is contacted. */
-  readonly onRequest: () => void
+  /** Called before another machine is contacted; default: counts it as a search. */
+  readonly onRequest?: () => void
 }
+
+export const requestCounter = ({ cacheDirectory, onRequest }: RetrieverPlace): (() => void) =>
+  onRequest ?? (() => countBeside(cacheDirectory, 'search'))
 
 export interface OpenRetriever extends Disposable {
   readonly retrieve: Retrieve
@@ -39,7 +43,7 @@ export function soughtIn({ corpus = '', url = '', api = 'searxng' }: Settings): 
 export async function openRetriever(settings: Settings, place: RetrieverPlace): Promise<OpenRetriever> {
   const sought = soughtIn(settings)
   if (!('corpus' in sought))
-    return { retrieve: serverAt(sought, place.onRequest), [Symbol.dispose]: () => {} }
+    return { retrieve: serverAt(sought, requestCounter(place)), [Symbol.dispose]: () => {} }
   const index = await openCorpus(sought.corpus, place.cacheDirectory)
   return {
     retrieve: (query, count) =>

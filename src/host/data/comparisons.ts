@@ -88,11 +88,6 @@ function namedBetter(
     : `neither answer is preferred: “${column}” is “${said}”`
 }
 
-interface Ranked {
-  readonly text: unknown
-  readonly mark: number
-}
-
 export function rankedPair(row: Row, { column, text, by, best }: z.output<typeof rankedStep>): Pair | NoPair {
   const entries = rankedEntries(row, { column, text, by })
   if (entries === null) return { fault: `its column “${column}” is not a list of answers with “${by}”` }
@@ -107,7 +102,7 @@ export function rankedPair(row: Row, { column, text, by, best }: z.output<typeof
 export function rankedEntries(
   row: Row,
   { column, text, by }: { readonly column: string; readonly text: string | null; readonly by: string },
-): readonly Ranked[] | null {
+): readonly { readonly text: unknown; readonly mark: number }[] | null {
   const list = listIn(row[column])
   if (list === null) return null
   const marks = text === null ? listIn(row[by]) : null

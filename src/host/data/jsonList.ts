@@ -100,12 +100,10 @@ function depthChange(byte: number): -1 | 0 | 1 {
   return byte === closeBrace || byte === closeBracket ? -1 : 0
 }
 
-type State = 'before' | 'seeking' | 'list-opened' | 'entries' | 'behind'
-
 /** Finds the entries of the list in bytes that arrive in pieces. */
 class EntryScanner {
   line = 1
-  #state: State = 'before'
+  #state: 'before' | 'seeking' | 'list-opened' | 'entries' | 'behind' = 'before'
   #isWrapped = false
   /** Brackets open since the list's own (in it), or since the document's begin (before it). */
   #depth = 0

@@ -27,15 +27,10 @@ export class RowMapper {
   }
 }
 
-interface Waiting {
-  readonly isGood: boolean
-  readonly rows: ReadRow[]
-}
-
 class Pairing {
   readonly #label: string
   /** Unpaired rows by prompt, all good or all bad. */
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<string, { readonly isGood: boolean; readonly rows: ReadRow[] }>()
 
   constructor(label: string) {
     this.#label = label

@@ -57,8 +57,6 @@ interface Parts {
   readonly store: Store
 }
 
-type Identified = Pick<EvaluationRecord, 'title' | 'model' | 'adapter' | 'runId' | 'step'>
-
 export type NewEvaluation = Omit<EvaluationRecord, 'status' | 'begunAt' | 'begunDone'>
 
 export const evaluationFolder = (dataDirectory: string, id: string): string =>
@@ -129,7 +127,7 @@ function withRoom(
 }
 
 interface Subject {
-  readonly subject: Identified
+  readonly subject: Pick<EvaluationRecord, 'title' | 'model' | 'adapter' | 'runId' | 'step'>
   readonly config: RunConfig
   /** Run whose settings it begins with. */
   readonly run: RunEntry | null

@@ -234,12 +234,7 @@ export const agilerlPrompt: Link = {
   },
 }
 
-interface Message {
-  readonly role: string
-  readonly content: string
-}
-
-function messagesOf(template: unknown): readonly Message[] {
+function messagesOf(template: unknown): readonly { readonly role: string; readonly content: string }[] {
   const entries = Array.isArray(template)
     ? (template as unknown[]).flatMap((each) =>
         isObject(each) ? [[each['role'], each['content']] as const] : [],

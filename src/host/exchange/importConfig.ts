@@ -184,15 +184,10 @@ function ownRun(settings: FlatSettings): TakenRun {
   }
 }
 
-interface StudyPlace {
-  readonly config: RunConfig
-  readonly space: Parameters<typeof importStudy>[2]
-}
-
 function withStudy(
   search: FoundSearch,
   { taken, notes }: TakenRun,
-  { config, space }: StudyPlace,
+  { config, space }: { readonly config: RunConfig; readonly space: Parameters<typeof importStudy>[2] },
 ): Omit<ImportedConfig, 'reading'> {
   const study = importStudy(search, config, space)
   // Searched settings have no default.

@@ -61,16 +61,11 @@ export function importStudy(search: FoundSearch, config: RunConfig, space: NameS
   return { section, taken, notes }
 }
 
-interface Translated {
-  readonly ours: string
-  readonly range: JsonObject
-}
-
 function translated(
   { name, range }: FoundParameter<Parameter | JsonObject>,
   space: NameSpace,
   notes: ImportNote[],
-): Translated | null {
+): { readonly ours: string; readonly range: JsonObject } | null {
   const converter = converterOf(name, space)
   if (converter === null) return null
   const remarks = new Set<string>()

@@ -72,18 +72,13 @@ function textValue(text: string): unknown {
   return inside.replaceAll(/\\([\s\S])/g, (_, sign: string) => escapes[sign] ?? sign)
 }
 
-interface Block {
-  readonly column: number
-  readonly isConditional: boolean
-}
-
 /**
  * Finds what a file runs under a condition only: in `if`, `elif`, `else` and `except`, by the indentation of its lines.
  * Returns places of tokens. `if __name__ == "__main__"` does not count, since the file itself is started.
  */
 export function conditionalPlaces(tokens: readonly Token[]): ReadonlySet<number> {
   const places = new Set<number>()
-  let blocks: readonly Block[] = []
+  let blocks: readonly { readonly column: number; readonly isConditional: boolean }[] = []
   tokens.forEach(({ text, column }, at) => {
     if (text === newLine) return
     if (at === 0 || tokens[at - 1]?.text === newLine) {

@@ -9,8 +9,6 @@ import { requireReadVersion, trlAlgorithm } from './trlAlgorithm.ts'
 /** Algorithms that a person may choose. */
 export const algorithmIds: readonly string[] = algorithms.map(({ id }) => id)
 
-type Finder = (evidence: Evidence) => AlgorithmFinding
-
 /**
  * `chosen`: the algorithm that a person says it is. Errors: AppError 'config/invalid' naming a loss or estimator that has no
  * equivalent here, or asking for the algorithm where the file does not tell it.
@@ -240,7 +238,7 @@ function requireAnswers(given: Evidence['given'], has: Evidence['has']): void {
   if (refused !== undefined) throw noEquivalent('axolotl', refused[1], 'sft, which learns answers')
 }
 
-const finders: Readonly<Record<ToolId, Finder>> = {
+const finders: Readonly<Record<ToolId, (evidence: Evidence) => AlgorithmFinding>> = {
   trl: trlAlgorithm,
   agilerl: agilerlAlgorithm,
   areal: arealAlgorithm,

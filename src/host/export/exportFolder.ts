@@ -2,12 +2,13 @@
  * Folder of an export, which has its name only when it is complete and was compared: it is filled as `NAME-unchecked`,
  * then becomes `NAME`, or `NAME-failed` where what was read back is not what was trained.
  */
-import { existsSync, readdirSync, renameSync, rmdirSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, systemCode, writing } from '#host/files/fileErrors.ts'
 import { share } from '#host/files/permissions.ts'
+import { requireFreeBytes } from '#host/models/weightCache.ts'
 
 /** Marks a folder that an export has begun; nothing else is ever removed. */
 const markName = '.turnwise-export'
@@ -69,20 +70,12 @@ export function finishFolder(out: string, passed: boolean): string {
   })
 }
 
-const slackBytes = 64 * 1024 * 1024
-
 /** Checks before writing that there is room on the disk. Errors: AppError 'file/unwritable'. */
-export function requireRoom(folder: string, neededBytes: number): void {
-  const { bavail, bsize } = statfsSync(folder)
-  const freeBytes = bavail * bsize
-  if (freeBytes >= neededBytes + slackBytes) return
-  const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
-  throw new AppError(
-    'file/unwritable',
-    `Writing the export and reading it back needs ${gigabytes(neededBytes)} GB in ${folder}, which has ${gigabytes(freeBytes)} GB free.`,
-    'Free some space or choose another folder; nothing was written.',
-  )
-}
+export const requireRoom = (folder: string, neededBytes: number): void =>
+  requireFreeBytes(folder, neededBytes, {
+    subject: 'Writing the export and reading it back needs',
+    hint: 'Free some space or choose another folder; nothing was written.',
+  })
 
 /** The files below a folder, absolute, with their sizes. */
 export function filesBelow(folder: string): { path: string; sizeBytes: number }[] {

@@ -257,12 +257,8 @@ export const formatWriters: Readonly<Record<ExportFormat, FormatWriter>> = {
 // The base model with an adapter worked into its weights: base + s·B·A, in the base's type, every other byte as it was.
 
 /** A tensor of the merged model: its bytes, and where they come from. */
-interface MergedTensor {
+interface MergedTensor extends Pick<RawTensor, 'name' | 'dtype' | 'shape' | 'byteLength'> {
   readonly source: RawTensor
-  readonly name: string
-  readonly dtype: string
-  readonly shape: readonly number[]
-  readonly byteLength: number
   /** null: the base's numbers as they are. */
   readonly delta: WeightDelta | null
 }
@@ -272,9 +268,7 @@ interface MergedPlan {
   readonly totalBytes: number
 }
 
-type FloatDtype = Exclude<TensorDtype, 'U8'>
-
-const isFloat = (dtype: string): dtype is FloatDtype => ['F32', 'F16', 'BF16'].includes(dtype)
+const isFloat = (dtype: string): dtype is Exclude<TensorDtype, 'U8'> => ['F32', 'F16', 'BF16'].includes(dtype)
 
 interface MergeOptions {
   /** null: each tensor keeps its own. */

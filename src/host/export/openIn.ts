@@ -6,8 +6,6 @@ import type { ExportFormat, ExportReport } from './exports.ts'
 import { mergedGgufName } from './ggufMerged.ts'
 import { modelfileName } from './ollama.ts'
 
-type Opening = ExportReport['openIn'][number]
-
 interface Exported {
   readonly format: ExportFormat
   /** Folder of the export. */
@@ -19,7 +17,7 @@ interface Exported {
 /** The folder of a README. */
 const here = '.'
 
-export function openIn({ format, directory, baseModel }: Exported): Opening[] {
+export function openIn({ format, directory, baseModel }: Exported): ExportReport['openIn'][number][] {
   const folder = commandWord(directory)
   const inFolder = (name: string): string => commandWord(path.join(directory, name))
   const name = directory === here ? 'my-model' : slugOf(path.basename(directory))

@@ -5,11 +5,11 @@
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { AppError, invalidModel, refusal, usageError } from '#shared/errors.ts'
+import { AppError, refusal, usageError } from '#shared/errors.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 import { isHubId } from '#host/adapters/peftConfig.ts'
-import { isJsonObject, JsonSyntaxError, parseStrictJson } from '#host/files/strictJson.ts'
+import { jsonObjectOf } from '#host/files/strictJson.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { isLicenseFile, writeHubNote } from '#host/models/modelLibrary.ts'
 import { additionalTemplates } from '#host/models/tokenizerFolder.ts'
@@ -118,18 +118,7 @@ export const configOf = ({ commit }: HubModel, { file, sizeBytes }: HubChoice): 
 async function folderConfig(commit: HubCommit): Promise<ModelConfig> {
   const where = `config.json of ${commit.place.repo}`
   const text = await textOf(commit, 'config.json')
-  return readModelConfig(parsed(text, where), where)
-}
-
-function parsed(text: string, where: string): unknown {
-  try {
-    const document = parseStrictJson(new TextEncoder().encode(text))
-    if (isJsonObject(document)) return document
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error
-    throw invalidModel(`${where} is not a valid JSON file: ${error.message}.`)
-  }
-  throw invalidModel(`${where} must hold a JSON object.`)
+  return readModelConfig(jsonObjectOf(new TextEncoder().encode(text), where, 'model/invalid'), where)
 }
 
 /** Bytes read of a GGUF file at first, and at most: a header is as long as its vocabulary. */

@@ -69,13 +69,8 @@ function declaredConfig(entry: JsonObject, files: readonly string[]): DataConfig
 
 const clean = (folder: string): string => folder.replace(/^\.?\/+|\/+$/g, '')
 
-interface DeclaredSplit {
-  readonly split: string
-  readonly globs: readonly string[]
-}
-
 /** A text or a list of texts is all of the training rows; else each entry names its split. */
-function declaredSplits(patterns: unknown): DeclaredSplit[] {
+function declaredSplits(patterns: unknown): { readonly split: string; readonly globs: readonly string[] }[] {
   const list: readonly unknown[] = Array.isArray(patterns) ? patterns : [patterns]
   const plain = list.filter((item) => typeof item === 'string')
   const named = list.filter(isJsonObject).map(({ split, path: globs }) => ({

@@ -199,13 +199,11 @@ export function requireDifficulty(versionDirectory: string, id: string): Difficu
   throw invalidData('This difficulty was not measured.', 'Measure it.')
 }
 
-type Keeping = Parameters<Handlers<typeof datasetsApi>['keepMeasured']>[0]
-
 /** Adds the rows with their difficulty as a version. Errors: as requireDifficulty; AppError 'file/…'. */
 export async function keepMeasured(
   { dataDirectory }: ObservedStorage,
   version: DataSetVersion,
-  { id, rows: wanted }: Keeping,
+  { id, rows: wanted }: Parameters<Handlers<typeof datasetsApi>['keepMeasured']>[0],
 ): Promise<ImportedDataSet> {
   const { rows } = requireDifficulty(version.directory, id)
   const isWanted = new Set(wanted)

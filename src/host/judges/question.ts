@@ -3,12 +3,10 @@ import { rubricText, type JudgeSettings } from '#shared/config/judge.ts'
 import { expectedText } from '#rl/environments/common.ts'
 import type { RewardInput } from '#rl/rewards.ts'
 
-type Judged = Pick<RewardInput, 'prompt' | 'completion' | 'row'>
-
 /** Fills the question; every placeholder is replaced once, and one inside a completion stays text. */
 export function questionText(
   settings: Pick<JudgeSettings, 'question' | 'rubric' | 'referenceColumn' | 'min' | 'max'>,
-  { prompt, completion, row }: Judged,
+  { prompt, completion, row }: Pick<RewardInput, 'prompt' | 'completion' | 'row'>,
 ): string {
   const { question, rubric, referenceColumn, min, max } = settings
   const reference = expectedText(row, referenceColumn)

@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { AppError } from '#shared/errors.ts'
 import type { BlockPrecision } from '#shared/precision.ts'
 import {
   type BlockForm,
@@ -23,10 +21,11 @@ import {
   headWeightName,
 } from '#engine/models/source.ts'
 import { blockScales, quantizeRows, rowScales } from './quantize.ts'
-import { bytesOf, openSafetensors, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
+import { bytesOf, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
 import {
   asFloat32Source,
   type CacheProgress,
+  cachedTensors,
   exactPieces,
   gatherInOneFolder,
   requireFreeSpace,
@@ -263,16 +262,9 @@ function reopen(
   path: string,
   expected: readonly TensorToWrite[],
 ): ReadonlyMap<string, TensorLocation> | null {
-  if (!existsSync(path)) return null
-  let tensors: ReadonlyMap<string, TensorLocation>
-  try {
-    tensors = openSafetensors(path).tensors
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'model/invalid') return null
-    throw error
-  }
+  const tensors = cachedTensors(path)
   const isExpected = expected.every(({ name, dtype, shape }) => {
-    const location = tensors.get(name)
+    const location = tensors?.get(name)
     return location?.dtype === dtype && location.shape.join() === shape.join()
   })
   return isExpected ? tensors : null

@@ -150,16 +150,10 @@ function distributionOf(
 /** The largest prime below 2²⁰, so that every stride visits the whole pool. */
 const poolSize = 1_048_573
 
-interface Walk {
-  readonly start: number
-  readonly stride: number
-  readonly count: number
-}
-
 interface NormalPool {
   readonly values: Float32Array
   /** Draws what a walk reads and none before it has read. */
-  fill(walk: Walk): void
+  fill(walk: { readonly start: number; readonly stride: number; readonly count: number }): void
 }
 
 /**

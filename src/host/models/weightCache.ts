@@ -125,19 +125,24 @@ function arrangementKey(arrangement: Arrangement | undefined): readonly (string 
   return arrangement.kind === 'interleaved' ? [arrangement.kind, arrangement.heads] : [arrangement.kind]
 }
 
+/** Opens the tensors of a cached file; null if there is none, or it is broken. */
+export function cachedTensors(path: string): ReadonlyMap<string, TensorLocation> | null {
+  if (!existsSync(path)) return null
+  try {
+    return openSafetensors(path).tensors
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'model/invalid') return null
+    throw error
+  }
+}
+
 /**
  * Opens the tensors of a cached file if it holds all of the source's; null if there is none, or it is another or
  * broken.
  */
 function reopen(path: string, source: ModelSource): Map<string, TensorLocation> | null {
-  if (!existsSync(path)) return null
-  let cached: ReadonlyMap<string, TensorLocation>
-  try {
-    cached = openSafetensors(path).tensors
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'model/invalid') return null
-    throw error
-  }
+  const cached = cachedTensors(path)
+  if (cached === null) return null
   const result = new Map<string, TensorLocation>()
   for (const [name, { shape }] of source.tensors) {
     const location = cached.get(name)
@@ -229,25 +234,36 @@ export async function requireNumbers({ tensors }: ModelSource): Promise<void> {
   }
 }
 
-const slackBytes = 64 * 1024 * 1024
-
 /** Checks before writing that the tensors fit on the disk. Errors: AppError 'file/unwritable'. */
 export function requireFreeSpace(folder: string, tensors: readonly TensorToWrite[]): void {
   requireFreeBytes(
     folder,
     tensors.reduce((sum, { shape, dtype }) => sum + elementCount(shape) * dtypeBytes[dtype], 0),
+    forWeights,
   )
 }
 
-function requireFreeBytes(folder: string, neededBytes: number): void {
+const forWeights = {
+  subject: 'The converted weights need',
+  hint: 'Free some space or choose another data directory; the model itself was not changed.',
+}
+
+const slackBytes = 64 * 1024 * 1024
+
+/** Checks before writing that there is room on the disk. Errors: AppError 'file/unwritable', in these words. */
+export function requireFreeBytes(
+  folder: string,
+  neededBytes: number,
+  { subject, hint }: typeof forWeights,
+): void {
   const { bavail, bsize } = reading(folder, () => statfsSync(folder))
   const freeBytes = bavail * bsize
   if (freeBytes >= neededBytes + slackBytes) return
   const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
   throw new AppError(
     'file/unwritable',
-    `The converted weights need ${gigabytes(neededBytes)} GB in ${folder}, which has ${gigabytes(freeBytes)} GB free.`,
-    'Free some space or choose another data directory; the model itself was not changed.',
+    `${subject} ${gigabytes(neededBytes)} GB in ${folder}, which has ${gigabytes(freeBytes)} GB free.`,
+    hint,
   )
 }
 
@@ -281,7 +297,7 @@ function linkOrCopy(file: string, target: string): string {
   try {
     rmSync(temporary, { force: true })
     if (!tryLink(file, temporary)) {
-      requireFreeBytes(dirname(target), size)
+      requireFreeBytes(dirname(target), size, forWeights)
       copyFileSync(file, temporary, constants.COPYFILE_FICLONE)
     }
     renameSync(temporary, target)

@@ -1,18 +1,17 @@
 /** Differences between the rollout servers: the form of requests and responses. rolloutServer.ts lists the dialects. */
 import { commandWord } from '#shared/shownText.ts'
+import type { SamplingOptions } from '#engine/policy.ts'
 import { type Answer, type Call, messageIn } from './connection.ts'
 import { z } from 'zod'
 
-export interface TokenRequest {
+/** Temperature 0 takes the likeliest token. */
+export interface TokenRequest extends Pick<
+  SamplingOptions,
+  'temperature' | 'minNewTokens' | 'maxNewTokens' | 'stopIds' | 'stopStrings'
+> {
   /** Name of a loaded adapter; null = the base model. */
   readonly adapter: string | null
   readonly ids: readonly number[]
-  /** 0 takes the likeliest token. */
-  readonly temperature: number
-  readonly minNewTokens: number
-  readonly maxNewTokens: number
-  readonly stopIds: readonly number[]
-  readonly stopStrings: readonly string[]
   /** Integer from 0 to 2³¹ − 1. */
   readonly seed: number
 }
@@ -63,6 +62,12 @@ export interface Dialect {
 }
 
 /** Nothing filters or penalizes tokens: they are drawn from the policy itself. Both servers use these names. */
+const tokenizeCall: Dialect['tokenizeCall'] = (text, model) => ({
+  method: 'POST',
+  path: '/tokenize',
+  body: { model, prompt: text, add_special_tokens: false },
+})
+
 const plainSampling = {
   top_p: 1,
   top_k: -1,
@@ -149,11 +154,7 @@ export const sglang: Dialect = {
   unloadCall: (name) => ({ method: 'POST', path: '/unload_lora_adapter', body: { lora_name: name } }),
   isLoadingOff: ({ status }) => status === 404 || status === 405,
 
-  tokenizeCall: (text, model) => ({
-    method: 'POST',
-    path: '/tokenize',
-    body: { model, prompt: text, add_special_tokens: false },
-  }),
+  tokenizeCall,
 }
 
 // vLLM's OpenAI-compatible server.
@@ -243,11 +244,7 @@ export const vllm: Dialect = {
   isLoadingOff: ({ status, json }) =>
     (status === 404 || status === 405) && /^(?:not found|method not allowed)$/i.test(messageIn(json)),
 
-  tokenizeCall: (text, model) => ({
-    method: 'POST',
-    path: '/tokenize',
-    body: { model, prompt: text, add_special_tokens: false },
-  }),
+  tokenizeCall,
 }
 
 /** “token_id:123” as older versions spell tokens when asked for ids. */

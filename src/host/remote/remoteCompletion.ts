@@ -23,8 +23,6 @@ export interface RemoteCompletion {
   readonly stopReason: CompletionEnd['stopReason']
 }
 
-type Options = Pick<GenerateOptions, 'sampling' | 'decode'>
-
 /** Number of consecutive answers without a token, or with adapters forgotten, that counts as a fault. */
 const patience = 5
 
@@ -36,7 +34,7 @@ const patience = 5
 export async function completeRemotely(
   server: RolloutServer,
   request: CompletionRequest,
-  options: Options,
+  options: Pick<GenerateOptions, 'sampling' | 'decode'>,
   signal: AbortSignal,
 ): Promise<RemoteCompletion> {
   const ids: number[] = []

@@ -153,15 +153,10 @@ function asSequence(promptIds: ArrayLike<number>, ids: ArrayLike<number>): Token
   return { ids: all, actionMask: new Uint8Array(all.length - 1).fill(1, promptIds.length - 1) }
 }
 
-interface Scored {
-  readonly promptIds: ArrayLike<number>
-  readonly ids: ArrayLike<number>
-}
-
 /** Returns our own log-probabilities of each completion's ids. */
 export async function ownLogprobs(
   policy: Pick<Policy, 'score'>,
-  completions: readonly Scored[],
+  completions: readonly { readonly promptIds: ArrayLike<number>; readonly ids: ArrayLike<number> }[],
   options: { readonly role: PolicyRole; readonly temperature: number; readonly signal?: AbortSignal },
 ): Promise<Float64Array[]> {
   const sequences = completions.map(({ promptIds, ids }) => asSequence(promptIds, ids))

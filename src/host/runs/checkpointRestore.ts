@@ -1,7 +1,5 @@
 /** Restores a run's state from a checkpoint, by role. */
-import type { NamedTensor } from '#engine/models/source.ts'
-import type { OptimizerState } from '#engine/optimizers/optimizer.ts'
-import type { Checkpoint, CriticState } from '#host/models/checkpoints.ts'
+import type { Checkpoint } from '#host/models/checkpoints.ts'
 
 export interface RestoreOptions {
   /** Take the optimizer's moments too. */
@@ -19,14 +17,8 @@ export const exactResume: RestoreOptions = {
   overwriteCritic: true,
 }
 
-export interface RestoredState {
-  readonly actor: readonly NamedTensor[]
-  /** null: the run's own stays. */
-  readonly reference: readonly NamedTensor[] | null
-  /** null: the run's own stays. */
-  readonly critic: CriticState | null
-  /** null: begins anew. */
-  readonly optimizer: OptimizerState | null
+/** Null where the run's own reference or critic stays, and where the optimizer begins anew. */
+export interface RestoredState extends Pick<Checkpoint, 'actor' | 'reference' | 'critic' | 'optimizer'> {
   /** Sentences on what could not be taken over. */
   readonly warnings: readonly string[]
 }

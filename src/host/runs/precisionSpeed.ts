@@ -24,7 +24,7 @@ export const roundedBase = ({ config }: Pick<PrecisionAsked, 'config'>): Fitting
  * Returns how many times as long a token takes, generated and learned from, as with an exact base; null for an exact
  * base and where this machine was not measured.
  */
-export function slowdown({ config, model, kind, cacheDirectory }: PrecisionAsked): number | null {
+function slowdown({ config, model, kind, cacheDirectory }: PrecisionAsked): number | null {
   const base = roundedBase({ config })
   const place = { kind, deviceId: config.device.deviceId }
   const rates = base === null ? [] : (readThroughput(place, cacheDirectory)?.rates ?? [])

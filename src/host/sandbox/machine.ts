@@ -242,11 +242,9 @@ function runJobs(runtime: QuickJSRuntime, clock: Deadline): void {
   }
 }
 
-type CallResult = ReturnType<QuickJSContext['callFunction']>
-
 function stringOf(
   context: QuickJSContext,
-  result: CallResult,
+  result: ReturnType<QuickJSContext['callFunction']>,
   limit: number = answerLimits.characters,
 ): string {
   if (result.error) throw errorOf(context, result.error)

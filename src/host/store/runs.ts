@@ -298,10 +298,8 @@ const facts = z.object({
   algorithm: z.object({ id: z.string() }).catch({ id: '' }),
 })
 
-type RunFacts = Omit<z.output<typeof facts>, 'algorithm'> & { readonly algorithm: string }
-
 /** Reads the facts in the text of a config.json; what is missing or of another type is empty. */
-function factsOf(config: string): RunFacts {
+function factsOf(config: string): Omit<z.output<typeof facts>, 'algorithm'> & { readonly algorithm: string } {
   const parsed = facts.safeParse(parsedJson(config)).data
   if (!parsed) return { name: null, model: '', seed: 0, steps: null, algorithm: '' }
   return { ...parsed, algorithm: parsed.algorithm.id }

@@ -48,15 +48,10 @@ interface StudyParts extends DriveParts, Calibrating {
 /** Setting that is true from the start of a study until it has ended. */
 const drivenKey = (id: string): string => `host.study.${id}`
 
-interface Known {
-  readonly stamp: string
-  readonly entry: StudyEntry
-}
-
 export class Studies implements AsyncDisposable {
   readonly #parts: StudyParts
   readonly #work: LongWork
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, { readonly stamp: string; readonly entry: StudyEntry }>()
   /** Number of trials that train together, by file, as was measured. */
   readonly #shared = new Map<string, number>()
   readonly #closing = new AbortController()

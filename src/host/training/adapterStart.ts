@@ -155,10 +155,8 @@ const doesNotFit = (reference: LoraConfig, policy: LoraConfig): ConfigError =>
 const grownWords = (lora: LoraConfig): string =>
   `To make room for the reference, the policy's adapter has ${sizeWords(lora)}, with alpha ${Number(lora.alpha.toPrecision(6))}: its scale is unchanged.`
 
-type TargetName = Exclude<RunConfig['adapter']['targets'], string>[number]
-
 /** Name of a linear in the run config, whatever its family calls it. */
-const targetOf: Readonly<Record<LinearName, TargetName>> = {
+const targetOf: Readonly<Record<LinearName, Exclude<RunConfig['adapter']['targets'], string>[number]>> = {
   q_proj: 'q',
   k_proj: 'k',
   v_proj: 'v',

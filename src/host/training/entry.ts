@@ -27,7 +27,6 @@ import { type Checkpoint, loadCheckpoint } from '#host/models/checkpoints.ts'
 import { isCheckpoint } from '#host/workFolder/checkpointState.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { lockRun, readOwnConfig, runPaths } from '#host/workFolder/runFolder.ts'
-import { countBeside } from '#host/outboundRequests.ts'
 import { resolveEnvironment } from '#host/code/resolveEnvironment.ts'
 import { resolveAlgorithms } from '#host/code/resolveAlgorithms.ts'
 import { openAgents } from '#host/agents/openAgents.ts'
@@ -112,10 +111,7 @@ async function* trainUntilChange(
   const model = openModelFolder(checkpoint?.model ?? config.model, config)
   await using judges = new RunJudges({ folder: runDirectory, cacheDirectory, consents })
   await using rewards = await resolveRewards(config, runDirectory, { consents, openJudge: judges.open })
-  await using world = await resolveEnvironment(config, runDirectory, {
-    ...{ cacheDirectory, consents },
-    onRequest: () => countBeside(cacheDirectory, 'search'),
-  })
+  await using world = await resolveEnvironment(config, runDirectory, { cacheDirectory, consents })
   await using agents = await openAgents(config, {
     runDirectory,
     signal: control.signal,

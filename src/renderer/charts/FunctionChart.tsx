@@ -2,16 +2,12 @@ import { extent, ticks as ticksOf } from 'd3-array'
 import { useMemo } from 'react'
 import { ComposedChart, Label, Line, ReferenceLine, Tooltip } from 'recharts'
 import { axisNumber, readNumber, valueAxis } from './axes.ts'
+import type { ChartLine } from './lines.ts'
 import { LineMark } from './marks.tsx'
 import { NamedLine, PlotFrame } from './PlotFrame.tsx'
 import { useSize } from './useSize.ts'
 
-export interface FunctionLine {
-  readonly id: string
-  readonly label: string
-  /** CSS colour; `dash` is an SVG dash pattern. */
-  readonly color: string
-  readonly dash?: string | undefined
+export interface FunctionLine extends Pick<ChartLine, 'id' | 'label' | 'color' | 'dash'> {
   /** One value per point; null where it is not finite. */
   readonly values: readonly (number | null)[]
 }

@@ -190,6 +190,11 @@ export interface Count {
   readonly color: string
 }
 
+const labelAxis = {
+  ...{ dataKey: 'label', tick, tickLine: false, height: 22, interval: 0 },
+  axisLine: { stroke: 'var(--line)' },
+}
+
 /** Bars with their counts on top and their labels below. */
 export function CountBars({ label, bars }: { label: string; bars: readonly Count[] }) {
   const { size, setElement } = useSize()
@@ -212,14 +217,7 @@ export function CountBars({ label, bars }: { label: string; bars: readonly Count
             data={bars}
             barCategoryGap={2}
           >
-            <XAxis
-              dataKey="label"
-              tick={tick}
-              tickLine={false}
-              axisLine={{ stroke: 'var(--line)' }}
-              height={22}
-              interval={0}
-            />
+            <XAxis {...labelAxis} />
             <YAxis hide domain={[0, Math.max(1, ...bars.map(({ count }) => count))]} />
             <Bar
               dataKey="count"

@@ -8,14 +8,10 @@ import {
   type Brushes,
   type ParallelAxis,
 } from './parallelAxes.ts'
+import type { ChartLine } from './lines.ts'
 import { useSize } from './useSize.ts'
 
-export interface ParallelRun {
-  readonly id: string
-  readonly label: string
-  readonly color: string
-  readonly dash?: string | undefined
-  readonly isBaseline?: boolean
+export interface ParallelRun extends Pick<ChartLine, 'id' | 'label' | 'color' | 'dash' | 'isBaseline'> {
   readonly values: Readonly<Record<string, AxisValue>>
 }
 

@@ -2,16 +2,13 @@ import { extent, ticks as ticksOf } from 'd3-array'
 import { ScatterChart as Chart, Label, Scatter, Tooltip } from 'recharts'
 import { axisNumber, axisNumber3, logTicks, valueAxis, type Range, type ScaleKind } from './axes.ts'
 import { PlotFrame } from './PlotFrame.tsx'
+import type { ChartLine } from './lines.ts'
 import { useSize } from './useSize.ts'
 
-export interface ScatterDot {
-  readonly id: string
-  readonly label: string
-  readonly color: string
+export interface ScatterDot extends Pick<ChartLine, 'id' | 'label' | 'color' | 'isBaseline'> {
   /** Number, or a word that gets a column of its own. */
   readonly x: number | string
   readonly y: number
-  readonly isBaseline?: boolean
 }
 
 interface ScatterProps {

@@ -12,6 +12,13 @@ const redrawnEveryMs = 1000
 
 export type SeriesByMetric = ReadonlyMap<string, ReadonlyMap<string, Series>>
 
+/** Means of a run's metric, step by step. */
+export const meansOf = (byMetric: SeriesByMetric, metric: string, runId: string): number[] =>
+  byMetric
+    .get(metric)
+    ?.get(runId)
+    ?.points.map(({ mean }) => mean) ?? []
+
 export interface SeriesRequest {
   readonly runIds: readonly string[]
   readonly metrics: readonly string[]

@@ -2,11 +2,7 @@
 import { create } from 'zustand'
 import { KeysError, type KeyUse } from '#shared/errors.ts'
 
-interface KeyQuestion {
-  readonly keys: readonly KeyUse[]
-}
-
-export const useKeyQuestion = create<KeyQuestion>(() => ({ keys: [] }))
+export const useKeyQuestion = create<{ readonly keys: readonly KeyUse[] }>(() => ({ keys: [] }))
 
 export const askAboutKeys = (keys: readonly KeyUse[]): void => useKeyQuestion.setState({ keys })
 

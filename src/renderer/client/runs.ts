@@ -15,16 +15,11 @@ type UnreadableRun = RunsNews['unreadable'][number]
 export type RemainingView = RunsNews['remaining'][number]
 export type StoredEvent = OutputOf<Api, 'runs.follow'>['events'][number]
 
-interface RunsState {
+interface RunsState extends Omit<RunsView, 'runs'> {
   readonly byId: ReadonlyMap<string, RunEntry>
   /** Ids, oldest first; the same array until a run appears or disappears. */
   readonly ids: readonly string[]
-  readonly workers: readonly WorkerView[]
-  readonly unreadable: readonly UnreadableRun[]
   readonly remaining: readonly RemainingView[]
-  /** Number of runs whose folders are yet to be read. */
-  readonly pending: number
-  readonly isLoaded: boolean
 }
 
 const useRunsStore = create<RunsState>(() => ({
@@ -88,6 +83,13 @@ export function useRuns(): RunsView {
   const runs = useMemo(() => [...byId.values()].sort((a, b) => b.createdAt - a.createdAt), [byId])
   return { runs, workers, unreadable, pending, isLoaded }
 }
+
+/** Runs that train, each with its process. */
+export const atWorkOf = ({ runs, workers }: RunsView): { run: RunEntry; worker: WorkerView }[] =>
+  workers.flatMap((worker) => {
+    const run = runs.find(({ id }) => id === worker.runId)
+    return run === undefined ? [] : [{ run, worker }]
+  })
 
 /** Undefined if not loaded or missing; `isLoaded` of useRuns tells which. */
 export const useRunEntry = (runId: string): RunEntry | undefined =>

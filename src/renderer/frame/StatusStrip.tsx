@@ -1,7 +1,7 @@
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { useEta, useConnection, useLoad, type Connection, type Load } from '#renderer/client/live.ts'
 import { link } from '#renderer/client/route.ts'
-import { useRuns, type RunEntry, type WorkerView } from '#renderer/client/runs.ts'
+import { atWorkOf, useRuns, type RunEntry, type WorkerView } from '#renderer/client/runs.ts'
 import { useTaskWords } from '#renderer/client/tasks.ts'
 import { formatBytes, formatDuration, formatShare, plural } from '#renderer/client/format.ts'
 import {
@@ -21,11 +21,9 @@ export function StatusStrip() {
   const connection = useConnection()
   const isConnected = connection.state === 'connected'
   const load = useLoad()
-  const { runs, workers, isLoaded } = useRuns()
-  const atWork = workers.flatMap((worker) => {
-    const run = runs.find(({ id }) => id === worker.runId)
-    return run === undefined ? [] : [{ run, worker }]
-  })
+  const view = useRuns()
+  const { runs, isLoaded } = view
+  const atWork = atWorkOf(view)
   const tasks = useTaskWords()
   const { data: evaluations } = useAnswer('evaluations.list', {})
   const evaluating = evaluations?.find(({ status }) => status === 'running')

@@ -55,6 +55,20 @@ export const HubSettings = ({ onLeave }: { onLeave?: () => void }) => (
   </>
 )
 
+function Downloading({ progress, isRunning }: { progress: Progress | null; isRunning: boolean }) {
+  return (
+    <div className="mt-3">
+      <TaskProgress progress={progress ?? { phase: 'Asking the hub', done: 0, total: null, unit: 'bytes' }} />
+      {isRunning && progress !== null && (
+        <p className="mt-1 text-sm text-faint tabular-nums">
+          {formatBytes(progress.done)} of {formatBytes(progress.total)}; what was downloaded is kept if you
+          stop
+        </p>
+      )}
+    </div>
+  )
+}
+
 /** Asks for an address on a hub and downloads what is there. */
 export function HubDialog(props: HubDialogProps) {
   const { address, isBusy, isReady = true, task, error, onClose } = props
@@ -91,19 +105,7 @@ export function HubDialog(props: HubDialogProps) {
         {props.children}
         <button type="submit" hidden aria-hidden />
       </Form>
-      {isBusy && (
-        <div className="mt-3">
-          <TaskProgress
-            progress={progress ?? { phase: 'Asking the hub', done: 0, total: null, unit: 'bytes' }}
-          />
-          {task.state === 'running' && progress !== null && (
-            <p className="mt-1 text-sm text-faint tabular-nums">
-              {formatBytes(progress.done)} of {formatBytes(progress.total)}; what was downloaded is kept if
-              you stop
-            </p>
-          )}
-        </div>
-      )}
+      {isBusy && <Downloading progress={progress} isRunning={task.state === 'running'} />}
       {error !== null && <ErrorNote error={error} className="mt-3" />}
     </Dialog>
   )

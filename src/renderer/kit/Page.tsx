@@ -1,4 +1,4 @@
-import { Search } from 'lucide-react'
+import { Search, X } from 'lucide-react'
 import { useEffect, useRef, useSyncExternalStore, type ReactNode } from 'react'
 import { createPortal } from 'react-dom'
 import { link, navigate, useRoute } from '#renderer/client/route.ts'
@@ -6,7 +6,7 @@ import { useWindow } from '#renderer/client/window.ts'
 import { keyTable } from '#shared/keyTable.ts'
 import { keyWords } from '#renderer/client/keys.ts'
 import type { Here } from '#shared/places.ts'
-import { Button } from './Button.tsx'
+import { Button, IconButton } from './Button.tsx'
 import { classes } from './classes.ts'
 import { EmptyState } from './states.tsx'
 import { ViewTabs } from './ViewTabs.tsx'
@@ -229,3 +229,34 @@ export function KeyValue({
     </dl>
   )
 }
+
+interface SidePaneProps {
+  readonly title: string
+  /** Class of its width. */
+  readonly width: string
+  /** Left of the button that closes it. */
+  readonly actions?: ReactNode
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+/** Pane beside a list, about the chosen one of its rows. */
+export const SidePane = ({ title, width, actions, onClose, children }: SidePaneProps) => (
+  <aside
+    aria-label={title}
+    className={classes(
+      'flex max-w-full shrink-0 flex-col border-l border-line narrow:w-full narrow:border-t narrow:border-l-0',
+      width,
+    )}
+  >
+    <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3">
+      <h3 className="truncate font-medium">{title}</h3>
+      <span className="ml-auto" />
+      {actions}
+      <IconButton small label="Close" icon={X} onClick={onClose} />
+    </header>
+    <div className="flex min-h-0 grow flex-col gap-3 overflow-auto p-3 text-sm" tabIndex={0}>
+      {children}
+    </div>
+  </aside>
+)

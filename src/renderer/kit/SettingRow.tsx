@@ -15,6 +15,7 @@ export interface SettingRowProps {
   readonly value: unknown
   readonly base: unknown
   readonly isChanged: boolean
+  /** Undefined resets to the default. */
   readonly onChange: (value: unknown) => void
   readonly onReset: () => void
   readonly problem?: ReactNode
@@ -74,13 +75,8 @@ export function SettingRow(props: SettingRowProps) {
   )
 }
 
-interface SettingControlProps {
-  readonly field: SettingField
-  readonly value: unknown
-  /** Undefined resets to the default. */
-  readonly onChange: (value: unknown) => void
+interface SettingControlProps extends Pick<SettingRowProps, 'field' | 'value' | 'onChange' | 'disabled'> {
   readonly ids: FieldIds
-  readonly disabled?: boolean
 }
 
 /** Renders the control that fits the values of a setting. */

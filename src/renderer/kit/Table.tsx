@@ -37,7 +37,6 @@ export interface TableProps<Row> {
   /** Receives the row under the pointer or with the focus; null once it has left. */
   readonly onPoint?: (row: Row | null) => void
   readonly isSelected?: (row: Row) => boolean
-  readonly rowClassName?: (row: Row) => string | undefined
   /** Runs when the last rows come into view, to load more. */
   readonly onEnd?: () => void
   /** Index of the row in view at first. */
@@ -90,7 +89,6 @@ export function Table<Row>(props: TableProps<Row>) {
                 key={props.rowKey(row, index)}
                 {...{ columns, row, index }}
                 isSelected={props.isSelected?.(row)}
-                className={props.rowClassName?.(row)}
                 tabIndex={index === Math.min(active, rows.length - 1) ? 0 : -1}
                 onFocus={() => setActive(index)}
                 onPoint={props.onPoint}
@@ -159,21 +157,17 @@ interface BodyRowProps<Row> extends Omit<ComponentProps<'div'>, 'className'> {
   readonly row: Row
   readonly index: number
   readonly isSelected: boolean | undefined
-  readonly className: string | undefined
 }
 
 function BodyRow<Row>(props: BodyRowProps<Row>) {
-  const { columns, row, index, isSelected, className, onFocus, onPoint, ...rest } = props
+  const { columns, row, index, isSelected, onFocus, onPoint, ...rest } = props
   return (
     <div
       role="row"
       aria-rowindex={index + 2}
       aria-selected={isSelected}
       data-index={index}
-      className={classes(
-        'absolute inset-x-0 grid items-center border-b border-line -outline-offset-2 hover:bg-panel aria-selected:bg-accent-soft',
-        className,
-      )}
+      className="absolute inset-x-0 grid items-center border-b border-line -outline-offset-2 hover:bg-panel aria-selected:bg-accent-soft"
       onFocus={(event) => {
         onFocus?.(event)
         onPoint?.(row)

@@ -37,16 +37,13 @@ export function DeleteRuns({ runs, onClose, onDeleted }: DeleteProps) {
         toastError(asError(thrown))
       }
     }
-    if (gone.length > 0) {
+    const [only] = idle
+    if (gone.length > 0)
       toast({
-        title:
-          gone.length === 1 && idle[0]
-            ? `“${runTitle(idle[0])}” deleted`
-            : `${plural(gone.length, 'run')} deleted`,
+        title: `${only && gone.length === 1 ? `“${runTitle(only)}”` : plural(gone.length, 'run')} deleted`,
         detail: 'Kept for a week.',
         action: { label: 'Undo', run: () => void restore(gone) },
       })
-    }
     onDeleted(gone)
     onClose()
   }
@@ -54,11 +51,7 @@ export function DeleteRuns({ runs, onClose, onDeleted }: DeleteProps) {
     <ConfirmDialog
       isOpen
       onClose={onClose}
-      title={
-        idle.length === 1 && idle[0]
-          ? `Delete “${runTitle(idle[0])}”?`
-          : `Delete ${plural(idle.length, 'run')}?`
-      }
+      title={`Delete ${idle.length === 1 && idle[0] ? `“${runTitle(idle[0])}”` : plural(idle.length, 'run')}?`}
       action={`Delete ${plural(idle.length, 'run')}`}
       isDisabled={found === null || idle.length === 0 || isDeleting}
       onConfirm={() => void deleteAll()}

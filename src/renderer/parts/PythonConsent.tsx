@@ -12,12 +12,8 @@ import { ErrorNote } from '#renderer/kit/states.tsx'
 export type PythonAsked = InputOf<Api, 'python.review'>
 type Review = Answer<'python.review'>
 
-interface PythonConsentProps {
-  readonly asked: PythonAsked
-}
-
 /** Says whether Python code may run on this machine, with a dialog that allows it. Renders nothing for other code. */
-export function PythonConsent({ asked }: PythonConsentProps) {
+export function PythonConsent({ asked }: { readonly asked: PythonAsked }) {
   const { data: review, error } = useAnswer('python.review', asked, { staleMs: 0 })
   const [isAsking, setAsking] = useState(false)
   const what = wordOf(review)
@@ -94,10 +90,8 @@ function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
   )
 }
 
-type FileListProps = Review[number]
-
 /** Lists names verbatim, isolated so that no character in them moves, hides or joins the surrounding text. */
-const FileList = ({ interpreter, files }: FileListProps) => (
+const FileList = ({ interpreter, files }: Review[number]) => (
   <section aria-label={`Run by ${shownText(interpreter)}`}>
     <h3 className="text-sm font-medium text-muted">
       Run by <span className="font-mono break-all whitespace-pre-wrap">{shownText(interpreter)}</span>

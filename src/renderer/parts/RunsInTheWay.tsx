@@ -2,13 +2,11 @@ import type { RunEntry } from '#renderer/client/runs.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 
-type UsingRun = Pick<RunEntry, 'id' | 'name' | 'algorithm' | 'seed' | 'status'>
-
 /** True for runs that could not go on without what is deleted. */
 export const isInTheWay = ({ status }: Pick<RunEntry, 'status'>): boolean => status !== 'finished'
 
 interface InTheWayProps {
-  readonly runs: readonly UsingRun[]
+  readonly runs: readonly Pick<RunEntry, 'id' | 'name' | 'algorithm' | 'seed' | 'status'>[]
   /** Verb and object of their use: “use it”. */
   readonly need: string
   /** Consequence of a deletion for runs that are finished. */

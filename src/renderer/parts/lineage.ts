@@ -28,13 +28,11 @@ export interface Lineage {
   readonly byKey: ReadonlyMap<string, Place>
 }
 
-type OpenPlace = Place & { readonly next: Place[] }
-
 const keyOf = (trial: number, step: number): string => `${String(trial)}@${String(step)}`
 
 /** Lineage of a population; a sweep with early stopping has its rungs as generations. */
 export function lineageOf({ trials, pending, search }: StudyEntry): Lineage {
-  const places = new Map<string, OpenPlace>()
+  const places = new Map<string, Place & { readonly next: Place[] }>()
   const untilOf = new Map(pending.map(({ trial, until }) => [trial, until]))
   // Parents come before their clones.
   for (const trial of trials) {

@@ -68,16 +68,11 @@ export function promptProblem(form: PromptForm, columns: readonly string[]): str
     : 'No column is used: every prompt would be the same.'
 }
 
-interface Selection {
-  readonly from: number
-  readonly to: number
-}
-
 /** Replaces the selection, with the cursor after the inserted text. */
 export const insertAt = (
   text: string,
   added: string,
-  { from, to }: Selection,
+  { from, to }: { readonly from: number; readonly to: number },
 ): { text: string; cursor: number } => ({
   text: `${text.slice(0, from)}${added}${text.slice(to)}`,
   cursor: from + added.length,

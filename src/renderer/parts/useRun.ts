@@ -117,9 +117,7 @@ export function useSlowPace(run: RunEntry): Pace | null {
 export const runTabs = ['overview', 'samples', 'diagnosis', 'checkpoints', 'config', 'log'] as const
 export type RunTab = (typeof runTabs)[number]
 
-type Query = Parameters<typeof navigate>[1]
-
-export const goToTab = (runId: string, tab: RunTab, query: Query = {}): void =>
+export const goToTab = (runId: string, tab: RunTab, query: Parameters<typeof navigate>[1] = {}): void =>
   navigate(`/runs/${runId}/${tab}`, query)
 
 /* Whether a run takes longer than it used to. */

@@ -121,9 +121,7 @@ function exactValue(tree: MathTree): Rational | null {
   return value !== null && isShort(value) ? value : null
 }
 
-type Constant = (a: Rational, b: Rational) => Rational | null
-
-const ofTwo: Readonly<Record<string, Constant>> = {
+const ofTwo: Readonly<Record<string, (a: Rational, b: Rational) => Rational | null>> = {
   ...{ add: sum, multiply: product, divide: quotient, power: constantPower, binomial },
 }
 const ofOne: Readonly<Record<string, (a: Rational) => Rational | null>> = {

@@ -83,17 +83,12 @@ export function cutLoss(
   }
 }
 
-interface Difference {
-  readonly words: string
-  readonly token: Place | null
-}
-
 /** Reports where another way of computing the same loss gives a different result, beyond rounding. */
 export function differing(
   base: Pick<Loss, 'value' | 'coefficients'>,
   other: Pick<Loss, 'value' | 'coefficients'>,
   rows: readonly LossRow[],
-): Difference | null {
+): { readonly words: string; readonly token: Place | null } | null {
   const at = ({ coefficients }: Pick<Loss, 'coefficients'>, head: HeadName, token: Place) =>
     coefficientAt(coefficients, head, token) ?? 0
   const tokens = actionsOf(rows)

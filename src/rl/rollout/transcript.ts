@@ -46,7 +46,7 @@ export const withFeedback = (transcript: Transcript, feedback: Int32Array): Tran
   ids: joined(transcript.ids, feedback),
 })
 
-function joined(first: Int32Array, second: Int32Array): Int32Array {
+export function joined(first: Int32Array, second: Int32Array): Int32Array {
   const ids = new Int32Array(first.length + second.length)
   ids.set(first)
   ids.set(second, first.length)
@@ -65,7 +65,7 @@ export function windowed({ ids, openingLength, turns }: Transcript, budget: numb
 }
 
 /** Masks are derived from the origin of tokens, never from their ids. */
-export function masksOf({ ids, turns }: Transcript): TranscriptMasks {
+export function masksOf({ ids, turns }: Pick<Transcript, 'ids' | 'turns'>): TranscriptMasks {
   const length = Math.max(0, ids.length - 1)
   const actionMask = new Uint8Array(length)
   const turnIds = new Int32Array(length).fill(-1)

@@ -70,8 +70,13 @@ export async function answerTools(
   const ofKind = <Kind extends ToolAsk['kind']>(kind: Kind) =>
     requests.filter((each): each is ToolRequest<Extract<ToolAsk, { kind: Kind }>> => each.ask.kind === kind)
   await judge(ofKind('rewards'), options, answers)
-  await reset(ofKind('reset'), options, answers)
-  await step(ofKind('step'), options, answers)
+  const { environment } = options
+  if (environment === null)
+    for (const each of [...ofKind('reset'), ...ofKind('step')]) answers.set(each, noEnvironment)
+  else {
+    await reset(ofKind('reset'), { ...options, environment }, answers)
+    await step(ofKind('step'), { ...options, environment }, answers)
+  }
   return requests.map((each) => answers.get(each) ?? textAnswer(each.ask, options))
 }
 
@@ -98,15 +103,9 @@ const noEnvironment: ToolFault = {
   fault: 'The workflow uses an environment, but the run has none: set `environment`.',
 }
 
-async function reset(
-  requests: Asking<'reset'>,
-  { environment, text }: WorkflowToolOptions,
-  answers: Answers,
-) {
-  if (environment === null) {
-    for (const each of requests) answers.set(each, noEnvironment)
-    return
-  }
+type WorldOptions = WorkflowToolOptions & { readonly environment: Environment }
+
+async function reset(requests: Asking<'reset'>, { environment, text }: WorldOptions, answers: Answers) {
   const starts = requests.map(({ row, chance }) => ({ row: row.columns, seed: seedAt(chance, 0) }))
   const turns = requests.length === 0 ? [] : await environment.reset(starts)
   requests.forEach((each, i) => {
@@ -118,13 +117,9 @@ async function reset(
 
 async function step(
   requests: Asking<'step'>,
-  { environment, hasCritic, text }: WorkflowToolOptions,
+  { environment, hasCritic, text }: WorldOptions,
   answers: Answers,
 ) {
-  if (environment === null) {
-    for (const each of requests) answers.set(each, noEnvironment)
-    return
-  }
   const actions = requests.map(({ ask, row, chance, step: taken }) => ({
     ...{ row: row.columns, seed: seedAt(chance, taken + 1), state: ask.state ?? null, action: ask.action },
   }))

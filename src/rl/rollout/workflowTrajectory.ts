@@ -10,6 +10,7 @@ import type { ReturnedReward, ReturnedTrajectory } from './workflow.ts'
 import type { Prompt, PromptRow } from './prompts.ts'
 import type { Continuation } from './workflowTools.ts'
 import { type Reward, unscored, type UnscoredTrajectory, type WorkflowOutcome } from './trajectory.ts'
+import { joined, masksOf } from './transcript.ts'
 
 /** A completion requested by an episode. */
 export interface Generated {
@@ -148,6 +149,7 @@ function assembled(
   const [first, second] = pieces
   const promptIds = ids.slice(0, first?.start ?? ids.length)
   const known = prompts.find((prompt) => isSame(prompt.ids, promptIds))
+  const { actionMask, turnIds } = masksOf({ ids, turns: pieces })
   const text = second === undefined && isWhole(first) ? first?.generated.text : undefined
   return {
     ...unscored,
@@ -155,7 +157,8 @@ function assembled(
     prompt: { ...row, text: known?.text ?? decode(promptIds), ids: promptIds },
     group,
     ids,
-    ...masksOf(ids.length, pieces),
+    actionMask,
+    turnIds: second === undefined ? null : turnIds,
     samplerLogprobs: Float64Array.from(pieces.flatMap(logprobsOf)),
     completion: text ?? decode(ids.subarray(promptIds.length)),
     completionTokens: pieces.reduce((sum, { start, end }) => sum + end - start, 0),
@@ -163,21 +166,6 @@ function assembled(
     episode: null,
     lastState: null,
   }
-}
-
-/** Masks are derived from the origin of tokens, never from their ids. */
-function masksOf(
-  tokens: number,
-  pieces: readonly Piece[],
-): Pick<UnscoredTrajectory, 'actionMask' | 'turnIds'> {
-  const length = Math.max(0, tokens - 1)
-  const actionMask = new Uint8Array(length)
-  const turnIds = new Int32Array(length).fill(-1)
-  pieces.forEach(({ start, end }, turn) => {
-    actionMask.fill(1, start - 1, end - 1)
-    turnIds.fill(turn, start - 1, end - 1)
-  })
-  return { actionMask, turnIds: pieces.length > 1 ? turnIds : null }
 }
 
 function endOf(last: Piece | undefined): Pick<UnscoredTrajectory, 'stopReason' | 'truncated'> {
@@ -355,13 +343,6 @@ function checkedReward(value: number | null, name: string): number | null {
   const fault = value === null ? null : rewardFault(value)
   if (fault !== null) throw new TrajectoryFault(`“${name}”: ${fault}`)
   return value
-}
-
-function joined(first: Int32Array, second: Int32Array): Int32Array {
-  const ids = new Int32Array(first.length + second.length)
-  ids.set(first)
-  ids.set(second, first.length)
-  return ids
 }
 
 const isSame = (a: Int32Array, b: Int32Array): boolean =>

@@ -1,5 +1,6 @@
 /** Evaluations: a model, an adapter or a checkpoint on rows of a data set or in an environment, stored and compared. */
 import { z } from 'zod'
+import { plural } from '../plural.ts'
 import type { RunConfig } from '../runConfig.ts'
 import { count, cursor, digest, estimate, failure, instant, path, row, runId } from './common.ts'
 import { command, feed, query } from './contract.ts'
@@ -205,6 +206,23 @@ export const evaluationsApi = {
   /** Deletes it and its samples permanently; refused while it is running. */
   delete: command(one, z.void()),
   watch: feed(z.void(), z.object({ cursor })),
+}
+
+/** Says in sentences which samples and rows an evaluation is without. */
+export function evaluationProblems({
+  unscored,
+  failures,
+  failure,
+  leftOut,
+  problem,
+}: Pick<EvaluationSummary, 'unscored' | 'failures' | 'failure' | 'leftOut' | 'problem'>): string[] {
+  return [
+    ...(unscored === 0
+      ? []
+      : [`${plural(unscored, 'sample has', 'samples have')} no reward and are left out.`]),
+    ...(failures === 0 ? [] : [`A reward failed ${plural(failures, 'time')}. ${failure ?? ''}`]),
+    ...(leftOut === 0 ? [] : [`${plural(leftOut, 'row gives', 'rows give')} no prompt. ${problem ?? ''}`]),
+  ]
 }
 
 export type EvaluationRequest = z.output<typeof request>

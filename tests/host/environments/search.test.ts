@@ -156,7 +156,9 @@ describe('settings', () => {
   test('name one thing to search in, as it is', () => {
     expect(refused({})).toThrow('has nothing to search in')
     expect(refused({ corpus: 'a.jsonl', url: 'http://a' })).toThrow('both a corpus and the address')
-    expect(refused({ url: 'file:///etc/passwd' })).toThrow('not an http address')
+    expect(refused({ url: 'file:///etc/passwd' })).toThrow(
+      'is not an address that begins with http:// or https://',
+    )
     expect(refused({ url: 'http://a', api: 'bing' })).toThrow('does not support “bing”')
     expect(refused({ url: 'http://a', turns: 0 })).toThrow('1 to 1000 turns')
     expect(refused({ url: 'http://a', colour: 'red' })).toThrow('has no setting “colour”')

@@ -172,23 +172,15 @@ export interface PassResult {
   readonly scores: Float32Array
 }
 
-/** Run of up to T tokens for each row; letters as in `DecodePass`. */
-export interface LoopPass {
+/** Run of up to T = `turns` tokens for each row, over when all rows have ended; letters as in `DecodePass`. */
+export interface LoopPass extends Pick<
+  RowStep,
+  'ids' | 'turns' | 'uniforms' | 'room' | 'stopIds' | 'inverseTemperatures'
+> {
   readonly rows: number
-  /** [B] each row's latest id and its place in the sequence. */
-  readonly ids: Int32Array
+  /** [B] place of each row's latest id in the sequence. */
   readonly positions: Int32Array
   readonly cache: StateCache
-  /** T */
-  readonly turns: number
-  /** [T, B] in [0, 1), what chooses; read only for a `choice`. */
-  readonly uniforms: Float64Array
-  /** [B] the most ids that a row still takes; when all rows have ended, so does the run. */
-  readonly room: readonly number[]
-  /** Ids that end a row. */
-  readonly stopIds: readonly number[]
-  /** [B] */
-  readonly inverseTemperatures: Float64Array
   readonly want: 'choice' | 'best'
   readonly role: AnsweringRole
 }

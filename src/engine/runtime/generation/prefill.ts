@@ -7,10 +7,8 @@ export interface PrefillContext {
   readonly step: DecodeStep
   /** Most positions, padding included, of one pass. */
   readonly prefillTokens: number
-  readonly run: (pass: PrefillPass) => Promise<PassResult>
+  readonly run: (pass: Omit<DecodePass, 'role'>) => Promise<PassResult>
 }
-
-type PrefillPass = Omit<DecodePass, 'role'>
 
 interface CachedPrompt {
   /** One row, exactly as long as the prompt. */
@@ -38,9 +36,21 @@ export function ragFit(lengths: readonly number[], prefillTokens: number): numbe
   return lengths.length
 }
 
-/** Returns the index of each prompt's last token among all positions of prompts padded to `length`. */
-export const lastPositions = (prompts: readonly Int32Array[], length: number): Int32Array =>
-  Int32Array.from(prompts, (prompt, row) => row * length + prompt.length - 1)
+/** Lays prompts out as the rows of one pass, padded to the longest; the last token of each has scores. */
+export function raggedPass(prompts: readonly NewPrompt[]) {
+  const rows = prompts.length
+  const length = prompts.reduce((longest, { ids }) => Math.max(longest, ids.length), 0)
+  const ids = new Int32Array(rows * length) // [B, T]
+  const positions = new Int32Array(rows * length) // [B, T]
+  for (const [row, prompt] of prompts.entries()) {
+    ids.set(prompt.ids, row * length)
+    for (let position = 0; position < prompt.ids.length; position++)
+      positions[row * length + position] = position
+  }
+  const scored = Int32Array.from(prompts, (prompt, row) => row * length + prompt.ids.length - 1)
+  const inverseTemperatures = Float64Array.from(prompts, ({ inverseTemperature }) => inverseTemperature)
+  return { rows, length, ids, positions, scored, inverseTemperatures }
+}
 
 /** Computes prompts chosen with `ragFit`, in order. `want` says which scores follow the last position. */
 export async function prefill(
@@ -60,22 +70,12 @@ async function prefillTogether(
   given: readonly NewPrompt[],
   want: PassScores,
 ): Promise<CachedPrompt[]> {
-  const rows = given.length
-  const prompts = given.map(({ ids }) => ids)
-  const length = prompts.reduce((longest, prompt) => Math.max(longest, prompt.length), 0)
-  const ids = new Int32Array(rows * length) // [B, T]
-  const positions = new Int32Array(rows * length) // [B, T]
-  for (const [row, prompt] of prompts.entries()) {
-    ids.set(prompt, row * length)
-    for (let position = 0; position < prompt.length; position++) positions[row * length + position] = position
-  }
-  const scored = lastPositions(prompts, length)
-  const cache = new StateCache(step.states, rows, 0)
-  const inverseTemperatures = Float64Array.from(given, ({ inverseTemperature }) => inverseTemperature)
-  const result = await run({ rows, length, ids, positions, cache, scored, inverseTemperatures, want })
-  return prompts.map((prompt, row) => {
-    const own = new StateCache(step.states, 1, prompt.length)
-    own.append(0, result.fresh, { row, length, count: prompt.length })
+  const pass = raggedPass(given)
+  const { rows, length } = pass
+  const result = await run({ ...pass, cache: new StateCache(step.states, rows, 0), want })
+  return given.map(({ ids }, row) => {
+    const own = new StateCache(step.states, 1, ids.length)
+    own.append(0, result.fresh, { row, length, count: ids.length })
     return { cache: own, scores: result.scores.subarray(row * step.vocabSize, (row + 1) * step.vocabSize) }
   })
 }

@@ -103,14 +103,12 @@ function contains(container: Value, item: Value): boolean {
   return itemsOf(container).some((entry) => isEqual(entry, item))
 }
 
-type Check = (value: Value, other?: Value) => boolean
-
 const isNumber = (value: Value): boolean => numberOf(value) !== null
 const isSequence = (value: Value): boolean => typeof value === 'string' || isList(value) || isDict(value)
 const remainder = (value: Value, divisor: Value): Value => operators['%']?.(value, divisor)
 
 /** Jinja's tests: what may stand after `is`. */
-export const checks: Readonly<Record<string, Check>> = {
+export const checks: Readonly<Record<string, (value: Value, other?: Value) => boolean>> = {
   boolean: (value) => typeof value === 'boolean',
   callable: (value) => typeof value === 'function',
   defined: (value) => value !== undefined,

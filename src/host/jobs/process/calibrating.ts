@@ -13,7 +13,6 @@ import { shownSamples } from '#rl/training/samples.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { saveCheckpoint } from '#host/models/checkpoints.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
-import { countBeside } from '#host/outboundRequests.ts'
 import { resolveEnvironment } from '#host/code/resolveEnvironment.ts'
 import { resolveAlgorithms } from '#host/code/resolveAlgorithms.ts'
 import { RunJudges } from '#host/judges/runJudges.ts'
@@ -48,10 +47,7 @@ export async function calibrate(
     // A check sends nothing to other machines.
     await using judges = new RunJudges({ folder: null, cacheDirectory, asksAddresses: false })
     await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
-    await using world = await resolveEnvironment(config, directory, {
-      ...{ cacheDirectory, consents },
-      onRequest: () => countBeside(cacheDirectory, 'search'),
-    })
+    await using world = await resolveEnvironment(config, directory, { cacheDirectory, consents })
     const model = openModelFolder(config.model, config)
     await using workflows = await resolveWorkflows(config, directory)
     const stages = await readStages(config, model, {

@@ -12,14 +12,12 @@ import { openModelFolder } from '#host/models/modelFolder.ts'
 import { chooseDevice } from '#host/models/openModel.ts'
 import type { Tools } from '#host/processes/job.ts'
 
-type ChosenDevice = Awaited<ReturnType<typeof chooseDevice>>
-
 /**
  * Yields the items of `work` on the device of the input. Errors: AppError 'device/unavailable', and those of `work`.
  */
 const onDevice =
   <Input extends { readonly place: DevicePlace }, Item>(
-    work: (device: ChosenDevice, input: Input) => AsyncIterable<Item>,
+    work: (device: Awaited<ReturnType<typeof chooseDevice>>, input: Input) => AsyncIterable<Item>,
   ) =>
   async (input: Input, { say }: Tools<Item>): Promise<void> => {
     const device = await chooseDevice({ ...input.place, threads: null })

@@ -19,7 +19,6 @@ import { resolveEnvironment, type ResolvedEnvironment } from '#host/code/resolve
 import { stopIdsOf } from '#host/models/completing.ts'
 import { openModel, type OpenedModel } from '#host/models/openModel.ts'
 import { loadTokenizer, type LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
-import { countBeside } from '#host/outboundRequests.ts'
 import type { AnsweredRow, EvaluationInput, EvaluationNews } from '#host/jobs/evaluationJob.ts'
 import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/code/resolveRewards.ts'
@@ -71,10 +70,7 @@ export async function judgeRows(
   const { config, directory, cacheDirectory, consents, samples, greedy } = asked
   await using judges = new RunJudges({ folder: directory, cacheDirectory, consents })
   await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
-  await using world = await resolveEnvironment(config, directory, {
-    ...{ cacheDirectory, consents },
-    onRequest: () => countBeside(cacheDirectory, 'search'),
-  })
+  await using world = await resolveEnvironment(config, directory, { cacheDirectory, consents })
   await using workflows = await resolveWorkflows(config, directory)
   const workflow = workflows.all[0] ?? null
   const text = loadTokenizer(model.folder.directory)

@@ -5,8 +5,6 @@ import type { FromJob, Job, Perform, ToJob } from '#host/processes/job.ts'
 import { packError } from '#host/processes/messages.ts'
 import { performers } from './performers.ts'
 
-type Handler = (order: unknown) => void
-
 /** Loads the code of a job. The types of its input are checked where the job is requested (processes/job.ts). */
 const load = (code: () => Promise<unknown>) => code() as Promise<Perform<unknown, unknown, unknown>>
 
@@ -23,7 +21,7 @@ let onLost = () => process.exit()
 host.onLost(() => onLost())
 
 const early: unknown[] = []
-let handle: Handler = (order) => early.push(order)
+let handle: (order: unknown) => void = (order) => early.push(order)
 // The job's code is loaded while the host is still sending.
 const loading =
   name in performers ? load(performers[name as keyof typeof performers]) : Promise.resolve(undefined)

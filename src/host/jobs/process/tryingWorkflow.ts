@@ -17,7 +17,6 @@ import { writeFileAtomic } from '#host/files/atomic.ts'
 import { stopIdsOf } from '#host/models/completing.ts'
 import { openModel } from '#host/models/openModel.ts'
 import { loadTokenizer, type LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
-import { countBeside } from '#host/outboundRequests.ts'
 import type { WorkflowTrialInput } from '#host/jobs/workflowTrial.ts'
 import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/code/resolveRewards.ts'
@@ -32,10 +31,7 @@ export async function tryWorkflow(asked: WorkflowTrialInput, { say }: Tools<Tria
   await using workflows = await resolveWorkflows(config, directory)
   await using judges = new RunJudges({ folder: directory, cacheDirectory, consents })
   await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
-  await using world = await resolveEnvironment(config, directory, {
-    ...{ cacheDirectory, consents },
-    onRequest: () => countBeside(cacheDirectory, 'search'),
-  })
+  await using world = await resolveEnvironment(config, directory, { cacheDirectory, consents })
   using model = await openModel({
     ...candidate,
     device: config.device,

@@ -32,6 +32,13 @@ const columnsOf: Readonly<Record<number, string>> = {
   4: 'grid-cols-2 narrow:grid-cols-1 min-[1700px]:grid-cols-4',
 }
 
+const nothingToCompare = (
+  <EmptyState icon={Swords} title="Which one is better?">
+    Choose two to four models or checkpoints. They answer the same prompt under hidden names, and you vote
+    before you see who wrote what.
+  </EmptyState>
+)
+
 /** Compares two to four models on the same prompt and seed, with their names hidden until the vote. */
 export function ArenaScreen() {
   const { query } = useRoute()
@@ -77,10 +84,7 @@ export function ArenaScreen() {
         {candidates.length > 1 ? (
           <Columns {...{ candidates, round, voted }} onVote={vote} />
         ) : (
-          <EmptyState icon={Swords} title="Which one is better?">
-            Choose two to four models or checkpoints. They answer the same prompt under hidden names, and you
-            vote before you see who wrote what.
-          </EmptyState>
+          nothingToCompare
         )}
         {(round.isDone || votes.votes.length > 0) && <LabelTally scope="vote" place="Blind votes" />}
         <Standings votes={votes.votes} onClear={votes.clear} />
@@ -200,6 +204,13 @@ interface Labelling {
   readonly onCurrent: () => void
 }
 
+const completionWords = ({ tokens, tokensPerSecond, stopReason }: Completion): string =>
+  [
+    plural(tokens, 'token'),
+    ...(tokensPerSecond === null ? [] : [`${formatNumber(tokensPerSecond)} tokens/s`]),
+    ...(stopReason === null ? [] : [endWords(stopReason)]),
+  ].join(' · ')
+
 function CandidateColumn({ label, name, completion, state, vote, labelling }: ColumnProps) {
   const [isEditing, setEditing] = useState(false)
   return (
@@ -217,12 +228,7 @@ function CandidateColumn({ label, name, completion, state, vote, labelling }: Co
       <div className="min-h-0 grow overflow-auto p-3">
         <ColumnText completion={completion} state={state} />
         {labelling !== null && (
-          <BetterAnswer
-            {...labelling}
-            name={label}
-            isEditing={isEditing}
-            onEdited={() => setEditing(false)}
-          />
+          <BetterAnswer {...labelling} {...{ isEditing }} name={label} onEdited={() => setEditing(false)} />
         )}
       </div>
       <footer className="flex min-h-10 shrink-0 flex-wrap items-center gap-x-1 border-t border-line px-3 py-1 text-sm text-muted tabular-nums">
@@ -230,11 +236,7 @@ function CandidateColumn({ label, name, completion, state, vote, labelling }: Co
           <Progress label={`${label} is being written`} value={null} className="w-16" />
         )}
         {completion !== undefined && state !== 'waiting' && (
-          <span className="min-w-0 truncate">
-            {plural(completion.tokens, 'token')}
-            {completion.tokensPerSecond !== null && ` · ${formatNumber(completion.tokensPerSecond)} tokens/s`}
-            {completion.stopReason !== null && ` · ${endWords(completion.stopReason)}`}
-          </span>
+          <span className="min-w-0 truncate">{completionWords(completion)}</span>
         )}
         <span className="grow" />
         {labelling !== null && (

@@ -11,7 +11,7 @@ import { ChatSettings } from './ChatSettings.tsx'
 import { usedTokens } from './conversation.ts'
 import type { Chat } from './useChat.ts'
 
-interface HeadProps {
+export interface HeadProps {
   readonly chat: Chat
   readonly candidates: readonly ModelChoice[]
   readonly onCandidates: ComponentProps<typeof CandidatePickers>['onChange']

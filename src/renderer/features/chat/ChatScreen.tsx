@@ -7,15 +7,14 @@ import { Popover } from '#renderer/kit/Menu.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { useFollowedScroll } from '#renderer/kit/scroll.ts'
-import { ChatHead } from './ChatHead.tsx'
+import { ChatHead, type HeadProps } from './ChatHead.tsx'
 import { Composer } from './Composer.tsx'
 import { ConversationList } from './ConversationList.tsx'
 import { ConversationMenu } from './ConversationMenu.tsx'
 import { TurnView } from './TurnView.tsx'
 import { choicesOf } from './conversation.ts'
-import { useChat, useCurrentAnswer, type Chat } from './useChat.ts'
+import { useChat, useCurrentAnswer } from './useChat.ts'
 import { LabelTally } from '#renderer/parts/LabelTally.tsx'
-import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useCandidates, type Candidates } from '#renderer/parts/useCandidates.ts'
 
 /** `/playground/chat`: a new conversation with the chosen models; `/playground/chat/:id`: a saved one with its own. */
@@ -78,12 +77,8 @@ export function ChatScreen() {
   )
 }
 
-interface PaneProps {
-  readonly chat: Chat
-  readonly candidates: readonly ModelChoice[]
+interface PaneProps extends Omit<HeadProps, 'onCandidates'> {
   readonly onCandidates: Candidates['set']
-  readonly hasSettings: boolean
-  readonly onSettings: (hasSettings: boolean) => void
 }
 
 function ConversationPane({ chat, candidates, onCandidates, hasSettings, onSettings }: PaneProps) {

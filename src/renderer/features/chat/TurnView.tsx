@@ -27,6 +27,9 @@ const grids: Readonly<Record<number, string>> = {
   4: 'grid-cols-2 narrow:grid-cols-1 min-[1700px]:grid-cols-4',
 }
 
+const removalWords = (later: number): string =>
+  `${plural(later, 'turn')} after it ${later === 1 ? 'is' : 'are'} removed.`
+
 /** A message and its answers side by side. */
 export function TurnView({ chat, turn, index, current, onCurrent }: TurnProps) {
   const { id } = chat.conversation
@@ -41,9 +44,7 @@ export function TurnView({ chat, turn, index, current, onCurrent }: TurnProps) {
           label={`Edit ${name}`}
           action="Answer again"
           text={turn.user}
-          note={
-            later === 0 ? null : `${plural(later, 'turn')} after it ${later === 1 ? 'is' : 'are'} removed.`
-          }
+          note={later === 0 ? null : removalWords(later)}
           onCancel={() => setEditing(false)}
           onSave={(text) => {
             setEditing(false)

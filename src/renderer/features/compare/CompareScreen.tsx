@@ -242,14 +242,13 @@ interface ChartBarProps {
   readonly onChange: (changes: Partial<CompareState>) => void
 }
 
+const groupings = (keys: readonly string[]) => [
+  { value: '', label: 'No grouping' },
+  { value: 'seed', label: 'Group by seed' },
+  ...keys.filter((key) => key !== 'seed').map((key) => ({ value: key, label: `Group by ${labelOf(key)}` })),
+]
+
 function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps) {
-  const groups = [
-    { value: '', label: 'No grouping' },
-    { value: 'seed', label: 'Group by seed' },
-    ...groupKeys
-      .filter((key) => key !== 'seed')
-      .map((key) => ({ value: key, label: `Group by ${labelOf(key)}` })),
-  ]
   return (
     <div role="toolbar" aria-label="Curves" className="flex flex-wrap items-center gap-x-3 gap-y-2">
       <CurveControls
@@ -261,7 +260,7 @@ function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps
       <Select
         aria-label="Group runs"
         value={state.group ?? ''}
-        options={groups}
+        options={groupings(groupKeys)}
         onChange={(group) => onChange({ group: group === '' ? null : group })}
       />
       {state.group !== null && (
@@ -302,6 +301,13 @@ interface RunPickerProps {
 
 const maxShown = 100
 
+function withToggled(chosen: readonly string[], { runs }: TrainedRow): readonly string[] {
+  const ids = runs.map(({ id }) => id)
+  const areAll = ids.every((id) => chosen.includes(id))
+  const others = chosen.filter((id) => !ids.includes(id))
+  return areAll ? others : [...new Set([...chosen, ...ids])].slice(0, maxRuns)
+}
+
 function RunPicker({ chosen, onChange }: RunPickerProps) {
   const { runs } = useRuns()
   const styleOf = useRunStyles()
@@ -309,12 +315,7 @@ function RunPicker({ chosen, onChange }: RunPickerProps) {
   // What is searched for may be one trial.
   const studies = useStudyTitles()
   const found = trainedRows(filterRuns(runs, { ...noFilter, text }), text === '' ? studies : new Map())
-  const toggle = ({ runs: trials }: TrainedRow) => {
-    const ids = trials.map(({ id }) => id)
-    const others = chosen.filter((id) => !ids.includes(id))
-    const areAll = ids.every((id) => chosen.includes(id))
-    onChange(areAll ? others : [...new Set([...chosen, ...ids])].slice(0, maxRuns))
-  }
+  const toggle = (row: TrainedRow) => onChange(withToggled(chosen, row))
   return (
     <div className="flex min-h-0 flex-col gap-2">
       <SearchInput label="Find runs" placeholder={searchHint} value={text} onChange={setText} />

@@ -63,6 +63,8 @@ function useParallel({
   return { axes, lines }
 }
 
+const openRun = (runId: string): void => navigate(`/runs/${runId}`)
+
 /** Plots settings against results, with a dot or a line per run. */
 export function Relations({ runs, settings, keys, metrics, valueOf, metric }: RelationsProps) {
   const [kind, setKind] = useState<Kind>('scatter')
@@ -102,7 +104,7 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
               ? nothingDiffers
               : `No run has both “${nameOf(x)}” and “${metricLabel(metric)}” yet.`
           }
-          onOpen={(runId) => navigate(`/runs/${runId}`)}
+          onOpen={openRun}
         />
       ) : (
         <ParallelCoordinates
@@ -111,7 +113,7 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
           runs={lines}
           onBrush={setBrushes}
           onFront={setFront}
-          onOpen={(runId) => navigate(`/runs/${runId}`)}
+          onOpen={openRun}
           emptyText={nothingDiffers}
         />
       )}

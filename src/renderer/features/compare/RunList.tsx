@@ -94,10 +94,8 @@ interface LineProps extends RunListProps {
 
 function RunLine({ run, baseline, metric, hasValues, onHide, onBaseline, onRemove }: LineProps) {
   const { id, label, style, isHidden, isBaseline, value, entry } = run
-  const delta =
-    baseline === undefined || isBaseline || value === null || baseline.value === null
-      ? null
-      : value - baseline.value
+  const against = isBaseline ? null : (baseline?.value ?? null)
+  const delta = value === null || against === null ? null : value - against
   return (
     <li className={classes('group px-3 py-1.5 hover:bg-panel', isHidden && 'opacity-60')}>
       <div className="flex items-center gap-2">

@@ -15,7 +15,8 @@ import {
   type ChartLine,
   type Dot,
 } from '#renderer/charts/lines.ts'
-import type { RunGroup } from './groups.ts'
+import type { RunGroup } from '#shared/runGaps.ts'
+import type { SeriesByMetric } from '#renderer/charts/useSeries.ts'
 
 export interface ComparedRun {
   readonly id: string
@@ -23,8 +24,6 @@ export interface ComparedRun {
   readonly style: RunStyle
   readonly isBaseline: boolean
 }
-
-export type SeriesByMetric = ReadonlyMap<string, ReadonlyMap<string, Series>>
 
 export function placements(
   axis: XAxis,

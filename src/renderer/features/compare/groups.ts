@@ -1,4 +1,5 @@
 /** Groups of runs: those that differ only in their seed, or share the value of a setting. */
+import type { RunGroup } from '#shared/runGaps.ts'
 import { labelOf } from '#shared/config/fields.ts'
 import { settingsButSeed, sharedBeginning } from '#shared/seedFamilies.ts'
 import { differingKeys, shortSetting, type Settings } from './settingDiff.ts'
@@ -7,12 +8,6 @@ export interface GroupedRun {
   readonly id: string
   readonly label: string
   readonly settings: Settings
-}
-
-export interface RunGroup {
-  readonly id: string
-  readonly label: string
-  readonly runIds: readonly string[]
 }
 
 const bySeed = 'seed'

@@ -4,7 +4,7 @@ import { lastValues, type SeriesPoint } from '#renderer/charts/lines.ts'
 import { mean, meanEstimate, type Estimate } from '#shared/statistics.ts'
 import type { Better } from '#renderer/charts/reading.ts'
 import { tailLength } from '#shared/runGaps.ts'
-import type { RunGroup } from './groups.ts'
+import type { RunGroup } from '#shared/runGaps.ts'
 import type { Statistic } from './state.ts'
 
 export const betterOf = (metric: string): Better => findDeclaration(metric)?.better ?? 'none'

@@ -12,8 +12,6 @@ import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
 import { cutBeyond, type PromptForm } from '#renderer/parts/preparation.ts'
 import { NumberField } from '#renderer/kit/inputs.tsx'
 
-type Lengths = NonNullable<Answer<'datasets.histogram'>['histogram']>
-
 /** Distribution of prompt lengths in tokens, and the number of rows a limit would drop. */
 export function LengthsTab({ opened }: { opened: Opened }) {
   const [model, setModel] = usePreviewModel()
@@ -79,7 +77,7 @@ function Measured({ versionId, model, prompt, limit, onLimit }: MeasuredProps) {
 }
 
 interface ChartProps {
-  readonly lengths: Lengths
+  readonly lengths: NonNullable<Answer<'datasets.histogram'>['histogram']>
   readonly limit: number | null
   readonly onLimit: (limit: number | null) => void
   readonly context: number | null

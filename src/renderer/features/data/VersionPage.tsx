@@ -56,11 +56,8 @@ export function VersionPage({ versionId }: { versionId: string }) {
   return <Version opened={opened.data} dataSet={found?.dataSet} />
 }
 
-function Version({ opened, dataSet }: { opened: Opened; dataSet: DataSet | undefined }) {
-  const { version, problems } = opened
-  const { query } = useRoute()
-  const tab = tabIds.find((id) => id === query.get('tab')) ?? 'rows'
-  const { id } = opened.version
+/** Remembers the version opened last. */
+function useNoted(id: string) {
   const [last, setLast] = useLastDataSet()
   // Once per opened version, since another window may open another one meanwhile.
   const noted = useRef<string | null>(null)
@@ -69,6 +66,13 @@ function Version({ opened, dataSet }: { opened: Opened; dataSet: DataSet | undef
     noted.current = id
     if (last !== id) setLast(id)
   }, [id, last, setLast])
+}
+
+function Version({ opened, dataSet }: { opened: Opened; dataSet: DataSet | undefined }) {
+  const { version, problems } = opened
+  const { query } = useRoute()
+  const tab = tabIds.find((id) => id === query.get('tab')) ?? 'rows'
+  useNoted(version.id)
   return (
     <Page
       isFull

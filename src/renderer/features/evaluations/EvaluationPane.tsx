@@ -25,6 +25,7 @@ import { AnswersList } from './AnswersList.tsx'
 import { GroupsPanel } from './GroupsPanel.tsx'
 import { IntervalBar, intervalWords, scaleOf } from '#renderer/charts/IntervalBar.tsx'
 import type { Evaluation } from './useEvaluateForm.ts'
+import { evaluationProblems } from '#shared/api/evaluations.ts'
 
 interface PaneProps {
   readonly evaluation: Evaluation
@@ -230,14 +231,7 @@ function EstimateRow({ name, estimate, scale, isMain = false }: EstimateRowProps
 }
 
 function Problems({ summary }: Pick<ResultsProps, 'summary'>) {
-  const { unscored, failures, failure, leftOut, problem } = summary
-  const words = [
-    ...(unscored === 0
-      ? []
-      : [`${plural(unscored, 'sample has', 'samples have')} no reward and are left out.`]),
-    ...(failures === 0 ? [] : [`A reward failed ${plural(failures, 'time')}. ${failure ?? ''}`]),
-    ...(leftOut === 0 ? [] : [`${plural(leftOut, 'row gives', 'rows give')} no prompt. ${problem ?? ''}`]),
-  ]
+  const words = evaluationProblems(summary)
   if (words.length === 0) return null
   return (
     <ul className="mt-3 flex flex-col gap-1 rounded bg-caution-soft px-3 py-2">

@@ -8,11 +8,11 @@ import { Loading, Progress } from '#renderer/kit/states.tsx'
 import { QueueList } from '#renderer/features/queue/QueueList.tsx'
 import { plural, formatAgo, formatFixed, formatBytes, formatShare } from '#renderer/client/format.ts'
 import { goToNewRun, link } from '#renderer/client/route.ts'
-import { useRuns, type RunEntry, useRunStyles, type WorkerView } from '#renderer/client/runs.ts'
+import { atWorkOf, useRuns, type RunEntry, useRunStyles, type WorkerView } from '#renderer/client/runs.ts'
 import { useNow, useLoad } from '#renderer/client/live.ts'
 import { runTitle, phaseWords } from '#renderer/client/words.ts'
 import { StatusBadge, Badge } from '#renderer/kit/Badge.tsx'
-import { useSeries } from '#renderer/charts/useSeries.ts'
+import { meansOf, useSeries } from '#renderer/charts/useSeries.ts'
 import { SparkLine } from '#renderer/charts/Spark.tsx'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { isSound, useDeviceChecks } from '#renderer/client/devices.ts'
@@ -118,11 +118,7 @@ function Troubles({ runs }: { runs: readonly RunEntry[] }) {
 
 /** Shows current training live; renders nothing if there is none. */
 function AtWork() {
-  const { runs, workers } = useRuns()
-  const atWork = workers.flatMap((worker) => {
-    const run = runs.find(({ id }) => id === worker.runId)
-    return run === undefined ? [] : [{ run, worker }]
-  })
+  const atWork = atWorkOf(useRuns())
   const { byMetric } = useSeries({
     runIds: atWork.map(({ run }) => run.id),
     metrics: ['reward'],
@@ -134,16 +130,7 @@ function AtWork() {
       <ul className="divide-y divide-line">
         {atWork.map(({ run, worker }) => (
           <li key={run.id}>
-            <LivingRun
-              run={run}
-              worker={worker}
-              rewards={
-                byMetric
-                  .get('reward')
-                  ?.get(run.id)
-                  ?.points.map(({ mean }) => mean) ?? []
-              }
-            />
+            <LivingRun run={run} worker={worker} rewards={meansOf(byMetric, 'reward', run.id)} />
           </li>
         ))}
       </ul>

@@ -3,7 +3,7 @@ import { formatAgo, plural } from '#renderer/client/format.ts'
 import { useNow } from '#renderer/client/live.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
-import { useSeries } from '#renderer/charts/useSeries.ts'
+import { meansOf, useSeries } from '#renderer/charts/useSeries.ts'
 import { SparkLine } from '#renderer/charts/Spark.tsx'
 import { runTitle } from '#renderer/client/words.ts'
 import { CutName } from '#renderer/kit/CutName.tsx'
@@ -57,12 +57,7 @@ export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
                   width={96}
                   height={24}
                   color={styleOf(run.id).color}
-                  values={
-                    byMetric
-                      .get('reward')
-                      ?.get(run.id)
-                      ?.points.map(({ mean }) => mean) ?? []
-                  }
+                  values={meansOf(byMetric, 'reward', run.id)}
                 />
                 <Outcome run={run} />
                 <span className="text-right text-sm text-faint @max-[620px]:hidden">

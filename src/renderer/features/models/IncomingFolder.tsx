@@ -14,8 +14,6 @@ import { importName, isImportName } from '#renderer/parts/exportPlan.ts'
 import { ModelFacts, type ModelInfo } from './ModelFacts.tsx'
 import { Form, TextField } from '#renderer/kit/inputs.tsx'
 
-type Source = NonNullable<ArrivingFolder['source']>
-
 /** A dropped or chosen folder or GGUF file and its contents, before it is copied. */
 export function IncomingFolder({ folder: { name, kind, source } }: { folder: ArrivingFolder }) {
   const path = source !== null && 'path' in source ? source.path : null
@@ -47,7 +45,7 @@ const Sending = () => (
 interface LookedProps {
   readonly name: string
   readonly kind: ArrivingFolder['kind']
-  readonly source: Source
+  readonly source: NonNullable<ArrivingFolder['source']>
 }
 
 /** Inspects a chosen folder, which reveals only now whether it is an adapter. */

@@ -43,6 +43,21 @@ const Uses = ({ name, info }: { name: string; info: Answer<'models.info'> | unde
   />
 )
 
+const Panels = ({ name, info }: { readonly name: string; readonly info: Answer<'models.info'> }) => (
+  <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 min-[1200px]:grid-cols-[minmax(0,1fr)_minmax(0,1fr)]">
+    <Panel title="Card">
+      <ModelFacts isListed info={info} />
+    </Panel>
+    <div className="flex min-w-0 flex-col gap-4">
+      <TryTokens model={name} hasChatTemplate={info.hasChatTemplate} />
+      <RoundingPanel key={name} model={name} />
+    </div>
+    <div className="min-w-0 min-[1200px]:col-span-2">
+      <TrainedHere directory={info.directory} />
+    </div>
+  </div>
+)
+
 /** One model: its properties, its tokenization of a text, and adapters trained on it. */
 export function ModelPage({ model }: { model: ListedModel }) {
   const isUsable = !('problem' in model)
@@ -81,20 +96,7 @@ export function ModelPage({ model }: { model: ListedModel }) {
       )}
       {error !== null && <ErrorNote error={error} />}
       {isUsable && info === undefined && error === null && <Loading />}
-      {info !== undefined && (
-        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 min-[1200px]:grid-cols-[minmax(0,1fr)_minmax(0,1fr)]">
-          <Panel title="Card">
-            <ModelFacts isListed info={info} />
-          </Panel>
-          <div className="flex min-w-0 flex-col gap-4">
-            <TryTokens model={model.name} hasChatTemplate={info.hasChatTemplate} />
-            <RoundingPanel key={model.name} model={model.name} />
-          </div>
-          <div className="min-w-0 min-[1200px]:col-span-2">
-            <TrainedHere directory={info.directory} />
-          </div>
-        </div>
-      )}
+      {info !== undefined && <Panels name={model.name} info={info} />}
       {isDeleting && <DeleteModel model={model} onClose={() => setDeleting(false)} />}
     </div>
   )
@@ -148,17 +150,8 @@ function DeleteModel({ model, onClose }: { model: ListedModel; onClose: () => vo
   )
 }
 
-interface TryTokensProps {
-  readonly model: string
-  readonly hasChatTemplate: boolean
-}
-
-/** Tokenizes a text, plain or as a message in the model's chat template. */
-function TryTokens({ model, hasChatTemplate }: TryTokensProps) {
-  const [text, setText] = useState('Please reverse 2 7 1 1 7')
-  const [as, setAs] = useState<'text' | 'chat'>(hasChatTemplate ? 'chat' : 'text')
-  const asked = useSettled(text)
-  const isChat = as === 'chat'
+/** Tokens of a text, and what the model reads: the text itself, or the chat with it. */
+function useTokensOf(model: string, asked: string, isChat: boolean) {
   const rendered = useAnswer(
     'models.renderChat',
     { model, messages: [{ role: 'user', content: asked }] },
@@ -170,8 +163,19 @@ function TryTokens({ model, hasChatTemplate }: TryTokensProps) {
     { model, text: read ?? '' },
     { enabled: read !== undefined && read !== '', keep: true },
   )
-  const failure = (isChat ? rendered.error : null) ?? error
-  const shown = read === '' ? [] : tokens
+  return { read, shown: read === '' ? [] : tokens, failure: (isChat ? rendered.error : null) ?? error }
+}
+
+interface TryTokensProps {
+  readonly model: string
+  readonly hasChatTemplate: boolean
+}
+
+/** Tokenizes a text, plain or as a message in the model's chat template. */
+function TryTokens({ model, hasChatTemplate }: TryTokensProps) {
+  const [text, setText] = useState('Please reverse 2 7 1 1 7')
+  const [as, setAs] = useState<'text' | 'chat'>(hasChatTemplate ? 'chat' : 'text')
+  const { read, shown, failure } = useTokensOf(model, useSettled(text), as === 'chat')
   return (
     <Panel
       title="Try its tokens"

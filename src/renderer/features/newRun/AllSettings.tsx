@@ -19,7 +19,7 @@ import type { FieldSection, SettingField } from '#shared/config/fields.ts'
 import type { Problem } from '#shared/errors.ts'
 import { isReachable, matchesSearch, useRunSettings } from '#renderer/client/runSettings.ts'
 import { Sentence } from '#renderer/kit/Sentence.tsx'
-import { SettingRow } from '#renderer/kit/SettingRow.tsx'
+import { SettingRow, type SettingRowProps } from '#renderer/kit/SettingRow.tsx'
 import { isMissing, problemsAt, problemWords } from './problems.ts'
 import { searchedWords } from './SearchedSettings.tsx'
 import { canSearch, firstRange, isOfStudy, kindOf, searchedIn, withSearched } from './studyDraft.ts'
@@ -163,14 +163,10 @@ function InnerSection({ head, fields, ...row }: InnerSectionProps) {
   )
 }
 
-interface DraftSettingProps {
+interface DraftSettingProps extends Pick<SettingRowProps, 'field' | 'disabled' | 'label' | 'note'> {
   readonly draft: Draft
-  readonly field: SettingField
   readonly problems: readonly Problem[]
   readonly onChange: (draft: Draft) => void
-  readonly disabled?: boolean
-  readonly label?: string
-  readonly note?: string | undefined
 }
 
 export function DraftSetting({ draft, field, problems, onChange, note, ...rest }: DraftSettingProps) {

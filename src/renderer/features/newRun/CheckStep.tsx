@@ -35,6 +35,8 @@ const AllowKeys = ({ keys }: { readonly keys: NonNullable<Problem['keys']> }) =>
   </Button>
 )
 
+const changedNote = <p className="text-sm text-caution">Settings changed since this check. Run it again.</p>
+
 /** Trial of one real group on the longest row: resource estimates and first rewards. */
 export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepProps) {
   const { state, progress, error, result, study, isCurrent, start, cancel } = trial
@@ -67,9 +69,7 @@ export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepPro
       ))}
       {result !== null && (
         <div className={classes('grid gap-4', !isCurrent && 'opacity-60')}>
-          {!isCurrent && state !== 'running' && (
-            <p className="text-sm text-caution">Settings changed since this check. Run it again.</p>
-          )}
+          {!isCurrent && state !== 'running' && changedNote}
           <p className="text-sm text-muted text-pretty">
             Tried on {deviceWords(result.device.kind)}. {result.device.reason}
           </p>

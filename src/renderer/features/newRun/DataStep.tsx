@@ -2,7 +2,7 @@ import type { Problem } from '#shared/errors.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { useChooseData } from './usePrefill.ts'
 import { formatCount } from '#renderer/client/format.ts'
-import { Segmented, SegmentedField, Select } from '#renderer/kit/choices.tsx'
+import { Segmented, SegmentedField } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput, TextField, NumberField } from '#renderer/kit/inputs.tsx'
 import { DataPicker } from '#renderer/parts/DataPicker.tsx'
@@ -10,7 +10,7 @@ import { defaultSplit } from '#renderer/parts/preparation.ts'
 import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import { withRows, withTypedRows } from './chosenRows.ts'
 import { problemsAt, wrongWords } from './problems.ts'
-import { PromptFields, TemplateFields } from './PromptFields.tsx'
+import { ColumnField, PromptFields, TemplateFields, type TemplateFieldsProps } from './PromptFields.tsx'
 import type { Known } from './summaries.ts'
 import { templateInputOf } from '#renderer/client/templateVariables.ts'
 import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
@@ -201,13 +201,8 @@ function heldOutOf(kind: 'part' | 'set' | 'none'): unknown {
 const directoryOf = (versionId: string, dataSets: readonly DataSetOf[]): string | undefined =>
   dataSets.flatMap(({ versions }) => versions).find(({ id }) => id === versionId)?.directory
 
-interface AnswerColumnsProps {
-  readonly config: JsonObject
+interface AnswerColumnsProps extends TemplateFieldsProps {
   readonly algorithms: readonly AlgorithmEntry[]
-  /** Columns of the rows; empty while unknown. */
-  readonly columns: readonly string[]
-  readonly problems: readonly Problem[]
-  readonly onSet: (key: string, value: unknown) => void
 }
 
 const answer = [['data.completion', 'Answer', 'found by its name']] as const
@@ -230,28 +225,16 @@ function AnswerColumns({ config, algorithms, columns, problems, onSet }: AnswerC
     <div className="flex flex-wrap gap-x-6 gap-y-2">
       {shown.map(([key, label, usual]) => {
         const value = valueAt(config, key)
-        const text = typeof value === 'string' ? value : ''
-        const set = (next: string) => onSet(key, next === '' ? undefined : next)
         return (
-          <Field
-            key={key}
+          <ColumnField
+            {...{ key, columns }}
             label={`${label}: column`}
-            error={wrongWords(problemsAt(problems, key))}
-            className="w-56"
-          >
-            {(ids) =>
-              columns.length === 0 ? (
-                <TextInput {...ids} mono value={text} placeholder={usual} onChange={set} />
-              ) : (
-                <Select
-                  {...ids}
-                  value={text}
-                  options={[{ value: '', label: `As usual: ${usual}` }, ...columns]}
-                  onChange={set}
-                />
-              )
-            }
-          </Field>
+            problems={problemsAt(problems, key)}
+            value={typeof value === 'string' ? value : ''}
+            none={`As usual: ${usual}`}
+            placeholder={usual}
+            onChange={(next) => onSet(key, next === '' ? undefined : next)}
+          />
         )
       })}
     </div>

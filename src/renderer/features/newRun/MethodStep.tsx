@@ -46,6 +46,11 @@ function withMethod(
   return after === undefined || fork !== null ? named : followed(named, presets, presetsFor(model, after))
 }
 
+function effectiveAt(config: JsonObject, fields: MethodStepProps['known']['fields'], key: string): unknown {
+  const field = fields.find((each) => each.key === key)
+  return field === undefined ? undefined : effectiveValue(config, field)
+}
+
 /** Chooses algorithm, preset and the most important settings; all others are behind a button. */
 export function MethodStep({ draft, known, model, problems, onChange }: MethodStepProps) {
   const { config } = draft
@@ -59,10 +64,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
   const preset = presets.find((each) => isActive(config, each))
   const measured = useMeasured({
     ...{ config, algorithm, models: known.models },
-    effective: (some, key) => {
-      const field = known.fields.find((each) => each.key === key)
-      return field === undefined ? undefined : effectiveValue(some, field)
-    },
+    effective: (some, key) => effectiveAt(some, known.fields, key),
   })
   return (
     <div className="grid gap-5">
@@ -95,9 +97,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
         </div>
       )}
       <SimpleSettings draft={draft} known={known} problems={problems} onChange={onChange} />
-      {draft.fork === null && (
-        <OtherTrainers draft={draft} known={known} problems={problems} onChange={onChange} />
-      )}
+      {draft.fork === null && <OtherTrainers {...{ draft, known, problems, onChange }} />}
       <AllSettingsPart {...{ draft, known, problems, onChange }} words={changeWords(changed, preset)} />
     </div>
   )

@@ -237,12 +237,10 @@ function interpreterIn({ python }: JsonObject): string | null {
   return typeof given === 'string' ? given : null
 }
 
-type Source = 'rewards' | 'environment' | 'agent'
-
 const hasAgent = (config: JsonObject): boolean => isObject(valueAt(config, 'rollout.agent'))
 
 /** Removes what belongs to other sources of rewards: an agent acts in the episodes alone. */
-function withSource(config: JsonObject, source: Source): JsonObject {
+function withSource(config: JsonObject, source: 'rewards' | 'environment' | 'agent'): JsonObject {
   const before = valueAt(config, 'rollout.agent')
   const next = withValue(config, 'rollout.agent', source === 'agent' ? (before ?? {}) : undefined)
   if (source === 'environment') return next

@@ -267,6 +267,12 @@ function StartButtons(props: StartButtonsProps) {
   const isBusy = isChecking || isStarting
   const startWords = `Start ${kind === 'seeds' ? 'runs' : kind}`
   const words = isChecking ? 'Checking' : isStarting ? 'Starting' : isChecked ? startWords : 'Check'
+  const queueing = {
+    label: isChecked ? 'Put in the queue' : 'Put in the queue without checking',
+    icon: ListPlus,
+    isDisabled: !isValid || isBusy,
+    run: () => onStart({ queue: true }),
+  }
   return (
     <div className="flex">
       <Button
@@ -289,16 +295,7 @@ function StartButtons(props: StartButtonsProps) {
               run: () => onStart({ queue: false }),
             },
             // Trials of a study queue by themselves.
-            ...(kind === 'run'
-              ? [
-                  {
-                    label: isChecked ? 'Put in the queue' : 'Put in the queue without checking',
-                    icon: ListPlus,
-                    isDisabled: !isValid || isBusy,
-                    run: () => onStart({ queue: true }),
-                  },
-                ]
-              : []),
+            ...(kind === 'run' ? [queueing] : []),
           ],
         ]}
       >

@@ -196,7 +196,7 @@ function FirstPrompt({ versionId, form, model, template }: FirstPromptProps) {
   )
 }
 
-interface TemplateFieldsProps {
+export interface TemplateFieldsProps {
   readonly config: JsonObject
   /** Columns of the rows; empty while unknown. */
   readonly columns: readonly string[]
@@ -234,40 +234,56 @@ export function TemplateFields(props: TemplateFieldsProps) {
   )
 }
 
+interface ColumnFieldProps {
+  readonly label: string
+  readonly help?: string
+  readonly problems: readonly Problem[]
+  /** Empty: none is chosen. */
+  readonly value: string
+  /** Columns to choose from; empty while unknown: then a name is typed. */
+  readonly columns: readonly string[]
+  /** Choice of no column, and what stands for it where a name is typed. */
+  readonly none: string
+  readonly placeholder: string
+  readonly onChange: (column: string) => void
+}
+
+/** Chooses a column of the rows. */
+export const ColumnField = ({
+  label,
+  help,
+  problems,
+  columns,
+  none,
+  placeholder,
+  ...rest
+}: ColumnFieldProps) => (
+  <Field label={label} help={help} error={wrongWords(problems)} className="w-56">
+    {(ids) =>
+      columns.length === 0 ? (
+        <TextInput {...ids} mono placeholder={placeholder} {...rest} />
+      ) : (
+        <Select {...ids} options={[{ value: '', label: none }, ...columns]} {...rest} />
+      )
+    }
+  </Field>
+)
+
 function Fields({ config, columns, problems, onSet }: TemplateFieldsProps) {
   const tools = valueAt(config, 'data.tools')
   const column = typeof tools === 'string' ? tools : ''
-  const setColumn = (next: string) => onSet('data.tools', next === '' ? undefined : next)
   return (
     <div className="flex flex-wrap items-start gap-x-6 gap-y-2">
-      <Field
+      <ColumnField
         label="Tools: column"
         help={toolsHelp}
-        error={wrongWords(problemsAt(problems, 'data.tools'))}
-        className="w-56"
-      >
-        {(ids) =>
-          columns.length === 0 ? (
-            <TextInput
-              {...ids}
-              mono
-              value={column}
-              placeholder={Array.isArray(tools) ? 'a list' : 'none'}
-              onChange={setColumn}
-            />
-          ) : (
-            <Select
-              {...ids}
-              value={column}
-              options={[
-                { value: '', label: Array.isArray(tools) ? `List of ${tools.length} in the config` : 'None' },
-                ...[...new Set([...(column === '' ? [] : [column]), ...columns])],
-              ]}
-              onChange={setColumn}
-            />
-          )
-        }
-      </Field>
+        problems={problemsAt(problems, 'data.tools')}
+        value={column}
+        columns={columns.length === 0 || column === '' ? columns : [...new Set([column, ...columns])]}
+        none={Array.isArray(tools) ? `List of ${tools.length} in the config` : 'None'}
+        placeholder={Array.isArray(tools) ? 'a list' : 'none'}
+        onChange={(next) => onSet('data.tools', next === '' ? undefined : next)}
+      />
       <Field
         label="Template variables"
         help={switchesHelp}

@@ -17,6 +17,12 @@ import { algorithmOf } from './stages.ts'
 import { canSearch, firstRange, kindOf, searchedIn, searchedKeyOf, withSearched } from './studyDraft.ts'
 import type { Knowledge, PartProps } from './useNewRun.ts'
 
+const pickerItem = (field: SettingField, known: Knowledge) => ({
+  ...{ key: field.key, title: field.label, detail: field.help },
+  group: known.sections.find((section) => section.fields.includes(field))?.title ?? 'Run',
+  aside: <code className="font-mono text-xs text-faint">{field.key}</code>,
+})
+
 /** Chooses the settings that vary between trials, each with its range or values. */
 export function SearchedSettings({ draft, known, problems, onChange }: PartProps) {
   const { config } = draft
@@ -59,11 +65,7 @@ export function SearchedSettings({ draft, known, problems, onChange }: PartProps
           value={null}
           items={fields
             .filter((field) => canSearch(kind, field) && searched[field.key] === undefined)
-            .map((field) => ({
-              ...{ key: field.key, title: field.label, detail: field.help },
-              group: known.sections.find((section) => section.fields.includes(field))?.title ?? 'Run',
-              aside: <code className="font-mono text-xs text-faint">{field.key}</code>,
-            }))}
+            .map((field) => pickerItem(field, known))}
           empty="Every setting is searched over."
           onChange={add}
           className="w-72 max-w-full"

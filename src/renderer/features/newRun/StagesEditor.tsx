@@ -36,15 +36,19 @@ interface StagesEditorProps {
   readonly onChange: (stages: readonly Stage[]) => void
 }
 
+const aboutStages = (
+  <p className="min-w-0 grow text-muted text-pretty">
+    Each stage starts from the policy of the previous one, which is also its reference. A stage inherits what
+    it does not set from the settings below.
+  </p>
+)
+
 /** Edits consecutive trainings: the settings in which each differs from the rest. */
 export function StagesEditor({ stages, known, problems, steps, onChange }: StagesEditorProps) {
   return (
     <div className="grid gap-2">
       <div className="flex flex-wrap items-center gap-2">
-        <p className="min-w-0 grow text-muted text-pretty">
-          Each stage starts from the policy of the previous one, which is also its reference. A stage inherits
-          what it does not set from the settings below.
-        </p>
+        {aboutStages}
         <Menu
           groups={[
             stagePlans.map((plan) => ({

@@ -104,13 +104,11 @@ function Meant({ tool, algorithm, imported, onTool, onAlgorithm }: MeantProps) {
   )
 }
 
-interface SourceProps {
-  readonly text: string
-  readonly onText: (text: string) => void
-}
+const howToGive =
+  'Drop a file here, or paste YAML, JSON, a Python file or notebook (which is not run) or the command that starts the training.'
 
 /** Takes pasted, dropped or chosen text. */
-function SourceText({ text, onText }: SourceProps) {
+function SourceText({ text, onText }: { readonly text: string; readonly onText: (text: string) => void }) {
   const input = useRef<HTMLInputElement>(null)
   const [name, setName] = useState<string | null>(null)
   const [error, setError] = useState<Error | null>(null)
@@ -133,10 +131,7 @@ function SourceText({ text, onText }: SourceProps) {
     <div className="grid gap-2" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
       <AreaField
         label="Its settings"
-        note={
-          name ??
-          'Drop a file here, or paste YAML, JSON, a Python file or notebook (which is not run) or the command that starts the training.'
-        }
+        note={name ?? howToGive}
         aside={
           <Button small icon={FileUp} onClick={() => input.current?.click()}>
             Choose a file

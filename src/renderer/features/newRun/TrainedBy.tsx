@@ -102,9 +102,7 @@ function Environment({ asked }: { readonly asked: Extract<PythonAsked, { readonl
   )
 }
 
-type Found = NonNullable<Answer<'python.engine'>>
-
-function Packages({ environment }: { readonly environment: Found }) {
+function Packages({ environment }: { readonly environment: NonNullable<Answer<'python.engine'>> }) {
   const { interpreter, cluster, python, packages, gpus, install, notice } = environment
   return (
     <>

@@ -183,14 +183,12 @@ export function presetSeconds({ values }: Preset, measured: Measured): Seconds |
   return { low: secondsFor(Math.min(longest, measured.completionTokens)), high: secondsFor(longest) }
 }
 
-type Table = Answer<'metrics.table'>
-
 /**
  * Derives speed from a run's steps; null if it has none with completions. `groupSize`: used if its settings leave it to
  * the algorithm.
  */
 export function measuredByRun(
-  { metrics, rows }: Table,
+  { metrics, rows }: Answer<'metrics.table'>,
   { rollout }: Pick<RunConfig, 'rollout'>,
   { groupSize, source }: { readonly groupSize: number; readonly source: string },
 ): Measured | null {

@@ -106,8 +106,6 @@ export function useKnowledge(config: JsonObject): Knowledge {
 
 /** Passes a possibly invalid config; only the host validates it. */
 const asConfig = (config: JsonObject) => config as unknown as InputOf<Api, 'runs.check'>['config']
-
-type StudyExtent = Extract<Answer<'studies.check'>, { readonly totalSteps: unknown }>
 type VerdictDevice = Extract<Answer<'runs.check'>, { readonly device: unknown }>['device']
 
 export interface Verdict {
@@ -118,7 +116,7 @@ export interface Verdict {
   /** Device the run would use; null as above. */
   readonly device: VerdictDevice | null
   /** Size of a study; null for one run. */
-  readonly study: StudyExtent | null
+  readonly study: Extract<Answer<'studies.check'>, { readonly totalSteps: unknown }> | null
   readonly problems: readonly Problem[]
   /** Settings that are valid but probably unintended. */
   readonly warnings: readonly Problem[]
@@ -244,10 +242,8 @@ export function useStarter(draft: Draft, known: Known): Starter {
   const study = useCommand('studies.start')
   const { config } = draft
   const parent = runs.find(({ id }) => id === draft.fork?.runId)
-  const name =
-    typeof config['name'] === 'string' && config['name'].trim() !== ''
-      ? config['name'].trim()
-      : defaultName(draft, known, parent?.name ?? null)
+  const given = config['name']
+  const name = (typeof given === 'string' && given.trim()) || defaultName(draft, known, parent?.name ?? null)
 
   /** Starts the next draft from the same settings, without the name and the fork. */
   const done = () => {

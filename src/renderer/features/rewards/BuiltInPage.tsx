@@ -9,6 +9,9 @@ import { SettingsFields } from './SettingsFields.tsx'
 import { useRewardBench } from './useRewards.ts'
 import { useEpisode } from './useTrials.ts'
 
+const defaultEntry = ([name, value]: readonly [string, unknown]) =>
+  [name, <Code key={name}>{JSON.stringify(value)}</Code>] as const
+
 /** Page of a function without source: description, settings, and an episode if it is an environment. */
 export function BuiltInPage({ entry, library }: { entry: GalleryEntry; library: ReactNode }) {
   const [values, setValues] = useState({})
@@ -42,12 +45,7 @@ export function BuiltInPage({ entry, library }: { entry: GalleryEntry; library: 
                 {isEnvironment ? (
                   <SettingsFields known={known} values={values} onChange={setValues} />
                 ) : (
-                  <KeyValue
-                    entries={Object.entries(known).map(([name, value]) => [
-                      name,
-                      <Code key={name}>{JSON.stringify(value)}</Code>,
-                    ])}
-                  />
+                  <KeyValue entries={Object.entries(known).map(defaultEntry)} />
                 )}
               </section>
             )}

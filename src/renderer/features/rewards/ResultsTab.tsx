@@ -1,12 +1,12 @@
 import { numberColumn, figureColumn, plainColumn } from '#renderer/kit/columns.tsx'
-import { FlaskConical, Plus, X } from 'lucide-react'
+import { FlaskConical, Plus } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { formatDuration, formatNumber, plural } from '#renderer/client/format.ts'
 import { keyTable } from '#shared/keyTable.ts'
 import { keyWords } from '#renderer/client/keys.ts'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { besideClasses } from '#renderer/kit/classes.ts'
-import { KeyValue } from '#renderer/kit/Page.tsx'
+import { KeyValue, SidePane } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Kbd, TaskProgress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { cellText } from './bench.ts'
@@ -207,53 +207,47 @@ function ResultDetail({ row, onClose, onAddTest, onGoTo }: ResultDetailProps) {
   const { input, score, failures } = row
   const title = row.row === null ? 'Sample' : `Row ${String(row.row + 1)}`
   return (
-    <aside
-      aria-label={title}
-      className="flex w-96 max-w-full shrink-0 flex-col narrow:w-full narrow:border-l-0 narrow:border-t border-l border-line"
-    >
-      <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3">
-        <h3 className="font-medium">{title}</h3>
-        <span className="ml-auto" />
-        {onAddTest !== null && input !== null && (
+    <SidePane
+      {...{ title, onClose }}
+      width="w-96"
+      actions={
+        onAddTest !== null &&
+        input !== null && (
           <Button small icon={Plus} onClick={() => onAddTest(row)}>
             Keep as a test
           </Button>
-        )}
-        <IconButton small label="Close" icon={X} onClick={onClose} />
-      </header>
-      <div className="flex min-h-0 grow flex-col gap-3 overflow-auto p-3 text-sm" tabIndex={0}>
-        {failures.map((failure) => (
-          <div key={failure.part} className="flex items-start gap-2 rounded bg-bad-soft px-2 py-1">
-            <p className="min-w-0 grow break-words text-bad">{failureWords(failure)}</p>
-            <GoToLine line={failure.line} onGoTo={onGoTo} />
-          </div>
-        ))}
-        {score !== null && (
-          <KeyValue
-            entries={[
-              ['Score', <Reward key="score" value={score.total} isFailed={failures.length > 0} />],
-              ...Object.entries(score.parts)
-                .filter(([name]) => name !== 'default')
-                .map(
-                  ([name, value]) => [name, <Reward key={name} value={value} isFailed={false} />] as const,
-                ),
-              ...Object.entries(score.metrics).map(([name, value]) => [name, formatNumber(value)] as const),
-              ...Object.entries(score.columns).map(
-                ([name, value]) => [name, <Mono key={name}>{cellText(value)}</Mono>] as const,
-              ),
-            ]}
-          />
-        )}
-        {score !== null && score.lines.length > 0 && <Text title="Printed">{score.lines.join('\n')}</Text>}
-        {input !== null && (
-          <>
-            <Text title="Prompt">{input.prompt}</Text>
-            <Text title="Completion">{input.completion}</Text>
-            <Text title="Row">{JSON.stringify(input.row, null, 2)}</Text>
-          </>
-        )}
-      </div>
-    </aside>
+        )
+      }
+    >
+      {failures.map((failure) => (
+        <div key={failure.part} className="flex items-start gap-2 rounded bg-bad-soft px-2 py-1">
+          <p className="min-w-0 grow break-words text-bad">{failureWords(failure)}</p>
+          <GoToLine line={failure.line} onGoTo={onGoTo} />
+        </div>
+      ))}
+      {score !== null && (
+        <KeyValue
+          entries={[
+            ['Score', <Reward key="score" value={score.total} isFailed={failures.length > 0} />],
+            ...Object.entries(score.parts)
+              .filter(([name]) => name !== 'default')
+              .map(([name, value]) => [name, <Reward key={name} value={value} isFailed={false} />] as const),
+            ...Object.entries(score.metrics).map(([name, value]) => [name, formatNumber(value)] as const),
+            ...Object.entries(score.columns).map(
+              ([name, value]) => [name, <Mono key={name}>{cellText(value)}</Mono>] as const,
+            ),
+          ]}
+        />
+      )}
+      {score !== null && score.lines.length > 0 && <Text title="Printed">{score.lines.join('\n')}</Text>}
+      {input !== null && (
+        <>
+          <Text title="Prompt">{input.prompt}</Text>
+          <Text title="Completion">{input.completion}</Text>
+          <Text title="Row">{JSON.stringify(input.row, null, 2)}</Text>
+        </>
+      )}
+    </SidePane>
   )
 }
 

@@ -158,6 +158,31 @@ interface ChoiceItemProps {
   readonly onMove: (by: -1 | 1) => void
 }
 
+interface PlaceButtonsProps extends Pick<ChoiceItemProps, 'index' | 'count' | 'disabled' | 'onMove'> {
+  readonly name: string
+  readonly onRemove: () => void
+}
+
+const PlaceButtons = ({ name, index, count, disabled, onMove, onRemove }: PlaceButtonsProps) => (
+  <>
+    <IconButton
+      small
+      label={`Move ${name} up`}
+      icon={ArrowUp}
+      disabled={disabled || index === 0}
+      onClick={() => onMove(-1)}
+    />
+    <IconButton
+      small
+      label={`Move ${name} down`}
+      icon={ArrowDown}
+      disabled={disabled || index === count - 1}
+      onClick={() => onMove(1)}
+    />
+    <IconButton small label={`Remove ${name}`} icon={Trash2} disabled={disabled} onClick={onRemove} />
+  </>
+)
+
 function ChoiceItem(props: ChoiceItemProps) {
   const { choice, index, count, problem, columns, interpreter, disabled, onChange, onMove } = props
   const { rewards, gallery } = useRewardLibrary()
@@ -179,27 +204,7 @@ function ChoiceItem(props: ChoiceItemProps) {
               onChange={(weight) => onChange({ ...choice, weight: weight ?? 1 })}
             />
           </span>
-          <IconButton
-            small
-            label={`Move ${name} up`}
-            icon={ArrowUp}
-            disabled={disabled || index === 0}
-            onClick={() => onMove(-1)}
-          />
-          <IconButton
-            small
-            label={`Move ${name} down`}
-            icon={ArrowDown}
-            disabled={disabled || index === count - 1}
-            onClick={() => onMove(1)}
-          />
-          <IconButton
-            small
-            label={`Remove ${name}`}
-            icon={Trash2}
-            disabled={disabled}
-            onClick={() => onChange(null)}
-          />
+          <PlaceButtons {...{ name, index, count, disabled, onMove }} onRemove={() => onChange(null)} />
         </span>
       </div>
       <ChoiceSettings

@@ -65,6 +65,45 @@ export function TrialPane({ trial }: { trial: WorkflowTrial }) {
 
 const byHand = 'by-hand'
 
+interface RowNumberProps {
+  /** From 0. */
+  readonly row: number
+  readonly total: number
+  readonly onGo: (row: number) => void
+}
+
+const RowNumber = ({ row, total, onGo }: RowNumberProps) => (
+  <Field label={`Row of ${formatCount(total)}`}>
+    {(ids) => (
+      <span className="flex items-center gap-1">
+        <IconButton
+          small
+          label="Row before"
+          icon={ChevronLeft}
+          iconSize={14}
+          disabled={row === 0}
+          onClick={() => onGo(row - 1)}
+        />
+        <span className="w-16">
+          <NumberInput
+            {...ids}
+            value={row + 1}
+            onChange={(next) => next !== null && onGo(Math.round(next) - 1)}
+          />
+        </span>
+        <IconButton
+          small
+          label="Row after"
+          icon={ChevronRight}
+          iconSize={14}
+          disabled={row + 1 >= total}
+          onClick={() => onGo(row + 1)}
+        />
+      </span>
+    )}
+  </Field>
+)
+
 function RowFields({ bench: own }: { bench: WorkflowTrial['bench'] }) {
   const { bench, change, dataSets, version } = own
   const options = dataSetOptions(dataSets)
@@ -80,37 +119,7 @@ function RowFields({ bench: own }: { bench: WorkflowTrial['bench'] }) {
           options={[...options, { value: byHand, label: 'A row by hand' }]}
           onChange={(id) => change({ versionId: id === byHand ? null : id, from: 0, prompt: null })}
         />
-        {bench.versionId !== null && (
-          <Field label={`Row of ${formatCount(total)}`}>
-            {(ids) => (
-              <span className="flex items-center gap-1">
-                <IconButton
-                  small
-                  label="Row before"
-                  icon={ChevronLeft}
-                  iconSize={14}
-                  disabled={bench.from === 0}
-                  onClick={() => go(bench.from - 1)}
-                />
-                <span className="w-16">
-                  <NumberInput
-                    {...ids}
-                    value={bench.from + 1}
-                    onChange={(row) => row !== null && go(Math.round(row) - 1)}
-                  />
-                </span>
-                <IconButton
-                  small
-                  label="Row after"
-                  icon={ChevronRight}
-                  iconSize={14}
-                  disabled={bench.from + 1 >= total}
-                  onClick={() => go(bench.from + 1)}
-                />
-              </span>
-            )}
-          </Field>
-        )}
+        {bench.versionId !== null && <RowNumber row={bench.from} total={total} onGo={go} />}
       </div>
       {bench.versionId === null ? <HandRow own={own} hasData={options.length > 0} /> : <ShownRow own={own} />}
       <PromptSource

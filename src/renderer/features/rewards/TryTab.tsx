@@ -11,33 +11,33 @@ import { saidOf, type EpisodeRequest, type PrintedLines } from './episode.ts'
 import { EpisodeEndView, RewardBadge } from './EpisodeEndView.tsx'
 import type { WorkflowTrial } from './useWorkflow.ts'
 
+const NotPlayed = ({ trial }: { readonly trial: WorkflowTrial }) => (
+  <EmptyState
+    icon={Workflow}
+    iconSize={24}
+    title="Play one episode on a row."
+    action={
+      trial.missing === null ? (
+        <div className="flex items-center gap-3">
+          <StepButton trial={trial} />
+          <Button variant="primary" icon={Play} onClick={trial.play}>
+            Play the episode
+          </Button>
+        </div>
+      ) : (
+        <p className="text-caution">{trial.missing}</p>
+      )
+    }
+  >
+    See every request as the model reads it, what comes back, and which tokens are learned from. Step through
+    it one request at a time, or play it to its end.
+  </EmptyState>
+)
+
 /** Plays one episode with the model: requests as they arrive, and the resulting trajectories. */
 export function TryTab({ trial }: { trial: WorkflowTrial }) {
-  const { code, missing, episode, error, isWaiting } = trial
-  if (code === null) {
-    return (
-      <EmptyState
-        icon={Workflow}
-        iconSize={24}
-        title="Play one episode on a row."
-        action={
-          missing === null ? (
-            <div className="flex items-center gap-3">
-              <StepButton trial={trial} />
-              <Button variant="primary" icon={Play} onClick={trial.play}>
-                Play the episode
-              </Button>
-            </div>
-          ) : (
-            <p className="text-caution">{missing}</p>
-          )
-        }
-      >
-        See every request as the model reads it, what comes back, and which tokens are learned from. Step
-        through it one request at a time, or play it to its end.
-      </EmptyState>
-    )
-  }
+  const { code, episode, error, isWaiting } = trial
+  if (code === null) return <NotPlayed trial={trial} />
   const { requests, end } = episode
   return (
     <div className="flex h-full min-h-0 flex-col">

@@ -1,17 +1,17 @@
 import { meanOf } from '#shared/mean.ts'
-import { History, X } from 'lucide-react'
+import { History } from 'lucide-react'
 import { useState, useMemo } from 'react'
 import { formatReward, formatDelta, formatNumber, plural } from '#renderer/client/format.ts'
 import { link } from '#renderer/client/route.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { besideClasses } from '#renderer/kit/classes.ts'
 import { EmptyState, Loading, ErrorNote, TaskProgress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
-import { KeyValue } from '#renderer/kit/Page.tsx'
+import { KeyValue, SidePane } from '#renderer/kit/Page.tsx'
 import type { Answer } from '#renderer/client/api.tsx'
 import { versionNumber } from '#renderer/parts/rewardLibrary.ts'
 import type { RewardKind, RewardVersion } from '#renderer/parts/rewardTypes.ts'
@@ -133,48 +133,38 @@ function RescorePane({ rewardId, run, used, versions, onClose }: RescorePaneProp
     [scores, samples, partName],
   )
   return (
-    <aside
-      aria-label="Dry-run on recorded samples"
-      className="flex w-108 max-w-full shrink-0 flex-col narrow:w-full narrow:border-l-0 narrow:border-t border-l border-line"
-    >
-      <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3">
-        <h3 className="truncate font-medium">Dry-run on recorded samples</h3>
-        <span className="ml-auto" />
-        <IconButton small label="Close" icon={X} onClick={onClose} />
-      </header>
-      <div className="flex min-h-0 grow flex-col gap-3 overflow-auto p-3 text-sm">
-        <div className="flex items-center gap-2">
-          <label className="flex items-center gap-2 text-muted">
-            With
-            <Select
-              small
-              aria-label="Version to score with"
-              value={version}
-              options={versions.map(({ hash, note }) => ({
-                value: hash,
-                label: `version ${String(versionNumber(versions, hash))}${hash === used ? ' (trained with)' : ''}${note === '' ? '' : ` · ${note}`}`,
-              }))}
-              onChange={setVersion}
-            />
-          </label>
-          <Button small variant="primary" disabled={task.state === 'running'} onClick={start}>
-            Dry-run
-          </Button>
-        </div>
-        {task.state === 'running' && (
-          <TaskProgress
-            progress={
-              task.last?.progress ?? { phase: 'Reading samples', done: 0, total: null, unit: 'samples' }
-            }
-            onCancel={task.cancel}
+    <SidePane title="Dry-run on recorded samples" width="w-108" onClose={onClose}>
+      <div className="flex items-center gap-2">
+        <label className="flex items-center gap-2 text-muted">
+          With
+          <Select
+            small
+            aria-label="Version to score with"
+            value={version}
+            options={versions.map(({ hash, note }) => ({
+              value: hash,
+              label: `version ${String(versionNumber(versions, hash))}${hash === used ? ' (trained with)' : ''}${note === '' ? '' : ` · ${note}`}`,
+            }))}
+            onChange={setVersion}
           />
-        )}
-        {task.error !== null && <ErrorNote error={task.error} />}
-        {comparison !== null && task.state !== 'running' && (
-          <ScoreComparison comparison={comparison} runId={run.id} />
-        )}
+        </label>
+        <Button small variant="primary" disabled={task.state === 'running'} onClick={start}>
+          Dry-run
+        </Button>
       </div>
-    </aside>
+      {task.state === 'running' && (
+        <TaskProgress
+          progress={
+            task.last?.progress ?? { phase: 'Reading samples', done: 0, total: null, unit: 'samples' }
+          }
+          onCancel={task.cancel}
+        />
+      )}
+      {task.error !== null && <ErrorNote error={task.error} />}
+      {comparison !== null && task.state !== 'running' && (
+        <ScoreComparison comparison={comparison} runId={run.id} />
+      )}
+    </SidePane>
   )
 }
 

@@ -72,12 +72,8 @@ export async function createReward(client: ApiClient, { kind, name, tests, ...fi
   return { rewardId, file }
 }
 
-interface Drafts {
-  readonly byId: Readonly<Record<string, Draft | null>>
-}
-
 /** Drafts of this page, which override stored ones; null: looked up, none exists. */
-const useDrafts = create<Drafts>(() => ({ byId: {} }))
+const useDrafts = create<{ readonly byId: Readonly<Record<string, Draft | null>> }>(() => ({ byId: {} }))
 
 const hostDelayMs = 600
 const waiting = new Map<string, ReturnType<typeof setTimeout>>()

@@ -22,9 +22,7 @@ interface Props {
   readonly config: RunConfig
   readonly onClose: () => void
 }
-
-type Verdict = Answer<'runs.checkChanges'>
-type Possible = Extract<Verdict, { readonly made: unknown }>
+type Possible = Extract<Answer<'runs.checkChanges'>, { readonly made: unknown }>
 
 /** Changes settings with which a paused or stopped run continues; fixed ones say why. */
 export function ChangeDialog({ run, config, onClose }: Props) {

@@ -42,6 +42,16 @@ interface Props {
   readonly onFork: (proposal: ForkProposal) => void
 }
 
+const aboutCheckpoints =
+  'A checkpoint holds adapter, optimizer, random state and position in the data: training resumes from it as if it had never stopped.'
+
+const deletionWords = (bytes: number, others: number): string =>
+  `This frees ${formatBytes(bytes)} and cannot be undone. ${
+    others === 0
+      ? 'It is the only one: a resumed run would begin from the start.'
+      : `${plural(others, 'other checkpoint')} of this run ${others === 1 ? 'stays' : 'stay'}.`
+  } Forks that began from it have a copy of their own.`
+
 /** Lists checkpoints to return to, continue from, or export. */
 export function CheckpointsTab({ run, config, onFork }: Props) {
   const { data: checkpoints, error } = useAnswer('checkpoints.list', { runId: run.id }, { keep: true })
@@ -55,10 +65,7 @@ export function CheckpointsTab({ run, config, onFork }: Props) {
   return (
     <div className="flex min-w-0 flex-col gap-4 px-page py-6">
       {checkpoints.length === 0 ? (
-        <EmptyState title={firstWords(config)}>
-          A checkpoint holds adapter, optimizer, random state and position in the data: training resumes from
-          it as if it had never stopped.
-        </EmptyState>
+        <EmptyState title={firstWords(config)}>{aboutCheckpoints}</EmptyState>
       ) : (
         <>
           <CheckpointTimeline run={run} checkpoints={checkpoints} metric={metric} />
@@ -89,11 +96,7 @@ export function CheckpointsTab({ run, config, onFork }: Props) {
           setDeleting(null)
         }}
       >
-        This frees {formatBytes(deleting?.sizeBytes ?? 0)} and cannot be undone.{' '}
-        {checkpoints.length === 1
-          ? 'It is the only one: a resumed run would begin from the start.'
-          : `${plural(checkpoints.length - 1, 'other checkpoint')} of this run ${checkpoints.length === 2 ? 'stays' : 'stay'}.`}{' '}
-        Forks that began from it have a copy of their own.
+        {deletionWords(deleting?.sizeBytes ?? 0, checkpoints.length - 1)}
       </ConfirmDialog>
     </div>
   )

@@ -61,19 +61,7 @@ export function ConfigTab({ run, record, config }: Props) {
             onChange={setShown}
             options={{ all: `All ${String(rows.length)}`, changed: `Changed ${String(changed.length)}` }}
           />
-          <span className="ml-auto flex items-center gap-1">
-            <CopyButton text={record.config} label="Copy the settings as JSON" />
-            <Button
-              small
-              icon={Download}
-              onClick={() => saveText(record.config, `${fileName(run)}.json`, 'application/json')}
-            >
-              Save as file
-            </Button>
-            <Button small onClick={() => navigate('/new-run', { copy: run.id })}>
-              Copy to a new run
-            </Button>
-          </span>
+          <ConfigActions run={run} config={record.config} />
         </div>
         {found.length === 0 && <EmptyState title="No setting fits." />}
         <Found rows={found} changes={record.settingChanges} />
@@ -160,19 +148,30 @@ function Setting({ row: { field, value, isChanged }, section, changes }: Setting
   )
 }
 
+const ConfigActions = ({ run, config }: { readonly run: RunEntry; readonly config: string }) => (
+  <span className="ml-auto flex items-center gap-1">
+    <CopyButton text={config} label="Copy the settings as JSON" />
+    <Button
+      small
+      icon={Download}
+      onClick={() => saveText(config, `${fileName(run)}.json`, 'application/json')}
+    >
+      Save as file
+    </Button>
+    <Button small onClick={() => navigate('/new-run', { copy: run.id })}>
+      Copy to a new run
+    </Button>
+  </span>
+)
+
+const digestsOf = ({ config, model, data, rewards }: NonNullable<RunRecord['manifest']>) => [
+  ...[['Settings', config] as const, ['Model', model] as const],
+  ...Object.entries(data).map(([file, digest]) => [`Data ${lastPart(file)}`, digest] as const),
+  ...Object.entries(rewards).map(([name, digest]) => [`Reward ${name}`, digest] as const),
+]
+
 /** Shows digests of everything that determines the run. */
 function Manifest({ record: { manifest, id, directory, seed } }: { record: RunRecord }) {
-  const entries: readonly (readonly [string, string])[] =
-    manifest === null
-      ? []
-      : [
-          ['Settings', manifest.config],
-          ['Model', manifest.model],
-          ...Object.entries(manifest.data).map(
-            ([file, digest]) => [`Data ${lastPart(file)}`, digest] as const,
-          ),
-          ...Object.entries(manifest.rewards).map(([name, digest]) => [`Reward ${name}`, digest] as const),
-        ]
   return (
     <aside className="flex w-full shrink-0 flex-col gap-3 min-[1100px]:w-80">
       <Panel
@@ -196,7 +195,7 @@ function Manifest({ record: { manifest, id, directory, seed } }: { record: RunRe
         ) : (
           <dl className="flex flex-col gap-2">
             <Digest name="Made with" text={manifest.app} isWhole />
-            {entries.map(([name, digest]) => (
+            {digestsOf(manifest).map(([name, digest]) => (
               <Digest key={`${name} ${digest}`} name={name} text={digest} />
             ))}
           </dl>

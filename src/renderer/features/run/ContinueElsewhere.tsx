@@ -36,6 +36,12 @@ interface FormProps extends ContinueElsewhereProps {
 
 const asBegun = 'begin'
 
+const checkpointOption = (checkpoint: Answer<'checkpoints.list'>[number]) => ({
+  value: String(checkpoint.step),
+  label: `Adapter of ${checkpointWords(checkpoint).replace(/^S/, 's')}`,
+  disabled: checkpoint.problem !== null,
+})
+
 function ProjectForm({ run, step: proposed, onDone, onClose }: FormProps) {
   const [tool, setTool] = useState<ProjectTool>('trl')
   const [step, setStep] = useState(proposed)
@@ -73,11 +79,7 @@ function ProjectForm({ run, step: proposed, onDone, onClose }: FormProps) {
           value={step === null ? asBegun : String(step)}
           options={[
             { value: asBegun, label: 'What this run began with' },
-            ...checkpoints.toReversed().map((checkpoint) => ({
-              value: String(checkpoint.step),
-              label: `Adapter of ${checkpointWords(checkpoint).replace(/^S/, 's')}`,
-              disabled: checkpoint.problem !== null,
-            })),
+            ...checkpoints.toReversed().map(checkpointOption),
           ]}
           onChange={(next) => setStep(next === asBegun ? null : Number(next))}
         />
@@ -94,6 +96,19 @@ interface WrittenProps {
   readonly onAgain: () => void
   readonly onClose: () => void
 }
+
+const Differences = ({ notes }: Pick<ProjectReport, 'notes'>) => (
+  <Part title="Differences from Turnwise">
+    {notes.length === 0 && <p className="text-muted">None found.</p>}
+    <ul className="grid gap-1">
+      {notes.map((note) => (
+        <li key={note} className="text-sm text-pretty text-muted">
+          {note}
+        </li>
+      ))}
+    </ul>
+  </Part>
+)
 
 /** Lists the written files, how to start them, and differences from Turnwise. */
 function Written({ report, onAgain, onClose }: WrittenProps) {
@@ -130,16 +145,7 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
             {lines.join('\n')}
           </pre>
         </Part>
-        <Part title="Differences from Turnwise">
-          {notes.length === 0 && <p className="text-muted">None found.</p>}
-          <ul className="grid gap-1">
-            {notes.map((note) => (
-              <li key={note} className="text-sm text-pretty text-muted">
-                {note}
-              </li>
-            ))}
-          </ul>
-        </Part>
+        <Differences notes={notes} />
         <Part title={plural(files.length, 'file')} name="Files">
           <ul className="grid grid-cols-2 gap-x-4 font-mono text-sm text-muted">
             {files.map((file) => (

@@ -28,6 +28,12 @@ interface Props {
   readonly onClose: () => void
 }
 
+const LongerNote = ({ steps }: Pick<RunEntry, 'steps'>) => (
+  <p className="text-sm text-muted">
+    The run was {steps} steps long and this is its last checkpoint, so the fork gets as many again.
+  </p>
+)
+
 /** Sets up a run from a checkpoint with some settings changed; shows the differences before anything starts. */
 export function ForkDialog({ run, config, proposal, onClose }: Props) {
   const known = useRunSettings()
@@ -47,7 +53,6 @@ export function ForkDialog({ run, config, proposal, onClose }: Props) {
     ...{ fork: run.id, step: String(proposal.step) },
     changes: count === 0 ? null : JSON.stringify(effective),
   }
-  const start = () => void fork.run({ runId: run.id, step: proposal.step, changes: effective, start: true })
   return (
     <Dialog
       onClose={onClose}
@@ -58,7 +63,7 @@ export function ForkDialog({ run, config, proposal, onClose }: Props) {
         label: count === 0 ? 'Fork unchanged' : `Fork with ${plural(count, 'change')}`,
         icon: GitFork,
         isDisabled: fork.isRunning,
-        run: start,
+        run: () => void fork.run({ runId: run.id, step: proposal.step, changes: effective, start: true }),
       }}
       aside={
         <Button variant="quiet" className="mr-auto" onClick={() => navigate('/new-run', asNewRun)}>
@@ -74,12 +79,7 @@ export function ForkDialog({ run, config, proposal, onClose }: Props) {
           noteOf={(value) => `In the parent: ${value}`}
           onChange={setChanges}
         >
-          {'steps' in longer && (
-            <p className="text-sm text-muted">
-              The run was {run.steps} steps long and this is its last checkpoint, so the fork gets as many
-              again.
-            </p>
-          )}
+          {'steps' in longer && <LongerNote steps={run.steps} />}
         </SettingsEditor>
       </div>
     </Dialog>

@@ -17,13 +17,8 @@ import { madeWords } from '#renderer/client/runSettings.ts'
 import { stepsOfFolders } from './chartEvents.ts'
 import { deviceOfEvent, deviceWords } from '#renderer/parts/runFacts.ts'
 
-interface Props {
-  readonly run: RunEntry
-  readonly events: readonly StoredEvent[]
-}
-
 /** Events in words, and the output of the process. */
-export function LogTab({ run, events }: Props) {
+export function LogTab({ run, events }: { readonly run: RunEntry; readonly events: readonly StoredEvent[] }) {
   const [text, setText] = useState('')
   const [isFollowing, setFollowing] = useState(true)
   const search = useRef<HTMLInputElement>(null)
@@ -178,8 +173,6 @@ interface EventWords {
   readonly step: number | null
 }
 
-type Event = StoredEvent['event']
-
 const number = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
@@ -195,9 +188,7 @@ const phases: Readonly<Record<string, (step: number) => string>> = {
 const remarks = (findings: unknown): readonly Partial<Remark>[] =>
   Array.isArray(findings) ? (findings as readonly Partial<Remark>[]) : []
 
-type Teller = (event: Event) => Omit<EventWords, 'step'>
-
-const tellers: Readonly<Record<string, Teller>> = {
+const tellers: Readonly<Record<string, (event: StoredEvent['event']) => Omit<EventWords, 'step'>>> = {
   status(event) {
     const phase = text(event['phase'])
     const title = phases[phase]?.(number(event['step']) ?? 0) ?? phase

@@ -213,10 +213,8 @@ function useReport() {
   }
 }
 
-type Asked = 'kill' | 'delete' | 'tags' | 'elsewhere' | null
-
 function RunMenu({ run, onFork }: Pick<ActionsProps, 'run' | 'onFork'>) {
-  const [asked, setAsked] = useState<Asked>(null)
+  const [asked, setAsked] = useState<'kill' | 'delete' | 'tags' | 'elsewhere' | null>(null)
   const kill = useCommand('runs.kill')
   const exportBundles = useExportBundles()
   const report = useReport()

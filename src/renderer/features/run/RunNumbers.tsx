@@ -7,6 +7,9 @@ import { phaseWords, runTitle, stepShare } from '#renderer/client/words.ts'
 import { EvalReward } from '#renderer/parts/EvalReward.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
 
+const aboutMapped =
+  'Task managers count mapped weights with the process; the system may drop them and read them again from the file.'
+
 /** Progress and reward gained; the time of a step is in its own panel. */
 export function RunNumbers({ run }: { readonly run: RunEntry }) {
   const eta = useEta(run.id)
@@ -43,9 +46,7 @@ export function RunNumbers({ run }: { readonly run: RunEntry }) {
       )}
       {memory !== undefined && (
         <Fact name="Memory">
-          <span title="Task managers count mapped weights with the process; the system may drop them and read them again from the file.">
-            {memoryWords(memory)}
-          </span>
+          <span title={aboutMapped}>{memoryWords(memory)}</span>
         </Fact>
       )}
       <Fact name="Started">{formatAgo(run.createdAt, now)}</Fact>

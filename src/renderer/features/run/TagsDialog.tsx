@@ -8,14 +8,9 @@ import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput, AreaField } from '#renderer/kit/inputs.tsx'
 
-interface Props {
-  readonly run: RunEntry
-  readonly onClose: () => void
-}
-
 const most = 50
 
-export function TagsDialog({ run, onClose }: Props) {
+export function TagsDialog({ run, onClose }: { readonly run: RunEntry; readonly onClose: () => void }) {
   // Values at opening: another window's later changes do not count as made here.
   const [before] = useState({ tags: run.tags, notes: run.notes })
   const [tags, setTags] = useState<readonly string[]>(before.tags)

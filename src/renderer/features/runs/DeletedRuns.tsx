@@ -9,8 +9,6 @@ import { formatAgo, formatBytes, formatDate, plural } from '#renderer/client/for
 import { Button } from '#renderer/kit/Button.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 
-type Trashed = Answer<'runs.trash'>[number]
-
 /** Link to deleted runs; renders nothing if there are none. */
 export function DeletedRuns() {
   const { runs } = useRuns()
@@ -31,9 +29,31 @@ export function DeletedRuns() {
 }
 
 interface TrashDialogProps {
-  readonly trashed: readonly Trashed[]
+  readonly trashed: readonly Answer<'runs.trash'>[number][]
   readonly onChanged: () => void
   readonly onClose: () => void
+}
+
+interface DeletedRunProps {
+  readonly run: Answer<'runs.trash'>[number]
+  readonly now: number
+  readonly onRestore: () => void
+}
+
+function DeletedRun({ run: { runId, name, deletedAt, until, sizeBytes }, now, onRestore }: DeletedRunProps) {
+  return (
+    <li className="flex items-center gap-3 py-1.5 pr-1">
+      <div className="min-w-0 grow">
+        <p className="truncate font-medium">{name ?? runId}</p>
+        <p className="text-sm text-muted">
+          deleted {formatAgo(deletedAt, now)} · kept until {formatDate(until)} · {formatBytes(sizeBytes)}
+        </p>
+      </div>
+      <Button small aria-label={`Restore ${name ?? runId}`} onClick={onRestore}>
+        Restore
+      </Button>
+    </li>
+  )
 }
 
 function TrashDialog({ trashed, onChanged, onClose }: TrashDialogProps) {
@@ -71,23 +91,12 @@ function TrashDialog({ trashed, onChanged, onClose }: TrashDialogProps) {
     >
       {trashed.length === 0 && <p className="text-muted">The trash is empty.</p>}
       <ul aria-label="Deleted runs" className="max-h-80 divide-y divide-line overflow-auto" tabIndex={0}>
-        {trashed.map(({ runId, name, deletedAt, until, sizeBytes }) => (
-          <li key={runId} className="flex items-center gap-3 py-1.5 pr-1">
-            <div className="min-w-0 grow">
-              <p className="truncate font-medium">{name ?? runId}</p>
-              <p className="text-sm text-muted">
-                deleted {formatAgo(deletedAt, now)} · kept until {formatDate(until)} ·{' '}
-                {formatBytes(sizeBytes)}
-              </p>
-            </div>
-            <Button
-              small
-              aria-label={`Restore ${name ?? runId}`}
-              onClick={() => void restore([runId]).then(onChanged)}
-            >
-              Restore
-            </Button>
-          </li>
+        {trashed.map((run) => (
+          <DeletedRun
+            key={run.runId}
+            {...{ run, now }}
+            onRestore={() => void restore([run.runId]).then(onChanged)}
+          />
         ))}
       </ul>
     </Dialog>

@@ -23,6 +23,15 @@ interface NameProps {
   readonly onEdited: () => void
 }
 
+const Forks = ({ count }: { readonly count: number }) => (
+  <Tooltip text={`Forked ${count === 1 ? 'once' : `${String(count)} times`}`}>
+    <span className="inline-flex shrink-0 items-center gap-0.5 text-xs text-faint">
+      <GitFork size={11} aria-hidden />
+      {count}
+    </span>
+  </Tooltip>
+)
+
 /** Name with colour, place in its family, and marks. */
 export function NameCell({
   row: { run, depth, forks, under },
@@ -69,14 +78,7 @@ export function NameCell({
           <GitFork size={12} aria-label="Fork" className="shrink-0 rotate-180 text-faint" />
         </Tooltip>
       )}
-      {forks > 0 && (
-        <Tooltip text={`Forked ${forks === 1 ? 'once' : `${String(forks)} times`}`}>
-          <span className="inline-flex shrink-0 items-center gap-0.5 text-xs text-faint">
-            <GitFork size={11} aria-hidden />
-            {forks}
-          </span>
-        </Tooltip>
-      )}
+      {forks > 0 && <Forks count={forks} />}
     </span>
   )
 }

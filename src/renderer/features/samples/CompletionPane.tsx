@@ -199,20 +199,24 @@ interface RewardTermsProps {
   readonly weights: ReadonlyMap<string, number>
 }
 
+const termHead = (
+  <thead className="sr-only">
+    <tr>
+      <th>Function</th>
+      <th>Value</th>
+      <th>Weight</th>
+      <th>Share</th>
+    </tr>
+  </thead>
+)
+
 /** Shows the reward as a sum, term by term, with its failures. */
 function RewardTerms({ sample: { reward, parts, failures }, weights }: RewardTermsProps) {
   const terms = rewardTerms(parts, weights)
   return (
     <>
       <table className="text-left tabular-nums">
-        <thead className="sr-only">
-          <tr>
-            <th>Function</th>
-            <th>Value</th>
-            <th>Weight</th>
-            <th>Share</th>
-          </tr>
-        </thead>
+        {termHead}
         <tbody>
           {terms.map(({ name, value, weight, share }) => (
             <tr key={name}>

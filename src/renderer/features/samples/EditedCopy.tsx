@@ -48,6 +48,7 @@ export function EditedCopy(props: EditedCopyProps) {
 }
 
 const longest = 200_000
+const quiet = { small: true, variant: 'quiet' } as const
 
 function Editor(props: EditedCopyProps & { readonly text: string }) {
   const { sample, answered, label, isScored, text, onText } = props
@@ -62,20 +63,15 @@ function Editor(props: EditedCopyProps & { readonly text: string }) {
       <header className="mb-2 flex min-h-6 flex-wrap items-center gap-2">
         <h3 className="font-medium">Edited copy</h3>
         <span className="ml-auto flex flex-wrap gap-1">
-          <Button
-            small
-            variant="quiet"
-            disabled={text === sample.completion}
-            onClick={() => onText(sample.completion)}
-          >
+          <Button {...quiet} disabled={text === sample.completion} onClick={() => onText(sample.completion)}>
             Undo changes
           </Button>
           {kept !== null && (
-            <Button small variant="quiet" onClick={() => keep(null)}>
+            <Button {...quiet} onClick={() => keep(null)}>
               Remove
             </Button>
           )}
-          <Button small variant="quiet" onClick={() => onText(null)}>
+          <Button {...quiet} onClick={() => onText(null)}>
             Close
           </Button>
           <Button

@@ -20,7 +20,7 @@ import {
 import { labelOf, useLabels, type Label } from '#renderer/parts/useLabels.ts'
 import { VirtualList } from './VirtualList.tsx'
 
-interface Props {
+export interface GroupPaneProps {
   readonly group: SampleGroup | undefined
   readonly sampleId: number | null
   readonly address: SampleAddress
@@ -42,7 +42,7 @@ const linesOf = (text: string, width: number): number =>
   text.split('\n').reduce((lines, line) => lines + Math.max(1, Math.ceil(line.length / width)), 0)
 
 /** Completions of one prompt in one step, with their rewards. */
-export function GroupPane({ group, sampleId, address, groupSize, onMore }: Props) {
+export function GroupPane({ group, sampleId, address, groupSize, onMore }: GroupPaneProps) {
   const samples = group?.samples ?? []
   const labels = useLabels(group === undefined ? null : sampleGroup(group))
   const spread = spreadOf(samples)
@@ -124,6 +124,14 @@ interface CardProps {
   readonly label?: Label | undefined
 }
 
+const failedMark = (
+  <TriangleAlert
+    size={12}
+    className="shrink-0 self-center text-caution"
+    aria-label="A reward function failed"
+  />
+)
+
 export function SampleCard({ sample, isChosen, place, label }: CardProps) {
   const { reward, advantage, tokens, stopReason, completion, failures } = sample
   const age = ageWords(sample)
@@ -157,13 +165,7 @@ export function SampleCard({ sample, isChosen, place, label }: CardProps) {
           </span>
         )}
         {label !== undefined && <span className="text-accent-ink">{labelWords(label)}</span>}
-        {failures.length > 0 && (
-          <TriangleAlert
-            size={12}
-            className="shrink-0 self-center text-caution"
-            aria-label="A reward function failed"
-          />
-        )}
+        {failures.length > 0 && failedMark}
       </p>
       <p
         dir="auto"

@@ -31,6 +31,25 @@ function scopeQuery(scope: Scope, shown: Props['address']['range'], step: number
   }
 }
 
+const RangeFields = ({ range: [from, to] }: { readonly range: readonly [number, number] }) => (
+  <div className="flex grow items-center gap-2 text-muted">
+    Steps
+    <NumberInput
+      aria-label="From step"
+      value={from}
+      onChange={(next) => next !== null && setQuery({ from: String(next) })}
+      className="max-w-20"
+    />
+    to
+    <NumberInput
+      aria-label="To step"
+      value={to}
+      onChange={(next) => next !== null && setQuery({ to: String(next) })}
+      className="max-w-20"
+    />
+  </div>
+)
+
 /** Chooses step, source and filter, all stored in the address. */
 export function SampleToolbar({ run, address, steps, step }: Props) {
   const search = useRef<HTMLInputElement>(null)
@@ -48,24 +67,7 @@ export function SampleToolbar({ run, address, steps, step }: Props) {
       {scope === 'step' && (
         <StepControls run={run} steps={steps} step={step} isNewest={address.step === null} />
       )}
-      {scope === 'range' && range !== null && range !== 'all' && (
-        <div className="flex grow items-center gap-2 text-muted">
-          Steps
-          <NumberInput
-            aria-label="From step"
-            value={range[0]}
-            onChange={(from) => from !== null && setQuery({ from: String(from) })}
-            className="max-w-20"
-          />
-          to
-          <NumberInput
-            aria-label="To step"
-            value={range[1]}
-            onChange={(to) => to !== null && setQuery({ to: String(to) })}
-            className="max-w-20"
-          />
-        </div>
-      )}
+      {range !== null && range !== 'all' && <RangeFields range={range} />}
       {scope === 'all' && <span className="grow" />}
       <Segmented
         label="Source"

@@ -12,7 +12,7 @@ import { SparkLine } from '#renderer/charts/Spark.tsx'
 import { useSamplePages, useSampleSteps, useSeenUntil, type SampleRequest } from './useSamples.ts'
 import { isFiltered, noFilter, readAddress, requestOf, type SampleAddress } from './address.ts'
 import { CompletionPane } from './CompletionPane.tsx'
-import { GroupPane, cardHeight, GroupHeader, SampleCard } from './GroupPane.tsx'
+import { GroupPane, type GroupPaneProps, cardHeight, GroupHeader, SampleCard } from './GroupPane.tsx'
 import {
   groupsOf,
   isTruncated,
@@ -79,14 +79,10 @@ export function SamplesTab({ run, config, events }: Props) {
   )
 }
 
-interface MiddleProps {
+interface MiddleProps extends Omit<GroupPaneProps, 'groupSize'> {
   readonly config: RunConfig | null
-  readonly address: SampleAddress
   readonly chosen: SampleGroup | undefined
-  readonly group: SampleGroup | undefined
-  readonly sampleId: number | null
   readonly revision: number
-  readonly onMore: () => void
 }
 
 /** Completions of a prompt in one step, or the same prompt over time. */

@@ -92,6 +92,16 @@ interface ConsentListProps {
   readonly onWithdraw: (which: readonly number[]) => void
 }
 
+const Heading = ({ children }: { readonly children: ReactNode }) => (
+  <th className="py-1 font-normal">{children}</th>
+)
+
+const actionsHeading = (
+  <Heading>
+    <span className="sr-only">Actions</span>
+  </Heading>
+)
+
 function ConsentList(props: ConsentListProps) {
   const { title, about, none, columns, isProse = false, rows, isBusy, onWithdraw } = props
   return (
@@ -115,9 +125,7 @@ function ConsentList(props: ConsentListProps) {
               <Heading>{columns[0]}</Heading>
               <Heading>{columns[1]}</Heading>
               <Heading>Allowed at</Heading>
-              <Heading>
-                <span className="sr-only">Actions</span>
-              </Heading>
+              {actionsHeading}
             </tr>
           </thead>
           <tbody>
@@ -148,7 +156,3 @@ function ConsentList(props: ConsentListProps) {
     </Section>
   )
 }
-
-const Heading = ({ children }: { readonly children: ReactNode }) => (
-  <th className="py-1 font-normal">{children}</th>
-)

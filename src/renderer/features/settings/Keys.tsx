@@ -88,6 +88,22 @@ interface KeyRowProps {
   readonly onReset: () => void
 }
 
+const waitingNote = (
+  <span role="status" className="text-sm text-accent-ink">
+    Press the new keys
+    <span className="block text-xs text-faint">Esc keeps it, Delete takes it away</span>
+  </span>
+)
+
+const BoundKeys = ({ keys }: { readonly keys: readonly string[] }) => (
+  <span className="flex flex-wrap gap-1">
+    {keys.length === 0 && <span className="text-faint">none</span>}
+    {keys.map((key) => (
+      <Kbd key={key}>{keyWords(key)}</Kbd>
+    ))}
+  </span>
+)
+
 function KeyRow({ id, bindings, areSinglesOn, isWaiting, onChange, onReset }: KeyRowProps) {
   const { label } = keyTable[id]
   const keys = keysOf(id, bindings)
@@ -104,21 +120,7 @@ function KeyRow({ id, bindings, areSinglesOn, isWaiting, onChange, onReset }: Ke
         )}
         {isOff && <span className="block text-sm text-faint">Off with the single letters</span>}
       </td>
-      <td className="w-52 py-1">
-        {isWaiting ? (
-          <span role="status" className="text-sm text-accent-ink">
-            Press the new keys
-            <span className="block text-xs text-faint">Esc keeps it, Delete takes it away</span>
-          </span>
-        ) : (
-          <span className="flex flex-wrap gap-1">
-            {keys.length === 0 && <span className="text-faint">none</span>}
-            {keys.map((key) => (
-              <Kbd key={key}>{keyWords(key)}</Kbd>
-            ))}
-          </span>
-        )}
-      </td>
+      <td className="w-52 py-1">{isWaiting ? waitingNote : <BoundKeys keys={keys} />}</td>
       <td className="w-28 py-1">
         <span className="flex items-center justify-end gap-1">
           {bindings[id] !== undefined && (

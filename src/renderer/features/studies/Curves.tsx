@@ -13,11 +13,6 @@ import { Explained } from '#renderer/kit/Tooltip.tsx'
 import { lineId } from '#renderer/parts/lineage.ts'
 import { trialTitle } from '#renderer/parts/studyWords.ts'
 
-interface CurvesProps {
-  readonly study: StudyEntry
-  readonly metric: string
-}
-
 /** Limit of the host per read. */
 const maxRuns = 64
 /** Number of points per curve, so that all together draw within a few frames. */
@@ -28,7 +23,7 @@ export const shownTrials = ({ trials }: StudyEntry) =>
   trials.filter(({ runId }) => runId !== null).slice(-maxRuns)
 
 /** Plots a metric of all trials over steps. */
-export function Curves({ study, metric }: CurvesProps) {
+export function Curves({ study, metric }: { readonly study: StudyEntry; readonly metric: string }) {
   const styleOf = useRunStyles()
   const named = useKept(
     shownTrials(study).map((trial) => ({

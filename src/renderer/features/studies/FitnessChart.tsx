@@ -59,10 +59,8 @@ function FitnessOverSteps({ study, lineage }: Omit<FitnessProps, 'onChoose'>) {
   )
 }
 
-type StyleOf = ReturnType<typeof useRunStyles>
-
 /** Returns a line for each trial without successors, through its ancestors; `others`: those of all other trials. */
-function fitnessLines(study: StudyEntry, lineage: Lineage, styleOf: StyleOf) {
+function fitnessLines(study: StudyEntry, lineage: Lineage, styleOf: ReturnType<typeof useRunStyles>) {
   const line = (place: Place): ChartLine => ({
     id: lineId(place.trial),
     label: trialTitle(study, place.trial),

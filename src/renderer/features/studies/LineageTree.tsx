@@ -22,7 +22,7 @@ import {
 } from '#renderer/parts/lineage.ts'
 import { changeWords, stateLooks, trialTitle } from '#renderer/parts/studyWords.ts'
 
-interface TreeProps {
+export interface TreeProps {
   readonly study: StudyEntry
   readonly lineage: Lineage
   readonly onChoose: (trial: StudyTrial) => void

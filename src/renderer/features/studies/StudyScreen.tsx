@@ -13,8 +13,8 @@ import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
 import { Curves, shownTrials } from './Curves.tsx'
 import { FitnessChart } from './FitnessChart.tsx'
-import { lineageOf, lineId, type Lineage } from '#renderer/parts/lineage.ts'
-import { LineageTree } from './LineageTree.tsx'
+import { lineageOf, lineId } from '#renderer/parts/lineage.ts'
+import { LineageTree, type TreeProps } from './LineageTree.tsx'
 import { SearchedSettings } from './SearchedSettings.tsx'
 import { StudyActions, StudyFacts, StudyNumbers } from './StudyHeader.tsx'
 import { TrialPane } from './TrialPane.tsx'
@@ -74,12 +74,6 @@ function KnownStudy({ study }: { study: StudyEntry }) {
   )
 }
 
-interface PartProps {
-  readonly study: StudyEntry
-  readonly lineage: Lineage
-  readonly onChoose: (trial: StudyTrial) => void
-}
-
 const noNames: readonly string[] = []
 
 /** Fitness of the trials, and the curves of their runs in between. */
@@ -87,7 +81,7 @@ function Charts({
   study,
   lineage,
   onChoose,
-}: Omit<PartProps, 'onChoose'> & { onChoose: (id: string) => void }) {
+}: Omit<TreeProps, 'onChoose'> & { onChoose: (id: string) => void }) {
   const { metric } = study.search.fitness
   const isSeeds = study.search.kind === 'seeds'
   const [curve, setCurve] = useState(metric === 'reward' ? 'entropy' : 'reward')
@@ -127,15 +121,13 @@ function Charts({
   )
 }
 
-type Part = 'lineage' | 'trials' | 'settings'
-
-const tabsOf = ({ search }: StudyEntry): readonly Tab<Part>[] => [
+const tabsOf = ({ search }: StudyEntry): readonly Tab<'lineage' | 'trials' | 'settings'>[] => [
   ...(search.kind === 'population' ? [{ id: 'lineage' as const, label: 'Lineage' }] : []),
   { id: 'trials', label: search.kind === 'population' ? 'Members' : 'Trials' },
   ...(search.kind === 'seeds' ? [] : [{ id: 'settings' as const, label: 'Settings' }]),
 ]
 
-function Parts({ study, lineage, onChoose }: PartProps) {
+function Parts({ study, lineage, onChoose }: TreeProps) {
   const { query } = useRoute()
   const tabs = tabsOf(study)
   const tab = tabs.find(({ id }) => id === query.get('tab'))?.id ?? tabs[0]?.id ?? 'trials'
@@ -159,7 +151,7 @@ function Parts({ study, lineage, onChoose }: PartProps) {
 }
 
 /** Highlighted trial, else the best. */
-function FrontTrial({ study, lineage, onChoose }: PartProps) {
+function FrontTrial({ study, lineage, onChoose }: TreeProps) {
   const front = useFront()
   const trial = study.trials.find((each) => lineId(each) === front) ?? study.trials[study.best?.trial ?? 0]
   return trial === undefined ? null : (

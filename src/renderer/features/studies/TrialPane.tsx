@@ -1,6 +1,6 @@
 import { Award, ExternalLink } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { StudyEntry, StudyTrial } from '#shared/api/studies.ts'
+import type { StudyTrial } from '#shared/api/studies.ts'
 import { labelOf } from '#shared/config/fields.ts'
 import { metricLabel } from '#shared/metrics.ts'
 import { searchedKeys } from '#shared/studies.ts'
@@ -13,14 +13,12 @@ import { toast } from '#renderer/client/toasts.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
-import { lastPlace, lastResult, spentBy, stateOf, wayTo, type Lineage } from '#renderer/parts/lineage.ts'
+import { lastPlace, lastResult, spentBy, stateOf, wayTo } from '#renderer/parts/lineage.ts'
 import { changeWords, stateLooks, trialTitle, valueWords } from '#renderer/parts/studyWords.ts'
+import type { TreeProps } from './LineageTree.tsx'
 
-interface TrialPaneProps {
-  readonly study: StudyEntry
-  readonly lineage: Lineage
+interface TrialPaneProps extends TreeProps {
   readonly trial: StudyTrial
-  readonly onChoose: (trial: StudyTrial) => void
 }
 
 /** Saves a trial's result as a named adapter, to export or continue from. */

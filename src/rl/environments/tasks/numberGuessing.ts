@@ -2,11 +2,6 @@ import { invalidConfig } from '#shared/errors.ts'
 import { doubt } from '../common.ts'
 import { defineTask, isTurns, lastInteger } from './common.ts'
 
-interface GuessingState {
-  readonly secret: number
-  readonly guesses: number
-}
-
 /** Find a secret number by guessing; a column `secret` of a row is taken instead of a drawn one. */
 export const numberGuessing = defineTask({
   id: 'number-guessing',
@@ -27,7 +22,7 @@ export const numberGuessing = defineTask({
         const drawn = lowest + random.integer(highest - lowest + 1)
         const secret = typeof row['secret'] === 'number' ? row['secret'] : drawn
         return {
-          state: { secret, guesses: 0 } satisfies GuessingState,
+          state: { secret, guesses: 0 } satisfies { readonly secret: number; readonly guesses: number },
           observation:
             `I am thinking of a whole number from ${lowest} to ${highest}. You have ${guesses} guesses; ` +
             'after each I say whether my number is higher or lower. Answer with a number alone.',
