@@ -9,6 +9,7 @@ import type { Host } from '#host/host.ts'
 import { runRemaining, type RunRemaining } from '#host/runs/runRows.ts'
 import { trainAndFollow } from '#host/runs/runLifecycle.ts'
 import type { WorkerStatus } from '#host/runs/supervisor.ts'
+import { AgentCommand } from './agentCommand.ts'
 import type { CommandContext } from './command.ts'
 import { watchInterrupts } from './interrupt.ts'
 import { formatReward } from './output.ts'
@@ -34,11 +35,16 @@ interface FollowOptions {
   readonly changes?: readonly SettingChange[] | undefined
   /** True to print every event as a line of JSON on stdout. */
   readonly streamEvents: boolean
+  /** Command of the agent; absent: it is started by somebody else. */
+  readonly agent?: readonly string[] | undefined
 }
 
-/** Trains to the end or until Ctrl-C. Errors: those of the training; 'run/stopped' after a second Ctrl-C. */
+/**
+ * Trains to the end or until Ctrl-C. Errors: those of the training; 'run/stopped' after a second Ctrl-C, and where the agent's
+ * command is given up.
+ */
 export async function followTraining(
-  { host, run, resumeFrom, changes, streamEvents }: FollowOptions,
+  { host, run, resumeFrom, changes, streamEvents, agent }: FollowOptions,
   { json, output }: CommandContext,
 ): Promise<TrainingOutcome> {
   const progress = createProgress(output, json)
@@ -52,17 +58,25 @@ export async function followTraining(
   )
   const events: RunEvent[] = []
   const startedAt = Date.now()
+  const { agentKey: key } = host.serving
+  using agents = new AgentCommand({ command: agent, run, key, say: (sentence) => progress.note(sentence) })
   const signals = {
-    ...{ gently: interrupt.gently, now: interrupt.now },
+    ...{ gently: interrupt.gently, now: AbortSignal.any([interrupt.now, agents.gaveUp]) },
     onWorker: (worker: WorkerStatus) => teller.hearWorker(worker),
   }
   try {
     for await (const event of trainAndFollow(host, run, { resumeFrom, changes }, signals)) {
       if (streamEvents) output.json(event)
       if (event.type !== 'samples') events.push(event)
-      if (event.type === 'agents') progress.note(agentWords(event, host.serving.agentKey))
+      if (event.type === 'agents') {
+        progress.note(agentWords(event, key))
+        agents.start(event.address)
+      }
       teller.hear(event)
     }
+  } catch (error) {
+    agents.gaveUp.throwIfAborted()
+    throw error
   } finally {
     progress.end()
   }

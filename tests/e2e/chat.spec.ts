@@ -1,4 +1,7 @@
-import { expect, seriousProblems, test, addTrainedRun } from './support.ts'
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { writeCallingModel } from '../host/environments/callingModel.ts'
+import { expect, seriousProblems, test, addTrainedRun, trainDemo } from './support.ts'
 
 test('checkpoints are talked to side by side, edited, read token by token and kept', async ({ app }) => {
   const { page, client } = app
@@ -95,4 +98,37 @@ test('by keyboard: sent, stopped, answered again, renamed and copied', async ({ 
     { role: 'assistant', content: turns[0]?.answers[0]?.text },
   ])
   expect(await seriousProblems(page)).toEqual([])
+})
+
+test('an answer that calls a function shows the call, in both themes', async ({ app }) => {
+  const { page, client, dataDirectory } = app
+  const folder = path.join(dataDirectory, 'calling')
+  mkdirSync(folder)
+  writeCallingModel(folder)
+  const runId = await trainDemo(client, {
+    ...{ name: 'asks for codes', model: path.join(folder, 'model'), rewards: [], steps: 120 },
+    algorithm: { id: 'sft', settings: {} },
+    data: { train: path.join(folder, 'calls.jsonl'), heldOut: null, prompt: { column: 'prompt' } },
+    optimization: { learningRate: 0.003, weightDecay: 0, tokenBudget: 4096 },
+    rollout: { promptsPerStep: 30, maxNewTokens: 16 },
+  })
+  await app.open(`/runs/${runId}/checkpoints`)
+  await page.getByRole('button', { name: 'Chat with step 120' }).click()
+  await page.getByRole('button', { name: 'Settings' }).click()
+  await page.getByLabel('Temperature', { exact: true }).fill('0')
+  const tools = page.getByLabel('Tools', { exact: true })
+  await tools.fill('{"type": "function"}')
+  await expect(page.getByText('Expected a JSON list of objects.')).toBeVisible()
+  await tools.fill('[{"type": "function", "function": {"name": "code", "parameters": {"type": "object"}}}]')
+  await expect(page.getByText('Expected a JSON list of objects.')).toBeHidden()
+  await page.getByRole('button', { name: 'Settings' }).click()
+  await page.getByLabel('Message', { exact: true }).fill('Code of 47')
+  await page.getByRole('button', { name: 'Send' }).click()
+  const answer = page.getByRole('article', { name: /^Answer of asks for codes/ })
+  await expect(answer.locator('code')).toHaveText('code({"n":"47"})')
+  for (const theme of ['light', 'dark']) {
+    await client.call('settings.set', { key: 'appearance.theme', value: theme })
+    await expect(page.locator('html')).toHaveAttribute('data-theme', theme)
+    expect(await seriousProblems(page)).toEqual([])
+  }
 })

@@ -123,6 +123,10 @@ export const collect = (context: Context) =>
       'Train a model on what an agent does with it: a program of yours, which talks to the model at an OpenAI-style address and says how well it did',
     )
     .argument('<CONFIG.json>', 'run config; paths in it are relative to it')
+    .argument(
+      '[COMMAND...]',
+      'command of the agent, after --: it is started with the address as its last argument and the key in TURNWISE_KEY, and again if it ends early',
+    )
     .option(
       '--port <P>',
       'port of the address; 0 picks any free one (default: as the config says, or 8790)',
@@ -131,7 +135,9 @@ export const collect = (context: Context) =>
     .option(...trustConfig)
     .option(...trustKeys)
     .addHelpText('after', collectHelp)
-    .action((file, { port, ...options }) => trainFile(file, { ...options, agent: { port } }, context()))
+    .action((file, command, { port, ...options }) =>
+      trainFile(file, { ...options, agent: { port, command } }, context()),
+    )
 
 const maxPort = 65_535
 
@@ -145,7 +151,7 @@ interface TrainOptions {
   readonly trustPython?: true | undefined
   readonly trustKeys?: true | undefined
   /** Present: an agent acts in the episodes. */
-  readonly agent?: { readonly port: number | undefined }
+  readonly agent?: { readonly port: number | undefined; readonly command: readonly string[] }
 }
 
 async function trainFile(
@@ -172,7 +178,8 @@ async function trainFile(
   const run = createRun(host, config)
   output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
   output.line(`Run ${run.id}`)
-  await trainAndReport(host, run, fromStart, here)
+  const command = agent?.command.length === 0 ? undefined : agent?.command
+  await trainAndReport(host, run, { ...fromStart, agent: command }, here)
 }
 
 function withAgent(config: RunConfig, port: number | undefined): RunConfig {
@@ -335,11 +342,11 @@ const fromStart: StartOptions = { resumeFrom: null }
 async function trainAndReport(
   host: Host,
   run: RunEntry,
-  { resumeFrom, changes }: StartOptions,
+  start: StartOptions & { readonly agent?: readonly string[] | undefined },
   context: CommandContext,
 ): Promise<void> {
   const { output } = context
-  const outcome = await followTraining({ host, run, resumeFrom, changes, streamEvents: true }, context)
+  const outcome = await followTraining({ host, run, ...start, streamEvents: true }, context)
   const { isFinished, steps, rewardBefore, rewardAfter, finding, seconds, checkpoint } = outcome
   if (rewardBefore !== null || rewardAfter !== null)
     output.line(`Eval reward ${evalRewardWords({ rewardBefore, rewardAfter })}`)

@@ -26,7 +26,7 @@ export interface Wanted {
   readonly evaluation?: boolean | undefined
 }
 
-/** What the sessions of a stage have in common. */
+/** Terms of all sessions of a stage. */
 interface Terms {
   readonly settings: AgentSettings
   /** Digest of the settings that answers depend on. */
@@ -44,9 +44,9 @@ interface Offered extends Pick<Terms, 'settings' | 'digest'> {
 
 export class AgentSessions implements Disposable {
   readonly #log: SessionLog
-  /** By place. */
+  /** Sessions by place. */
   readonly #offered = new Map<string, Offered>()
-  /** Those that an agent has taken up, by id. */
+  /** Sessions that an agent has taken up, by id. */
   readonly #taken = new Map<string, Session>()
   readonly #repeated = new Map<string, RepeatedSession>()
   #changed = Promise.withResolvers<undefined>()

@@ -1,5 +1,5 @@
-/** Starts the programs that show the window: the desktop shell, the browser. */
-import { spawn } from 'node:child_process'
+/** Starts the programs that show the window, the desktop shell or the browser, and those that a person names. */
+import { spawn, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -11,6 +11,10 @@ export interface Program {
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Working folder; by default this process's. */
   readonly cwd?: string
+  /** True: what it prints goes to standard error, and nothing can be typed into it. */
+  readonly isBeside?: boolean
+  /** Aborted: it is asked to end. */
+  readonly signal?: AbortSignal
 }
 
 export interface ProgramExit {
@@ -38,10 +42,18 @@ const passedOn = ['SIGTERM', 'SIGHUP'] as const
  * Runs it in this terminal to its end. A Ctrl-C reaches the program itself and is its business. null: it could not be
  * started.
  */
-export async function runProgram({ file, args, env, cwd }: Program): Promise<ProgramExit | null> {
+export async function runProgram({
+  file,
+  args,
+  env,
+  cwd,
+  isBeside = false,
+  signal: ends,
+}: Program): Promise<ProgramExit | null> {
   const program = path.isAbsolute(file) ? file : programFile(file)
   if (program === null) return null
-  const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...env }, cwd })
+  const stdio: StdioOptions = isBeside ? ['ignore', 2, 'inherit'] : 'inherit'
+  const child = spawn(program, args, { stdio, env: { ...process.env, ...env }, cwd, signal: ends })
   const leaveIt = () => undefined
   const pass = (signal: NodeJS.Signals) => void child.kill(signal)
   process.on('SIGINT', leaveIt)

@@ -1,8 +1,11 @@
 /** What stands in examples/python, run as the user guide says, with the starter model. */
+import { spawn } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import type { RunConfig } from '#shared/runConfig.ts'
 import { readRunConfig } from '#host/runs/runConfigFile.ts'
+import { eventually } from '../../eventually.ts'
 import { createWorkplace, linesOf } from '../../cli/turnwise.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { hasPython, interpreter } from './interpreter.ts'
@@ -13,8 +16,11 @@ afterAll(() => place[Symbol.dispose]())
 const examples = path.resolve('examples/python')
 
 /** Trains an example for some steps; mean rewards by step, and of the evaluations. */
-async function train(name: string, steps: number): Promise<{ rewards: number[]; evaluated: number[] }> {
-  const config = readRunConfig(path.join(examples, name), place.path('home'))
+function train(name: string, steps: number): Promise<{ rewards: number[]; evaluated: number[] }> {
+  return trainWith(name, readRunConfig(path.join(examples, name), place.path('home')), steps)
+}
+
+async function trainWith(name: string, config: RunConfig, steps: number) {
   const changed = {
     ...config,
     python: { ...config.python, interpreter },
@@ -51,6 +57,51 @@ test.skipIf(!hasPython('gymnasium'))(
   async () => {
     const { rewards } = await train('gymnasium.json', 12)
     expect(mean(rewards.slice(-3))).toBeGreaterThan(mean(rewards.slice(0, 2)) + 0.1)
+  },
+  300_000,
+)
+
+/** A server of one text field each way, made with OpenEnv's own package; what is said longer earns more. */
+const echo = `
+from openenv.core.env_server import Environment, create_app
+from openenv.core.env_server.types import Action, Observation, State
+import uvicorn
+
+class Said(Action):
+    message: str
+
+class Echo(Observation):
+    echoed_message: str = ""
+
+class World(Environment):
+    SUPPORTS_CONCURRENT_SESSIONS = True
+    def reset(self, seed=None, **kwargs):
+        return Echo(echoed_message="Please reverse 7 2 9", done=False, reward=0.0)
+    def step(self, action, **kwargs):
+        return Echo(echoed_message=action.message, done=False, reward=0.1 * len(action.message))
+    @property
+    def state(self):
+        return State(episode_id="1", step_count=0)
+
+uvicorn.run(create_app(World, Said, Echo, max_concurrent_envs=64), port=0, log_level="info")
+`
+
+test.skipIf(!hasPython('openenv', 'uvicorn'))(
+  'a server of OpenEnv is learned from (skipped without the packages openenv-core and uvicorn)',
+  async () => {
+    const server = spawn(interpreter, ['-c', echo], { stdio: ['ignore', 'ignore', 'pipe'] })
+    try {
+      let heard = ''
+      server.stderr.setEncoding('utf8').on('data', (text: string) => (heard += text))
+      const address = /running on (http:\S+)/
+      await eventually(() => expect(heard).toMatch(address))
+      const config = readRunConfig(path.join(examples, 'open-env.json'), place.path('home'))
+      const environment = { ...config.environment!, settings: { url: address.exec(heard)![1]! } }
+      const { rewards } = await trainWith('open-env.json', { ...config, environment }, 8)
+      expect(mean(rewards.slice(-2))).toBeGreaterThan(mean(rewards.slice(0, 2)) + 0.1)
+    } finally {
+      server.kill()
+    }
   },
   300_000,
 )
