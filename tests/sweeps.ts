@@ -23,11 +23,16 @@ export const casesOf = (short: number, long: number): number => (isLong ? long :
 
 type Arguments<Row> = Row extends readonly unknown[] ? [...Row] : [row: Row]
 
-/** `kind.each(rows)(title, body)`, of which rows that are not `always` there belong to the whole run. */
+interface Table<Row> {
+  readonly rows: readonly Row[]
+  /** Whether every run has it; the others belong to the whole run. */
+  readonly isAlways: (row: Row) => boolean
+}
+
+/** `kind.each(rows)(title, body)`, in which shorter runs skip by name what the whole one has. */
 export function eachOf<Row>(
   kind: Pick<typeof test, 'each' | 'skip'> | Pick<typeof describe, 'each' | 'skip'>,
-  rows: readonly Row[],
-  isAlways: (row: Row) => boolean,
+  { rows, isAlways }: Table<Row>,
   title: string,
   body: (...row: Arguments<Row>) => unknown,
 ): void {
