@@ -263,7 +263,7 @@ test('a run that is being trained cannot be resumed; when its process dies, the 
   expect(done.stderr).toContain(`turnwise resume ${id}`)
 })
 
-test('a run with which something is wrong says so at its end too', async () => {
+test.runIf(isWhole)(wholeTitle('a run with which something is wrong says so at its end too'), async () => {
   // An untrained model does not know how to end.
   const config = { ...settings, name: 'endless', steps: 6, evaluation: { every: 0 } }
   const { status, stdout, stderr } = await place.run('train', place.write('endless.json', config))

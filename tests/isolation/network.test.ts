@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../host/files/temporaryFolder.ts'
 import { starterConfig } from '../host/runs/runFixture.ts'
 import { dataDirectory, isolated, noTrace, traces, whyNotIsolated } from './isolated.ts'
-import { eachOf } from '../sweeps.ts'
+import { eachOf, isWhole, wholeTitle } from '../sweeps.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const folder = temporaryFolder()
@@ -61,7 +61,8 @@ describe.skipIf(reason !== null)(`in a network of its own${where}`, () => {
     expect(traces(seen)).toEqual(noTrace)
   })
 
-  test('so does a host that looks at devices, checks itself, trains and answers', () => {
+  const title = 'so does a host that looks at devices, checks itself, trains and answers'
+  test.runIf(isWhole)(wholeTitle(title), () => {
     const seen = isolated([process.execPath, path.join(import.meta.dirname, 'serving.ts'), dataDirectory])
     expect(seen, seen.output).toMatchObject({ status: 0 })
     expect(traces(seen)).toEqual(noTrace)

@@ -72,7 +72,8 @@ test.runIf(isWhole)(wholeTitle(title), async () => {
   expect(failed(await found(11, true, ['operators']))).toEqual([])
 })
 
-test('every product of large matrices tells f32, TF32 and 8 bits apart', async () => {
+const products = 'every product of large matrices tells f32, TF32 and 8 bits apart'
+test.runIf(isWhole)(wholeTitle(products), async () => {
   const exact = await found(24, false, ['products'])
   const names = exact.map(({ name }) => name)
   expect(names).toHaveLength(3)

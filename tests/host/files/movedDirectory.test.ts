@@ -267,8 +267,8 @@ function makeOld(directory: string): void {
   rmSync(`${file}-new`)
 }
 
-test(
-  'a history of an earlier version that was moved before becomes right',
+test.runIf(isWhole)(
+  wholeTitle('a history of an earlier version that was moved before becomes right'),
   async () => {
     makeOld(place('before'))
     const fixture = createHostFixture({ dataDirectory: place('before') })

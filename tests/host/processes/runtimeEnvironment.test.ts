@@ -151,7 +151,7 @@ describe.skipIf(!isShown)(title, () => {
   })
 
   // It loads the runtime itself, so that its start shows nothing: what native code finds there tells.
-  test('a program with the library', async () => {
+  test.runIf(isWhole)(wholeTitle('a program with the library'), async () => {
     const library = path.join(root, 'src/library/turnwise.ts')
     const program = place.write(
       'program.mjs',
@@ -212,7 +212,7 @@ describe('a worker thread with the library', () => {
     expect(await started(name.replaceAll(' ', '-'), how)).toBe('0 1\nopened\n')
   })
 
-  test('does not open CUDA where NVIDIA’s libraries would read TF32', async () => {
+  test.runIf(isWhole)(wholeTitle('does not open CUDA where NVIDIA’s libraries would read TF32'), async () => {
     const env = { ...runtimeEnvironment, NVIDIA_TF32_OVERRIDE: '1' }
     const output = await started('tf32', { env })
     expect(output).toContain(

@@ -6,6 +6,7 @@ import { readRunConfig } from '#host/runs/runConfigFile.ts'
 import { createWorkplace, linesOf } from '../../cli/turnwise.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { hasPython, interpreter } from './interpreter.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const all = temporaryFolder()
 const place = createWorkplace()
@@ -36,8 +37,8 @@ async function train(name: string, steps: number): Promise<{ rewards: number[]; 
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 
-test.skipIf(!hasPython())(
-  'the two TRL signatures teach the starter model its exercises (skipped without Python 3.9)',
+test.runIf(isWhole && hasPython())(
+  wholeTitle('the two TRL signatures teach the starter model its exercises (skipped without Python 3.9)'),
   async () => {
     const { evaluated } = await train('rewards.json', 10)
     expect(evaluated[0]).toBeLessThan(0.4)

@@ -136,7 +136,7 @@ const configs: Readonly<Record<string, () => Config>> = {
 }
 
 /** What differs in how a run starts; the others are started in the long run of the tests. */
-const started = ['stages', 'README', 'guide', 'ppo', 'dpo', 'workflow', '4 bits']
+const started = ['stages', 'README', 'grpo', 'guide', 'ppo', 'dpo', 'workflow', '4 bits']
 
 type Item = OutputOf<Api, 'runs.calibrate'>
 
@@ -146,8 +146,8 @@ async function check(config: Config): Promise<Extract<Item, { readonly result: u
   return last.result
 }
 
-/** In every run the demos' and README's, one with a critic, and a base in 4 bits. */
-const always = ['stages', 'README', 'grpo', 'ppo', '4 bits']
+/** In every run the demo's and README's, and one with a critic. */
+const always = ['README', 'grpo', 'ppo']
 const isAlways = ([name]: [string, unknown]) => always.some((part) => name.includes(part))
 
 describe('the check passes, and the run starts from what was checked:', () => {
