@@ -6,8 +6,8 @@ import path from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Below tests/, without `.test.ts`: what takes more than ten seconds of a processor. First those of processes of their own, as a
- * process that others share ends where one of them is next.
+ * Below tests/, without `.test.ts`: what takes more than ten seconds of a processor in the whole run. First those of processes of their
+ * own, as a process that others share ends where one of them is next; of the others first those that take as long in every run.
  */
 export const longest = [
   'device/webgpu',
@@ -18,21 +18,24 @@ export const longest = [
   'electron/package',
   'library/package',
   'host/remote/remotePolicy',
-  'host/runs/mainDoor',
   'cli/mcp/mcp',
-  'engine/runtime/reference',
+  'host/studies/studies',
   'host/runs/killed',
+  'engine/runtime/reference',
+  'cli/training',
+  'library/script',
+  'host/workflows/killed',
+  'host/runs/runs',
+  'host/runs/hostKilled',
+  'electron/training',
+  'host/sandbox/attacks',
+  'host/runs/supervisor',
+  'host/runs/mainDoor',
   'scripts/walks',
   'host/studies/members',
   'host/processes/runtimeEnvironment',
   'cli/populationKilled',
-  'cli/training',
-  'library/script',
-  'host/sandbox/attacks',
   'engine/runtime/wholePrograms',
-  'host/runs/supervisor',
-  'host/workflows/killed',
-  'host/studies/studies',
   'host/workflows/gallery',
   'host/files/movedDirectory',
   'host/losses/runs',
@@ -41,10 +44,8 @@ export const longest = [
   'host/python/rewards',
   'scripts/fuzz',
   'host/export/llamaCpp',
-  'host/runs/hostKilled',
   'engine/runtime/halfBase',
   'cli/studies',
-  'electron/training',
 ]
 
 const root = path.join(import.meta.dirname, '../../tests')

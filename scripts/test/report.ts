@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { wayToRun } from './skips.ts'
+import { countedByFile, wayToRun } from './skips.ts'
 
 interface UnitReport {
   readonly numPassedTests: number
@@ -41,6 +41,7 @@ interface BrowserReport {
 }
 
 export interface Skip {
+  readonly file: string
   readonly name: string
   /** Why, where the test says so apart from its name. */
   readonly reason: string
@@ -84,10 +85,10 @@ export function outcomeOfUnits({ numPassedTests, testResults }: UnitReport): Out
         .filter((result) => result.status === 'failed')
         .map(({ fullName, failureMessages }) => `${file} › ${fullName}\n${failureMessages.join('\n')}`)
     }),
-    skips: testResults.flatMap(({ assertionResults }) =>
+    skips: testResults.flatMap(({ name: file, assertionResults }) =>
       assertionResults
         .filter(({ status }) => status !== 'passed' && status !== 'failed')
-        .map(({ fullName: name }) => ({ name, reason: '' })),
+        .map(({ fullName: name }) => ({ file: path.relative(process.cwd(), file), name, reason: '' })),
     ),
     files: testResults.map(({ name, startTime, endTime }) => ({
       name: path.relative(process.cwd(), name),
@@ -124,6 +125,7 @@ export function outcomeOfJourneys({ suites, errors }: BrowserReport): Outcome {
       ...errors.map(({ message = 'An error outside of the tests.' }) => message),
     ],
     skips: named('skipped').map(({ file, title, annotations }) => ({
+      file: `tests/${file}`,
       name: `${file} › ${title}`,
       reason: annotations.find(({ type }) => type === 'skip')?.description ?? '',
     })),
@@ -144,7 +146,7 @@ const slowest = 10
 export function summaryLines(outcomes: readonly Outcome[], run: Run): string[] {
   const skips = [
     ...outcomes.flatMap((outcome) => outcome.skips),
-    ...run.skippedJourneys.map((name) => ({ name, reason: 'no browser' })),
+    ...run.skippedJourneys.map((name) => ({ file: '', name, reason: 'no browser' })),
   ]
   const failures = outcomes.flatMap((outcome) => outcome.failures)
   // A run that broke elsewhere (a crash after the last test) must not look like a success.
@@ -157,7 +159,7 @@ export function summaryLines(outcomes: readonly Outcome[], run: Run): string[] {
     '',
     `The ${String(slowest)} slowest of ${String(files.length)} files (seconds, beside others):`,
     ...files.slice(0, slowest).map(({ name, seconds }) => `${seconds.toFixed(0).padStart(5)}  ${name}`),
-    ...skips.map((skip) => `Skipped: ${skip.name}${wayToRun(skip)}`),
+    ...countedByFile(skips).map((skip) => `Skipped: ${skip.name}${wayToRun(skip)}`),
     // Thousands of lines above: the end must say it.
     ...failures.map((failure) => `Failed: ${failure}`),
     `All of it took ${(run.seconds / 60).toFixed(1)} min.`,

@@ -6,7 +6,8 @@
  * TURNWISE_NEEDS_BROWSER=1.
  *
  *   --quick     the tests of functions alone, at most two minutes
- *   --long      every sweep of random cases in full, and every reader's hostile files
+ *   --whole     every case of each kind of behaviour, of which there is one at least in every run; so does TURNWISE_WHOLE=1
+ *   --long      and every sweep of random cases in full, and every reader's hostile files
  *   --busy=N    beside N endless loops; arguments behind it are files of unit tests, without journeys
  */
 import { spawn, type StdioOptions } from 'node:child_process'
@@ -29,9 +30,13 @@ const playwright = path.join(path.dirname(resolve('@playwright/test/package.json
 
 const { values, positionals: files } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: 'boolean' }, long: { type: 'boolean' }, busy: { type: 'string' } },
+  options: {
+    ...{ quick: { type: 'boolean' }, whole: { type: 'boolean' }, long: { type: 'boolean' } },
+    busy: { type: 'string' },
+  },
 })
 const { quick = false, long = false } = values
+const whole = long || (values.whole ?? process.env['TURNWISE_WHOLE'] === '1')
 const loops = Number(values.busy ?? 0)
 const cores = availableParallelism()
 const hasJourneys = !quick && files.length === 0
@@ -46,6 +51,7 @@ const start = (script: string, args: readonly string[], stdio: StdioOptions = 'i
       ...process.env,
       TURNWISE_TEST_REPORT: unitReport,
       TURNWISE_BROWSER_REPORT: browserReport,
+      ...(whole ? { TURNWISE_WHOLE: '1' } : {}),
       ...(long ? { TURNWISE_LONG: '1' } : {}),
     },
   })
@@ -77,7 +83,7 @@ async function walkThrough(
 }
 
 /** Minutes of work on one core of a Xeon of 2.5 GHz, with what two cores are idle while tests wait. */
-const work = quick ? 3 : 38
+const work = quick ? 3 : whole ? 43 : 28
 const countOf = (pattern: string) => String(globSync(pattern).length)
 const what = quick
   ? 'Tests of functions, without processes and models.'

@@ -1,9 +1,29 @@
 /** What has to be there for a skipped test to run, as a command where one does it. */
 import type { Skip } from './report.ts'
 
+/** The others by name, and one for each file and longer run that has more of it, with their number. */
+export function countedByFile(skips: readonly Skip[]): Skip[] {
+  const counts = new Map<string, number>()
+  const others = skips.filter(({ file, name, reason }) => {
+    // One that only the long run has may stand below a title that only the whole one has.
+    const run = ['long', 'whole'].find((each) => `${reason} ${name}`.includes(`in the ${each} run only`))
+    if (run === undefined) return true
+    const key = `in the ${run} run only: ${file}`
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+    return false
+  })
+  const counted = [...counts].map(([key, count]) => ({
+    file: '',
+    name: `${String(count)} ${key}`,
+    reason: '',
+  }))
+  return [...others, ...counted]
+}
+
 /** The first that fits the name or the reason of a test. */
 const ways: readonly (readonly [pattern: RegExp, way: string])[] = [
   [/in the long run only/, 'npm run test:long'],
+  [/in the whole run only/, 'npm run test:whole'],
   [/no browser/i, 'install Chromium, or name one in CHROMIUM, then npm run test:e2e'],
   [
     /agilerl/i,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { benchRequest, parseLengths, reportLines } from '#cli/commands/bench.ts'
 import type { BenchReport, BenchRequest } from '#host/checks/benchReport.ts'
 import { createWorkplace, linesOf } from './turnwise.ts'
+import { isWhole, wholeTitle } from '../sweeps.ts'
 
 describe('lengths', () => {
   test.each([
@@ -99,7 +100,9 @@ test('the report is a table', () => {
   ])
 })
 
-test('measures for real, and says it as JSON', async () => {
+// In every run deviceBench.test.ts measures by this command.
+const measured = 'measures for real, and says it as JSON'
+test.runIf(isWhole)(wholeTitle(measured), async () => {
   using place = createWorkplace()
   const done = await place.run(
     ...[

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { EvaluationEntry } from '#shared/api/evaluations.ts'
 import { createWorkplace, killGroup, linesOf, type Finished } from './turnwise.ts'
+import { isWhole, wholeTitle } from '../sweeps.ts'
 
 const place = createWorkplace()
 
@@ -86,7 +87,8 @@ test('ends with an error where every reward failed; both spellings of the longes
   expect(failed.stderr).toContain('Every reward failed')
 })
 
-test('a workflow of the gallery or a file of one’s own, also without a reward function', async () => {
+const workflows = 'a workflow of the gallery or a file of one’s own, also without a reward function'
+test.runIf(isWhole)(wholeTitle(workflows), async () => {
   const gallery = await place.run('--json', ...asked, '--workflow', 'self-correction', '--limit', '4')
   expect(gallery.stderr).not.toContain('turnwise:')
   expect(entryOf(gallery).config.rollout.workflow?.function).toMatch(/workflows[\\/]self-correction\.ts$/)
@@ -150,7 +152,8 @@ test('Ctrl-C keeps what is done, and resume goes on with the rest', async () => 
   expect(entryOf(resumed)).toMatchObject({ id, status: 'finished', done: 24 })
 })
 
-test('a killed process leaves an evaluation that is told to be interrupted', async () => {
+const title = 'a killed process leaves an evaluation that is told to be interrupted'
+test.runIf(isWhole)(wholeTitle(title), async () => {
   const running = place.start(...asked, '--samples', '256')
   await running.printed('Evaluation ev_')
   await expect.poll(() => answered(), { timeout: 600_000, interval: 100 }).toBeGreaterThan(0)

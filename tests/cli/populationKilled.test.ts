@@ -12,7 +12,7 @@ import { workHolder } from '#host/workFolder/workFolder.ts'
 import { studyState } from '#host/workFolder/studyFolder.ts'
 import { openStore } from '#host/store/store.ts'
 import { learnedBy, starterConfig, tensorsOf } from '../host/runs/runFixture.ts'
-import { casesOf } from '../sweeps.ts'
+import { casesOf, isWhole, wholeTitle } from '../sweeps.ts'
 import { createWorkplace, killGroup, linesOf, type Running, type Workplace } from './turnwise.ts'
 
 const kills = Number(process.env['TURNWISE_KILLS'] ?? 3)
@@ -137,7 +137,8 @@ async function disturbed(place: Workplace, moments: readonly Moment[]): Promise<
   return entryOf((await place.run('--json', 'studies', 'show', studyId())).stdout)
 }
 
-test(`killed ${kills} times, it comes to what it would have come to`, async () => {
+// In every run studies.test.ts does that to a host and its members.
+test.runIf(isWhole)(wholeTitle(`killed ${kills} times, it comes to what it would have come to`), async () => {
   const calm = placeWithFile()
   const expected = outcomeOf(
     calm,

@@ -5,6 +5,7 @@ import type { RunEntry } from '#shared/runs.ts'
 import { eventually } from '../eventually.ts'
 import { starterConfig } from '../host/runs/runFixture.ts'
 import { createWorkplace, linesOf } from './turnwise.ts'
+import { isWhole, wholeTitle } from '../sweeps.ts'
 
 const place = createWorkplace()
 
@@ -59,7 +60,7 @@ test('a sweep from a YAML file tells every result and the best, and its runs are
   expect(wrong.status).toBe(1)
 })
 
-test('Ctrl-C keeps what is done, and says how to go on', async () => {
+test.runIf(isWhole)(wholeTitle('Ctrl-C keeps what is done, and says how to go on'), async () => {
   const begun = () => globSync('home/runs/*/events.jsonl', { cwd: place.folder }).length
   const before = begun()
   const running = place.start('sweep', 'sweep.yaml')
@@ -71,7 +72,8 @@ test('Ctrl-C keeps what is done, and says how to go on', async () => {
   expect(stderr).toMatch(/The study was stopped.*To resume: turnwise studies resume st_/s)
 })
 
-test('runs over seeds are one thing: a mean with its 95 % interval, in lists and comparisons', async () => {
+const seeds = 'runs over seeds are one thing: a mean with its 95 % interval, in lists and comparisons'
+test.runIf(isWhole)(wholeTitle(seeds), async () => {
   place.write('seeds.yaml', stringify({ ...small, name: 'alike', parallel: 1, seeds: { values: 2 } }))
   const done = await place.run('seeds', 'seeds.yaml')
   const mean = String.raw`-?\d+\.\d{3}(?: \(-?\d+\.\d{3} to -?\d+\.\d{3}\))?`

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answer, createWorkplace, killGroup, linesOf, type Finished, type Running } from './turnwise.ts'
+import { isWhole, wholeTitle } from '../sweeps.ts'
 
 const place = createWorkplace()
 const settings = {
@@ -211,7 +212,8 @@ describe('a run that was disturbed ends with the same bytes', () => {
     expectSameHistory(run)
   })
 
-  test('stopped by Ctrl-C and resumed from the folder of its checkpoint', async () => {
+  const stopped = 'stopped by Ctrl-C and resumed from the folder of its checkpoint'
+  test.runIf(isWhole)(wholeTitle(stopped), async () => {
     const stopped = await disturbed((running) => running.child.kill('SIGINT'), /^stopped$/)
     expect(stopped.status).toBe(0)
     expect(stopped.stderr).toContain('Stopping after this step; a checkpoint will be saved.')
@@ -226,7 +228,7 @@ describe('a run that was disturbed ends with the same bytes', () => {
   })
 })
 
-test('a second Ctrl-C stops at once, and says how to go on', async () => {
+test.runIf(isWhole)(wholeTitle('a second Ctrl-C stops at once, and says how to go on'), async () => {
   const running = place.start('train', place.write('long.json', { ...settings, steps: 10_000 }), '--json')
   await running.printed('"type":"step","step":2,')
   running.child.kill('SIGINT')
@@ -261,7 +263,7 @@ test('a run that is being trained cannot be resumed; when its process dies, the 
   expect(done.stderr).toContain(`turnwise resume ${id}`)
 })
 
-test('a run with which something is wrong says so at its end too', async () => {
+test.runIf(isWhole)(wholeTitle('a run with which something is wrong says so at its end too'), async () => {
   // An untrained model does not know how to end.
   const config = { ...settings, name: 'endless', steps: 6, evaluation: { every: 0 } }
   const { status, stdout, stderr } = await place.run('train', place.write('endless.json', config))

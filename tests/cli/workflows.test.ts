@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'vitest'
 import type { TrialNews } from '#shared/api/workflows.ts'
 import { answer, createWorkplace, linesOf } from './turnwise.ts'
+import { isWhole, wholeTitle } from '../sweeps.ts'
 
 const place = createWorkplace()
 afterAll(() => place[Symbol.dispose]())
@@ -12,7 +13,7 @@ const rows = place.write(
 const attempt = (...args: readonly string[]) =>
   place.run(...['workflow', 'try', ...args, '--model', 'starter', '--threads', '1', '--max-new-tokens', '8'])
 
-test('the gallery is listed with its files, which are workflows', async () => {
+test.runIf(isWhole)(wholeTitle('the gallery is listed with its files, which are workflows'), async () => {
   const listed = await answer('--json', 'workflow', 'list')
   const [entries] = linesOf(listed.stdout) as [{ id: string; file: string }[]]
   expect(entries.map(({ id }) => id)).toContain('self-correction')

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { missingSoftwareGpu, softwareGpu } from './softwareDriver.ts'
+import { isWhole, wholeTitle } from '../sweeps.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const device = (name: string) => path.join(root, 'bench/device', name)
@@ -57,7 +58,9 @@ afterAll(() => {
 })
 
 describe.skipIf(whyNot !== null)(`the day with a card${where}`, () => {
-  test('is packed in parts, unpacked where there is nothing, measured, and leaves what a failure needs', () => {
+  // In every run deviceKit.test.ts has each of its scripts.
+  const day = 'is packed in parts, unpacked where there is nothing, measured, and leaves what a failure needs'
+  test.runIf(isWhole)(wholeTitle(day), () => {
     const [parts, target, out] = ['parts', 'there', 'out'].map((name) => path.join(place, name)) as [
       string,
       string,

@@ -20,7 +20,7 @@ import type {
 import type { TrainingAnswer } from './trainingCheck.ts'
 import type { UpdatesAnswer } from './updatesCheck.ts'
 import type { AloneAnswer, HalvesAnswer, HeldAnswer } from './heldChecks.ts'
-import { casesOf, isLong, longTitle } from '../sweeps.ts'
+import { casesOf, eachOf, isLong, isWhole, longTitle, wholeTitle } from '../sweeps.ts'
 import { missingSoftwareGpu } from './softwareDriver.ts'
 import { onSoftwareGpu } from './softwareGpu.ts'
 
@@ -32,7 +32,8 @@ const numbersOf = (nodes: readonly string[]): string[] =>
 
 describe.skipIf(missingSoftwareGpu !== null)(title, () => {
   // First of all: later, others have compiled what it compiles.
-  test('what was compiled for the device stays when the last session closes', async () => {
+  const compiled = 'what was compiled for the device stays when the last session closes'
+  test.runIf(isWhole)(wholeTitle(compiled), async () => {
     const { first, again } = await onSoftwareGpu<ReopeningAnswer>('reopening')
     expect(again).toBeLessThan(first / 2)
   })
@@ -44,7 +45,8 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(heads).toBeLessThan(1e-4)
   })
 
-  test('sums gradients and steps there: updates leave the bytes that they leave with the host', async () => {
+  const updates = 'sums gradients and steps there: updates leave the bytes that they leave with the host'
+  test.runIf(isWhole)(wholeTitle(updates), async () => {
     const { different, unsummed, moved } = await onSoftwareGpu<UpdatesAnswer>('updates')
     expect(unsummed).toBe(0)
     expect(different).toBe(0)
@@ -52,7 +54,9 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
   })
 
   // In slices of 1,024 bytes there are more of them than a kernel has buffers.
-  test.each(['int4', '1024', ...(isLong ? ['int8'] : [])])(
+  eachOf(
+    test,
+    { rows: ['int4', '1024', ...(isLong ? ['int8'] : [])], isAlways: () => false },
     'computes with a base as it is held, and in slices, as the CPU does: %s',
     async (how) => {
       const { heads, gradients, samplerGap } = await onSoftwareGpu<HeldAnswer>('held', how)
@@ -62,11 +66,17 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     },
   )
 
-  test.each(['f32', 'int4'])('answers without an adapter as the CPU does, in %s', async (base) => {
-    const { same, heads } = await onSoftwareGpu<AloneAnswer>('alone', base)
-    expect(same).toBe(true)
-    expect(heads).toBeLessThan(1e-4)
-  })
+  const isSmallest = (base: string) => base === 'int4'
+  eachOf(
+    test,
+    { rows: ['f32', 'int4'], isAlways: isSmallest },
+    'answers without an adapter as the CPU does, in %s',
+    async (base) => {
+      const { same, heads } = await onSoftwareGpu<AloneAnswer>('alone', base)
+      expect(same).toBe(true)
+      expect(heads).toBeLessThan(1e-4)
+    },
+  )
 
   test('takes a base in f16 where the adapter has 16 bits, and refuses it in a sentence elsewhere', async () => {
     const { refusal, has } = await onSoftwareGpu<HalvesAnswer>('halves')
@@ -76,7 +86,7 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(refusal).toEqual(has ? null : ['device/unavailable', reason, hint])
   })
 
-  test('multiplies with a base in 4 bits on the device', async () => {
+  test.runIf(isWhole)(wholeTitle('multiplies with a base in 4 bits on the device'), async () => {
     const { elsewhere } = await onSoftwareGpu<PlacementAnswer>('placement', '1', 'int4')
     expect(Object.keys(elsewhere)).toEqual(
       expect.arrayContaining(['score', 'learnEntropy', 'decode for choice']),
@@ -86,7 +96,7 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(numbersOf(Object.values(programs).flat())).toEqual([])
   })
 
-  test('generates the ids of the CPU, greedy and sampled', async () => {
+  test.runIf(isWhole)(wholeTitle('generates the ids of the CPU, greedy and sampled'), async () => {
     const answer = await onSoftwareGpu<DecodingAnswer>('decoding')
     for (const { same, logprobs, tokens } of [answer.greedy, answer.sampled]) {
       expect(tokens).toBe(8 * 40)
@@ -133,7 +143,8 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(Math.max(...Object.values(two.copies))).toBeLessThanOrEqual(3)
   })
 
-  test('the demo learns on webgpu what it learns on the CPU, step by step', async () => {
+  const demo = 'the demo learns on webgpu what it learns on the CPU, step by step'
+  test.runIf(isWhole)(wholeTitle(demo), async () => {
     const { steps } = await onSoftwareGpu<TrainingAnswer>('training')
     expect(steps).toHaveLength(casesOf(1, 2))
     for (const { rewards, norm, gradient, gap } of steps) {
@@ -150,10 +161,12 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
   })
 
   // Beside tiny-llama above, as far apart as architectures go: fused linears with learned positions, soft caps and windows.
-  test.each([
+  const groups = [
     ['two architectures', 'tiny-gpt2 tiny-gemma2'] as const,
     ...(isLong ? [['every architecture', 'all'] as const] : []),
-  ])('%s: the gradients of the CPU, of every linear, and no sampler gap', async (_, names) => {
+  ]
+  const gradients = '%s: the gradients of the CPU, of every linear, and no sampler gap'
+  eachOf(test, { rows: groups, isAlways: () => false }, gradients, async (_, names) => {
     const answers = await onSoftwareGpu<ArchitecturesAnswer>('architectures', names)
     const families = Object.keys(answers).map((name) => modelShapes[name as ModelShapeName].modelType)
     if (names === 'all')
@@ -181,7 +194,7 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(report.matmulPeakGflops).toBeGreaterThan(0)
   })
 
-  test('the constant probe is solved', async () => {
+  test.runIf(isWhole)(wholeTitle('the constant probe is solved'), async () => {
     const report = await onSoftwareGpu<ProbeReport>('probe')
     expect(report.before.sampledAccuracy).toBeLessThan(0.5)
     expect(report).toMatchObject({ passed: true, greedyAccuracy: 1 })

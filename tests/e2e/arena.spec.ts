@@ -70,7 +70,7 @@ test('answers of a vote are labelled by keys; the vote is a row of pairs, until 
   expect(row).toMatchObject({ prompt: [{ role: 'user', content: 'Please add 42 and 45' }], chosen: '87' })
 })
 
-test('the models that were chosen stay from mode to mode, up to four, each once', async ({ app }) => {
+test('the models that were chosen stay from mode to mode, up to four, each once @whole', async ({ app }) => {
   const { page } = app
   const runId = await addTrainedRun(app, 'three steps')
   await app.open(`/playground/vote?a=${encodeURIComponent(starter)}`)
@@ -94,7 +94,7 @@ test('the models that were chosen stay from mode to mode, up to four, each once'
   expect(await seriousProblems(page)).toEqual([])
 })
 
-test('an answer is not shown under another model than wrote it, nor voted on', async ({ app }) => {
+test('an answer is not shown under another model than wrote it, nor voted on @whole', async ({ app }) => {
   const { page } = app
   const runId = await addTrainedRun(app, 'one step')
   const name = encodeURIComponent(starter)
@@ -128,7 +128,7 @@ test('greedy answers of one model are the same in both columns', async ({ app })
   expect(answers[0]).toBe(answers[1])
 })
 
-test('votes of two tabs are all counted', async ({ app }) => {
+test('votes of two tabs are all counted @whole', async ({ app }) => {
   const { page, client } = app
   const name = encodeURIComponent(starter)
   await app.open(`/playground/vote?a=${name}&b=${name}`)

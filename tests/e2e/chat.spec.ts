@@ -54,7 +54,7 @@ test('checkpoints are talked to side by side, edited, read token by token and ke
   expect(await app.client.call('chat.list')).toEqual([])
 })
 
-test('by keyboard: sent, stopped, answered again, renamed and copied', async ({ app }) => {
+test('by keyboard: sent, stopped, answered again, renamed and copied @whole', async ({ app }) => {
   const { page, client } = app
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await app.open()

@@ -240,7 +240,7 @@ const codeOf = (bonus: number): string => `export function short({ completion })
 }
 `
 
-test('reward code and completions of two runs stand beside each other', async ({ app }) => {
+test('reward code and completions of two runs stand beside each other @whole', async ({ app }) => {
   const { page, client } = app
   const reward = await client.call('rewards.create', { kind: 'reward', name: 'brevity' })
   const runIds: string[] = []
@@ -263,7 +263,7 @@ test('reward code and completions of two runs stand beside each other', async ({
   await expect(page.getByText('eval, greedy')).toHaveCount(2)
 })
 
-test('while it is being read, a comparison shows shapes, not an empty field and no values', async ({
+test('while it is being read, a comparison shows shapes, not an empty field and no values @whole', async ({
   app,
 }) => {
   const { page } = app

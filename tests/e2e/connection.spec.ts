@@ -28,7 +28,9 @@ test('a second tab, a bookmark and a click with Ctrl open the run they name', as
   await expectRunShown(bookmark)
 })
 
-test('the address with the key may carry a route, in a new window and in an open one', async ({ app }) => {
+test('the address with the key may carry a route, in a new window and in an open one @whole', async ({
+  app,
+}) => {
   const { page } = app
   const runId = await addTrainedRun(app, 'bookmarked')
   await page.goto(`${app.url}/runs/${runId}/overview`)

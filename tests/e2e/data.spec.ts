@@ -91,7 +91,9 @@ test('a dropped file is looked at, mapped, imported and seen as tokens', async (
   await expectNoProblems(page)
 })
 
-test('several files are decided about one by one; the same rows are not there twice', async ({ app }) => {
+test('several files are decided about one by one; the same rows are not there twice @whole', async ({
+  app,
+}) => {
   const { page, client } = app
   await importDemo(app)
   await app.open('/data')
@@ -133,7 +135,7 @@ test('lengths, split and what is alike', async ({ app }) => {
     .toMatchObject({ maxPromptTokens: Number(limit), heldOut: { rows: 30, seed: 42 } })
 })
 
-test('the pass rate of rows under a model tells which are worth training on', async ({ app }) => {
+test('the pass rate of rows under a model tells which are worth training on @whole', async ({ app }) => {
   const { page, client } = app
   const versionId = await importDemo(app)
   await app.open(`/data/${versionId}?tab=difficulty`)
@@ -161,7 +163,7 @@ test('the pass rate of rows under a model tells which are worth training on', as
   expect(dataSet?.versions.map((version) => version.rows).toSorted()).toEqual([150, 20])
 })
 
-test('the right answers of a teacher become a data set to learn from', async ({ app }) => {
+test('the right answers of a teacher become a data set to learn from @whole', async ({ app }) => {
   const { page, client } = app
   const versionId = await importDemo(app)
   await app.open(`/data/${versionId}?tab=answers`)
@@ -280,7 +282,7 @@ test('texts run in the direction of their script', async ({ app }) => {
   )
 })
 
-test('an empty file is called empty', async ({ app }) => {
+test('an empty file is called empty @whole', async ({ app }) => {
   const { page } = app
   await app.open('/data')
   await drop(page, writeFile(app, 'empty.csv', ''))
@@ -288,7 +290,7 @@ test('an empty file is called empty', async ({ app }) => {
   await expect(page.getByText('No known kind of data set')).toHaveCount(0)
 })
 
-test('two answers and a winner become pairs; columns without a known name start with a template', async ({
+test('two answers and a winner become pairs; columns without a known name start with a template @whole', async ({
   app,
 }) => {
   const { page, client } = app
@@ -315,7 +317,7 @@ test('two answers and a winner become pairs; columns without a known name start 
   await expectNoProblems(page)
 })
 
-test('an address without a data set says so', async ({ app }) => {
+test('an address without a data set says so @whole', async ({ app }) => {
   const { page } = app
   await app.open('/data/nope')
   await expect(page.getByRole('main')).toContainText('There is no data set at this address.')
@@ -326,7 +328,7 @@ test('an address without a data set says so', async ({ app }) => {
   await expect(page).toHaveURL(/#\/data$/)
 })
 
-test('a file says what it was taken for, what stays aside, and asks which list has the rows', async ({
+test('a file says what it was taken for, what stays aside, and asks which list has the rows @whole', async ({
   app,
 }) => {
   const { page, client } = app

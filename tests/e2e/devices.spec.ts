@@ -52,7 +52,7 @@ function withSoftwareGpu(action: () => void): void {
 test.describe('on a software GPU', () => {
   test.skip(missingSoftwareGpu !== null, missingSoftwareGpu ?? '')
 
-  test('a check that failed is told, cancelling keeps it, and a device that passed is chosen by size', async ({
+  test('a check that failed is told, cancelling keeps it, and a device that passed is chosen by size @whole', async ({
     app,
   }) => {
     const { page, dataDirectory } = app

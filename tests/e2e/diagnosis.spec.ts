@@ -16,7 +16,7 @@ const destructive = demoConfig({
   evaluation: { every: 0, rows: 10 },
 })
 
-test('a run that destroys its policy says so while it goes on, and the fix goes back to before it', async ({
+test('a run that destroys its policy says so while it goes on, and the fix goes back to before it @whole', async ({
   app,
 }) => {
   const { page } = app
@@ -82,7 +82,7 @@ test('where its config wants that, the run ends on it and says which checkpoint 
   expect(step).toBeLessThan(60)
 })
 
-test('an update that cannot be right is skipped or ends the run, and the window says which', async ({
+test('an update that cannot be right is skipped or ends the run, and the window says which @whole', async ({
   app,
 }) => {
   const { page } = app

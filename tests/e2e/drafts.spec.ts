@@ -5,7 +5,7 @@ import type { Page } from '@playwright/test'
 import { formatCount } from '#renderer/client/format.ts'
 import { demoConfig, demoFile, expect, test, addTrainedRun, trainDemo } from './support.ts'
 
-test('training on other rows takes their held-out part along and puts the unfinished run aside', async ({
+test('training on other rows takes their held-out part along and puts the unfinished run aside @whole', async ({
   app,
 }) => {
   const { page, client, dataDirectory } = app
@@ -41,7 +41,7 @@ test('training on other rows takes their held-out part along and puts the unfini
   await expect(aside.getByRole('listitem')).toHaveText([/10 % validation/])
 })
 
-test('rows whose path is typed are not measured on the held-out rows of others', async ({ app }) => {
+test('rows whose path is typed are not measured on the held-out rows of others @whole', async ({ app }) => {
   const { page, dataDirectory } = app
   const runId = await addTrainedRun(app, 'demo')
   const file = path.join(dataDirectory, 'poems.jsonl')
@@ -100,7 +100,7 @@ test('an edited copy, and notes that are written, stay with what they were begun
   await client.call('runs.kill', { runId })
 })
 
-test('a file that is dropped while another waits is the one that is shown; what failed goes away', async ({
+test('a file that is dropped while another waits is the one that is shown; what failed goes away @whole', async ({
   app,
 }) => {
   const { page } = app
@@ -130,7 +130,7 @@ test('a file that is dropped while another waits is the one that is shown; what 
   await expect(notices.getByText(/notes\.pdf/)).toBeHidden()
 })
 
-test('a fork has a name of its own, and its row is that of the data set', async ({ app }) => {
+test('a fork has a name of its own, and its row is that of the data set @whole', async ({ app }) => {
   const { page, client } = app
   let versionId = ''
   for await (const item of client.stream('datasets.import', { source: { path: demoFile('train.jsonl') } }))
@@ -190,7 +190,7 @@ test('a run that is set up in two tabs is one: the newer settings are in both', 
   await other.close()
 })
 
-test('a run that is set up in two tabs and started over in one is empty in both', async ({ app }) => {
+test('a run that is set up in two tabs and started over in one is empty in both @whole', async ({ app }) => {
   const { page } = app
   await app.open('/new-run')
   const sample = (tab: Page) => tab.getByRole('button', { name: 'Fill in the sample run' })

@@ -43,7 +43,7 @@ test('a checkpoint is evaluated beside its base model, whether anybody looks or 
   expect(await seriousProblems(page)).toEqual([])
 })
 
-test('a checkpoint of a run with a workflow is played by it, or without', async ({ app }) => {
+test('a checkpoint of a run with a workflow is played by it, or without @whole', async ({ app }) => {
   const { page, client } = app
   const file = path.join(import.meta.dirname, '../../resources/workflows/self-correction.ts')
   const rollout = { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16, workflow: { function: file } }
@@ -76,7 +76,7 @@ test('a checkpoint of a run with a workflow is played by it, or without', async 
   ])
 })
 
-test('a model on a data set, sampled: stopped, gone on with, deleted', async ({ app }) => {
+test('a model on a data set, sampled: stopped, gone on with, deleted @whole', async ({ app }) => {
   const { page, client } = app
   const source = { path: demoFile('heldout.jsonl') }
   for await (const _ of client.stream('datasets.import', { source, name: 'tasks' }));

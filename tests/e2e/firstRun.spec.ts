@@ -20,7 +20,7 @@ async function onlyRun({ client }: App) {
 
 const guide = (page: Page) => page.getByRole('complementary', { name: 'Guide' })
 
-test('from an empty data directory to a rising reward curve, with the guide', async ({ app }) => {
+test('from an empty data directory to a rising reward curve, with the guide @whole', async ({ app }) => {
   const { page } = app
   await app.open()
   expect(await seriousProblems(page)).toEqual([])

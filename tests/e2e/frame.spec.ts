@@ -60,7 +60,7 @@ test('an address that names nothing says so on every page', async ({ app }) => {
   }
 })
 
-test('the foot says what trains and how long, in the smallest windows too, while two runs train', async ({
+test('the foot says what trains and how long, in the smallest windows too, while two runs train @whole', async ({
   app,
 }) => {
   const { page, client } = app

@@ -1,7 +1,7 @@
 /** From answers to a data set to a run that learns from them, without another tool. */
 import { addTrainedRun, expect, expectNoProblems, test, untilEnded } from './support.ts'
 
-test('answers are labelled by keys in Samples and in Chat, survive a restart, and KTO learns from them', async ({
+test('answers are labelled by keys in Samples and in Chat, survive a restart, and KTO learns from them @whole', async ({
   app,
 }) => {
   const { page } = app

@@ -62,7 +62,7 @@ test('a model is searched for, its licence accepted, downloaded and kept with it
   await expect(page.getByText(/\/someone\/tiny\/blob\/c0ffee0*\/LICENSE$/)).toBeVisible()
 })
 
-test('models are found by keys alone, also on a phone; speeds come from what was measured', async ({
+test('models are found by keys alone, also on a phone; speeds come from what was measured @whole', async ({
   app,
 }) => {
   const { page, client, dataDirectory } = app

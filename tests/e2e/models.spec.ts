@@ -127,7 +127,9 @@ test('a checkpoint is exported as an adapter whose files are what was trained', 
   expect(readdirSync(model)).toEqual(expect.arrayContaining(['Modelfile', 'README.md', 'model.gguf']))
 })
 
-test('an export keeps to the run and step it was opened with while others are trained', async ({ app }) => {
+test('an export keeps to the run and step it was opened with while others are trained @whole', async ({
+  app,
+}) => {
   const { page, client, dataDirectory } = app
   const [steps, checkpoints] = [1, { every: 1 }]
   const first = await addTrainedRun(app, 'first')
@@ -158,7 +160,7 @@ test('an export keeps to the run and step it was opened with while others are tr
   await expect(page.getByText(`first of all, step ${step} ·`)).toBeVisible()
 })
 
-test('an address with a checkpoint that is gone offers no other one', async ({ app }) => {
+test('an address with a checkpoint that is gone offers no other one @whole', async ({ app }) => {
   const { page } = app
   const runId = await addTrainedRun(app, 'thinned')
   await app.open(`/models/export?run=${runId}&step=7`)
@@ -168,7 +170,9 @@ test('an address with a checkpoint that is gone offers no other one', async ({ a
   await expect(page.getByRole('button', { name: 'Export', exact: true })).toBeEnabled()
 })
 
-test('a run page links to its checkpoint; a full folder is refused and left alone', async ({ app }) => {
+test('a run page links to its checkpoint; a full folder is refused and left alone @whole', async ({
+  app,
+}) => {
   const { page } = app
   const runId = await addTrainedRun(app, 'linked')
   await app.open(`/models/export?run=${runId}&step=1`)
@@ -218,7 +222,7 @@ test('a model is looked at, imported under a name, tried, and deleted', async ({
     .toEqual(['starter'])
 })
 
-test('an exported adapter comes back in as one', async ({ app }) => {
+test('an exported adapter comes back in as one @whole', async ({ app }) => {
   const { page, client, dataDirectory } = app
   const runId = await addTrainedRun(app, 'to and fro')
   const out = path.join(dataDirectory, 'adapter-out')
@@ -246,7 +250,7 @@ test('an exported adapter comes back in as one', async ({ app }) => {
   await expectNoProblems(page)
 })
 
-test('a dropped folder is sent to the host and imported', async ({ app }) => {
+test('a dropped folder is sent to the host and imported @whole', async ({ app }) => {
   const { page, client } = app
   await app.open('/')
   await dropFolder(page, starter)
@@ -283,7 +287,9 @@ test('a model is fetched from a hub by its address, looked at and imported', asy
   expect((await client.call('system.load')).outboundRequests).toBe(0)
 })
 
-test('a model in the Hugging Face cache is trained in place, and copied only when asked', async ({ app }) => {
+test('a model in the Hugging Face cache is trained in place, and copied only when asked @whole', async ({
+  app,
+}) => {
   const { page, dataDirectory } = app
   const hub = path.join(dataDirectory, 'hub')
   const snapshot = path.join(hub, 'models--someone--tiny', 'snapshots', 'c0ffee')
@@ -317,7 +323,7 @@ test('a model in the Hugging Face cache is trained in place, and copied only whe
   expect(readdirSync(snapshot)).toEqual(readdirSync(starter))
 })
 
-test('a GGUF file is added: dropped, chosen as a file or in its folder, and named as it names itself', async ({
+test('a GGUF file is added: dropped, chosen as a file or in its folder, and named as it names itself @whole', async ({
   app,
 }) => {
   const { page, client, dataDirectory } = app

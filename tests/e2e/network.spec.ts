@@ -4,7 +4,9 @@ import { dataDirectory, isolated, noTrace, traces, whyNotIsolated } from '../iso
 import { windowVariable } from './host.ts'
 import { expect, test } from './support.ts'
 
-test('the window and a run that is watched in it ask no other machine for anything', ({ launchOptions }) => {
+test('the window and a run that is watched in it ask no other machine for anything @whole', ({
+  launchOptions,
+}) => {
   const reason = whyNotIsolated()
   test.skip(reason !== null, `Programs cannot be isolated here: ${reason ?? ''}`)
   const script = path.resolve(import.meta.dirname, '../isolation/serving.ts')

@@ -30,7 +30,7 @@ async function openSample({ page, open }: App): Promise<void> {
   await expect(page.getByText('The settings fit together')).toBeVisible()
 }
 
-test('what is chosen while the rows of an address are looked up stays chosen', async ({ app }) => {
+test('what is chosen while the rows of an address are looked up stays chosen @whole', async ({ app }) => {
   const { page, client } = app
   await importDemoRows(app)
   const [dataSet] = await client.call('datasets.list')
@@ -248,7 +248,7 @@ test('a checkpoint is forked with another learning rate; only what differs is sh
   })
 })
 
-test('stages are put in order; the run waits in the queue', async ({ app }) => {
+test('stages are put in order; the run waits in the queue @whole', async ({ app }) => {
   const { page, client } = app
   const busy = await client.call('runs.start', { config: demoConfig({ name: 'busy', steps: 400 }) })
   await openSample(app)
@@ -333,7 +333,7 @@ const firstWorld = async (page: Page): Promise<string> => {
   return labels.find((label) => /arithmetic/i.test(label)) ?? labels[1] ?? ''
 }
 
-test('another run’s settings are taken over; in the dark axe finds nothing serious with all of it open', async ({
+test('another run’s settings are taken over; in the dark axe finds nothing serious with all of it open @whole', async ({
   app,
 }) => {
   const { page } = app

@@ -110,7 +110,9 @@ test('a rollout server is set up in a form of its own', async ({ app }) => {
   await expect(page.getByText('The settings fit together')).toBeVisible()
 })
 
-test('template variables stand beside the prompt and change its preview’s question', async ({ app }) => {
+test('template variables stand beside the prompt and change its preview’s question @whole', async ({
+  app,
+}) => {
   const { page, client } = app
   const source = { path: demoFile('train.jsonl') }
   let versionId = ''

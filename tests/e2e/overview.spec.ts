@@ -49,7 +49,7 @@ test('curves of a run: axis, scale and smoothing, kept for the next run', async 
   await expect(xAxis(page)).toHaveValue('tokens')
 })
 
-test('the cursor stands at the step that is named, and its band is told', async ({ app }) => {
+test('the cursor stands at the step that is named, and its band is told @whole', async ({ app }) => {
   const { page } = app
   const runId = await addTrainedRun(app, 'three steps')
   await app.open(`/runs/${runId}/overview`)
@@ -72,7 +72,7 @@ test('the cursor stands at the step that is named, and its band is told', async 
   await expect(reward.getByText(/^\d(\.\d+)?–\d(\.\d+)?$/)).toBeVisible()
 })
 
-test('charts that never move are one line that can be opened', async ({ app }) => {
+test('charts that never move are one line that can be opened @whole', async ({ app }) => {
   const { page } = app
   const runId = await addTrainedRun(app, 'flat')
   await app.open(`/runs/${runId}/overview`)

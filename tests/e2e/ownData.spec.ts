@@ -98,7 +98,9 @@ test('a dropped table, a reward with a bug that is found and fixed, a dry run, a
   await expect(page.locator('[data-chart]').first().locator('.recharts-line-curve').first()).toBeAttached()
 })
 
-test('answers marked as good or bad, without pairs, are imported and learned by KTO', async ({ app }) => {
+test('answers marked as good or bad, without pairs, are imported and learned by KTO @whole', async ({
+  app,
+}) => {
   const { page, client } = app
   const rows = readFileSync(demoFile('preferences.jsonl'), 'utf8').trim().split('\n').slice(0, 60)
   const marked = rows.map((line, i) => {

@@ -26,7 +26,9 @@ async function problemsOf(page: Page, { title, views }: Place, view: View): Prom
   return [...(await seriousProblems(page)), ...(await reflowProblems(page))]
 }
 
-test('all places and their views are reached by rail and tabs, fit and are accessible', async ({ app }) => {
+test('all places and their views are reached by rail and tabs, fit and are accessible @whole', async ({
+  app,
+}) => {
   const { page, client } = app
   await addTrainedRun(app, 'first')
   await addTrainedRun(app, 'second', 1)

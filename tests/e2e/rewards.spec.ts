@@ -133,7 +133,7 @@ test('a bug is shown on its line, fixed, scored, tested, saved and compared', as
   await test.step('in both themes axe finds nothing serious', () => expectNoProblems(page))
 })
 
-test('completion offers the columns of the rows', async ({ app }) => {
+test('completion offers the columns of the rows @whole', async ({ app }) => {
   const { page } = app
   await importDemo(app)
   await app.open('/rewards')
@@ -154,7 +154,9 @@ test('completion offers the columns of the rows', async ({ app }) => {
   await expect(page.locator('.cm-tw-here')).toHaveText('value: number')
 })
 
-test('what was typed and not saved is there again, also for a page of another port', async ({ app }) => {
+test('what was typed and not saved is there again, also for a page of another port @whole', async ({
+  app,
+}) => {
   const { page } = app
   await app.open('/rewards')
   await createReward(page, 'Kept')
@@ -175,7 +177,7 @@ test('what was typed and not saved is there again, also for a page of another po
   await expect.poll(stored).not.toContain('// not saved')
 })
 
-test('the gallery is copied, renamed and deleted; an environment is played', async ({ app }) => {
+test('the gallery is copied, renamed and deleted; an environment is played @whole', async ({ app }) => {
   const { page } = app
   await app.open('/rewards/environments')
   await page.getByRole('link', { name: 'Guess the number' }).click()
@@ -212,7 +214,7 @@ test('the gallery is copied, renamed and deleted; an environment is played', asy
   await expect(page.getByRole('link', { name: 'My world' })).toHaveCount(0)
 })
 
-test('samples of a run are scored again with another version', async ({ app }) => {
+test('samples of a run are scored again with another version @whole', async ({ app }) => {
   const { page, client } = app
   const { id: rewardId } = await client.call('rewards.create', { kind: 'reward', name: 'Length' })
   const save = (code: string) => client.call('rewards.save', { rewardId, language: 'ts', code })

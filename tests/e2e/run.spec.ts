@@ -52,7 +52,7 @@ test('watch a run, pause it, let it go on, stop it', async ({ app }) => {
   expect(kept.at(-1)?.step).toBe(await stepOf(app, runId))
 })
 
-test('fork from a checkpoint with another learning rate', async ({ app }) => {
+test('fork from a checkpoint with another learning rate @whole', async ({ app }) => {
   const { page } = app
   const runId = await addTrainedRun(app, 'parent')
   await app.open(`/runs/${runId}/checkpoints`)
@@ -135,7 +135,7 @@ test('brackets walk through the steps, J and K through the completions', async (
   await expect(page.getByRole('listbox', { name: 'Steps of this prompt' }).getByRole('option')).toHaveCount(2)
 })
 
-test('kill the process of a run and resume it from its page', async ({ app }) => {
+test('kill the process of a run and resume it from its page @whole', async ({ app }) => {
   const { page } = app
   const runId = await begin(app)
   await untilStep(app, runId, 4)
@@ -156,7 +156,7 @@ test('kill the process of a run and resume it from its page', async ({ app }) =>
   await untilEnded(app.client, runId)
 })
 
-test('close the page during a run and come back', async ({ app }) => {
+test('close the page during a run and come back @whole', async ({ app }) => {
   const { page } = app
   const runId = await begin(app)
   await untilStep(app, runId, 2)

@@ -36,7 +36,7 @@ test('a key is set by pressing it, a collision is told, all goes back', async ({
   await expect.poll(() => client.call('settings.get', { key: 'keys.bindings' })).toEqual({})
 })
 
-test('the quick self-test runs live and says what it found', async ({ app }) => {
+test('the quick self-test runs live and says what it found @whole', async ({ app }) => {
   const { page } = app
   await app.open('/settings/self-test')
   await page.getByRole('button', { name: 'Run the full test' }).click()

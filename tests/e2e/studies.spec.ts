@@ -26,7 +26,7 @@ async function finished({ client }: App) {
   throw new Error('The feed ended.')
 }
 
-test('a population is set up by mouse, checked and started', async ({ app }) => {
+test('a population is set up by mouse, checked and started @whole', async ({ app }) => {
   const { page, client } = app
   await openSample(app, '2')
   await page.getByRole('radio', { name: 'Population' }).click()

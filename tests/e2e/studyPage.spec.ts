@@ -40,7 +40,7 @@ async function tabTo(page: Page, role: string): Promise<void> {
   throw new Error(`Nothing with the role ${role} can be reached by Tab.`)
 }
 
-test('a population is followed from its list to a member and back, by mouse and by keyboard', async ({
+test('a population is followed from its list to a member and back, by mouse and by keyboard @whole', async ({
   app,
 }) => {
   const { page, client } = app

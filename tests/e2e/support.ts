@@ -13,6 +13,7 @@ import type { Client } from '#shared/api/client.ts'
 import type { InputOf } from '#shared/api/contract.ts'
 import type { RunStatus } from '#shared/runs.ts'
 import { connectTo, SharedHosts, startHost } from './host.ts'
+import { isWhole } from '../sweeps.ts'
 import { slowDown } from './slow.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
@@ -32,7 +33,15 @@ export interface App {
   readonly restart: () => Promise<void>
 }
 
-export const test = base.extend<{ app: App }, { hosts: SharedHosts }>({
+/** A journey whose title ends with @whole says again what others do, and belongs to the whole run. */
+export const test = base.extend<{ app: App; tier: null }, { hosts: SharedHosts }>({
+  tier: [
+    async ({ browserName: _ }, use, testInfo) => {
+      testInfo.skip(testInfo.tags.includes('@whole') && !isWhole, 'in the whole run only')
+      await use(null)
+    },
+    { auto: true },
+  ],
   hosts: [
     async ({ browserName: _ }, use) => {
       using hosts = new SharedHosts()

@@ -18,7 +18,7 @@ async function importFile({ client }: App, file: string, name: string): Promise<
 
 const tab = (page: Page, name: string) => page.getByRole('tab', { name: new RegExp(`^${name}`) }).click()
 
-test('prompts of several turns that end with the user are taken whole', async ({ app }) => {
+test('prompts of several turns that end with the user are taken whole @whole', async ({ app }) => {
   const { page, client } = app
   await app.open('/data')
   const chat = [
@@ -108,7 +108,9 @@ test('impossible settings are refused and unwise ones warned of; what runs says 
   await expect(page.getByText(/at most 1, got 7/).first()).toBeVisible()
 })
 
-test('a run tells evaluations apart, how long it takes, and still does after a reload', async ({ app }) => {
+test('a run tells evaluations apart, how long it takes, and still does after a reload @whole', async ({
+  app,
+}) => {
   const { page, client } = app
   await app.open('/')
   const { runId } = await client.call('runs.start', {

@@ -31,7 +31,9 @@ async function choose(page: Page): Promise<void> {
   await trial.getByLabel('Max new tokens').fill('12')
 }
 
-test('a copy of self-correction is broken, repaired, stepped through and trained with', async ({ app }) => {
+test('a copy of self-correction is broken, repaired, stepped through and trained with @whole', async ({
+  app,
+}) => {
   const { page, client } = app
   const source = { path: demoFile('train.jsonl') }
   for await (const _ of client.stream('datasets.import', { source, name: 'demo-tasks' })) continue

@@ -6,6 +6,7 @@ import { smallConfig, type Config } from '../host/api/hostFixture.ts'
 import { startApp, type StartedApp } from './app.ts'
 import { answers, app, preventable, said, Tray, utilityProcess } from './fakeElectron.ts'
 import { eventually } from '../eventually.ts'
+import { isWhole, wholeTitle } from '../sweeps.ts'
 
 let started: StartedApp
 let client: Client<Api>
@@ -81,7 +82,8 @@ describe('while a run is trained', () => {
   })
 })
 
-test('the end of a run is told once, checkpoints are not; a click leads to it', async () => {
+const end = 'the end of a run is told once, checkpoints are not; a click leads to it'
+test.runIf(isWhole)(wholeTitle(end), async () => {
   said.notices.length = 0
   const runId = await start({ name: 'Short' })
   await eventually(() => expect(said.notices).toHaveLength(1))
@@ -101,7 +103,8 @@ test('the end of a run is told once, checkpoints are not; a click leads to it', 
   expect(said.notices).toHaveLength(1)
 })
 
-test('a run that goes wrong is told as soon as it says so, once; a click leads to its diagnosis', async () => {
+const wrong = 'a run that goes wrong is told as soon as it says so, once; a click leads to its diagnosis'
+test.runIf(isWhole)(wholeTitle(wrong), async () => {
   said.notices.length = 0
   answers.isFocused = false
   const never = { function: 'exact-match', name: 'correct', settings: { column: 'task' } }

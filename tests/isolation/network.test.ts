@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../host/files/temporaryFolder.ts'
 import { starterConfig } from '../host/runs/runFixture.ts'
 import { dataDirectory, isolated, noTrace, traces, whyNotIsolated } from './isolated.ts'
+import { eachOf, isWhole, wholeTitle } from '../sweeps.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const folder = temporaryFolder()
@@ -48,17 +49,20 @@ describe.skipIf(reason !== null)(`in a network of its own${where}`, () => {
     expect(traces(seen)).toEqual(noTrace)
   })
 
-  test.each([
+  const commands: readonly (readonly string[])[] = [
     ['generate', '--model', resource('starter'), '--prompt', '3 + 4', '--max-tokens', '4'],
     ['bench', '--shape', 'tiny-llama', '--only', 'decode', '--batch', '1', '--steps', '1'],
     ['probe', 'constant', '--algorithm', 'grpo', '--seed', '7', '--steps', '1'],
-  ])('so does the command %s', (...command) => {
+  ]
+  const isAlways = ([name]: readonly string[]) => name === 'generate'
+  eachOf(test, { rows: commands, isAlways }, 'so does the command %s', (...command) => {
     const seen = isolated([...turnwise, ...command, '--data-dir', dataDirectory])
     expect(seen, seen.output).toMatchObject({ status: 0 })
     expect(traces(seen)).toEqual(noTrace)
   })
 
-  test('so does a host that looks at devices, checks itself, trains and answers', () => {
+  const title = 'so does a host that looks at devices, checks itself, trains and answers'
+  test.runIf(isWhole)(wholeTitle(title), () => {
     const seen = isolated([process.execPath, path.join(import.meta.dirname, 'serving.ts'), dataDirectory])
     expect(seen, seen.output).toMatchObject({ status: 0 })
     expect(traces(seen)).toEqual(noTrace)

@@ -17,6 +17,7 @@ import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { writeEntry } from '../../scripts/api/write.ts'
 import { buildProject, root } from '../electron/builtProject.ts'
+import { isWhole, wholeTitle } from '../sweeps.ts'
 
 const project = mkdtempSync(path.join(tmpdir(), 'turnwise-fresh-'))
 const installed = path.join(project, 'node_modules/turnwise')
@@ -188,7 +189,7 @@ describe('the npm package', () => {
       expect(await exportsOf(entry)).toEqual(names)
   })
 
-  test('trains, generates and evaluates as documented', async () => {
+  test.runIf(isWhole)(wholeTitle('trains, generates and evaluates as documented'), async () => {
     const blocks = globSync('block*.ts', { cwd: project }).toSorted()
     const all = blocks.map((file) => `console.log('${file}'); await import('./${file}')`).join('\n')
     writeFileSync(path.join(project, 'all.ts'), all)

@@ -14,6 +14,7 @@ import { allowScript, loadScript } from '#host/training/scriptFile.ts'
 import { resume, train, type TrainingScript } from '../../src/library/turnwise.ts'
 import { createWorkplace, linesOf } from '../cli/turnwise.ts'
 import { historyOf } from '../host/runs/runFixture.ts'
+import { isWhole, wholeTitle } from '../sweeps.ts'
 
 const home = mkdtempSync(path.join(tmpdir(), 'turnwise-script-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -80,7 +81,8 @@ test('the example learns what the built-in ReMax learns, and resumes exactly', a
   expect(loadCheckpoint(at(run, 4)).trainer).toEqual(straight.trainer)
 })
 
-test('from the command line a script imports turnwise, ends its run and gives rewards of its own', async () => {
+const rewarding = 'from the command line a script imports turnwise, ends its run and gives rewards of its own'
+test.runIf(isWhole)(wholeTitle(rewarding), async () => {
   using place = createWorkplace()
   const { config } = await exampleConfig({ algorithm: { id: 'grpo' } })
   const file = path.join(home, 'short.mjs')
@@ -175,7 +177,8 @@ test('a prompt that is rolled out again and again gets other samples each time',
   expect(new Set(seen).size).toBe(40)
 })
 
-test('a program that stopped its own run goes on with it, and nothing else does', async () => {
+const own = 'a program that stopped its own run goes on with it, and nothing else does'
+test.runIf(isWhole)(wholeTitle(own), async () => {
   const { config } = await exampleConfig({ algorithm: { id: 'grpo' } })
   const begun: unknown[] = []
   const script: TrainingScript = async function* ({ prompts, rollout, learn }, state = 0) {

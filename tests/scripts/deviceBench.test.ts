@@ -6,6 +6,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../host/files/temporaryFolder.ts'
+import { eachOf, isWhole, wholeTitle } from '../sweeps.ts'
 
 const root = path.join(import.meta.dirname, '../..')
 const folder = temporaryFolder()
@@ -34,7 +35,8 @@ const run = (...args: readonly string[]) =>
     env: { ...process.env, NVIDIA_TF32_OVERRIDE: '0', TORCH_ALLOW_TF32_CUBLAS_OVERRIDE: '1' },
   })
 
-test('makes the weights that PyTorch needs, and leaves its numbers to it', () => {
+const weights = 'makes the weights that PyTorch needs, and leaves its numbers to it'
+test.runIf(isWhole)(wholeTitle(weights), () => {
   const [python, out, data] = ['python', 'torch.json', 'new data'].map((name) => path.join(folder, name)) as [
     string,
     string,
@@ -64,7 +66,7 @@ test('says whose shape has no weights', () => {
   expect(stdout).toMatch(/torch failed: The weights of large could not be made: There is no model shape/)
 })
 
-test.each([
+const refused: readonly (readonly [readonly string[], RegExp])[] = [
   [[], /^Usage: node bench\/device\/run\.mjs/],
   [['--only', 'gpu'], /^run\.mjs: --only: there is no “gpu”\. There are selftest,/],
   [['--torch', 'selftest'], /^run\.mjs: --torch: there is no “selftest”/],
@@ -73,7 +75,10 @@ test.each([
   [['--fast'], /^run\.mjs: Unknown option '--fast'/],
   [['--shape'], /^run\.mjs: Option '--shape <value>' argument missing/],
   [['--out', '/dev/null/results.json'], /^run\.mjs: A folder could not be made: E/],
-])('refuses %j with a sentence', (given, sentence) => {
+]
+const isAlways = ([given]: (typeof refused)[number]) => ['--only', '--seconds'].includes(given[0] ?? '')
+
+eachOf(test, { rows: refused, isAlways }, 'refuses %j with a sentence', (given, sentence) => {
   const { status, stderr } = run(...given)
   expect(stderr).toMatch(sentence)
   expect(stderr).not.toMatch(/^ +at /m)

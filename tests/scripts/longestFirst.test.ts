@@ -27,7 +27,7 @@ test('the longest come first, whatever project they are of, and the others as be
     specification('device/webgpu', 'alone'),
   ])
   expect(sorted.map(({ moduleId }) => moduleId)).toEqual(
-    ['device/webgpu', 'host/studies/members', 'cli/training', 'shared/plural', 'host/store/ingest'].map(
+    ['device/webgpu', 'cli/training', 'host/studies/members', 'shared/plural', 'host/store/ingest'].map(
       fileOf,
     ),
   )

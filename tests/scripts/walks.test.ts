@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isLong } from '../sweeps.ts'
+import { isLong, isWhole, longTitle, wholeTitle } from '../sweeps.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 /** True for a file that is there; links, which the site has, lead to files that are copied anyway. */
@@ -112,7 +112,7 @@ describe('all of them together, in a copy of the sources', () => {
     }
   })
 
-  test('the compiler misses no place', () => {
+  test.runIf(isWhole)(wholeTitle('the compiler misses no place'), () => {
     const touched = Object.keys(limits).flatMap((name) =>
       filesOf(readFileSync(path.join(folder, name), 'utf8')),
     )
@@ -122,12 +122,12 @@ describe('all of them together, in a copy of the sources', () => {
     expect(compiled(copy, near), advice).toBe('')
   })
 
-  test.runIf(isLong)('the compiler misses none anywhere (in the long run only)', () => {
+  test.runIf(isLong)(longTitle('the compiler misses none anywhere'), () => {
     expect(typescript('.').output, advice).toBe('')
     expect(typescript('src/renderer').output, advice).toBe('')
   })
 
-  test.runIf(isLong)('their tests pass (in the long run only)', () => {
+  test.runIf(isLong)(longTitle('their tests pass'), () => {
     const files = [
       'tests/rl/algorithms',
       'tests/rl/training/train.test.ts',

@@ -10,6 +10,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { api } from '#shared/api/api.ts'
 import { createWorkplace, linesOf } from '../turnwise.ts'
 import { eventually } from '../../eventually.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const launcher = fileURLToPath(new URL('../../../bin/turnwise.mjs', import.meta.url))
 const improve = fileURLToPath(new URL('../../../examples/agents/improve.ts', import.meta.url))
@@ -212,7 +213,7 @@ describe('consent', () => {
     expect(questions).toEqual([expect.stringMatching(question), expect.stringMatching(question)])
   })
 
-  test('of one client is none of another whose name begins the same', async () => {
+  test.runIf(isWhole)(wholeTitle('of one client is none of another whose name begins the same'), async () => {
     const place = workplace()
     const home = place.path('home')
     const long = 'x'.repeat(41)
@@ -266,7 +267,9 @@ describe('consent', () => {
   })
 })
 
-test('an address that stands in the folder of a run alone is asked about, too, before the run is forked', async () => {
+const address =
+  'an address that stands in the folder of a run alone is asked about, too, before the run is forked'
+test.runIf(isWhole)(wholeTitle(address), async () => {
   const home = workplace().path('home')
   const words = ['--allow', 'start']
   await using served = await connect(home, { words })
@@ -311,7 +314,8 @@ test('what a data set says is quoted as data, also where it hides instructions',
   )
 })
 
-test('ends with its client, whose run has a checkpoint then', async () => {
+const ending = 'ends with its client, whose run has a checkpoint then'
+test.runIf(isWhole)(wholeTitle(ending), async () => {
   const place = workplace()
   const home = place.path('home')
   const served = await connect(home, { words: ['--allow', 'start'] })
@@ -327,7 +331,8 @@ test('ends with its client, whose run has a checkpoint then', async () => {
   })
 })
 
-test('an agent improves a run by its diagnosis', () => {
+const improving = 'an agent improves a run by its diagnosis'
+test.runIf(isWhole)(wholeTitle(improving), () => {
   const place = workplace()
   const size = { steps: 12, 'rollout.promptsPerStep': 6, 'evaluation.rows': 24, 'checkpoints.every': 6 }
   const settings = JSON.stringify({ 'rollout.temperature': 4, ...size })

@@ -14,7 +14,7 @@ import { openModelFolder } from '#host/models/modelFolder.ts'
 import { readTensor, writeSafetensors, openSafetensors, bytesOf } from '#host/files/safetensors.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
 import { randomStream } from '#shared/random.ts'
-import { isLong } from '../../sweeps.ts'
+import { eachOf, isLong } from '../../sweeps.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference, tensorErrors } from './differences.ts'
 import { readReference } from './referenceFixture.ts'
@@ -50,7 +50,10 @@ const cases = models.flatMap(([name, open]) =>
   })),
 )
 
-describe.each(cases)('$name in f16, $form', ({ form, open }) => {
+/** In every run fused matrices, and rows that no block divides. */
+const isAlways = ({ name }: (typeof cases)[number]) => ['gpt2', 'odd widths'].includes(name)
+
+eachOf(describe, { rows: cases, isAlways }, '$name in f16, $form', ({ form, open }) => {
   let exact: ModelSource
   let ours: OrtPolicy
   beforeAll(async () => {

@@ -10,6 +10,7 @@ import { apply, input, type OpNode } from '#engine/graph/value.ts'
 import { defineOp } from '#engine/ops/define.ts'
 import { allKernels, familyShapes, kernelsOf } from '../../../scripts/kernels/programs.ts'
 import { isCovered, type KernelRow } from '../../../scripts/kernels/table.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 interface CudaTable {
   readonly runtime: string
@@ -72,7 +73,7 @@ describe('CUDA', () => {
 })
 
 describe('DirectML', () => {
-  test('has a kernel for every node of every family', async () => {
+  test.runIf(isWhole)(wholeTitle('has a kernel for every node of every family'), async () => {
     expect(withoutDirectMl(await allKernels('dml'))).toEqual([])
     expect(Object.keys(directml)).toContain('If')
   })

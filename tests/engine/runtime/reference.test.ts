@@ -7,7 +7,7 @@ import { architectures } from '#engine/models/registry.ts'
 import type { Completion } from '#engine/policy.ts'
 import { prefixTree } from '#engine/prefixes.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
-import { isLong } from '../../sweeps.ts'
+import { eachOf, isLong } from '../../sweeps.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference, relativeError, tensorErrors } from './differences.ts'
 import type { Reference } from './referenceFixture.ts'
@@ -60,18 +60,23 @@ const partsOnCpu: Readonly<Record<string, string>> = {
 }
 const staysOnCpu = (name: string): string | null => partsOnCpu[name] ?? partsOnCpu[modelTypeOf(name)] ?? null
 
+const isFirst = (name: string) =>
+  referenceNames.find((other) => modelTypeOf(other) === modelTypeOf(name)) === name
+
+/** In every run the first folder of each architecture; the other ways for variants of one, which have one of each in turn. */
+const isAlways = (name: string) => isFirst(name) || modelTypeOf(name) === 'llama'
+
 /**
  * In a short run layer by layer for every folder, and one other way: the last for the first folder of an architecture, and one of the
  * others in turn for its variants.
  */
 function waysOf(name: string): typeof ways {
-  const isFirst = referenceNames.find((other) => modelTypeOf(other) === modelTypeOf(name)) === name
   const inTurn = 1 + (referenceNames.indexOf(name) % (ways.length - 2))
-  const other = isFirst && staysOnCpu(name) === null ? ways.length - 1 : inTurn
+  const other = isFirst(name) && staysOnCpu(name) === null ? ways.length - 1 : inTurn
   return isLong ? ways : ways.filter((_, i) => i === 0 || i === other)
 }
 
-describe.each(referenceNames)('%s', (name) => {
+eachOf(describe, { rows: referenceNames, isAlways }, '%s', (name) => {
   const cache = temporaryFolder()
   let reference: Reference
   let layerByLayer: OrtPolicy
@@ -94,94 +99,101 @@ describe.each(referenceNames)('%s', (name) => {
     })
   }
 
-  describe.each(waysHere)('%s', (way, { onlyLearns = false, ...options }) => {
-    let policy: OrtPolicy
-    beforeAll(async () => {
-      policy = way === 'layer by layer' ? layerByLayer : await openReference(reference, cache, options)
-    })
-    afterAll(() => {
-      if (policy !== layerByLayer) policy[Symbol.dispose]()
-    })
+  const isWayAlways = ([way]: (typeof ways)[number]) =>
+    way === 'layer by layer' || modelTypeOf(name) === 'llama'
+  eachOf(
+    describe,
+    { rows: waysHere, isAlways: isWayAlways },
+    '%s',
+    (way, { onlyLearns = false, ...options }) => {
+      let policy: OrtPolicy
+      beforeAll(async () => {
+        policy = way === 'layer by layer' ? layerByLayer : await openReference(reference, cache, options)
+      })
+      afterAll(() => {
+        if (policy !== layerByLayer) policy[Symbol.dispose]()
+      })
 
-    test('adapter gradients agree to 1e-3', async () => {
-      const sequences = reference.sequences.map(wholeSequence)
-      expect(reference.gradients.map(({ entropyCoefficients }) => entropyCoefficients !== null)).toEqual([
-        false,
-        true,
-      ])
-      for (const gradients of reference.gradients) {
-        const coefficients = coefficientsOf(gradients)
-        const learning = {
-          temperature: gradients.temperature,
-          entropyGradient: gradients.entropyCoefficients !== null,
+      test('adapter gradients agree to 1e-3', async () => {
+        const sequences = reference.sequences.map(wholeSequence)
+        expect(reference.gradients.map(({ entropyCoefficients }) => entropyCoefficients !== null)).toEqual([
+          false,
+          true,
+        ])
+        for (const gradients of reference.gradients) {
+          const coefficients = coefficientsOf(gradients)
+          const learning = {
+            temperature: gradients.temperature,
+            entropyGradient: gradients.entropyCoefficients !== null,
+          }
+          const heads = await policy.accumulate(sequences, learning, () => coefficients)
+          let loss = 0
+          for (const [row, { logprobs, entropies }] of coefficients.entries()) {
+            logprobs.forEach((coefficient, at) => (loss += coefficient * heads[row]!.logprobs[at]!))
+            entropies?.forEach((coefficient, at) => (loss += coefficient * heads[row]!.entropies[at]!))
+          }
+          expect(Math.abs(loss - gradients.loss)).toBeLessThan(1e-3)
+          const expected = readGradients(reference, gradients)
+          const actual = await policy.gradientTensors()
+          policy.discardGradients()
+          expect(actual.map((tensor) => tensor.name).toSorted()).toEqual(
+            expected.map((tensor) => tensor.name).toSorted(),
+          )
+          const errors = Object.entries(tensorErrors(actual, expected))
+          expect(errors.filter(([, error]) => !(error < 1e-3))).toEqual([])
         }
-        const heads = await policy.accumulate(sequences, learning, () => coefficients)
-        let loss = 0
-        for (const [row, { logprobs, entropies }] of coefficients.entries()) {
-          logprobs.forEach((coefficient, at) => (loss += coefficient * heads[row]!.logprobs[at]!))
-          entropies?.forEach((coefficient, at) => (loss += coefficient * heads[row]!.entropies[at]!))
-        }
-        expect(Math.abs(loss - gradients.loss)).toBeLessThan(1e-3)
-        const expected = readGradients(reference, gradients)
-        const actual = await policy.gradientTensors()
-        policy.discardGradients()
-        expect(actual.map((tensor) => tensor.name).toSorted()).toEqual(
-          expected.map((tensor) => tensor.name).toSorted(),
-        )
-        const errors = Object.entries(tensorErrors(actual, expected))
-        expect(errors.filter(([, error]) => !(error < 1e-3))).toEqual([])
-      }
-    })
+      })
 
-    test('sequences that begin alike have the numbers of each alone, layer by layer', async () => {
-      const together = await learnTogether(policy)
-      expect(largestDifference(together.logprobs, alone.logprobs)).toBeLessThan(2e-5)
-      expect(largestDifference(together.scores, alone.logprobs)).toBeLessThan(2e-5)
-      expect(relativeError(together.gradient, alone.gradient)).toBeLessThan(1e-5)
-    })
+      test('sequences that begin alike have the numbers of each alone, layer by layer', async () => {
+        const together = await learnTogether(policy)
+        expect(largestDifference(together.logprobs, alone.logprobs)).toBeLessThan(2e-5)
+        expect(largestDifference(together.scores, alone.logprobs)).toBeLessThan(2e-5)
+        expect(relativeError(together.gradient, alone.gradient)).toBeLessThan(1e-5)
+      })
 
-    test('log-probabilities and entropies agree to 1e-4', async () => {
-      const sequences = reference.sequences.map(wholeSequence)
-      expect(reference.scores.map(({ adapter, temperature }) => [adapter, temperature])).toEqual([
-        [false, 1],
-        [false, 0.7],
-        [true, 1],
-        [true, 0.7],
-      ])
-      for (const { adapter, temperature, logprobs, entropies } of reference.scores) {
-        const heads = await policy.score(sequences, { role: roleOf(adapter), temperature })
-        for (const [row, { logprobs: ours, entropies: ourEntropies }] of heads.entries()) {
-          expect(largestDifference(ours, logprobs[row]!)).toBeLessThan(1e-4)
-          expect(largestDifference(ourEntropies, entropies[row]!)).toBeLessThan(1e-4)
+      test('log-probabilities and entropies agree to 1e-4', async () => {
+        const sequences = reference.sequences.map(wholeSequence)
+        expect(reference.scores.map(({ adapter, temperature }) => [adapter, temperature])).toEqual([
+          [false, 1],
+          [false, 0.7],
+          [true, 1],
+          [true, 0.7],
+        ])
+        for (const { adapter, temperature, logprobs, entropies } of reference.scores) {
+          const heads = await policy.score(sequences, { role: roleOf(adapter), temperature })
+          for (const [row, { logprobs: ours, entropies: ourEntropies }] of heads.entries()) {
+            expect(largestDifference(ours, logprobs[row]!)).toBeLessThan(1e-4)
+            expect(largestDifference(ourEntropies, entropies[row]!)).toBeLessThan(1e-4)
+          }
         }
-      }
-    })
+      })
 
-    if (onlyLearns) return // it generates as layer by layer does
-    test('greedy continuation of ragged prompts gives the same tokens, with the log-probabilities of scoring', async () => {
-      for (const { adapter, prompts, ids, logprobs } of reference.greedy) {
-        const role = roleOf(adapter)
-        const requests = prompts.map((prompt) => ({
-          promptIds: Int32Array.from(prompt),
-          streams: [{ uniformAt: () => 0 }],
-        }))
-        const found: Completion[] = []
-        const sampling = greedySampling(ids[0]!.length)
-        for await (const completion of policy.generate(requests, { role, sampling })) found.push(completion)
-        found.sort((a, b) => a.request - b.request)
-        expect(found.map((completion) => [...completion.ids])).toEqual(ids)
-        for (const [row, completion] of found.entries()) {
-          expect(largestDifference(completion.logprobs, logprobs[row]!)).toBeLessThan(1e-4)
+      if (onlyLearns) return // it generates as layer by layer does
+      test('greedy continuation of ragged prompts gives the same tokens, with the log-probabilities of scoring', async () => {
+        for (const { adapter, prompts, ids, logprobs } of reference.greedy) {
+          const role = roleOf(adapter)
+          const requests = prompts.map((prompt) => ({
+            promptIds: Int32Array.from(prompt),
+            streams: [{ uniformAt: () => 0 }],
+          }))
+          const found: Completion[] = []
+          const sampling = greedySampling(ids[0]!.length)
+          for await (const completion of policy.generate(requests, { role, sampling })) found.push(completion)
+          found.sort((a, b) => a.request - b.request)
+          expect(found.map((completion) => [...completion.ids])).toEqual(ids)
+          for (const [row, completion] of found.entries()) {
+            expect(largestDifference(completion.logprobs, logprobs[row]!)).toBeLessThan(1e-4)
+          }
+          const whole = prompts.map((prompt, row) => wholeSequence([...prompt, ...ids[row]!]))
+          const heads = await policy.score(whole, { role, temperature: 1 })
+          for (const [row, completion] of found.entries()) {
+            const scored = heads[row]!.logprobs.subarray(prompts[row]!.length - 1)
+            expect(largestDifference(completion.logprobs, scored)).toBeLessThan(1e-4)
+          }
         }
-        const whole = prompts.map((prompt, row) => wholeSequence([...prompt, ...ids[row]!]))
-        const heads = await policy.score(whole, { role, temperature: 1 })
-        for (const [row, completion] of found.entries()) {
-          const scored = heads[row]!.logprobs.subarray(prompts[row]!.length - 1)
-          expect(largestDifference(completion.logprobs, scored)).toBeLessThan(1e-4)
-        }
-      }
-    })
-  })
+      })
+    },
+  )
 })
 
 const greedySampling = (maxNewTokens: number) => ({

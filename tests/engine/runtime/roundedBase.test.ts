@@ -12,7 +12,7 @@ import { asPolicySource, asRoundedBase, exactBeside } from '#host/models/baseCac
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { readTensor } from '#host/files/safetensors.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
-import { isLong } from '../../sweeps.ts'
+import { eachOf, isLong } from '../../sweeps.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { dequantizedSource } from './dequantizedModel.ts'
 import { largestDifference, tensorErrors } from './differences.ts'
@@ -70,9 +70,13 @@ const cases = models.flatMap(([name, open], index) =>
     .map((precision) => ({ name, open, precision })),
 )
 
+/** In every run: matrices of their own and fused, a mixture of experts, and rows that no block divides. */
+const always = ['llama-grouped in int4', 'gpt2 in int8', 'qwen3-moe in int4', 'odd widths in int8']
+const isAlways = ({ name, precision }: (typeof cases)[number]) => always.includes(`${name} in ${precision}`)
+
 const options = { temperature: 0.9, entropyGradient: true }
 
-describe.each(cases)('$name in $precision', ({ name, open, precision }) => {
+eachOf(describe, { rows: cases, isAlways }, '$name in $precision', ({ name, open, precision }) => {
   test('learns as a model in f32 with the rounded weights does', async () => {
     const rounded = await asRoundedBase(await open(), precision, folder)
     const plain = await dequantizedSource(rounded, precision, mkdtempSync(join(folder, 'plain-')))
@@ -107,58 +111,66 @@ const multipliesBytes = int8Form(oneThread) === 'rows'
 const inRows = ['llama-grouped', 'phi3', 'gpt2', 'granite-moe-several', 'odd widths']
 const modelsInRows = models.filter(([name]) => isLong || inRows.includes(name))
 
-describe.skipIf(!multipliesBytes).each(modelsInRows)('%s in rows of bytes', (name, open) => {
-  test('learns with products in whole numbers as in f32, and always the same', async () => {
-    const rounded = await asRoundedBase(await open(), 'int8', folder, { int8Form: 'rows' })
-    const sequences = [7, 19, 12].map((length) => randomSequence(rounded.config.vocabSize, length, length))
-    const coefficients = randomCoefficients(sequences, 3, true)
-    const learn = async (overrides: Partial<OrtPolicyOptions>) => {
-      using policy = await openTiny(rounded, { lora, ...overrides })
-      const once = async () => {
-        policy.discardGradients()
-        const heads = await policy.accumulate(sequences, options, () => coefficients)
-        return { heads, gradients: await policy.gradientTensors() }
-      }
-      const found = await once()
-      expect(await once()).toEqual(found)
-      return found
-    }
-    // Rounding this one's weights moves its log-probabilities by 0.8, and whole numbers by less than a hundredth of that.
-    const limit = name === 'gemma4' ? 6e-3 : 2e-3
-    const expected = await learn({ products: 'f32' })
-    // By itself, learning repeats the layers with packed weights: the same sums.
-    const byItself = await learn({ activations: 'auto' })
-    for (const activations of waysBack(name)) {
-      const found = await learn({ activations })
-      if (activations === 'recompute') expect(found).toEqual(byItself)
-      for (const [row, { logprobs, entropies }] of expected.heads.entries()) {
-        expect(largestDifference(found.heads[row]!.logprobs, logprobs)).toBeLessThan(limit)
-        expect(largestDifference(found.heads[row]!.entropies, entropies)).toBeLessThan(limit)
-      }
-      const errors = Object.entries(tensorErrors(found.gradients, expected.gradients))
-      expect(errors.length).toBeGreaterThan(0)
-      expect(errors.filter(([, error]) => !(error < limit))).toEqual([])
-      // In whole numbers indeed: in f32 they would be alike to the last bit.
-      expect(found.gradients).not.toEqual(expected.gradients)
-    }
-  })
+/** In every run a fused matrix, read both ways. */
+const isFused = ([name]: (typeof models)[number]) => name === 'gpt2'
 
-  test('computes in f32 what the same base in blocks does, where it is asked to', async () => {
-    const source = await open()
-    const bases = [
-      await asRoundedBase(source, 'int8', folder, { int8Form: 'rows' }),
-      await asRoundedBase(source, 'int8', folder),
-    ]
-    const sequences = [randomSequence(source.config.vocabSize, 15, 2)]
-    const scored = await Promise.all(
-      bases.map(async (base) => {
-        using policy = await openTiny(base, { lora, products: 'f32' })
-        return (await policy.score(sequences, { role: 'actor', temperature: 1 }))[0]!.logprobs
-      }),
-    )
-    expect(largestDifference(scored[0]!, scored[1]!)).toBeLessThan(1e-5)
-  })
-})
+eachOf(
+  describe.skipIf(!multipliesBytes),
+  { rows: modelsInRows, isAlways: isFused },
+  '%s in rows of bytes',
+  (name, open) => {
+    test('learns with products in whole numbers as in f32, and always the same', async () => {
+      const rounded = await asRoundedBase(await open(), 'int8', folder, { int8Form: 'rows' })
+      const sequences = [7, 19, 12].map((length) => randomSequence(rounded.config.vocabSize, length, length))
+      const coefficients = randomCoefficients(sequences, 3, true)
+      const learn = async (overrides: Partial<OrtPolicyOptions>) => {
+        using policy = await openTiny(rounded, { lora, ...overrides })
+        const once = async () => {
+          policy.discardGradients()
+          const heads = await policy.accumulate(sequences, options, () => coefficients)
+          return { heads, gradients: await policy.gradientTensors() }
+        }
+        const found = await once()
+        expect(await once()).toEqual(found)
+        return found
+      }
+      // Rounding this one's weights moves its log-probabilities by 0.8, and whole numbers by less than a hundredth of that.
+      const limit = name === 'gemma4' ? 6e-3 : 2e-3
+      const expected = await learn({ products: 'f32' })
+      // By itself, learning repeats the layers with packed weights: the same sums.
+      const byItself = await learn({ activations: 'auto' })
+      for (const activations of waysBack(name)) {
+        const found = await learn({ activations })
+        if (activations === 'recompute') expect(found).toEqual(byItself)
+        for (const [row, { logprobs, entropies }] of expected.heads.entries()) {
+          expect(largestDifference(found.heads[row]!.logprobs, logprobs)).toBeLessThan(limit)
+          expect(largestDifference(found.heads[row]!.entropies, entropies)).toBeLessThan(limit)
+        }
+        const errors = Object.entries(tensorErrors(found.gradients, expected.gradients))
+        expect(errors.length).toBeGreaterThan(0)
+        expect(errors.filter(([, error]) => !(error < limit))).toEqual([])
+        // In whole numbers indeed: in f32 they would be alike to the last bit.
+        expect(found.gradients).not.toEqual(expected.gradients)
+      }
+    })
+
+    test('computes in f32 what the same base in blocks does, where it is asked to', async () => {
+      const source = await open()
+      const bases = [
+        await asRoundedBase(source, 'int8', folder, { int8Form: 'rows' }),
+        await asRoundedBase(source, 'int8', folder),
+      ]
+      const sequences = [randomSequence(source.config.vocabSize, 15, 2)]
+      const scored = await Promise.all(
+        bases.map(async (base) => {
+          using policy = await openTiny(base, { lora, products: 'f32' })
+          return (await policy.score(sequences, { role: 'actor', temperature: 1 }))[0]!.logprobs
+        }),
+      )
+      expect(largestDifference(scored[0]!, scored[1]!)).toBeLessThan(1e-5)
+    })
+  },
+)
 
 const bytesOfLinears = ({ config }: ModelSource): number =>
   linearWeights(config).reduce((sum, { shape }) => sum + 4 * shape.reduce((a, b) => a * b, 1), 0)
@@ -175,7 +187,9 @@ describe('memory', () => {
       ...{ heads: 8, headDim: 64, kvHeads: 2 },
     })
   })
-  test.skipIf(process.platform !== 'linux').each(forms)(
+  eachOf(
+    test.skipIf(process.platform !== 'linux'),
+    { rows: forms, isAlways: ({ precision }) => precision === 'int4' },
     'a step of learning never has the whole base in f32 ($precision in $int8Form)',
     async ({ precision, int8Form }) => {
       const linears = bytesOfLinears(source)
@@ -259,7 +273,9 @@ describe('generation', () => {
   const meanOf = (gaps: readonly number[]): number => gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length
 
   // Rows of whole numbers overflow where sums of two products must fit in 16 bits.
-  test.skipIf(!/vnni/.test([...processorFeatures()].join())).each(blockPrecisions)(
+  eachOf(
+    test.skipIf(!/vnni/.test([...processorFeatures()].join())),
+    { rows: blockPrecisions, isAlways: (base) => base === 'int8' },
     'from rows of 8 bits records it with a smaller gap than from blocks (%s, skipped without VNNI)',
     async (base) => {
       const source = await tinySource(folder)

@@ -7,7 +7,7 @@ import { onlyOnCpu } from '#engine/models/programSupport.ts'
 import { modelShapes, type ModelShape } from '#host/models/modelShapes.ts'
 import { configOfShape } from '#host/models/randomModel.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
-import { isLong } from '../../sweeps.ts'
+import { eachOf, isLong } from '../../sweeps.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { relativeError } from './differences.ts'
 import { flatGradient, openTiny, randomCoefficients, randomSequence, tinySource } from './tinyModel.ts'
@@ -22,7 +22,9 @@ const families = Object.entries<ModelShape>(modelShapes).filter(
 const sequences = [5, 17, 9].map((length, index) => randomSequence(258, length, index))
 const coefficients = randomCoefficients(sequences, 3, true)
 
-test.each(families)('%s', async (name, shape) => {
+const isFirst = ([name]: (typeof families)[number]) => name === families[0]?.[0]
+
+eachOf(test, { rows: families, isAlways: isFirst }, '%s', async (name, shape) => {
   const source = await asFloat32Source(await tinySource(folder, { ...shape, layers: 3 }), folder)
   const gradient = async (segmentLayers: number) => {
     using policy = await openTiny(source, { programs: { form: 'resident', segmentLayers } })

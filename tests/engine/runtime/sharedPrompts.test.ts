@@ -10,6 +10,7 @@ import { openDecodeStep, type OpenedStep } from './decodeStep.ts'
 import { largestDifference } from './differences.ts'
 import { generated, optionsOf } from './generation/alone.ts'
 import { randomSequence, tinySource } from './tinyModel.ts'
+import { eachOf } from '../../sweeps.ts'
 
 const folder = temporaryFolder()
 
@@ -20,11 +21,15 @@ const requestsOf = (samples: readonly number[]): GenerationRequest[] =>
     streams: Array.from({ length: count }, (_, sample) => randomStream(7, index, sample)),
   }))
 
-describe.each([
+const shapes = [
   ...(['tiny-llama', 'tiny-qwen2', 'tiny-gemma2', 'tiny-lfm2', 'tiny-qwen3_5', 'tiny-gemma4'] as const),
   'tiny-qwen3_moe',
   'tiny-gemma4_unified',
-] as const)('%s', (name) => {
+] as const
+/** In every run attention of three kinds: full, linear, and with windows. */
+const isAlways = (name: string) => ['tiny-llama', 'tiny-qwen3_5', 'tiny-gemma4'].includes(name)
+
+eachOf(describe, { rows: shapes, isAlways }, '%s', (name) => {
   let drafted = 0
   const lengths: number[] = []
   let apart: OpenedStep

@@ -14,7 +14,7 @@ import { int8Form } from '#engine/runtime/device.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { asRoundedBase } from '#host/models/baseCache.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
-import { isLong, longTitle } from '../../sweeps.ts'
+import { eachOf, isLong, longTitle } from '../../sweeps.ts'
 import { hasPython, interpreter } from '../../host/python/interpreter.ts'
 import { dequantizedSource } from './dequantizedModel.ts'
 import { largestDifference, relativeError, tensorErrors } from './differences.ts'
@@ -142,7 +142,10 @@ test('the sequences have their common beginnings once', () => {
   expect(prefixTree(sequences, true).tokens).toBe(distinctTokens)
 })
 
-describe.skipIf(!multipliesBytes).each(oddModels)(`%s in whole numbers${withoutUnit}`, (name) => {
+const isFirst = (name: OddModel) => name === oddModels[0]
+const titleOf = `%s in whole numbers${withoutUnit}`
+
+eachOf(describe.skipIf(!multipliesBytes), { rows: oddModels, isAlways: isFirst }, titleOf, (name) => {
   test('learns from long sequences that begin alike as f32 does from each alone', async () => {
     const model = await opened(name)
     expectRounding(await inWholeNumbers(model), await inF32(model))

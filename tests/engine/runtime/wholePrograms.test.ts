@@ -8,7 +8,7 @@ import type { ProgramForm } from '#engine/runtime/policyPrograms.ts'
 import { asRoundedBase } from '#host/models/baseCache.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { randomStream } from '#shared/random.ts'
-import { isLong } from '../../sweeps.ts'
+import { eachOf, isLong, isWhole, wholeTitle } from '../../sweeps.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference } from './differences.ts'
 import {
@@ -82,7 +82,8 @@ describe('learning', () => {
   })
 
   const chosen = Object.entries(forms).filter(([name]) => isLong || !between.includes(name))
-  describe.each(chosen)('with %s', (_, programs) => {
+  const isAlways = ([name]: (typeof chosen)[number]) => name === 'one session, three and one layers a program'
+  eachOf(describe, { rows: chosen, isAlways }, 'with %s', (_, programs) => {
     let whole: All
     beforeAll(async () => {
       whole = await learnedAll({ programs })
@@ -153,15 +154,21 @@ describe.each(['shared', 'resident', 'unrolled'] as const)('decoding, %s', (form
   // How windows and convolutions are computed is the same in every form; loops of the runtime take the most to prepare.
   const isShared = form === 'shared'
   const windows = ['tiny-mistral', ...(isLong || isShared ? ['tiny-gemma3' as const] : [])] as const
-  test.each(windows)('through windows, as %s has them', async (name) => {
-    const windowed = await tinySource(folder, { ...modelShapes[name], config: { sliding_window: 7 } })
-    expect(windowed.config.windows).toContain(7)
-    using ofWindowed = await openBoth(form, windowed)
-    await sameCompletions(ofWindowed, requestsOf([3, 25, 9], 2), { ...unfiltered, maxNewTokens: 45 })
-  })
+  eachOf(
+    test,
+    { rows: windows, isAlways: () => isShared },
+    'through windows, as %s has them',
+    async (name) => {
+      const windowed = await tinySource(folder, { ...modelShapes[name], config: { sliding_window: 7 } })
+      expect(windowed.config.windows).toContain(7)
+      using ofWindowed = await openBoth(form, windowed)
+      await sameCompletions(ofWindowed, requestsOf([3, 25, 9], 2), { ...unfiltered, maxNewTokens: 45 })
+    },
+  )
 
   const convolutions = 'with the latest positions of short convolutions, of prompts in pieces too'
-  test.runIf(isLong || form !== 'unrolled')(convolutions, async () => {
+  const hasConvolutions = isLong || isShared || (isWhole && form !== 'unrolled')
+  test.runIf(hasConvolutions)(isShared ? convolutions : wholeTitle(convolutions), async () => {
     const convolving = await tinySource(folder, { ...modelShapes['tiny-lfm2'], maxPositions: 1_300 })
     using ofConvolving = await openBoth(form, convolving)
     const sampling = { ...unfiltered, maxNewTokens: 45, stopIds: range(10) }
@@ -170,30 +177,36 @@ describe.each(['shared', 'resident', 'unrolled'] as const)('decoding, %s', (form
   })
 })
 
-describe.each(['int8', 'int4'] as const)('a base in blocks of %s', (base) => {
-  test('learns in one session what it does layer by layer, and generates what it scores', async () => {
-    const rounded = await asRoundedBase(source, base, folder)
-    using layers = await openTiny(rounded)
-    using whole = await openTiny(rounded, { programs: { form: 'resident' } })
-    const gradientOf = async (policy: OrtPolicy) => {
-      const coefficients = randomCoefficients(sequences, 3, false)
-      await policy.accumulate(sequences, { temperature: 1, entropyGradient: false }, () => coefficients)
-      return await flatGradient(policy)
-    }
-    expectClose(await gradientOf(whole), await gradientOf(layers))
-    const promptIds = randomSequence(258, 9, 1).ids
-    const sampling = { ...unfiltered, maxNewTokens: 12 }
-    const [completion] = await completionsOf(whole, [{ promptIds, streams: [randomStream(3)] }], {
-      role: 'actor',
-      sampling,
+const isSmallest = (base: 'int8' | 'int4') => base === 'int4'
+eachOf(
+  describe,
+  { rows: ['int8', 'int4'] as const, isAlways: isSmallest },
+  'a base in blocks of %s',
+  (base) => {
+    test('learns in one session what it does layer by layer, and generates what it scores', async () => {
+      const rounded = await asRoundedBase(source, base, folder)
+      using layers = await openTiny(rounded)
+      using whole = await openTiny(rounded, { programs: { form: 'resident' } })
+      const gradientOf = async (policy: OrtPolicy) => {
+        const coefficients = randomCoefficients(sequences, 3, false)
+        await policy.accumulate(sequences, { temperature: 1, entropyGradient: false }, () => coefficients)
+        return await flatGradient(policy)
+      }
+      expectClose(await gradientOf(whole), await gradientOf(layers))
+      const promptIds = randomSequence(258, 9, 1).ids
+      const sampling = { ...unfiltered, maxNewTokens: 12 }
+      const [completion] = await completionsOf(whole, [{ promptIds, streams: [randomStream(3)] }], {
+        role: 'actor',
+        sampling,
+      })
+      const ids = Int32Array.from([...promptIds, ...completion!.ids])
+      const actionMask = Uint8Array.from(ids.slice(1), (_, index) => Number(index + 1 >= promptIds.length))
+      const [heads] = await whole.score([{ ids, actionMask }], { role: 'actor', temperature: 1 })
+      const scored = heads!.logprobs.slice(-completion!.ids.length)
+      expect(largestDifference(completion!.logprobs, scored)).toBeLessThan(1e-4)
     })
-    const ids = Int32Array.from([...promptIds, ...completion!.ids])
-    const actionMask = Uint8Array.from(ids.slice(1), (_, index) => Number(index + 1 >= promptIds.length))
-    const [heads] = await whole.score([{ ids, actionMask }], { role: 'actor', temperature: 1 })
-    const scored = heads!.logprobs.slice(-completion!.ids.length)
-    expect(largestDifference(completion!.logprobs, scored)).toBeLessThan(1e-4)
-  })
-})
+  },
+)
 
 interface Opened extends Disposable {
   readonly form: ProgramForm

@@ -5,6 +5,7 @@ import { readEvents } from '#host/workFolder/eventLog.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import type { KillPlan } from '../runs/killedProcess.ts'
 import { createHome, historyOf, starterConfig, startKilled, stepsOf, tensorsOf } from '../runs/runFixture.ts'
+import { isWhole } from '../../sweeps.ts'
 
 const home = createHome(startKilled)
 afterAll(() => {
@@ -109,7 +110,7 @@ test('a run killed among its agents’ sessions learns the same bytes, and confi
   expect(await train(undisturbed, null)).toBe('finished')
   const run = home.createRun(withAgent)
   const agents = new Agents(run, 5)
-  for (const plan of plans) expect(await train(run, plan)).toBe('crashed')
+  for (const plan of isWhole ? plans : plans.slice(0, 1)) expect(await train(run, plan)).toBe('crashed')
   expect(await train(run, null)).toBe('finished')
   await agents.stop()
 

@@ -12,6 +12,7 @@ import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
 import { workHolder } from '#host/workFolder/workFolder.ts'
 import { until } from '../runs/runFixture.ts'
 import { smallConfig, stepReached, type Config } from './hostFixture.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-served-'))
 const started: ChildProcess[] = []
@@ -95,7 +96,8 @@ test('a run outlives its readers, and what it had done outlives the host', async
   again.close()
 })
 
-test('with the setting, the next host goes on by itself with what the dead one trained', async () => {
+const byItself = 'with the setting, the next host goes on by itself with what the dead one trained'
+test.runIf(isWhole)(wholeTitle(byItself), async () => {
   const first = await startServing()
   const client = await connect(first)
   await client.call('settings.set', { key: 'runs.resumeLeft', value: true })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { chooseDevice } from '#host/models/openModel.ts'
 import { probeAlgorithm, probeMatrix } from '#host/checks/probe.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const device = await chooseDevice({ kind: 'cpu', threads: 1 })
 const run = (probe: string, algorithm: string, steps?: number) =>
@@ -30,7 +31,7 @@ describe('probes on a tiny decoder', () => {
     expect(report.greedyAccuracy * 12).toBeCloseTo(Math.round(report.greedyAccuracy * 12))
   })
 
-  test('a critic learns the value of a constant reward', async () => {
+  test.runIf(isWhole)(wholeTitle('a critic learns the value of a constant reward'), async () => {
     const report = await run('value', 'ppo', 40)
     expect(report.before.valueError).toBeGreaterThan(0.5)
     expect(report.valueError).toBeLessThan(0.15)

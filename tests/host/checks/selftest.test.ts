@@ -7,7 +7,7 @@ import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { gapFinding, gradientFindings, openSelftestPolicy, runSelftest } from '#host/checks/selftest.ts'
-import { isLong } from '../../sweeps.ts'
+import { isLong, isWhole, wholeTitle } from '../../sweeps.ts'
 import type { SelftestFinding } from '#host/devices/deviceRecords.ts'
 
 const device = { kind: 'cpu', threads: 1, deviceId: 0 } as const
@@ -49,7 +49,7 @@ test('a right installation passes', async () => {
   expect(findings.filter(({ name }) => name.includes('/gradient/')).length).toBe(14)
 })
 
-/** In a short run until the third architecture begins: what they compute is held to transformers in reference.test.ts. */
+/** Up to the long run until the third architecture begins: what they compute is held to transformers in reference.test.ts. */
 async function architecturesAsked(): Promise<SelftestFinding[]> {
   const all: SelftestFinding[] = []
   const shapes = new Set<string>()
@@ -66,7 +66,9 @@ async function architecturesAsked(): Promise<SelftestFinding[]> {
   return all
 }
 
-test('asked for everything, it goes through every architecture', async () => {
+// That each architecture computes what transformers does is said by reference.test.ts in every run.
+const everything = 'asked for everything, it goes through every architecture'
+test.runIf(isWhole)(wholeTitle(everything), async () => {
   const findings = await architecturesAsked()
   expect(findings.filter(({ passed }) => !passed)).toEqual([])
   const shapes = [...new Set(findings.map(({ name }) => name.split('/')[0]!))]

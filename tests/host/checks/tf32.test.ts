@@ -5,7 +5,7 @@ import { configOfShape } from '#host/models/randomModel.ts'
 import { runSelftest, type SelftestRequest } from '#host/checks/selftest.ts'
 import type { SelftestFinding } from '#host/devices/deviceRecords.ts'
 import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
-import { isLong } from '../../sweeps.ts'
+import { isLong, isWhole, wholeTitle } from '../../sweeps.ts'
 import { factors } from './tensorCores.ts'
 
 vi.mock('#engine/graph/onnxMessages.ts', async (original) => {
@@ -65,13 +65,15 @@ describe('factors of 11 bits', () => {
   })
 })
 
-test('operators that multiply in f32 fail, and pass by the limits of TF32', async () => {
+const title = 'operators that multiply in f32 fail, and pass by the limits of TF32'
+test.runIf(isWhole)(wholeTitle(title), async () => {
   const names = failed(await found(11, false, ['operators']))
   expect(names.filter((name) => name.includes('Head')).length).toBeGreaterThanOrEqual(4)
   expect(failed(await found(11, true, ['operators']))).toEqual([])
 })
 
-test('every product of large matrices tells f32, TF32 and 8 bits apart', async () => {
+const products = 'every product of large matrices tells f32, TF32 and 8 bits apart'
+test.runIf(isWhole)(wholeTitle(products), async () => {
   const exact = await found(24, false, ['products'])
   const names = exact.map(({ name }) => name)
   expect(names).toHaveLength(3)

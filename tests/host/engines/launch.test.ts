@@ -19,6 +19,7 @@ import { allowKeys } from '#host/consents/keys.ts'
 import { allowPython } from '#host/python/consent.ts'
 import { starterConfig } from '../runs/runFixture.ts'
 import { hasPython } from '../python/interpreter.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 let folder: string
 beforeAll(() => {
@@ -157,7 +158,7 @@ describe('consent to a trainer', () => {
       ).toThrow('has not been allowed')
   })
 
-  test('is to the files that say what runs as well', () => {
+  test.runIf(isWhole)(wholeTitle('is to the files that say what runs as well'), () => {
     const consents = consentsFile(mkdtempSync(path.join(folder, 'machine-')))
     const file = path.join(folder, 'settings.yaml')
     for (const named of [

@@ -5,6 +5,7 @@ import type { Api } from '#shared/api/api.ts'
 import type { InputOf, OutputOf } from '#shared/api/contract.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { createHostFixture, smallConfig } from '../api/hostFixture.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const fixture = createHostFixture()
 const { client } = fixture
@@ -108,7 +109,8 @@ test('every trajectory of an episode is a sample, with what it earned and logged
   })
 })
 
-test('each stage has its own, and its own copy of the code, whatever became of the files', async () => {
+const stages = 'each stage has its own, and its own copy of the code, whatever became of the files'
+test.runIf(isWhole)(wholeTitle(stages), async () => {
   const files = ['one.js', 'two.js'].map((name, i) => fixture.write(name, paying(i + 1)))
   const [one, two] = files.map((file) => by(file))
   const { runId } = await started({

@@ -10,6 +10,7 @@ import { importConfig, type ImportedConfig } from '#host/exchange/importConfig.t
 import { wandbFile } from '#host/exchange/wandbSweep.ts'
 import { starterConfig } from '../runs/runFixture.ts'
 import { sectionsOf, tutorial, wandb } from './searchFiles.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 function temporaryFolder(): Disposable & { readonly path: string } {
   const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-import-'))
@@ -226,7 +227,7 @@ trainer.hyperparameter_search(direction="maximize", backend="wandb", hp_space=sp
   })
 })
 
-test('an imported population trains', async () => {
+test.runIf(isWhole)(wholeTitle('an imported population trains'), async () => {
   using directory = temporaryFolder()
   await using host = createHost({ dataDirectory: directory.path, servesQueue: false })
   const { config, study } = imported(

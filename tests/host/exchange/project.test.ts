@@ -12,6 +12,7 @@ import { writeProject, type ProjectRequest } from '#host/exchange/project/projec
 import { answer } from '../../cli/turnwise.ts'
 import { hasPython, interpreter } from '../python/interpreter.ts'
 import { generatedFiles, generatedText } from '../../../scripts/projects/generated.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 let folder: string
 beforeEach(() => {
@@ -123,7 +124,8 @@ describe('the demo', () => {
     expect(readme).not.toMatch(/(?<!\\)<img|(?<!\\)\]\(/)
   })
 
-  test('takes a pattern along that never comes to an end, with the limits of code', async () => {
+  const title = 'takes a pattern along that never comes to an end, with the limits of code'
+  test.runIf(isWhole)(wholeTitle(title), async () => {
     const rewards = [{ function: 'format', settings: { pattern: String.raw`(?:(?:\d|\s|.)+)+!never|(?:4)` } }]
     const { fixtures } = await write({
       ...demo(),

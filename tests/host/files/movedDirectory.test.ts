@@ -24,6 +24,7 @@ import { migrate } from '#host/store/database.ts'
 import { answer } from '../../cli/turnwise.ts'
 import { collect, createHostFixture, smallConfig, type HostFixture } from '../api/hostFixture.ts'
 import { temporaryFolder } from './temporaryFolder.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const root = temporaryFolder()
 const original = path.join(root, 'original')
@@ -182,8 +183,8 @@ async function expectExports({ client }: HostFixture, out: string): Promise<void
   expect(items.at(-1)).toMatchObject({ result: { format: 'merged' } })
 }
 
-test(
-  'a copy goes on by itself, and the original stays as it is to the last byte',
+test.runIf(isWhole)(
+  wholeTitle('a copy goes on by itself, and the original stays as it is to the last byte'),
   async () => {
     cpSync(original, place('copy'), { recursive: true })
     const before = digests(original)
@@ -266,8 +267,8 @@ function makeOld(directory: string): void {
   rmSync(`${file}-new`)
 }
 
-test(
-  'a history of an earlier version that was moved before becomes right',
+test.runIf(isWhole)(
+  wholeTitle('a history of an earlier version that was moved before becomes right'),
   async () => {
     makeOld(place('before'))
     const fixture = createHostFixture({ dataDirectory: place('before') })

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { openLoss, traceInto } from '#host/code/resolveAlgorithms.ts'
+import { eachOf } from '../../sweeps.ts'
 
 const inputs = 'logp, oldLogp, refLogp, samplerLogp, entropy, advantages, mask, settings'
 const settings = 'beta: 0.04, epsilon: 0.2, epsilonHigh: 0.28, tPos: 1, tNeg: 1.05, maxLength: 24'
@@ -94,7 +95,8 @@ async function answerTo(
 }
 
 describe('typed in literally', () => {
-  test.each(Object.keys(literal))('%s', async (name) => {
+  const isAlways = (name: string) => name === 'grpo with the k3 estimator weighted by the ratio' // of all terms
+  eachOf(test, { rows: Object.keys(literal), isAlways }, '%s', async (name) => {
     const [body, rest, isRefused = false] = literal[name]!
     const answer = await answerTo(body, rest)
     if (!isRefused) {

@@ -6,6 +6,7 @@ import { builtInAlgorithm } from '#rl/algorithms/registry.ts'
 import { lossCheckNames } from '#shared/losses.ts'
 import { SandboxLink } from '#host/sandbox/sandboxLink.ts'
 import { createHostFixture } from '../api/hostFixture.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const fixture = createHostFixture()
 const { client } = fixture
@@ -25,7 +26,8 @@ const written = (body: string, rest = '') => ({
 })
 const ratio = 'const ratio = exp(logp - oldLogp);'
 
-test('the gallery has every written loss, and each can be learned from', async () => {
+const title = 'the gallery has every written loss, and each can be learned from'
+test.runIf(isWhole)(wholeTitle(title), async () => {
   const entries = (await client.call('rewards.gallery')).filter(({ kind }) => kind === 'loss')
   const files = readdirSync(resources).filter((file) => file.endsWith('.ts'))
   expect(entries.map(({ id }) => `${id}.ts`).sort()).toEqual(files.sort())

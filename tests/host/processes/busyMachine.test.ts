@@ -13,7 +13,7 @@ import { resolveRewards } from '#host/code/resolveRewards.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { scoreRewards } from '#rl/rollout/trajectoryRewards.ts'
 import { startBusyLoops } from '../../busyLoops.ts'
-import { isLong } from '../../sweeps.ts'
+import { isLong, isWhole, wholeTitle } from '../../sweeps.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { consentsTo, hasPython, interpreter } from '../python/interpreter.ts'
 import { only, sample } from '../sandbox/opened.ts'
@@ -98,7 +98,7 @@ test('a batch loses those that take too long, and no others', async () => {
   expect(answers).toEqual(Array.from({ length: 64 }, (_, i) => i % 30 === 1))
 })
 
-test('a loss', async () => {
+test.runIf(isWhole)(wholeTitle('a loss'), async () => {
   await warm()
   const trace = async (body: string) => {
     const code = `export default defineLoss({ loss({ logp, advantages, mask }) { ${body} return -mean(logp * advantages, mask) } })`
@@ -112,7 +112,7 @@ test('a loss', async () => {
   expect(await whileBusy(() => trace(work(2)))).toBe(`The loss mine.js cannot be traced: ${stopped}`)
 })
 
-test('a workflow', async () => {
+test.runIf(isWhole)(wholeTitle('a workflow'), async () => {
   await warm()
   const play = async (body: string) => {
     await using sandbox = await opened(
@@ -171,7 +171,7 @@ test('a chat template', async () => {
   expect(await whileBusy(() => render(400))).toMatch(/its loops ran more than 50000 times/)
 })
 
-test('the largest of tokenizers', async () => {
+test.runIf(isWhole)(wholeTitle('the largest of tokenizers'), async () => {
   const directory = mkdtempSync(path.join(folder, 'tokenizer-'))
   cpSync('resources/starter', directory, { recursive: true })
   const file = path.join(directory, 'tokenizer.json')

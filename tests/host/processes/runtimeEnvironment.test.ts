@@ -5,6 +5,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
 import { createWorkplace } from '../../cli/turnwise.ts'
+import { eachOf, isWhole, wholeTitle } from '../../sweeps.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
 const launcher = path.join(root, 'bin/turnwise.mjs')
@@ -126,19 +127,21 @@ describe.skipIf(!isShown)(title, () => {
     ...['--prompt', '{prompt}', '--reward', 'starter-correct', '--limit', '2', '--max-tokens', '2'],
   ]
 
-  test.each([
+  const commands: readonly (readonly [string, readonly string[], string])[] = [
     ['a run', ['train', 'run.json'], 'jobProcess training'],
     ['the check of a run', ['train', 'run.json', '--check'], 'jobProcess check'],
     ['an evaluation', evaluation, 'jobProcess evaluation'],
     ['the check of a device', ['device', 'check', 'cpu'], 'jobProcess device test'],
     ['the self-test', ['selftest', '--only', 'operators'], 'turnwise.mjs'],
-  ])('%s', async (_, words, script) => {
+  ]
+  const isAlways = ([name]: (typeof commands)[number]) => ['a run', 'the self-test'].includes(name)
+  eachOf(test, { rows: commands, isAlways }, '%s', async (_, words, script) => {
     const { loaders, output } = await turnwise(...words)
     expect(loaders, output).toContainEqual(expect.objectContaining({ script }))
     for (const { environment } of loaders) expect(environment).toEqual(runtimeEnvironment)
   })
 
-  test('a served model', async () => {
+  test.runIf(isWhole)(wholeTitle('a served model'), async () => {
     const { loaders, output } = await loadersOf(
       [launcher, 'serve', '--openai', '--model', 'starter', '--threads', '1', '--json'],
       { until: /"key"/, then: complete },
@@ -148,7 +151,7 @@ describe.skipIf(!isShown)(title, () => {
   })
 
   // It loads the runtime itself, so that its start shows nothing: what native code finds there tells.
-  test('a program with the library', async () => {
+  test.runIf(isWhole)(wholeTitle('a program with the library'), async () => {
     const library = path.join(root, 'src/library/turnwise.ts')
     const program = place.write(
       'program.mjs',
@@ -199,15 +202,17 @@ describe('a worker thread with the library', () => {
     )
   })
 
-  test.each([
+  const ways: readonly (readonly [string, object])[] = [
     ['started so', { env: runtimeEnvironment }],
     ['that shares the environment', { options: 'env: SHARE_ENV', env: { NVIDIA_TF32_OVERRIDE: '1' } }],
     ['after the main thread', { first: importing('src/library/turnwise.ts') }],
-  ])('loads it %s', async (name, how) => {
+  ]
+  const isAlways = ([name]: (typeof ways)[number]) => name === 'started so'
+  eachOf(test, { rows: ways, isAlways }, 'loads it %s', async (name, how) => {
     expect(await started(name.replaceAll(' ', '-'), how)).toBe('0 1\nopened\n')
   })
 
-  test('does not open CUDA where NVIDIA’s libraries would read TF32', async () => {
+  test.runIf(isWhole)(wholeTitle('does not open CUDA where NVIDIA’s libraries would read TF32'), async () => {
     const env = { ...runtimeEnvironment, NVIDIA_TF32_OVERRIDE: '1' }
     const output = await started('tf32', { env })
     expect(output).toContain(

@@ -9,6 +9,7 @@ import { eventually } from '../../eventually.ts'
 import { createWorkplace, linesOf } from '../../cli/turnwise.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { hasPython, interpreter } from './interpreter.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const all = temporaryFolder()
 const place = createWorkplace()
@@ -42,8 +43,8 @@ async function trainWith(name: string, config: RunConfig, steps: number) {
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 
-test.skipIf(!hasPython())(
-  'the two TRL signatures teach the starter model its exercises (skipped without Python 3.9)',
+test.runIf(isWhole && hasPython())(
+  wholeTitle('the two TRL signatures teach the starter model its exercises (skipped without Python 3.9)'),
   async () => {
     const { evaluated } = await train('rewards.json', 10)
     expect(evaluated[0]).toBeLessThan(0.4)

@@ -6,8 +6,11 @@ import type { Completion } from '#engine/policy.ts'
 import { completionsOf, local, options, ownOf, requests, serveAs } from './remoteFixture.ts'
 import { modelName } from './loopbackReply.ts'
 import type { Kind } from './loopbackServer.ts'
+import { eachOf } from '../../sweeps.ts'
 
-describe.each<Kind>(['vllm', 'sglang'])('%s', (kind) => {
+const isAlways = (kind: Kind) => kind === 'sglang' // remotePolicy.test.ts has the other
+
+eachOf(describe, { rows: ['vllm', 'sglang'] as const, isAlways }, '%s', (kind) => {
   const { server, adapterFolder, open, generated } = serveAs(kind)
 
   describe('what a server may lack is named, with the command that starts it', () => {

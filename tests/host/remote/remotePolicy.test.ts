@@ -16,8 +16,12 @@ import {
   update,
 } from './remoteFixture.ts'
 import type { Kind } from './loopbackServer.ts'
+import { eachOf } from '../../sweeps.ts'
 
-describe.each<Kind>(['vllm', 'sglang'])('%s', (kind) => {
+/** In every run the one whose older versions differ. */
+const isAlways = (kind: Kind) => kind === 'vllm'
+
+eachOf(describe, { rows: ['vllm', 'sglang'] as const, isAlways }, '%s', (kind) => {
   const { server, adapterFolder, open, generated } = serveAs(kind)
 
   test('greedy tokens and their log-probabilities are those of this machine', async () => {

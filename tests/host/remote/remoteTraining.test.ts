@@ -6,7 +6,7 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import { runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { outboundRequests } from '#host/outboundRequests.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
-import { isLong, longTitle } from '../../sweeps.ts'
+import { isLong, isWhole, longTitle, wholeTitle } from '../../sweeps.ts'
 import { createHome, historyOf, starterConfig, tensorsOf } from '../runs/runFixture.ts'
 import { LoopbackServer } from './loopbackServer.ts'
 
@@ -73,7 +73,8 @@ test('two steps of GRPO learn from what a server generates', async () => {
   expect(outboundRequests(home.directory)).toBe(0)
 })
 
-test('a run whose server is gone fails in one sentence, and resumes when it is back', async () => {
+const gone = 'a run whose server is gone fails in one sentence, and resumes when it is back'
+test.runIf(isWhole)(wholeTitle(gone), async () => {
   server.reset()
   const whole = home.createRun(configWith())
   await trainRun(whole)
@@ -118,7 +119,8 @@ test('a run on two servers goes on when one is killed, and learns the same', asy
   await other.start()
 })
 
-test('rollouts while the policy learns: one step old, taken up after a stop', async () => {
+const stale = 'rollouts while the policy learns: one step old, taken up after a stop'
+test.runIf(isWhole)(wholeTitle(stale), async () => {
   server.reset()
   const config = { ...configWith({}, { maxStaleness: 1 }), steps: 4 }
   const run = home.createRun(config)

@@ -7,6 +7,7 @@ import { randomStream } from '#shared/random.ts'
 import { eventually } from '../../eventually.ts'
 import { LoopbackServer } from './loopbackServer.ts'
 import { disturb, folder, local, openOn, options, promptIds, starter, update } from './remoteFixture.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const servers = [0, 1].map(() => new LoopbackServer('vllm', starter, path.join(folder, 'cache')))
 const [first, second] = servers as [LoopbackServer, LoopbackServer]
@@ -82,7 +83,7 @@ test('a prompt stays on one server, prompts are shared out, and every version is
   disturb(local, 5)
 })
 
-test('a slow server gets fewer prompts', async () => {
+test.runIf(isWhole)(wholeTitle('a slow server gets fewer prompts'), async () => {
   await using policy = await open({ maxConcurrent: 1 })
   forgetRequests()
   first.faults.delayMs = 400
@@ -112,7 +113,8 @@ test('a server that dies is left out, and takes part again when it answers', asy
   expect(policy.takeMetrics()['rollout/servers']).toBe(2)
 })
 
-test('a server that hangs is left out once it has been silent for the whole time', async () => {
+const hanging = 'a server that hangs is left out once it has been silent for the whole time'
+test.runIf(isWhole)(wholeTitle(hanging), async () => {
   await using policy = await open({ timeoutSeconds: 5 })
   const expected = await completionsOf(policy)
   second.faults.hanging = 1000

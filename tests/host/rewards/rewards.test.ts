@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { collect, createHostFixture, nextOf, smallConfig, type Config } from '../api/hostFixture.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const fixture = createHostFixture()
 const { client } = fixture
@@ -70,7 +71,7 @@ describe('a reward', () => {
     ])
   })
 
-  test('is tried on completions generated for it', async () => {
+  test.runIf(isWhole)(wholeTitle('is tried on completions generated for it'), async () => {
     const completions = { maxNewTokens: 4, seed: 1, temperature: 1 }
     const on = { versionId, prompt: { column: 'prompt' }, completions, model: 'starter' }
     const code = { language: 'js', code: 'export default ({ completion }) => completion.length' } as const

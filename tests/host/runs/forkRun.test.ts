@@ -6,6 +6,7 @@ import { openRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFol
 import { withChanges, type JsonObject } from '#shared/config/paths.ts'
 import { forkRun } from '#host/runs/runLifecycle.ts'
 import { createHome, historyOf, learnedBy, starterConfig, stepsOf, tensorsOf } from './runFixture.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const home = createHome()
 let parent: RunFolder
@@ -54,7 +55,8 @@ describe('a fork', () => {
     }
   })
 
-  test('that was stopped before its first checkpoint begins at its origin again', async () => {
+  const title = 'that was stopped before its first checkpoint begins at its origin again'
+  test.runIf(isWhole)(wholeTitle(title), async () => {
     const run = forkAt(2, { seed: 8, 'checkpoints.every': 0 })
     const supervisor = home.supervise({
       onGrown: () => {

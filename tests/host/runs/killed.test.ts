@@ -6,7 +6,7 @@ import { checkpointProblem, listCheckpoints } from '#host/models/checkpoints.ts'
 import type { RunFolder } from '#host/workFolder/runFolder.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import type { WorkerEnding } from '#host/runs/supervisor.ts'
-import { isLong } from '../../sweeps.ts'
+import { isLong, isWhole } from '../../sweeps.ts'
 import type { KillPlan } from './killedProcess.ts'
 import {
   checkpointsOf,
@@ -100,11 +100,15 @@ function moments(random: SequentialRandom): { name: string; plan: KillPlan | nul
     planned('remove', 'step-000008.removed', 2, 'before'),
     planned('write', 'events.jsonl', 1 + random.integer(3), 'half'),
   ]
-  return isLong ? all : all.filter((_, i) => !later.includes(i))
+  const left = isLong ? [] : isWhole ? later : [...later, ...ofTheWhole]
+  return all.filter((_, i) => !left.includes(i))
 }
 
 /** Places in that list for the long run only: scoring, after the rename, and the log once more. */
 const later = [3, 5, 8]
+
+/** And for the whole run: a rollout, the log, and a file that is taken away. */
+const ofTheWhole = [0, 1, 7]
 
 describe('a run that is killed again and again', () => {
   test('ends with the same bytes as one never killed, and says everything once', async () => {

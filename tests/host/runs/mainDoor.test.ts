@@ -16,7 +16,7 @@ import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { endOfTextId } from '#host/models/smallTokenizers.ts'
 import { readRunConfig, withAbsolutePaths } from '#host/runs/runConfigFile.ts'
-import { isLong } from '../../sweeps.ts'
+import { eachOf, isLong } from '../../sweeps.ts'
 import { collect, createHostFixture, stepReached, type Config } from '../api/hostFixture.ts'
 
 const root = path.join(resourcesDirectory, '..')
@@ -136,7 +136,7 @@ const configs: Readonly<Record<string, () => Config>> = {
 }
 
 /** What differs in how a run starts; the others are started in the long run of the tests. */
-const started = ['stages', 'README', 'guide', 'ppo', 'dpo', 'workflow', '4 bits']
+const started = ['stages', 'README', 'grpo', 'guide', 'ppo', 'dpo', 'workflow', '4 bits']
 
 type Item = OutputOf<Api, 'runs.calibrate'>
 
@@ -146,8 +146,12 @@ async function check(config: Config): Promise<Extract<Item, { readonly result: u
   return last.result
 }
 
+/** In every run the demo's and README's, and one with a critic. */
+const always = ['README', 'grpo', 'ppo']
+const isAlways = ([name]: [string, unknown]) => always.some((part) => name.includes(part))
+
 describe('the check passes, and the run starts from what was checked:', () => {
-  test.each(Object.entries(configs))('%s', async (name, make) => {
+  eachOf(test, { rows: Object.entries(configs), isAlways }, '%s', async (name, make) => {
     const config = make()
     const verdict = await client.call('runs.check', { config })
     expect(verdict).not.toHaveProperty('problems')

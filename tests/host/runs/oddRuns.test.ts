@@ -11,7 +11,7 @@ import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { openStore } from '#host/store/store.ts'
 import { createServices } from '#host/api/services.ts'
-import { casesOf } from '../../sweeps.ts'
+import { casesOf, isWhole, wholeTitle } from '../../sweeps.ts'
 import { memoryPorts } from '../../shared/api/memoryPort.ts'
 import { answer } from '../../cli/turnwise.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
@@ -258,7 +258,9 @@ describe('bundles', () => {
     expect((await readEverything(living.client)).length).toBe(1)
   })
 
-  test('whatever a bundle says, it is taken in whole or not at all, and everything can be read afterwards', async () => {
+  const bundles =
+    'whatever a bundle says, it is taken in whole or not at all, and everything can be read afterwards'
+  test.runIf(isWhole)(wholeTitle(bundles), async () => {
     const random = createRandom(5)
     for (let round = 0; round < casesOf(50, 150); round++) {
       const text = changed(bundle, random)

@@ -10,6 +10,7 @@ import { openStore } from '#host/store/store.ts'
 import { createRun } from '#host/runs/runLifecycle.ts'
 import { until } from './runFixture.ts'
 import { createHostFixture, smallConfig, type Config } from '../api/hostFixture.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const fixture = createHostFixture()
 const { client } = fixture
@@ -67,7 +68,8 @@ test('runs wait for each other; one that fails halts the rest until somebody say
   expect(fixture.faults).toEqual([])
 })
 
-test('a process that is just leaving a run that has ended is waited for', async () => {
+const leaving = 'a process that is just leaving a run that has ended is waited for'
+test.runIf(isWhole)(wholeTitle(leaving), async () => {
   const script = fileURLToPath(new URL('./leavingProcess.ts', import.meta.url))
   await using leaving = createHostFixture({ script })
   const runId = await leaving.start(short)
@@ -82,7 +84,8 @@ test('a process that is just leaving a run that has ended is waited for', async 
   expect(leaving.faults).toEqual([])
 })
 
-test('a halt outlasts the host, until somebody says to go on', async () => {
+const halted = 'a halt outlasts the host, until somebody says to go on'
+test.runIf(isWhole)(wholeTitle(halted), async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-halted-'))
   const open = () => createHost({ dataDirectory: directory, servesQueue: true })
   const waiting: string[] = []

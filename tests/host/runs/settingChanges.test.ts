@@ -9,6 +9,7 @@ import { forkRun } from '#host/runs/runLifecycle.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { changesOfRun } from '#host/runs/settingChanges.ts'
 import { createHome, historyOf, learnedBy, starterConfig, stepsOf, tensorsOf, until } from './runFixture.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const home = createHome()
 const config = {
@@ -132,7 +133,8 @@ describe('a run whose settings change where it is resumed', () => {
   })
 })
 
-test('a run that is killed after its settings changed goes on with them, to the same bytes', async () => {
+const killed = 'a run that is killed after its settings changed goes on with them, to the same bytes'
+test.runIf(isWhole)(wholeTitle(killed), async () => {
   const run = copyOfPlain()
   await killWhen(run, checkpointAt(run, 2), () => isChanged(run), changesAt(2))
   expect(stepsOf(run)).toEqual([1, 2])

@@ -15,6 +15,7 @@ import {
   type WorkerStatus,
 } from '#host/runs/supervisor.ts'
 import { createHome, historyOf, learnedBy, starterConfig, stepsOf, tensorsOf, until } from './runFixture.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const home = createHome(jobStarter())
 const shortConfig = { ...starterConfig, steps: 6, evaluation: { every: 0, rows: 2 } }
@@ -68,7 +69,8 @@ describe('a supervised run', () => {
     expect(supervisor.list()).toEqual([])
   })
 
-  test('stops while it is paused, and keeps one checkpoint of that step', async () => {
+  const title = 'stops while it is paused, and keeps one checkpoint of that step'
+  test.runIf(isWhole)(wholeTitle(title), async () => {
     const run = home.createRun(shortConfig)
     const { supervisor } = watched()
     const ended = supervisor.start(run, fromStart)
@@ -124,7 +126,8 @@ describe('a supervised run', () => {
     await ended
   })
 
-  test('can be followed by its log alone, and from another host by looking at it', async () => {
+  const followed = 'can be followed by its log alone, and from another host by looking at it'
+  test.runIf(isWhole)(wholeTitle(followed), async () => {
     // Phases are told four times a second: long enough for a dozen of them on a fast machine.
     const run = home.createRun({ ...shortConfig, steps: 72, evaluation: { every: 18, rows: 40 } })
     const file = runPaths(run.directory).events

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openSandbox } from '#host/sandbox/sandbox.ts'
 import { answerOf, kindOf, only, openJs, sample } from './opened.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const openTs = (code: string) => openSandbox({ code, language: 'ts' })
 
@@ -108,7 +109,7 @@ export default (s: Sample): number => inner(s.completion)`)
     expect(second.map(kindOf)).toEqual(Array.from({ length: 300 }, (_, i) => `value ${1000 + i}`))
   })
 
-  test('gets on after its process was killed', async () => {
+  test.runIf(isWhole)(wholeTitle('gets on after its process was killed'), async () => {
     const code = `export default ({ completion }) => completion === 'kill'
       ? 'a'.repeat(6e6).indexOf('a'.repeat(3e6) + 'b') : 1`
     await using sandbox = await openJs(code, { callMs: 200 })

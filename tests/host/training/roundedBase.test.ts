@@ -17,6 +17,7 @@ import { openModel } from '#host/models/openModel.ts'
 import { checkPrecision } from '#host/checks/precisionCheck.ts'
 import { oneThread } from '../../engine/runtime/tinyModel.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
+import { eachOf } from '../../sweeps.ts'
 
 const root = temporaryFolder()
 const inside = (name: string) => path.join(root, name)
@@ -54,7 +55,9 @@ const checkpointOf = ({ directory }: RunFolder, step: number) =>
 const messagesOf = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'warning' ? [event.message] : []))
 
-describe.each(blockPrecisions)('a run on %s', (precision) => {
+const isSmallest = (precision: (typeof blockPrecisions)[number]) => precision === 'int4'
+
+eachOf(describe, { rows: blockPrecisions, isAlways: isSmallest }, 'a run on %s', (precision) => {
   test('says what rounding does, corrects the sampler, and goes on from a checkpoint with the same bytes', async () => {
     const run = newRun(precision)
     const events = await trainRun(run)

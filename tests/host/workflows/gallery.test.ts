@@ -9,7 +9,7 @@ import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { openSandbox } from '#host/sandbox/sandbox.ts'
 import type { RunFolder } from '#host/workFolder/runFolder.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
-import { casesOf } from '../../sweeps.ts'
+import { casesOf, eachOf, isWhole, wholeTitle } from '../../sweeps.ts'
 import { createHome, historyOf, learnedBy, starterConfig, tensorsOf } from '../runs/runFixture.ts'
 
 const home = createHome()
@@ -96,7 +96,7 @@ describe('the same run as what is built in', () => {
     expect(tensorsOf(own, steps)).toEqual(tensorsOf(built, steps))
   })
 
-  test('the greedy baseline of ReMax', async () => {
+  test.runIf(isWhole)(wholeTitle('the greedy baseline of ReMax'), async () => {
     const settings = { algorithm: { id: 'remax' }, rollout: { groupSize: 2, promptsPerStep: 6 } }
     const [built, own] = [await train(settings, null), await train(settings, 'greedy-baseline')]
     expect(failuresOf(own)).toEqual([])
@@ -111,7 +111,8 @@ describe('the same run as what is built in', () => {
     expect(tensorsOf(own, steps)).toEqual(tensorsOf(built, steps))
   })
 
-  test.each(['grpo', 'ppo'])('an environment, learned from by %s', async (id) => {
+  const isAlways = (id: string) => id === 'ppo' // with a critic
+  eachOf(test, { rows: ['grpo', 'ppo'], isAlways }, 'an environment, learned from by %s', async (id) => {
     const file = path.join(home.directory, 'game.js')
     writeFileSync(file, countingGame)
     const settings = {
@@ -141,12 +142,14 @@ describe('the others of the gallery run', () => {
     expect(workflows.every(({ id, file }) => file === `${id}.ts`)).toBe(true)
   })
 
-  test.each([
+  const trained = [
     ['self-correction', 'grpo', { 'logged/attempts': [1, 3] }],
     ['best-of-n', 'remax', { 'logged/mean': [0, 1] }],
     ['tree', 'grpo', {}],
     ['calculator', 'grpo', { 'logged/calls': [0, 4] }],
-  ] as const)('%s', async (id, algorithm, expected) => {
+  ] as const
+  const isAlways = ([id]: (typeof trained)[number]) => id === 'calculator' // which asks most of a sandbox
+  eachOf(test, { rows: trained, isAlways }, '%s', async (id, algorithm, expected) => {
     const settings = { steps: 2, algorithm: { id: algorithm }, rollout: { groupSize: 4, promptsPerStep: 6 } }
     const run = await train(settings, id)
     expect(failuresOf(run)).toEqual([])

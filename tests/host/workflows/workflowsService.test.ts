@@ -7,6 +7,7 @@ import type { InputOf, OutputOf } from '#shared/api/contract.ts'
 import { unpackFloats, unpackInts } from '#shared/packedArray.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { createHostFixture } from '../api/hostFixture.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 
 const fixture = createHostFixture()
 const { client } = fixture
@@ -50,7 +51,8 @@ const of = <Type extends Item['type']>(items: readonly Item[], type: Type) =>
 const endOf = (items: readonly Item[]) => of(items, 'end')[0]!
 
 describe('the library', () => {
-  test('has the gallery, keeps copies with versions, and knows the runs that use them', async () => {
+  const kept = 'has the gallery, keeps copies with versions, and knows the runs that use them'
+  test.runIf(isWhole)(wholeTitle(kept), async () => {
     const entries = (await client.call('rewards.gallery')).filter(({ kind }) => kind === 'workflow')
     expect(entries).toHaveLength(7)
     const { id, language, code } = entries.find(({ id }) => id === 'single-turn')!
@@ -130,7 +132,8 @@ describe('an episode is told request by request', () => {
     expect([...rewards]).toEqual([...mask].map((on) => on * trajectory!.reward!))
   })
 
-  test('requests of a round together, tools with their answers, rewards by turn, groups', async () => {
+  const together = 'requests of a round together, tools with their answers, rewards by turn, groups'
+  test.runIf(isWhole)(wholeTitle(together), async () => {
     const items = await played({ code: gallery('tree') })
     const requests = of(items, 'request')
     expect(requests.map(({ kind, round }) => `${kind} ${String(round)}`)).toEqual([
@@ -146,7 +149,7 @@ describe('an episode is told request by request', () => {
     expect(endOf(settled).trajectories).toHaveLength(3)
   })
 
-  test('token and turn rewards are laid on the tokens', async () => {
+  test.runIf(isWhole)(wholeTitle('token and turn rewards are laid on the tokens'), async () => {
     const turns = await played({
       code: written(`const a = await engine.generate({ ids: prompt.ids, maxNewTokens: 2 })
         const next = await tools.reply(a.allIds, 'Again')
@@ -210,7 +213,7 @@ describe('the same input is the same episode', () => {
     expect(await played({ code: gallery('best-of-n'), config })).not.toEqual(one)
   })
 
-  test('as training plays it in its first step', async () => {
+  test.runIf(isWhole)(wholeTitle('as training plays it in its first step'), async () => {
     const file = fixture.write('rows.jsonl', '{"prompt": "Add 3 and 4.", "answer": "7"}\n')
     const code = gallery('single-turn')
     const own = await client.call('rewards.create', { kind: 'workflow', name: 'One turn' })
