@@ -21,7 +21,7 @@ export function expertPart(x: Value, experts: Experts, layer: LayerScope): Part 
   const { router, gates, down } = expertPaths[experts.form]
   const shapes = expertShapes(experts, layer.config.hiddenSize)
   const scores = matmul(x, layer.vector(router), { transB: true })
-  const choice = largest(scores, chosen)
+  const choice = layer.route(largest(scores, chosen))
   const rows = expertRows(choice, count)
   const sorted = toExperts(x, rows)
   const entering = gates.map((nameOf) => layer.expert(nameOf, sorted, rows, shapes.gate[0]))

@@ -9,6 +9,7 @@ import { substitute } from '../graph/substitute.ts'
 import { type Value, constant, input } from '../graph/value.ts'
 import { add, mul, scale } from '../ops/arithmetic.ts'
 import { causalAttention, rotary } from '../ops/attention.ts'
+import { whereAny } from '../ops/choice.ts'
 import { byExpert } from '../ops/experts.ts'
 import { packRows, unpackRows } from '../ops/gather.ts'
 import { type FrozenMatrix, type RoundedRows, frozenMatmul, roundRows } from '../ops/frozenMatmul.ts'
@@ -68,6 +69,9 @@ export interface LayerPrograms {
 
 export const gradientName = (inputName: string): string => `gradient of ${inputName}`
 
+/** Graph input [N, k] i64 of a layer that replays experts: those of each token, −1 where its router chooses. */
+export const routesName = 'routes'
+
 export type DropoutName = `dropout ${number}`
 /** Graph input [N, in] by which the adapters of a group of `linearsByInput` have their input multiplied. */
 export const dropoutName = (group: number): DropoutName => `dropout ${group}`
@@ -87,11 +91,13 @@ export type PackedName = PartName | BlockName | PrecedingName | ChunkName | Rota
 export type AttentionForm = 'parts' | 'blocks'
 
 /** Graph inputs of a layer in addition to its parameters: N packed tokens. */
-function packedInputs(config: ModelConfig, layer: number, form: AttentionForm) {
+function packedInputs(config: ModelConfig, layer: number, form: AttentionForm, replays = false) {
   const mixer = config.mixers[layer] as LayerMixer
+  const experts = expertsOf(config, layer)
   return {
     mixer,
-    experts: expertsOf(config, layer),
+    experts,
+    routes: replays && experts ? input(routesName, 'int64', ['N', experts.chosen]) : null,
     hidden: input('hidden', 'float32', ['N', config.hiddenSize]),
     cotangent: input('cotangent', 'float32', ['N', config.hiddenSize]),
     // One row of the tables per packed token, so the tokens' order is their position in the tables.
@@ -121,17 +127,21 @@ function noAttention(): never {
 
 type PackedInputs = ReturnType<typeof packedInputs>
 
+export interface LayerProgramOptions {
+  readonly layer: number
+  readonly attention?: AttentionForm
+  readonly inputGradient?: boolean
+  /** Experts are a graph input, `routesName`; false if absent. */
+  readonly replaysRoutes?: boolean
+}
+
 /** The programs of decoder layer number `layer`. Layer 0’s input needs no gradient: the embedding is frozen. */
 export function layerPrograms(
   config: ModelConfig,
   parameters: LayerParameters,
-  {
-    layer,
-    attention = 'parts',
-    inputGradient = layer > 0,
-  }: { readonly layer: number; readonly attention?: AttentionForm; readonly inputGradient?: boolean },
+  { layer, attention = 'parts', inputGradient = layer > 0, replaysRoutes }: LayerProgramOptions,
 ): LayerPrograms {
-  const inputs = packedInputs(config, layer, attention)
+  const inputs = packedInputs(config, layer, attention, replaysRoutes)
   const { hidden, activations } = decoderLayer(inputs.hidden, packedScope(config, parameters, inputs))
   const earlier = Object.values(inputs.earlier ?? {})
   const targets = [...(inputGradient ? [inputs.hidden] : []), ...earlier, ...parameters.trained]
@@ -201,6 +211,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
     },
     expert: (nameOf, x, rows, out) =>
       byExpert(x, rows, out, (part, expert) => frozenMatmul(part, parameters.matrix(nameOf(expert)), round)),
+    route: (choice) => (inputs.routes === null ? choice : whereAny(inputs.routes, choice)),
     rotate(x, heads, kind) {
       if (inputs.tables === null) return x
       const tables = { positions: inputs.positions, ...inputs.tables[kind] }

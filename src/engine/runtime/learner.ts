@@ -5,8 +5,8 @@
  * a time. A critic runs through the same programs with its own adapter and ends in a value head instead of the vocabulary.
  */
 import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSequence } from '../policy.ts'
-import { gradientName } from '../models/learningGraphs.ts'
-import { expertsOf } from '../models/expertConfig.ts'
+import { gradientName, routesName } from '../models/learningGraphs.ts'
+import { expertsOf, routeWidth } from '../models/expertConfig.ts'
 import { routerScores } from '../models/expertPart.ts'
 import { tokenPartName } from '../models/layerScope.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
@@ -21,7 +21,7 @@ import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBa
 import { RotaryTables } from './passFeeds.ts'
 import { RouterTally } from './routerTally.ts'
 import type { Feed } from './session.ts'
-import { floats, free, numbers } from './session.ts'
+import { floats, free, int64s, numbers } from './session.ts'
 import { SharedKeys } from './sharedKeys.ts'
 import type { ValueHeadParameters } from './valueHead.ts'
 import { ValueHeadRunner } from './valueHead.ts'
@@ -297,8 +297,10 @@ export class Learner {
   }
 
   #pack(sequences: readonly TokenSequence[], shares: boolean): PackedBatch {
-    const { blocks = defaultBlocks } = this.#options
-    return packBatch(sequences, this.config, { rotary: this.#rotary, shares, blocks })
+    const { blocks = defaultBlocks, replaysRoutes = false } = this.#options
+    const { experts } = this.config
+    const replayed = { routeWidth: replaysRoutes && experts ? routeWidth(experts) : 0 }
+    return packBatch(sequences, this.config, { rotary: this.#rotary, shares, blocks, ...replayed })
   }
 
   #feeds(
@@ -309,8 +311,25 @@ export class Learner {
   ): Record<string, Feed> {
     const shape = [hidden.length / this.config.hiddenSize, this.config.hiddenSize]
     const own = layerInputFeed(this.config, embedded, layer)
-    const feeds = { ...batch.feeds, ...adapter.feeds(layer), hidden: floats(hidden, shape) }
-    return own ? { ...feeds, [tokenPartName]: own } : feeds
+    const routes = this.#routesFeed(batch, layer)
+    return {
+      ...{ ...batch.feeds, ...adapter.feeds(layer), hidden: floats(hidden, shape) },
+      ...(own && { [tokenPartName]: own }),
+      ...(routes && { [routesName]: routes }),
+    }
+  }
+
+  /** The recorded experts of a layer, [N, k]; null where there are none. */
+  #routesFeed({ routes, tokens }: PackedBatch, layer: number): Feed | null {
+    const experts = expertsOf(this.config, layer)
+    if (!experts || !routes) return null
+    const [width, start] = [routes.length / tokens, routeWidth(experts, layer)]
+    const chosen = new Int32Array(tokens * experts.chosen)
+    for (let token = 0; token < tokens; token++) {
+      const from = token * width + start
+      chosen.set(routes.subarray(from, from + experts.chosen), token * experts.chosen)
+    }
+    return int64s(chosen, [tokens, experts.chosen])
   }
 
   #activationFeeds(batch: PackedBatch, activations: Readonly<Record<string, Float32Array>>): LayerTape {

@@ -37,6 +37,8 @@ export interface PackedBatch {
   /** Rows of each sequence's tokens. */
   readonly paths: readonly Int32Array[]
   readonly attention: AttentionForm
+  /** [N, W] experts of each token, −1 where none are recorded; null where nothing is replayed. */
+  readonly routes: Int32Array | null
   /** Feeds of every layer's program beside the hidden states. */
   readonly feeds: Readonly<Partial<Record<'order' | PackedName, Feed>>>
 }
@@ -49,12 +51,14 @@ export interface PackOptions {
   readonly shares: boolean
   /** Limits that decide when attention is computed in blocks; never if absent. */
   readonly blocks?: BlockLimits
+  /** W, the recorded experts of a token; absent or 0 where nothing is replayed. */
+  readonly routeWidth?: number
 }
 
 export function packBatch(
   sequences: readonly TokenSequence[],
   shape: AttentionShape,
-  { rotary, shares, blocks }: PackOptions,
+  { rotary, shares, blocks, routeWidth = 0 }: PackOptions,
 ): PackedBatch {
   const tree = prefixTree(sequences, shares)
   const { tokens, paths } = tree
@@ -82,6 +86,7 @@ export function packBatch(
     headTargets: Int32Array.from(headTargets),
     paths,
     attention,
+    routes: routeWidth === 0 ? null : packedRoutes(sequences, tree, routeWidth),
     feeds: {
       ...rotaryFeeds(rotary, positions),
       order: int64s(
@@ -95,6 +100,24 @@ export function packBatch(
       ...(attendsLinearly(shape) ? chunkFeeds(tree, longest) : {}),
     },
   }
+}
+
+function packedRoutes(
+  sequences: readonly TokenSequence[],
+  { tokens, paths, own }: PrefixTree,
+  width: number,
+): Int32Array {
+  const packed = new Int32Array(tokens * width).fill(-1)
+  sequences.forEach(({ routes }, index) => {
+    if (!routes) return
+    if (routes.width !== width) {
+      throw new Error(`Expected ${String(width)} experts of each token, got ${String(routes.width)}.`)
+    }
+    for (let at = own[index]!; at < paths[index]!.length; at++) {
+      packed.set(routes.experts.subarray(at * width, (at + 1) * width), paths[index]![at]! * width)
+    }
+  })
+  return packed
 }
 
 function partFeeds({ tokens, paths, own }: PrefixTree, partLength: number, shape: AttentionShape): MapFeeds {
