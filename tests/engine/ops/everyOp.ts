@@ -101,6 +101,7 @@ export const composites = [
   'DeltaStates',
   'FromExperts',
   'PackRows',
+  'PreciseSilu',
   'ReluSquared',
   'ShortConvolution',
   'SlicedHead',
