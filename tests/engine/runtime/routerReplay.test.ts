@@ -98,7 +98,7 @@ test.each(names)(
     }
     const replayed = gapOf(await scoresOf(policy, sequences))
     const own = gapOf(await scoresOf(policy, sequences.map(bare)))
-      expect(replayed).toBeLessThan(own)
+    expect(replayed).toBeLessThan(own)
   },
 )
 
