@@ -30,13 +30,17 @@ const body = {
   intermediateSize: 128,
   vocabSize: 4096,
 }
-const shapes = {
-  olmoe: { kvHeads: 8, config: { num_experts: 64, num_experts_per_tok: 8, norm_topk_prob: false } },
-  qwen3_moe: {
+const shapes = [
+  {
+    ...{ modelType: 'olmoe', kvHeads: 8 },
+    config: { num_experts: 64, num_experts_per_tok: 8, norm_topk_prob: false },
+  },
+  {
+    modelType: 'qwen3_moe',
     config: { num_experts: 128, num_experts_per_tok: 8, norm_topk_prob: true, moe_intermediate_size: 128 },
   },
-  granitemoe: { config: { ...modelShapes['granite-3.1-1b-a400m'].config } },
-} as const
+  { modelType: 'granitemoe', config: modelShapes['granite-3.1-1b-a400m'].config },
+] as const
 
 const precisions = [
   { title: 'f32', base: 'f32', rollout: 'f32' },
@@ -50,21 +54,22 @@ const folder = mkdtempSync(join(tmpdir(), 'router-replay-'))
 /** Mean, 99th percentile and largest distance, nats. */
 function told(completions: readonly Completion[], scores: readonly Float64Array[]): string {
   const gaps = completions
-    .flatMap(({ logprobs }, row) =>
-      Array.from(scores[row]!.slice(-logprobs.length), (score, at) => Math.abs(score - logprobs[at]!)),
-    )
+    .flatMap(({ logprobs }, row) => {
+      const found = scores[row]?.slice(-logprobs.length)
+      return Array.from(logprobs, (logprob, at) => Math.abs((found?.[at] ?? NaN) - logprob))
+    })
     .sort((a, b) => a - b)
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length
-  return [mean, gaps[Math.floor(0.99 * gaps.length)]!, gaps.at(-1)!]
-    .map((gap) => gap.toExponential(2))
-    .join(', ')
+  const figures = [mean, gaps[Math.floor(0.99 * gaps.length)], gaps.at(-1)]
+  return figures.map((gap = NaN) => gap.toExponential(2)).join(', ')
 }
 
-for (const [modelType, own] of Object.entries(shapes)) {
+for (const own of shapes) {
+  const { modelType } = own
   const directory = join(folder, modelType)
   await writeRandomModel(
     directory,
-    { ...modelShapes['smol-30m'], ...body, modelType, tiedHead: false, deviation: 0.04, ...own },
+    { ...modelShapes['smol-30m'], ...body, tiedHead: false, deviation: 0.04, ...own },
     1,
     'F32',
   )
@@ -84,10 +89,10 @@ for (const [modelType, own] of Object.entries(shapes)) {
     const options = { role: 'actor', sampling: { ...unfiltered, maxNewTokens } } as const
     for await (const completion of policy.generate(requests, options)) completions.push(completion)
     const sequences = completions.map(({ request, ids, routes }): TokenSequence => {
-      const { promptIds } = requests[request]!
+      const promptIds = requests[request]?.promptIds ?? new Int32Array(0)
       const all = Int32Array.from([...promptIds, ...ids])
       const actionMask = new Uint8Array(all.length - 1).fill(1, promptIds.length - 1)
-      return { ids: all, actionMask, routes: routes! }
+      return { ids: all, actionMask, ...(routes && { routes }) }
     })
     const scored = async (given: readonly TokenSequence[]) => {
       const heads = await policy.score(given, { role: 'actor', temperature: 1 })

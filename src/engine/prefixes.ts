@@ -19,13 +19,16 @@ export function commonPrefix(a: TokenSequence, b: TokenSequence): number {
 }
 
 function compareRoutes(a: Routes | undefined, b: Routes | undefined, token: number): number {
-  const width = a?.width ?? b?.width ?? 0
-  for (let at = token * width; at < (token + 1) * width; at++) {
-    const difference = (a?.experts[at] ?? -1) - (b?.experts[at] ?? -1)
+  if (!a || !b) return Number(hasRoute(a, token)) - Number(hasRoute(b, token))
+  for (let at = token * a.width; at < (token + 1) * a.width; at++) {
+    const difference = (a.experts[at] ?? -1) - (b.experts[at] ?? -1)
     if (difference !== 0) return difference
   }
   return 0
 }
+
+const hasRoute = (routes: Routes | undefined, token: number): boolean =>
+  routes !== undefined && token * routes.width < routes.experts.length
 
 /** The rows that each sequence's used tokens stand in when every distinct prefix has one row. */
 export interface PrefixTree {

@@ -253,10 +253,7 @@ function cachedScope(
     },
     expert: (nameOf, x, rows, out) =>
       byExpert(x, rows, out, (part, expert) => weights.product(part, `${prefix}${nameOf(expert)}`)),
-    route(choice) {
-      if (experts) record?.(routeState(layer, experts), choice)
-      return choice
-    },
+    route: (choice) => recorded(choice, experts && routeState(layer, experts), record),
     rotate(x, heads, kind) {
       const rows = splitRows(x, positions)
       return turning ? rotary(rows, heads, { positions, ...turning[kind] }, config.rotatedPairs) : rows
@@ -282,6 +279,11 @@ function cachedScope(
       })
     },
   }
+}
+
+function recorded(choice: Value, state: SlotState | null, record: DecoderInputs['record']): Value {
+  if (state) record?.(state, choice)
+  return choice
 }
 
 interface Projected {

@@ -9,7 +9,6 @@ import { substitute } from '../graph/substitute.ts'
 import { type Value, constant, input } from '../graph/value.ts'
 import { add, mul, scale } from '../ops/arithmetic.ts'
 import { causalAttention, rotary } from '../ops/attention.ts'
-import { whereAny } from '../ops/choice.ts'
 import { byExpert } from '../ops/experts.ts'
 import { packRows, unpackRows } from '../ops/gather.ts'
 import { type FrozenMatrix, type RoundedRows, frozenMatmul, roundRows } from '../ops/frozenMatmul.ts'
@@ -29,7 +28,7 @@ import {
   linearsByInput,
 } from './config.ts'
 import { expertsOf } from './expertConfig.ts'
-import { routerScores } from './expertPart.ts'
+import { replayed, routerScores } from './expertPart.ts'
 import { partInputs, type PartName } from './partInputs.ts'
 import { type ChunkName, learningChunks } from './chunkInputs.ts'
 import { type PrecedingName, precedingRows } from './precedingRows.ts'
@@ -47,6 +46,8 @@ export interface LayerParameters {
   readonly adapter: ReadonlyMap<LinearName, LoraFactors>
   /** True if adapters read their inputs through dropout masks, which are then graph inputs. */
   readonly drops?: boolean
+  /** True if the experts of tokens are a graph input, `routesName`. */
+  readonly replaysRoutes?: boolean
   /** Names the inputs of a layer, where one graph has several layers. */
   readonly inputName?: (name: string) => string
   /** Graph inputs whose gradients the backward program returns, as `gradient of NAME`. */
@@ -69,9 +70,6 @@ export interface LayerPrograms {
 
 export const gradientName = (inputName: string): string => `gradient of ${inputName}`
 
-/** Graph input [N, k] i64 of a layer that replays experts: those of each token, −1 where its router chooses. */
-export const routesName = 'routes'
-
 export type DropoutName = `dropout ${number}`
 /** Graph input [N, in] by which the adapters of a group of `linearsByInput` have their input multiplied. */
 export const dropoutName = (group: number): DropoutName => `dropout ${group}`
@@ -91,13 +89,11 @@ export type PackedName = PartName | BlockName | PrecedingName | ChunkName | Rota
 export type AttentionForm = 'parts' | 'blocks'
 
 /** Graph inputs of a layer in addition to its parameters: N packed tokens. */
-function packedInputs(config: ModelConfig, layer: number, form: AttentionForm, replays = false) {
+function packedInputs(config: ModelConfig, layer: number, form: AttentionForm) {
   const mixer = config.mixers[layer] as LayerMixer
-  const experts = expertsOf(config, layer)
   return {
     mixer,
-    experts,
-    routes: replays && experts ? input(routesName, 'int64', ['N', experts.chosen]) : null,
+    experts: expertsOf(config, layer),
     hidden: input('hidden', 'float32', ['N', config.hiddenSize]),
     cotangent: input('cotangent', 'float32', ['N', config.hiddenSize]),
     // One row of the tables per packed token, so the tokens' order is their position in the tables.
@@ -127,21 +123,17 @@ function noAttention(): never {
 
 type PackedInputs = ReturnType<typeof packedInputs>
 
-export interface LayerProgramOptions {
-  readonly layer: number
-  readonly attention?: AttentionForm
-  readonly inputGradient?: boolean
-  /** Experts are a graph input, `routesName`; false if absent. */
-  readonly replaysRoutes?: boolean
-}
-
 /** The programs of decoder layer number `layer`. Layer 0’s input needs no gradient: the embedding is frozen. */
 export function layerPrograms(
   config: ModelConfig,
   parameters: LayerParameters,
-  { layer, attention = 'parts', inputGradient = layer > 0, replaysRoutes }: LayerProgramOptions,
+  {
+    layer,
+    attention = 'parts',
+    inputGradient = layer > 0,
+  }: { readonly layer: number; readonly attention?: AttentionForm; readonly inputGradient?: boolean },
 ): LayerPrograms {
-  const inputs = packedInputs(config, layer, attention, replaysRoutes)
+  const inputs = packedInputs(config, layer, attention)
   const { hidden, activations } = decoderLayer(inputs.hidden, packedScope(config, parameters, inputs))
   const earlier = Object.values(inputs.earlier ?? {})
   const targets = [...(inputGradient ? [inputs.hidden] : []), ...earlier, ...parameters.trained]
@@ -211,7 +203,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
     },
     expert: (nameOf, x, rows, out) =>
       byExpert(x, rows, out, (part, expert) => frozenMatmul(part, parameters.matrix(nameOf(expert)), round)),
-    route: (choice) => (inputs.routes === null ? choice : whereAny(inputs.routes, choice)),
+    route: parameters.replaysRoutes === true ? replayed : (choice) => choice,
     rotate(x, heads, kind) {
       if (inputs.tables === null) return x
       const tables = { positions: inputs.positions, ...inputs.tables[kind] }

@@ -5,9 +5,9 @@
  * a time. A critic runs through the same programs with its own adapter and ends in a value head instead of the vocabulary.
  */
 import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSequence } from '../policy.ts'
-import { gradientName, routesName } from '../models/learningGraphs.ts'
+import { gradientName } from '../models/learningGraphs.ts'
 import { expertsOf, routeWidth } from '../models/expertConfig.ts'
-import { routerScores } from '../models/expertPart.ts'
+import { routerScores, routesName } from '../models/expertPart.ts'
 import { tokenPartName } from '../models/layerScope.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { type BlockLimits, defaultBlocks } from '../ops/blockwiseAttention.ts'
@@ -19,9 +19,10 @@ import { type LearningProgramOptions, LearningPrograms, programUse } from './lea
 import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import { RotaryTables } from './passFeeds.ts'
+import { layerRoutes } from './replayedRoutes.ts'
 import { RouterTally } from './routerTally.ts'
 import type { Feed } from './session.ts'
-import { floats, free, int64s, numbers } from './session.ts'
+import { floats, free, numbers } from './session.ts'
 import { SharedKeys } from './sharedKeys.ts'
 import type { ValueHeadParameters } from './valueHead.ts'
 import { ValueHeadRunner } from './valueHead.ts'
@@ -311,25 +312,12 @@ export class Learner {
   ): Record<string, Feed> {
     const shape = [hidden.length / this.config.hiddenSize, this.config.hiddenSize]
     const own = layerInputFeed(this.config, embedded, layer)
-    const routes = this.#routesFeed(batch, layer)
+    const experts = expertsOf(this.config, layer)
     return {
       ...{ ...batch.feeds, ...adapter.feeds(layer), hidden: floats(hidden, shape) },
       ...(own && { [tokenPartName]: own }),
-      ...(routes && { [routesName]: routes }),
+      ...(experts && batch.routes && { [routesName]: layerRoutes(batch.routes, experts, layer) }),
     }
-  }
-
-  /** The recorded experts of a layer, [N, k]; null where there are none. */
-  #routesFeed({ routes, tokens }: PackedBatch, layer: number): Feed | null {
-    const experts = expertsOf(this.config, layer)
-    if (!experts || !routes) return null
-    const [width, start] = [routes.length / tokens, routeWidth(experts, layer)]
-    const chosen = new Int32Array(tokens * experts.chosen)
-    for (let token = 0; token < tokens; token++) {
-      const from = token * width + start
-      chosen.set(routes.subarray(from, from + experts.chosen), token * experts.chosen)
-    }
-    return int64s(chosen, [tokens, experts.chosen])
   }
 
   #activationFeeds(batch: PackedBatch, activations: Readonly<Record<string, Float32Array>>): LayerTape {

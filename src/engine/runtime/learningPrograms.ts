@@ -168,11 +168,12 @@ export class LearningPrograms {
     const parameters: LayerParameters = {
       adapter,
       drops,
+      replaysRoutes: this.#replaysRoutes,
       trained: [...adapter.values()].flatMap(({ a, b }) => [a, b]),
       weight: (path) => known(vectors, path),
       matrix: (path) => known(matrices, path),
     }
-    return layerPrograms(config, parameters, { layer, attention, replaysRoutes: this.#replaysRoutes })
+    return layerPrograms(config, parameters, { layer, attention })
   }
 
   #matrix(name: string, inputs: number): FrozenMatrix {

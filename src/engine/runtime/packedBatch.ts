@@ -15,6 +15,7 @@ import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
 import { type PrefixTree, prefixTree } from '../prefixes.ts'
 import type { BlockLimits } from '../ops/blockwiseAttention.ts'
 import { blockFeeds } from './attentionBlocks.ts'
+import { packedRoutes } from './replayedRoutes.ts'
 import { type Feed, floats, int64s } from './session.ts'
 import type { RotaryTables } from './passFeeds.ts'
 import type { RouterTally } from './routerTally.ts'
@@ -100,24 +101,6 @@ export function packBatch(
       ...(attendsLinearly(shape) ? chunkFeeds(tree, longest) : {}),
     },
   }
-}
-
-function packedRoutes(
-  sequences: readonly TokenSequence[],
-  { tokens, paths, own }: PrefixTree,
-  width: number,
-): Int32Array {
-  const packed = new Int32Array(tokens * width).fill(-1)
-  sequences.forEach(({ routes }, index) => {
-    if (!routes) return
-    if (routes.width !== width) {
-      throw new Error(`Expected ${String(width)} experts of each token, got ${String(routes.width)}.`)
-    }
-    for (let at = own[index]!; at < paths[index]!.length; at++) {
-      packed.set(routes.experts.subarray(at * width, (at + 1) * width), paths[index]![at]! * width)
-    }
-  })
-  return packed
 }
 
 function partFeeds({ tokens, paths, own }: PrefixTree, partLength: number, shape: AttentionShape): MapFeeds {

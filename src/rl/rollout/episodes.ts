@@ -16,8 +16,8 @@ import {
 import { rewardFault } from '../rewards.ts'
 import type { Prompt, PromptRow } from './prompts.ts'
 import { completionText } from './rollout.ts'
-import { type ContextOverflow, type EpisodeEnd, unscored, type UnscoredTrajectory } from './trajectory.ts'
-import { withLaterRoutes } from './trajectory.ts'
+import type { ContextOverflow, EpisodeEnd, UnscoredTrajectory } from './trajectory.ts'
+import { unscored, withLaterRoutes } from './trajectory.ts'
 import {
   masksOf,
   openTranscript,

@@ -9,8 +9,8 @@ import { sumOf } from './trajectoryRewards.ts'
 import type { ReturnedReward, ReturnedTrajectory } from './workflow.ts'
 import type { Prompt, PromptRow } from './prompts.ts'
 import type { Continuation } from './workflowTools.ts'
-import { firstRoutes, withLaterRoutes } from './trajectory.ts'
-import { type Reward, unscored, type UnscoredTrajectory, type WorkflowOutcome } from './trajectory.ts'
+import type { Reward, UnscoredTrajectory, WorkflowOutcome } from './trajectory.ts'
+import { firstRoutes, unscored, withLaterRoutes } from './trajectory.ts'
 
 /** A completion requested by an episode. */
 export interface Generated {

@@ -131,11 +131,7 @@ function samplingWarnings({ rollout }: RunConfig, { id, experience }: Parts): Pr
         'rollout.replayShare',
         `${rollout.replayShare}, ${given}, which nothing solves.`,
       ),
-      ...when(
-        rollout.routerReplay,
-        'rollout.routerReplay',
-        `true, ${given}, which no router has seen before.`,
-      ),
+      ...when(rollout.routerReplay, 'rollout.routerReplay', `true, ${given}, which were not sampled.`),
     ]
   }
   const { temperature, repetitionPenalty, mismatchCap } = rollout

@@ -114,7 +114,7 @@ async function mismatchedLogRatios(
  * generated, whose id is not read.
  */
 function throughLastState(trajectory: Trajectory): TokenSequence {
-  const { ids, actionMask, lastState, routes } = trajectory
+  const { actionMask, lastState, routes } = trajectory
   if (lastState === null) return trajectory
   const longer = new Int32Array(lastState.length + 1)
   longer.set(lastState)

@@ -13,8 +13,8 @@ import { readReference } from './referenceFixture.ts'
 import { completionsOf, openTiny, randomCoefficients, unfiltered } from './tinyModel.ts'
 
 const folder = temporaryFolder()
-/** Experts of a token in each. */
-const chosen = { 'qwen3-moe': 2, olmoe: 2, 'granite-moe-several': 3 } as const
+/** Experts of a token in each layer, and layers with experts. */
+const chosen = { 'qwen3-moe': [2, 3], olmoe: [2, 2], 'granite-moe-several': [3, 2] } as const
 const names = Object.keys(chosen) as (keyof typeof chosen)[]
 
 /** `rounded`: rollouts in int8, while learning reads exact weights. */
@@ -69,6 +69,7 @@ test.each(names)('%s: every token has a record, over which scores are what they 
     const completions = await completionsOf(policy, asked, { role: 'actor', sampling })
     const sequences = completions.map((completion) => sequenceOf(asked, completion))
     for (const { ids, routes } of sequences) {
+      expect(routes!.width).toBe(chosen[name][0] * chosen[name][1])
       expect(routes!.experts).toHaveLength((ids.length - 1) * routes!.width)
       expect(new Set(routes!.experts).size).toBeGreaterThan(2)
     }
@@ -103,16 +104,11 @@ test.each(names)(
 )
 
 /** Any experts of each token, but none of the `left` last ones. */
-function withRandomRoutes(
-  sequence: TokenSequence,
-  name: keyof typeof chosen,
-  width: number,
-  seed: number,
-  left = 0,
-) {
+function withRandomRoutes(sequence: TokenSequence, name: keyof typeof chosen, seed: number, left = 0) {
   const random = new SequentialRandom(randomStream(seed, 0xe4))
-  const each = chosen[name]
-  const experts = Array.from({ length: ((sequence.ids.length - 1 - left) * width) / each }, () => {
+  const [each, layers] = chosen[name]
+  const width = each * layers
+  const experts = Array.from({ length: (sequence.ids.length - 1 - left) * layers }, () => {
     const first = random.integer(4)
     return Array.from({ length: each }, (_, place) => (first + place) % 4)
   })
@@ -125,9 +121,7 @@ test.each(names)('%s: the gradient over given experts is that of its scores', as
     const asked = requests(policy.vocabSize, [2, 1])
     const completions = await completionsOf(policy, asked, { role: 'actor', sampling: unfiltered })
     const made = completions.map((completion) => sequenceOf(asked, completion))
-    const sequences = made.map((sequence, row) =>
-      withRandomRoutes(sequence, name, made[0]!.routes!.width, row),
-    )
+    const sequences = made.map((sequence, row) => withRandomRoutes(sequence, name, row))
     const coefficients = randomCoefficients(sequences, 4, true)
     const check = { sequences, coefficients, temperature: 0.9, seed: 8 }
     expect(await policyGradientError(policy, check)).toBeLessThan(policyGradientLimit)
@@ -143,9 +137,9 @@ test('sequences of the same tokens over other experts have no prefix in common',
   const made = sequenceOf(asked, completion!)
   const sequences = [
     made,
-    withRandomRoutes(made, 'olmoe', made.routes!.width, 1, 2),
+    withRandomRoutes(made, 'olmoe', 1, 2),
     bare(made),
-    withRandomRoutes(made, 'olmoe', made.routes!.width, 2),
+    withRandomRoutes(made, 'olmoe', 2),
   ]
   const together = await scoresOf(policy, sequences)
   for (const [row, sequence] of sequences.entries()) {
@@ -160,6 +154,6 @@ test('without replay nothing is recorded, and records are ignored', async () => 
   const [completion] = await completionsOf(policy, asked, { role: 'actor', sampling: unfiltered })
   expect(completion!.routes).toBeUndefined()
   const made = bare(sequenceOf(asked, completion!))
-  const given = withRandomRoutes(made, 'olmoe', 4, 1)
+  const given = withRandomRoutes(made, 'olmoe', 1)
   expect(await scoresOf(policy, [given])).toEqual(await scoresOf(policy, [made]))
 })

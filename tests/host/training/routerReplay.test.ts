@@ -16,7 +16,7 @@ const inside = (name: string) => path.join(root, name)
 
 beforeAll(async () => {
   const config = { num_local_experts: 8, num_experts_per_tok: 2 }
-  const shape = { ...modelShapes['tiny-llama'], modelType: 'granitemoe', deviation: 0.3, config }
+  const shape = { ...modelShapes['tiny-llama'], modelType: 'granitemoe', deviation: 0.3, config } as const
   await writeRandomModel(inside('model'), shape, 1, 'F32')
   writeFileSync(inside('rows.csv'), 'prompt,answer\n1+1=,2\n2+2=,4\n3+4=,7\n')
 })
