@@ -32,7 +32,8 @@ const body = {
 }
 const shapes = [
   {
-    ...{ modelType: 'olmoe', kvHeads: 8 },
+    modelType: 'olmoe',
+    kvHeads: 8,
     config: { num_experts: 64, num_experts_per_tok: 8, norm_topk_prob: false },
   },
   {
