@@ -8,7 +8,7 @@ export const here = fileURLToPath(new URL('.', import.meta.url))
 export const turnwise = resolve(here, '../../bin/turnwise.mjs')
 export const shapes = ['smol-30m', 'qwen2.5-0.5b']
 /** A whole step is measured on these too; no other peer reads them. */
-export const stepShapes = ['smol-30m', 'smollm2-135m']
+export const stepShapes = ['smol-30m', 'smollm2-135m', 'granite-3.1-1b-a400m']
 export const venvPython = resolve(here, '.venv/bin/python')
 export const dataFolder = resolve(here, '.models/turnwise')
 

@@ -44,6 +44,7 @@ class StepClock:
     def __init__(self, new_tokens: int):
         self.new_tokens, self.ends, self.rollouts, self.rollout = new_tokens, [time.perf_counter()], [], 0.0
         self.completions = 0
+        self.processor = [time.process_time()]
 
     def timed(self, generate):
         def run(*args, **kwargs):
@@ -63,6 +64,7 @@ class StepClock:
 
     def end_step(self) -> None:
         self.ends.append(time.perf_counter())
+        self.processor.append(time.process_time())
         self.rollouts.append(self.rollout)
         self.rollout = 0.0
 
@@ -81,6 +83,7 @@ class StepClock:
             stepsPerSecond=1 / median,
             rolloutSeconds=statistics.median(self.rollouts[1:]),
             secondsOfSteps=seconds,
+            processorSecondsOfSteps=[after - before for before, after in zip(self.processor, self.processor[1:])],
             anonymousBytes=anonymous.bytes,
             peakRssBytes=status_bytes("VmHWM"),
             **more,

@@ -50,6 +50,9 @@ def main(flags) -> None:
     torch.set_num_threads(flags.threads)
     folder = f"{flags.model}/hf"
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, flags.dtype))
+    # TRL asks every mixture of experts for its number of experts under this name, which Granite's config lacks.
+    if hasattr(model.config, "num_local_experts") and not hasattr(model.config, "num_experts"):
+        model.config.num_experts = model.config.num_local_experts
     tokenizer = AutoTokenizer.from_pretrained(folder)
     prompts = read_prompts(flags)
     clock = StepClock(flags.new_tokens)

@@ -13,12 +13,25 @@ export type AdapterRole = 'actor' | 'reference' | 'critic'
 /** Weights that answer: the frozen base alone, or the base with one of the adapters. */
 export type PolicyRole = 'base' | AdapterRole
 
+/**
+ * Experts that the sampler's routers chose, for the tokens from the first on. Learning over the same ones: Ma et al. 2025,
+ * arXiv:2510.11370.
+ */
+export interface Routes {
+  /** Choices of a token: the k of each layer with experts, one layer after the other. */
+  readonly width: number
+  /** [tokens · width] */
+  readonly experts: Uint16Array
+}
+
 /** A row to score or learn from. */
 export interface TokenSequence {
   /** [L] prompt, completions and feedback of one trajectory. */
   readonly ids: Int32Array
   /** [L−1] 1 where ids[t+1] was chosen by the policy; only there is the head computed. */
   readonly actionMask: Uint8Array
+  /** Read by a policy that replays; tokens without any go through the experts that its own routers choose. */
+  readonly routes?: Routes
 }
 
 /**
@@ -140,6 +153,8 @@ export interface Completion {
   /** log-probability of each generated id under the unfiltered softmax(logits / temperature) (temperature 1 if greedy). */
   readonly logprobs: Float64Array
   readonly stopReason: StopReason
+  /** Of prompt and ids but the last, which leads to none; only of a policy that replays them. */
+  readonly routes?: Routes
 }
 
 export interface GenerateOptions<Role = PolicyRole> {

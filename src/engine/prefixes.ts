@@ -2,7 +2,7 @@
  * Tokens that sequences have in common from their start. What a decoder computes of a token depends only on the tokens
  * before it, so a common prefix, such as the prompt of a group, is learned from and scored once for all that begin with it.
  */
-import type { TokenSequence } from './policy.ts'
+import type { Routes, TokenSequence } from './policy.ts'
 
 /** Tokens of a sequence that lead to a prediction: up to its last action. */
 export const usedLength = ({ actionMask }: TokenSequence): number => actionMask.lastIndexOf(1) + 1
@@ -10,13 +10,25 @@ export const usedLength = ({ actionMask }: TokenSequence): number => actionMask.
 /** Tokens that lead to the first action: the prompt. */
 const promptLength = ({ actionMask }: TokenSequence): number => actionMask.indexOf(1) + 1
 
-/** Used tokens of both before the first that differs. */
+/** Used tokens of both before the first that differs, or goes through other experts. */
 export function commonPrefix(a: TokenSequence, b: TokenSequence): number {
   const end = Math.min(usedLength(a), usedLength(b))
   let at = 0
-  while (at < end && a.ids[at] === b.ids[at]) at++
+  while (at < end && a.ids[at] === b.ids[at] && compareRoutes(a.routes, b.routes, at) === 0) at++
   return at
 }
+
+function compareRoutes(a: Routes | undefined, b: Routes | undefined, token: number): number {
+  if (!a || !b) return Number(hasRoute(a, token)) - Number(hasRoute(b, token))
+  for (let at = token * a.width; at < (token + 1) * a.width; at++) {
+    const difference = (a.experts[at] ?? -1) - (b.experts[at] ?? -1)
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
+const hasRoute = (routes: Routes | undefined, token: number): boolean =>
+  routes !== undefined && token * routes.width < routes.experts.length
 
 /** The rows that each sequence's used tokens stand in when every distinct prefix has one row. */
 export interface PrefixTree {
@@ -78,5 +90,6 @@ export function prefixFamilies(sequences: readonly TokenSequence[]): FamilyMembe
 function compareIds(a: TokenSequence, b: TokenSequence): number {
   const [length, common] = [usedLength(a) - usedLength(b), commonPrefix(a, b)]
   const isPrefix = common === Math.min(usedLength(a), usedLength(b))
-  return isPrefix ? length : a.ids[common]! - b.ids[common]!
+  if (isPrefix) return length
+  return a.ids[common]! - b.ids[common]! || compareRoutes(a.routes, b.routes, common)
 }

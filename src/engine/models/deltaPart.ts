@@ -1,7 +1,7 @@
 /** Linear attention of a block by the gated delta rule, as Qwen 3.5 has it. Yang et al. 2024, arXiv:2412.06464. */
 import type { Dim } from '../graph/shape.ts'
 import { type Value, constant } from '../graph/value.ts'
-import { sigmoid, silu } from '../ops/activation.ts'
+import { preciseSilu, sigmoid, silu } from '../ops/activation.ts'
 import { add, exp, mul, neg, scale } from '../ops/arithmetic.ts'
 import { gatedDeltaRule, softplus, unitRows } from '../ops/deltaRule.ts'
 import { reshape, splitSizes, transpose } from '../ops/layout.ts'
@@ -24,7 +24,8 @@ export function deltaPart(x: Value, mixer: DeltaRule, layer: LayerScope): Part {
     layer.linear('in_proj_a', x),
   ]
   const taps = [projected, ...layer.before(projected, mixer.kernel - 1)]
-  const convolved = silu(shortConvolution(taps, layer.vector(deltaNames.kernel)))
+  // Queries and keys are divided by their length, however small that is.
+  const convolved = preciseSilu(shortConvolution(taps, layer.vector(deltaNames.kernel)))
   const [q, k, v] = splitSizes(convolved, -1, [
     keyHeads * keyDim,
     keyHeads * keyDim,

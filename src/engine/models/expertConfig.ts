@@ -22,6 +22,10 @@ export const expertsOf = (
   layer: number,
 ): Experts | null => (experts?.layers[layer] === true ? experts : null)
 
+/** Choices of a token in all layers before `layer`; in all there are if absent. */
+export const routeWidth = ({ layers, chosen }: Experts, layer = layers.length): number =>
+  chosen * layers.slice(0, layer).filter(Boolean).length
+
 /** The defaults of a family's class, and how its checkpoints and its router are made. */
 export interface ExpertTraits {
   readonly defaultCount: number

@@ -1,7 +1,8 @@
 /** The mixture of experts that a block has in the place of an MLP. Shazeer et al. 2017, arXiv:1701.06538. */
 import { type Dim, product } from '../graph/shape.ts'
-import type { Value } from '../graph/value.ts'
+import { input, type Value } from '../graph/value.ts'
 import { softmax, swiglu } from '../ops/activation.ts'
+import { whereAny } from '../ops/choice.ts'
 import { mul } from '../ops/arithmetic.ts'
 import { type ExpertRows, expertRows, fromExperts, largest, toExperts } from '../ops/experts.ts'
 import { gatherElements } from '../ops/gather.ts'
@@ -15,13 +16,19 @@ import { expertPaths, expertShapes } from './source.ts'
 /** Among a layer's activations: the score of each expert, [N, E]. */
 export const routerScores = 'scores'
 
+/** Graph input [N, k] i64 of a layer that replays experts: those of each token, −1 where its router chooses. */
+export const routesName = 'routes'
+
+/** What that input says, where it does, in the place of the router's choice. */
+export const replayed = (choice: Value): Value => whereAny(input(routesName, 'int64', choice.shape), choice)
+
 /** x [N, D] → [N, D] */
 export function expertPart(x: Value, experts: Experts, layer: LayerScope): Part {
   const { count, chosen, width } = experts
   const { router, gates, down } = expertPaths[experts.form]
   const shapes = expertShapes(experts, layer.config.hiddenSize)
   const scores = matmul(x, layer.vector(router), { transB: true })
-  const choice = largest(scores, chosen)
+  const choice = layer.route(largest(scores, chosen))
   const rows = expertRows(choice, count)
   const sorted = toExperts(x, rows)
   const entering = gates.map((nameOf) => layer.expert(nameOf, sorted, rows, shapes.gate[0]))

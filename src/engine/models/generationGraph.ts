@@ -2,7 +2,7 @@ import { product, type Dim } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { input, integers } from '../graph/value.ts'
 import { softcap, softmax } from '../ops/activation.ts'
-import { add, mul } from '../ops/arithmetic.ts'
+import { add, cast, mul } from '../ops/arithmetic.ts'
 import { byExpert } from '../ops/experts.ts'
 import { gather } from '../ops/gather.ts'
 import { rotary } from '../ops/attention.ts'
@@ -19,7 +19,14 @@ import type {
 import { attentionOf, headShape, keysOfLayer, linearPath } from './config.ts'
 import { expertsOf } from './expertConfig.ts'
 import { generationChunks } from './chunkInputs.ts'
-import { convolutionState, matrixState, type LatestState, type MatrixState } from './layerStates.ts'
+import {
+  convolutionState,
+  matrixState,
+  routeState,
+  type LatestState,
+  type MatrixState,
+  type SlotState,
+} from './layerStates.ts'
 import { decoderLayer, embeddingValue } from './decoder.ts'
 import { tokenPartName, type LayerScope } from './layerScope.ts'
 import type { Program } from '../graph/onnx.ts'
@@ -72,13 +79,14 @@ export const layerInputName = (layer: number, name: string): string => `${String
  * For `choice` also uniforms [Q, 1] and what it leaves out.
  * Outputs: logits [Q, V] divided by the temperature, probabilities [Q, V] their softmax, best [Q, 2], choice [Q, W + 3],
  * `new key i` and `new value i` [B, K, T, C]. Layers that convolve read `convolved i` [B, 1, K − 1, D], the inputs of the
- * latest positions, and return `new convolved i` [B, 1, T, D].
+ * latest positions, and return `new convolved i` [B, 1, T, D]. With `recordsRoutes` layers with experts return `new routes i`
+ * [B·T, k], the numbers of those that each position went through.
  */
 export function generationProgram(
   config: ModelConfig,
   lora: LoraConfig | null,
   weights: GenerationWeights,
-  { sharesPrompts = false } = {},
+  { sharesPrompts = false, recordsRoutes = false } = {},
 ): Program {
   const hidden = input('hidden', 'float32', [product(['B', 'T']), config.hiddenSize])
   const outputs: Record<string, Value> = {}
@@ -102,6 +110,11 @@ export function generationProgram(
     remember(state, last) {
       outputs[`new ${state.name}`] = last
     },
+    ...(recordsRoutes && {
+      record({ name }: SlotState, choice: Value) {
+        outputs[`new ${name}`] = cast(choice, 'float32')
+      },
+    }),
   })
   return { ...scores, ...outputs }
 }
@@ -143,6 +156,8 @@ export interface DecoderInputs {
   readonly recall: (state: LatestState, fresh: Value) => Value
   /** Takes what linear attention remembers behind the new positions, [B, H, K, V]. */
   readonly remember: (state: MatrixState, last: Value) => void
+  /** Takes the experts of each position, [B·T, k] i64. */
+  readonly record?: (state: SlotState, choice: Value) => void
   /** Shared prompts that the rows see before the cache; none if absent. */
   readonly prompts?: (layer: number) => SharedPrompts
 }
@@ -205,6 +220,7 @@ interface SharedInputs {
   readonly see: DecoderInputs['see']
   readonly recall: DecoderInputs['recall']
   readonly remember: DecoderInputs['remember']
+  readonly record?: DecoderInputs['record']
   readonly prompts?: DecoderInputs['prompts']
 }
 
@@ -219,7 +235,8 @@ function cachedScope(
   { weights, adapter, layer }: LayerSources,
   shared: SharedInputs,
 ): LayerScope {
-  const { positions, tables, keys, recall, remember } = shared
+  const { positions, tables, keys, recall, remember, record } = shared
+  const experts = expertsOf(config, layer)
   const prefix = layerPrefix(config, layer)
   const mixer = config.mixers[layer] as LayerMixer
   const turning = mixer.kind === 'attention' ? rotaryTables(mixer, (rope) => tables[rope] as Tables) : null
@@ -227,7 +244,7 @@ function cachedScope(
   return {
     config,
     mixer,
-    experts: expertsOf(config, layer),
+    experts,
     vector: (path) => weights.vector(`${prefix}${path}`),
     linear(name, x) {
       const path = `${prefix}${linearPath(name)}`
@@ -236,6 +253,7 @@ function cachedScope(
     },
     expert: (nameOf, x, rows, out) =>
       byExpert(x, rows, out, (part, expert) => weights.product(part, `${prefix}${nameOf(expert)}`)),
+    route: (choice) => recorded(choice, experts && routeState(layer, experts), record),
     rotate(x, heads, kind) {
       const rows = splitRows(x, positions)
       return turning ? rotary(rows, heads, { positions, ...turning[kind] }, config.rotatedPairs) : rows
@@ -261,6 +279,11 @@ function cachedScope(
       })
     },
   }
+}
+
+function recorded(choice: Value, state: SlotState | null, record: DecoderInputs['record']): Value {
+  if (state) record?.(state, choice)
+  return choice
 }
 
 /** Attention of the new positions over what the layer, or the one whose keys it reads, has cached. */

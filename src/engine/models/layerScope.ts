@@ -36,6 +36,8 @@ export interface LayerScope {
    * the layer → [M, out].
    */
   expert(nameOf: (expert: number) => string, x: Value, rows: ExpertRows, out: number): Value
+  /** The experts of each token, [N, k] i64, where the layer's router chooses `choice`. */
+  route(choice: Value): Value
   /** Rotates the heads of q or k in the last axis by their positions. */
   rotate(x: Value, heads: number, kind: 'query' | 'key'): Value
   /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */

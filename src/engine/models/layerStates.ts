@@ -10,6 +10,7 @@ import {
   type ModelConfig,
   type ShortConvolution,
 } from './config.ts'
+import type { Experts } from './expertConfig.ts'
 
 /**
  * A slot for each position, [H, P, C]; through a window, for as many as the next position sees. Slots are in any order, since
@@ -22,6 +23,8 @@ export interface SlotState {
   readonly heads: number
   readonly channels: number
   readonly window: AttentionWindow
+  /** Kept to be read when the row ends: programs write it and do not read it. */
+  readonly isRecord?: true
 }
 
 /** The latest positions alone, [1, P, C], the oldest first; zeros where a row has fewer. */
@@ -55,6 +58,15 @@ export const layerStates = (config: ModelConfig): readonly LayerState[] =>
     return attentionStates(layer, headShape(config, mixer), config.windows[mixer.window] ?? null)
   })
 
+/** The experts of each position, as numbers: a record for each layer with experts. */
+export const routeStates = ({ experts }: Pick<ModelConfig, 'experts'>): readonly SlotState[] =>
+  (experts?.layers ?? []).flatMap((has, layer) => (has && experts ? [routeState(layer, experts)] : []))
+
+export const routeState = (layer: number, { chosen }: Pick<Experts, 'chosen'>): SlotState => ({
+  ...{ kind: 'slots', name: `routes ${String(layer)}`, heads: 1, channels: chosen },
+  ...{ window: null, isRecord: true },
+})
+
 /** Keys and values. */
 export const attentionStates = (
   layer: number,
@@ -81,6 +93,8 @@ export const matrixState = (layer: number, { valueHeads, keyDim, valueDim }: Del
   ...{ kind: 'matrix', name: `memory ${String(layer)}`, heads: valueHeads },
   ...{ channels: valueDim, positions: keyDim },
 })
+
+export const isRecord = (state: LayerState): boolean => state.kind === 'slots' && state.isRecord === true
 
 /** Slots of a row for at most `capacity` positions: through a window, the next position sees one less of those before it. */
 export const slotsBehind = (window: AttentionWindow, capacity: number): number =>

@@ -28,7 +28,7 @@ import {
   linearsByInput,
 } from './config.ts'
 import { expertsOf } from './expertConfig.ts'
-import { routerScores } from './expertPart.ts'
+import { replayed, routerScores } from './expertPart.ts'
 import { partInputs, type PartName } from './partInputs.ts'
 import { type ChunkName, learningChunks } from './chunkInputs.ts'
 import { type PrecedingName, precedingRows } from './precedingRows.ts'
@@ -46,6 +46,8 @@ export interface LayerParameters {
   readonly adapter: ReadonlyMap<LinearName, LoraFactors>
   /** True if adapters read their inputs through dropout masks, which are then graph inputs. */
   readonly drops?: boolean
+  /** True if the experts of tokens are a graph input, `routesName`. */
+  readonly replaysRoutes?: boolean
   /** Names the inputs of a layer, where one graph has several layers. */
   readonly inputName?: (name: string) => string
   /** Graph inputs whose gradients the backward program returns, as `gradient of NAME`. */
@@ -201,6 +203,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
     },
     expert: (nameOf, x, rows, out) =>
       byExpert(x, rows, out, (part, expert) => frozenMatmul(part, parameters.matrix(nameOf(expert)), round)),
+    route: parameters.replaysRoutes === true ? replayed : (choice) => choice,
     rotate(x, heads, kind) {
       if (inputs.tables === null) return x
       const tables = { positions: inputs.positions, ...inputs.tables[kind] }

@@ -1,5 +1,5 @@
 import { type CompositeOp, type Value, apply, compose, constant, outputOf } from '../graph/value.ts'
-import { add, mul, scale, sub } from './arithmetic.ts'
+import { add, div, exp, mul, neg, scale, sub } from './arithmetic.ts'
 import { defineOp, float, inputOf, onlyCotangent } from './define.ts'
 import { reduceSum } from './reduce.ts'
 
@@ -22,6 +22,20 @@ export const siluOp = defineOp(
 )
 /** x·sigmoid(x), also called swish. float32 only: the runtime's fused kernel has no other. */
 export const silu = (x: Value): Value => apply(siluOp, [x], { alpha: float(1) }, [x])[0] as Value
+
+/**
+ * silu(x) with small results as exact as large ones. The runtime's sigmoid is off by 3 millionths of its value at −4 and by 2
+ * thousandths at −10.
+ */
+export function preciseSilu(x: Value): Value {
+  const one = constant([1], [], x.dtype === 'float64' ? 'float64' : 'float32')
+  const share = div(one, add(one, exp(neg(x))))
+  const y = mul(x, share)
+  const vjp: CompositeOp['vjp'] = ({ cotangents }) => [
+    mul(onlyCotangent(cotangents), add(share, sub(y, mul(y, share)))),
+  ]
+  return compose({ name: 'PreciseSilu', vjp }, [x], [y])[0] as Value
+}
 
 /**
  * silu(gate) · up. Shazeer 2020, arXiv:2002.05202. With s = σ(gate) and du = dy·silu(gate), the gate's gradient is

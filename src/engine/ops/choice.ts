@@ -23,6 +23,11 @@ export const isAtMost = (a: Value, limit: Value): Value =>
 /** 1 where a ≤ limit, else 0; broadcast. */
 export const atMost = (a: Value, limit: Value): Value => cast(isAtMost(a, limit), 'float32')
 
+export const whereOp = defineOp('Where', CHOOSES)
+/** Integers of `a` that are not negative, those of `b` in the place of the others; [N, k] i64 each. */
+export const whereAny = (a: Value, b: Value): Value =>
+  apply(whereOp, [isAtMost(integers([0]), a), a, b], {}, [b])[0] as Value
+
 export const argMaxOp = defineOp('ArgMax', CHOOSES)
 /** Index of the first of the largest elements of each row. x [B, V] → [B, 1] i64. */
 export const argMax = (x: Value): Value =>

@@ -4,7 +4,7 @@
  */
 import { product } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
-import { geluTanh, reluSquared, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
+import { geluTanh, preciseSilu, reluSquared, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
 import { expertCases } from './expertCases.ts'
 import { gather, packRows, unpackRows } from './gather.ts'
@@ -125,6 +125,7 @@ const reductions = [
 
 const activations = [
   gradientCase('Sigmoid', '', { inputs: [real('N', 3)], build: ([x]) => sigmoid(x) }),
+  gradientCase('PreciseSilu', '', { inputs: [real('N', 3)], build: ([x]) => preciseSilu(x) }),
   gradientCase('Silu', '', { dtype: 'float32', inputs: [real('N', 3)], build: ([x]) => silu(x) }),
   gradientCase('Tanh', 'as a soft cap', { inputs: [real('N', 3)], build: ([x]) => softcap(x, 0.8) }),
   gradientCase('GeluTanh', '', { dtype: 'float32', inputs: [real('N', 3)], build: ([x]) => geluTanh(x) }),

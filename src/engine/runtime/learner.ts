@@ -6,8 +6,8 @@
  */
 import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSequence } from '../policy.ts'
 import { gradientName } from '../models/learningGraphs.ts'
-import { expertsOf } from '../models/expertConfig.ts'
-import { routerScores } from '../models/expertPart.ts'
+import { expertsOf, routeWidth } from '../models/expertConfig.ts'
+import { routerScores, routesName } from '../models/expertPart.ts'
 import { tokenPartName } from '../models/layerScope.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { type BlockLimits, defaultBlocks } from '../ops/blockwiseAttention.ts'
@@ -19,6 +19,7 @@ import { type LearningProgramOptions, LearningPrograms, programUse } from './lea
 import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import { RotaryTables } from './passFeeds.ts'
+import { layerRoutes } from './replayedRoutes.ts'
 import { RouterTally } from './routerTally.ts'
 import type { Feed } from './session.ts'
 import { floats, free, numbers } from './session.ts'
@@ -297,8 +298,10 @@ export class Learner {
   }
 
   #pack(sequences: readonly TokenSequence[], shares: boolean): PackedBatch {
-    const { blocks = defaultBlocks } = this.#options
-    return packBatch(sequences, this.config, { rotary: this.#rotary, shares, blocks })
+    const { blocks = defaultBlocks, replaysRoutes = false } = this.#options
+    const { experts } = this.config
+    const replayed = { routeWidth: replaysRoutes && experts ? routeWidth(experts) : 0 }
+    return packBatch(sequences, this.config, { rotary: this.#rotary, shares, blocks, ...replayed })
   }
 
   #feeds(
@@ -309,8 +312,12 @@ export class Learner {
   ): Record<string, Feed> {
     const shape = [hidden.length / this.config.hiddenSize, this.config.hiddenSize]
     const own = layerInputFeed(this.config, embedded, layer)
-    const feeds = { ...batch.feeds, ...adapter.feeds(layer), hidden: floats(hidden, shape) }
-    return own ? { ...feeds, [tokenPartName]: own } : feeds
+    const experts = expertsOf(this.config, layer)
+    return {
+      ...{ ...batch.feeds, ...adapter.feeds(layer), hidden: floats(hidden, shape) },
+      ...(own && { [tokenPartName]: own }),
+      ...(experts && batch.routes && { [routesName]: layerRoutes(batch.routes, experts, layer) }),
+    }
   }
 
   #activationFeeds(batch: PackedBatch, activations: Readonly<Record<string, Float32Array>>): LayerTape {

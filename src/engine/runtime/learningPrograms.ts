@@ -52,6 +52,8 @@ export interface LearningProgramOptions {
   readonly products?: FrozenProducts
   /** Products in whole numbers read a packed copy of the weights, save for long sequences; false if absent. */
   readonly packsWeights?: boolean
+  /** Sequences go through the experts that were recorded of them, where the model has experts; false if absent. */
+  readonly replaysRoutes?: boolean
 }
 
 /**
@@ -67,16 +69,19 @@ export class LearningPrograms {
   readonly #backward: readonly BackwardPass[]
   readonly #products: FrozenProducts
   readonly #packsWeights: boolean
+  readonly #replaysRoutes: boolean
   readonly #sets = new OnDemand<ProgramSet>()
 
   constructor(options: LearningProgramOptions) {
-    const { source, lora, device, backward, products = 'auto', packsWeights = false } = options
+    const { source, lora, device, backward, products = 'auto' } = options
+    const { packsWeights = false, replaysRoutes = false } = options
     this.#source = source
     this.#lora = lora
     this.#device = device
     this.#backward = backward
     this.#products = products
     this.#packsWeights = packsWeights
+    this.#replaysRoutes = replaysRoutes
   }
 
   /** Runs one program of a set; the learning set has all that the scoring set has. */
@@ -163,6 +168,7 @@ export class LearningPrograms {
     const parameters: LayerParameters = {
       adapter,
       drops,
+      replaysRoutes: this.#replaysRoutes,
       trained: [...adapter.values()].flatMap(({ a, b }) => [a, b]),
       weight: (path) => known(vectors, path),
       matrix: (path) => known(matrices, path),

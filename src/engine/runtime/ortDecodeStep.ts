@@ -1,6 +1,6 @@
 import type { Device } from '#shared/device.ts'
 import { linearWeights, rowWeight } from '../models/blocks.ts'
-import { layerStates, type LayerState } from '../models/layerStates.ts'
+import { layerStates, routeStates, type LayerState } from '../models/layerStates.ts'
 import type { AttentionWindow, LoraConfig } from '../models/config.ts'
 import { generationProgram, layerInputName } from '../models/generationGraph.ts'
 import { tokenPartName } from '../models/layerScope.ts'
@@ -34,6 +34,8 @@ export interface DecodeStepOptions {
   readonly packsWeights: boolean
   /** Rows may share prompts; see `sharingPays`. */
   readonly sharesPrompts: boolean
+  /** Passes tell which experts their positions go through; false if absent. */
+  readonly recordsRoutes?: boolean
   readonly embed: (ids: Int32Array, positions: Int32Array) => Promise<Embedded>
   readonly adapter: (role: AnsweringRole) => AdapterParameters
 }
@@ -92,12 +94,13 @@ interface Compiled extends Disposable {
 
 /** Compiles both programs in one session where they share mapped weights; else one that serves any number of rows. */
 async function compile(options: DecodeStepOptions, form: WeightForm): Promise<Compiled> {
-  const { source, lora, device, precision, sharesPrompts } = options
+  const { source, lora, device, precision, sharesPrompts, recordsRoutes = false } = options
   const rounded = precision === 'int8'
   const name = 'generation'
   const programOf = (isOneRow: boolean) =>
     generationProgram(source.config, lora, generationWeights(source, { rounded, isOneRow }), {
       sharesPrompts,
+      recordsRoutes,
     })
   if (form === 'mapped') {
     const programs = { row: programOf(true), rows: programOf(false) }
@@ -131,8 +134,9 @@ export class OrtDecodeStep implements DecodeStep {
   readonly #rotary: readonly RotaryTables[]
 
   private constructor(options: DecodeStepOptions, form: WeightForm, compiled: Compiled) {
-    const { vocabSize, ropes } = options.source.config
-    this.states = layerStates(options.source.config)
+    const { config } = options.source
+    const { vocabSize, ropes } = config
+    this.states = [...layerStates(config), ...(options.recordsRoutes ? routeStates(config) : [])]
     this.vocabSize = vocabSize
     this.choiceWidth = choiceWidth(vocabSize)
     this.#options = options

@@ -59,6 +59,11 @@ export interface OrtPolicyOptions extends LearningMemoryOptions {
   readonly maxRows: number
   /** Generation reads a packed copy of exact weights; `packingPays` says when. False if absent. */
   readonly packsWeights?: boolean
+  /**
+   * Completions tell the experts that their tokens went through, and sequences with such a record are scored and learned from
+   * over the same ones; without effect on a model that has none. False if absent.
+   */
+  readonly replaysRoutes?: boolean
   /** Form in which programs are kept; the device's best if absent. */
   readonly programs?: Pick<PolicyProgramOptions, 'form' | 'segmentLayers' | 'bindingBytes'>
   /** Length from which attention is learned in blocks, and the size of these; the measured best if absent. */
@@ -76,9 +81,10 @@ const CHUNK_BYTES = 80e6
 
 export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPolicy> {
   const { source, lora, loraSeed: seed, device } = options
-  const { blocks, products = 'auto' } = options
+  const { blocks, products = 'auto', replaysRoutes = false } = options
   const memory = { ...learningMemory(options), chunkBytes: CHUNK_BYTES }
-  const learning = { source, lora, seed, device, products, ...memory, ...(blocks && { blocks }) }
+  const given = { source, lora, seed, device, products, replaysRoutes }
+  const learning = { ...given, ...memory, ...(blocks && { blocks }) }
   const { rolloutPrecision: precision, packsWeights = false } = options
   const plan = planFor(options)
   const programs = await policyPrograms({

@@ -15,6 +15,7 @@ import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
 import { type PrefixTree, prefixTree } from '../prefixes.ts'
 import type { BlockLimits } from '../ops/blockwiseAttention.ts'
 import { blockFeeds } from './attentionBlocks.ts'
+import { packedRoutes } from './replayedRoutes.ts'
 import { type Feed, floats, int64s } from './session.ts'
 import type { RotaryTables } from './passFeeds.ts'
 import type { RouterTally } from './routerTally.ts'
@@ -37,6 +38,8 @@ export interface PackedBatch {
   /** Rows of each sequence's tokens. */
   readonly paths: readonly Int32Array[]
   readonly attention: AttentionForm
+  /** [N, W] experts of each token, −1 where none are recorded; null where nothing is replayed. */
+  readonly routes: Int32Array | null
   /** Feeds of every layer's program beside the hidden states. */
   readonly feeds: Readonly<Partial<Record<'order' | PackedName, Feed>>>
 }
@@ -49,12 +52,14 @@ export interface PackOptions {
   readonly shares: boolean
   /** Limits that decide when attention is computed in blocks; never if absent. */
   readonly blocks?: BlockLimits
+  /** W, the recorded experts of a token; absent or 0 where nothing is replayed. */
+  readonly routeWidth?: number
 }
 
 export function packBatch(
   sequences: readonly TokenSequence[],
   shape: AttentionShape,
-  { rotary, shares, blocks }: PackOptions,
+  { rotary, shares, blocks, routeWidth = 0 }: PackOptions,
 ): PackedBatch {
   const tree = prefixTree(sequences, shares)
   const { tokens, paths } = tree
@@ -82,6 +87,7 @@ export function packBatch(
     headTargets: Int32Array.from(headTargets),
     paths,
     attention,
+    routes: routeWidth === 0 ? null : packedRoutes(sequences, tree, routeWidth),
     feeds: {
       ...rotaryFeeds(rotary, positions),
       order: int64s(

@@ -6,7 +6,7 @@ import {
   type ModelConfig,
   type RopeConfig,
 } from '../models/config.ts'
-import { slotsBehind, type LayerState } from '../models/layerStates.ts'
+import { isRecord, slotsBehind, type LayerState } from '../models/layerStates.ts'
 import { chunkNames, GENERATION_CHUNK } from '../models/chunkInputs.ts'
 import { windowMaskName } from '../models/generationGraph.ts'
 import { promptNames } from '../models/stateInputs.ts'
@@ -110,8 +110,9 @@ export function stateFeeds(
   { prefix = '', only }: { readonly prefix?: string; readonly only?: LayerState['kind'] } = {},
 ): Feeds {
   const feeds: Record<string, Feed> = {}
-  cache.states.forEach(({ kind, name }, index) => {
-    if (only !== undefined && kind !== only) return
+  cache.states.forEach((state, index) => {
+    const { kind, name } = state
+    if ((only !== undefined && kind !== only) || isRecord(state)) return
     const { data, dims } = cache.view(index, rows)
     feeds[`${prefix}${name}`] = floats(data, dims)
   })

@@ -91,7 +91,7 @@ async function layerPrograms({
   learning,
 }: PolicyProgramOptions): Promise<PolicyPrograms> {
   const learner = await Learner.create(learning)
-  const { device } = learning
+  const { device, replaysRoutes: recordsRoutes = false } = learning
   const steps = new OnDemand<OrtDecodeStep>()
   const embed: DecodeStepOptions['embed'] = (ids, positions) => learner.embed(ids, positions)
   return {
@@ -99,7 +99,8 @@ async function layerPrograms({
     parameters: new HostParameters(source.config, lora),
     shorten: () => null,
     async decoder(adapter) {
-      const options = { source, precision, lora, device, packsWeights, sharesPrompts, embed, adapter }
+      const form = { precision, packsWeights, sharesPrompts, recordsRoutes }
+      const options = { source, lora, device, ...form, embed, adapter }
       return new HostDecoder(await steps.get('decoding', () => OrtDecodeStep.create(options)))
     },
     [Symbol.dispose]() {

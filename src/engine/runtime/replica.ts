@@ -189,4 +189,8 @@ export class Replica implements LearningWorker {
 }
 
 /** Returns a sequence without the other fields that a caller's rows may have. */
-const bare = ({ ids, actionMask }: TokenSequence): TokenSequence => ({ ids, actionMask })
+const bare = ({ ids, actionMask, routes }: TokenSequence): TokenSequence => ({
+  ids,
+  actionMask,
+  ...(routes && { routes }),
+})

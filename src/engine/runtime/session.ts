@@ -30,11 +30,14 @@ export function free(...arrays: readonly Float32Array[]): void {
   for (const { buffer } of arrays) if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0)
 }
 
-/** Integers below 2³¹ as an i64 tensor, written as pairs of 32-bit words: many times faster than through BigInt. */
+/** Integers of 32 bits as an i64 tensor, written as pairs of 32-bit words: many times faster than through BigInt. */
 export function int64s(values: Int32Array, dims: readonly number[]): Feed {
   const data = new BigInt64Array(values.length)
   const words = new Int32Array(data.buffer)
-  for (let index = 0; index < values.length; index++) words[2 * index] = values[index]!
+  for (let index = 0; index < values.length; index++) {
+    words[2 * index] = values[index]!
+    words[2 * index + 1] = values[index]! >> 31
+  }
   return new Tensor('int64', data, dims)
 }
 

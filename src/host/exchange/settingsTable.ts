@@ -60,6 +60,7 @@ const common: readonly OurSetting[] = [
   { ours: 'rollout.maxNewTokens', for: generating },
   { ours: 'rollout.stopStrings', for: generating },
   { ours: 'rollout.precision', for: generating, off: 'f32' },
+  { ours: 'rollout.routerReplay', for: generating, off: false },
   { ours: 'rollout.maxStaleness', for: generating, off: 0 },
   { ours: 'rollout.replayShare', for: generating, off: 0 },
   { ours: 'rollout.replaySolvedAt', for: generating, isCarried: true },

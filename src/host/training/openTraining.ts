@@ -247,6 +247,7 @@ async function openPolicy(
     ...(reference === null ? {} : { reference }),
     ...(teacher === null ? {} : { teacher: await openTeacher(teacher, model, { device, cacheDirectory }) }),
     rolloutPrecision,
+    replaysRoutes: rollout.routerReplay,
     activations: memory,
     products: base.products,
     memoryBytes: readCheck(device, cacheDirectory)?.memoryBytes ?? null,

@@ -167,11 +167,12 @@ export class BatchRequests {
     const { generate, decode, version, tools } = this.#options
     const { maxNewTokens } = sampling
     const told = completions.map((completion): ToldCompletion => {
-      const { ids, logprobs, stopReason } = completion
+      const { ids, logprobs, stopReason, routes } = completion
       const written = completionText(completion, { ...generate, sampling }, decode)
       const answer = offered && calledAnswer(completion, { ...generate, sampling }, offered, tools.tokenizer)
       const text = answer?.content ?? written
-      episode.generated.push({ promptIds, ids, logprobs, stopReason, text: written, maxNewTokens })
+      const record = { promptIds, ids, logprobs, stopReason, text: written, maxNewTokens }
+      episode.generated.push({ ...record, ...(routes && { routes }) })
       const finishReason = stopReason === 'length' ? 'length' : 'stop'
       const called = answer === null ? {} : { toolCalls: answer.calls }
       return { text, ...called, ids: [...ids], logprobs: shortened(logprobs), version, finishReason }

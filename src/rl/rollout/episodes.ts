@@ -3,7 +3,7 @@
  * on (seed, step, row, sample) alone: neither the policy's nor the environment's random numbers depend on the rest of
  * the batch. All members of a group start from the same state with the same environment randomness.
  */
-import type { Completion, GenerateOptions, Policy } from '#engine/policy.ts'
+import type { Completion, GenerateOptions, Policy, Routes } from '#engine/policy.ts'
 import type { OfferedTools } from '#engine/text/toolCalls.ts'
 import type { PhaseProgress } from '#shared/events.ts'
 import { randomStream, type RandomStream } from '#shared/random.ts'
@@ -16,7 +16,8 @@ import {
 import { rewardFault } from '../rewards.ts'
 import type { Prompt, PromptRow } from './prompts.ts'
 import { completionText } from './rollout.ts'
-import { type ContextOverflow, type EpisodeEnd, unscored, type UnscoredTrajectory } from './trajectory.ts'
+import type { ContextOverflow, EpisodeEnd, UnscoredTrajectory } from './trajectory.ts'
+import { unscored, withLaterRoutes } from './trajectory.ts'
 import {
   masksOf,
   openTranscript,
@@ -78,6 +79,7 @@ interface Episode {
   /** Functions that the policy may call; null: none. */
   readonly offered: OfferedTools | null
   readonly logprobs: readonly number[]
+  readonly routes?: Routes | undefined
   readonly rewards: readonly (number | null)[]
   readonly lastAction: string
   readonly stopReason: Completion['stopReason']
@@ -278,9 +280,14 @@ function advance(
   answer: EnvironmentAnswer,
   options: EpisodeOptions,
 ): Episode {
-  const { ids, logprobs, stopReason } = completion
+  const { ids, logprobs, stopReason, routes } = completion
+  const { maxPromptTokens } = options.limits
+  // A turn that was shown a window says nothing about the tokens of the whole.
+  const isWhole =
+    (windowed(episode.transcript, maxPromptTokens) ?? episode.transcript.ids) === episode.transcript.ids
   const spoken = {
     ...episode,
+    routes: isWhole ? withLaterRoutes(episode.routes, routes) : episode.routes,
     transcript: withGenerated(episode.transcript, ids),
     logprobs: [...episode.logprobs, ...logprobs],
     lastAction: completionText(completion, options.generate, options.decode),
@@ -342,6 +349,7 @@ function trajectoryOf(episode: Episode, { decode, limits }: EpisodeOptions): Uns
     actionMask,
     turnIds: limits.maxTurns === 1 ? null : turnIds,
     samplerLogprobs: Float64Array.from(episode.logprobs),
+    ...(episode.routes && { routes: episode.routes }),
     completion: rewards.length > 1 ? decode(transcript.ids.subarray(transcript.openingLength)) : lastAction,
     completionTokens,
     stopReason,

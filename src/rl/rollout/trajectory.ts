@@ -4,7 +4,7 @@
  * Masks come from lengths, never from ids: prompt tokens are not actions, every generated token is one, the end-of-text
  * token included (or stopping would never be learned), also where a model pads with that same id.
  */
-import type { Completion, StopReason } from '#engine/policy.ts'
+import type { Completion, Routes, StopReason } from '#engine/policy.ts'
 import type { EpisodeCut } from '#shared/events.ts'
 import type { Experience } from '../algorithms/types.ts'
 import type { Prompt } from './prompts.ts'
@@ -16,6 +16,8 @@ export interface Trajectory extends Experience {
   readonly ids: Int32Array
   /** Log-probabilities recorded by the sampler, one per action token in order; null if it recorded none. */
   readonly samplerLogprobs: Float64Array | null
+  /** Experts that its tokens went through when they were sampled; absent where none were recorded. */
+  readonly routes?: Routes
   /** Steps that the policy had learned from when it chose the tokens; absent: all before the trajectory's own. */
   readonly version?: number
   /** The generated text, without special tokens. */
@@ -132,7 +134,7 @@ export const unscored = {
 export function singleTurnTrajectory(
   prompt: Prompt,
   group: number,
-  generated: Pick<Completion, 'ids' | 'logprobs' | 'stopReason'>,
+  generated: Pick<Completion, 'ids' | 'logprobs' | 'stopReason' | 'routes'>,
   completion: string,
 ): UnscoredTrajectory {
   const ids = new Int32Array(prompt.ids.length + generated.ids.length)
@@ -146,6 +148,7 @@ export function singleTurnTrajectory(
     actionMask: completionMask(prompt.ids.length, ids.length),
     turnIds: null,
     samplerLogprobs: generated.logprobs,
+    ...(generated.routes && { routes: generated.routes }),
     completion,
     completionTokens: generated.ids.length,
     stopReason: generated.stopReason,
@@ -154,6 +157,21 @@ export function singleTurnTrajectory(
     lastState: null,
   }
 }
+
+/** Routes of the turns so far, and of the tokens that a later turn, whose prompt they are, adds to them. */
+export function withLaterRoutes(earlier: Routes | undefined, later: Routes | undefined): Routes | undefined {
+  if (!earlier || !later) return earlier ?? later
+  const longer = later.experts.length > earlier.experts.length ? later : earlier
+  const experts = longer.experts.slice()
+  experts.set(earlier.experts)
+  return { width: later.width, experts }
+}
+
+/** The routes of the first `tokens`. */
+export const firstRoutes = ({ width, experts }: Routes, tokens: number): Routes => ({
+  width,
+  experts: experts.slice(0, tokens * width),
+})
 
 /** [length−1]: 1 from the first generated token on. */
 export function completionMask(promptLength: number, length: number): Uint8Array {

@@ -3,13 +3,14 @@
  * token may be called an action only if the engine generated it in this episode, and its log-probability is the one
  * recorded then.
  */
-import type { StopReason } from '#engine/policy.ts'
+import type { Routes, StopReason } from '#engine/policy.ts'
 import { rewardFault } from '../rewards.ts'
 import { sumOf } from './trajectoryRewards.ts'
 import type { ReturnedReward, ReturnedTrajectory } from './workflow.ts'
 import type { Prompt, PromptRow } from './prompts.ts'
 import type { Continuation } from './workflowTools.ts'
-import { type Reward, unscored, type UnscoredTrajectory, type WorkflowOutcome } from './trajectory.ts'
+import type { Reward, UnscoredTrajectory, WorkflowOutcome } from './trajectory.ts'
+import { firstRoutes, unscored, withLaterRoutes } from './trajectory.ts'
 import { joined, masksOf } from './transcript.ts'
 
 /** A completion requested by an episode. */
@@ -17,6 +18,7 @@ export interface Generated {
   readonly promptIds: Int32Array
   readonly ids: Int32Array
   readonly logprobs: Float64Array
+  readonly routes?: Routes
   readonly stopReason: StopReason
   /** Text without the stop string. */
   readonly text: string
@@ -148,6 +150,7 @@ function assembled(
 ): UnscoredTrajectory {
   const [first, second] = pieces
   const promptIds = ids.slice(0, first?.start ?? ids.length)
+  const routes = routesOf(pieces)
   const known = prompts.find((prompt) => isSame(prompt.ids, promptIds))
   const { actionMask, turnIds } = masksOf({ ids, turns: pieces })
   const text = second === undefined && isWhole(first) ? first?.generated.text : undefined
@@ -160,6 +163,7 @@ function assembled(
     actionMask,
     turnIds: second === undefined ? null : turnIds,
     samplerLogprobs: Float64Array.from(pieces.flatMap(logprobsOf)),
+    ...(routes && { routes }),
     completion: text ?? decode(ids.subarray(promptIds.length)),
     completionTokens: pieces.reduce((sum, { start, end }) => sum + end - start, 0),
     tokenLimit: pieces.reduce((sum, { generated }) => sum + generated.maxNewTokens, 0),
@@ -167,6 +171,13 @@ function assembled(
     lastState: null,
   }
 }
+
+/** Experts of the tokens that the pieces were generated behind and consist of; a window's are of other places. */
+const routesOf = (pieces: readonly Piece[]): Routes | undefined =>
+  pieces
+    .filter(({ start, from, generated }) => start - from === generated.promptIds.length)
+    .map(({ end, generated: { routes } }) => routes && firstRoutes(routes, end))
+    .reduce(withLaterRoutes, undefined)
 
 function endOf(last: Piece | undefined): Pick<UnscoredTrajectory, 'stopReason' | 'truncated'> {
   const { stopReason = 'length' } = last?.generated ?? {}

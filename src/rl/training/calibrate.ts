@@ -229,8 +229,9 @@ function copiesIn(trajectories: readonly Trajectory[], dependencies: TrainDepend
  */
 function repeated(trajectories: readonly Trajectory[], copies: number): Trajectory[] {
   const first = trajectories[0]?.ids[0] ?? 0
-  const copyOf = (trajectory: Trajectory, group: number): Trajectory => {
-    if (group === 0) return { ...trajectory, group }
+  const copyOf = (original: Trajectory, group: number): Trajectory => {
+    if (group === 0) return { ...original, group }
+    const { routes: _, ...trajectory } = original
     const ids = trajectory.ids.slice()
     ids[0] = group <= first ? group - 1 : group
     return { ...trajectory, ids, samplerLogprobs: null, group }

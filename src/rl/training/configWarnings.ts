@@ -18,6 +18,7 @@ export function configWarnings(config: RunConfig, algorithm: Parts, model: Model
     ...pluginWarnings(config),
     ...deviceWarnings(config),
     ...(model === null ? [] : contextWarnings(config, algorithm, model)),
+    ...(model === null ? [] : expertWarnings(config, model)),
   ]
 }
 
@@ -123,8 +124,15 @@ function sizeWarnings(config: RunConfig, algorithm: Parts): Problem[] {
 
 function samplingWarnings({ rollout }: RunConfig, { id, experience }: Parts): Problem[] {
   if (experience !== 'rollout') {
-    const message = `${rollout.replayShare}, which has no effect: ${id} learns from given answers, which nothing solves.`
-    return when(rollout.replayShare > 0, 'rollout.replayShare', message)
+    const given = `which has no effect: ${id} learns from given answers`
+    return [
+      ...when(
+        rollout.replayShare > 0,
+        'rollout.replayShare',
+        `${rollout.replayShare}, ${given}, which nothing solves.`,
+      ),
+      ...when(rollout.routerReplay, 'rollout.routerReplay', `true, ${given}, which were not sampled.`),
+    ]
   }
   const { temperature, repetitionPenalty, mismatchCap } = rollout
   return [
@@ -186,6 +194,13 @@ function contextWarnings(
     ),
   ]
 }
+
+const expertWarnings = ({ rollout }: RunConfig, { experts }: ModelFacts): Problem[] =>
+  when(
+    rollout.routerReplay && experts === null,
+    'rollout.routerReplay',
+    'true, which has no effect: the model has no experts among which a router chooses.',
+  )
 
 const when = (isSo: boolean, path: string, message: string): Problem[] =>
   isSo ? [unwise(path, message)] : []

@@ -52,6 +52,8 @@ export interface ModelFacts {
   /** The longest sequence that can be read, prompt and completion together. */
   readonly contextLength: number
   readonly hiddenSize: number
+  /** Its mixture of experts; null where it has none. */
+  readonly experts: object | null
 }
 
 /** Settings that this model does not support. */
@@ -151,6 +153,7 @@ function serverConflicts({
   minP,
   repetitionPenalty,
   precision,
+  routerReplay,
 }: RunConfig['rollout']): Problem[] {
   const filters = [
     { name: 'topK', value: topK, off: 0 },
@@ -170,6 +173,11 @@ function serverConflicts({
       precision !== 'f32',
       'rollout.precision',
       `${precision}, but a \`rollout.server\` generates with its own precision: it must be f32.`,
+    ),
+    ...when(
+      routerReplay,
+      'rollout.routerReplay',
+      'true, but a `rollout.server` does not say which experts it chose: it must be false.',
     ),
   ]
 }

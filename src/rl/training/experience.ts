@@ -113,13 +113,15 @@ async function mismatchedLogRatios(
  * Extends a truncated episode by one more prediction in the state where it was left: that of a token that was never
  * generated, whose id is not read.
  */
-function throughLastState({ ids, actionMask, lastState }: Trajectory): TokenSequence {
-  if (lastState === null) return { ids, actionMask }
+function throughLastState(trajectory: Trajectory): TokenSequence {
+  const { actionMask, lastState, routes } = trajectory
+  if (lastState === null) return trajectory
   const longer = new Int32Array(lastState.length + 1)
   longer.set(lastState)
   const mask = new Uint8Array(lastState.length).fill(1, -1)
   mask.set(actionMask.subarray(0, lastState.length - 1))
-  return { ids: longer, actionMask: mask }
+  // They are those of what both begin with: the state goes on behind all that was sampled.
+  return { ids: longer, actionMask: mask, ...(routes && { routes }) }
 }
 
 function valuesOf(

@@ -105,6 +105,7 @@ const fixed: readonly (readonly [beginning: string, reason: string])[] = [
   ['rollout.promptsPerStep', 'the position in the data and the length of the run count steps of this size.'],
   ['rollout.groupSize', 'baselines and advantages are computed over groups of this size.'],
   ['rollout.precision', 'the mismatch between sampler and learner would change within the run.'],
+  ['rollout.routerReplay', 'the mismatch between sampler and learner would change within the run.'],
   ['rollout.workflow', 'earlier and later rewards of the run would not be comparable.'],
   ['rollout.agent', 'earlier and later episodes of the run would not be comparable.'],
   ['rollout.server', 'the mismatch between sampler and learner would change within the run.'],

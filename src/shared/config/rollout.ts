@@ -182,6 +182,11 @@ export const rolloutSection = z.strictObject({
     .describe(
       'For tokens whose weight exceeds the limit: truncate sets it to the limit, mask removes the token from the policy term.',
     ),
+  routerReplay: z.boolean().default(false).meta({
+    label: 'Router replay',
+    description:
+      'With a mixture of experts: learning sends every token through the experts that it went through when it was sampled.',
+  }),
   replayShare: share.default(0).meta({
     label: 'Replay share',
     description:

@@ -84,6 +84,7 @@ test('a block asks its scope for each part once, with the widths of its config',
       widths.set(name, [x.shape.at(-1), width])
       return input(name, 'float32', [...x.shape.slice(0, -1), out])
     },
+    route: (choice) => choice,
     rotate(x) {
       asked.push('rotate')
       return x

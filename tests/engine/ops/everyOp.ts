@@ -12,6 +12,7 @@ import {
   gatherNdOp,
   lessOrEqualOp,
   scatterElementsOp,
+  whereOp,
 } from '#engine/ops/choice.ts'
 import { gatherElementsOp, gatherOp } from '#engine/ops/gather.ts'
 import {
@@ -89,6 +90,7 @@ export const ops: readonly Op[] = [
   tanhOp,
   topKOp,
   transposeOp,
+  whereOp,
 ]
 
 /** Groups of ops that share one hand-written gradient. */
@@ -99,6 +101,7 @@ export const composites = [
   'DeltaStates',
   'FromExperts',
   'PackRows',
+  'PreciseSilu',
   'ReluSquared',
   'ShortConvolution',
   'SlicedHead',

@@ -2,12 +2,15 @@
  * Odd configs of the newer families against transformers: one layer, heads that do not divide the width, tied and untied heads,
  * one expert of a token. `ODD_CASES` names another file of tests/fixtures/odd/make.py, such as one of 200 cases a family.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
+import type { LoraConfig } from '#engine/models/config.ts'
+import { loraSlots } from '#engine/models/lora.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 import { storedTensors } from '#engine/models/source.ts'
 import type { SamplingOptions } from '#engine/policy.ts'
+import { dot } from '#engine/runtime/gradientCheck.ts'
 import { createOrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { bytesOf, elementCount, writeSafetensors } from '#host/files/safetensors.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
@@ -28,7 +31,22 @@ interface OddCase {
   readonly config: Readonly<Record<string, unknown>>
   readonly sequences: readonly (readonly number[])[]
   readonly logprobs: readonly (readonly number[])[]
+  /** Of each factor of an adapter: length of the gradient, and its product with `probe NAME`. */
+  readonly gradients: Readonly<Record<string, readonly [number, number]>>
 }
+
+/** The largest differences by family, told where other cases than those recorded are compared. */
+const worst = new Map<string, Record<'cases' | 'scores' | 'gradients', number>>()
+function noted({ name }: OddCase, kind: 'scores' | 'gradients', difference: number): number {
+  const family = name.split(' ')[0]!
+  const count = cases.filter((each) => each.name.startsWith(`${family} `)).length
+  const before = worst.get(family) ?? { cases: count, scores: 0, gradients: 0 }
+  worst.set(family, { ...before, [kind]: Math.max(before[kind], difference) })
+  return difference
+}
+afterAll(() => {
+  if (process.env['ODD_CASES']) console.table(Object.fromEntries(worst))
+})
 
 const recorded = join(import.meta.dirname, '../../fixtures/odd/cases.json')
 const cases = JSON.parse(readFileSync(process.env['ODD_CASES'] ?? recorded, 'utf8')) as readonly OddCase[]
@@ -56,9 +74,8 @@ function weight(name: string, shape: readonly number[]): Float32Array {
   })
 }
 
-async function write({ name, config }: OddCase): Promise<ModelFolder> {
-  const directory = join(folder, name.replace(' ', '-'))
-  mkdirSync(directory)
+async function write({ config }: OddCase): Promise<ModelFolder> {
+  const directory = mkdtempSync(join(folder, 'model-'))
   const tensors = storedTensors(readModelConfig(config, 'config.json')).map((tensor) => ({
     name: tensor.name,
     shape: tensor.shape,
@@ -78,7 +95,7 @@ test.each(cases)('$name has the log-probabilities of transformers, scored and ge
   })
   const scored = await policy.score(given.sequences.map(wholeSequence), { role: 'base', temperature: 1 })
   scored.forEach(({ logprobs }, row) => {
-    expect(largestDifference(logprobs, given.logprobs[row]!)).toBeLessThan(1e-4)
+    expect(noted(given, 'scores', largestDifference(logprobs, given.logprobs[row]!))).toBeLessThan(1e-4)
   })
   const requests = given.sequences.map((ids) => ({
     promptIds: Int32Array.from(ids),
@@ -91,5 +108,47 @@ test.each(cases)('$name has the log-probabilities of transformers, scored and ge
     const all = wholeSequence([...given.sequences[request]!, ...ids])
     const [heads] = await policy.score([all], { role: 'base', temperature: 1 })
     expect(largestDifference(logprobs, heads!.logprobs.slice(-ids.length))).toBeLessThan(1e-4)
+  }
+})
+
+/** Numbers whose squares are 1 on average. */
+function unit(name: string, shape: readonly number[]): Float32Array {
+  const values = weight(name, shape)
+  const length = Math.sqrt(dot(values, values) / values.length)
+  return values.map((value) => value / length)
+}
+
+test.each(cases)('$name has the adapter gradients of autograd', async (given) => {
+  const model = await write(given)
+  const lora: LoraConfig = { rank: 2, alpha: 1, rsLora: false, targets: model.config.linears }
+  const adapter = loraSlots(model.config, lora).map(({ name, shape }) => ({
+    name,
+    shape,
+    data: weight(name, shape),
+  }))
+  using policy = await createOrtPolicy({
+    ...{
+      source: await asFloat32Source(model, join(folder, 'cache')),
+      device: oneThread,
+      lora,
+      loraSeed: 0,
+      adapter,
+    },
+    ...{ rolloutPrecision: 'f32', activations: 'recompute', maxRows: 1 },
+  })
+  const coefficients = given.sequences.map(({ length }, row) => ({
+    logprobs: Float64Array.from(weight(`coefficients ${String(row)}`, [1, length - 1])),
+    ...{ entropies: null, values: null },
+  }))
+  const options = { temperature: 1, entropyGradient: false }
+  await policy.accumulate(given.sequences.map(wholeSequence), options, () => coefficients)
+  const found = await policy.gradientTensors()
+  expect(found.map(({ name }) => name).toSorted()).toEqual(Object.keys(given.gradients).toSorted())
+  const whole = Math.hypot(...Object.values(given.gradients).map(([length]) => length))
+  for (const { name, shape, data } of found) {
+    const [length, product] = given.gradients[name]!
+    // A number on average as large as the error's length; gradients that are 0 leave rounding.
+    const error = Math.abs(dot(data, unit(`probe ${name}`, shape)) - product) / (length + 1e-4 * whole)
+    expect(noted(given, 'gradients', error), name).toBeLessThan(1e-3)
   }
 })

@@ -145,6 +145,31 @@ describe('episodes', () => {
     expect(ends.length).toBe(played!.episode!.turns)
   })
 
+  test('hold the experts of each token from the turn that sampled behind it; those of a window are left out', async () => {
+    const policy = fakePolicy()
+    let turn = 0
+    // One expert of each token: the number of the turn.
+    const generate: typeof policy.generate = async function* (requests, options) {
+      const now = turn++
+      for await (const completion of policy.generate(requests, options)) {
+        const tokens = requests[completion.request]!.promptIds.length + completion.ids.length - 1
+        yield { ...completion, routes: { width: 1, experts: new Uint16Array(tokens).fill(now) } }
+      }
+    }
+    for (const limits of [{}, { maxPromptTokens: 6, slidingWindow: true }]) {
+      turn = 0
+      const played = await playEpisodes(request(rows), { ...optionsOf(limits), policy: { generate } })
+      for (const { ids, turnIds, routes } of played) {
+        const known = routes?.experts ?? new Uint16Array(0)
+        if (limits.slidingWindow !== true)
+          expect(known).toHaveLength(turnIds!.lastIndexOf(Math.max(...turnIds!)) + 1)
+        else expect(known.length).toBeLessThan(ids.length)
+        known.forEach((expert, t) => expect([expert, -1]).toContain(turnIds![t]))
+      }
+      expect(played.some(({ routes }) => new Set(routes?.experts).size > 1)).toBe(true)
+    }
+  })
+
   test('do not depend on what else is in the batch', async () => {
     const together = await playEpisodes(request(rows), optionsOf())
     const alone = await playEpisodes(request([rows[2]!]), optionsOf())

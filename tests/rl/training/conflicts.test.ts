@@ -51,6 +51,7 @@ describe('settings that do not fit each other are named', () => {
     [{ base: { precision: 'tf32' }, device: { kind: 'webgpu' } }, 'tf32, which needs CUDA'],
     [{ base: { precision: 'f16' }, device: { kind: 'cpu' } }, 'f16, which needs CUDA, DirectML and WebGPU'],
     [{ rollout: { server, precision: 'int8' } }, 'rollout.precision: int8'],
+    [{ rollout: { server, routerReplay: true } }, 'rollout.routerReplay: true, but a `rollout.server`'],
     [{ rollout: { maxStaleness: 1 } }, 'rollout.maxStaleness: 1, but this machine cannot generate while it'],
     [
       {

@@ -63,7 +63,7 @@ function withNumber(path: string, value: number): Record<string, unknown> {
   return config
 }
 
-const model = { contextLength: 32, hiddenSize: 64 }
+const model = { contextLength: 32, hiddenSize: 64, experts: null }
 const { algorithm } = dependenciesOf().code
 
 /** null: nothing is said against it. */
@@ -140,6 +140,10 @@ describe('impossible and unwise settings are named with their limit', () => {
     [
       { device: { kind: 'webgpu' }, rollout: { precision: 'int8', maxNewTokens: 6 } },
       'rollout.precision: int8, which has no effect on WebGPU',
+    ],
+    [
+      { rollout: { routerReplay: true, maxNewTokens: 6 } },
+      'rollout.routerReplay: true, which has no effect: the model has no experts',
     ],
     [{ rollout: { groupSize: 257, maxNewTokens: 6 } }, 'rollout.groupSize: 257; 4 to 64 is usual'],
     [{ rollout: { promptsPerStep: 1025, maxNewTokens: 6 } }, 'rollout.promptsPerStep: 1025; a step is'],

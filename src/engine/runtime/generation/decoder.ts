@@ -3,6 +3,7 @@
  * decides where the states of rows are kept, keys and values first of all: in the host's memory (hostDecoder.ts) or on a device (deviceDecoder.ts).
  */
 import type { LayerState } from '#engine/models/layerStates.ts'
+import type { Routes } from '#engine/policy.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
 import type { StateCache, NewSlots } from './stateCache.ts'
 
@@ -25,6 +26,8 @@ export interface PromptSlots {
   /** Number of tokens. */
   readonly length: number
   readonly sizeBytes: number
+  /** Experts that its tokens went through; null or absent where none are recorded. */
+  readonly routes?: Routes | null
 }
 
 export interface PrefilledPrompt {
@@ -85,6 +88,8 @@ export interface Decoding extends Disposable {
   enter(prompts: readonly PromptSlots[]): Promise<void>
   /** Scores after one more token of each live row, or after several. */
   step(step: RowStep): Promise<RowScores>
+  /** The same of all tokens of a row, those of its prompt first, between a step and `keep`. */
+  routesOf?(row: KeptRow): Routes | null
   /**
    * Ends a step: keeps the rows that continue, in their new order. A row keeps its number or moves to a lower one whose
    * own row has ended.

@@ -219,8 +219,10 @@ class Generation {
     for (const [position, { slots, scores }] of prefilled.entries()) {
       for (const completion of this.#openAll(indices[position]!)) {
         this.#choose(completion, scores, want)
-        if (completion.isFinished) finished.push(completion)
-        else this.#waiting.push({ completion, prompt: slots })
+        if (completion.isFinished) {
+          completion.went(slots.routes)
+          finished.push(completion)
+        } else this.#waiting.push({ completion, prompt: slots })
       }
     }
     this.#recordCacheBytes()
@@ -308,7 +310,10 @@ class Generation {
     for (let row = before.length - 1; row >= 0; row--) {
       const completion = before[row]!
       if (!completion.isFinished && !completion.isDropped) continue
-      if (completion.isFinished) finished.push(completion)
+      if (completion.isFinished) {
+        completion.went(this.#parts.decoding.routesOf?.({ row, turns: turns[row]! }))
+        finished.push(completion)
+      }
       const last = rows.pop()!
       if (row < rows.length) rows[row] = last
     }

@@ -15,6 +15,8 @@ import type {
 } from './decoder.ts'
 import { StateCache, type NewSlots } from './stateCache.ts'
 import { DecodeMask } from './mask.ts'
+import type { Routes } from '#engine/policy.ts'
+import { routesOf } from './routeRecord.ts'
 import { prefill } from './prefill.ts'
 import { HostSlots, PromptTable } from './promptTable.ts'
 
@@ -170,6 +172,18 @@ class HostDecoding implements Decoding {
       const before = this.#prompts.lengthOf(row) + this.#cache.lengthOf(row)
       return before + Math.min(turn, drafts[row]!.length)
     })
+  }
+
+  routesOf({ row, turns }: KeptRow): Routes | null {
+    const { states } = this.#step
+    const [own, latest] = [this.#cache.lengthOf(row), this.#latest]
+    const fresh = (state: number) =>
+      latest!.fresh[state]!.subarray(row * latest!.length * states[state]!.channels)
+    return routesOf(states, [
+      ...this.#prompts.recordOf(row),
+      { count: own, of: (state) => this.#cache.recordOf(state, row) },
+      { count: turns, of: fresh },
+    ])
   }
 
   keep(kept: readonly KeptRow[]): Promise<void> {

@@ -1,6 +1,6 @@
 /** A completion while it grows: its ids, and whether the latest of them ends it. */
 import type { RandomStream } from '#shared/random.ts'
-import type { Completion, GenerateOptions, SamplingOptions, StopReason } from '#engine/policy.ts'
+import type { Completion, GenerateOptions, Routes, SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
 import type { Choice } from '../sampling.ts'
 import { NgramDraft } from './ngramDraft.ts'
@@ -29,6 +29,7 @@ export class OpenCompletion {
   readonly #onToken: GenerateOptions['onToken']
   #draft: NgramDraft | null = null
   #stopReason: StopReason | null = null
+  #routes: Routes | null = null
 
   constructor(start: CompletionStart, options: GenerateOptions<AnsweringRole>) {
     const { stopIds, stopStrings, repetitionPenalty } = start.sampling
@@ -104,6 +105,11 @@ export class OpenCompletion {
     this.#onToken?.({ request: this.#start.request, sample: this.#start.sample, id, logprob, top })
   }
 
+  /** Notes the experts of its prompt and ids, when it ends. */
+  went(routes: Routes | null | undefined): void {
+    this.#routes = routes ?? null
+  }
+
   finish(): Completion {
     if (this.#stopReason === null) throw new Error('Expected a finished completion, got one still open.')
     return {
@@ -112,6 +118,7 @@ export class OpenCompletion {
       ids: Int32Array.from(this.#ids),
       logprobs: Float64Array.from(this.#logprobs),
       stopReason: this.#stopReason,
+      ...(this.#routes && { routes: this.#routes }),
     }
   }
 

@@ -1,6 +1,8 @@
 /** Prompts that live rows share: each is there once, as long as one of the rows lives. */
 import type { LayerState } from '#engine/models/layerStates.ts'
+import type { Routes } from '#engine/policy.ts'
 import type { PassPrompts, PromptSlots } from './decoder.ts'
+import { type RecordedPositions, routesOf } from './routeRecord.ts'
 import { StateCache } from './stateCache.ts'
 
 /** A prompt's one row of a cache. */
@@ -20,6 +22,14 @@ export class HostSlots implements PromptSlots {
 
   get sizeBytes(): number {
     return this.cache.sizeBytes
+  }
+
+  get recorded(): RecordedPositions {
+    return { count: this.length, of: (state) => this.cache.recordOf(state, 0) }
+  }
+
+  get routes(): Routes | null {
+    return routesOf(this.cache.states, [this.recorded])
   }
 }
 
@@ -50,6 +60,11 @@ export class PromptTable {
   /** Positions that the row sees before its own. */
   lengthOf(row: number): number {
     return this.#promptOf[row]?.length ?? 0
+  }
+
+  /** What is recorded of these positions. */
+  recordOf(row: number): readonly RecordedPositions[] {
+    return this.#promptOf[row] ? [this.#promptOf[row].recorded] : []
   }
 
   #set(promptOf: readonly (HostSlots | null)[]): void {

@@ -80,6 +80,13 @@ export class StateCache {
     return { data: this.#arrays[index]!.subarray(0, this.#sizeOf(index, rows)), dims }
   }
 
+  /** The filled slots of a row's record, by its place in `states`, in the order of positions: [length, C]. */
+  recordOf(index: number, row: number): Float32Array {
+    const { channels } = this.states[index]!
+    const start = row * this.#slots[index]! * channels
+    return this.#arrays[index]!.subarray(start, start + this.#lengths[row]! * channels)
+  }
+
   /** Changes the capacity, keeping what is filled. One state is copied at a time to bound the peak of memory. */
   resize(capacity: number): void {
     const longest = this.#lengths.reduce((most, length) => Math.max(most, length), 0)
