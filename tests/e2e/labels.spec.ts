@@ -92,7 +92,10 @@ test('a better answer chosen in Samples becomes pairs, and DPO learns from them'
   const ofStep = await client.call('samples.list', { runId, step: 2 })
   const firsts = new Map(ofStep.toReversed().map(({ row, id }) => [row, id]))
   for (const sampleId of [...firsts.values()].slice(1)) {
-    await client.call('labels.set', { answered: { kind: 'sample', sampleId }, changes: { isPreferred: true } })
+    await client.call('labels.set', {
+      answered: { kind: 'sample', sampleId },
+      changes: { isPreferred: true },
+    })
   }
   await app.open(`/runs/${runId}/samples?step=2`)
   const tally = page.getByRole('region', { name: 'Labels' })
@@ -105,7 +108,7 @@ test('a better answer chosen in Samples becomes pairs, and DPO learns from them'
   await expect(page.getByText('labels-pairs').first()).toBeVisible()
   await learnFrom(page, 'DPO')
   const { config } = await client.call('runs.get', { runId: idIn(page.url()) })
-  expect(config).toMatchObject({ algorithm: { name: 'dpo' } })
+  expect(config).toMatchObject({ algorithm: { id: 'dpo' } })
   expect(await untilEnded(client, idIn(page.url()))).toBe('finished')
 })
 

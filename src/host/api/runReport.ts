@@ -199,10 +199,12 @@ function samplesOf(store: Store, runs: readonly RunRecord[]): Html[] {
     return [
       table(
         ['Prompt', ...kept.map((each) => each?.title ?? '')],
-        shared.slice(0, shownSamples).map(({ prompt }) => [
-          text(cut(prompt, longestText)),
-          ...ofPrompt(prompt).map((each) => (each === undefined ? '' : answerOf(each))),
-        ]),
+        shared
+          .slice(0, shownSamples)
+          .map(({ prompt }) => [
+            text(cut(prompt, longestText)),
+            ...ofPrompt(prompt).map((each) => (each === undefined ? '' : answerOf(each))),
+          ]),
       ),
     ]
   return kept.flatMap((each) =>

@@ -70,7 +70,7 @@ function KeyHints() {
   const { bindings, singles } = useKeyBindings()
   if (!singles) return null
   return (
-    <span className="inline-flex h-6 grow basis-0 flex-wrap items-center gap-x-2 gap-y-1 overflow-hidden text-faint narrow:hidden">
+    <span className="inline-flex h-5 grow basis-0 flex-wrap content-start items-center gap-x-2 gap-y-1 overflow-hidden text-faint narrow:hidden">
       {shownKeys.map((id) => {
         const [key] = keysOf(id, bindings)
         return (

@@ -91,7 +91,9 @@ test('prompts that runs share stand in one row, with a column of answers for eac
   await fixture.reached(again, 'finished')
   const { html: written } = await client.call('runs.report', { runIds: [runIds[1]!, again] })
   const [, samples = ''] = /<h2>Samples<\/h2>(.*?)<\/section>/s.exec(written) ?? []
-  expect(samples).toMatch(/<th scope="col">Prompt<\/th><th scope="col">other, step \d+<\/th><th scope="col">again, step/)
+  expect(samples).toMatch(
+    /<th scope="col">Prompt<\/th><th scope="col">other, step \d+<\/th><th scope="col">again, step/,
+  )
   expect(samples.match(/<small>Reward/g)!.length).toBe(2 * (samples.match(/<tr>/g)!.length - 1))
   expect(written).toContain('Entropy (nats)')
 })

@@ -31,7 +31,10 @@ function contrast(a: string, b: string): number {
 }
 
 /** Names of text and ground that a button gets by its classes in a state: none, hover or disabled. */
-function lookOf(variant: 'primary' | 'plain' | 'quiet' | 'danger', state: '' | 'enabled:hover:' | 'disabled:') {
+function lookOf(
+  variant: 'primary' | 'plain' | 'quiet' | 'danger',
+  state: '' | 'enabled:hover:' | 'disabled:',
+) {
   const html = renderToStaticMarkup(createElement(Button, { variant }, 'Send'))
   const all = (/class="([^"]*)"/.exec(html)?.[1] ?? '').split(/\s+/)
   const colours = new Set(Object.keys(coloursOf('light')))

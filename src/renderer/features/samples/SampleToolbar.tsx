@@ -176,9 +176,7 @@ interface StepScrubberProps {
 function StepScrubber({ steps, step, last, onStep }: StepScrubberProps) {
   const place = step === null ? 0 : Math.max(0, steps.indexOf(step))
   const words =
-    step === null
-      ? 'No step'
-      : `Step ${String(step)}${last === null ? '' : ` of ${String(last)}`}`
+    step === null ? 'No step' : `Step ${String(step)}${last === null ? '' : ` of ${String(last)}`}`
   return (
     <>
       <input

@@ -49,7 +49,9 @@ export function SentKeysSection() {
       isBusy={isRunning}
       onWithdraw={(which) =>
         void run({
-          keys: which.flatMap((i) => allowed?.[i] ?? []).map(({ variable, origin }) => ({ variable, origin })),
+          keys: which
+            .flatMap((i) => allowed?.[i] ?? [])
+            .map(({ variable, origin }) => ({ variable, origin })),
         })
       }
     />
@@ -74,7 +76,9 @@ export function AgentsSection() {
       }))}
       isBusy={isRunning}
       onWithdraw={(which) =>
-        void run({ uses: which.flatMap((i) => allowed?.[i] ?? []).map(({ client, may }) => ({ client, may })) })
+        void run({
+          uses: which.flatMap((i) => allowed?.[i] ?? []).map(({ client, may }) => ({ client, may })),
+        })
       }
     />
   )
@@ -119,7 +123,7 @@ function ConsentList(props: ConsentListProps) {
             <tr>
               <Heading>{columns[0]}</Heading>
               <Heading>{columns[1]}</Heading>
-              <Heading>Allowed at</Heading>
+              <Heading className="phone:hidden">Allowed at</Heading>
               <Heading>
                 <span className="sr-only">Actions</span>
               </Heading>
@@ -134,7 +138,7 @@ function ConsentList(props: ConsentListProps) {
                 >
                   {where}
                 </td>
-                <td className="py-1 pr-3 whitespace-nowrap tabular-nums">{formatTime(at)}</td>
+                <td className="py-1 pr-3 whitespace-nowrap tabular-nums phone:hidden">{formatTime(at)}</td>
                 <td className="py-1">
                   <Button
                     small
@@ -154,6 +158,6 @@ function ConsentList(props: ConsentListProps) {
   )
 }
 
-const Heading = ({ children }: { readonly children: ReactNode }) => (
-  <th className="py-1 font-normal">{children}</th>
+const Heading = ({ children, className = '' }: { children: ReactNode; className?: string }) => (
+  <th className={`py-1 font-normal ${className}`}>{children}</th>
 )
