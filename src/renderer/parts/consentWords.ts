@@ -1,8 +1,9 @@
 /** What a consent is about, in words: nothing of it is left out. */
-import { z } from 'zod'
+import { isObject } from '#shared/config/paths.ts'
 
-const program = z.strictObject({ args: z.array(z.string()), env: z.record(z.string(), z.string()) })
-const server = z.strictObject({ url: z.string(), headers: z.record(z.string(), z.string()) })
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isTexts = (value: unknown): value is Readonly<Record<string, string>> =>
+  isObject(value) && Object.values(value).every(isText)
 
 /** A word of a command as it stands, or in quotes where a space or a sign would end it. */
 const quoted = (word: string): string => (/^[\w./:=@%+,-]+$/.test(word) ? word : JSON.stringify(word))
@@ -18,17 +19,19 @@ function parsed(text: string): unknown {
   }
 }
 
+/** Null if the form holds anything besides. */
+function serverWords(interpreter: string, form: unknown): string | null {
+  if (!isObject(form) || Object.keys(form).length !== 2) return null
+  const { args, env, url, headers } = form
+  if (Array.isArray(args) && args.every(isText) && isTexts(env))
+    return [[interpreter, ...args].map(quoted).join(' '), ...pairs(env, '=')].join('\n')
+  return isText(url) && isTexts(headers) ? [quoted(url), ...pairs(headers, ': ')].join('\n') : null
+}
+
 /** Formats the name of something allowed: an MCP server as its command or address, anything else as its file. */
 export function consentWords(interpreter: string, path: string): string {
   if (path.startsWith('interpreter:')) return `the program ${path.slice('interpreter:'.length)}`
   if (!path.startsWith('mcp:')) return path
   const told = path.slice('mcp:'.length)
-  const command = program.safeParse(parsed(told))
-  if (command.success) {
-    const { args, env } = command.data
-    return [[interpreter, ...args].map(quoted).join(' '), ...pairs(env, '=')].join('\n')
-  }
-  const address = server.safeParse(parsed(told))
-  if (address.success) return [quoted(address.data.url), ...pairs(address.data.headers, ': ')].join('\n')
-  return told.startsWith('{') ? told : `the file ${told}`
+  return serverWords(interpreter, parsed(told)) ?? (told.startsWith('{') ? told : `the file ${told}`)
 }

@@ -13,7 +13,8 @@ function coloursOf(theme: string): Readonly<Record<string, string>> {
   const from = css.indexOf(selector)
   if (from < 0) throw new Error(`Expected the theme ${theme}.`)
   const block = css.slice(from, css.indexOf('}', from))
-  return Object.fromEntries([...block.matchAll(/--([\w-]+): (#[\da-f]{6});/g)].map((m) => [m[1], m[2] ?? '']))
+  const all = [...block.matchAll(/--([\w-]+): (#[\da-f]{6});/g)]
+  return Object.fromEntries(all.map(([, name = '', colour = '']) => [name, colour] as const))
 }
 
 /** Relative luminance, WCAG 2.2. */
