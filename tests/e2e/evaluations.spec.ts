@@ -43,6 +43,36 @@ test('a checkpoint is evaluated beside its base model, whether anybody looks or 
   expect(await seriousProblems(page)).toEqual([])
 })
 
+test('several models are evaluated at once, on the same rows, and compared with each other', async ({
+  app,
+}) => {
+  const { page, client } = app
+  const runId = await addTrainedRun(app, 'three steps')
+  const chosen = [2, 3].map(
+    (step, at) => `${'ab'[at] ?? ''}=${encodeURIComponent(`${starter}~${runId}@${step}`)}`,
+  )
+  await app.open(`/playground/evaluate?${chosen.join('&')}&new=any`)
+  const form = page.getByRole('dialog', { name: 'Evaluate' })
+  await expect(form.getByRole('button', { name: /^Model [12]/ })).toHaveCount(2)
+  await form.getByRole('checkbox', { name: 'Also evaluate the base model' }).uncheck()
+  await form.getByRole('button', { name: 'Evaluate', exact: true }).click()
+  await expect.poll(async () => (await client.call('evaluations.list', {})).length).toBe(2)
+  await over(client)
+  const all = await client.call('evaluations.list', { runId })
+  expect(all.map(({ step, status }) => `${String(step)} ${status}`).sort()).toEqual([
+    '2 finished',
+    '3 finished',
+  ])
+  await page
+    .getByRole('table', { name: 'Evaluations' })
+    .getByRole('row', { name: /step 3/ })
+    .click()
+  const [a, b] = [2, 3].map((step) => all.find((each) => each.step === step)!.id)
+  const verdict = await client.call('evaluations.compare', { a: a!, b: b! })
+  // Without a base model, the only other one is what it is compared with.
+  await expect(page.getByText(verdict.words)).toBeVisible()
+})
+
 test('a checkpoint of a run with a workflow is played by it, or without @whole', async ({ app }) => {
   const { page, client } = app
   const file = path.join(import.meta.dirname, '../../resources/workflows/self-correction.ts')

@@ -1,4 +1,5 @@
 /** From answers to a data set to a run that learns from them, without another tool. */
+import type { Page } from '@playwright/test'
 import { addTrainedRun, expect, expectNoProblems, test, untilEnded } from './support.ts'
 
 test('answers are labelled by keys in Samples and in Chat, survive a restart, and KTO learns from them @whole', async ({
@@ -77,26 +78,60 @@ test('answers are labelled by keys in Samples and in Chat, survive a restart, an
   })
 
   await test.step('KTO learns from it, set up in New run', async () => {
-    await page
-      .getByRole('button', { name: 'Train on this' })
-      .or(page.getByRole('link', { name: 'Train on this' }))
-      .click()
-    await page.getByRole('button', { name: 'Model: Choose a model' }).click()
-    await page.getByRole('option', { name: /^starter/ }).click()
-    await page
-      .getByRole('heading', { level: 2, name: /Method/ })
-      .getByRole('button')
-      .click()
-    await page.getByRole('radio', { name: 'KTO', exact: true }).click()
-    await page.getByRole('button', { name: /^Quick look/ }).click()
-    await page.getByRole('textbox', { name: 'Steps', exact: true }).first().fill('2')
-    await expect(page.getByText('The settings fit together')).toBeVisible()
-    await page.keyboard.press('Control+Enter')
-    await expect(page.getByText('What it learns from')).toBeVisible()
-    await page.keyboard.press('Control+Enter')
-    await page.waitForURL(/#\/runs\/run_/)
-    const learned = /run_[0-9a-f-]+/.exec(page.url())?.[0] ?? ''
+    await learnFrom(page, 'KTO')
+    const learned = idIn(page.url())
     expect(learned).not.toBe(runId)
     expect(await untilEnded(app.client, learned)).toBe('finished')
   })
 })
+
+test('a better answer chosen in Samples becomes pairs, and DPO learns from them', async ({ app }) => {
+  const { page, client } = app
+  const runId = await addTrainedRun(app, 'three steps')
+  // Most by another hand; the last one in the window.
+  const ofStep = await client.call('samples.list', { runId, step: 2 })
+  const firsts = new Map(ofStep.toReversed().map(({ row, id }) => [row, id]))
+  for (const sampleId of [...firsts.values()].slice(1)) {
+    await client.call('labels.set', {
+      answered: { kind: 'sample', sampleId },
+      changes: { isPreferred: true },
+    })
+  }
+  await app.open(`/runs/${runId}/samples?step=2`)
+  const tally = page.getByRole('region', { name: 'Labels' })
+  await expect(page.getByRole('region', { name: 'Completion', exact: true })).toBeVisible()
+  await page.keyboard.press('f')
+  await expect(page.getByRole('button', { name: /^Better than the others/, pressed: true })).toBeVisible()
+  await tally.getByRole('button', { name: 'Make a data set…' }).click()
+  await page.getByRole('radio', { name: /^Pairs, for DPO \([1-9]\d*\)$/ }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Make a data set' }).click()
+  await expect(page.getByText('labels-pairs').first()).toBeVisible()
+  await learnFrom(page, 'DPO')
+  const { algorithm } = await client.call('runs.get', { runId: idIn(page.url()) })
+  expect(algorithm).toBe('dpo')
+  expect(await untilEnded(client, idIn(page.url()))).toBe('finished')
+})
+
+const idIn = (url: string): string => /run_[0-9a-f-]+/.exec(url)?.[0] ?? ''
+
+/** From the page of a data set through New run and its check to a started run of two steps. */
+async function learnFrom(page: Page, method: 'KTO' | 'DPO'): Promise<void> {
+  await page
+    .getByRole('button', { name: 'Train on this' })
+    .or(page.getByRole('link', { name: 'Train on this' }))
+    .click()
+  await page.getByRole('button', { name: 'Model: Choose a model' }).click()
+  await page.getByRole('option', { name: /^starter/ }).click()
+  await page
+    .getByRole('heading', { level: 2, name: /Method/ })
+    .getByRole('button')
+    .click()
+  await page.getByRole('radio', { name: method, exact: true }).click()
+  await page.getByRole('button', { name: /^Quick look/ }).click()
+  await page.getByRole('textbox', { name: 'Steps', exact: true }).first().fill('2')
+  await expect(page.getByText('The settings fit together')).toBeVisible()
+  await page.keyboard.press('Control+Enter')
+  await expect(page.getByText('What it learns from')).toBeVisible()
+  await page.keyboard.press('Control+Enter')
+  await page.waitForURL(/#\/runs\/run_/)
+}

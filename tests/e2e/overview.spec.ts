@@ -103,7 +103,7 @@ test('Home shows what trains, what went wrong and the best of each task', async 
   await untilEnded(client, killed.runId)
   const living = await client.call('runs.start', { config: demoConfig(train(2000, 'alive')) })
   await app.open('/')
-  const now = panel(page, 'Training now')
+  const now = panel(page, 'Under way')
   await expect(now.getByText('alive', { exact: true })).toBeVisible()
   await expect(now.getByRole('progressbar', { name: 'Steps of alive' })).toBeVisible()
   await expect(now.getByText(/^step [1-9]\d*\/2000$/)).toBeVisible()

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { allowAgent, mayAgent } from '#host/consents/agents.ts'
 import { consentsFile } from '#host/consents/consents.ts'
-import { expect, seriousProblems, test, addTrainedRun } from './support.ts'
+import { expect, seriousProblems, test, addTrainedRun, trainDemo } from './support.ts'
 
 test('a key is set by pressing it, a collision is told, all goes back', async ({ app }) => {
   const { page, client } = app
@@ -98,6 +98,45 @@ test('what assistants may do is listed, and withdrawn one by one', async ({ app 
   await expect(section).not.toContainText('judge.example')
   expect(await client.call('agents.allowed')).toMatchObject([{ client: 'My assistant', may: 'start' }])
   expect(mayAgent('My assistant', 'send https://judge.example', consentsFile(dataDirectory))).toBe(false)
+})
+
+test('a tab that nobody looks at tells of a finished run once, and leads to it', async ({ app }) => {
+  const { page } = app
+  // What a system shows cannot be read by a test: the browser's class is taken down where it would be shown.
+  await page.addInitScript(() => {
+    const shown: { title: string; body: string; press: () => void }[] = []
+    class Shown {
+      static permission = 'default'
+      static requestPermission() {
+        Shown.permission = 'granted'
+        return Promise.resolve('granted')
+      }
+      onclick: (() => void) | null = null
+      constructor(title: string, { body }: { body: string }) {
+        shown.push({ title, body, press: () => this.onclick?.() })
+      }
+      close() {}
+    }
+    Object.assign(window, { Notification: Shown, shown })
+    Object.defineProperty(document, 'hidden', { get: () => (window as { isAway?: boolean }).isAway === true })
+  })
+  const shownIn = () =>
+    page.evaluate(() => (window as unknown as { shown: { title: string }[] }).shown.map(({ title }) => title))
+  await app.open('/settings/notifications')
+  await page.getByRole('button', { name: 'Show notifications' }).click()
+  await expect(page.getByText('This browser shows them while you look elsewhere.')).toBeVisible()
+  const short = { rollout: { promptsPerStep: 2, groupSize: 2, maxNewTokens: 8 } }
+  const seen = await trainDemo(app.client, { ...short, name: 'looked at', steps: 1 })
+  await expect(page.getByText('Nothing is training')).toBeVisible()
+  expect(await shownIn()).toEqual([])
+  await page.evaluate(() => void Object.assign(window, { isAway: true }))
+  const runId = await trainDemo(app.client, { ...short, name: 'left alone', steps: 1 })
+  expect(runId).not.toBe(seen)
+  await expect.poll(shownIn).toEqual([expect.stringContaining('left alone')])
+  await page.evaluate(() => {
+    ;(window as unknown as { shown: { press: () => void }[] }).shown[0]?.press()
+  })
+  await expect(page).toHaveURL(new RegExp(`#/runs/${runId}`))
 })
 
 test('a webhook is allowed, tried and removed; its address is not given back', async ({ app }) => {

@@ -68,8 +68,9 @@ test('a population is set up by mouse, checked and started @whole', async ({ app
 
   // Its file comes back as a draft.
   await app.go(`/runs/studies/${study.id}`)
-  await page.getByRole('button', { name: 'Start again with changes' }).click()
-  await expect(step(page, 'Population')).toContainText('2 members · generations of 1 steps · Learning rate')
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Start again with changes' }).click()
+  await expect(step(page, 'Population')).toContainText('2 members · generations of 1 step · Learning rate')
 })
 
 test('a sweep is set up and started from the keyboard alone', async ({ app }) => {

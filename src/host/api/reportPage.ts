@@ -61,6 +61,9 @@ export function chart(title: string, lines: readonly ChartLine[]): Html {
   const points = lines.flatMap((line) => line.points)
   if (points.length === 0)
     return markup`<figure class="chart"><figcaption>${title}</figcaption><p>No values.</p></figure>`
+  const [only, ...others] = new Set(points.map(({ y }) => y))
+  if (only !== undefined && others.length === 0 && points.length > lines.length)
+    return markup`<figure class="chart"><figcaption>${title}</figcaption><p>${formatNumber(only)} at every step.</p></figure>`
   const [lowX, highX] = extent(points.map(({ x }) => x))
   const [lowY, highY] = extent(points.map(({ y }) => y))
   const { width, height, left, bottom, top, right } = size

@@ -47,10 +47,7 @@ export function runReport(store: Store, ids: readonly string[], wanted: readonly
       'Diagnosis',
       runs.flatMap((run) => diagnosisOf(store, run)),
     ),
-    section(
-      'Samples',
-      runs.flatMap((run) => samplesOf(store, run)),
-    ),
+    section('Samples', samplesOf(store, runs)),
     section('Machine and versions', [machineTable(store, runs)]),
   ])
 }
@@ -62,6 +59,12 @@ function comparedMetrics(store: Store, ids: readonly string[]): readonly string[
   const compared = [...metricDeclarations].filter(([, { chart: shown }]) => shown?.compared === true)
   const names = compared.map(([name]) => name).filter((name) => known.has(name))
   return names.length > 0 ? names : [...known].slice(0, 1)
+}
+
+/** With the unit, where a number alone would leave it open. */
+function metricTitle(metric: string): string {
+  const unit = findDeclaration(metric)?.unit ?? 'number'
+  return `${metricLabel(metric)}${['nats', 'seconds', 'tokens/s'].includes(unit) ? ` (${unit})` : ''}`
 }
 
 const estimateText = (mean: Estimate | null | undefined): string => {
@@ -97,7 +100,7 @@ function runTable(
     [
       ...facts.map(([name, factOf]) => [name, ...runs.map(factOf), ...means.map(() => '')]),
       ...metrics.map((metric) => [
-        metricLabel(metric),
+        metricTitle(metric),
         ...compared.map((run) => formatNumber(run.metrics[metric])),
         ...families.map((family) => estimateText(family.metrics[metric])),
       ]),
@@ -146,7 +149,7 @@ function curve(store: Store, runs: readonly RunRecord[], metric: string): Html {
     points: points.map(({ lastStep, mean }) => ({ x: lastStep, y: mean })),
     gaps,
   }))
-  return chart(metricLabel(metric), lines)
+  return chart(metricTitle(metric), lines)
 }
 
 function settingTable(runs: readonly RunRecord[], { runs: compared }: Comparison): Html {
@@ -164,9 +167,11 @@ function settingTable(runs: readonly RunRecord[], { runs: compared }: Comparison
   }
   const keys = Object.keys(compared[0]?.settings ?? {}).filter((key) => key !== 'name')
   if (keys.length === 0) return markup`<p>Nothing but their names.</p>`
+  const rows = keys.map((key) => ({ key, texts: compared.map(({ settings }) => settingText(settings[key])) }))
   return table(
     ['Setting', ...runs.map(titleOf)],
-    keys.map((key) => [settingName(key), ...compared.map(({ settings }) => settingText(settings[key]))]),
+    // Left out in one and empty in another: the same in words.
+    rows.flatMap(({ key, texts }) => (new Set(texts).size < 2 ? [] : [[settingName(key), ...texts]])),
   )
 }
 
@@ -183,19 +188,48 @@ function diagnosisOf(store: Store, run: RunRecord): Html[] {
   return [markup`<h3>${titleOf(run)}</h3>`, words.length === 0 ? markup`<p>${healthy}</p>` : list(words)]
 }
 
-/** The first prompts of the last step that kept completions, on validation rows if there are any. */
-function samplesOf(store: Store, run: RunRecord): Html[] {
+/** Each prompt with the completions of all runs beside each other; below each other where they share no prompts. */
+function samplesOf(store: Store, runs: readonly RunRecord[]): Html[] {
+  const kept = runs.map((run) => keptSamples(store, run))
+  const [first] = kept
+  const ofPrompt = (prompt: string) =>
+    kept.map((each) => each?.samples.find((sample) => sample.prompt === prompt))
+  const shared = (first?.samples ?? []).filter(({ prompt }) => ofPrompt(prompt).every(Boolean))
+  if (runs.length > 1 && shared.length > 0)
+    return [
+      table(
+        ['Prompt', ...kept.map((each) => each?.title ?? '')],
+        shared
+          .slice(0, shownSamples)
+          .map(({ prompt }) => [
+            text(cut(prompt, longestText)),
+            ...ofPrompt(prompt).map((each) => (each === undefined ? '' : answerOf(each))),
+          ]),
+      ),
+    ]
+  return kept.flatMap((each) =>
+    each === null
+      ? []
+      : [markup`<h3>${each.title}</h3>`, ...each.samples.slice(0, shownSamples).map(sampleOf)],
+  )
+}
+
+/** The first sample of each prompt of the last step that kept completions, on validation rows if there are any. */
+function keptSamples(store: Store, run: RunRecord) {
   const steps = store.samples.steps(run.id)
   const source = steps.some((each) => each.source === 'evaluation') ? 'evaluation' : 'rollout'
   const step = steps.findLast((each) => each.source === source)?.step
-  if (step === undefined) return []
+  if (step === undefined) return null
   const samples = store.samples.list({ runId: run.id, step, source, limit: 50 })
   const firsts = [...new Map(samples.toReversed().map((sample) => [sample.row, sample])).values()].reverse()
-  return [markup`<h3>${titleOf(run)}, step ${step}</h3>`, ...firsts.slice(0, shownSamples).map(sampleOf)]
+  return { title: `${titleOf(run)}, step ${step}`, samples: firsts }
 }
 
-const sampleOf = ({ prompt, completion, reward }: SampleRecord): Html =>
-  markup`<figure>${text(cut(prompt, longestText))}${text(cut(completion, longestText))}<figcaption>Reward ${formatNumber(reward)}</figcaption></figure>`
+const answerOf = ({ completion, reward }: SampleRecord): Html =>
+  markup`${text(cut(completion, longestText))}<small>Reward ${formatNumber(reward)}</small>`
+
+const sampleOf = (sample: SampleRecord): Html =>
+  markup`<figure>${text(cut(sample.prompt, longestText))}${answerOf(sample)}</figure>`
 
 const cut = (words: string, longest: number): string =>
   words.length <= longest ? words : `${words.slice(0, longest)}… (${words.length - longest} more characters)`

@@ -1,6 +1,14 @@
-import { extent, ticks as ticksOf } from 'd3-array'
+import { extent } from 'd3-array'
 import { ScatterChart as Chart, Label, Scatter, Tooltip } from 'recharts'
-import { axisNumber, axisNumber3, logTicks, valueAxis, type Range, type ScaleKind } from './axes.ts'
+import {
+  axisNumber,
+  axisNumber3,
+  logTicks,
+  ticksAlong,
+  valueAxis,
+  type Range,
+  type ScaleKind,
+} from './axes.ts'
 import { PlotFrame } from './PlotFrame.tsx'
 import type { ChartLine } from './lines.ts'
 import { useSize } from './useSize.ts'
@@ -123,7 +131,7 @@ function alongX(dots: readonly ScatterDot[], scale: ScaleKind) {
   const { domain, scale: kind } = valueAxis(numbers, scale)
   const room = high > low ? (high - low) * 0.06 : Math.abs(low) * 0.5 || 1
   const ends: Range = kind === 'log' ? domain : [low - room, high + room]
-  const ticks = kind === 'log' ? logTicks(...ends) : ticksOf(...ends, 6)
+  const ticks = kind === 'log' ? logTicks(...ends) : ticksAlong(numbers, ends)
   return { type: 'number', scale: kind, domain: [...ends], ticks, tickFormatter: axisNumber } as const
 }
 

@@ -102,6 +102,10 @@ export function wholeTicks(low: number, high: number, count: number): readonly n
   return ticks(low, high, Math.max(1, Math.min(count, high - low))).filter((tick) => Number.isInteger(tick))
 }
 
+/** Ticks for these values; whole ones if all values are, such as numbers of trials. */
+export const ticksAlong = (values: readonly number[], [low, high]: Range): readonly number[] =>
+  values.every(Number.isInteger) ? wholeTicks(low, high, 6) : ticks(low, high, 6)
+
 /** Smallest distance between a tick and the end, as a fraction of the range. */
 const besideEnd = 0.09
 

@@ -1,5 +1,6 @@
 /** Editors loaded when they are first shown, so that no other screen pays for them. */
 import { lazy, Suspense, type ComponentType } from 'react'
+import { Loading } from '#renderer/kit/states.tsx'
 import type { CodeDiffProps } from './CodeDiff.tsx'
 import type { CodeEditorProps } from './CodeEditor.tsx'
 import type { CodeViewProps } from './CodeView.tsx'
@@ -14,13 +15,7 @@ export const LazyCodeView = (props: CodeViewProps) => <Shown of={View} props={pr
 
 function Shown<Props extends object>({ of: Component, props }: { of: ComponentType<Props>; props: Props }) {
   return (
-    <Suspense
-      fallback={
-        <div role="status" className="p-3 text-sm text-faint">
-          Loading the editor…
-        </div>
-      }
-    >
+    <Suspense fallback={<Loading label="Loading the editor" />}>
       <Component {...props} />
     </Suspense>
   )

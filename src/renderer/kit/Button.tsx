@@ -21,8 +21,7 @@ export interface ButtonProps extends ComponentProps<'button'> {
 }
 
 /** Says by its ground that it cannot be pressed, with words that can still be read: 4.5:1 and more. */
-const disabledLook =
-  'disabled:border-line disabled:bg-raised disabled:text-faint aria-disabled:border-line aria-disabled:bg-raised aria-disabled:text-faint'
+const disabledLook = 'disabled:border-line disabled:bg-raised disabled:text-faint'
 
 /** Button; `primary` is for the one main action of a page. */
 export function Button({

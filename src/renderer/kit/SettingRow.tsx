@@ -9,6 +9,7 @@ import { Checkbox, Segmented, Select, Switch } from './choices.tsx'
 import { NumberInput, TextArea, TextInput } from './inputs.tsx'
 import { isObject } from '#shared/config/paths.ts'
 import { Texts, Variables } from './lists.tsx'
+import { Sentence } from './Sentence.tsx'
 
 export interface SettingRowProps {
   readonly field: SettingField
@@ -24,6 +25,15 @@ export interface SettingRowProps {
   /** Overrides the setting's own name. */
   readonly label?: string
   readonly action?: ReactNode
+}
+
+/** Longest text that a field of the narrowest column shows whole, in characters. */
+const fitsField = 22
+
+/** Says what an empty field means: in the field, or below it where the field would cut it. */
+function emptyWords({ empty, control: { kind } }: SettingField) {
+  const isShown = empty.length <= fitsField || (kind !== 'number' && kind !== 'text')
+  return isShown ? { placeholder: empty } : { note: <Sentence text={`Empty: ${empty}.`} /> }
 }
 
 /** Shows a setting with its explanation; a changed one is marked and can be reset on its own. */
@@ -59,7 +69,7 @@ export function SettingRow(props: SettingRowProps) {
         </>
       }
       error={problem}
-      {...(note === undefined ? {} : { note })}
+      note={note ?? emptyWords(field).note}
       aside={
         <>
           {isChanged && <span className="sr-only">Changed</span>}
@@ -91,7 +101,7 @@ export function SettingControl(props: SettingControlProps) {
         <NumberInput
           {...common}
           value={typeof value === 'number' ? value : null}
-          placeholder={empty}
+          placeholder={emptyWords(field).placeholder}
           onChange={(next) => onChange(next ?? none)}
         />
       )
@@ -134,7 +144,7 @@ export function SettingControl(props: SettingControlProps) {
           {...common}
           mono
           value={typeof value === 'string' ? value : ''}
-          placeholder={empty}
+          placeholder={emptyWords(field).placeholder}
           onChange={(next) => onChange(next === '' ? none : next)}
         />
       )

@@ -35,7 +35,7 @@ export function LabelButtons(props: LabelButtonsProps) {
       : {},
   )
   return (
-    <>
+    <span className="inline-flex shrink-0 gap-x-1">
       {(['good', 'bad'] as const).map((rating) => (
         <IconButton
           key={rating}
@@ -64,6 +64,6 @@ export function LabelButtons(props: LabelButtonsProps) {
         icon={Pencil}
         onClick={onEdit}
       />
-    </>
+    </span>
   )
 }

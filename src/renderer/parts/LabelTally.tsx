@@ -49,8 +49,9 @@ export function LabelTally({ scope, place, className, children }: TallyProps) {
     >
       {children}
       <span role="status" className="tabular-nums">
-        {words === '' ? 'No labels yet' : words}
+        {words === '' && counts !== undefined ? 'No labels yet' : words}
       </span>
+      <KeyHints />
       <span className="ml-auto inline-flex gap-1">
         <Button small variant="quiet" icon={Undo2} disabled={undo === null} onClick={() => undo?.()}>
           Undo
@@ -59,17 +60,17 @@ export function LabelTally({ scope, place, className, children }: TallyProps) {
           Make a data set…
         </Button>
       </span>
-      <KeyHints />
       {isOpen && <DataSetDialog scope={scope} place={place} onClose={() => setOpen(false)} />}
     </section>
   )
 }
 
+/** On one line: as many as there is room for. */
 function KeyHints() {
   const { bindings, singles } = useKeyBindings()
   if (!singles) return null
   return (
-    <span className="inline-flex flex-wrap items-center gap-x-2 gap-y-1 text-faint narrow:hidden">
+    <span className="inline-flex h-5 grow basis-0 flex-wrap content-start items-center gap-x-2 gap-y-1 overflow-hidden text-faint narrow:hidden">
       {shownKeys.map((id) => {
         const [key] = keysOf(id, bindings)
         return (

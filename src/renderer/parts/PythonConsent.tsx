@@ -8,6 +8,7 @@ import { invalidate, useAnswer, useCommand, type Answer } from '#renderer/client
 import { Button } from '#renderer/kit/Button.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
+import { consentWords } from './consentWords.ts'
 
 export type PythonAsked = InputOf<Api, 'python.review'>
 type Review = Answer<'python.review'>
@@ -81,20 +82,27 @@ function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
           <FileList key={interpreter} interpreter={interpreter} files={files} />
         ))}
         <p className="text-sm text-pretty text-muted">
-          Read the files first if somebody else wrote them. You allow what they contain now, and any config
-          may call their functions and classes with settings of its own; when one of the files changes,
-          Turnwise asks again. Settings, Access takes it back.
+          {what === 'Python'
+            ? 'Read the files first if somebody else wrote them. You allow what they contain now, and any config may call their functions and classes with settings of its own; when one of the files changes, Turnwise asks again.'
+            : 'Read what they start first if somebody else wrote it. You allow these commands, addresses and files as they are now; when one of them changes, Turnwise asks again. Servers at an address get what the model writes to them.'}{' '}
+          Settings, Access takes it back.
         </p>
       </div>
     </Dialog>
   )
 }
 
+const byWords = (interpreter: string): string => (/^https?:/.test(interpreter) ? 'At' : 'Run by')
+
+/** Line breaks of the words stay; those inside of a name are shown as signs. */
+const linesOf = (words: string): string => words.split('\n').map(shownText).join('\n')
+
 /** Lists names verbatim, isolated so that no character in them moves, hides or joins the surrounding text. */
 const FileList = ({ interpreter, files }: Review[number]) => (
-  <section aria-label={`Run by ${shownText(interpreter)}`}>
+  <section aria-label={`${byWords(interpreter)} ${shownText(interpreter)}`}>
     <h3 className="text-sm font-medium text-muted">
-      Run by <span className="font-mono break-all whitespace-pre-wrap">{shownText(interpreter)}</span>
+      {byWords(interpreter)}{' '}
+      <span className="font-mono break-all whitespace-pre-wrap">{shownText(interpreter)}</span>
       {files.some((file) => file.isAllowed) && ', of which some is new or has changed'}
     </h3>
     <ul
@@ -103,7 +111,7 @@ const FileList = ({ interpreter, files }: Review[number]) => (
     >
       {files.map(({ path, isAllowed: known, copy }) => (
         <li key={path} className={known ? 'text-faint' : ''}>
-          {shownText(path)}
+          {linesOf(consentWords(interpreter, path))}
           {copy !== undefined && (
             <>
               <span className="font-sans">, with the content of the run’s own copy </span>

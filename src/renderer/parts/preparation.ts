@@ -13,6 +13,13 @@ export type SplitRule =
 /** Default validation split: enough to tell learning from memorizing. */
 export const defaultSplit: SplitRule = { share: 0.1, seed: 42 }
 
+/** Rows below which a share may fall on none of them. */
+const fewRows = 50
+
+/** Validation split of that many rows where none was chosen: of few rows at least one. */
+export const splitFor = (rows: number): SplitRule =>
+  rows < fewRows ? { rows: Math.max(1, Math.round(rows / 10)), seed: defaultSplit.seed } : defaultSplit
+
 /** Null: no choice was made, and the detected prompt applies. */
 export interface Preparation {
   readonly prompt: PromptForm | null

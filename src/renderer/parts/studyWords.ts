@@ -2,7 +2,7 @@
 import type { StudyEntry, StudySummary, StudyTrial } from '#shared/api/studies.ts'
 import { labelOf } from '#shared/config/fields.ts'
 import type { StudyKind } from '#shared/studies.ts'
-import { formatNumber, noNumber } from '#renderer/client/format.ts'
+import { formatNumber, noNumber, plural } from '#renderer/client/format.ts'
 import type { Tone } from '#renderer/kit/Badge.tsx'
 import type { TrialState } from './lineage.ts'
 
@@ -32,6 +32,14 @@ export function trialTitle({ search }: Pick<StudyEntry, 'search'>, trial: StudyT
   if (search.kind === 'population') return `Member ${String(trial.member + 1)}`
   if (search.kind === 'seeds') return `Seed ${valueWords(trial.settings['seed'])}`
   return `Trial ${String(trial.index + 1)}`
+}
+
+/** Formats «2 of 4 trials», or «2 trials» where early stopping decides how many there will be. */
+export function trialsWords({ search, steps, plannedSteps, trials }: StudyEntry): string {
+  const isOpen = search.kind === 'sweep' && search.early !== null
+  const planned = isOpen ? trials.length : Math.max(trials.length, Math.round(plannedSteps / steps))
+  const begun = planned > trials.length ? `${String(trials.length)} of ` : ''
+  return `${begun}${plural(planned, search.kind === 'seeds' ? 'seed' : 'trial')}`
 }
 
 export function valueWords(value: unknown): string {

@@ -85,3 +85,22 @@ test('lines break where there is no number, and one value alone can be seen', ()
   expect(chart('<a>', []).html).toContain('&lt;a&gt;')
   expect(page('', '', [section('empty', []), list([table(['<'], [['>']])])])).toContain('<td>&gt;</td>')
 })
+
+test('prompts that runs share stand in one row, with a column of answers for each run', async () => {
+  const again = await fixture.start({ name: 'again', seed: 3 })
+  await fixture.reached(again, 'finished')
+  const { html: written } = await client.call('runs.report', { runIds: [runIds[1]!, again] })
+  const [, samples = ''] = /<h2>Samples<\/h2>(.*?)<\/section>/s.exec(written) ?? []
+  expect(samples).toMatch(
+    /<th scope="col">Prompt<\/th><th scope="col">other, step \d+<\/th><th scope="col">again, step/,
+  )
+  expect(samples.match(/<small>Reward/g)!.length).toBe(2 * (samples.match(/<tr>/g)!.length - 1))
+  expect(written).toContain('Entropy (nats)')
+})
+
+test('a line that never changes is a sentence', () => {
+  const points = [1, 2, 3].map((x) => ({ x, y: 0 }))
+  const { html: written } = chart('Clip fraction', [{ index: 0, points, gaps: [] }])
+  expect(written).toContain('<p>0 at every step.</p>')
+  expect(written).not.toContain('<svg')
+})

@@ -5,6 +5,7 @@ import {
   clamped,
   isClamped,
   logTicks,
+  ticksAlong,
   timeTicks,
   valueAxis,
   wholeTicks,
@@ -18,6 +19,11 @@ describe('ticks', () => {
   test('steps are whole', () => {
     expect(wholeTicks(1, 4, 6)).toEqual([1, 2, 3, 4])
     expect(wholeTicks(1, 2, 6)).toEqual([1, 2])
+  })
+
+  test('numbers of trials are whole, other values as fine as there is room', () => {
+    expect(ticksAlong([1, 2, 3, 4], [0.82, 4.18])).toEqual([1, 2, 3, 4])
+    expect(ticksAlong([0.5, 2], [0.5, 2])).toContain(0.6)
   })
 
   test('powers of ten, or their multiples where there are few', () => {

@@ -135,8 +135,9 @@ interface ColumnsProps {
 
 function Columns({ candidates, round, voted, onVote }: ColumnsProps) {
   const titleOf = useChoiceTitle()
-  // Results of other candidates than the current ones are neither shown nor voted on.
-  const shown = isOf(round.round, candidates) ? round.round : null
+  // Neither results of other candidates than the current ones nor a round without any are shown or voted on.
+  const isFailed = round.error !== null && round.completions.every(({ tokens }) => tokens === 0)
+  const shown = isOf(round.round, candidates) && !isFailed ? round.round : null
   const isHidden = shown !== null && shown.isBlind && voted === undefined
   const isOpen = shown !== null && round.isDone && voted === undefined
   const order = shown?.order.length === candidates.length ? shown.order : candidates.map((_, i) => i)
@@ -220,7 +221,7 @@ function CandidateColumn({ label, name, completion, state, vote, labelling }: Co
       onFocus={labelling?.onCurrent}
       onPointerDown={labelling?.onCurrent}
       className={classes(
-        'flex min-h-60 min-w-0 flex-col rounded border',
+        'flex min-h-44 min-w-0 flex-col rounded border',
         labelling?.isCurrent === true ? 'border-accent' : 'border-line',
       )}
     >
@@ -236,7 +237,10 @@ function CandidateColumn({ label, name, completion, state, vote, labelling }: Co
           <Progress label={`${label} is being written`} value={null} className="w-16" />
         )}
         {completion !== undefined && state !== 'waiting' && (
-          <span className="min-w-0 truncate">{completionWords(completion)}</span>
+          <span className="min-w-0 truncate">
+            {/* Speed would tell an adapter from its base. */}
+            {completionWords(name === null ? { ...completion, tokensPerSecond: null } : completion)}
+          </span>
         )}
         <span className="grow" />
         {labelling !== null && (

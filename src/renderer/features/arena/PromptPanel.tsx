@@ -49,7 +49,7 @@ export function PromptPanel(props: PromptPanelProps) {
               />
             }
             mono
-            rows={4}
+            rows={3}
             placeholder="Type a prompt, or take one from a data set"
             value={draft.text}
             onChange={(text) => onDraft({ ...draft, text })}

@@ -24,15 +24,19 @@ export function ChatHead({ chat, candidates, onCandidates, hasSettings, onSettin
   const { conversation, isRunning } = chat
   return (
     <div className="flex max-h-[60%] shrink-0 flex-col gap-2 overflow-auto border-b border-line px-page py-2 *:shrink-0">
-      <div className="flex flex-wrap items-center gap-2">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2 [&>[role=group]]:contents">
         <CandidatePickers
           candidates={candidates}
           on={conversation.model}
           isDisabled={isRunning}
           onChange={onCandidates}
         />
-        <span className="grow" />
-        <Button icon={SlidersHorizontal} aria-expanded={hasSettings} onClick={() => onSettings(!hasSettings)}>
+        <Button
+          icon={SlidersHorizontal}
+          aria-expanded={hasSettings}
+          onClick={() => onSettings(!hasSettings)}
+          className="ml-auto"
+        >
           Settings
         </Button>
       </div>

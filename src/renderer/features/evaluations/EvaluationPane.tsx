@@ -254,7 +254,8 @@ function Comparing({ evaluation, evaluations }: PaneProps) {
       (step === null) !== isBase &&
       judge === evaluation.judge,
   )
-  const usual = counterparts.find(({ greedy }) => greedy === evaluation.greedy) ?? counterparts[0]
+  const only = others.length === 1 ? others[0] : undefined
+  const usual = counterparts.find(({ greedy }) => greedy === evaluation.greedy) ?? counterparts[0] ?? only
   const chosen = others.find(({ id }) => id === query.get('against'))
   const against = chosen ?? usual
   const [a, b] = isBase && chosen === undefined ? [evaluation, against] : [against, evaluation]

@@ -126,7 +126,7 @@ function AtWork() {
   })
   if (atWork.length === 0) return null
   return (
-    <Panel title="Training now" isFlush>
+    <Panel title="Under way" isFlush>
       <ul className="divide-y divide-line">
         {atWork.map(({ run, worker }) => (
           <li key={run.id}>

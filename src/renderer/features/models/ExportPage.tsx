@@ -66,7 +66,7 @@ function ExportingCheckpoint({ runId, step }: Omit<ExportPageProps, 'adapter'>) 
   }, [runId, newest])
   return (
     <>
-      {!isLoaded && <Loading />}
+      {(!isLoaded || (trained.length > 0 && runId === null)) && <Loading label="Reading the checkpoints" />}
       {isLoaded && trained.length === 0 && (
         <EmptyState title="Nothing to export yet">
           Once a run has its first checkpoint, export it here as an adapter for other programs.

@@ -126,7 +126,7 @@ export function studyWords(config: JsonObject): string | null {
   const of = (name: string): string => valueWords(valueAt(section, name))
   const sizeOf = (name: string, initial: number): string => valueWords(valueAt(section, name) ?? initial)
   if (kind === 'population')
-    return `${sizeOf('size', 6)} members · generations of ${of('every')} steps · ${over}`
+    return `${sizeOf('size', 6)} members · generations of ${of('every')} ${of('every') === '1' ? 'step' : 'steps'} · ${over}`
   if (kind === 'seeds')
     return Array.isArray(valueAt(section, 'values')) ? `seeds ${of('values')}` : `${of('values')} seeds`
   const isEarly = valueAt(section, 'early.method') !== undefined

@@ -1,6 +1,6 @@
 /** Fills a draft from an address, a version of a data set, or another run. */
 import { useCallback, useEffect, useMemo } from 'react'
-import { parsePreparation, defaultSplit } from '#renderer/parts/preparation.ts'
+import { parsePreparation, defaultSplit, splitFor } from '#renderer/parts/preparation.ts'
 import { detectedPrompt } from '#renderer/parts/promptForms.ts'
 import { bestOf } from '#renderer/client/modelChoice.ts'
 import { withModel, withRoom, modelFactsOf, withData, startingFrom } from './chosenRows.ts'
@@ -25,7 +25,7 @@ export async function dataOf(client: ApiClient, versionId: string): Promise<Json
   const chosen = prompt ?? detectedPrompt(shape.prompt, version.columns)
   return {
     train: version.directory,
-    heldOut: heldOut ?? defaultSplit,
+    heldOut: heldOut ?? splitFor(version.rows),
     ...(chosen === null ? {} : { prompt: chosen }),
     ...(maxPromptTokens === null ? {} : { maxPromptTokens }),
   }

@@ -6,7 +6,7 @@ import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
-import { ErrorNote } from '#renderer/kit/states.tsx'
+import { ErrorNote, Skeleton } from '#renderer/kit/states.tsx'
 
 /** Waiting runs in order. Alt and an arrow key move the focused one. */
 export function QueueList() {
@@ -15,7 +15,7 @@ export function QueueList() {
   const { run: move } = useCommand('queue.move')
   const { run: remove } = useCommand('queue.remove')
   const { run: setContinue } = useCommand('queue.setContinueOnError')
-  if (data === undefined) return null
+  if (data === undefined) return <Skeleton label="Reading the queue" className="h-5 w-80 max-w-full" />
   const entries = data.runs.map((entry) => ({ ...entry, run: runs.find(({ id }) => id === entry.runId) }))
   return (
     <div className="grid gap-2">

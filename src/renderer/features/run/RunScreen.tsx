@@ -59,7 +59,12 @@ function RunPage({ runId, tab }: RunPageProps) {
   const { isLoaded } = useRuns()
   const view = useRun(runId)
   if (view.run !== undefined) return <KnownRun key={runId} run={view.run} view={view} tab={tabOf(tab)} />
-  return isLoaded ? <NoRun /> : <Loading label="Reading the history" shape="panels" />
+  if (isLoaded) return <NoRun />
+  return (
+    <Page isFull title="…">
+      <Loading label="Reading the history" shape="panels" />
+    </Page>
+  )
 }
 
 const tabOf = (tab: string | undefined): RunTab => runTabs.find((known) => known === tab) ?? 'overview'

@@ -1,3 +1,4 @@
+import { noNumber } from '#renderer/client/format.ts'
 import { ChevronLeft, ChevronRight, ListFilter } from 'lucide-react'
 import { useRef } from 'react'
 import { useKeys } from '#renderer/client/keys.ts'
@@ -177,9 +178,7 @@ interface StepScrubberProps {
 function StepScrubber({ steps, step, last, onStep }: StepScrubberProps) {
   const place = step === null ? 0 : Math.max(0, steps.indexOf(step))
   const words =
-    step === null
-      ? 'No step has samples'
-      : `Step ${String(step)}${last === null ? '' : ` of ${String(last)}`}`
+    step === null ? 'No step' : `Step ${String(step)}${last === null ? '' : ` of ${String(last)}`}`
   return (
     <>
       <input
@@ -199,7 +198,7 @@ function StepScrubber({ steps, step, last, onStep }: StepScrubberProps) {
       />
       <span className="min-w-24 pl-1 text-right font-medium whitespace-nowrap tabular-nums">
         {step === null ? (
-          <span className="font-normal text-muted">No samples</span>
+          <span className="font-normal text-muted">{noNumber}</span>
         ) : (
           <>
             Step {step}

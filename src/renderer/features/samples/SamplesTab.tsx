@@ -5,7 +5,7 @@ import { useKeys } from '#renderer/client/keys.ts'
 import { setQuery, useRoute } from '#renderer/client/route.ts'
 import type { RunEntry, StoredEvent } from '#renderer/client/runs.ts'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
-import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
+import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { experiencesOf } from '#renderer/parts/runFacts.ts'
 import { plural } from '#renderer/client/format.ts'
 import { SparkLine } from '#renderer/charts/Spark.tsx'
@@ -49,7 +49,9 @@ export function SamplesTab({ run, config, events }: Props) {
     <>
       <SampleToolbar run={run} address={address} steps={steps} step={step} />
       {pages.error !== null && <ErrorNote error={pages.error} className="m-4" />}
-      {pages.isLoaded && groups.length === 0 ? (
+      {steps.length === 0 && !pages.isLoaded ? (
+        <Loading label="Reading the samples" shape="table" />
+      ) : pages.isLoaded && groups.length === 0 ? (
         <Nothing
           address={address}
           run={run}

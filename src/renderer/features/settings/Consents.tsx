@@ -7,11 +7,12 @@ import { formatTime } from '#renderer/client/format.ts'
 import { invalidate, useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Sentence } from '#renderer/kit/Sentence.tsx'
+import { Skeleton } from '#renderer/kit/states.tsx'
 import { Section } from './Section.tsx'
 
 export function PythonSection() {
   const queries = useQueryClient()
-  const { data: allowed = [] } = useAnswer('python.allowed', undefined, { staleMs: 0 })
+  const { data: allowed } = useAnswer('python.allowed', undefined, { staleMs: 0 })
   const { run, isRunning } = useCommand('python.withdraw', {
     onDone: () => invalidate(queries, ['python', 'rewards', 'runs.check']),
   })
@@ -21,12 +22,12 @@ export function PythonSection() {
       about="Python is not sandboxed. It runs only where you allowed the content of the file and of the modules beside it for the interpreter; a training script runs where `turnwise run` started its content. No config can allow either."
       none="Nothing: no Python code can run."
       columns={['Run by', 'File']}
-      rows={allowed.map(({ interpreter, path, at }) => ({
+      rows={allowed?.map(({ interpreter, path, at }) => ({
         cells: [shownText(interpreter), shownText(path)],
         at,
       }))}
       isBusy={isRunning}
-      onWithdraw={(which) => void run({ paths: which.map((i) => allowed[i]?.path ?? '') })}
+      onWithdraw={(which) => void run({ paths: which.map((i) => allowed?.[i]?.path ?? '') })}
     />
   )
 }
@@ -34,7 +35,7 @@ export function PythonSection() {
 /** Lists environment variables whose values may be sent. */
 export function SentKeysSection() {
   const queries = useQueryClient()
-  const { data: allowed = [] } = useAnswer('keys.allowed', undefined, { staleMs: 0 })
+  const { data: allowed } = useAnswer('keys.allowed', undefined, { staleMs: 0 })
   const { run, isRunning } = useCommand('keys.withdraw', {
     onDone: () => invalidate(queries, ['keys', 'runs.check', 'studies.check']),
   })
@@ -44,11 +45,13 @@ export function SentKeysSection() {
       about="Judges, teachers and rollout servers get the value of an environment variable only where you allowed this variable for this address. No config can allow it."
       none="None: no key is sent anywhere."
       columns={['Variable', 'Address']}
-      rows={allowed.map(({ variable, origin, at }) => ({ cells: [variable, origin], at }))}
+      rows={allowed?.map(({ variable, origin, at }) => ({ cells: [variable, origin], at }))}
       isBusy={isRunning}
       onWithdraw={(which) =>
         void run({
-          keys: which.flatMap((i) => allowed[i] ?? []).map(({ variable, origin }) => ({ variable, origin })),
+          keys: which
+            .flatMap((i) => allowed?.[i] ?? [])
+            .map(({ variable, origin }) => ({ variable, origin })),
         })
       }
     />
@@ -58,7 +61,7 @@ export function SentKeysSection() {
 /** Lists what clients of `turnwise mcp` may do. */
 export function AgentsSection() {
   const queries = useQueryClient()
-  const { data: allowed = [] } = useAnswer('agents.allowed', undefined, { staleMs: 0 })
+  const { data: allowed } = useAnswer('agents.allowed', undefined, { staleMs: 0 })
   const { run, isRunning } = useCommand('agents.withdraw', { onDone: () => invalidate(queries, ['agents']) })
   return (
     <ConsentList
@@ -67,13 +70,15 @@ export function AgentsSection() {
       none="None: an assistant has to ask first."
       columns={['Assistant', 'May']}
       isProse
-      rows={allowed.map(({ client, may, at }) => ({
+      rows={allowed?.map(({ client, may, at }) => ({
         cells: [shownText(client), shownText(permissionWords(may))],
         at,
       }))}
       isBusy={isRunning}
       onWithdraw={(which) =>
-        void run({ uses: which.flatMap((i) => allowed[i] ?? []).map(({ client, may }) => ({ client, may })) })
+        void run({
+          uses: which.flatMap((i) => allowed?.[i] ?? []).map(({ client, may }) => ({ client, may })),
+        })
       }
     />
   )
@@ -86,15 +91,20 @@ interface ConsentListProps {
   readonly columns: readonly [string, string]
   /** True if the second column is for people, no path or address. */
   readonly isProse?: boolean
-  readonly rows: readonly { readonly cells: readonly [string, string]; readonly at: number }[]
+  /** Undefined until it is known. */
+  readonly rows: readonly { readonly cells: readonly [string, string]; readonly at: number }[] | undefined
   readonly isBusy: boolean
   /** Receives indices into `rows`. */
   readonly onWithdraw: (which: readonly number[]) => void
 }
 
-const Heading = ({ children }: { readonly children: ReactNode }) => (
-  <th className="py-1 font-normal">{children}</th>
-)
+const Heading = ({
+  children,
+  className = '',
+}: {
+  readonly children: ReactNode
+  readonly className?: string
+}) => <th className={`py-1 font-normal ${className}`}>{children}</th>
 
 const actionsHeading = (
   <Heading>
@@ -109,6 +119,7 @@ function ConsentList(props: ConsentListProps) {
       title={title}
       about={<Sentence text={about} />}
       actions={
+        rows !== undefined &&
         rows.length > 0 && (
           <Button disabled={isBusy} onClick={() => onWithdraw(rows.map((_, i) => i))}>
             Withdraw all
@@ -116,7 +127,9 @@ function ConsentList(props: ConsentListProps) {
         )
       }
     >
-      {rows.length === 0 ? (
+      {rows === undefined ? (
+        <Skeleton label={`Reading: ${title}`} className="h-5 w-80 max-w-full" />
+      ) : rows.length === 0 ? (
         <p>{none}</p>
       ) : (
         <table className="w-full text-left">
@@ -124,7 +137,7 @@ function ConsentList(props: ConsentListProps) {
             <tr>
               <Heading>{columns[0]}</Heading>
               <Heading>{columns[1]}</Heading>
-              <Heading>Allowed at</Heading>
+              <Heading className="phone:hidden">Allowed at</Heading>
               {actionsHeading}
             </tr>
           </thead>
@@ -137,7 +150,7 @@ function ConsentList(props: ConsentListProps) {
                 >
                   {where}
                 </td>
-                <td className="py-1 pr-3 whitespace-nowrap tabular-nums">{formatTime(at)}</td>
+                <td className="py-1 pr-3 whitespace-nowrap tabular-nums phone:hidden">{formatTime(at)}</td>
                 <td className="py-1">
                   <Button
                     small

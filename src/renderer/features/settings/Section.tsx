@@ -10,8 +10,8 @@ interface SectionProps {
 
 export const Section = ({ title, about, actions, children }: SectionProps) => (
   <section aria-label={title} className="mb-6">
-    <header className="mb-2 flex min-h-7 items-center gap-3">
-      <div className="min-w-0 grow">
+    <header className="mb-2 flex min-h-7 items-center gap-3 phone:flex-wrap">
+      <div className="min-w-0 grow phone:basis-full">
         <h2 className="text-lg font-semibold">{title}</h2>
         {about !== undefined && <p className="text-muted text-pretty">{about}</p>}
       </div>

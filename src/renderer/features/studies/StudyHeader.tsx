@@ -12,25 +12,27 @@ import {
   formatReach,
   formatReward,
   formatShort,
+  noNumber,
   plural,
 } from '#renderer/client/format.ts'
 import { etaWords } from '#renderer/client/live.ts'
 import { link, navigate } from '#renderer/client/route.ts'
 import { useRunFacts } from '#renderer/client/runs.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
+import { MoreMenu } from '#renderer/kit/Menu.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
 import { lastResult } from '#renderer/parts/lineage.ts'
-import { kindTitles, trialTitle } from '#renderer/parts/studyWords.ts'
+import { kindTitles, trialsWords, trialTitle } from '#renderer/parts/studyWords.ts'
 
 export function StudyFacts({ study }: { study: StudyEntry }) {
-  const { search, steps, parallel, trials } = study
+  const { search, steps, parallel } = study
   const facts = [
     kindTitles[search.kind],
     search.kind === 'population'
       ? `${plural(search.size, 'member')}, generations of ${plural(search.every, 'step')}`
-      : plural(trials.length, 'trial'),
+      : trialsWords(study),
     `${formatCount(steps)} steps each`,
     `${formatCount(parallel)} at a time`,
   ]
@@ -50,6 +52,7 @@ export function StudyActions({ study }: { study: StudyEntry }) {
   const stop = useCommand('studies.stop')
   const resume = useCommand('studies.resume')
   const remove = useCommand('studies.delete', { onDone: () => navigate('/runs/studies') })
+  const save = useSavedConfig()
   const isRunning = status === 'running'
   const isBusy = stop.isRunning || resume.isRunning || remove.isRunning
   return (
@@ -64,19 +67,29 @@ export function StudyActions({ study }: { study: StudyEntry }) {
           Resume
         </Button>
       )}
-      {study.best !== null && <TakeOut study={study} />}
-      <IconButton
-        label="Start again with changes"
-        icon={Copy}
-        iconSize={15}
-        onClick={() => navigate('/new-run', { study: id })}
-      />
-      <IconButton
-        label={isRunning ? 'Delete (stop it first)' : 'Delete'}
-        icon={Trash2}
-        iconSize={15}
-        disabled={isRunning || isBusy}
-        onClick={() => setAsking(true)}
+      {study.best !== null && <Promote id={id} />}
+      <MoreMenu
+        groups={[
+          [
+            {
+              label: 'Start again with changes',
+              icon: Copy,
+              run: () => navigate('/new-run', { study: id }),
+            },
+            ...(study.best === null
+              ? []
+              : [{ label: 'Save the config of the best trial', icon: FileDown, run: () => save(study) }]),
+          ],
+          [
+            {
+              label: isRunning ? 'Delete (stop it first)' : 'Delete',
+              icon: Trash2,
+              isDangerous: true,
+              isDisabled: isRunning || isBusy,
+              run: () => setAsking(true),
+            },
+          ],
+        ]}
       />
       <ConfirmDialog
         isOpen={isAsking}
@@ -92,16 +105,30 @@ export function StudyActions({ study }: { study: StudyEntry }) {
   )
 }
 
-/** Exports the best trial as a model, and its config as that of a run. */
-function TakeOut({ study: { id, name, search } }: { study: StudyEntry }) {
-  const client = useApi()
+/** Exports the best trial as a model. */
+function Promote({ id }: { id: string }) {
   const promote = useCommand('studies.promote', {
     onDone(adapter) {
       toast({ title: `The best trial is now the adapter “${adapter.name}”.`, tone: 'good' })
       navigate('/models', { adapter: adapter.name })
     },
   })
-  const save = () => {
+  return (
+    <Button
+      icon={Award}
+      disabled={promote.isRunning}
+      title="Copies the checkpoint of the best trial to Models, ready to export, compare or continue"
+      onClick={() => void promote.run({ id })}
+    >
+      Promote best
+    </Button>
+  )
+}
+
+/** Returns what saves the config of the best trial as that of a run. */
+function useSavedConfig() {
+  const client = useApi()
+  return ({ id, name, search }: StudyEntry) => {
     client.call('studies.exportConfig', { id }).then(
       ({ config, trial }) => {
         const text = `${JSON.stringify(config, null, 2)}\n`
@@ -112,19 +139,6 @@ function TakeOut({ study: { id, name, search } }: { study: StudyEntry }) {
       (thrown: unknown) => toastError(asError(thrown)),
     )
   }
-  return (
-    <>
-      <Button
-        icon={Award}
-        disabled={promote.isRunning}
-        title="Copies the checkpoint of the best trial to Models, ready to export, compare or continue"
-        onClick={() => void promote.run({ id })}
-      >
-        Promote best
-      </Button>
-      <IconButton label="Save the config of the best trial" icon={FileDown} iconSize={15} onClick={save} />
-    </>
-  )
 }
 
 export function StudyNumbers({ study }: { study: StudyEntry }) {
@@ -147,13 +161,13 @@ export function StudyNumbers({ study }: { study: StudyEntry }) {
       <div>
         <dt className="text-sm text-muted">Training time</dt>
         <dd className="tabular-nums">
-          {formatDuration(1000 * trained.seconds)}
+          {trained.steps === 0 ? noNumber : formatDuration(1000 * trained.seconds)}
           {left !== null && <span className="block text-sm text-faint">{left} left</span>}
         </dd>
       </div>
       <div>
         <dt className="text-sm text-muted">Tokens</dt>
-        <dd className="tabular-nums">{formatShort(trained.tokens)}</dd>
+        <dd className="tabular-nums">{trained.steps === 0 ? noNumber : formatShort(trained.tokens)}</dd>
       </div>
     </dl>
   )

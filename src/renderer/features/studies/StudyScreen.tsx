@@ -27,7 +27,12 @@ export function StudyScreen() {
   const id = rest[0] ?? ''
   const { data: study, error } = useAnswer('studies.get', { id })
   if (study !== undefined) return <KnownStudy key={id} study={study} />
-  if (error === null) return <Loading label="Reading the study" shape="panels" />
+  if (error === null)
+    return (
+      <Page isFull title="…">
+        <Loading label="Reading the study" shape="panels" />
+      </Page>
+    )
   return (
     <Page title="Study not found">
       <EmptyState

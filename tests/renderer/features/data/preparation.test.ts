@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { runConfigSchema } from '#shared/runConfig.ts'
-import { cutBeyond, parsePreparation } from '#renderer/parts/preparation.ts'
+import { cutBeyond, defaultSplit, parsePreparation, splitFor } from '#renderer/parts/preparation.ts'
 import { detectedPrompt, insertAt, placeholders, promptProblem, toKind } from '#renderer/parts/promptForms.ts'
 import { splitProblem, withAmount, withKind } from '#renderer/features/data/SplitTab.tsx'
+
+test('few rows are split by a number, so that one is left for validation', () => {
+  expect([2, 5, 24].map(splitFor)).toEqual([1, 1, 2].map((rows) => ({ rows, seed: 42 })))
+  expect(splitFor(50)).toEqual(defaultSplit)
+})
 
 describe('what is stored', () => {
   test('is read as it was written, in the terms of a run config', () => {
