@@ -5,8 +5,8 @@ import tseslint from 'typescript-eslint'
 
 /** A limit is raised here, with a reason, never by a comment in the file. */
 const limits = {
-  'max-lines': ['error', 400],
-  'max-lines-per-function': ['error', 50],
+  'max-lines': ['error', 600],
+  'max-lines-per-function': ['error', 60],
   'max-params': ['error', 4],
   'max-depth': ['error', 3],
   complexity: ['error', 10],
@@ -18,6 +18,10 @@ const onlyQuietly = {
   message: 'Import #engine/runtime/onnxRuntime.ts: it turns the telemetry off first.',
 }
 const noDefaultExport = { selector: 'ExportDefaultDeclaration', message: 'Export by name.' }
+const noSpreadLiteral = {
+  selector: 'ObjectExpression > SpreadElement > ObjectExpression',
+  message: 'Write the properties themselves: spreading them saves lines, not thought.',
+}
 const noClock = {
   selector: 'NewExpression[callee.name="Date"][arguments.length=0]',
   message: 'A run must not depend on the time of day.',
@@ -31,7 +35,7 @@ export default defineConfig(
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
       ...limits,
-      'no-restricted-syntax': ['error', noDefaultExport],
+      'no-restricted-syntax': ['error', noDefaultExport, noSpreadLiteral],
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/consistent-type-exports': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': [

@@ -15,8 +15,13 @@ const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-gguf-memory-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 const shape: Omit<QuantizedShape, 'hiddenSize' | 'heads'> = {
-  ...{ architecture: 'qwen2', layers: 24, kvHeads: 2, intermediateSize: 4_864 },
-  ...{ vocabSize: 151_936, tiedHead: true, deviation: 0.02 },
+  architecture: 'qwen2',
+  layers: 24,
+  kvHeads: 2,
+  intermediateSize: 4_864,
+  vocabSize: 151_936,
+  tiedHead: true,
+  deviation: 0.02,
 }
 const files = [
   ['Q8_0', { ...shape, hiddenSize: 896, heads: 14 }],

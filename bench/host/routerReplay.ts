@@ -79,8 +79,14 @@ for (const own of shapes) {
     const source = await asPolicySource(model, { base, rollout, int8Form: 'rows' }, join(folder, 'cache'))
     const random = new SequentialRandom(randomStream(2))
     using policy = await createOrtPolicy({
-      ...{ source, device, loraSeed: 1, rolloutPrecision: rollout, activations: 'recompute', maxRows: 16 },
-      ...{ lora: { rank: 8, alpha: 16, rsLora: false, targets: linearNames }, replaysRoutes: true },
+      source,
+      device,
+      loraSeed: 1,
+      rolloutPrecision: rollout,
+      activations: 'recompute',
+      maxRows: 16,
+      lora: { rank: 8, alpha: 16, rsLora: false, targets: linearNames },
+      replaysRoutes: true,
     })
     const requests = Array.from({ length: count / 8 }, (_, row) => ({
       promptIds: randomIds(random, 32, policy.vocabSize),

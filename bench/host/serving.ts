@@ -19,7 +19,9 @@ const device = await chooseDevice({ kind: 'cpu', threads: Number(threads) })
 const cacheDirectory = dataFolders(resolveDataDirectory(undefined)).cache
 const request = {
   subject: existsSync(subject) ? { model: subject } : { shape: subject },
-  ...{ cacheDirectory, base: 'f32', activations: 'recompute' },
+  cacheDirectory,
+  base: 'f32',
+  activations: 'recompute',
 } as Parameters<typeof subjectFolder>[0]
 const say = (text: string) => console.log(text)
 const directory = await subjectFolder(request, say)

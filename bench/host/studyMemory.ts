@@ -69,16 +69,17 @@ function config(size: number) {
   const demo = path.join(resourcesDirectory, 'demo')
   return {
     model,
-    data: {
-      ...{ train: path.join(demo, 'train.jsonl'), heldOut: path.join(demo, 'heldout.jsonl') },
-    },
+    data: { train: path.join(demo, 'train.jsonl'), heldOut: path.join(demo, 'heldout.jsonl') },
     rewards: [{ function: 'starter-format' }],
     adapter: { rank: 16, alpha: 32, targets: 'all-linear' },
     rollout: { promptsPerStep: 1, groupSize: 4, maxNewTokens: 32 },
     device: { kind: 'cpu', threads: 1 },
-    ...{ steps: 2, evaluation: { every: 1, rows: 2 }, checkpoints: { every: 1 } },
+    steps: 2,
+    evaluation: { every: 1, rows: 2 },
+    checkpoints: { every: 1 },
     population: {
-      ...{ size, every: 1 },
+      size,
+      every: 1,
       mutation: { parameters: { 'optimization.learningRate': { min: 1e-5, max: 1e-3 } } },
     },
   }

@@ -34,7 +34,9 @@ const device = await chooseDevice({ kind: 'cpu', threads: Number(threads) })
 const cacheDirectory = dataFolders(resolveDataDirectory(undefined)).cache
 const request = {
   subject: existsSync(subject) ? { model: subject } : { shape: subject },
-  ...{ cacheDirectory, base: 'f32', activations: 'recompute' },
+  cacheDirectory,
+  base: 'f32',
+  activations: 'recompute',
 } as Parameters<typeof subjectFolder>[0]
 const say = (text: string) => console.log(text)
 const lora = { rank: 16, alpha: 32, rsLora: false, targets: linearNames }
@@ -44,14 +46,20 @@ await using sandbox = await openSandbox({ code, language: 'js' })
 
 const random = new SequentialRandom(randomStream(1))
 const prompts = Array.from({ length: rows }, (_, row) => ({
-  ...{ row, text: '', ids: randomIds(random, promptTokens, policy.vocabSize) },
+  row,
+  text: '',
+  ids: randomIds(random, promptTokens, policy.vocabSize),
   columns: { turns: 1 + (row % 6), feedback: [...randomIds(random, 4, policy.vocabSize)] },
 }))
 const generate: GenerateOptions = { role: 'actor', sampling: sampling(Number(newTokens)) }
 const tokenizer = { encode: () => new Int32Array(0), decode: () => '' }
 const text = createTurnText({ tokenizer, chatTemplate: null, applyChatTemplate: false, strictBoundary: true })
 const tools = {
-  ...{ environment: null, hasCritic: false, tokenizer, chatTemplate: null, text },
+  environment: null,
+  hasCritic: false,
+  tokenizer,
+  chatTemplate: null,
+  text,
   rewards: { rewards: [], onFailure: 'null', step: 1 },
 } as const
 
@@ -67,7 +75,8 @@ const workflow = {
   },
 }
 const recording = {
-  ...{ vocabSize: policy.vocabSize, contextLength: policy.contextLength },
+  vocabSize: policy.vocabSize,
+  contextLength: policy.contextLength,
   generate(first: readonly GenerationRequest[], options: GenerateOptions) {
     asked.push(...first)
     const later: GenerateOptions['later'] = async (isIdle) => {

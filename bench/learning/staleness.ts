@@ -51,13 +51,20 @@ async function trained(maxStaleness: number, seed: number): Promise<Trained> {
   const { data, rollout } = demo as Record<'data' | 'rollout', JsonObject>
   const inDemo = (name: string) => path.join(resourcesDirectory, 'demo', name)
   const run = createRunFolder(dataDirectory, {
-    ...{ ...demo, model: path.join(resourcesDirectory, 'starter'), seed, steps },
+    ...demo,
+    model: path.join(resourcesDirectory, 'starter'),
+    seed,
+    steps,
     data: { ...data, train: inDemo('train.jsonl'), heldOut: inDemo('heldout.jsonl') },
     rollout: { ...rollout, maxStaleness, server: { kind, url, adapterFolder } },
-    ...{ evaluation: { every: steps }, checkpoints: { every: steps }, device: { kind: 'cpu', threads: 1 } },
+    evaluation: { every: steps },
+    checkpoints: { every: steps },
+    device: { kind: 'cpu', threads: 1 },
   })
   const request = {
-    ...{ runDirectory: run.directory, cacheDirectory: path.join(dataDirectory, 'cache'), resumeFrom: null },
+    runDirectory: run.directory,
+    cacheDirectory: path.join(dataDirectory, 'cache'),
+    resumeFrom: null,
   }
   const metrics: Numbers[] = []
   const rewards: number[] = []
@@ -69,7 +76,10 @@ async function trained(maxStaleness: number, seed: number): Promise<Trained> {
   }
   const meanOf = (name: string) => mean(metrics.flatMap((own) => own[name] ?? []))
   return {
-    ...{ maxStaleness, seed, rewardBefore: rewards[0] ?? NaN, rewardAfter: rewards.at(-1) ?? NaN },
+    maxStaleness,
+    seed,
+    rewardBefore: rewards[0] ?? NaN,
+    rewardAfter: rewards.at(-1) ?? NaN,
     staleness: metrics.map((own) => own['rollout/staleness'] ?? 0),
     warnings,
     logpDifference: meanOf('sampling/sampling_logp_difference/mean'),

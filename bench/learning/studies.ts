@@ -75,7 +75,10 @@ async function compared(seed: number): Promise<Recorded> {
   })
   const sweep = await studied(`sweep, seed ${seed}`, seed, {
     sweep: {
-      ...{ method: 'random', trials: 6, parameters, early: { method: 'halving', from: 6, keep: 2 } },
+      method: 'random',
+      trials: 6,
+      parameters,
+      early: { method: 'halving', from: 6, keep: 2 },
       budget: { tokens: Math.floor(gridTokens / 3) },
     },
   })
@@ -110,16 +113,22 @@ function runConfig(seed: number): JsonObject {
   const demo = JSON.parse(readFileSync(path.join(resourcesDirectory, 'demo/run.json'), 'utf8')) as JsonObject
   const { data } = demo as { data: JsonObject }
   return {
-    ...{ ...demo, model: 'starter', seed, steps, device: { kind: 'cpu', threads: 1 } },
+    ...demo,
+    model: 'starter',
+    seed,
+    steps,
+    device: { kind: 'cpu', threads: 1 },
     data: { ...data, train: files.train, heldOut: files.validation },
-    ...{ evaluation: { every: steps }, checkpoints: { every: steps } },
+    evaluation: { every: steps },
+    checkpoints: { every: steps },
   }
 }
 
 /** The demo's generator, for more rows; no exercise is in two of the files. */
 function writeRows() {
   const { train, heldout } = makeDemoData(dataSeeds.demo, {
-    ...{ train: rowCounts.train, heldout: rows.validation + rows.test },
+    train: rowCounts.train,
+    heldout: rows.validation + rows.test,
   })
   const written = (name: string, content: readonly DemoRow[]) => {
     const file = path.join(dataDirectory, `${name}.jsonl`)
@@ -142,7 +151,11 @@ async function tested(study: StudyEntry, trial: number): Promise<EvaluationEntry
   const config = host.evaluations.sectionsOf(runId)
   const { id } = await host.evaluations.start(
     {
-      ...{ subject: { runId, step: steps }, samples: 1, greedy: true, limit: null, passAt: null },
+      subject: { runId, step: steps },
+      samples: 1,
+      greedy: true,
+      limit: null,
+      passAt: null,
       config: { ...config, data: { ...config.data, heldOut: files.test } },
     },
     { base: dataDirectory, by: null },
@@ -177,7 +190,9 @@ async function chosenBy(study: StudyEntry, gridBest: EvaluationEntry): Promise<C
   )
   return {
     ...candidateOf(study, trial, test),
-    ...{ tokens: tokensOf(study), steps: stepsOf(study), difference: difference ?? NaN },
+    tokens: tokensOf(study),
+    steps: stepsOf(study),
+    difference: difference ?? NaN,
     standardError: interval === null ? NaN : (interval.high - interval.low) / (2 * 1.96),
   }
 }

@@ -77,7 +77,10 @@ async function train(
   for await (const event of runTraining(request, createControl())) events.push(event)
   rmSync(directory, { recursive: true })
   return {
-    ...{ name, seed, expected, config: { model: 'starter', ...config } },
+    name,
+    seed,
+    expected,
+    config: { model: 'starter', ...config },
     series: seriesOf(events),
     ...textsOf(events),
     checkpoints: events.flatMap((event) => (event.type === 'checkpoint-saved' ? [event.step] : [])),
@@ -146,7 +149,11 @@ function textsOf(events: readonly RunEvent[]): Pick<RecordedRun, 'samples' | 'he
 }
 
 const essence = ({ row, prompt, completion, reward, parts, logged, failures }: TrajectorySample) => ({
-  ...{ row, prompt, completion, reward, parts },
+  row,
+  prompt,
+  completion,
+  reward,
+  parts,
   ...(logged === undefined ? {} : { logged }),
   ...(failures === undefined ? {} : { failures }),
 })

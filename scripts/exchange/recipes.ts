@@ -54,7 +54,10 @@ export function readRecipe(folder: string, file: string): Recipe {
     const outcome = importConfig(text, null, { home: '/home/person' })
     const plain = /\.ya?ml$/.test(file) ? plainReading(text, outcome) : null
     return {
-      ...{ ...known, reading: outcome.reading, refusal: null, isCompared: plain !== null },
+      ...known,
+      reading: outcome.reading,
+      refusal: null,
+      isCompared: plain !== null,
       differences: plain === null ? [] : differencesOf(plain, outcome),
     }
   } catch (error) {

@@ -253,7 +253,11 @@ const checkpoint: FuzzReader = {
     })
     const { directory } = await saveCheckpoint(path.join(folder, 'run'), {
       trainer: {
-        ...{ step: 4, stage: 0, promptsDrawn: 8, updates: 4, tokens: 100 },
+        step: 4,
+        stage: 0,
+        promptsDrawn: 8,
+        updates: 4,
+        tokens: 100,
         updateHistory: { actor: [0.5], critic: [], skipped: 0 },
       },
       events: 12,
@@ -295,7 +299,9 @@ const keepers: FuzzReader = {
       requireSome(found.filter(({ origin }) => origin === keeper))
     }
     const layer = (kind: string, of: string) => ({
-      ...{ mediaType: `application/vnd.ollama.image.${kind}`, digest: `sha256:${of}`, size: 4 },
+      mediaType: `application/vnd.ollama.image.${kind}`,
+      digest: `sha256:${of}`,
+      size: 4,
     })
     const layers = [layer('license', 'b'.repeat(64)), layer('model', digest), layer('params', 'c'.repeat(64))]
     const mediaType = 'application/vnd.docker.distribution.manifest.v2+json'
@@ -304,7 +310,10 @@ const keepers: FuzzReader = {
       ['lmstudio', path.join(studio, 'settings.json'), { downloadsFolder: downloads }],
     ] as const
     return documents.map(([name, file, document]): FuzzTarget => ({
-      ...{ name, original: Buffer.from(JSON.stringify(document)), file, read: readFrom(name) },
+      name,
+      original: Buffer.from(JSON.stringify(document)),
+      file,
+      read: readFrom(name),
     }))
   },
 }
@@ -356,9 +365,19 @@ const openaiBodies = {
         { role: 'system', content: 'Answer in one word.' },
         { role: 'user', content: [{ type: 'text', text: sample }], name: 'Ann' },
       ],
-      ...{ n: 4, max_completion_tokens: 32, temperature: 0.7, top_p: 0.9, seed: 5, stop: ['\n', '.'] },
-      ...{ stream: true, stream_options: { include_usage: true }, logprobs: true, top_logprobs: 5 },
-      ...{ presence_penalty: 0, tools: [], user: 'somebody' },
+      n: 4,
+      max_completion_tokens: 32,
+      temperature: 0.7,
+      top_p: 0.9,
+      seed: 5,
+      stop: ['\n', '.'],
+      stream: true,
+      stream_options: { include_usage: true },
+      logprobs: true,
+      top_logprobs: 5,
+      presence_penalty: 0,
+      tools: [],
+      user: 'somebody',
     },
   },
   texts: {

@@ -49,8 +49,13 @@ async function modelOf({ width, layers, vocabulary }: ArenaCase): Promise<string
   const heads = width / 64
   const shape = {
     ...modelShapes['smol-30m'],
-    ...{ layers, hiddenSize: width, heads, kvHeads: Math.max(1, heads / 4), headDim: 64 },
-    ...{ intermediateSize: Math.round((width * 2.75) / 32) * 32, vocabSize: vocabulary },
+    layers,
+    hiddenSize: width,
+    heads,
+    kvHeads: Math.max(1, heads / 4),
+    headDim: 64,
+    intermediateSize: Math.round((width * 2.75) / 32) * 32,
+    vocabSize: vocabulary,
   }
   const model = path.join(folder, [width, layers, vocabulary].join('-'))
   if (!existsSync(path.join(model, 'config.json'))) await writeRandomModel(model, shape, 11, 'F32')

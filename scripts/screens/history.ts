@@ -97,7 +97,9 @@ const studies: readonly Config[] = [
     name: 'arith-population',
     steps: 40,
     population: {
-      ...{ size: 6, every: 8, tournament: 2 },
+      size: 6,
+      every: 8,
+      tournament: 2,
       mutation: {
         parameters: {
           'optimization.learningRate': { min: 0.0002, max: 0.02 },
@@ -110,7 +112,8 @@ const studies: readonly Config[] = [
     name: 'arith-sweep',
     steps: 27,
     sweep: {
-      ...{ method: 'random', trials: 12 },
+      method: 'random',
+      trials: 12,
       parameters: {
         'optimization.learningRate': { min: 0.0001, max: 0.03 },
         'rollout.temperature': { min: 0.6, max: 1.4 },

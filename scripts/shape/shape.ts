@@ -88,7 +88,8 @@ function deadNames(files: readonly SourceFile[]): number {
 }
 
 /** What commands write into documents that people write: the tables of settings, and the table of this script. */
-const writtenByCommands = /<!-- settings: [^]*?<!-- end of settings -->|^\| figure \| value \|$[^]*/gm
+const writtenByCommands =
+  /<!-- settings: [^]*?<!-- end of settings -->|^\| figure \| value \|$[^]*|^\| Verdict or interval \|[^]*/gm
 
 /** Words that people write: reference.md aside, pages and tables that a command writes are left out. */
 const words = (pages: string): number =>

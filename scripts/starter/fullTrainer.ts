@@ -230,8 +230,10 @@ export class FullTrainer {
     const numbers = slots.map(({ offset, size }) => {
       const own = (array: Float32Array) => array.subarray(offset, offset + size)
       return new HostNumbers({
-        ...{ values: own(this.#parameters), gradients: own(this.#gradients) },
-        ...{ first: own(this.#first), second: own(this.#second) },
+        values: own(this.#parameters),
+        gradients: own(this.#gradients),
+        first: own(this.#first),
+        second: own(this.#second),
       })
     })
     return matrices ? { numbers, learningRate } : { numbers, learningRate, weightDecay: 0 }

@@ -70,7 +70,9 @@ export function readReports(unit: string, browser: string | null): Outcome[] {
 }
 
 const unreported = (what: string): Outcome => ({
-  ...{ passed: 0, skips: [], files: [] },
+  passed: 0,
+  skips: [],
+  files: [],
   failures: [`${what} ended without a report.`],
 })
 

@@ -31,7 +31,9 @@ const playwright = path.join(path.dirname(resolve('@playwright/test/package.json
 const { values, positionals: files } = parseArgs({
   allowPositionals: true,
   options: {
-    ...{ quick: { type: 'boolean' }, whole: { type: 'boolean' }, long: { type: 'boolean' } },
+    quick: { type: 'boolean' },
+    whole: { type: 'boolean' },
+    long: { type: 'boolean' },
     busy: { type: 'string' },
   },
 })

@@ -18,7 +18,10 @@ export const listCode = (context: Context, folder: 'losses' | 'workflows', kind:
       const { dataDirectory, output } = context()
       await using host = createHost({ dataDirectory, servesQueue: false })
       const gallery = readExamples(folder, kind).map(({ id, file }) => ({
-        ...{ id, title: id, versions: null, file },
+        id,
+        title: id,
+        versions: null,
+        file,
       }))
       const entries = [...ownCode(host, kind), ...gallery]
       output.json(entries)

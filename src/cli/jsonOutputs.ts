@@ -37,8 +37,11 @@ const code = listOf(z.object({ id: text.optional(), title: text, versions: count
 /** Error of a run’s process, which may have a command to type, problems of the config, or a stack with it. */
 const error = failure.partial({ hint: true }).loose().nullable()
 const checkpoint = z.object({
-  ...{ step: count, reward: number.nullable(), metrics: z.record(text, number) },
-  ...{ sizeBytes: count, directory: text },
+  step: count,
+  reward: number.nullable(),
+  metrics: z.record(text, number),
+  sizeBytes: count,
+  directory: text,
 })
 const model = object.extend({ name: text, directory: text, architecture: text, parameters: count })
 const dataSet = object.extend({ id: text, name: text, rows: count, directory: text })
@@ -50,8 +53,14 @@ const fault = z.object({ name: text, fault: object.nullable() })
 /** Schemas by the command’s name. */
 export const jsonOutputs: Readonly<Record<string, z.ZodType>> = {
   demo: z.object({
-    ...{ algorithm: text, seed: count, steps: count, rewardBefore: number.nullable() },
-    ...{ rewardAfter: number.nullable(), seconds: number, adapterDir: text, runId: text },
+    algorithm: text,
+    seed: count,
+    steps: count,
+    rewardBefore: number.nullable(),
+    rewardAfter: number.nullable(),
+    seconds: number,
+    adapterDir: text,
+    runId: text,
   }),
   train: z.union([training, calibration]),
   collect: training,
@@ -67,7 +76,8 @@ export const jsonOutputs: Readonly<Record<string, z.ZodType>> = {
     unreadable: listOf(z.object({ directory: text, message: text, hint: optionalText })),
   }),
   'runs show': runRecord.extend({
-    ...{ config: object, error },
+    config: object,
+    error,
     checkpoints: listOf(checkpoint),
     damagedCheckpoints: listOf(z.object({ step: count, directory: text, problem: text })),
   }),
@@ -78,12 +88,19 @@ export const jsonOutputs: Readonly<Record<string, z.ZodType>> = {
   'runs import': z.object({ run: text }),
   'runs project': project,
   'runs delete': z.object({
-    ...{ run: text, deleted: flag, forGood: flag, files: runs.files.output, sizeBytes: count },
+    run: text,
+    deleted: flag,
+    forGood: flag,
+    files: runs.files.output,
+    sizeBytes: count,
   }),
   'runs restore': z.object({ run: text, restored: z.literal(true) }),
   'runs trash': z.object({ runs: runs.trash.output, freedBytes: count }),
   'runs recover': z.object({
-    ...{ recoveredFile: text, damagedFile: text, rowsByTable: z.record(text, count), lost: listOf(text) },
+    recoveredFile: text,
+    damagedFile: text,
+    rowsByTable: z.record(text, count),
+    lost: listOf(text),
   }),
   evaluate: evaluation.extend(grouped),
   'evaluations list': z.object({ evaluations: listOf(evaluation) }),
@@ -113,7 +130,8 @@ export const jsonOutputs: Readonly<Record<string, z.ZodType>> = {
   grad: z.object({ output: text, tensors: count }),
   'config import': z.object({
     ...runs.importConfig.output.omit({ taken: true }).shape,
-    ...{ warnings: listOf(problem), file: optionalText },
+    warnings: listOf(problem),
+    file: optionalText,
   }),
   'loss list': code,
   'loss check': losses.check.output.omit({ batch: true }).extend({ checks: listOf(fault) }),
@@ -139,7 +157,10 @@ export const jsonOutputs: Readonly<Record<string, z.ZodType>> = {
   }),
   'dataset list': z.object({ datasets: listOf(object) }),
   'dataset show': dataSet.extend({
-    ...{ columns: listOf(object), shape: object, promptLengths: object.nullable(), firstRows: listOf(row) },
+    columns: listOf(object),
+    shape: object,
+    promptLengths: object.nullable(),
+    firstRows: listOf(row),
   }),
   'dataset answer': object.extend({ id: text, name: text, directory: text, problems: count }),
   'dataset labels': dataSet,

@@ -61,7 +61,8 @@ export async function followTraining(
   const { agentKey: key } = host.serving
   using agents = new AgentCommand({ command: agent, run, key, say: (sentence) => progress.note(sentence) })
   const signals = {
-    ...{ gently: interrupt.gently, now: AbortSignal.any([interrupt.now, agents.gaveUp]) },
+    gently: interrupt.gently,
+    now: AbortSignal.any([interrupt.now, agents.gaveUp]),
     onWorker: (worker: WorkerStatus) => teller.hearWorker(worker),
   }
   try {

@@ -112,35 +112,47 @@ export function createHost({
   const { cleared, store, isReadOnly } = opened
   const [notifier, left, trials] = [new ChangeNotifier(), new LeftRuns(store), new Trials()]
   const [texts, connections] = [new TextProcesses(startJob), new ConnectionWatch()]
-  const environment = () => cudaEnvironment(dataDirectory)
+  const processes = { startJob, environment: () => cudaEnvironment(dataDirectory), onFault }
   const parts = () => ({ supervisor, history, queue, left, notifier })
   const supervisor = new Supervisor({
-    ...{ cacheDirectory: dataFolders(dataDirectory).cache, consents: consentsFile(dataDirectory) },
+    cacheDirectory: dataFolders(dataDirectory).cache,
+    consents: consentsFile(dataDirectory),
     agentKey: (id) =>
       namesAgent(store.runs.get(id).config) ? programKey(store.settings, 'agents') : undefined,
     expectedOf: (runId) => trials.of(store.runs.get(runId).config),
-    ...{ ...reactions(parts, onFault), startJob, environment, onFault },
+    ...reactions(parts, onFault),
+    ...processes,
   })
   const history = new RunHistory({
-    ...{ dataDirectory, store, onFault, sliceMs: servesQueue ? sliceMs : Infinity },
+    dataDirectory,
+    store,
+    onFault,
+    sliceMs: servesQueue ? sliceMs : Infinity,
     isTrainedHere: (runId) => supervisor.status(runId) !== null,
   })
-  const ask = createAsk(startJob, environment)
+  const ask = createAsk(startJob, processes.environment)
   const evaluations = new Evaluations({ dataDirectory, store, ask, notifier, onFault })
   const work = { dataDirectory, store, history, supervisor, notifier, askText: texts.ask, onFault }
   const studies = new Studies({ ...work, ask, trials, fork: forkRun })
   const waiting = { dataDirectory, store, history, evaluations, studies, left }
   const isHeld = isHeldBack(opened, waiting)
   const queue = queueOf(waiting, { supervisor, isHeld: servesQueue && isHeld, servesQueue, onFault })
-  const { models, ...answering } = answeringWith({ ...work, startJob, environment })
+  const { models, ...answering } = answeringWith({ ...work, ...processes })
   if (servesQueue && !isHeld) finishWhatWasLeft(waiting)
   if (servesQueue) history.attempt(() => tidyTrash(waiting))
   queue.advance()
   const webhook = watchForWebhook({ dataDirectory, store, supervisor, notifier }, onFault)
   const looking = isReadOnly ? keepUnchanged(store) : lookRegularly(parts, { servesQueue, onFault })
   return {
-    ...{ dataDirectory, store, history, supervisor, queue, connections, notifier, cleared, trials },
-    ...{ evaluations, studies, models, ...answering, ask, askText: texts.ask },
+    ...work,
+    ...waiting,
+    ...answering,
+    queue,
+    connections,
+    cleared,
+    trials,
+    models,
+    ask,
     async [Symbol.asyncDispose]() {
       queue.close()
       await webhook[Symbol.asyncDispose]()

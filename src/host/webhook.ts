@@ -60,7 +60,9 @@ export async function tellWebhook(
   if (!isOnThisMachine(address)) countOutboundRequest(dataDirectory, 'webhook')
   const text = `Turnwise: ${kind === 'failed' ? title : `${title}. ${body}`}`
   const response = await fetch(address, {
-    ...{ method: 'POST', redirect: 'error', signal: AbortSignal.timeout(patienceMs) },
+    method: 'POST',
+    redirect: 'error',
+    signal: AbortSignal.timeout(patienceMs),
     headers: { 'content-type': 'application/json' },
     // Slack and Mattermost read `text`, Discord `content`.
     body: JSON.stringify({ text, content: text, event: kind === 'done' ? 'finished' : 'problem', title }),

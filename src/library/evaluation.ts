@@ -109,7 +109,9 @@ export async function evaluate(
 }
 
 const askedOf = ({ samples = 1, greedy, limit, passAt }: EvaluateOptions) => ({
-  ...{ samples, limit: limit ?? null, passAt: passAt ?? null },
+  samples,
+  limit: limit ?? null,
+  passAt: passAt ?? null,
   ...(greedy === undefined ? {} : { greedy }),
 })
 

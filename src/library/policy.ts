@@ -114,8 +114,17 @@ export interface RolloutOptions {
 const usualRows = 64
 
 const usual = {
-  ...{ samples: 1, seed: 42, greedy: false, temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
-  ...{ minNewTokens: 0, maxNewTokens: 256, stop: [] as readonly string[] },
+  samples: 1,
+  seed: 42,
+  greedy: false,
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  minNewTokens: 0,
+  maxNewTokens: 256,
+  stop: [] as readonly string[],
 }
 
 /** Drops options that are explicitly undefined. */
@@ -215,8 +224,13 @@ class OpenedPolicy implements Policy {
     using scratch = temporaryFolder()
     const trajectories: Trajectory[] = []
     const request = {
-      ...{ ...asked, config: own, samples, greedy, directory: scratch.folder },
-      ...{ cacheDirectory, consents: consentsFile(dataDirectory) },
+      ...asked,
+      config: own,
+      samples,
+      greedy,
+      directory: scratch.folder,
+      cacheDirectory,
+      consents: consentsFile(dataDirectory),
     }
     await this.#inTurn(() =>
       judgeRows(request, this.#model, {

@@ -227,11 +227,16 @@ export const paletteEntries: readonly PaletteEntry[] = places.flatMap(({ id: pla
     .filter(({ isTab }) => isTab !== false)
     .flatMap((view): readonly PaletteEntry[] => [
       {
-        ...{ place, address: view.route, words: view.words ?? [] },
+        place,
+        address: view.route,
+        words: view.words ?? [],
         title: ['/', `/${place}`].includes(view.route) ? title : `${title} › ${view.title}`,
       },
       ...Object.entries(view.sections ?? {}).map(([section, name]) => ({
-        ...{ place, words: [], address: forwarded(`/${place}/${section}`), title: `${title} › ${name}` },
+        place,
+        words: [],
+        address: forwarded(`/${place}/${section}`),
+        title: `${title} › ${name}`,
       })),
     ]),
 )

@@ -54,7 +54,10 @@ export function remainingOf(timings: RunTimings): Remaining | null {
   const spread = expected === 0 ? 1 : 1 + Math.sqrt(variance) / expected
   const low = expected / spread
   return {
-    ...{ low, high: expected * spread, current: paces[0]?.expected ?? 0, laterStages: unknown.size },
+    low,
+    high: expected * spread,
+    current: paces[0]?.expected ?? 0,
+    laterStages: unknown.size,
     secondsPerStep: meanOf(secondsOf(timings.steps, timings)),
   }
 }

@@ -44,10 +44,7 @@ export function gapsOf({ metric, better, runs, groups, tails }: GapQuestion): re
   const own = groups.find(({ runIds }) => runIds.includes(base.id))
   const ownValues = valuesOf(runs, own)
   const others = groups.filter((group) => group !== own)
-  const words = (name: string, baseline: string) => ({
-    metric: metricLabel(metric),
-    ...{ better, name, baseline },
-  })
+  const words = (name: string, baseline: string) => ({ metric: metricLabel(metric), better, name, baseline })
   return others.flatMap((group): readonly Told[] => {
     const values = valuesOf(runs, group)
     const found =
@@ -100,14 +97,16 @@ export function gapInWords(
 ): GapInWords {
   if (found === null)
     return {
-      ...{ verdict: 'open', isOneSeed: true },
+      verdict: 'open',
+      isOneSeed: true,
       finding: `“${metric}” has too few values to tell “${name}” from “${baseline}”.`,
       ground: `Each needs at least ${String(leastValues)} values at its end, or several seeds. Run three seeds of each to be sure.`,
     }
   const { difference } = found
   const size = `${formatNumber(Math.abs(difference))} ${difference < 0 ? 'lower' : 'higher'}`
   return {
-    ...{ verdict: verdictOf(found, better), isOneSeed: found.method === 'runs' },
+    verdict: verdictOf(found, better),
+    isOneSeed: found.method === 'runs',
     finding: `${metric} of “${name}” is ${size} than that of “${baseline}”, ${meaningOf(found)}`,
     ground: groundOf(found),
   }

@@ -69,8 +69,11 @@ export function seedFamily(members: readonly SeedMember[]): SeedFamily | null {
   return {
     name: sharedBeginning(names) || (names[0] ?? ''),
     runIds: members.map(({ id }) => id),
-    ...{ seeds, step, count: furthest.length },
-    ...{ reward: meanOf('reward'), rewardAfter: meanOf('rewardAfter') },
+    seeds,
+    step,
+    count: furthest.length,
+    reward: meanOf('reward'),
+    rewardAfter: meanOf('rewardAfter'),
   }
 }
 

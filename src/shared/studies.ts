@@ -117,14 +117,13 @@ const budget = z.strictObject({
   steps: wholeNumber(1, Number.MAX_SAFE_INTEGER)
     .nullable()
     .default(null)
-    .meta({
-      ...{ label: 'Budget (steps)', description: 'Steps of all trials.', empty: 'no limit' },
-    }),
+    .meta({ label: 'Budget (steps)', description: 'Steps of all trials.', empty: 'no limit' }),
   tokens: wholeNumber(1, Number.MAX_SAFE_INTEGER)
     .nullable()
     .default(null)
     .meta({
-      ...{ label: 'Budget (tokens)', empty: 'no limit' },
+      label: 'Budget (tokens)',
+      empty: 'no limit',
       description: 'Tokens that all trials generate and learn from.',
     }),
   hours: z
@@ -133,9 +132,7 @@ const budget = z.strictObject({
     .max(100_000)
     .nullable()
     .default(null)
-    .meta({
-      ...{ label: 'Budget (hours)', description: 'Hours that trials train.', empty: 'no limit' },
-    }),
+    .meta({ label: 'Budget (hours)', description: 'Hours that trials train.', empty: 'no limit' }),
 })
 
 const early = z.strictObject({

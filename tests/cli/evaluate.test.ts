@@ -10,7 +10,9 @@ const place = createWorkplace()
 beforeAll(() => {
   const tasks = ['add', 'sort', 'largest']
   const rows = Array.from({ length: 24 }, (_, i) => ({
-    ...{ question: `Please add ${i} and ${i + 1}`, answer: String(2 * i + 1), task: tasks[i % 3] },
+    question: `Please add ${i} and ${i + 1}`,
+    answer: String(2 * i + 1),
+    task: tasks[i % 3],
   }))
   place.write('rows.jsonl', rows.map((row) => JSON.stringify(row)).join('\n'))
   place.write('empty.jsonl', '')

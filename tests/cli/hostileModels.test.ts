@@ -51,9 +51,7 @@ function modelWith(name: string, files: Files): string {
   else {
     const file = path.join(folder, 'tokenizer.json')
     const json = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
-    const split = {
-      ...{ type: 'Split', pattern: { Regex: files.pattern }, behavior: 'Isolated', invert: false },
-    }
+    const split = { type: 'Split', pattern: { Regex: files.pattern }, behavior: 'Isolated', invert: false }
     const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false }
     json['pre_tokenizer'] = { type: 'Sequence', pretokenizers: [split, byteLevel] }
     writeFileSync(file, JSON.stringify(json))

@@ -14,7 +14,9 @@ afterAll(() => place[Symbol.dispose]())
 test('a run whose command was killed keeps a checkpoint of its step and ends', async () => {
   place.write('rows.csv', 'prompt\n1+1=\n2+2=\n')
   const config = place.write('run.json', {
-    ...{ model: 'starter', data: { train: 'rows.csv' }, rewards: [{ function: 'length-penalty' }] },
+    model: 'starter',
+    data: { train: 'rows.csv' },
+    rewards: [{ function: 'length-penalty' }],
     rollout: { promptsPerStep: 2, groupSize: 2, maxNewTokens: 6 },
     steps: 5000,
   })

@@ -80,7 +80,10 @@ describe('settings of a request as options', () => {
     expect(parsed()).toEqual(answerSettings.parse({}))
     expect(parsed('--samples', '3', '--limit', '7', '--max-tokens', '9', '--min-reward', '-1.5')).toEqual({
       ...answerSettings.parse({}),
-      ...{ samplesPerRow: 3, rows: 7, maxNewTokens: 9, minReward: -1.5 },
+      samplesPerRow: 3,
+      rows: 7,
+      maxNewTokens: 9,
+      minReward: -1.5,
     })
     expect(() => parsed('--samples', '1025')).toThrow('It must be at most 1024.')
     expect(() => parsed('--limit', '0')).toThrow('It must be at least 1.')

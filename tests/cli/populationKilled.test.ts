@@ -19,13 +19,19 @@ const kills = Number(process.env['TURNWISE_KILLS'] ?? 3)
 const [steps, every] = [casesOf(4, 6), 2]
 const range = { min: 1e-4, max: 1e-2 }
 const mutation = {
-  ...{ probability: 1, elite: false },
+  probability: 1,
+  elite: false,
   parameters: { 'optimization.learningRate': range, 'optimization.criticLearningRate': range },
 }
 const file = {
   ...starterConfig,
-  ...{ name: 'rates', steps, algorithm: { id: 'ppo' }, device: { threads: 1 }, parallel: 2 },
-  ...{ evaluation: { every, rows: 4 }, checkpoints: { every: 1 } },
+  name: 'rates',
+  steps,
+  algorithm: { id: 'ppo' },
+  device: { threads: 1 },
+  parallel: 2,
+  evaluation: { every, rows: 4 },
+  checkpoints: { every: 1 },
   population: { size: casesOf(2, 3), every, mutation }, // of three, clones of clones are killed too
 }
 

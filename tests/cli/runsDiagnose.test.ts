@@ -26,7 +26,10 @@ function runWith(
   const { id, directory } = createRunFolder(place.path('home'), config)
   const steps = Array.from({ length: 10 }, (_, i) =>
     JSON.stringify({
-      ...{ type: 'step', at: 1, step: i + 1, steps: 20 },
+      type: 'step',
+      at: 1,
+      step: i + 1,
+      steps: 20,
       metrics: { step_time: 1, reward: 0.5, loss: 0.3, ...metrics, ...at(i + 1) },
     }),
   )
@@ -93,7 +96,9 @@ test('a finding says what it is, what it rests on and what to change', async () 
 test('runs that said that something is wrong with them are marked in the list', async () => {
   const healthy = runWith({})
   const remark = (severity: 'problem' | 'warning') => ({
-    ...{ type: 'diagnosis', at: 2, step: 10 },
+    type: 'diagnosis',
+    at: 2,
+    step: 10,
     findings: [{ id: 'cap-hits', severity, words: 'Completions are truncated.' }],
   })
   const said = (['problem', 'warning'] as const).map((severity) => {

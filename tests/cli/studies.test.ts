@@ -53,7 +53,9 @@ test('a sweep from a YAML file tells every result and the best, and its runs are
   const written = await place.run('studies', 'export', id, '--trial', '2', '--out', 'best.json')
   expect(written.stdout).toBe('Wrote best.json. To train it: turnwise train best.json\n')
   expect(JSON.parse(readFileSync(place.path('best.json'), 'utf8'))).toMatchObject({
-    ...{ name: 'rates · trial 2', steps: 2, optimization: { learningRate: 1e-2 } },
+    name: 'rates · trial 2',
+    steps: 2,
+    optimization: { learningRate: 1e-2 },
   })
   const wrong = await place.run('population', 'sweep.yaml')
   expect(wrong.stderr).toContain('turnwise sweep sweep.yaml')

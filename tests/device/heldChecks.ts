@@ -82,7 +82,11 @@ export async function alone(folder: string, base: string): Promise<AloneAnswer> 
   await writeRandomModel(directory, modelShapes['tiny-llama'], 11, 'F32')
   const answers = async (kind: 'cpu' | 'webgpu') => {
     using opened = await openModel({
-      ...{ directory, adapter: null, maxRows: 2, precision: 'f32', cacheDirectory: folder },
+      directory,
+      adapter: null,
+      maxRows: 2,
+      precision: 'f32',
+      cacheDirectory: folder,
       device: { kind, threads: 1 },
       base: heldPrecisions.find((known) => known === base) ?? 'f32',
     })

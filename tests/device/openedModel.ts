@@ -46,7 +46,9 @@ try {
   )
   await completionsOf(policy, requests, { role: 'actor', sampling: { ...unfiltered, maxNewTokens: 2 } })
   const weights = new DeviceMemory({
-    ...{ config: source.config, lora: tinyLora, kind: 'webgpu' },
+    config: source.config,
+    lora: tinyLora,
+    kind: 'webgpu',
     base: precision ?? 'f32',
   }).weightBytes
   console.log(JSON.stringify({ weights, scored, all: await used() }))

@@ -66,8 +66,10 @@ export async function updatesCheck(folder: string, device: Device): Promise<Upda
   const unsummed = await unsummedOf(policy)
   const start = await valuesOf(policy)
   const host = start.map((array) => ({
-    ...{ values: array.slice(), gradients: new Float32Array(array.length) },
-    ...{ first: new Float32Array(array.length), second: new Float32Array(array.length) },
+    values: array.slice(),
+    gradients: new Float32Array(array.length),
+    first: new Float32Array(array.length),
+    second: new Float32Array(array.length),
   }))
   const adapter = start[0]!.length
   const numbers = host.map((arrays) =>

@@ -106,7 +106,10 @@ test('an answer that calls a function shows the call, in both themes', async ({ 
   mkdirSync(folder)
   writeCallingModel(folder)
   const runId = await trainDemo(client, {
-    ...{ name: 'asks for codes', model: path.join(folder, 'model'), rewards: [], steps: 120 },
+    name: 'asks for codes',
+    model: path.join(folder, 'model'),
+    rewards: [],
+    steps: 120,
     algorithm: { id: 'sft', settings: {} },
     data: { train: path.join(folder, 'calls.jsonl'), heldOut: null, prompt: { column: 'prompt' } },
     optimization: { learningRate: 0.003, weightDecay: 0, tokenBudget: 4096 },

@@ -364,7 +364,8 @@ test('a file says what it was taken for, what stays aside, and asks which list h
   const [imported] = await client.call('datasets.list')
   const { rows: kept } = await client.call('datasets.rows', {
     versionId: imported!.versions[0]!.id,
-    ...{ from: 0, count: 1 },
+    from: 0,
+    count: 1,
   })
   expect(kept[0]).toMatchObject({
     prompt: [

@@ -59,7 +59,10 @@ test.describe('on a software GPU', () => {
     const place = { kind: 'webgpu', deviceId: 0 } as const
     const cache = path.join(dataDirectory, 'cache')
     const finding = (name: string, passed: boolean) => ({
-      ...{ name, passed, sentence: '', limit: 1e-4 },
+      name,
+      passed,
+      sentence: '',
+      limit: 1e-4,
       measured: passed ? 0 : 0.31,
     })
     const remember = (...names: readonly (readonly [string, boolean])[]) =>

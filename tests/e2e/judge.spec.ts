@@ -47,7 +47,8 @@ test('a judge is tried, judges a run, and its answers stand beside the samples',
   await test.step('a run learns from it, and its samples show what it said', async () => {
     const runId = await trainDemo(app.client, {
       rewards: [{ function: 'judge', name: 'grader', settings }],
-      ...{ steps: 1, evaluation: { every: 0, rows: 2 } },
+      steps: 1,
+      evaluation: { every: 0, rows: 2 },
     })
     await app.go(`/runs/${runId}/samples`)
     const said = page.getByRole('region', { name: 'What the judge said' })

@@ -31,9 +31,9 @@ test('a key is sent only after its variable and its address were shown and allow
     await page.getByRole('button', { name: 'Fill in the sample run' }).click()
     await expect(page.getByText('The settings fit together')).toBeVisible()
     const text = JSON.stringify(demoConfig({ rewards: [{ function: 'judge', settings }] }))
-    await page.getByLabel('Config file to open').setInputFiles({
-      ...{ name: 'judged.json', mimeType: 'application/json', buffer: Buffer.from(text) },
-    })
+    await page
+      .getByLabel('Config file to open')
+      .setInputFiles({ name: 'judged.json', mimeType: 'application/json', buffer: Buffer.from(text) })
     await page.getByRole('button', { name: /^Sending the value of HOME to .* has not been allowed/ }).click()
     await expect(dialog.getByText('HOME', { exact: true })).toBeVisible()
     await expect(dialog.getByText(origin, { exact: true })).toBeVisible()

@@ -9,7 +9,10 @@ import { expect, expectNoProblems, starter, test } from './support.ts'
 
 const others: readonly ListedEntry[] = [
   {
-    ...{ id: 'org/tiny-moe', downloads: 900, tags: [], config: { model_type: 'mixtral' } },
+    id: 'org/tiny-moe',
+    downloads: 900,
+    tags: [],
+    config: { model_type: 'mixtral' },
     siblings: [{ rfilename: 'config.json' }, { rfilename: 'model.safetensors' }],
   },
 ]

@@ -97,8 +97,10 @@ test('a rollout server is set up in a form of its own', async ({ app }) => {
       config: {
         rollout: {
           server: {
-            ...{ kind: 'vllm', url: ['http://box:8000', 'http://box:8001'] },
-            ...{ adapterFolder: '/shared/adapters', retries: 3 },
+            kind: 'vllm',
+            url: ['http://box:8000', 'http://box:8001'],
+            adapterFolder: '/shared/adapters',
+            retries: 3,
           },
         },
       },

@@ -10,9 +10,15 @@ test('completions of an older policy say how much older it was @whole', async ({
   try {
     const { rollout } = demoConfig()
     const runId = await trainDemo(client, {
-      ...{ name: 'ahead', steps: 4, evaluation: { every: 0, rows: 4 } },
+      name: 'ahead',
+      steps: 4,
+      evaluation: { every: 0, rows: 4 },
       rollout: {
-        ...{ ...rollout, promptsPerStep: 2, groupSize: 4, maxNewTokens: 8, maxStaleness: 2 },
+        ...rollout,
+        promptsPerStep: 2,
+        groupSize: 4,
+        maxNewTokens: 8,
+        maxStaleness: 2,
         server: { kind: 'vllm', url: server.url, adapterFolder: path.join(dataDirectory, 'adapters') },
       },
     })

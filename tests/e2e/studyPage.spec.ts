@@ -15,9 +15,12 @@ const small = {
   }),
 }
 const population = {
-  ...{ ...small, name: 'rates' },
+  ...small,
+  name: 'rates',
   population: {
-    ...{ size: 3, every: 2, tournament: 2 },
+    size: 3,
+    every: 2,
+    tournament: 2,
     mutation: { probability: 1, elite: false, parameters: { [rate]: { min: 1e-4, max: 1e-2 } } },
   },
 }

@@ -132,7 +132,9 @@ describe.runIf(process.platform === 'linux')('the browser', () => {
     const terminal = spawn('script', ['-qefc', command, '/dev/null'], {
       env: {
         ...process.env,
-        ...{ TURNWISE_HOME: inside('home'), DISPLAY: ':0', PATH: `${folder}:${process.env['PATH'] ?? ''}` },
+        TURNWISE_HOME: inside('home'),
+        DISPLAY: ':0',
+        PATH: `${folder}:${process.env['PATH'] ?? ''}`,
       },
       stdio: ['pipe', 'pipe', 'inherit'],
     })

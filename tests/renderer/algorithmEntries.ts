@@ -5,7 +5,11 @@ import { fieldsOf } from '#shared/config/fields.ts'
 
 export const algorithmEntries: readonly AlgorithmEntry[] = algorithms.map(
   ({ id, title, description, experience, groupSize, settings }) => ({
-    ...{ id, title, description, experience, groupSize },
+    id,
+    title,
+    description,
+    experience,
+    groupSize,
     settings: fieldsOf(settings, 'algorithm.settings'),
   }),
 )

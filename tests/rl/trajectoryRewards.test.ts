@@ -20,13 +20,21 @@ const episode: UnscoredTrajectory = {
   actionMask: Uint8Array.of(0, 1, 1, 0, 1),
   turnIds: Int32Array.of(-1, 0, 0, -1, 1),
   episode: {
-    ...{ end: 'terminated', turns: 2, turnRewards: [10, 20, 0], total: 30, lastAction: 'f' },
-    ...{ overflow: null, failure: null, columns: {}, metrics: {} },
+    end: 'terminated',
+    turns: 2,
+    turnRewards: [10, 20, 0],
+    total: 30,
+    lastAction: 'f',
+    overflow: null,
+    failure: null,
+    columns: {},
+    metrics: {},
   },
 }
 
 const spec = (score: RewardFunction['score'], needsTokens = false, weight = 1): RewardSpec => ({
-  ...{ name: 'r', weight },
+  name: 'r',
+  weight,
   function: { id: 'r', description: '', needsTokens, score },
 })
 const rewarded = (trajectory: UnscoredTrajectory, ...rewards: RewardSpec[]) =>

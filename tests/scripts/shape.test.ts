@@ -28,7 +28,12 @@ test.each([
 })
 
 const file = (path: string, ...imports: string[]): SourceFile => ({
-  ...{ path, imports, loads: imports.slice(0, 1), lines: 10, functions: [], comments: [] },
+  path,
+  imports,
+  loads: imports.slice(0, 1),
+  lines: 10,
+  functions: [],
+  comments: [],
 })
 
 test('arrows against the best order and circles are found', () => {

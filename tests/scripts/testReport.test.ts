@@ -5,28 +5,37 @@ const units = outcomeOfUnits({
   numPassedTests: 2,
   testResults: [
     {
-      ...{ name: `${process.cwd()}/tests/a.test.ts`, status: 'failed', message: '' },
-      ...{ startTime: 1000, endTime: 4000 },
+      name: `${process.cwd()}/tests/a.test.ts`,
+      status: 'failed',
+      message: '',
+      startTime: 1000,
+      endTime: 4000,
       assertionResults: [
         { status: 'passed', fullName: 'a one', failureMessages: [] },
         { status: 'passed', fullName: 'a two', failureMessages: [] },
         { status: 'failed', fullName: 'a three', failureMessages: ['expected 1 to be 2'] },
         { status: 'skipped', fullName: 'learns in TRL (skipped without it)', failureMessages: [] },
         ...['one', 'two', 'three'].map((title) => ({
-          ...{ status: 'skipped', failureMessages: [] },
+          status: 'skipped',
+          failureMessages: [],
           fullName: `a family (in the whole run only) ${title}${title === 'two' ? ' (in the long run only)' : ''}`,
         })),
       ],
     },
     {
-      ...{ name: `${process.cwd()}/tests/b.test.ts`, status: 'failed', message: 'SyntaxError' },
-      ...{ startTime: 0, endTime: 500, assertionResults: [] },
+      name: `${process.cwd()}/tests/b.test.ts`,
+      status: 'failed',
+      message: 'SyntaxError',
+      startTime: 0,
+      endTime: 500,
+      assertionResults: [],
     },
   ],
 })
 
 const spec = (title: string, status: 'expected' | 'flaky' | 'skipped', description?: string) => ({
-  ...{ title, file: 'e2e/c.spec.ts' },
+  title,
+  file: 'e2e/c.spec.ts',
   tests: [
     {
       status,

@@ -14,7 +14,10 @@ import { leaves } from '#shared/config/paths.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 
 const rate = (step: number, from: number, to: number): SettingChange => ({
-  ...{ step, key: 'optimization.learningRate', from, to },
+  step,
+  key: 'optimization.learningRate',
+  from,
+  to,
 })
 const steps = (step: number, from: number, to: number): SettingChange => ({ step, key: 'steps', from, to })
 const config = { steps: 100, optimization: { learningRate: 1 } }

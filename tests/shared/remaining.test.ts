@@ -4,7 +4,11 @@ import { randomStream } from '#shared/random.ts'
 import { laterStagesWords, rangeAfter, remainingOf, type RunTimings, type Timed } from '#shared/remaining.ts'
 
 const stage = (changes: Partial<ScheduledStage> = {}): ScheduledStage => ({
-  ...{ firstStep: 0, lastStep: 20, evaluateEvery: 10, heldOutRows: 20, expected: null },
+  firstStep: 0,
+  lastStep: 20,
+  evaluateEvery: 10,
+  heldOutRows: 20,
+  expected: null,
   ...changes,
 })
 
@@ -13,7 +17,8 @@ function after(step: number, { steps, evaluations }: { steps: number[]; evaluati
   const due = [0, 10, 20].filter((point) => point <= step)
   return {
     stages: [stage()],
-    ...{ step, takenUpAt: 0 },
+    step,
+    takenUpAt: 0,
     steps: steps.map((seconds, i) => ({ step: i + 1 + step - steps.length, seconds })),
     evaluations: evaluations.map((seconds, i) => ({ step: due[i] ?? step, seconds })),
     checkpoints: [],

@@ -4,8 +4,16 @@ import { configButSeed, seedFamilies, sharedBeginning } from '#shared/seedFamili
 import { meanEstimate } from '#shared/statistics.ts'
 
 const run = (seed: number, changes: object = {}) => ({
-  ...{ id: `run_${String(seed)}`, name: `rates seed ${String(seed)}`, seed, step: 10, reward: seed / 10 },
-  ...{ rewardAfter: null, parentRunId: null, parentCheckpointStep: null, studyId: null, rate: 0.1 },
+  id: `run_${String(seed)}`,
+  name: `rates seed ${String(seed)}`,
+  seed,
+  step: 10,
+  reward: seed / 10,
+  rewardAfter: null,
+  parentRunId: null,
+  parentCheckpointStep: null,
+  studyId: null,
+  rate: 0.1,
   settingChanges: [] as SettingChange[],
   ...changes,
 })

@@ -47,7 +47,9 @@ const shareRows = [32, 100, 150].flatMap((prompts) =>
     return {
       claim: 'mean reward, all 0 or 1, and pass@1 (evaluations)',
       about: `${String(prompts)} prompts, ${each}; the share of right answers`,
-      ...{ measure: 'coverage', bound: 0.92, portion: samples === 1 ? 1 : 0.5 },
+      measure: 'coverage',
+      bound: 0.92,
+      portion: samples === 1 ? 1 : 0.5,
       cases: chances.map((chance) => ({
         name: String(chance),
         isHit: (random) => {
@@ -66,7 +68,9 @@ const passChance = (chance: number, scale: number, k: number): number =>
 const passRow: Simulated = {
   claim: 'pass@4 (evaluations)',
   about: '100 prompts, 8 samples, correlated by 0.3; the share of right answers',
-  ...{ measure: 'coverage', bound: 0.92, portion: 0.5 },
+  measure: 'coverage',
+  bound: 0.92,
+  portion: 0.5,
   cases: chances.map((chance) => ({
     name: String(chance),
     isHit: (random) => {
@@ -84,7 +88,8 @@ const graded = (random: SequentialRandom, count: number) =>
 const gradedRow: Simulated = {
   claim: 'mean reward, other values (evaluations)',
   about: 'rewards of 0, a half and 1; prompts',
-  ...{ measure: 'coverage', bound: 0.93 },
+  measure: 'coverage',
+  bound: 0.93,
   cases: [10, 32, 100].map((count) => ({
     name: String(count),
     isHit: (random) => holds(meanEstimate(graded(random, count))?.interval, 0.4),
@@ -102,7 +107,9 @@ const compared: readonly Simulated[] = [
   {
     claim: 'B against A, the same prompts (evaluations)',
     about: 'rewards of 0 and 1; prompts',
-    ...{ measure: 'level', bound: 0.06, portion: 0.2 },
+    measure: 'level',
+    bound: 0.06,
+    portion: 0.2,
     cases: [6, 8, 10].map((count) => ({
       name: String(count),
       isHit: (random) => (pairedDifference(pairs(random, count, 0))?.pValue ?? 1) < 0.05,
@@ -111,7 +118,9 @@ const compared: readonly Simulated[] = [
   {
     claim: 'B against A, the same prompts (evaluations)',
     about: 'B right on 30 % more; prompts',
-    ...{ measure: 'coverage', bound: 0.92, portion: 0.2 },
+    measure: 'coverage',
+    bound: 0.92,
+    portion: 0.2,
     cases: [8, 10].map((count) => ({
       name: String(count),
       isHit: (random) => holds(pairedDifference(pairs(random, count, 0.3))?.interval, 0.3),
@@ -120,7 +129,9 @@ const compared: readonly Simulated[] = [
   {
     claim: 'B against A, the same prompts (evaluations)',
     about: 'drawn sign patterns, for 20 prompts; B right on that share of prompts more',
-    ...{ measure: 'coverage', bound: 0.92, portion: 0.05 },
+    measure: 'coverage',
+    bound: 0.92,
+    portion: 0.05,
     cases: [0, 0.3].map((gain) => ({
       name: String(gain),
       isHit: (random) => holds(pairedDifference(pairs(random, 20, gain))?.interval, gain),
@@ -129,7 +140,8 @@ const compared: readonly Simulated[] = [
   {
     claim: 'B against A, other prompts (evaluations)',
     about: 'rewards of 0 and 1; prompts of A and B, share of right answers',
-    ...{ measure: 'level', bound: 0.06 },
+    measure: 'level',
+    bound: 0.06,
     cases: (
       [
         [2, 2, 0.5],
@@ -148,7 +160,8 @@ const compared: readonly Simulated[] = [
   {
     claim: 'B against A, other prompts (evaluations)',
     about: 'rewards of 0, a half and 1; prompts of A and B',
-    ...{ measure: 'level', bound: 0.06 },
+    measure: 'level',
+    bound: 0.06,
     cases: [10, 32, 100].map((count) => ({
       name: `${String(count)} and ${String(count)}`,
       isHit: (random) => (welchDifference(graded(random, count), graded(random, count))?.pValue ?? 1) < 0.05,

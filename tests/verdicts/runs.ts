@@ -41,7 +41,9 @@ export const betweenRuns: readonly Simulated[] = [
   ...lengths.map((count): Simulated => ({
     claim: 'two single runs (Compare)',
     about: `${String(count)} values each, neighbours correlated by ρ`,
-    ...{ measure: 'level', bound: 0.07, portion: 3 },
+    measure: 'level',
+    bound: 0.07,
+    portion: 3,
     cases: correlations.map((rho) => ({
       name: `ρ ${String(rho)}`,
       isHit: twoRuns({ count, rho }, { count, rho }, 0),
@@ -50,7 +52,9 @@ export const betweenRuns: readonly Simulated[] = [
   {
     claim: 'two single runs (Compare)',
     about: 'one with ρ 0.2, one with ρ 0.9',
-    ...{ measure: 'level', bound: 0.07, portion: 3 },
+    measure: 'level',
+    bound: 0.07,
+    portion: 3,
     cases: lengths.map((count) => ({
       name: `${String(count)} values`,
       isHit: twoRuns({ count, rho: 0.2 }, { count, rho: 0.9 }, 0),
@@ -59,7 +63,8 @@ export const betweenRuns: readonly Simulated[] = [
   {
     claim: 'two single runs (Compare)',
     about: 'a slow movement (ρ 0.95) below quick noise of 2.3 times its variance',
-    ...{ measure: 'level', bound: 0.36 },
+    measure: 'level',
+    bound: 0.36,
     cases: lengths.map((count) => ({
       name: `${String(count)} values`,
       isHit: twoRuns({ count, rho: 0.95, noise: 7 / 3 }, { count, rho: 0.95, noise: 7 / 3 }, 0),
@@ -68,7 +73,8 @@ export const betweenRuns: readonly Simulated[] = [
   {
     claim: 'two single runs (Compare)',
     about: 'a gap in standard deviations of single values',
-    ...{ measure: 'power', bound: 0.8 },
+    measure: 'power',
+    bound: 0.8,
     cases: runsOf([
       [{ count: 20, rho: 0 }, 2],
       [{ count: 50, rho: 0 }, 1],
@@ -93,7 +99,8 @@ export const betweenSeeds: readonly Simulated[] = [
   {
     claim: 'seeds against seeds (Compare)',
     about: 'seeds on each side',
-    ...{ measure: 'level', bound: 0.06 },
+    measure: 'level',
+    bound: 0.06,
     cases: [
       { name: '2 and 2', isHit: seedsAgainst(2, 2) },
       { name: '3 and 3', isHit: seedsAgainst(3, 3) },
@@ -105,7 +112,8 @@ export const betweenSeeds: readonly Simulated[] = [
   {
     claim: 'seeds against seeds (Compare)',
     about: 'a gap of 5 standard deviations between seeds',
-    ...{ measure: 'power', bound: 0.8 },
+    measure: 'power',
+    bound: 0.8,
     cases: [3, 5].map((count) => ({
       name: `${String(count)} and ${String(count)}`,
       isHit: seedsAgainst(count, count, { gap: 5 }),
@@ -114,7 +122,8 @@ export const betweenSeeds: readonly Simulated[] = [
   {
     claim: 'one run against seeds (Compare)',
     about: 'seeds of the baseline',
-    ...{ measure: 'level', bound: 0.07 },
+    measure: 'level',
+    bound: 0.07,
     cases: [3, 5, 10].map((count) => ({
       name: String(count),
       isHit: (random) => singleDifference(random.normal(), normals(random, count))?.isReal === true,
@@ -123,7 +132,8 @@ export const betweenSeeds: readonly Simulated[] = [
   {
     claim: 'mean over seeds (Runs, Compare, Studies, `runs`, `seeds`)',
     about: 'seeds',
-    ...{ measure: 'coverage', bound: 0.93 },
+    measure: 'coverage',
+    bound: 0.93,
     cases: [2, 3, 5, 10].map((count) => ({
       name: String(count),
       isHit: (random) => holds(meanEstimate(normals(random, count))?.interval, 0),
@@ -151,7 +161,9 @@ export const others: readonly Simulated[] = [
   {
     claim: 'a setting matters (Studies, `studies show`)',
     about: 'trials of a setting that does nothing',
-    ...{ measure: 'level', bound: 0.07, portion: 0.15 },
+    measure: 'level',
+    bound: 0.07,
+    portion: 0.15,
     cases: [12, 40, 120].map((trials) => ({
       name: String(trials),
       isHit: (random) => isImportant(random, trials),
@@ -160,7 +172,8 @@ export const others: readonly Simulated[] = [
   {
     claim: 'win rate (blind vote)',
     about: 'votes of which a fifth are ties; chance to win the others',
-    ...{ measure: 'coverage', bound: 0.92 },
+    measure: 'coverage',
+    bound: 0.92,
     cases: [10, 50].flatMap((votes) =>
       [0.5, 0.9].map((chance) => ({
         name: `${String(votes)}, ${String(chance)}`,
@@ -174,7 +187,8 @@ export const others: readonly Simulated[] = [
   {
     claim: 'rewards differ, in one look of a rule (diagnosis)',
     about: 'standard errors that the rule asks for, prompts, mean reward',
-    ...{ measure: 'level', bound: 0.06 },
+    measure: 'level',
+    bound: 0.06,
     cases: (
       [
         [3, 20, 0.5],

@@ -72,9 +72,15 @@ async function answerData(data: string, options: Options, here: CommandContext):
   await using host = createHost({ dataDirectory, servesQueue: false })
   const sampling = { ...asked, temperature: answerTemperature(asked.temperature, samples) }
   const teaching: Teaching = {
-    ...{ source, rows, samples, seed, teacher: teacherOf(options, sampling, dataDirectory) },
+    source,
+    rows,
+    samples,
+    seed,
+    teacher: teacherOf(options, sampling, dataDirectory),
     prompt: prompt === undefined ? await detectedForm(source) : promptForm(prompt),
-    ...{ rewards: reward.map(functionEntry), minReward, base: process.cwd() },
+    rewards: reward.map(functionEntry),
+    minReward,
+    base: process.cwd(),
     name: options.name ?? `${path.parse(data).name}-answers`,
     origin: `${data}, answered by ${options.with}`,
   }

@@ -83,7 +83,14 @@ export function benchRequest(options: GivenOptions, dataDirectory: string): Benc
   if (model !== undefined && options.shape !== undefined)
     throw usageError('Give either --model or --shape, not both.')
   return {
-    ...{ device, batches, precisions, base, steps, activations, rank, threads: count },
+    device,
+    batches,
+    precisions,
+    base,
+    steps,
+    activations,
+    rank,
+    threads: count,
     subject: model === undefined ? { shape } : { model: findModel(model, dataDirectory) },
     parts: options.only ?? (device === 'cpu' ? benchParts.slice(0, 3) : benchParts),
     lengths: parseLengths(options.lengths ?? (shape === 'qwen2.5-0.5b' ? '2x512' : '8x256')),

@@ -58,7 +58,8 @@ async function openDevice(given: {
 }): Promise<Device> {
   const { chooseDevice } = await import('#host/models/openModel.ts')
   return chooseDevice({
-    ...{ kind: given.device ?? null, threads: given.threads ?? null },
+    kind: given.device ?? null,
+    threads: given.threads ?? null,
     tf32: given.tf32 ?? false,
   })
 }

@@ -244,7 +244,13 @@ function facts(listed: ListedDataSet): unknown {
   if ('problem' in listed) return listed
   const { id, name, otherNames, rows, sizeBytes, createdAt, columns, problems } = listed.info
   return {
-    ...{ id, name, otherNames, rows, sizeBytes, createdAt, directory: listed.directory },
+    id,
+    name,
+    otherNames,
+    rows,
+    sizeBytes,
+    createdAt,
+    directory: listed.directory,
     columns: columns.map((column) => column.name),
     problems: problems.count,
   }

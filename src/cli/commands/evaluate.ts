@@ -81,7 +81,8 @@ async function startEvaluation(options: Options, here: CommandContext): Promise<
   const request = await requestOf(options, host)
   const by = options.by ?? null
   const { id, title, total, config } = await host.evaluations.start(request, {
-    ...{ base: process.cwd(), by },
+    base: process.cwd(),
+    by,
     ...(options.trustPython === undefined ? {} : { trust: trusting(here) }),
   })
   const { workflow } = config.rollout

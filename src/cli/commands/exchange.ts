@@ -79,7 +79,12 @@ export const exportRun = (context: Context) =>
       const progress = createProgress(output, json)
       const report = await exportCheckpoint(
         {
-          ...{ format, out, dtype, shardBytes, adapterInputs, checkpoint },
+          format,
+          out,
+          dtype,
+          shardBytes,
+          adapterInputs,
+          checkpoint,
           ...base,
           hubId: knownHubId(base.model, dataDirectory),
           cacheDirectory: dataFolders(dataDirectory).cache,

@@ -104,7 +104,9 @@ async function playOne(file: string, options: Options, here: CommandContext): Pr
     code: codeOf(file),
     settings: settingsOf(options.settings),
     candidate: { directory: findModel(options.model, dataDirectory), adapter: options.adapter ?? null },
-    ...{ row, isEvaluation: options.evaluation === true, base: process.cwd() },
+    row,
+    isEvaluation: options.evaluation === true,
+    base: process.cwd(),
     ...(options.trustPython === undefined ? {} : { trust: trusting(here) }),
     sections: {
       rewards: reward.map(functionEntry),

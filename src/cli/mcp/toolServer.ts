@@ -67,14 +67,17 @@ export async function serveTools(transport: Transport, options: ToolServerOption
 }
 
 const listed = ({ name, description, input, needs }: Tool): ListedTool => ({
-  ...{ name, description, annotations: { readOnlyHint: needs === null, destructiveHint: false } },
+  name,
+  description,
+  annotations: { readOnlyHint: needs === null, destructiveHint: false },
   inputSchema: jsonSchema(input.strict()) as ListedTool['inputSchema'],
 })
 
 /** JSON Schema of an input, without what only forms and command lines need. */
 const jsonSchema = (schema: z.ZodType): object =>
   z.toJSONSchema(schema, {
-    ...{ io: 'input', unrepresentable: 'any' },
+    io: 'input',
+    unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema: written }) => {
       for (const name of ['label', 'flags', 'phrase', 'empty']) Reflect.deleteProperty(written, name)
       if (written.maximum === Number.MAX_SAFE_INTEGER) delete written.maximum

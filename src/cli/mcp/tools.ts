@@ -35,8 +35,10 @@ interface LooseClient {
 
 /** Makes a tool that answers with a query, or with several of the same input, by name. */
 const read = (from: CallName<Api> | Readonly<Record<string, CallName<Api>>>, own: Narrowed): Tool => ({
-  ...{ ...own, input: own.input ?? inputOf(typeof from === 'string' ? from : Object.values(from)[0]) },
-  ...{ needs: null, quotes: true },
+  ...own,
+  input: own.input ?? inputOf(typeof from === 'string' ? from : Object.values(from)[0]),
+  needs: null,
+  quotes: true,
   async call(client, given, { signal }) {
     if (typeof from === 'string') return callOf(client, from, given, signal)
     const answers = Object.entries(from).map(
@@ -48,7 +50,10 @@ const read = (from: CallName<Api> | Readonly<Record<string, CallName<Api>>>, own
 
 /** Makes a tool that starts or changes work; its answer is Turnwise’s own. */
 const act = (name: CallName<Api>, own: Narrowed): Tool => ({
-  ...{ ...own, input: own.input ?? inputOf(name), needs: 'start', quotes: false },
+  ...own,
+  input: own.input ?? inputOf(name),
+  needs: 'start',
+  quotes: false,
   call: async (client, given, { signal }) => (await callOf(client, name, given, signal)) ?? 'Done.',
 })
 
@@ -139,7 +144,9 @@ export const tools: readonly Tool[] = [
     description:
       'Wait until a run ends or has taken a step (untilStep). Returns its status and last metrics.',
     input: runs.follow.input.extend({ untilStep: z.int().min(0).optional(), seconds }),
-    ...{ needs: null, quotes: true, call: settled },
+    needs: null,
+    quotes: true,
+    call: settled,
   },
   act('runs.stop', {
     name: 'stop_run',
@@ -161,7 +168,9 @@ export const tools: readonly Tool[] = [
     description:
       'Evaluate a checkpoint or a model on held-out data and wait for the result. Beyond the time given it goes on: see list_evaluations.',
     input: evaluations.start.input.extend({ seconds }),
-    ...{ needs: 'start', quotes: true, call: evaluated },
+    needs: 'start',
+    quotes: true,
+    call: evaluated,
   },
   read('evaluations.list', { name: 'list_evaluations', description: 'List evaluations with their results.' }),
   read('evaluations.compare', {
@@ -173,6 +182,8 @@ export const tools: readonly Tool[] = [
     description:
       'Export the checkpoint of a step for other programs into a new folder (out, an absolute path), and compare it with the trained model.',
     input: checkpoints.export.input.options[0],
-    ...{ needs: 'export', quotes: false, call: exported },
+    needs: 'export',
+    quotes: false,
+    call: exported,
   },
 ]

@@ -296,10 +296,20 @@ function planned(
   const left = (card - weightBytes - RESERVED_BYTES) / (1 + FRAGMENTED) - Math.max(adapterBytes, heldBytes)
   const rows = Math.max(0, Math.floor(left / rowBytes))
   return {
-    ...{ fits: totalBytes <= card && rows > 0, weightBytes },
-    ...{ adapterBytes, optimizerBytes, stepsThere, updateBytes },
-    ...{ length, tokens, segments, learningBytes, headBytes: memory.head(lengths) },
-    ...{ rowBytes, rows, totalBytes },
+    fits: totalBytes <= card && rows > 0,
+    weightBytes,
+    adapterBytes,
+    optimizerBytes,
+    stepsThere,
+    updateBytes,
+    length,
+    tokens,
+    segments,
+    learningBytes,
+    headBytes: memory.head(lengths),
+    rowBytes,
+    rows,
+    totalBytes,
   }
 }
 

@@ -74,7 +74,10 @@ function family<ModelType extends string>({
       tiedHead: true,
       deviation: 0.15,
       config: ({ layers }) => ({
-        ...{ ...gemmaActivation, ...tiny, sliding_window: 32, global_head_dim: 24 },
+        ...gemmaActivation,
+        ...tiny,
+        sliding_window: 32,
+        global_head_dim: 24,
         layer_types: Array.from({ length: layers }, (_, layer) =>
           layer % 2 === 0 ? 'sliding_attention' : 'full_attention',
         ),
@@ -102,7 +105,9 @@ function read(
   const config = readDecoderConfig(fields, traits, contextLength)
   const { layers, hiddenSize } = config
   const layerChannels = fields.integer('hidden_size_per_layer_input', {
-    ...{ min: 0, max: 65_536, fallback: defaults.layerChannels },
+    min: 0,
+    max: 65_536,
+    fallback: defaults.layerChannels,
   })
   requireTable(fields, config, layerChannels)
   const shared = fields.integer('num_kv_shared_layers', { min: 0, max: layers - 1, fallback: 0 })

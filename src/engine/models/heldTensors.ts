@@ -140,7 +140,10 @@ export class HeldTensors implements FrozenTensors {
       return {
         blocks: weight(ofPiece, blocks, 'uint8'),
         scales: weight(`${ofPiece}, scales`, scales),
-        ...{ outputs: scales.shape[0] as number, inputs, bits, blockSize },
+        outputs: scales.shape[0] as number,
+        inputs,
+        bits,
+        blockSize,
       }
     })
   }

@@ -63,8 +63,12 @@ export const routeStates = ({ experts }: Pick<ModelConfig, 'experts'>): readonly
   (experts?.layers ?? []).flatMap((has, layer) => (has && experts ? [routeState(layer, experts)] : []))
 
 export const routeState = (layer: number, { chosen }: Pick<Experts, 'chosen'>): SlotState => ({
-  ...{ kind: 'slots', name: `routes ${String(layer)}`, heads: 1, channels: chosen },
-  ...{ window: null, isRecord: true },
+  kind: 'slots',
+  name: `routes ${String(layer)}`,
+  heads: 1,
+  channels: chosen,
+  window: null,
+  isRecord: true,
 })
 
 /** Keys and values. */
@@ -74,7 +78,11 @@ export const attentionStates = (
   window: AttentionWindow,
 ): SlotState[] =>
   ['key', 'value'].map((name) => ({
-    ...{ kind: 'slots', name: `${name} ${String(layer)}`, heads: kvHeads, channels: headDim, window },
+    kind: 'slots',
+    name: `${name} ${String(layer)}`,
+    heads: kvHeads,
+    channels: headDim,
+    window,
   }))
 
 /** The inputs that a short convolution reads of positions before. */
@@ -83,15 +91,20 @@ export const convolutionState = (
   { hiddenSize }: Pick<ModelConfig, 'hiddenSize'>,
   mixer: ShortConvolution | DeltaRule,
 ): LatestState => ({
-  ...{ kind: 'latest', name: `convolved ${String(layer)}`, heads: 1 },
+  kind: 'latest',
+  name: `convolved ${String(layer)}`,
+  heads: 1,
   channels: mixer.kind === 'delta' ? deltaWidth(mixer) : hiddenSize,
   positions: mixer.kernel - 1,
 })
 
 /** Memory of linear attention. */
 export const matrixState = (layer: number, { valueHeads, keyDim, valueDim }: DeltaRule): MatrixState => ({
-  ...{ kind: 'matrix', name: `memory ${String(layer)}`, heads: valueHeads },
-  ...{ channels: valueDim, positions: keyDim },
+  kind: 'matrix',
+  name: `memory ${String(layer)}`,
+  heads: valueHeads,
+  channels: valueDim,
+  positions: keyDim,
 })
 
 export const isRecord = (state: LayerState): boolean => state.kind === 'slots' && state.isRecord === true

@@ -76,8 +76,10 @@ export const dropoutName = (group: number): DropoutName => `dropout ${group}`
 
 /** Graph inputs of a layer that reads the keys and values of an earlier one, and of the gradients with respect to a layer's own. */
 export const keyInputs = {
-  ...{ key: 'earlier key', value: 'earlier value' },
-  ...{ keyCotangent: 'key cotangent', valueCotangent: 'value cotangent' },
+  key: 'earlier key',
+  value: 'earlier value',
+  keyCotangent: 'key cotangent',
+  valueCotangent: 'value cotangent',
 } as const
 
 export type PackedName = PartName | BlockName | PrecedingName | ChunkName | RotaryNames[keyof RotaryNames]

@@ -13,8 +13,13 @@ export const ministral3 = {
     tiedHead: false,
     config: ({ maxPositions }) => ({
       rope_parameters: {
-        ...{ rope_type: 'yarn', rope_theta: 10_000, factor: maxPositions / 16, mscale: 1, mscale_all_dim: 1 },
-        ...{ original_max_position_embeddings: 16, llama_4_scaling_beta: 0.1 },
+        rope_type: 'yarn',
+        rope_theta: 10_000,
+        factor: maxPositions / 16,
+        mscale: 1,
+        mscale_all_dim: 1,
+        original_max_position_embeddings: 16,
+        llama_4_scaling_beta: 0.1,
       },
     }),
   },

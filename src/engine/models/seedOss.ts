@@ -18,7 +18,9 @@ export const seedOss = {
       defaultEosIds: [2],
       biases: {
         ...attentionBiases(fields),
-        ...{ q_proj: has, k_proj: has, v_proj: has },
+        q_proj: has,
+        k_proj: has,
+        v_proj: has,
         o_proj: fields.boolean('attention_out_bias', false),
         ...mlpBiases(fields),
       },

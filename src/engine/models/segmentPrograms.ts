@@ -95,7 +95,10 @@ function layersOf({ first, end }: Segment, options: SegmentProgramOptions) {
     trained.push(...[...adapter.values()].flatMap(({ a, b }) => [a, b]))
     const prefix = layerPrefix(config, layer)
     const parameters = {
-      ...{ adapter, trained: [], drops, inputName },
+      adapter,
+      trained: [],
+      drops,
+      inputName,
       weight: (path: string) => tensors.vector(`${prefix}${path}`),
       matrix: (path: string) => tensors.matrix(`${prefix}${path}`),
     }

@@ -231,7 +231,9 @@ const twoHeads = (
 ): { blocks: QueryBlocks; kvHeads: number; headDim: number; scores: ScoreRule } => ({
   blocks: { table, keyRows, places, mask },
   // Scale and scale over cap are exact in f32, in which the product's factor is kept.
-  ...{ kvHeads: 2, headDim: 2, scores: { scale: 0.75, softcap } },
+  kvHeads: 2,
+  headDim: 2,
+  scores: { scale: 0.75, softcap },
 })
 
 /**

@@ -70,7 +70,10 @@ function replaced(
   )
   const stacked = Object.keys(program.stacked).map((name) => [name, next()] as const)
   return {
-    ...{ turns, goesOn, last: program.last },
-    ...{ carried: Object.fromEntries(carried), stacked: Object.fromEntries(stacked) },
+    turns,
+    goesOn,
+    last: program.last,
+    carried: Object.fromEntries(carried),
+    stacked: Object.fromEntries(stacked),
   }
 }

@@ -40,7 +40,10 @@ export class HostNumbers implements TrainedNumbers<AdamWFactors> {
       const feed = (array: Float32Array) => floats(piece(array), [piece(array).length])
       const moved = await session.run({
         ...given,
-        ...{ values: feed(values), gradient: feed(gradients), first: feed(first), second: feed(second) },
+        values: feed(values),
+        gradient: feed(gradients),
+        first: feed(first),
+        second: feed(second),
       })
       for (const name of ['values', 'first', 'second'] as const) {
         const result = moved[movedNames[name]]!

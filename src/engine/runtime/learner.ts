@@ -314,7 +314,9 @@ export class Learner {
     const own = layerInputFeed(this.config, embedded, layer)
     const experts = expertsOf(this.config, layer)
     return {
-      ...{ ...batch.feeds, ...adapter.feeds(layer), hidden: floats(hidden, shape) },
+      ...batch.feeds,
+      ...adapter.feeds(layer),
+      hidden: floats(hidden, shape),
       ...(own && { [tokenPartName]: own }),
       ...(experts && batch.routes && { [routesName]: layerRoutes(batch.routes, experts, layer) }),
     }

@@ -15,11 +15,23 @@ const string = /'((?:[^'\\\n\r]|\\[\s\S])*)'|"((?:[^"\\\n\r]|\\[\s\S])*)"/y
 const blank = /[ \t\n\r]*/y
 const escape = /\\(?:u([0-9a-fA-F]{4})|([\s\S]))/g
 const escapes: Readonly<Record<string, string>> = {
-  ...{ '\\': '\\', "'": "'", '"': '"', '/': '/' },
-  ...{ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' },
+  '\\': '\\',
+  "'": "'",
+  '"': '"',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
 }
 const constants: Readonly<Record<string, string>> = {
-  ...{ True: 'true', true: 'true', False: 'false', false: 'false', None: 'null', null: 'null' },
+  True: 'true',
+  true: 'true',
+  False: 'false',
+  false: 'false',
+  None: 'null',
+  null: 'null',
 }
 const maxDepth = 100
 

@@ -17,7 +17,9 @@ type LoraKey = (typeof loraKeys)[number]
 /** Settings that are numbers or flags. Modules are no part of them: what “all-linear” means depends on the model. */
 const numberKeys = ['rank', 'alpha', 'rsLora'] as const
 const numbersOf = ({ rank, alpha, rsLora }: Pick<LoraConfig, (typeof numberKeys)[number]>) => ({
-  ...{ rank, alpha, rsLora },
+  rank,
+  alpha,
+  rsLora,
 })
 
 /**

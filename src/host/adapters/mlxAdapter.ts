@@ -21,8 +21,13 @@ export function readMlxConfig(json: JsonObject, path: string): PeftConfig {
     throw invalid('must give the scale in “lora_parameters” as a positive number')
   }
   return {
-    ...{ rank, alpha: scale * rank, rsLora: false, targets: null, isPartial: true, layers: null },
-    ...{ excluded: [] },
+    rank,
+    alpha: scale * rank,
+    rsLora: false,
+    targets: null,
+    isPartial: true,
+    layers: null,
+    excluded: [],
     patterns: { ranksDiffer: false, alphas: [] },
     baseModel: readBaseModel({ base_model_name_or_path: model }),
     warnings: [],

@@ -181,7 +181,9 @@ export function readAdapter(given: string): Adapter {
   const base = roundingIn(metadata)
   const rounding = base === undefined ? {} : { base }
   return {
-    ...{ ...even, baseModel, ...rounding },
+    ...even,
+    baseModel,
+    ...rounding,
     ...(warnings.length === 0 ? {} : { warnings }),
     ...(isPartial ? { isPartial } : {}),
   }

@@ -205,7 +205,10 @@ export class Session {
     const answered = (await this.#ask({ kind: 'generate', ...ask })) as Answered
     for (const { ids, text: completion, toolCalls: calls = [] } of answered.completions)
       this.#known.push({
-        ...{ messages, completion, calls, allIds: [...answered.promptIds, ...ids] },
+        messages,
+        completion,
+        calls,
+        allIds: [...answered.promptIds, ...ids],
         text: text === null ? null : text + completion,
       })
     return answered

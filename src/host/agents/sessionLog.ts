@@ -85,7 +85,7 @@ export function openSessionLog(file: string): SessionLog {
   const log = openEventLog(file)
   return {
     keep({ answers, ...session }) {
-      log.append({ type: 'session', ...session, answers: tokensDigest(answers) } as { type: string })
+      log.append({ type: 'session', ...session, answers: tokensDigest(answers) })
     },
     find(place, settings) {
       const ended = known.get(keyOf(place, settings))

@@ -169,8 +169,10 @@ const prompts = (host: Host) =>
     async *histogram({ versionId, prompt, model, ...template }, { signal }) {
       const version = openVersion(host, versionId)
       const asked = {
-        ...{ type: 'lengths' as const, directory: findModel(model, host.dataDirectory) },
-        ...{ form: parsePromptForm(prompt), template },
+        type: 'lengths' as const,
+        directory: findModel(model, host.dataDirectory),
+        form: parsePromptForm(prompt),
+        template,
       }
       const counter = new LengthCounter()
       const state = (done: number) => ({
@@ -243,9 +245,17 @@ async function* answering(
   const { samplesPerRow: samples, prompt, rewards, interpreter, minReward, seed, name } = request
   const rows = version.rows(0, request.rows ?? version.info.rows)
   const teaching: Teaching = {
-    ...{ source: version.directory, rows, prompt, samples, seed, rewards, minReward, name },
+    source: version.directory,
+    rows,
+    prompt,
+    samples,
+    seed,
+    rewards,
+    minReward,
+    name,
     ...(interpreter === undefined ? {} : { interpreter }),
-    ...{ teacher: teacherOf(host, request), base: host.dataDirectory },
+    teacher: teacherOf(host, request),
+    base: host.dataDirectory,
     origin: `${version.info.name}, answered by ${teacherName(request.teacher)}`,
   }
   for await (const news of teach(host, teaching, signal)) {

@@ -49,7 +49,10 @@ async function lookAt(
   const choice = chooseFrom(model, file ?? first?.file ?? null)
   const { place, commit } = model.commit
   return {
-    ...{ id: place.repo, commit, file: choice.file, page: `${access.endpoint}/${place.repo}` },
+    id: place.repo,
+    commit,
+    file: choice.file,
+    page: `${access.endpoint}/${place.repo}`,
     license: model.license === null ? null : { ...model.license, text: await licenseText(model) },
     choices: [...model.choices],
     verdict: await verdictOf(model, choice, dataFolders(dataDirectory).cache),

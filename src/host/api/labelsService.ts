@@ -17,9 +17,16 @@ export const labelsService = (host: Host): Handlers<typeof labelsApi> => {
   const { store, notifier } = host
   return {
     of: ({ group }) =>
-      store.labels.list({ group }).map(({ id, member, completion, rating, isPreferred, edit }) => ({
-        ...{ id, member, completion, rating, isPreferred, edit },
-      })),
+      store.labels
+        .list({ group })
+        .map(({ id, member, completion, rating, isPreferred, edit }) => ({
+          id,
+          member,
+          completion,
+          rating,
+          isPreferred,
+          edit,
+        })),
     set: async ({ answered, changes }) => store.labels.set(await answerOf(host, answered), changes),
     restore: (states) => store.labels.restore(states),
     counts({ scope }) {
@@ -52,8 +59,14 @@ async function answerOf(host: Host, answered: Answered): Promise<LabelledAnswer>
   const completion = answers[column]
   if (completion === undefined) throw invalidData('There is no such answer to label.')
   return {
-    ...{ scope: 'vote', group: voteGroup(round), member: column, origin: `blind vote, ${by}` },
-    ...{ prompt, completion, others: answers.filter((_, at) => at !== column), isTruncated },
+    scope: 'vote',
+    group: voteGroup(round),
+    member: column,
+    origin: `blind vote, ${by}`,
+    prompt,
+    completion,
+    others: answers.filter((_, at) => at !== column),
+    isTruncated,
   }
 }
 
@@ -63,9 +76,12 @@ async function sampleAnswer(host: DataStorage, sample: SampleRecord): Promise<La
   const seen = host.store.samples.list({ runId, step, source, row })
   const part = source === 'rollout' ? 'training' : 'validation'
   return {
-    ...{ scope: runId, group: sampleGroup(sample), member: position },
+    scope: runId,
+    group: sampleGroup(sample),
+    member: position,
     origin: `${runId}, step ${step}, ${part} row ${row + 1}`,
-    ...{ prompt: await promptOf(host, sample), completion },
+    prompt: await promptOf(host, sample),
+    completion,
     others: seen.filter(({ id }) => id !== sample.id).map((other) => other.completion),
     isTruncated: stopReason === 'length',
   }

@@ -140,10 +140,14 @@ const testProgress = (done: number) => ({ phase: 'Self-test', done, total: null,
 
 const measuringProgress = (device: DeviceKind, done: number, total: number) => ({
   phase: `Measuring ${device === 'cpu' ? 'the CPU' : deviceTitles[device]}`,
-  ...{ done, total, unit: 'phases' as const },
+  done,
+  total,
+  unit: 'phases' as const,
 })
 
 const speedProgress = ({ on, parameters }: Measuring) => ({
   phase: `Measuring ${on === 'cpu' ? 'the CPU' : 'the device'} with ${(parameters / 1e6).toFixed(0)} million parameters`,
-  ...{ done: 0, total: null, unit: 'phases' as const },
+  done: 0,
+  total: null,
+  unit: 'phases' as const,
 })

@@ -28,7 +28,8 @@ export const lossesService = ({ store }: Pick<Host, 'store'>): Handlers<typeof l
     const points = pointsOf(range ?? defaultRange[axis])
     const other = compare === null ? null : builtInAlgorithm(compare).configure({})
     return {
-      ...{ axis, points },
+      axis,
+      points,
       curves: curvesOf(algorithm, points.map(bounded[axis])).map(packed),
       compared:
         other === null || axisOf(other) !== axis
@@ -126,8 +127,11 @@ function describe({ description, algorithm, sandbox }: OpenLoss): NonNullable<Lo
   const { title, experience, like } = description
   const others = builtInAlgorithm(like?.algorithm ?? 'grpo').title
   return {
-    ...{ title: title ?? null, description: description.description ?? '', source: description.source ?? '' },
-    ...{ experience, groupSize: algorithm.groupSize.default },
+    title: title ?? null,
+    description: description.description ?? '',
+    source: description.source ?? '',
+    experience,
+    groupSize: algorithm.groupSize.default,
     advantages: sandbox.functions.includes('advantages')
       ? 'computed by this code'
       : experience === 'rollout'

@@ -14,7 +14,11 @@ export function outlookOf(config: ModelConfig, cacheDirectory: string): Outlook 
   const { fits, trainingBytes } = memoryFit(config, parameters)
   const { architecture: family, contextLength } = config
   return {
-    ...{ family, parameters, contextLength, fits, trainingBytes },
+    family,
+    parameters,
+    contextLength,
+    fits,
+    trainingBytes,
     activeParameters: activeParameters(config),
     speed: fits === null ? null : speedOf(config, fits, cacheDirectory),
   }

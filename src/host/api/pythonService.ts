@@ -57,7 +57,9 @@ function reviewsOf({ dataDirectory, store }: Host, asked: InputOf<Api, 'python.r
   if ('runId' in asked) return reviewRun(store.runs.get(asked.runId).directory, dataDirectory)
   if ('engine' in asked) return reviewEngine(engineOf(asked, dataDirectory), dataDirectory)
   const rewards = asked.functions.map((id) => ({
-    ...{ function: absoluteReward(id, dataDirectory), weight: 1, settings: {} },
+    function: absoluteReward(id, dataDirectory),
+    weight: 1,
+    settings: {},
   }))
   const interpreter = asked.interpreter && programAt(asked.interpreter, dataDirectory)
   return reviewConfig({ rewards, environment: null, python: { interpreter } }, null, dataDirectory)

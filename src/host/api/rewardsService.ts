@@ -68,7 +68,8 @@ const library = (host: Host) => {
     save({ rewardId, language, code, note, gatesStart }) {
       findReward(store, rewardId)
       const version = store.rewards.addVersion(rewardId, {
-        ...{ language, code },
+        language,
+        code,
         ...(note === undefined ? {} : { note }),
         ...(gatesStart === undefined ? {} : { gatesStart }),
       })
@@ -119,8 +120,10 @@ const testing = (host: Host) => {
       if (given === undefined) throw invalidData('The reward has no code yet.')
       const results = await runTestCases(sourceOf(store, given), testCasesOf(store, rewardId))
       return results.map(({ name, isPassed, message, row }) => ({
-        ...{ name, passed: isPassed },
-        ...{ sentence: message, score: row },
+        name,
+        passed: isPassed,
+        sentence: message,
+        score: row,
       }))
     },
   } satisfies Partial<Handlers<typeof rewardsApi>>
@@ -144,13 +147,19 @@ const builtIns = () => [
 const builtIn = (
   kind: 'reward' | 'environment',
   { id, description, settings }: Pick<BuiltInEnvironment, 'id' | 'description' | 'settings'>,
-) => ({ ...{ id, kind, title: id, description }, ...{ language: null, code: null, settings, examples: [] } })
+) => ({ id, kind, title: id, description, language: null, code: null, settings, examples: [] })
 
 const codeExamples = () =>
   [...readGallery(), ...readExamples('losses', 'loss'), ...readExamples('workflows', 'workflow')].map(
     ({ id, kind, title, description, source, examples }) => ({
-      ...{ id, kind, title, description },
-      ...{ language: source.language, code: source.code, settings: null, examples },
+      id,
+      kind,
+      title,
+      description,
+      language: source.language,
+      code: source.code,
+      settings: null,
+      examples,
     }),
   )
 

@@ -120,7 +120,9 @@ function gapList(
   const grouped = new Set(of.families.flatMap(({ runIds }) => runIds))
   const groups = [
     ...of.families.map(({ name, runIds }) => ({
-      ...{ id: runIds.join(), label: `${name} · ${runIds.length} seeds`, runIds },
+      id: runIds.join(),
+      label: `${name} · ${runIds.length} seeds`,
+      runIds,
     })),
     ...runs.flatMap((run) =>
       grouped.has(run.id) ? [] : [{ id: run.id, label: titleOf(run), runIds: [run.id] }],
@@ -131,9 +133,14 @@ function gapList(
       .series({ runIds: [id], metric, fromStep: tailStart(step), maxPoints: 5000 })
       .runs.flatMap(({ points }) => points.map(({ mean }) => mean))
   const gaps = gapsOf({
-    ...{ metric, better: findDeclaration(metric)?.better ?? 'none', groups },
+    metric,
+    better: findDeclaration(metric)?.better ?? 'none',
+    groups,
     runs: of.runs.map((run, i) => ({
-      ...{ id: run.id, label: titleOf(run), isBaseline: i === 0, value: run.metrics[metric] ?? null },
+      id: run.id,
+      label: titleOf(run),
+      isBaseline: i === 0,
+      value: run.metrics[metric] ?? null,
     })),
     tails: new Map(runs.map((run) => [run.id, tailOf(run)])),
   })

@@ -143,7 +143,8 @@ async function scoreText(
   const { prompt, step } = sample
   const { rewards, rewardLimits, python, data } = configOf(run)
   const scoring = {
-    ...{ config: { rewards, rewardLimits, python, data }, runDirectory: run.directory },
+    config: { rewards, rewardLimits, python, data },
+    runDirectory: run.directory,
     cacheDirectory: dataFolders(host.dataDirectory).cache,
     consents: consentsFile(host.dataDirectory),
     input: { prompt, completion, row, step },
@@ -151,7 +152,8 @@ async function scoreText(
   const isJudged = rewards.some(({ function: id }) => id === judgeFunction)
   const reward = await scoredWithin(scoreLimit(isJudged), host.ask, scoring, signal)
   const failures = reward.failures.map(({ name, message }) => ({
-    ...{ code: 'reward/failed' as const, hint: null },
+    code: 'reward/failed' as const,
+    hint: null,
     message: `${name}: ${message}`,
   }))
   return { reward: reward.total, parts: reward.parts, failures }

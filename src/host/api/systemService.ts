@@ -176,7 +176,11 @@ export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
 
     algorithms: async () => [
       ...algorithms.map(({ id, title, description, experience, groupSize, settings }) => ({
-        ...{ id, title, description, experience, groupSize },
+        id,
+        title,
+        description,
+        experience,
+        groupSize,
         settings: fieldsOf(settings, 'algorithm.settings'),
       })),
       ...(await written()),

@@ -89,14 +89,18 @@ export async function writeAnswer(
 function requestOf({ adapter, messages, tools, sampling, seed }: AskedColumn): ServedRequest {
   const { seed: _, temperature, ...filters } = sampling
   return {
-    ...{ adapter, prompts: [{ messages, ...(tools.length > 0 && { tools }) }], samples: 1, seed },
+    adapter,
+    prompts: [{ messages, ...(tools.length > 0 && { tools }) }],
+    samples: 1,
+    seed,
     sampling: {
       ...filters,
       ...greedyAtZero(temperature),
       minNewTokens: 0,
       topLogprobs: keptAlternatives,
     },
-    ...{ isStreamed: true, withTokens: true },
+    isStreamed: true,
+    withTokens: true,
   }
 }
 

@@ -29,8 +29,12 @@ type Column = z.output<typeof adapter> | null
 export function setupOf(sources: DataStorage, conversation: ChatBase): ServingSetup {
   const directory = findModel(conversation.model, sources.dataDirectory)
   return {
-    ...{ directory, base: conversation.base ?? trainedBase(sources, conversation), precision: 'f32' },
-    ...{ device: { kind: null, threads: null }, contextLength: null, maxRows: servedRows },
+    directory,
+    base: conversation.base ?? trainedBase(sources, conversation),
+    precision: 'f32',
+    device: { kind: null, threads: null },
+    contextLength: null,
+    maxRows: servedRows,
     cacheDirectory: dataFolders(sources.dataDirectory).cache,
   }
 }
@@ -90,7 +94,9 @@ export function needsOf({ directory, base: given }: ServingSetup): BaseNeeds {
   const bytes = weightBytes(folder.config, parameters, base)
   const isTooLarge = bytes > totalmem()
   return {
-    ...{ base, weightBytes: bytes, contextLength },
+    base,
+    weightBytes: bytes,
+    contextLength,
     contextBytes: stateBytes(layerStates(folder.config), 1, contextLength),
     problem: isTooLarge
       ? `${name} takes ${sizeWords(bytes)} in ${base}, and this machine has ${sizeWords(totalmem())} of memory.`

@@ -83,8 +83,13 @@ export class Chats implements AsyncDisposable {
     return this.#save(
       withAnswer(conversation, turn, column, {
         ...before,
-        ...{ id: randomUUID(), calls: [], stopReason: 'edited', tokens: 0, tokensPerSecond: null },
-        ...{ text, error: null },
+        id: randomUUID(),
+        calls: [],
+        stopReason: 'edited',
+        tokens: 0,
+        tokensPerSecond: null,
+        text,
+        error: null,
       }),
     )
   }
@@ -109,9 +114,12 @@ export class Chats implements AsyncDisposable {
       )
     const others = (conversation.turns[turn]?.answers ?? []).filter((other) => other !== null)
     return {
-      ...{ scope: id, group: chatGroup(id, turn), member: column },
+      scope: id,
+      group: chatGroup(id, turn),
+      member: column,
       origin: `${id}, turn ${turn + 1}, ${nameOf(answer.by)}`,
-      ...{ prompt: messagesOf(conversation, turn, column), completion: answer.text },
+      prompt: messagesOf(conversation, turn, column),
+      completion: answer.text,
       others: others.filter((other) => other !== answer && canBeLabelled(other)).map(({ text }) => text),
       isTruncated: answer.stopReason === 'length' || answer.stopReason === 'stopped',
     }
@@ -205,7 +213,13 @@ export class Chats implements AsyncDisposable {
     const { id, model: base, columns, sampling, tools } = conversation
     const by = { model: base, ...(columns[column] ? { adapter: columns[column] } : {}) }
     const { answer, tokens } = await writeAnswer({
-      ...{ model, by, tools, sampling, seed, signal, messages: messagesOf(conversation, turn, column) },
+      model,
+      by,
+      tools,
+      sampling,
+      seed,
+      signal,
+      messages: messagesOf(conversation, turn, column),
       adapter: adapterOf(this.#options, base, columns[column] ?? null),
       onNews: (news) => say({ ...news, column }),
     })

@@ -46,12 +46,24 @@ const common = {
 /** Smallest first; the small one is about as large as the starter model. */
 const shapes: readonly [ModelShape, ModelShape] = [
   {
-    ...{ ...common, layers: 4, hiddenSize: 192, heads: 6, kvHeads: 2, headDim: 32 },
-    ...{ intermediateSize: 512, vocabSize: 512 },
+    ...common,
+    layers: 4,
+    hiddenSize: 192,
+    heads: 6,
+    kvHeads: 2,
+    headDim: 32,
+    intermediateSize: 512,
+    vocabSize: 512,
   },
   {
-    ...{ ...common, layers: 8, hiddenSize: 512, heads: 8, kvHeads: 2, headDim: 64 },
-    ...{ intermediateSize: 1408, vocabSize: 4096 },
+    ...common,
+    layers: 8,
+    hiddenSize: 512,
+    heads: 8,
+    kvHeads: 2,
+    headDim: 64,
+    intermediateSize: 1408,
+    vocabSize: 4096,
   },
 ]
 /** Size of one round: groups, completions of each, and their tokens. */

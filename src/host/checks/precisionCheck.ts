@@ -77,8 +77,14 @@ function effectName({ precision, device }: PrecisionCheck, hasRows: boolean): st
 const number = z.number()
 const effectSchema = z.strictObject({
   precision: z.enum(roundedPrecisions),
-  ...{ tokens: number, loss: number, mean: number, largest: number, divergence: number, samplerGap: number },
-  ...{ exactBytes: number, roundedBytes: number },
+  tokens: number,
+  loss: number,
+  mean: number,
+  largest: number,
+  divergence: number,
+  samplerGap: number,
+  exactBytes: number,
+  roundedBytes: number,
 })
 
 /** null where nothing was kept, or something else. */
@@ -142,8 +148,13 @@ async function ownSide(source: ModelSource, device: Device, texts: readonly Toke
 
 const open = (source: ModelSource, device: Device): Promise<OrtPolicy> =>
   createOrtPolicy({
-    ...{ source, device, lora: noAdapter, loraSeed: 0 },
-    ...{ rolloutPrecision: 'f32', activations: 'recompute', maxRows: sampleTexts.length },
+    source,
+    device,
+    lora: noAdapter,
+    loraSeed: 0,
+    rolloutPrecision: 'f32',
+    activations: 'recompute',
+    maxRows: sampleTexts.length,
   })
 
 function textSequences({ model, tokenizer, texts }: PrecisionCheck): TokenSequence[] {

@@ -88,10 +88,7 @@ function writtenWorld(
     if (answer === undefined) throw new Error('Expected an answer, got none.')
     if ('failure' in answer) return { ...nothing, lines: answer.lines, failure: answer.failure }
     const { state, observation, reward, terminated, truncated = false, columns, metrics, lines } = answer
-    return {
-      ...{ state, observation, reward, terminated, truncated },
-      ...{ columns, metrics, lines, failure: null },
-    }
+    return { state, observation, reward, terminated, truncated, columns, metrics, lines, failure: null }
   }
   return {
     maxTurns,
@@ -109,10 +106,7 @@ function builtInWorld(environment: Environment, { row }: Play): World {
     }
     const { state, reward, terminated, truncated = false, columns = {}, metrics = {} } = answer
     const observation = answer.observation === null ? null : framedObservation(answer)
-    return {
-      ...{ state, observation, reward, terminated, truncated, columns, metrics },
-      ...{ lines: [], failure: null },
-    }
+    return { state, observation, reward, terminated, truncated, columns, metrics, lines: [], failure: null }
   }
   return {
     maxTurns: environment.maxTurns,
@@ -122,6 +116,13 @@ function builtInWorld(environment: Environment, { row }: Play): World {
 }
 
 const nothing = {
-  ...{ observation: null, reward: null, terminated: false, truncated: false, state: null },
-  ...{ columns: {}, metrics: {}, lines: [], failure: null },
+  observation: null,
+  reward: null,
+  terminated: false,
+  truncated: false,
+  state: null,
+  columns: {},
+  metrics: {},
+  lines: [],
+  failure: null,
 } as const satisfies Omit<PlayedTurn, 'action'>

@@ -156,7 +156,9 @@ function builtInWith(
   // The index is opened once for all episodes.
   const { corpus: _, url: _url, api: _api, ...known } = found?.settings ?? {}
   return withRowSettings({
-    ...{ known, settings, fromRow: settingsFromRow },
+    known,
+    settings,
+    fromRow: settingsFromRow,
     create: (own) => builtInEnvironment(id, own, services),
   })
 }
@@ -177,7 +179,9 @@ const codeEnvironment = (
   { function: id, settings, settingsFromRow }: Played,
 ): Environment =>
   withRowSettings({
-    ...{ known: sandbox.settings, settings, fromRow: settingsFromRow },
+    known: sandbox.settings,
+    settings,
+    fromRow: settingsFromRow,
     create: (own) => sandboxedEnvironment(sandbox, { function: id, settings: own }),
   })
 

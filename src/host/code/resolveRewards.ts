@@ -116,7 +116,8 @@ const builtInSpec = (entry: RewardEntry, openJudge: OpenJudge): RewardSpec => ({
 const closedJudge: OpenJudge = (name, settings) => {
   parseJudge(settings, name)
   return {
-    ...{ id: judgeFunction, description: judgeDescription },
+    id: judgeFunction,
+    description: judgeDescription,
     score: () => {
       throw new Error('Expected a judge that was opened.')
     },

@@ -121,11 +121,9 @@ function serverAt({ address, server }: Exclude<Sought, { corpus: string }>, onRe
     const { url, body } = server.ask(address, query, count)
     if (!isOnThisMachine(url.href)) onRequest()
     const response = await fetch(url, {
-      ...{
-        signal,
-        redirect: 'error',
-        headers: { accept: 'application/json', 'content-type': 'application/json' },
-      },
+      signal,
+      redirect: 'error',
+      headers: { accept: 'application/json', 'content-type': 'application/json' },
       ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
     })
     if (!response.ok) throw new Error(`the search engine responded with status ${response.status}`)

@@ -70,8 +70,11 @@ export async function openCode(
 }
 
 const notAllowed: PythonOptions = {
-  ...{ interpreter: null, callSeconds: 60 },
-  ...{ messages: null, form: null, consents: null },
+  interpreter: null,
+  callSeconds: 60,
+  messages: null,
+  form: null,
+  consents: null,
 }
 
 /** Sandboxed code alone. Errors: AppError 'config/invalid' for Python and MCP servers. */

@@ -81,8 +81,11 @@ export function triedCode(
     throw invalidConfig(`“${given.python}” is not Python: it ends in .py, or is the id of a package.`)
   }
   const python = {
-    ...{ interpreter: given.interpreter && programAt(given.interpreter, dataDirectory), callSeconds: 60 },
-    ...{ messages: null, form, consents: consentsFile(dataDirectory) },
+    interpreter: given.interpreter && programAt(given.interpreter, dataDirectory),
+    callSeconds: 60,
+    messages: null,
+    form,
+    consents: consentsFile(dataDirectory),
   }
   const { name } = reference
   return {

@@ -147,7 +147,10 @@ export function comparedAnswers(columns: Columns): Proposal | null {
   const system = systemBeside(columns, first)
   if (isChatKind(columns.kind(first)) && beginAlike(columns, answers))
     return {
-      ...{ ...said, isConversational: true, prompt: { column: 'prompt' }, answer: null },
+      ...said,
+      isConversational: true,
+      prompt: { column: 'prompt' },
+      answer: null,
       mapping: [...pair, { kind: 'shared-prompt' }, ...system.mapping],
       used: [...used, ...system.used],
     }
@@ -163,17 +166,22 @@ function withPrompt(
   const from = columns.find([...promptNames, 'context', 'history'], isPromptKind)
   if (from === undefined)
     return {
-      ...{ ...said, isConversational: false, prompt: null, answer: null, mapping: pair },
+      ...said,
+      isConversational: false,
+      prompt: null,
+      answer: null,
+      mapping: pair,
       doubts: [...said.doubts, `No column holds the prompt to these answers.`],
     }
   const { mapping, used, isConversational } = asPrompt(columns, from)
   return {
-    ...{ ...said, isConversational, prompt: { column: 'prompt' }, answer: null },
-    ...{
-      used: [...said.used, ...used],
-      mapping: [...pair, ...mapping],
-      evidence: columnsNamed(from, ...read),
-    },
+    ...said,
+    isConversational,
+    prompt: { column: 'prompt' },
+    answer: null,
+    used: [...said.used, ...used],
+    mapping: [...pair, ...mapping],
+    evidence: columnsNamed(from, ...read),
   }
 }
 
@@ -253,7 +261,10 @@ export function rankedAnswers(columns: Columns): Proposal | null {
   const beside = order.text === null ? [order.by] : []
   return {
     evidence: `${columnsNamed(prompt, column, ...beside)}${order.text === null ? '' : `, whose entries have “${order.text}” and “${order.by}”`}`,
-    ...{ isConversational, prompt: { column: 'prompt' }, answer: null, used: [...used, column, ...beside] },
+    isConversational,
+    prompt: { column: 'prompt' },
+    answer: null,
+    used: [...used, column, ...beside],
     mapping: [{ kind: 'ranked', column, ...order }, ...mapping],
     doubts: [
       `The answer with the ${order.best} “${order.by}” is taken as chosen, the one with the ${order.best === 'highest' ? 'lowest' : 'highest'} as rejected; those between are not used.`,

@@ -80,7 +80,10 @@ export async function openDataFile(path: string, options: ReadOptions = {}): Pro
     return bytes
   }
   return {
-    ...{ path, sizeBytes, read, split: options.split ?? null },
+    path,
+    sizeBytes,
+    read,
+    split: options.split ?? null,
     note: (sentence) => options.onNote?.(sentence),
     async *pieces() {
       for (let start = 0; start < sizeBytes; start += pieceBytes) {

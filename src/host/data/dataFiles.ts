@@ -121,8 +121,11 @@ export async function inspectDataFile(
   const [shape, columns] = [detectShape(telling), statistics.summary()]
   return {
     format: { id: format.id, title: format.title },
-    ...{ sizeBytes, notes },
-    ...{ shape, columns, oddValues: oddValues(columns, shape, amongRows(read.length, isWhole)) },
+    sizeBytes,
+    notes,
+    shape,
+    columns,
+    oddValues: oddValues(columns, shape, amongRows(read.length, isWhole)),
     rows: mapped.flatMap((item) => (isProblem(item) ? [] : [item.row])),
     problems: mapped.filter(isProblem),
     isWhole,

@@ -73,7 +73,8 @@ function readEntry({ bytes, line }: Entry, { number, file, noteNumbers }: EntryP
   return cut.length === 0
     ? { ...item, row }
     : {
-        ...{ number, line },
+        number,
+        line,
         sentence: `${cut.join(', ')} ${cut.length === 1 ? 'is' : 'are'} cut short by the service that wrote the file (“truncated_cells”): download the data set’s own files instead`,
       }
 }

@@ -43,7 +43,10 @@ export function ratingRows(labels: readonly LabelRecord[]): Marked[] {
 export function pairRows(labels: readonly LabelRecord[]): Pair[] {
   const pairs = labels.flatMap(({ prompt, completion, others, isPreferred, isTruncated, edit, origin }) => [
     ...(isPreferred && !isTruncated ? others : []).map((rejected) => ({
-      ...{ prompt, chosen: completion, rejected, from: origin },
+      prompt,
+      chosen: completion,
+      rejected,
+      from: origin,
     })),
     ...(edit === null ? [] : [{ prompt, chosen: edit, rejected: completion, from: `${origin}, edited` }]),
   ])
@@ -86,7 +89,9 @@ export async function importLabels(
       : findDataSet({ store, dataDirectory }, known.dataSetId)
   addVersion(store, dataSet, version)
   return {
-    ...{ dataSetId: dataSet.id, versionId: version.info.id, directory: version.directory },
+    dataSetId: dataSet.id,
+    versionId: version.info.id,
+    directory: version.directory,
     rows: version.info.rows,
   }
 }

@@ -84,8 +84,13 @@ function otherReason(
 }
 
 const kindWords: Readonly<Record<string, string>> = {
-  ...{ number: 'numbers', boolean: 'true and false', texts: 'lists of texts', list: 'lists' },
-  ...{ chat: 'conversations', 'other-chat': 'conversations', object: 'objects, or values of several kinds' },
+  number: 'numbers',
+  boolean: 'true and false',
+  texts: 'lists of texts',
+  list: 'lists',
+  chat: 'conversations',
+  'other-chat': 'conversations',
+  object: 'objects, or values of several kinds',
 }
 
 /** `“messages” is read as the whole conversation` */

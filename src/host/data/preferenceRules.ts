@@ -41,12 +41,10 @@ export function openAiPreference(columns: Columns): Proposal | null {
   const withTools = inputs.filter(({ tools }) => (tools ?? null) !== null).length
   return {
     evidence: columnsNamed(`${input}.messages`, chosen, rejected),
-    ...{
-      isConversational: true,
-      prompt: { column: 'prompt' },
-      answer: null,
-      used: [input, chosen, rejected],
-    },
+    isConversational: true,
+    prompt: { column: 'prompt' },
+    answer: null,
+    used: [input, chosen, rejected],
     mapping: [
       ...rename(`${input}.messages`, 'prompt'),
       { kind: 'chat', column: 'prompt' },
@@ -89,7 +87,10 @@ export function preference(columns: Columns): Proposal | null {
   if (sharesPrompt(columns, chosen, rejected))
     return {
       evidence: `${evidence}, which begin alike`,
-      ...{ isConversational: true, prompt: { column: 'prompt' }, answer: null, doubts },
+      isConversational: true,
+      prompt: { column: 'prompt' },
+      answer: null,
+      doubts,
       used: [chosen, rejected, columns.find(['prompt', ...questionNames]), ...system.used].filter(
         (name) => name !== undefined,
       ),
@@ -98,7 +99,11 @@ export function preference(columns: Columns): Proposal | null {
   const from = columns.find(promptNames, isPromptKind)
   if (from === undefined)
     return {
-      ...{ evidence, isConversational: false, mapping: names, prompt: null, answer: null },
+      evidence,
+      isConversational: false,
+      mapping: names,
+      prompt: null,
+      answer: null,
       used: [chosen, rejected],
       doubts: [...doubts, `No column holds the prompt that “${chosen}” and “${rejected}” answer.`],
     }
@@ -106,12 +111,12 @@ export function preference(columns: Columns): Proposal | null {
   doubts.push(...begunDoubt(begun, chosen, rejected), ...severalTurns(columns, chosen, rejected))
   return {
     evidence: columnsNamed(from, chosen, rejected),
-    ...{
-      isConversational: isConversational || isChatKind(columns.kind(chosen)),
-      prompt: { column: 'prompt' },
-      answer: null,
-    },
-    ...{ mapping: [...names, ...mapping], used: [...used, chosen, rejected], doubts },
+    isConversational: isConversational || isChatKind(columns.kind(chosen)),
+    prompt: { column: 'prompt' },
+    answer: null,
+    mapping: [...names, ...mapping],
+    used: [...used, chosen, rejected],
+    doubts,
   }
 }
 
@@ -129,10 +134,7 @@ function withSteps(columns: Columns, from: string): Asked & { readonly begun: st
   const isRead = asked.mapping.every(({ kind }) => kind === 'messages' || kind === 'column')
   if (begun === undefined || isChatKind(columns.kind(from)) || !isRead) return { ...asked, begun: null }
   const step = asked.mapping.find((each) => each.kind === 'messages') ?? { kind: 'messages', parts: [from] }
-  return {
-    mapping: [{ ...step, begun }],
-    ...{ used: [...asked.used, begun], isConversational: true, begun },
-  }
+  return { mapping: [{ ...step, begun }], used: [...asked.used, begun], isConversational: true, begun }
 }
 
 function severalTurns(columns: Columns, ...answers: readonly string[]): string[] {

@@ -74,7 +74,8 @@ export function questionParts(columns: Columns, question: string): Omit<Asked, '
   const parts = [about, question, choices?.column].filter((name) => name !== undefined)
   if (parts.length === 1 && (system ?? history) === undefined) return null
   const step: Mapping[number] = {
-    ...{ kind: 'messages', parts },
+    kind: 'messages',
+    parts,
     ...(system === undefined ? {} : { system }),
     ...(history === undefined ? {} : { history }),
   }

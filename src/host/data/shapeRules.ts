@@ -82,7 +82,10 @@ function verl(columns: Columns): Proposal | null {
   const { mapping, used, isConversational } = asPrompt(columns, prompt)
   return {
     evidence: columnsNamed(prompt, path),
-    ...{ isConversational, prompt: promptColumn, answer: 'answer', used: [...used, model] },
+    isConversational,
+    prompt: promptColumn,
+    answer: 'answer',
+    used: [...used, model],
     mapping: [...mapping, { kind: 'column', from: path, to: 'answer' }],
     doubts: columns
       .values(model)
@@ -117,8 +120,11 @@ function unpaired(columns: Columns): Proposal | null {
     const { mapping, used, isConversational } = asPrompt(columns, prompt)
     const made = [...mapping, ...chatStep(columns, completion), ...rename(completion, 'completion')]
     return {
-      ...{ ...common, evidence: columnsNamed(prompt, completion, label), ...marked(columns, label, made) },
-      ...{ isConversational, used: [...used, completion, label] },
+      ...common,
+      evidence: columnsNamed(prompt, completion, label),
+      ...marked(columns, label, made),
+      isConversational,
+      used: [...used, completion, label],
     }
   }
   const told = markedInstruction(columns, label)
@@ -126,7 +132,9 @@ function unpaired(columns: Columns): Proposal | null {
   if (chat === undefined || !isSureMarks(columns, label) || !columns.values(chat).some(isAnswered))
     return null
   return {
-    ...{ ...common, evidence: columnsNamed(chat, label), isConversational: true },
+    ...common,
+    evidence: columnsNamed(chat, label),
+    isConversational: true,
     ...marked(columns, label, takenApart(columns, chat)),
     used: [chat, label, ...systemBeside(columns, chat).used],
   }
@@ -145,7 +153,10 @@ function markedInstruction(columns: Columns, label: string): Proposal | null {
   const isNamed = mapping.some((each) => each.kind === 'column' && each.to === 'completion')
   return {
     ...told,
-    ...{ prompt: promptColumn, answer: null, used: [...told.used, label], isConversational: true },
+    prompt: promptColumn,
+    answer: null,
+    used: [...told.used, label],
+    isConversational: true,
     mapping: [...step, ...mapping, ...(isNamed ? [] : rename('answer', 'completion'))],
     evidence: `${told.evidence}, and by “${label}”`,
   }
@@ -164,7 +175,11 @@ function stepwise(columns: Columns): Proposal | null {
   const { mapping, used, isConversational } = asPrompt(columns, prompt)
   return {
     evidence: columnsNamed(prompt, completions, marks),
-    ...{ isConversational, mapping, prompt: promptColumn, answer: null, used: [...used, completions, marks] },
+    isConversational,
+    mapping,
+    prompt: promptColumn,
+    answer: null,
+    used: [...used, completions, marks],
     doubts: ['No algorithm here learns from marks of single steps, but runs can train on the prompts.'],
   }
 }
@@ -176,13 +191,11 @@ function promptCompletion(columns: Columns): Proposal | null {
   const { mapping, used, isConversational } = asPrompt(columns, prompt)
   return {
     evidence: columnsNamed(prompt, completion),
-    ...{
-      isConversational,
-      prompt: promptColumn,
-      answer: 'completion',
-      used: [...used, completion],
-      doubts: [...listDoubts(columns, prompt, completion), ...textConflicts(columns, completion)],
-    },
+    isConversational,
+    prompt: promptColumn,
+    answer: 'completion',
+    used: [...used, completion],
+    doubts: [...listDoubts(columns, prompt, completion), ...textConflicts(columns, completion)],
     mapping: [...mapping, ...chatStep(columns, completion), ...rename(completion, 'completion')],
   }
 }
@@ -197,7 +210,9 @@ function promptRead(columns: Columns, hasAnswer: boolean): Proposal | null {
   const { mapping, used, isConversational } = asPrompt(columns, prompt)
   return {
     evidence: answer === null ? columnsNamed(prompt) : columnsNamed(prompt, answer),
-    ...{ isConversational, prompt: promptColumn, used: [...used, ...definedOf(answer ?? undefined)] },
+    isConversational,
+    prompt: promptColumn,
+    used: [...used, ...definedOf(answer ?? undefined)],
     ...(answer === null
       ? { mapping, answer }
       : { mapping: [...mapping, ...rename(answer, 'answer')], answer: 'answer' }),
@@ -234,7 +249,10 @@ function conversation(columns: Columns): Proposal | null {
   const common = { evidence, isConversational: true, prompt: promptColumn }
   if (2 * answered >= chats.length)
     return {
-      ...{ ...common, used, answer: 'completion', mapping: takenApart(columns, column) },
+      ...common,
+      used,
+      answer: 'completion',
+      mapping: takenApart(columns, column),
       doubts: [...lastAnswerDoubts(columns, column), ...lastConflicts(columns, column)],
     }
   if (2 * chats.filter((chat) => waitsForAnswer(chat.at(-1)?.role ?? '')).length < chats.length) return null
@@ -289,7 +307,10 @@ function instruction(columns: Columns): Proposal | null {
   }
   return {
     evidence: columnsNamed(asked, input, from),
-    ...{ isConversational: true, prompt: promptColumn, answer: 'answer', doubts: [] },
+    isConversational: true,
+    prompt: promptColumn,
+    answer: 'answer',
+    doubts: [],
     mapping: [{ ...step, parts: [...step.parts, input] }, ...rename(from, 'answer')],
     used: [...(beside?.used ?? [asked]), input, from],
   }
@@ -313,7 +334,10 @@ function textTask(columns: Columns, question: string, answer: string): Proposal 
   const evidence = columnsNamed(question, path)
   const mapping = [...(beside?.mapping ?? []), ...rename(path, 'answer')]
   return {
-    ...{ evidence, answer: 'answer', isConversational: beside !== null, mapping },
+    evidence,
+    answer: 'answer',
+    isConversational: beside !== null,
+    mapping,
     prompt: beside === null ? { messages: [{ role: 'user', content: `{${question}}` }] } : promptColumn,
     used: [...(beside?.used ?? [question]), answer],
     doubts: [
@@ -381,7 +405,12 @@ function plainText(columns: Columns): Proposal | null {
   if (text === undefined) return null
   const evidence = columnsNamed(text)
   return {
-    ...{ evidence, isConversational: false, mapping: [], prompt: null, answer: null, used: [text] },
+    evidence,
+    isConversational: false,
+    mapping: [],
+    prompt: null,
+    answer: null,
+    used: [text],
     doubts: ['No column says where a prompt ends and its answer begins.'],
   }
 }

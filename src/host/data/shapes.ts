@@ -42,13 +42,15 @@ export function detectShape(rows: readonly DataRow[] | Telling): DetectedShape {
   const [first, ...others] = found
   if (first === undefined)
     return {
-      ...{ id: 'unknown', title: 'unknown', evidence: columns.names, isConversational: false, mapping: [] },
-      ...{
-        prompt: null,
-        answer: null,
-        leftAside: leftColumns(columns, [], reasonsOf(columns, null)),
-        doubts: [...nearlyAny(columns, []), ...innerTexts(columns, [])],
-      },
+      id: 'unknown',
+      title: 'unknown',
+      evidence: columns.names,
+      isConversational: false,
+      mapping: [],
+      prompt: null,
+      answer: null,
+      leftAside: leftColumns(columns, [], reasonsOf(columns, null)),
+      doubts: [...nearlyAny(columns, []), ...innerTexts(columns, [])],
       template: templateOf(columns, []),
       used: [],
     }

@@ -213,7 +213,10 @@ function newlinesIn(source: string, newline: string): number {
 }
 
 const delimiterNames: Readonly<Record<string, string>> = {
-  ...{ ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars (|)' },
+  ',': 'commas',
+  ';': 'semicolons',
+  '\t': 'tabs',
+  '|': 'vertical bars (|)',
 }
 
 /**

@@ -15,10 +15,19 @@ import { readModelConfig } from '#engine/models/registry.ts'
 type Sizes = readonly [number, number, number, number, number, number, boolean]
 
 const qwen2 = ([layers, width, heads, kvHeads, intermediate, vocabulary, tied]: Sizes): object => ({
-  ...{ architectures: ['Qwen2ForCausalLM'], model_type: 'qwen2', hidden_act: 'silu' },
-  ...{ num_hidden_layers: layers, hidden_size: width, intermediate_size: intermediate },
-  ...{ num_attention_heads: heads, num_key_value_heads: kvHeads, vocab_size: vocabulary },
-  ...{ max_position_embeddings: 32_768, rope_theta: 1e6, rms_norm_eps: 1e-6, tie_word_embeddings: tied },
+  architectures: ['Qwen2ForCausalLM'],
+  model_type: 'qwen2',
+  hidden_act: 'silu',
+  num_hidden_layers: layers,
+  hidden_size: width,
+  intermediate_size: intermediate,
+  num_attention_heads: heads,
+  num_key_value_heads: kvHeads,
+  vocab_size: vocabulary,
+  max_position_embeddings: 32_768,
+  rope_theta: 1e6,
+  rms_norm_eps: 1e-6,
+  tie_word_embeddings: tied,
 })
 
 /** The configs of models that are often trained. */

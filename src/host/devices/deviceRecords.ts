@@ -75,8 +75,12 @@ export function rememberProof(
   { findings, seconds, problem = findings.find(({ broke }) => broke)?.sentence ?? null }: ProvedFindings,
 ): DeviceProof {
   const proof: DeviceProof = {
-    ...{ on: identityOf(place), with: withWords(), at: Date.now() },
-    ...{ checks: findings.length, seconds, problem },
+    on: identityOf(place),
+    with: withWords(),
+    at: Date.now(),
+    checks: findings.length,
+    seconds,
+    problem,
     failures: findings
       .filter(({ passed }) => !passed)
       .map(({ name, measured, limit }) => ({
@@ -112,7 +116,10 @@ export function readCheck(place: DevicePlace, cacheDirectory: string): DeviceChe
   const { at, with: words, checks, failures, problem } = proof
   const measured = read(speedSchema, speedFile(place, cacheDirectory), besideCpu(place))
   return {
-    ...{ at, with: words, checks, failures },
+    at,
+    with: words,
+    checks,
+    failures,
     problem: problem ?? measured?.problem ?? null,
     speeds: measured?.speeds ?? [],
     memoryBytes: measured?.memoryBytes ?? null,

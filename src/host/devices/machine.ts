@@ -211,7 +211,9 @@ class RunLoads {
       if (pid !== null && now !== null) seen.set(pid, now)
       const device = deviceOf(store.events.last(runId, 'device'))
       return {
-        ...{ runId, device, cpuShare: now?.share ?? null },
+        runId,
+        device,
+        cpuShare: now?.share ?? null,
         card: device === null ? null : this.#cards.read(device),
       }
     })

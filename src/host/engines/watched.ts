@@ -102,7 +102,9 @@ export async function prepareProject(
   const tail = openLogTail(events, 'beginning')
   const printed = readPrinted(folder, mark)
   return {
-    ...{ folder, script, notes: isFirst ? notes : [] },
+    folder,
+    script,
+    notes: isFirst ? notes : [],
     hear: (text) => printed.take(text),
     askToStop() {
       writeFileAtomic(stop, '')

@@ -90,8 +90,14 @@ const figure = (value: number): string =>
 const signed = (value: number): string => `${value < 0 ? '−' : '+'}${figure(Math.abs(value))}`
 
 const refused = (sentence: string): Comparison => ({
-  ...{ verdict: 'refused', words: sentence, notes: [], method: null },
-  ...{ difference: null, interval: null, pValue: null, prompts: 0 },
+  verdict: 'refused',
+  words: sentence,
+  notes: [],
+  method: null,
+  difference: null,
+  interval: null,
+  pValue: null,
+  prompts: 0,
 })
 
 /** Mean reward of each prompt, by a key that identifies the same prompt in another evaluation. */

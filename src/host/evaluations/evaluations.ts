@@ -40,7 +40,9 @@ export class Evaluations implements AsyncDisposable {
     this.#options = options
     const { store, notifier, onFault } = options
     this.#work = new LongWork({
-      ...{ noun: 'evaluation', inTurn: true, onFault },
+      noun: 'evaluation',
+      inTurn: true,
+      onFault,
       folder: (id) => this.folder(this.#record(id).id),
       state: (id) => this.#record(id),
       setState: (id, state) => this.#setState(id, state),
@@ -147,7 +149,11 @@ export class Evaluations implements AsyncDisposable {
     const rows = data.rows.filter(({ row }) => !known.has(data.places[row] ?? row))
     if (rows.length === 0) return
     const input = {
-      ...{ config, directory: this.folder(id), rows, samples, greedy },
+      config,
+      directory: this.folder(id),
+      rows,
+      samples,
+      greedy,
       places: data.places,
       candidate: { directory: model, adapter, contextLength: config.contextLength },
       cacheDirectory: dataFolders(dataDirectory).cache,
@@ -166,7 +172,9 @@ export class Evaluations implements AsyncDisposable {
     }
     const answers = readAnswers(this.folder(id))
     store.evaluations.set(id, {
-      ...{ status, error, endedAt: Date.now() },
+      status,
+      error,
+      endedAt: Date.now(),
       done: answers.prompts.length + answers.problems.length,
       summary: answers.prompts.length === 0 ? null : summarize(answers, this.#record(id)),
     })

@@ -96,15 +96,18 @@ export async function prepareEvaluation(
     if (run !== null) takeOverCode(run, config, directory)
     trust?.(reviewConfig(config, directory, parts.dataDirectory))
     return {
-      ...{
-        id,
-        ...subject,
-        config: sectionsOf(config),
-        ...samples,
-        limit: request.limit,
-        passAt: request.passAt,
-      },
-      ...{ createdAt: Date.now(), endedAt: null, done: 0, total: rows.length, summary: null, error: null },
+      id,
+      ...subject,
+      config: sectionsOf(config),
+      ...samples,
+      limit: request.limit,
+      passAt: request.passAt,
+      createdAt: Date.now(),
+      endedAt: null,
+      done: 0,
+      total: rows.length,
+      summary: null,
+      error: null,
       judge: await judgeOf(config, directory, parts.dataDirectory),
     }
   } catch (error) {

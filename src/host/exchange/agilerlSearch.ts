@@ -42,16 +42,21 @@ export function foundPopulation(source: SettingsSource): FoundPopulation | null 
   const every = asNumber(value('evo_steps'))
   if (every === null)
     notes.push({
-      ...{ kind: 'filled-in', name: 'population.every' },
+      kind: 'filled-in',
+      name: 'population.every',
       text: `population.every is ${defaultEvery}: the file does not say evo_steps in numbers.`,
     })
   const [tournament, elitism] = [asNumber(value('tourn_size', 'tournament_size')), value('elitism')]
   notes.push(...lostMutations(value), ...lostSettings(settings))
   return {
-    ...{ from: 'agilerl', parameters, notes },
+    from: 'agilerl',
+    parameters,
+    notes,
     fixed: new Map([...source.settings].filter(([name]) => !sections.test(name) && !names.test(name))),
     section: {
-      ...{ size, every: every ?? defaultEvery, initial: 'same' },
+      size,
+      every: every ?? defaultEvery,
+      initial: 'same',
       tournament: tournament ?? 2,
       elitism: elitism !== false,
     },

@@ -82,7 +82,9 @@ export const axolotlSettings = rowsOf(
 )
 
 const adapter: FixedSetting = {
-  ...{ name: 'adapter', value: 'lora', initial: null },
+  name: 'adapter',
+  value: 'lora',
+  initial: null,
   because:
     'axolotl trains all weights without an adapter, and with qlora on a base in 4 bits (`base.precision`); Turnwise trains a LoRA adapter, by default of all linear layers',
 }

@@ -195,7 +195,9 @@ function withStudy(
     ({ kind, name }) => kind !== 'filled-in' || !study.taken.some(({ ours }) => ours === name),
   )
   return {
-    ...{ tool: space.tool, study: study.section, notes: [...others, ...study.notes] },
+    tool: space.tool,
+    study: study.section,
+    notes: [...others, ...study.notes],
     taken: [...taken, ...study.taken],
     config: search.from === 'agilerl' ? withStarts(config, study.taken) : named(config, search.name),
   }
@@ -212,7 +214,8 @@ const withStarts = (config: RunConfig, mutated: readonly TakenSetting[]): RunCon
   }, config)
 
 const computedNote = (name: string): ImportNote => ({
-  ...{ kind: 'left-out', name },
+  kind: 'left-out',
+  name,
   text: `${name} was skipped: only running the file would tell its value.`,
 })
 

@@ -46,7 +46,9 @@ const trainerKeywords = [
 /** Defaults of an adapter in PEFT and in unsloth. */
 const peftDefaults: JsonObject = { lora_r: 8, lora_alpha: 8, lora_dropout: 0 }
 const unslothDefaults: JsonObject = {
-  ...{ lora_r: 16, lora_alpha: 16, lora_dropout: 0 },
+  lora_r: 16,
+  lora_alpha: 16,
+  lora_dropout: 0,
   lora_target_modules: 'all-linear',
 }
 
@@ -72,7 +74,9 @@ export function pythonSettings(
   if (trainer !== null) for (const call of byRank(calls.filter(isOwn))) found.addTrainer(call, trainer)
   const documents = [...names.values(), ...returned, ...calls.flatMap(({ args }) => args)]
   return {
-    ...{ settings: found.settings, computed: found.unknown, notes: found.notes },
+    settings: found.settings,
+    computed: found.unknown,
+    notes: found.notes,
     hasUnread: found.hasUnread,
     documents: documents.filter(
       (value): value is JsonObject => isObject(value) && isObject(value['parameters']),

@@ -132,7 +132,11 @@ class Reader {
       Object.fromEntries([...own].map(([attribute, value]) => [attribute, value()]))
     const keywords = { ...call.keywords, ...valuesOf(this.#attributes.get(target)) }
     return new PythonCall({
-      ...{ name, args, keywords, target, unread },
+      name,
+      args,
+      keywords,
+      target,
+      unread,
       conditional: valuesOf(this.#conditional.get(target)),
     })
   }

@@ -84,7 +84,9 @@ function sourceOf(text: string, { trainer, home }: ReadingChoices): SettingsSour
   const { document, notes } = interpolated(fromDocument(text))
   const record = recordOf(document)
   return {
-    ...{ ...nothing, notes, settings: flatSettings(record ?? document) },
+    ...nothing,
+    notes,
+    settings: flatSettings(record ?? document),
     documents: isObject(document) ? [document] : [],
     form: record === null ? null : 'W&B’s record of a run',
   }

@@ -74,7 +74,8 @@ const others = (named: readonly NamedValue[]): ImportNote[] => {
   return named
     .filter((each) => !isEqual(each.value, value))
     .map((each) => ({
-      ...{ kind: 'left-out', name: each.written },
+      kind: 'left-out',
+      name: each.written,
       text: `${each.written} (${asText(each.value)}) was skipped: ${taken} (${asText(value)}) stands for the same setting and was taken.`,
     }))
 }

@@ -19,7 +19,8 @@ const constants = (values: Readonly<Record<string, unknown>>, only?: readonly st
 
 /** Setting that is noted whatever its value, also with the value that a project writes. */
 const plainText: FixedSetting = {
-  ...{ name: 'dataset_text_field', unless: 'completion_only_loss' },
+  name: 'dataset_text_field',
+  unless: 'completion_only_loss',
   because:
     'TRL learns every token of that column as plain text; Turnwise learns answers to prompts, so the rows need a prompt and a completion, or a conversation',
 }

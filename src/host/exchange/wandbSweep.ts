@@ -57,7 +57,9 @@ export function wandbSweep({ documents, settings }: SettingsSource): FoundSweep 
   // Settings of a run beside it, in a Python file.
   const others = settings.has('method') ? [] : settings
   return {
-    ...{ from: 'wandb', parameters, notes },
+    from: 'wandb',
+    parameters,
+    notes,
     name: typeof document['name'] === 'string' ? document['name'] : null,
     fixed: new Map([...others, ...fixed]),
     section: wandbSection(document, notes),

@@ -59,8 +59,8 @@ export function entryOf(folder: string, name: string): string {
 export function requireOwn(place: string, kind: 'file' | 'folder'): void {
   const status = statusOf(place)
   if (status === undefined || (kind === 'folder' && status.isDirectory())) return
-  if (kind === 'file' && status.isFile() && status.nlink < 2) return
   const isLinked = kind === 'file' && status.isFile()
+  if (isLinked && status.nlink < 2) return
   const what = status.isSymbolicLink() ? 'a link' : isLinked ? 'a file with a second name' : `no ${kind}`
   throw new AppError(
     'file/unwritable',

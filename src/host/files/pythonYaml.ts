@@ -6,12 +6,17 @@
 import type { ScalarTag, Tags } from 'yaml'
 
 const words = (kind: string, value: boolean, test: RegExp): ScalarTag => ({
-  ...{ default: true, tag: 'tag:yaml.org,2002:bool', format: kind, test },
+  default: true,
+  tag: 'tag:yaml.org,2002:bool',
+  format: kind,
+  test,
   resolve: () => value,
 })
 
 const numbers = (kind: 'int' | 'float', test: RegExp, read: (digits: string) => number): ScalarTag => ({
-  ...{ default: true, tag: `tag:yaml.org,2002:${kind}`, test },
+  default: true,
+  tag: `tag:yaml.org,2002:${kind}`,
+  test,
   resolve: (written) => {
     const digits = written.replaceAll('_', '')
     return digits.startsWith('-') ? -read(digits.slice(1)) : read(digits.replace(/^\+/, ''))

@@ -228,7 +228,9 @@ const readMinistral3: FamilyConfig = (reading, { rope_scaling: _, ...common }) =
     ...common,
     rope_parameters: {
       ...yarnOf(reading, number(reading, 'ropeFactor', factors)),
-      ...{ rope_theta: common.rope_theta, mscale: strength === 0 ? 0 : 1, mscale_all_dim: strength },
+      rope_theta: common.rope_theta,
+      mscale: strength === 0 ? 0 : 1,
+      mscale_all_dim: strength,
       llama_4_scaling_beta: number(reading, 'queryGrowth', { min: 0, max: 100, fallback: 0 }),
     },
   }
@@ -377,8 +379,12 @@ function dividedRope(divisors: readonly number[], { rotated, theta, context }: R
   })
   if (isLlama3) return { rope_type: 'llama3', factor, ...llama3 }
   return {
-    ...{ rope_type: 'longrope', long_factor: divisors, short_factor: divisors },
-    ...{ factor: 1, attention_factor: 1, original_max_position_embeddings: context },
+    rope_type: 'longrope',
+    long_factor: divisors,
+    short_factor: divisors,
+    factor: 1,
+    attention_factor: 1,
+    original_max_position_embeddings: context,
   }
 }
 

@@ -213,8 +213,13 @@ function wordModel(
     post_processor: surround(file, vocabulary, rule.addsBos ?? false),
     decoder: bytes(true),
     model: {
-      ...{ type: 'BPE', dropout: null, unk_token: null, fuse_unk: false, byte_fallback: false },
-      ...{ continuing_subword_prefix: null, end_of_word_suffix: null },
+      type: 'BPE',
+      dropout: null,
+      unk_token: null,
+      fuse_unk: false,
+      byte_fallback: false,
+      continuing_subword_prefix: null,
+      end_of_word_suffix: null,
       ignore_merges: rule.ignoresMerges ?? false,
       vocab: vocabularyObject(vocabulary, (id) => !isAdded(id)),
       merges,
@@ -232,7 +237,12 @@ function addedTokens({ tokens, typeOf }: Vocabulary, takesSpace: (token: string)
     if (content === '' || (!isNamed(type) && type !== tokenTypes.unknown)) return []
     return [
       {
-        ...{ id, content, single_word: false, lstrip: false, rstrip: takesSpace(content), normalized: false },
+        id,
+        content,
+        single_word: false,
+        lstrip: false,
+        rstrip: takesSpace(content),
+        normalized: false,
         special: type !== tokenTypes.userDefined,
       },
     ]
@@ -302,8 +312,13 @@ function sentenceModel(file: TokenizerSource, vocabulary: Vocabulary): Json {
       decoders: hasSpace ? [...decoders, { type: 'Strip', content: ' ', start: 1, stop: 0 }] : decoders,
     },
     model: {
-      ...{ type: 'BPE', dropout: null, unk_token: unknown, fuse_unk: true },
-      ...{ continuing_subword_prefix: null, end_of_word_suffix: null, ignore_merges: false },
+      type: 'BPE',
+      dropout: null,
+      unk_token: unknown,
+      fuse_unk: true,
+      continuing_subword_prefix: null,
+      end_of_word_suffix: null,
+      ignore_merges: false,
       byte_fallback: tokens.some((_, id) => typeOf(id) === tokenTypes.byte),
       vocab: vocabularyObject(vocabulary, () => true),
       merges: mergesByScore(file, vocabulary),

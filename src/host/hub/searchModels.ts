@@ -74,7 +74,9 @@ export async function searchModels(
 function foundModel(entry: Entry): Found {
   const { name: id, downloads, gated, cardData, safetensors, gguf } = entry
   return {
-    ...{ id, downloads, isGated: gated !== false },
+    id,
+    downloads,
+    isGated: gated !== false,
     license: licenseOfCard(cardData ?? {})?.name ?? null,
     parameters: safetensors?.total ?? gguf?.total ?? null,
     forms: formsOf(entry),

@@ -85,7 +85,10 @@ function configOf(
   dataDirectory: string,
 ): RunConfig {
   const config = parseRunConfig({
-    ...{ model: directory, data: { train: directory, prompt }, rewards, seed },
+    model: directory,
+    data: { train: directory, prompt },
+    rewards,
+    seed,
     python: { interpreter: interpreter && programAt(interpreter, dataDirectory) },
     rollout: { ...filters, ...(temperature === 0 ? {} : { temperature }) },
   })
@@ -135,8 +138,11 @@ function summarized({ id, request, results, failures }: Measured): Difficulty {
   const rows = byRow.filter((result) => 'values' in result)
   const problems = byRow.filter((result) => 'problem' in result)
   const summary = {
-    ...{ id, request, createdAt: Date.now() },
-    ...{ rows: rows.length, problems: problems.length },
+    id,
+    request,
+    createdAt: Date.now(),
+    rows: rows.length,
+    problems: problems.length,
     mean: meanOf(rows.map(({ mean }) => mean)),
     withoutSpread: rows.filter(({ values }) => values.every((value) => value === values[0])).length,
     failure: failures[0] ?? null,

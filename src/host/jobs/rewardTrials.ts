@@ -162,7 +162,12 @@ async function* freshlyCompleted(
 }
 
 const unfiltered = {
-  ...{ greedy: false, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1, minNewTokens: 0 },
+  greedy: false,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  minNewTokens: 0,
   stopStrings: [],
 }
 
@@ -199,8 +204,11 @@ export async function tryBattery(
   return {
     honestMean: report.honestMean,
     cheats: report.cheats.map(({ cheat, mean, isPaid, message, example }) => ({
-      ...{ id: cheat, mean, passed: !isPaid },
-      ...{ sentence: message, example },
+      id: cheat,
+      mean,
+      passed: !isPaid,
+      sentence: message,
+      example,
     })),
   }
 }

@@ -110,8 +110,11 @@ export async function* teach(
   const kept = answers.filter((each) => isTaught(each, teaching.minReward))
   const result = {
     added: await addAnswers(kept, teaching, host.dataDirectory),
-    ...{ asked: teaching.rows.length * teaching.samples, answers: answers.length, kept: kept.length },
-    ...{ truncated: answers.filter(({ isTruncated }) => isTruncated).length, problems },
+    asked: teaching.rows.length * teaching.samples,
+    answers: answers.length,
+    kept: kept.length,
+    truncated: answers.filter(({ isTruncated }) => isTruncated).length,
+    problems,
   }
   yield { result }
 }
@@ -135,7 +138,10 @@ async function inputOf(teaching: Teaching, dataDirectory: string): Promise<Teach
   const { teacher, rows, samples, seed } = teaching
   const folders = dataFolders(dataDirectory)
   return {
-    ...{ teacher, rows, samples, seed },
+    teacher,
+    rows,
+    samples,
+    seed,
     config: await scoringOf(teaching, dataDirectory),
     folder: path.join(folders.answers, digestText(JSON.stringify(teacher))),
     cacheDirectory: folders.cache,
@@ -150,7 +156,10 @@ async function scoringOf(
 ): Promise<RewardsConfig> {
   const parsed = parseRunConfig({
     // No model of a run is asked for: any name does.
-    ...{ model: source, data: { train: source, prompt }, rewards: given, algorithm: { id: 'sft' } },
+    model: source,
+    data: { train: source, prompt },
+    rewards: given,
+    algorithm: { id: 'sft' },
     python: { interpreter: interpreter && programAt(interpreter, dataDirectory) },
   })
   const config = withAbsolutePaths(parsed, base, dataDirectory)

@@ -58,7 +58,10 @@ export class AddressJudge implements AskedModel {
     this.#server = `The ${who} at ${url}`
     const { timeoutSeconds, retries, maxConcurrent } = settings
     this.#connection = new Connection({
-      ...{ url, timeoutSeconds, retries, maxConcurrent },
+      url,
+      timeoutSeconds,
+      retries,
+      maxConcurrent,
       apiKey: allowedKey({ variable: settings.keyVariable, address: url, who }, keys),
       onRequest: () => {
         if (!isOnThisMachine(url)) onRequest()

@@ -115,7 +115,10 @@ export class Judge implements RewardFunction, AsyncDisposable {
     const answers = questions.map((question) => known.get(digestText(question)) ?? unanswered)
     const unscored = answers.filter((answer) => 'value' in answer && answer.value === null).length
     this.#count({
-      ...{ answers: inputs.length, cached: inputs.length - open.size, unscored, tokens },
+      answers: inputs.length,
+      cached: inputs.length - open.size,
+      unscored,
+      tokens,
       seconds: (performance.now() - began) / 1000,
     })
     return answers

@@ -129,10 +129,7 @@ export class LocalJudge implements AskedModel {
 
 const nothing = { promptTokens: 0, answerTokens: 0 }
 
-const unfiltered = {
-  ...{ topK: 0, topP: 1, minP: 0, repetitionPenalty: 1, minNewTokens: 0 },
-  stopStrings: [],
-}
+const unfiltered = { topK: 0, topP: 1, minP: 0, repetitionPenalty: 1, minNewTokens: 0, stopStrings: [] }
 
 /** A temperature of 0 is greedy. */
 const heat = (temperature: number) =>

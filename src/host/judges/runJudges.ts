@@ -23,7 +23,8 @@ export interface JudgesPlace {
 }
 
 const silentJudge: RewardFunction = {
-  ...{ id: judgeFunction, description: judgeDescription },
+  id: judgeFunction,
+  description: judgeDescription,
   score: eachSample(() => null),
 }
 
@@ -48,7 +49,9 @@ export class RunJudges implements AsyncDisposable {
     if (settings.model === '' && !asksAddresses) return silentJudge
     this.#log ??= new JudgeLog(folder, { isReadOnly })
     const judge = new Judge({
-      ...{ name, settings, log: this.#log },
+      name,
+      settings,
+      log: this.#log,
       model:
         settings.model === ''
           ? new AddressJudge({

@@ -177,7 +177,10 @@ async function writeRole(
   makeFolder(directory)
   const metadata = { role, step: `${trainer.step}` }
   await writeAdapterFiles(directory, {
-    ...{ config, baseModel, tensors, metadata },
+    config,
+    baseModel,
+    tensors,
+    metadata,
     ...(base === undefined ? {} : { base }),
   })
 }

@@ -104,7 +104,10 @@ export function quantizeRows(
     const end = start + (isLast ? blockSize - padding : blockSize)
     const scale = scales[block] ?? 0
     write(values, (block * blockSize * bits) / 8, {
-      ...{ weights, start, end, zero: form.zero },
+      weights,
+      start,
+      end,
+      zero: form.zero,
       inverse: scale === 0 ? 0 : 1 / scale,
     })
     start = end

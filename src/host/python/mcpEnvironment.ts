@@ -107,8 +107,11 @@ function mcpEnvironment(
       Promise.resolve(
         starts.map(({ row }) =>
           answered(() => ({
-            ...{ state: { calls: 0, errors: 0 }, observation: promptContent(row, 0, form), tools: offered },
-            ...{ reward: null, terminated: false },
+            state: { calls: 0, errors: 0 },
+            observation: promptContent(row, 0, form),
+            tools: offered,
+            reward: null,
+            terminated: false,
           })),
         ),
       ),
@@ -226,8 +229,5 @@ async function called(
     messages.push({ role: 'tool', name: call.name, tool_call_id: id, content })
   }
   const truncated = messages.length < calls.length
-  return {
-    ...{ state, observation: messages, reward: null, terminated: false, truncated },
-    ...logged(state),
-  }
+  return { state, observation: messages, reward: null, terminated: false, truncated, ...logged(state) }
 }

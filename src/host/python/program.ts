@@ -109,7 +109,9 @@ export async function askProgram(
 ): Promise<string> {
   try {
     const options = {
-      ...{ timeout: answerMs, windowsHide: true, cwd: path.dirname(interpreter) },
+      timeout: answerMs,
+      windowsHide: true,
+      cwd: path.dirname(interpreter),
       env: pythonEnvironment(null),
     } as const
     const { stdout } = await promisify(execFile)(

@@ -37,7 +37,9 @@ export async function openRemotePolicy(
   const { settings, lora, baseModel, name, tokenizer } = options
   const { maxConcurrent, retries, gapLimit } = settings
   const servers: ServerPool = new ServerPool({
-    ...{ servers: serversOf(local, options), maxConcurrent, retries },
+    servers: serversOf(local, options),
+    maxConcurrent,
+    retries,
     onReturn: (server) => versions.clearLeftovers(server),
   })
   const tensors = (role: AdapterRole) => local.adapterTensors(role)

@@ -184,7 +184,10 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     const jobs = places.map((place, index): CompletionJob => {
       const wanted = { ...place, adapter, vocabSize: this.vocabSize }
       return {
-        ...{ place, index, group: place.request, tokens: place.promptIds.length + place.limit },
+        place,
+        index,
+        group: place.request,
+        tokens: place.promptIds.length + place.limit,
         run: (server, signal) => completeRemotely(server, wanted, place.options, signal),
       }
     })
@@ -316,7 +319,9 @@ export class RemotePolicy implements Policy, AsyncDisposable {
 }
 
 const told = ({ request, sample }: Place, { ids, logprobs, stopReason }: RemoteCompletion): Completion => ({
-  ...{ request, sample, stopReason },
+  request,
+  sample,
+  stopReason,
   ids: Int32Array.from(ids),
   logprobs: Float64Array.from(logprobs),
 })

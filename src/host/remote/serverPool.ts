@@ -82,8 +82,12 @@ export class ServerPool implements Disposable {
   constructor(options: ServerPoolOptions) {
     this.#options = options
     this.#members = options.servers.map((server) => ({
-      ...{ server, state: 'unchecked', openTokens: 0, openJobs: 0 },
-      ...{ gone: new AbortController(), asking: null },
+      server,
+      state: 'unchecked',
+      openTokens: 0,
+      openJobs: 0,
+      gone: new AbortController(),
+      asking: null,
     }))
   }
 

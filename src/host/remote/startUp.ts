@@ -81,8 +81,14 @@ async function probe(options: StartUpOptions, role: PolicyRole, adapter: string 
   const { signal } = new AbortController()
   const answer = await server.generate(
     {
-      ...{ adapter, ids: promptIds, temperature: probeTemperature, seed: probeSeed },
-      ...{ minNewTokens: 0, maxNewTokens, stopIds: [], stopStrings: [] },
+      adapter,
+      ids: promptIds,
+      temperature: probeTemperature,
+      seed: probeSeed,
+      minNewTokens: 0,
+      maxNewTokens,
+      stopIds: [],
+      stopStrings: [],
     },
     signal,
   )

@@ -31,7 +31,10 @@ function comparisonOf(store: Store, ids: readonly string[], metrics: readonly st
     const { name, status, step } = store.runs.get(id)
     const latest = store.metrics.latest(id)
     return {
-      ...{ id, name, status, step },
+      id,
+      name,
+      status,
+      step,
       settings: Object.fromEntries(differing.map((key) => [key, configs[i]?.[key] ?? null])),
       metrics: Object.fromEntries(metrics.map((metric) => [metric, latest.get(metric)?.value ?? null])),
     }
@@ -55,7 +58,10 @@ function familiesOf(
     const members = runs.filter((run) => runIds.includes(run.id) && run.step === step)
     const meanOf = (metric: string) => meanEstimate(members.flatMap((run) => run.metrics[metric] ?? []))
     return {
-      ...{ name, runIds, count, step },
+      name,
+      runIds,
+      count,
+      step,
       metrics: Object.fromEntries(metrics.map((metric) => [metric, meanOf(metric)])),
     }
   })

@@ -162,8 +162,11 @@ export function runRemaining(
   const completed = Math.max(step, schedule.step)
   const remaining = remainingOf({
     stages: schedule.stages,
-    ...{ step: completed, takenUpAt: schedule.step },
-    ...{ steps: timed('step_time'), evaluations: timed('eval_time'), checkpoints: timed('checkpoint_time') },
+    step: completed,
+    takenUpAt: schedule.step,
+    steps: timed('step_time'),
+    evaluations: timed('eval_time'),
+    checkpoints: timed('checkpoint_time'),
   })
   if (remaining === null) return null
   const wentOn = events.last(runId, 'status')?.at ?? 0

@@ -64,7 +64,9 @@ export async function verdictOf(
   )
   const total = (count: 'rows' | 'steps') => stages.reduce((sum, stage) => sum + stage[count], 0)
   return {
-    ...{ steps: total('steps'), rows: total('rows'), device },
+    steps: total('steps'),
+    rows: total('rows'),
+    device,
     warnings: [...warnings, ...stages.flatMap((stage) => stage.warnings)],
   }
 }

@@ -93,7 +93,9 @@ export async function planChanges(
   for (const later of changes.filter((change) => change.step > step))
     await verdictFor(parseRunConfig(settingsAfter(own, changes, later.step)))
   return {
-    ...{ step, changes, steps },
+    step,
+    changes,
+    steps,
     made: asked.filter(({ from, to }) => !isEqual(from, to)),
     warnings: warnings.filter((warning) => !former.some((old) => isEqual(old, warning))),
   }
@@ -103,10 +105,8 @@ export async function planChanges(
 function requireOwnSettings({ id, study }: RunFolder): void {
   if (study === null) return
   throw refusal('This run is a trial of a study, and its settings belong to the study.', {
-    ...{
-      text: 'Fork one of its checkpoints to train on with others.',
-      command: `turnwise fork ${commandWord(id)}`,
-    },
+    text: 'Fork one of its checkpoints to train on with others.',
+    command: `turnwise fork ${commandWord(id)}`,
   })
 }
 

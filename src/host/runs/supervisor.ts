@@ -153,7 +153,10 @@ export class Supervisor {
     const agentKey = this.#options.agentKey?.(runId)
     const expected = this.#options.expectedOf?.(runId) ?? null
     return {
-      ...{ runDirectory, cacheDirectory, expected, ...options },
+      runDirectory,
+      cacheDirectory,
+      expected,
+      ...options,
       ...(consents === undefined ? {} : { consents }),
       ...(agentKey === undefined ? {} : { agentKey }),
     }

@@ -48,7 +48,12 @@ function trashRun({ dataDirectory, store, history }: Parts, runId: string): void
     makeFolder(trash)
     removeFromTrash(trash, runId) // an imported run can come again and be deleted again
     const described: Described = {
-      ...{ name, tags, notes, status, error, stderrTail },
+      name,
+      tags,
+      notes,
+      status,
+      error,
+      stderrTail,
       scores: store.samples.placedScores(runId),
     }
     const about = { deletedAt: Date.now(), ...described }
@@ -67,7 +72,9 @@ export function trashedRuns(dataDirectory: string): TrashedRun[] {
       const about = readAbout(trash, runId)
       const deletedAt = about.deletedAt ?? statSync(directory).ctimeMs
       return {
-        ...{ runId, deletedAt, until: deletedAt + keptInTrashMs },
+        runId,
+        deletedAt,
+        until: deletedAt + keptInTrashMs,
         name: about.name ?? nameInConfig(directory),
         sizeBytes: bytesOf(directory),
       }

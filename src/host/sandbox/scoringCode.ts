@@ -21,7 +21,12 @@ export function sandboxedReward(code: ScoringCode, name: string, settings: Rewar
     score: (inputs) =>
       code.score(
         inputs.map(({ prompt, completion, row, step, tokens }) => ({
-          ...{ prompt, completion, row, step, tokens, settings },
+          prompt,
+          completion,
+          row,
+          step,
+          tokens,
+          settings,
         })),
         name,
       ),

@@ -94,7 +94,11 @@ export class OpenModels implements Disposable {
     const { startJob = jobStarter(), environment, askText } = this.#options
     const process = startJob(servingJob, { environment: environment() })
     const entry: Entry = {
-      ...{ key: keyOf(setup), kill: () => process.kill(), isOpen: false, holders: 0, idle: undefined },
+      key: keyOf(setup),
+      kill: () => process.kill(),
+      isOpen: false,
+      holders: 0,
+      idle: undefined,
       opening: ServedModel.open(process, setup, askText).then((model) => {
         entry.isOpen = true
         this.#changed()

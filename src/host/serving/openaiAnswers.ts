@@ -185,7 +185,9 @@ const messageOf = (text: string, end: Piece['end']): object =>
   end?.calls === undefined
     ? { role: 'assistant', content: text, refusal: null }
     : {
-        ...{ role: 'assistant', content: text === '' ? null : text, refusal: null },
+        role: 'assistant',
+        content: text === '' ? null : text,
+        refusal: null,
         tool_calls: toolCalls(end.calls),
       }
 

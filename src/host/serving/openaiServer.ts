@@ -120,8 +120,12 @@ const nothingHere =
 
 /** Seeds are whole numbers that a client can send again. */
 const servedRequest = (request: OpenAiRequest, adapter: string | null) => ({
-  ...{ adapter, prompts: request.prompts, samples: request.samples, sampling: request.sampling },
-  ...{ isStreamed: request.isStreamed, withTokens: request.withLogprobs || request.withTokenIds },
+  adapter,
+  prompts: request.prompts,
+  samples: request.samples,
+  sampling: request.sampling,
+  isStreamed: request.isStreamed,
+  withTokens: request.withLogprobs || request.withTokenIds,
   seed: request.seed ?? randomInt(2 ** 47),
 })
 

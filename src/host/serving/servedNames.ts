@@ -85,7 +85,9 @@ export class ServedNames {
   #checkpoints(runId: string): ServedName[] {
     const saved = this.#sources.store.checkpoints.list(runId).toReversed()
     const named = saved.map(({ step, directory, savedAt }) => ({
-      ...{ name: `${runId}@${step}`, adapter: directory, createdAt: savedAt },
+      name: `${runId}@${step}`,
+      adapter: directory,
+      createdAt: savedAt,
     }))
     return named.flatMap((one, i) => (i === 0 ? [{ ...one, name: runId }, one] : [one]))
   }

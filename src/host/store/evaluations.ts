@@ -21,11 +21,27 @@ type Row = Omit<EvaluationRecord, Json | 'greedy'> & {
 
 /** Column → key; the column `owner` was for the lock, which is in the folder of the evaluation now. */
 const columns = {
-  ...{ id: 'id', title: 'title', created_at: 'createdAt', ended_at: 'endedAt', status: 'status' },
-  ...{ run_id: 'runId', step: 'step', model: 'model', adapter: 'adapter', config: 'config' },
-  ...{ samples: 'samples', greedy: 'greedy', row_limit: 'limit', pass_at: 'passAt', judge: 'judge' },
-  ...{ done: 'done', total: 'total', summary: 'summary', error: 'error' },
-  ...{ begun_at: 'begunAt', begun_done: 'begunDone' },
+  id: 'id',
+  title: 'title',
+  created_at: 'createdAt',
+  ended_at: 'endedAt',
+  status: 'status',
+  run_id: 'runId',
+  step: 'step',
+  model: 'model',
+  adapter: 'adapter',
+  config: 'config',
+  samples: 'samples',
+  greedy: 'greedy',
+  row_limit: 'limit',
+  pass_at: 'passAt',
+  judge: 'judge',
+  done: 'done',
+  total: 'total',
+  summary: 'summary',
+  error: 'error',
+  begun_at: 'begunAt',
+  begun_done: 'begunDone',
 } as const satisfies Record<string, keyof EvaluationRecord>
 
 const names = Object.entries(columns)

@@ -138,5 +138,8 @@ export class LabelsTable {
 }
 
 const stateOf = ({ id, rating, isPreferred, edit }: LabelRecord): LabelState => ({
-  ...{ id, rating, isPreferred, edit },
+  id,
+  rating,
+  isPreferred,
+  edit,
 })

@@ -60,7 +60,10 @@ export class Studies implements AsyncDisposable {
     this.#parts = parts
     const folder = (id: string) => this.#directoryOf(id)
     this.#work = new LongWork({
-      ...{ noun: 'study', inTurn: false, folder, onFault: parts.onFault },
+      noun: 'study',
+      inTurn: false,
+      folder,
+      onFault: parts.onFault,
       state: (id) => studyState(folder(id)),
       setState: (id, state) => {
         const isDriven = state.status === 'running' || state.status === 'waiting'
@@ -245,7 +248,16 @@ function entryOf(study: StudyFolder, { runs, results }: StudyLog, { status, erro
   }))
   const trained = trainedBy(trials)
   return {
-    ...{ id, createdAt, steps, parallel, start, status, error, file, trials, trained },
+    id,
+    createdAt,
+    steps,
+    parallel,
+    start,
+    status,
+    error,
+    file,
+    trials,
+    trained,
     name: config.name,
     search: config.search,
     plannedSteps: plan.isOver ? trained.steps : stepsOf(wavesOf(subject)),

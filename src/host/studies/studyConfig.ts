@@ -71,13 +71,24 @@ export async function checkStudy(given: unknown, places: Places): Promise<StudyV
   refuse(lengthProblems(search, steps))
   const waves = wavesOf({ ...draft, steps })
   const sharing: SharingRequest = {
-    ...{ kind: search.kind, waves, config: first.config, isCpu: first.device.kind === 'cpu' },
-    ...{ given: parsed.parallel, needs: null },
-    ...{ cores: physicalCores(), threads: first.config.device.threads ?? defaultThreads() },
+    kind: search.kind,
+    waves,
+    config: first.config,
+    isCpu: first.device.kind === 'cpu',
+    given: parsed.parallel,
+    needs: null,
+    cores: physicalCores(),
+    threads: first.config.device.threads ?? defaultThreads(),
   }
   return {
-    ...{ config: planned, firstTrial, first, steps, start, file: fileOf(planned) },
-    ...{ ...extentOf(waves), sharing },
+    config: planned,
+    firstTrial,
+    first,
+    steps,
+    start,
+    file: fileOf(planned),
+    ...extentOf(waves),
+    sharing,
   }
 }
 
@@ -188,7 +199,12 @@ function extremes(search: Search): Trial[] {
   return Object.entries(searchedParameters(search)).flatMap(([key, each]) => {
     const values = 'values' in each ? each.values : [each.min, each.max]
     return values.map((value) => ({
-      ...{ index: 0, member: 0, generation: 0, settings: { [key]: value }, parent: null, mutation: null },
+      index: 0,
+      member: 0,
+      generation: 0,
+      settings: { [key]: value },
+      parent: null,
+      mutation: null,
     }))
   })
 }
@@ -214,5 +230,6 @@ export const subjectOf = ({
 }: Pick<StudyFolder, 'config' | 'steps' | 'start'>): StudySubject => ({
   search: config.search,
   seed: parseRunConfig(config.run).seed,
-  ...{ steps, start },
+  steps,
+  start,
 })

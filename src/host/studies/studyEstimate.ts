@@ -141,7 +141,10 @@ export function summarizeStudy(
   const neededBytes = begun * neededDisk(heavy.config, heavy.report)
   const { freeBytes } = heavy.room
   return {
-    ...{ ...extentOf(waves), steps, parallel, sharing: words },
+    ...extentOf(waves),
+    steps,
+    parallel,
+    sharing: words,
     seconds: {
       low: hours(light, 'low'),
       expected: (hours(light, 'expected') + hours(heavy, 'expected')) / 2,

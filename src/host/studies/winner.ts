@@ -75,8 +75,16 @@ export async function promoteTrial(
   const directory = newAdapterFolder(name, dataDirectory)
   const { model, contextLength } = configOfTrial(entry, trial)
   const origin: AdapterOrigin = {
-    ...{ studyId: entry.id, study: entry.name, trial, runId, step, fitness, model, contextLength },
-    ...{ metric: entry.search.fitness.metric, promotedAt: Date.now() },
+    studyId: entry.id,
+    study: entry.name,
+    trial,
+    runId,
+    step,
+    fitness,
+    model,
+    contextLength,
+    metric: entry.search.fitness.metric,
+    promotedAt: Date.now(),
   }
   await promoteCheckpoint(checkpoint, directory, origin)
   notifier.notify()

@@ -63,7 +63,7 @@ export async function* runTraining(
   try {
     const own = readOwnConfig(runDirectory)
     parseRunConfig(own)
-    const run = { ...{ request, control, ownScript, recorder, own } }
+    const run = { request, control, ownScript, recorder, own }
     for (let next: TakeUp | null = { resumeFrom, changes }; next !== null;)
       next = yield* trainUntilChange(run, next)
   } catch (error) {
@@ -120,8 +120,10 @@ async function* trainUntilChange(
   if (agents.address !== null) yield* recorder.say({ type: 'agents', step, address: agents.address })
   await using workflows = await resolveWorkflows(config, runDirectory, (stage) => agents.workflowOf(stage))
   const stages = await readStages(config, model, {
-    ...{ rewards: rewards.specs, environment: world.environment },
-    ...{ algorithmById: algorithms.byId, workflows: workflows.all },
+    rewards: rewards.specs,
+    environment: world.environment,
+    algorithmById: algorithms.byId,
+    workflows: workflows.all,
   })
   yield* recorder.say(scheduleOf(stages, start, request.expected))
   const script = yield* scriptFor({ recorder, runDirectory, ownScript, consents }, step)
@@ -131,8 +133,17 @@ async function* trainUntilChange(
   const change = changeRequest(control, nextChange(changes, step))
   const signal = AbortSignal.any([control.signal, judges.spent])
   const run = {
-    ...{ name: path.basename(runDirectory), stages, model, device, cacheDirectory, recorder, judges },
-    ...{ control: { ...control, signal }, change, script, until: request.until },
+    name: path.basename(runDirectory),
+    stages,
+    model,
+    device,
+    cacheDirectory,
+    recorder,
+    judges,
+    control: { ...control, signal },
+    change,
+    script,
+    until: request.until,
   }
   const state = yield* runBy({ ...run, consents, kind: config.engine.kind, runDirectory }, start)
   const goesOn =
@@ -249,7 +260,11 @@ async function* runStages(
     yield* recorder.say(...training.warnings.map((message) => ({ type: 'warning', step, message }) as const))
     const ended: { state: TrainerState | null } = { state: null }
     const schedule = {
-      ...{ ...training.dependencies.schedule, signal: control.signal, pause: control.pause, change, until },
+      ...training.dependencies.schedule,
+      signal: control.signal,
+      pause: control.pause,
+      change,
+      until,
       ...(control.onPhase === undefined ? {} : { onPhase: control.onPhase }),
     }
     const code = {

@@ -65,7 +65,8 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
       ...stage.parts,
       model: { ...text, ...acting.model, device: device.kind },
       schedule: {
-        ...{ ...schedule, stage: stage.place },
+        ...schedule,
+        stage: stage.place,
         ...(begin === null ? {} : { state: begin.state, isFork: start?.isFork ?? false }),
       },
     },
@@ -123,7 +124,12 @@ async function openRemote(
   const { server: settings, maxStaleness: snapshots } = parts.config.rollout
   if (settings === null || parts.code.algorithm.experience !== 'rollout') return null
   return openRemotePolicy(policy, {
-    ...{ settings, lora, baseModel, name, snapshots, tokenizer: parts.model.tokenizer },
+    settings,
+    lora,
+    baseModel,
+    name,
+    snapshots,
+    tokenizer: parts.model.tokenizer,
     modelFolder: model.directory,
     keys: { consents: consents ?? null, environment: process.env },
     onRequest: (url) => {
@@ -215,8 +221,13 @@ async function openTeacher(
   { device, cacheDirectory }: Pick<PolicySetup, 'device' | 'cacheDirectory'>,
 ): Promise<OrtPolicy> {
   const { folder, policy } = await openModel({
-    ...{ directory, adapter: null, device, cacheDirectory },
-    ...{ precision: 'f32', base: null, maxRows },
+    directory,
+    adapter: null,
+    device,
+    cacheDirectory,
+    precision: 'f32',
+    base: null,
+    maxRows,
   })
   const [own, theirs] = [openText(student).tokenizer, openText(folder).tokenizer]
   const differs = Array.from({ length: own.vocabSize }, (_, id) => id).find(

@@ -109,7 +109,7 @@ export class Recorder {
     const known = readChanges(lastEvent(runPaths(this.#runDirectory).events, 'settings-changed'))
     const changes = made ?? known
     if (changes.length === 0 && known.length === 0) return changes
-    this.#log.append({ type: 'settings-changed', ...{ step, changes } })
+    this.#log.append({ type: 'settings-changed', step, changes })
     this.#log.flush()
     yield { type: 'settings-changed', step, changes }
     return changes

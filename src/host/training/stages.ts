@@ -68,7 +68,9 @@ export async function readStages(
       const data = await readRunData(own.data)
       const algorithm = algorithmById(own.algorithm.id).configure(own.algorithm.settings)
       return {
-        ...{ config: own, data, model: { ...text, stopIds } },
+        config: own,
+        data,
+        model: { ...text, stopIds },
         code: { algorithm, rewards, environment, workflow: workflows[index] ?? null },
         schedule: { learningRatesAt: scheduled(own) },
       }

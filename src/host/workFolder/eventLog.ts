@@ -8,6 +8,7 @@ import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync } from 'node
 import path from 'node:path'
 import { instant } from '#shared/api/common.ts'
 import { attempt } from '#shared/attempt.ts'
+import type { RunEvent } from '#shared/events.ts'
 import { runIsGone, writing } from '#host/files/fileErrors.ts'
 import { appendWhole, openOwnFile } from '#host/files/ownFiles.ts'
 import { wholeLines } from './lineLog.ts'
@@ -22,7 +23,7 @@ export interface LoggedEvent {
 export interface EventLog extends Disposable {
   /** Events of the history so far, lost steps not counted. */
   readonly length: number
-  append(event: { readonly type: string }): void
+  append(event: RunEvent | Omit<LoggedEvent, 'at'>): void
   /** Goes back to the first `keep` events: later ones no longer belong to the history. */
   rewind(keep: number): void
   /** Returns when everything appended is on the disk itself. */
@@ -35,7 +36,7 @@ export function openEventLog(file: string): EventLog {
   const { events, bytes } = measure(file)
   let length = events
   writing(file, () => ftruncateSync(handle, bytes))
-  const append = (event: { readonly type: string }) => {
+  const append: EventLog['append'] = (event) => {
     const line = Buffer.from(`${JSON.stringify({ at: Date.now(), ...event })}\n`, 'utf8')
     requireThere(file, handle)
     appendWhole(file, handle, line)
@@ -48,7 +49,7 @@ export function openEventLog(file: string): EventLog {
     append,
     rewind(keep) {
       length = Math.min(keep, length)
-      append({ type: 'resumed', ...{ keep: length } })
+      append({ type: 'resumed', keep: length })
     },
     flush() {
       requireThere(file, handle)

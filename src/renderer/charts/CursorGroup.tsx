@@ -39,7 +39,10 @@ function useOwnGroup({ zoom, onZoom, pinned = null, onPin, isLive = false }: Cur
   const shown = zoom === undefined ? own : zoom
   return useMemo(
     () => ({
-      ...{ syncId, pinned, isLive, zoom: shown },
+      syncId,
+      pinned,
+      isLive,
+      zoom: shown,
       setZoom: (to) => latest.current.onZoom(to),
       pin: (x, step) => latest.current.onPin?.(x, step),
     }),

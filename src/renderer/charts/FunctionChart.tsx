@@ -79,15 +79,17 @@ function Drawing(props: FunctionChartProps & { readonly width: number; readonly 
     >
       <PlotFrame
         x={{
-          ...{ type: 'number', dataKey: 'x', domain: [from, to], height: xHeight, tickFormatter: axisNumber },
+          type: 'number',
+          dataKey: 'x',
+          domain: [from, to],
+          height: xHeight,
+          tickFormatter: axisNumber,
           ticks: ticksOf(from, to, Math.max(3, Math.round(width / 90))),
           children: (
             <Label value={xLabel} position="insideBottom" offset={2} fontSize={12} fill="var(--muted)" />
           ),
         }}
-        y={{
-          ...{ type: 'number', domain: [...y.domain], ticks: y.ticks, tickFormatter: axisNumber, width: 52 },
-        }}
+        y={{ type: 'number', domain: [...y.domain], ticks: y.ticks, tickFormatter: axisNumber, width: 52 }}
       />
       <ReferenceLine y={0} stroke="var(--line-strong)" />
       {mark !== null && mark.at >= from && mark.at <= to && <NamedLine x={mark.at} name={mark.label} />}

@@ -46,6 +46,26 @@ export function Histogram(props: HistogramProps) {
   )
 }
 
+const lengthAxis = (from: number, to: number, width: number) =>
+  ({
+    type: 'number',
+    dataKey: 'middle',
+    domain: [from, to],
+    height: edge.bottom,
+    ticks: wholeTicks(from, to, Math.max(4, Math.round(width / 90))),
+    tickFormatter: formatNumber,
+    axisLine: false,
+    allowDataOverflow: true,
+  }) as const
+
+const countAxis = (most: number) =>
+  ({
+    domain: [0, most],
+    ticks: wholeTicks(0, most, 4),
+    tickFormatter: formatCount,
+    width: edge.left,
+  }) as const
+
 function Bins({ width, label, bins, unit, line, onLine, marks = [] }: HistogramProps & { width: number }) {
   const from = bins[0]?.from ?? 0
   const last = bins.at(-1)?.to ?? from + 1
@@ -73,17 +93,7 @@ function Bins({ width, label, bins, unit, line, onLine, marks = [] }: HistogramP
         accessibilityLayer={false}
         data={bins.map((bin) => ({ ...bin, middle: (bin.from + bin.to) / 2 }))}
       >
-        <PlotFrame
-          x={{
-            ...{ type: 'number', dataKey: 'middle', domain: [from, to], height: edge.bottom },
-            ticks: wholeTicks(from, to, Math.max(4, Math.round(width / 90))),
-            ...{ tickFormatter: formatNumber, axisLine: false, allowDataOverflow: true },
-          }}
-          y={{
-            ...{ domain: [0, most], ticks: wholeTicks(0, most, 4), tickFormatter: formatCount },
-            width: edge.left,
-          }}
-        />
+        <PlotFrame x={lengthAxis(from, to, width)} y={countAxis(most)} />
         <Tooltip cursor={false} isAnimationActive={false} content={<BinFacts unit={unit} />} />
         <Bar
           dataKey="count"
@@ -191,7 +201,11 @@ export interface Count {
 }
 
 const labelAxis = {
-  ...{ dataKey: 'label', tick, tickLine: false, height: 22, interval: 0 },
+  dataKey: 'label',
+  tick,
+  tickLine: false,
+  height: 22,
+  interval: 0,
   axisLine: { stroke: 'var(--line)' },
 }
 

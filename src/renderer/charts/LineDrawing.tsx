@@ -53,12 +53,23 @@ export function LineDrawing({ plot, width, height, syncId, children }: DrawingPr
     >
       <PlotFrame
         x={{
-          ...{ type: 'number', dataKey: 'x', domain: wholeData, ticks: xTicks, height: edge.bottom },
+          type: 'number',
+          dataKey: 'x',
+          domain: wholeData,
+          ticks: xTicks,
+          height: edge.bottom,
           tickFormatter: xAxisSpecs[plot.xAxis].write,
         }}
         y={{
-          ...{ type: 'number', scale: y.scale, domain, ticks: y.ticks, tickFormatter: axisNumber },
-          ...{ width: edge.left, tickSize: 2, tickMargin: 3, allowDataOverflow: plot.isClipped },
+          type: 'number',
+          scale: y.scale,
+          domain,
+          ticks: y.ticks,
+          tickFormatter: axisNumber,
+          width: edge.left,
+          tickSize: 2,
+          tickMargin: 3,
+          allowDataOverflow: plot.isClipped,
         }}
       />
       {events.map(({ id, x: at, kind, color, label }) => (

@@ -70,7 +70,14 @@ export function MetricChart(given: MetricChartProps) {
   const plot = useMemo(
     () =>
       plotOf(lines, {
-        ...{ xAxis, smoothing, scale, zoom, include, events, clipsSpikes, isLive },
+        xAxis,
+        smoothing,
+        scale,
+        zoom,
+        include,
+        events,
+        clipsSpikes,
+        isLive,
         tickCount: height < 140 ? 3 : 4,
       }),
     [lines, xAxis, smoothing, scale, zoom, include, events, clipsSpikes, isLive, height],

@@ -233,7 +233,9 @@ function strokesOf(traces: readonly Trace[], within: readonly boolean[], places:
     strokes: [...Map.groupBy(shown, look)].map(([key, alike]) => ({
       key,
       d: alike.map((trace) => pathOf(trace, places)).join(''),
-      ...{ color: alike[0]?.color, dash: alike[0]?.dash, isThick: alike[0]?.isBaseline },
+      color: alike[0]?.color,
+      dash: alike[0]?.dash,
+      isThick: alike[0]?.isBaseline,
     })),
   }
 }

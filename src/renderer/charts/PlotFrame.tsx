@@ -25,7 +25,10 @@ export const NamedLine = ({ x, name, isBeside = false }: { x: number; name: stri
     stroke="var(--muted)"
     strokeDasharray="2 3"
     label={{
-      ...{ ...tick, value: name, position: 'top', fill: 'var(--muted)' },
+      ...tick,
+      value: name,
+      position: 'top',
+      fill: 'var(--muted)',
       ...(isBeside ? { dx: 4, textAnchor: 'start' } : {}),
     }}
   />

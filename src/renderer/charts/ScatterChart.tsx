@@ -58,6 +58,8 @@ export function ScatterChart({ height = 280, ...props }: ScatterProps) {
   )
 }
 
+const labelLook = { fontSize: 12, fill: 'var(--muted)' } as const
+
 function Dots({
   dots,
   xLabel,
@@ -75,27 +77,20 @@ function Dots({
       <Chart {...size} margin={margin} accessibilityLayer={false} className="text-sm">
         <PlotFrame
           x={{
-            ...{ ...alongX(dots, xScale), dataKey: 'x', interval: 'preserveEnd' },
-            children: (
-              <Label
-                value={xLabel}
-                position="insideBottomRight"
-                offset={-10}
-                fontSize={12}
-                fill="var(--muted)"
-              />
-            ),
+            ...alongX(dots, xScale),
+            dataKey: 'x',
+            interval: 'preserveEnd',
+            children: <Label value={xLabel} position="insideBottomRight" offset={-10} {...labelLook} />,
           }}
           y={{
-            ...{ dataKey: 'y', domain: [...y.domain], ticks: y.ticks, tickFormatter: axisNumber },
-            ...{ width: 52, interval: 'preserveEnd' },
+            dataKey: 'y',
+            domain: [...y.domain],
+            ticks: y.ticks,
+            tickFormatter: axisNumber,
+            width: 52,
+            interval: 'preserveEnd',
             children: (
-              <Label
-                {...{ value: yLabel, position: 'top', offset: 8, dx: -20 }}
-                textAnchor="start"
-                fontSize={12}
-                fill="var(--muted)"
-              />
+              <Label value={yLabel} position="top" offset={8} dx={-20} textAnchor="start" {...labelLook} />
             ),
           }}
         />

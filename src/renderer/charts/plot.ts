@@ -238,8 +238,14 @@ function placedOn(
   return {
     columns,
     line: {
-      ...{ id: line.id, key, label: line.label, color: line.color, dash: line.dash },
-      ...{ isBaseline: line.isBaseline ?? false, hasRaw, hasBand: band.length > 1 },
+      id: line.id,
+      key,
+      label: line.label,
+      color: line.color,
+      dash: line.dash,
+      isBaseline: line.isBaseline ?? false,
+      hasRaw,
+      hasBand: band.length > 1,
       lone: main.flatMap((y, i) =>
         y !== null && (main[i - 1] ?? null) === null && (main[i + 1] ?? null) === null
           ? [{ x: places[i] ?? 0, y }]
@@ -250,7 +256,8 @@ function placedOn(
         .slice(0, maxMarks),
       gaps: gaps.slice(0, maxMarks),
       points: line.points,
-      ...{ drawn, band },
+      drawn,
+      band,
     },
   }
 }

@@ -36,7 +36,10 @@ export function linesInUnit(lines: readonly ChartLine[], unit: string | undefine
     ...line,
     points: line.points.map((point) => ({
       ...point,
-      ...{ min: of(point.min), max: of(point.max), mean: of(point.mean), last: of(point.last) },
+      min: of(point.min),
+      max: of(point.max),
+      mean: of(point.mean),
+      last: of(point.last),
     })),
     ...(line.band && { band: line.band.map(({ x, low, high }) => ({ x, low: of(low), high: of(high) })) }),
   }))

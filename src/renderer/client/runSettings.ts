@@ -64,10 +64,7 @@ export const sectionsFor = (algorithm: AlgorithmEntry | undefined): readonly Fie
   algorithm === undefined
     ? configSections
     : [
-        {
-          ...{ id: 'algorithm', title: algorithm.title, help: algorithm.description },
-          fields: algorithm.settings,
-        },
+        { id: 'algorithm', title: algorithm.title, help: algorithm.description, fields: algorithm.settings },
         ...configSections,
       ]
 
@@ -113,20 +110,19 @@ function algorithmRows(config: unknown, known: readonly SettingField[]): readonl
 }
 
 const rowOf = (field: SettingField, value: unknown): RunSetting => ({
-  ...{ field, value },
+  field,
+  value,
   isChanged: field.default === undefined || !isEqual(value, field.default),
 })
 
 export const unknownField = (key: string): SettingField => ({
-  ...{
-    key,
-    label: key,
-    help: '',
-    control: { kind: 'json' },
-    default: undefined,
-    isNullable: false,
-    empty: '',
-  },
+  key,
+  label: key,
+  help: '',
+  control: { kind: 'json' },
+  default: undefined,
+  isNullable: false,
+  empty: '',
 })
 
 /** True if every word of the search occurs in the label, key, explanation or another tool's name of the setting. */

@@ -13,8 +13,13 @@ import type { ComponentType } from 'react'
 import type { PlaceId, ViewId } from '#shared/places.ts'
 
 export const placeIcons: Readonly<Record<PlaceId, LucideIcon>> = {
-  ...{ home: House, data: Table2, rewards: Award, runs: ChartNoAxesCombined, playground: MessagesSquare },
-  ...{ models: Box, settings: Settings },
+  home: House,
+  data: Table2,
+  rewards: Award,
+  runs: ChartNoAxesCombined,
+  playground: MessagesSquare,
+  models: Box,
+  settings: Settings,
 }
 
 /** Loads a screen on its first visit. */
@@ -28,7 +33,11 @@ const models: Load = async () => (await import('#renderer/features/models/Models
 export const screens: Readonly<Record<ViewId, Load>> = {
   home: async () => (await import('#renderer/features/home/HomeScreen.tsx')).HomeScreen,
   data: async () => (await import('#renderer/features/data/DataScreen.tsx')).DataScreen,
-  ...{ rewards, environments: rewards, judges: rewards, workflows: rewards, losses: rewards },
+  rewards,
+  environments: rewards,
+  judges: rewards,
+  workflows: rewards,
+  losses: rewards,
   runs: async () => (await import('#renderer/features/runs/RunsScreen.tsx')).RunsScreen,
   compare: async () => (await import('#renderer/features/compare/CompareScreen.tsx')).CompareScreen,
   studies: async () => (await import('#renderer/features/studies/StudiesScreen.tsx')).StudiesScreen,
@@ -37,8 +46,13 @@ export const screens: Readonly<Record<ViewId, Load>> = {
   vote: async () => (await import('#renderer/features/arena/ArenaScreen.tsx')).ArenaScreen,
   evaluate: async () =>
     (await import('#renderer/features/evaluations/EvaluationsScreen.tsx')).EvaluationsScreen,
-  ...{ models, find: models, export: models },
-  ...{ machine: settings, access: settings, storage: settings, appearance: settings },
+  models,
+  find: models,
+  export: models,
+  machine: settings,
+  access: settings,
+  storage: settings,
+  appearance: settings,
 }
 
 /** Pages below the route of a view. */

@@ -21,7 +21,11 @@ export function useExportFolder(name: string, title: string) {
       if (path !== null) setOwn(joinPath(path, inside))
     })
   return {
-    ...{ own, setOwn, free, choose, lookAgain: there.refetch },
+    own,
+    setOwn,
+    free,
+    choose,
+    lookAgain: there.refetch,
     out: own ?? (exports === '' ? '' : joinPath(exports, free)),
     /** Typing is disabled meanwhile, since the text would be mixed with the name that arrives. */
     isNameComing: own === null && there.isPending,

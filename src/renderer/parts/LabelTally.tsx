@@ -26,7 +26,11 @@ interface TallyProps {
 
 const shownKeys = ['rateGood', 'rateBad', 'prefer', 'editAnswer', 'nextRow', 'undoLabel'] as const
 const keyHints: Readonly<Partial<Record<KeyId, string>>> = {
-  ...{ rateGood: 'good', rateBad: 'bad', prefer: 'better', editAnswer: 'edit', nextRow: 'next' },
+  rateGood: 'good',
+  rateBad: 'bad',
+  prefer: 'better',
+  editAnswer: 'edit',
+  nextRow: 'next',
   undoLabel: 'undo',
 }
 

@@ -37,7 +37,14 @@ export function groupsOf(samples: readonly Sample[]): readonly SampleGroup[] {
     const meanReward = meanOf(inOrder.map(({ reward }) => reward))
     return [
       {
-        ...{ key, runId, step, source, row, prompt, meanReward, samples: inOrder },
+        key,
+        runId,
+        step,
+        source,
+        row,
+        prompt,
+        meanReward,
+        samples: inOrder,
         rowWords: rowWords(first),
         place: first.position,
       },

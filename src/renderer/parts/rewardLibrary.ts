@@ -151,13 +151,19 @@ export function libraryGroups(
   const words = filter.trim().toLowerCase()
   const matches = ({ name, about }: LibraryItem): boolean => `${name} ${about}`.toLowerCase().includes(words)
   const own = rewards.map(({ id, name, kind, versions }): LibraryItem => ({
-    ...{ key: id, name, kind, isBuiltIn: false },
+    key: id,
+    name,
+    kind,
+    isBuiltIn: false,
     about: versions === 1 ? '1 version' : `${String(versions)} versions`,
   }))
   const builtIn = gallery
     .filter((entry) => galleryKey(entry) !== judgeKey)
     .map((entry): LibraryItem => ({
-      ...{ key: galleryKey(entry), name: entry.title, kind: entry.kind, isBuiltIn: true },
+      key: galleryKey(entry),
+      name: entry.title,
+      kind: entry.kind,
+      isBuiltIn: true,
       about: entry.description,
     }))
   const code = gallery.flatMap((entry) => (entry.code === null ? [] : [galleryKey(entry)]))

@@ -71,7 +71,9 @@ export function serverWords({ rollout: { server } }: Pick<RunConfig, 'rollout'>)
 export function engineWords({ engine }: Pick<RunConfig, 'engine'>): string | null {
   // A run of an earlier version has no such setting.
   const { kind, processes, launcher } = (engine as RunConfig['engine'] | undefined) ?? {
-    ...{ kind: 'local', processes: null, launcher: 'python' },
+    kind: 'local',
+    processes: null,
+    launcher: 'python',
   }
   if (kind === 'local') return null
   const many = processes === null || processes === 1 ? '' : ` in ${processes} processes`

@@ -50,11 +50,20 @@ function unloaded(id: string): Algorithm {
     throw new Error(`Expected the code of ${id} to be loaded.`)
   }
   return {
-    ...{ id, title, groupSize, settings: {}, experience: 'rollout' },
+    id,
+    title,
+    groupSize,
+    settings: {},
+    experience: 'rollout',
     description: 'A loss of your own.',
     source: '',
     configure: () => ({
-      ...{ id, groupSize, needs: noNeeds, acceptance: null, experience: 'rollout', needsAdvantage: false },
+      id,
+      groupSize,
+      needs: noNeeds,
+      acceptance: null,
+      experience: 'rollout',
+      needsAdvantage: false,
       advantages: missing,
       minibatchLoss: missing,
     }),

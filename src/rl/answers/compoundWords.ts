@@ -1,7 +1,13 @@
 /** Writes quantities that are partly in words with digits: “3 and a half” is 3 1/2, “1 in 4” is 1/4. */
 
 const below: Readonly<Record<string, number>> = {
-  ...{ half: 2, halves: 2, third: 3, quarter: 4, fourth: 4, fifth: 5, tenth: 10 },
+  half: 2,
+  halves: 2,
+  third: 3,
+  quarter: 4,
+  fourth: 4,
+  fifth: 5,
+  tenth: 10,
 }
 const above: Readonly<Record<string, number>> = { a: 1, an: 1, one: 1, two: 2, three: 3 }
 const part = String.raw`and\s+(an?|one|two|three)[\s-](half|halves|third|quarter|fourth|fifth|tenth)s?(?!\p{L})`

@@ -122,10 +122,16 @@ function exactValue(tree: MathTree): Rational | null {
 }
 
 const ofTwo: Readonly<Record<string, (a: Rational, b: Rational) => Rational | null>> = {
-  ...{ add: sum, multiply: product, divide: quotient, power: constantPower, binomial },
+  add: sum,
+  multiply: product,
+  divide: quotient,
+  power: constantPower,
+  binomial,
 }
 const ofOne: Readonly<Record<string, (a: Rational) => Rational | null>> = {
-  ...{ negate: negated, abs: size, factorial: constantFactorial },
+  negate: negated,
+  abs: size,
+  factorial: constantFactorial,
   percent: (a) => product(a, { above: 1n, below: 100n }),
   floor: floorOf,
   ceil: (a) => negated(floorOf(negated(a))),

@@ -28,13 +28,23 @@ const known = names.map(([factor, pattern]) => [factor, begins(pattern)] as cons
 
 /** Signs right behind a number, whatever follows; 千 of 千克 and 千米 is part of a unit. */
 const signs: Readonly<Record<string, Rational>> = {
-  ...{ 百: powerOfTen(2), 백: powerOfTen(2), 千: powerOfTen(3), 천: powerOfTen(3) },
-  ...{ 万: powerOfTen(4), 萬: powerOfTen(4), 만: powerOfTen(4) },
-  ...{ 亿: powerOfTen(8), 億: powerOfTen(8), 억: powerOfTen(8) },
+  百: powerOfTen(2),
+  백: powerOfTen(2),
+  千: powerOfTen(3),
+  천: powerOfTen(3),
+  万: powerOfTen(4),
+  萬: powerOfTen(4),
+  만: powerOfTen(4),
+  亿: powerOfTen(8),
+  億: powerOfTen(8),
+  억: powerOfTen(8),
 }
 /** Letters behind a number, which say this with certainty only of an amount of money. */
 const letters: Readonly<Record<string, Rational>> = {
-  ...{ k: powerOfTen(3), m: powerOfTen(6), b: powerOfTen(9), t: powerOfTen(12) },
+  k: powerOfTen(3),
+  m: powerOfTen(6),
+  b: powerOfTen(9),
+  t: powerOfTen(12),
 }
 
 const number = String.raw`((?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:[.,]\d+)?)`

@@ -14,18 +14,26 @@ export const relations: Readonly<Record<string, string>> = {
     'subset subseteq subsetneq supset supseteq notin ni mid nmid ll gg prec succ preceq succeq',
   ),
   ...ofThemselves('to mapsto rightarrow longrightarrow Rightarrow implies leftarrow Leftarrow propto'),
-  ...{ '=': '=', '<': '<', '>': '>', '<=': '<=', '>=': '>=', '!=': '!=' },
-  ...{ '\\le': '<=', '\\leq': '<=', '\\leqslant': '<=', '\\ge': '>=', '\\geq': '>=', '\\geqslant': '>=' },
-  ...{
-    '\\lt': '<',
-    '\\gt': '>',
-    '\\ne': '!=',
-    '\\neq': '!=',
-    '\\in': 'in',
-    '\\equiv': '=',
-    '\\approx': 'about',
-    '≈': 'about',
-  },
+  '=': '=',
+  '<': '<',
+  '>': '>',
+  '<=': '<=',
+  '>=': '>=',
+  '!=': '!=',
+  '\\le': '<=',
+  '\\leq': '<=',
+  '\\leqslant': '<=',
+  '\\ge': '>=',
+  '\\geq': '>=',
+  '\\geqslant': '>=',
+  '\\lt': '<',
+  '\\gt': '>',
+  '\\ne': '!=',
+  '\\neq': '!=',
+  '\\in': 'in',
+  '\\equiv': '=',
+  '\\approx': 'about',
+  '≈': 'about',
 }
 
 /** Returns true if a relation says the same read from right to left. */
@@ -34,8 +42,11 @@ export const isMutual = (operator: string): boolean =>
 
 /** Operations on sets; those of the same name may be in any order. */
 export const setOperations: Readonly<Record<string, string>> = {
-  ...{ '\\cup': 'union', '\\union': 'union', '\\cap': 'intersection' },
-  ...{ '\\setminus': 'without', '\\smallsetminus': 'without' },
+  '\\cup': 'union',
+  '\\union': 'union',
+  '\\cap': 'intersection',
+  '\\setminus': 'without',
+  '\\smallsetminus': 'without',
 }
 
 /** Commands that are names; a command in none of these lists means that the text is not mathematics. */
@@ -60,11 +71,18 @@ export const functions = new Set(
 )
 export const bigOperators = new Set(['\\sum', '\\prod', '\\int', '\\lim', '\\max', '\\min', '\\gcd'])
 export const closers: Readonly<Record<string, readonly string[]>> = {
-  ...{ '(': [')', ']'], '[': [']', ')'], '{': ['}'], '\\{': ['\\}'], '\\langle': ['\\rangle'] },
+  '(': [')', ']'],
+  '[': [']', ')'],
+  '{': ['}'],
+  '\\{': ['\\}'],
+  '\\langle': ['\\rangle'],
 }
 export const bars: Readonly<Record<string, readonly [closing: string, name: string]>> = {
-  ...{ '|': ['|', 'abs'], '\\lvert': ['\\rvert', 'abs'], '\\|': ['\\|', 'norm'] },
-  ...{ '\\lfloor': ['\\rfloor', 'floor'], '\\lceil': ['\\rceil', 'ceil'] },
+  '|': ['|', 'abs'],
+  '\\lvert': ['\\rvert', 'abs'],
+  '\\|': ['\\|', 'norm'],
+  '\\lfloor': ['\\rfloor', 'floor'],
+  '\\lceil': ['\\rceil', 'ceil'],
 }
 export const separators = [',', '\\and', '\\or']
 

@@ -97,9 +97,19 @@ const rightAngle = halved(complex(real.pi))
 const unknownBase = fromNumber(0.73908513321516)
 
 const functions: Readonly<Record<string, (a: Complex, b?: Complex) => Complex>> = {
-  ...{ add: (a, b) => add(a, b!), multiply: (a, b) => multiply(a, b!), divide: (a, b) => divide(a, b!) },
-  ...{ negate, sqrt: squareRoot, exp: exponential, ln: logarithm, sin: sine, cos: cosine },
-  ...{ sinh: hyperbolicSine, cosh: hyperbolicCosine, arcsin: arcSine, arctan: arcTangent },
+  add: (a, b) => add(a, b!),
+  multiply: (a, b) => multiply(a, b!),
+  divide: (a, b) => divide(a, b!),
+  negate,
+  sqrt: squareRoot,
+  exp: exponential,
+  ln: logarithm,
+  sin: sine,
+  cos: cosine,
+  sinh: hyperbolicSine,
+  cosh: hyperbolicCosine,
+  arcsin: arcSine,
+  arctan: arcTangent,
   percent: (a) => divide(a, fromNumber(100)),
   abs: (a) =>
     real.isZero(a.im)
@@ -117,7 +127,9 @@ const functions: Readonly<Record<string, (a: Complex, b?: Complex) => Complex>> 
 }
 
 const constants: Readonly<Record<string, Complex>> = {
-  ...{ '\\pi': complex(real.pi), e: exponential(one), i: imaginary },
+  '\\pi': complex(real.pi),
+  e: exponential(one),
+  i: imaginary,
 }
 
 /** Returns the value at one of the sample points. Errors: Incomputable for a tree that has none. */

@@ -186,8 +186,10 @@ function rangeOf({ operators, sides }: RelationTree): MathTree | null {
 }
 
 const interval = (from: MathTree, [lower, upper]: readonly string[], to: MathTree): GroupTree => ({
-  ...{ kind: 'group', items: [from, to] },
-  ...{ open: lower === '<' ? '(' : '[', close: upper === '<' ? ')' : ']' },
+  kind: 'group',
+  items: [from, to],
+  open: lower === '<' ? '(' : '[',
+  close: upper === '<' ? ')' : ']',
 })
 
 const partsOf = (tree: MathTree): readonly MathTree[] =>

@@ -148,7 +148,12 @@ export class RunWatch {
       return
     }
     const seen = samples.map(({ row, prompt, completion, reward, parts, logged, failures }) => ({
-      ...{ step, row, prompt, completion, reward, parts },
+      step,
+      row,
+      prompt,
+      completion,
+      reward,
+      parts,
       ...(logged === undefined ? {} : { logged }),
       ...(failures === undefined ? {} : { failures }),
     }))

@@ -120,7 +120,8 @@ function needsOf(program: LossProgram, description: LossDescription, ofAdvantage
     reference: either('reference', isUsed('refLogp')),
     values: either('values', isUsed('values', 'oldValues', 'returns')),
     greedyBaseline: either('greedyBaseline', isUsed('baseline')),
-    ...{ mismatched: false, teacher: false },
+    mismatched: false,
+    teacher: false,
     entropyGradient: inputsOf({ ...program, metrics: {} }).has('entropy'),
     unit: description.experience === 'preferences' ? 2 : 1,
   }

@@ -145,8 +145,11 @@ async function openEpisodes(request: EpisodeRequest, options: EpisodeOptions): P
     const opened = openEpisode(row, answers[group], options)
     const maxTurns = Math.min(options.limits.maxTurns, options.environment.turnsOf?.(row.columns) ?? Infinity)
     return Array.from({ length: groupSize }, (_, i) => ({
-      ...{ ...opened, maxTurns },
-      ...{ group, sample: first + i, chance },
+      ...opened,
+      maxTurns,
+      group,
+      sample: first + i,
+      chance,
     }))
   })
 }
@@ -265,7 +268,9 @@ function environmentAnswers(
     live.map(({ prompt, state, chance, offered }, i) => {
       const answer = offered && text.calls(completions[i]!, generate, offered)
       return {
-        ...{ row: prompt.columns, seed: seedAt(chance, turn + 1), state },
+        row: prompt.columns,
+        seed: seedAt(chance, turn + 1),
+        state,
         action: answer?.content ?? completionText(completions[i]!, generate, decode),
         ...(answer && { calls: answer.calls }),
       }

@@ -109,9 +109,22 @@ export function openEpisodes(batch: EpisodeBatch): OpenEpisode[] {
       const sample = earlier * groupSize + i
       const own = randomStream(seed, EPISODE_PURPOSE, sourceNumbers[source], when, row.row, sample)
       return {
-        ...{ row, group, sample, chance, seed: seedAt(own, 0) },
-        ...{ asked: [], answers: [], generated: [], prompts: row.ids.length === 0 ? [] : [row] },
-        ...{ waiting: 0, drawn: 0, steps: 0, tokens: 0, rounds: 0, printed: 0, result: null },
+        row,
+        group,
+        sample,
+        chance,
+        seed: seedAt(own, 0),
+        asked: [],
+        answers: [],
+        generated: [],
+        prompts: row.ids.length === 0 ? [] : [row],
+        waiting: 0,
+        drawn: 0,
+        steps: 0,
+        tokens: 0,
+        rounds: 0,
+        printed: 0,
+        result: null,
         continuations: [],
         textAnswers: {},
       }
@@ -124,7 +137,11 @@ export const endedEpisode = (
   logged: Pick<EndedEpisode, 'columns' | 'metrics'> = { columns: {}, metrics: {} },
 ): EndedEpisode => ({
   row: { row: row.row, columns: row.columns },
-  ...{ group, generated, prompts, continuations, rounds },
+  group,
+  generated,
+  prompts,
+  continuations,
+  rounds,
   requests: asked.length,
   ...logged,
 })

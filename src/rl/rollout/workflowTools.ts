@@ -86,7 +86,10 @@ type Asking<Kind extends ToolAsk['kind']> = readonly ToolRequest<Extract<ToolAsk
 async function judge(requests: Asking<'rewards'>, { rewards }: WorkflowToolOptions, answers: Answers) {
   const inputs = requests.flatMap(({ ask, row, promptText }) =>
     ask.of.map(({ completion, prompt = promptText, row: columns = row.columns }) => ({
-      ...{ prompt, completion, row: columns, step: rewards.step },
+      prompt,
+      completion,
+      row: columns,
+      step: rewards.step,
     })),
   )
   const scored = (await scoreRewards(rewards.rewards, inputs, rewards.onFailure)).values()
@@ -121,7 +124,10 @@ async function step(
   answers: Answers,
 ) {
   const actions = requests.map(({ ask, row, chance, step: taken }) => ({
-    ...{ row: row.columns, seed: seedAt(chance, taken + 1), state: ask.state ?? null, action: ask.action },
+    row: row.columns,
+    seed: seedAt(chance, taken + 1),
+    state: ask.state ?? null,
+    action: ask.action,
   }))
   const turns = requests.length === 0 ? [] : await environment.step(actions)
   requests.forEach((each, i) => {
@@ -146,8 +152,14 @@ function environmentAnswer(
   if ('failure' in turn) return { fault: `The environment failed: ${turn.failure}` }
   const { state, reward, terminated, truncated = false, columns = {}, metrics = {} } = turn
   const told = {
-    ...{ state, observation: turn.observation, reward, columns, metrics },
-    ...{ over: isOver(turn), terminated, truncated },
+    state,
+    observation: turn.observation,
+    reward,
+    columns,
+    metrics,
+    over: isOver(turn),
+    terminated,
+    truncated,
   }
   const isLeft = after !== null && !terminated && turn.observation !== null
   if (isOver(turn) && !isLeft) return { answer: { ...told, ids: null } }

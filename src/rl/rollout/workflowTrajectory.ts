@@ -129,10 +129,7 @@ export function endedEarly(
 const outcome = (
   { columns, metrics, requests, rounds }: EndedEpisode,
   end: WorkflowOutcome['end'],
-): WorkflowOutcome => ({
-  ...{ end, failure: null, reward: null, turns: 0 },
-  ...{ columns, metrics, requests, rounds },
-})
+): WorkflowOutcome => ({ end, failure: null, reward: null, turns: 0, columns, metrics, requests, rounds })
 
 /** The action spans [start, end) that one completion covers, starting at its id `from`. */
 interface Piece {
@@ -150,7 +147,6 @@ function assembled(
 ): UnscoredTrajectory {
   const [first, second] = pieces
   const promptIds = ids.slice(0, first?.start ?? ids.length)
-  const routes = routesOf(pieces)
   const known = prompts.find((prompt) => isSame(prompt.ids, promptIds))
   const { actionMask, turnIds } = masksOf({ ids, turns: pieces })
   const text = second === undefined && isWhole(first) ? first?.generated.text : undefined
@@ -163,7 +159,7 @@ function assembled(
     actionMask,
     turnIds: second === undefined ? null : turnIds,
     samplerLogprobs: Float64Array.from(pieces.flatMap(logprobsOf)),
-    ...(routes && { routes }),
+    ...routesOf(pieces),
     completion: text ?? decode(ids.subarray(promptIds.length)),
     completionTokens: pieces.reduce((sum, { start, end }) => sum + end - start, 0),
     tokenLimit: pieces.reduce((sum, { generated }) => sum + generated.maxNewTokens, 0),
@@ -173,11 +169,13 @@ function assembled(
 }
 
 /** Experts of the tokens that the pieces were generated behind and consist of; a window's are of other places. */
-const routesOf = (pieces: readonly Piece[]): Routes | undefined =>
-  pieces
+function routesOf(pieces: readonly Piece[]): { readonly routes?: Routes } {
+  const routes = pieces
     .filter(({ start, from, generated }) => start - from === generated.promptIds.length)
-    .map(({ end, generated: { routes } }) => routes && firstRoutes(routes, end))
+    .map(({ end, generated: { routes: own } }) => own && firstRoutes(own, end))
     .reduce(withLaterRoutes, undefined)
+  return routes === undefined ? {} : { routes }
+}
 
 function endOf(last: Piece | undefined): Pick<UnscoredTrajectory, 'stopReason' | 'truncated'> {
   const { stopReason = 'length' } = last?.generated ?? {}

@@ -233,7 +233,10 @@ class Play {
       prompt: row.ids.length === 0 ? null : { text: row.text, ids: [...row.ids] },
       environment: environment && { maxTurns: environment.turnsOf?.(row.columns) ?? environment.maxTurns },
       isEvaluation: this.#request.source === 'evaluation',
-      ...{ seed, asked, answers, textAnswers },
+      seed,
+      asked,
+      answers,
+      textAnswers,
     }
   }
 

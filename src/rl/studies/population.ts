@@ -162,7 +162,10 @@ function nextGeneration(
     const changed = mutated === null ? {} : { [mutated.key]: mutated.to }
     const trial = memberTrial(
       {
-        ...{ index: trials.length, member, generation, mutation: mutated },
+        index: trials.length,
+        member,
+        generation,
+        mutation: mutated,
         settings: { ...parent.settings, ...changed },
         parent: { index: parent.index, step },
       },

@@ -26,7 +26,12 @@ export interface StepCost {
 
 /** One that begins as the config says. */
 export const freshTrial = (index: number, generation: number, settings: JsonObject): Trial => ({
-  ...{ index, member: index, generation, settings, parent: null, mutation: null },
+  index,
+  member: index,
+  generation,
+  settings,
+  parent: null,
+  mutation: null,
 })
 
 export const resultsByTrial = (results: readonly TrialResult[]): ReadonlyMap<number, TrialResult[]> =>

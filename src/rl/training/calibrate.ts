@@ -266,14 +266,21 @@ async function learn(
   const forward = watch.lap()
   if (rows.length === 0) return nothingLearned
   const settings = {
-    ...{ temperature, load, maxGradNorm: maxGradNorm ?? Infinity },
+    temperature,
+    load,
+    maxGradNorm: maxGradNorm ?? Infinity,
     mismatchLimit: correctMismatch ? mismatchLimitOf(config) : null,
     skipsZeroAdvantages: false,
     learningRatesAt: (update: number) => schedule.learningRatesAt(update, 1),
   }
   const guard = new UpdateGuard(guardSettings(config, { temperature, device }), 1, noUpdates)
   await learnFrom(rows, [rows.map((_, i) => i)], {
-    ...{ policy, algorithm, settings, guard, tokenizer, shown: new Set<Trajectory>() },
+    policy,
+    algorithm,
+    settings,
+    guard,
+    tokenizer,
+    shown: new Set<Trajectory>(),
   })
   return { seconds: { forward, update: watch.lap() }, tokens: tokensOf(rows) }
 }

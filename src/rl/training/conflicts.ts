@@ -142,9 +142,7 @@ function teacherConflicts({ reference }: RunConfig, { id, needs }: Parts): Probl
   )
 }
 
-const missing = (path: string, message: string): Problem => ({
-  ...{ path, code: 'missing', message, stage: null },
-})
+const missing = (path: string, message: string): Problem => ({ path, code: 'missing', message, stage: null })
 
 /** A server returns log-probabilities of the filtered distribution, which is not what the learner computes. */
 function serverConflicts({

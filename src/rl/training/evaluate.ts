@@ -39,7 +39,9 @@ export async function greedyRollouts(
   const onProgress = (done: PhaseProgress) => schedule.onPhase?.('evaluating', done)
   const answers = await rollOut(heldOut, { groupSize: 1, step, source: 'evaluation', onProgress })
   const options = {
-    ...{ rewards: code.rewards, onFailure: config.rewardFailures, step },
+    rewards: code.rewards,
+    onFailure: config.rewardFailures,
+    step,
     tokenizer: model.tokenizer,
   }
   const trajectories = await rewardTrajectories(answers, options)

@@ -40,7 +40,11 @@ export const mismatchLimitOf = ({ rollout }: RunConfig): WeightLimit => ({
 })
 
 export const initialState: TrainerState = {
-  ...{ step: 0, stage: 0, promptsDrawn: 0, updates: 0, tokens: 0 },
+  step: 0,
+  stage: 0,
+  promptsDrawn: 0,
+  updates: 0,
+  tokens: 0,
   updateHistory: noUpdates,
   isScored: false,
 }

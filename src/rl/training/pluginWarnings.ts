@@ -36,11 +36,13 @@ const usual: Readonly<Record<string, Usual>> = {
   klClamp: { above: 1000, because: 'tokens will hardly ever be dropped from the KL term' },
   offPolicyThreshold: { above: 100, because: 'trajectories will hardly ever be left out' },
   advantageClipRange: {
-    ...{ below: 0.1, above: 1000 },
+    below: 0.1,
+    above: 1000,
     because: 'most advantages are between 0.1 and 3, so it limits nearly all of them, or none',
   },
   rewardClipRange: {
-    ...{ below: 0.01, above: 1000 },
+    below: 0.01,
+    above: 1000,
     because: 'rewards of a typical size are either all clipped, or never',
   },
   advantageFilterEpsilon: {

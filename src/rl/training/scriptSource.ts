@@ -162,7 +162,9 @@ class ScriptSession {
     const answers = await rollOut(prompts, { ...request, isGreedy: greedy, earlier, onProgress })
     times.rollout += watch.lap()
     const options = {
-      ...{ rewards: code.rewards, onFailure: config.rewardFailures, step },
+      rewards: code.rewards,
+      onFailure: config.rewardFailures,
+      step,
       tokenizer: model.tokenizer,
     }
     const firstGroup = known.reduce((next, { group }) => Math.max(next, group + 1), 0)

@@ -55,7 +55,10 @@ export const labelsApi = {
   counts: query(
     z.object({ scope: scope.optional() }),
     z.object({
-      ...{ good: count, bad: count, preferred: count, edited: count },
+      good: count,
+      bad: count,
+      preferred: count,
+      edited: count,
       /** Rows of the two kinds of data sets. */
       rows: z.object({ ratings: count, pairs: count }),
       /** Good and preferred answers left out because they were cut off. */

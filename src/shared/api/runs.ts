@@ -117,7 +117,10 @@ const diagnosis = z.object({
 const comparison = z.object({
   runs: list(
     z.object({
-      ...{ id: z.string(), name: z.string().nullable(), status, step: count },
+      id: z.string(),
+      name: z.string().nullable(),
+      status,
+      step: count,
       /** Values by dotted setting, without those equal in all runs. */
       settings: z.record(z.string(), z.unknown()),
       metrics: z.record(z.string(), z.number().nullable()),
@@ -126,7 +129,10 @@ const comparison = z.object({
   /** Runs that differ only in their seed: means with 95 % intervals over the `count` seeds that got furthest. */
   families: list(
     z.object({
-      ...{ name: z.string(), runIds: list(z.string()), count, step: count },
+      name: z.string(),
+      runIds: list(z.string()),
+      count,
+      step: count,
       metrics: z.record(z.string(), estimate.nullable()),
     }),
   ),

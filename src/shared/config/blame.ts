@@ -36,6 +36,9 @@ export const problemsOfError = (error: AppError): readonly Problem[] =>
     : [unusable(error, pathsByArea[error.code.slice(0, error.code.indexOf('/'))] ?? '')]
 
 const unusable = (error: AppError, path: string): Problem => ({
-  ...{ path, code: 'unusable', message: [error.message, error.hint].filter(Boolean).join(' '), stage: null },
+  path,
+  code: 'unusable',
+  message: [error.message, error.hint].filter(Boolean).join(' '),
+  stage: null,
   ...(error instanceof KeysError ? { keys: error.keys } : {}),
 })

@@ -187,7 +187,11 @@ function fieldOf(key: string, schema: z.ZodType): SettingField {
   const { inner, isNullable, default: initial } = bare(schema)
   const { label = defaultLabel(key), description = '', empty, options } = schema.meta() ?? {}
   return {
-    ...{ key, label, help: helpWords(description, empty), default: initial, isNullable },
+    key,
+    label,
+    help: helpWords(description, empty),
+    default: initial,
+    isNullable,
     control: controlOf(inner, options),
     empty: isNullable ? (empty ?? 'none') : '',
   }

@@ -98,12 +98,18 @@ function shown(input: unknown): string {
 }
 
 export const conflict = (path: string, message: string): Problem => ({
-  ...{ path, code: 'conflict', message, stage: null },
+  path,
+  code: 'conflict',
+  message,
+  stage: null,
 })
 
 /** Problem of a setting that can be trained with. */
 export const unwise = (path: string, message: string): Problem => ({
-  ...{ path, code: 'unwise', message, stage: null },
+  path,
+  code: 'unwise',
+  message,
+  stage: null,
 })
 
 /** Errors: ConfigError, if there is a problem. */

@@ -65,7 +65,9 @@ async function connect(home: string, { name = 'assistant', words = [], answer }:
     return { text, isError: result.isError === true }
   }
   return {
-    ...{ client, transport, call },
+    client,
+    transport,
+    call,
     /** What a tool answers, which must not be an error. */
     async ask<Result = Readonly<Record<string, unknown>>>(
       tool: string,
@@ -293,12 +295,7 @@ test('what a data set says is quoted as data, also where it hides instructions',
   const { config } = await served.ask<Demo>('demo_config')
   const data = { ...config['data'], train, heldOut: null }
   const reward = { function: 'exact-match', settings: { column: 'answer' } }
-  const changed = {
-    ...{ ...config, ...small },
-    data,
-    steps: 1,
-    rewards: [reward],
-  }
+  const changed = { ...config, ...small, data, steps: 1, rewards: [reward] }
   const { runId } = await served.ask('start_run', { config: changed })
   const progress: Progress[] = []
   const { hasEnded } = await served.ask('watch_run', { runId, seconds: 400 }, (each) => progress.push(each))

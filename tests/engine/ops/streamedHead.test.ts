@@ -29,7 +29,10 @@ async function computed(sizes: readonly number[], magnitude: number) {
     gradients([{ value, cotangent: input('one', 'float32', ['N', 1]) }], [x])[0] as Value
   const program = { logprob, entropy, byLogprob: by(logprob), byEntropy: by(entropy) }
   using session = await Session.create({
-    ...{ name: 'head', program, device: { kind: 'cpu', threads: 1, deviceId: 0 }, purpose: 'learn' },
+    name: 'head',
+    program,
+    device: { kind: 'cpu', threads: 1, deviceId: 0 },
+    purpose: 'learn',
   })
   return await session.run({
     hidden: floats(

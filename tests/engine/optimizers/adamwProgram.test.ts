@@ -30,14 +30,18 @@ const bytesOf = (arrays: readonly Float32Array[]): Buffer =>
 test.each([1, 16_384, 40_001])('%i parameters, with gradients down to 10⁻²⁴ and zeros', async (length) => {
   const random = new SequentialRandom(randomStream(length))
   const fresh = (values: Float32Array): TrainedArrays => ({
-    ...{ values: values.slice(), gradients: new Float32Array(length) },
-    ...{ first: new Float32Array(length), second: new Float32Array(length) },
+    values: values.slice(),
+    gradients: new Float32Array(length),
+    first: new Float32Array(length),
+    second: new Float32Array(length),
   })
   const start = Float32Array.from({ length }, (_, i) => (i % 3 === 0 ? 0 : 0.1 * random.normal()))
   const [computed, expected] = [fresh(start), fresh(start)]
   const numbers = new HostNumbers(computed)
   using squares = await Session.create({
-    ...{ name: 'squares', program: squaresProgram(length), purpose: 'learn' },
+    name: 'squares',
+    program: squaresProgram(length),
+    purpose: 'learn',
     device: { kind: 'cpu', threads: 1, deviceId: 0 },
   })
   for (let step = 1; step <= 20; step++) {

@@ -126,7 +126,10 @@ test('a matrix in 16 bits is widened by every product for itself, right before i
   const program = { y, dx: dx! }
   {
     using session = await Session.create({
-      ...{ name: 'widened', program, device: oneThread, purpose: 'learn-widened' },
+      name: 'widened',
+      program,
+      device: oneThread,
+      purpose: 'learn-widened',
     })
     vi.unstubAllEnvs()
     const found = await session.run({ x: ones(2, 8), w: ones(6, 8), dy: ones(2, 6) })

@@ -22,8 +22,16 @@ import { wholeSequence } from './referenceFixture.ts'
 import { oneThread } from './tinyModel.ts'
 
 const greedy: SamplingOptions = {
-  ...{ greedy: true, temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
-  ...{ minNewTokens: 0, maxNewTokens: 9, stopIds: [], stopStrings: [] },
+  greedy: true,
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  minNewTokens: 0,
+  maxNewTokens: 9,
+  stopIds: [],
+  stopStrings: [],
 }
 
 interface OddCase {
@@ -90,8 +98,13 @@ async function write({ config }: OddCase): Promise<ModelFolder> {
 test.each(cases)('$name has the log-probabilities of transformers, scored and generated', async (given) => {
   const source = await asFloat32Source(await write(given), join(folder, 'cache'))
   using policy = await createOrtPolicy({
-    ...{ source, device: oneThread, lora: noAdapter, loraSeed: 0 },
-    ...{ rolloutPrecision: 'f32', activations: 'recompute', maxRows: 3 },
+    source,
+    device: oneThread,
+    lora: noAdapter,
+    loraSeed: 0,
+    rolloutPrecision: 'f32',
+    activations: 'recompute',
+    maxRows: 3,
   })
   const scored = await policy.score(given.sequences.map(wholeSequence), { role: 'base', temperature: 1 })
   scored.forEach(({ logprobs }, row) => {
@@ -127,18 +140,19 @@ test.each(cases)('$name has the adapter gradients of autograd', async (given) =>
     data: weight(name, shape),
   }))
   using policy = await createOrtPolicy({
-    ...{
-      source: await asFloat32Source(model, join(folder, 'cache')),
-      device: oneThread,
-      lora,
-      loraSeed: 0,
-      adapter,
-    },
-    ...{ rolloutPrecision: 'f32', activations: 'recompute', maxRows: 1 },
+    source: await asFloat32Source(model, join(folder, 'cache')),
+    device: oneThread,
+    lora,
+    loraSeed: 0,
+    adapter,
+    rolloutPrecision: 'f32',
+    activations: 'recompute',
+    maxRows: 1,
   })
   const coefficients = given.sequences.map(({ length }, row) => ({
     logprobs: Float64Array.from(weight(`coefficients ${String(row)}`, [1, length - 1])),
-    ...{ entropies: null, values: null },
+    entropies: null,
+    values: null,
   }))
   const options = { temperature: 1, entropyGradient: false }
   await policy.accumulate(given.sequences.map(wholeSequence), options, () => coefficients)

@@ -15,30 +15,48 @@ const shapes = {
   llama: { ...modelShapes['tiny-llama'], ...odd, heads: 6, kvHeads: 3, headDim: 20 },
   mistral: {
     ...modelShapes['tiny-mistral'],
-    ...{ ...odd, heads: 5, kvHeads: 1, headDim: 18 },
+    ...odd,
+    heads: 5,
+    kvHeads: 1,
+    headDim: 18,
     config: { sliding_window: 301 },
   },
   gemma2: {
     ...modelShapes['tiny-gemma2'],
-    ...{ ...odd, heads: 3, kvHeads: 1, headDim: 22 },
+    ...odd,
+    heads: 3,
+    kvHeads: 1,
+    headDim: 22,
     config: {
-      ...{ sliding_window: 257, query_pre_attn_scalar: 20 },
-      ...{ attn_logit_softcapping: 3.5, final_logit_softcapping: 5.5 },
+      sliding_window: 257,
+      query_pre_attn_scalar: 20,
+      attn_logit_softcapping: 3.5,
+      final_logit_softcapping: 5.5,
     },
   },
   phi3: {
     ...modelShapes['tiny-phi3'],
-    ...{ ...odd, hiddenSize: 100, heads: 5, kvHeads: 5, headDim: 20 },
+    ...odd,
+    hiddenSize: 100,
+    heads: 5,
+    kvHeads: 5,
+    headDim: 20,
     config: { sliding_window: 300, partial_rotary_factor: 0.5 },
   },
   qwen2: {
     ...modelShapes['tiny-qwen2'],
-    ...{ ...odd, heads: 9, kvHeads: 3, headDim: 10 },
+    ...odd,
+    heads: 9,
+    kvHeads: 3,
+    headDim: 10,
     config: { use_sliding_window: true, sliding_window: 129, max_window_layers: 1 },
   },
   lfm2: {
     ...modelShapes['tiny-lfm2'],
-    ...{ ...odd, heads: 5, kvHeads: 1, headDim: 18 },
+    ...odd,
+    heads: 5,
+    kvHeads: 1,
+    headDim: 18,
     config: { full_attn_idxs: [1], conv_L_cache: 5, block_auto_adjust_ff_dim: false },
   },
   gpt2: { ...modelShapes['tiny-gpt2'], ...odd, heads: 5, kvHeads: 5, headDim: 18 },
@@ -54,7 +72,9 @@ export const oddSource = (folder: string, name: OddModel): Promise<ModelSource> 
 
 /** On every linear of the family, with factors large enough to change every number. */
 export const loraOf = ({ config }: ModelSource): LoraConfig => ({
-  ...{ rank: 4, alpha: 8, rsLora: false },
+  rank: 4,
+  alpha: 8,
+  rsLora: false,
   targets: config.linears,
 })
 

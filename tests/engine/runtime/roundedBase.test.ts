@@ -183,8 +183,12 @@ describe('memory', () => {
   let source: ModelSource
   beforeAll(async () => {
     source = await tinySource(folder, {
-      ...{ layers: 12, hiddenSize: 512, intermediateSize: 1408 },
-      ...{ heads: 8, headDim: 64, kvHeads: 2 },
+      layers: 12,
+      hiddenSize: 512,
+      intermediateSize: 1408,
+      heads: 8,
+      headDim: 64,
+      kvHeads: 2,
     })
   })
   eachOf(

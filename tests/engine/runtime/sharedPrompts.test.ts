@@ -84,7 +84,10 @@ test('the cache of a group of sixteen is its prompt and sixteen completions', as
   using opened = await openDecodeStep(source, { sharesPrompts: true })
   let stats: GenerationStats | null = null
   await generated(opened.step, requests, {
-    ...{ ...optionsOf({ maxNewTokens: 6 }), maxRows: 16, contextLength: 700, prefillTokens: 512 },
+    ...optionsOf({ maxNewTokens: 6 }),
+    maxRows: 16,
+    contextLength: 700,
+    prefillTokens: 512,
     onEnd: (ended) => void (stats = ended),
   })
   const { layers, kvHeads, headDim } = source.config

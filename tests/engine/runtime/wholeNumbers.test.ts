@@ -43,7 +43,11 @@ async function opened(name: OddModel) {
   const exact = await dequantizedSource(rounded, 'int8', mkdtempSync(join(folder, 'exact-')))
   const sequences = sequencesAlike(source.config.vocabSize)
   return {
-    ...{ source, rounded, exact, sequences, lora: loraOf(source) },
+    source,
+    rounded,
+    exact,
+    sequences,
+    lora: loraOf(source),
     coefficients: randomCoefficients(sequences, 3, true),
   }
 }
@@ -76,8 +80,10 @@ async function inF32(model: Opened): Promise<Learned> {
 function inTorch({ source, exact, lora, sequences, coefficients }: Opened): Learned {
   const lists = (rows: readonly ArrayLike<number>[]) => rows.map((row) => Array.from(row))
   const input = JSON.stringify({
-    ...{ folder: source.directory, weights: [...exact.tensors.values()][0]!.file },
-    ...{ temperature: options.temperature, scale: loraScale(lora) },
+    folder: source.directory,
+    weights: [...exact.tensors.values()][0]!.file,
+    temperature: options.temperature,
+    scale: loraScale(lora),
     adapter: randomAdapter(source.config, lora).map((tensor) => ({ ...tensor, data: [...tensor.data] })),
     sequences: lists(sequences.map(({ ids }) => ids)),
     logprobs: lists(coefficients.map(({ logprobs }) => logprobs)),
@@ -99,7 +105,8 @@ function inTorch({ source, exact, lora, sequences, coefficients }: Opened): Lear
       entropies: counted(entropies, row),
     })),
     gradients: Object.entries(gradients).map(([name, data]) => ({
-      ...{ name, shape: [data.length] },
+      name,
+      shape: [data.length],
       data: Float32Array.from(data),
     })),
   }

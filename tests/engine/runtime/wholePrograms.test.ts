@@ -218,7 +218,9 @@ interface Opened extends Disposable {
 async function openBoth(form: ProgramForm, of: ModelSource): Promise<Opened> {
   const [host, whole] = [await openTiny(of), await openTiny(of, { programs: { form } })]
   return {
-    ...{ form, host, whole },
+    form,
+    host,
+    whole,
     [Symbol.dispose]() {
       host[Symbol.dispose]()
       whole[Symbol.dispose]()

@@ -18,7 +18,9 @@ const folder = temporaryFolder()
 const openWindowed = (name: 'tiny-mistral' | 'tiny-gemma2' | 'tiny-gemma3', window: number) =>
   tinySource(folder, {
     ...modelShapes[name],
-    ...{ layers: 3, maxPositions: 1024, config: { sliding_window: window } },
+    layers: 3,
+    maxPositions: 1024,
+    config: { sliding_window: window },
   })
 
 describe.each([

@@ -33,7 +33,9 @@ function selection({ cases }: JsonObject): unknown {
     .map(({ members, fitness, size, tournament, drawn }) => {
       const draws = asList(drawn).flatMap(asNumbers)
       return selectSuccessors(asNumbers(members), asNumbers(fitness), {
-        ...{ size: asNumber(size), tournament: asNumber(tournament), elitism: true },
+        size: asNumber(size),
+        tournament: asNumber(tournament),
+        elitism: true,
         random: { integer: () => draws.shift() ?? NaN },
       })
     })
@@ -50,7 +52,9 @@ function mutations(inputs: JsonObject, golden: GoldenCase): unknown {
 function valuesOf(parameter: JsonObject): number[] {
   const [min, max] = boundsOf(parameter)
   const range = {
-    ...{ min, max, scale: null },
+    min,
+    max,
+    scale: null,
     shrink: numberOr(parameter.shrink_factor, 0.8),
     grow: numberOr(parameter.grow_factor, 1.2),
     whole: typeof parameter.dtype === 'string' && parameter.dtype.startsWith('int'),

@@ -93,7 +93,9 @@ const asTrained =
     const rows = lossRows(
       configured,
       asFloatRows(inputs.lp).map((logprobs, i) => ({
-        ...{ logprobs, group: Math.floor(i / configured.needs.unit), actionMask: masks[i]! },
+        logprobs,
+        group: Math.floor(i / configured.needs.unit),
+        actionMask: masks[i]!,
         referenceLogprobs: reference?.[i] ?? null,
         ...(labels && { turnRewards: [labels[i]!] }),
         ...(gaps && { mismatchedLogRatio: gaps[i]! }),

@@ -38,14 +38,15 @@ async function collected(mark: string) {
   const folder = temporaryFolder()
   writeFileSync(path.join(folder, 'agent.mjs'), agent)
   const config = {
-    ...{ model: path.join(resourcesDirectory, 'starter'), steps: 2, seed: 1 },
+    model: path.join(resourcesDirectory, 'starter'),
+    steps: 2,
+    seed: 1,
     data: {
-      ...{ train: path.join(resourcesDirectory, 'demo/train.jsonl'), heldOut: null },
+      train: path.join(resourcesDirectory, 'demo/train.jsonl'),
+      heldOut: null,
       prompt: { column: 'prompt' },
     },
-    rollout: {
-      ...{ agent: { silenceSeconds: 2 }, promptsPerStep: 2, groupSize: 2, maxNewTokens: 4 },
-    },
+    rollout: { agent: { silenceSeconds: 2 }, promptsPerStep: 2, groupSize: 2, maxNewTokens: 4 },
   }
   writeFileSync(path.join(folder, 'run.json'), JSON.stringify(config))
   const home = path.join(folder, 'home')

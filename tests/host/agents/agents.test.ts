@@ -18,12 +18,23 @@ import { temporaryFolder } from '../files/temporaryFolder.ts'
 
 const key = 'key-of-this-test'
 const sampling = {
-  ...{ greedy: false, temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
-  ...{ minNewTokens: 0, maxNewTokens: 6, stopIds: [stopId], stopStrings: [] },
+  greedy: false,
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  minNewTokens: 0,
+  maxNewTokens: 6,
+  stopIds: [stopId],
+  stopStrings: [],
 }
 const decode = (ids: Iterable<number>) => fakeTokenizer.decode(ids)
 const prompts: Prompt[] = ['ab', 'ca', 'bbb'].map((text, row) => ({
-  ...{ row, columns: { name: text }, text, ids: fakeTokenizer.encode(text) },
+  row,
+  columns: { name: text },
+  text,
+  ids: fakeTokenizer.encode(text),
 }))
 const request = { prompts, groupSize: 4, seed: 5, step: 3, source: 'training' } as const
 
@@ -34,12 +45,21 @@ const chatTemplate = {
 } as NonNullable<WorkflowOptions['tools']['chatTemplate']>
 
 const optionsOf = (workflow: LiveWorkflow): WorkflowOptions => ({
-  ...{ policy: fakePolicy(), generate: { role: 'actor', sampling }, decode, workflow },
+  policy: fakePolicy(),
+  generate: { role: 'actor', sampling },
+  decode,
+  workflow,
   tools: {
-    ...{ environment: null, hasCritic: false, tokenizer: fakeTokenizer, chatTemplate },
+    environment: null,
+    hasCritic: false,
+    tokenizer: fakeTokenizer,
+    chatTemplate,
     rewards: { rewards: [likesC], onFailure: 'null', step: 3 },
     text: createTurnText({
-      ...{ tokenizer: fakeTokenizer, chatTemplate, applyChatTemplate: true, strictBoundary: true },
+      tokenizer: fakeTokenizer,
+      chatTemplate,
+      applyChatTemplate: true,
+      strictBoundary: true,
     }),
   },
 })
@@ -70,7 +90,7 @@ async function open(settings: Partial<AgentSettings> = {}, file = join(temporary
   }
   closing.push(close)
   const agent = { ...rolloutSection.parse({ agent: {} }).agent!, ...settings }
-  const config = parseRunConfig({ ...{ model: 'm', data: { train: 'd' } }, rollout: { maxNewTokens: 6 } })
+  const config = parseRunConfig({ model: 'm', data: { train: 'd' }, rollout: { maxNewTokens: 6 } })
   const send = async (path: string, body: object | string, headers: Record<string, string> = {}) => {
     const response = await fetch(path.startsWith('http') ? path : `${server.origin}${path}`, {
       method: 'POST',
@@ -86,7 +106,7 @@ async function open(settings: Partial<AgentSettings> = {}, file = join(temporary
   }
   const play = (more: Partial<WorkflowRequest> = {}, own = config) =>
     playWorkflow({ ...request, ...more }, optionsOf(sessions.workflowOf(own, agent)))
-  return { ...{ file, close, send, post, play, sessions, config, stop: () => stopping.abort() } }
+  return { file, close, send, post, play, sessions, config, stop: () => stopping.abort() }
 }
 
 type Place = Awaited<ReturnType<typeof open>>
@@ -140,7 +160,9 @@ describe('sessions of agents', () => {
         agents,
       )
       const built = await generateTrajectories(request, {
-        ...{ policy: fakePolicy(), generate: { role: 'actor', sampling } as const, decode },
+        policy: fakePolicy(),
+        generate: { role: 'actor', sampling } as const,
+        decode,
       })
       expect(bare(own)).toEqual(bare(built))
       const options = { rewards: [likesC], onFailure: 'null', step: 3, tokenizer: fakeTokenizer } as const
@@ -226,7 +248,9 @@ describe('sessions of agents', () => {
         method: 'POST',
         headers: { authorization: `Bearer ${key}` },
         body: JSON.stringify({
-          ...{ model: 'x', stream: true, return_token_ids: true },
+          model: 'x',
+          stream: true,
+          return_token_ids: true,
           messages: [{ role: 'user', content: 'a' }],
         }),
       })
@@ -313,7 +337,9 @@ describe('what agents do wrong', () => {
       async (session) => {
         const leaving = new AbortController()
         const asked = fetch(`${session.base_url}/chat/completions`, {
-          ...{ method: 'POST', signal: leaving.signal, headers: { authorization: `Bearer ${key}` } },
+          method: 'POST',
+          signal: leaving.signal,
+          headers: { authorization: `Bearer ${key}` },
           body: JSON.stringify({ model: 'x', messages: [{ role: 'user', content: 'ddd' }] }),
         })
         const open = place.sessions.find(session.id)!

@@ -15,7 +15,9 @@ afterAll(() => {
 const key = 'key-of-this-test'
 const steps = 6
 const config = {
-  ...{ ...starterConfig, steps, device: { threads: 1 } },
+  ...starterConfig,
+  steps,
+  device: { threads: 1 },
   checkpoints: { every: 2, keepLast: 3 },
   evaluation: { every: 3, rows: 4 },
 }
@@ -92,7 +94,12 @@ async function train(run: RunFolder, plan: KillPlan | null): Promise<string> {
 const learned = (run: RunFolder) =>
   historyOf(run, 'samples').flatMap(({ step, samples }) =>
     (samples as readonly Record<string, unknown>[]).map(({ row, completion, reward, tokens, advantage }) => ({
-      ...{ step, row, completion, reward, tokens, advantage },
+      step,
+      row,
+      completion,
+      reward,
+      tokens,
+      advantage,
     })),
   )
 

@@ -20,9 +20,13 @@ afterAll(async () => {
 const key = 'key-of-this-test'
 const configOf = () =>
   parseRunConfig({
-    ...{ ...starterConfig, steps: 4, device: { threads: 1 } },
+    ...starterConfig,
+    steps: 4,
+    device: { threads: 1 },
     rollout: {
-      ...{ ...starterConfig.rollout, agent: { port: 0 }, maxStaleness: 1 },
+      ...starterConfig.rollout,
+      agent: { port: 0 },
+      maxStaleness: 1,
       server: { kind: 'vllm', url: server.url, adapterFolder: path.join(home.directory, 'adapters') },
     },
     optimization: { learningRate: 0.05 },
@@ -55,7 +59,8 @@ async function play(run: RunFolder, address: string): Promise<void> {
     }
     const ask = async (...messages: readonly object[]) => {
       const answer = await post<{ choices: readonly { message: object }[] }>(`${base_url}/chat/completions`, {
-        ...{ model: 'policy', messages },
+        model: 'policy',
+        messages,
       })
       return [...messages, answer.choices[0]!.message]
     }

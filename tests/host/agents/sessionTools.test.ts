@@ -3,8 +3,13 @@ import { Session } from '#host/agents/session.ts'
 
 const place = { source: 'training', step: 1, row: 0, sample: 0 } as const
 const episode = {
-  ...{ row: {}, prompt: null, environment: null, isEvaluation: false, seed: 1 },
-  ...{ asked: [], answers: [] },
+  row: {},
+  prompt: null,
+  environment: null,
+  isEvaluation: false,
+  seed: 1,
+  asked: [],
+  answers: [],
 }
 const tools = [{ type: 'function', function: { name: 'add' } }]
 const sampling = { maxNewTokens: 32, stopStrings: [] } as never

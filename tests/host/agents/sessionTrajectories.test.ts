@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { sessionTrajectories } from '#host/agents/sessionTrajectories.ts'
 
 const call = (promptIds: readonly number[], ids: readonly number[], reward: number | null = null) => ({
-  ...{ promptIds, ids, reward },
+  promptIds,
+  ids,
+  reward,
 })
 
 test('a conversation is one trajectory, whose actions are what was generated', () => {

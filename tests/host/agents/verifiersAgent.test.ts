@@ -42,7 +42,9 @@ test.skipIf(!hasPython('verifiers', 'requests')).each([1, 2])(
     const rows = spawnSync(interpreter, [example, 'twice', 'rows', given], { env, encoding: 'utf8' })
     writeFileSync(path.join(folder, 'rows.jsonl'), rows.stdout)
     const config = {
-      ...{ model: path.join(resourcesDirectory, 'starter'), steps: 1, seed: 1 },
+      model: path.join(resourcesDirectory, 'starter'),
+      steps: 1,
+      seed: 1,
       data: { train: 'rows.jsonl', heldOut: null, prompt: { column: 'prompt' } },
       rollout: { agent: {}, promptsPerStep: 4, groupSize: 2, maxNewTokens: 4, minNewTokens: 4 },
     }
@@ -58,7 +60,8 @@ test.skipIf(!hasPython('verifiers', 'requests')).each([1, 2])(
     })
     const [, address = '', key = ''] = form.exec(heard) ?? []
     const agent = spawn(interpreter, [example, 'twice', address, given], {
-      ...{ env: { ...env, TURNWISE_KEY: key }, stdio: ['ignore', 'ignore', 'inherit'] },
+      env: { ...env, TURNWISE_KEY: key },
+      stdio: ['ignore', 'ignore', 'inherit'],
     })
     await Promise.all([once(agent, 'exit'), once(run, 'exit')])
     expect(agent.exitCode).toBe(0)

@@ -60,7 +60,10 @@ export function createHostFixture({ script, dataDirectory, ...starters }: Fixtur
   })
   const client = createClient<Api>(near)
   return {
-    ...{ host, client, directory, faults },
+    host,
+    client,
+    directory,
+    faults,
     write(name, content) {
       writeFileSync(path.join(directory, name), content)
       return path.join(directory, name)

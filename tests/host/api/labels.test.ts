@@ -24,14 +24,20 @@ type Changes = InputOf<Api, 'labels.set'>['changes']
 
 const set = (answered: Answered, changes: Changes) => client.call('labels.set', { answered, changes })
 const vote = (column: number, answers: string[], over: Partial<Answered> = {}): Answered => ({
-  ...{ kind: 'vote', round: '11111111-1111-4111-8111-111111111111', column, by: 'starter' },
-  ...{ prompt: 'Say it.', answers, isTruncated: false },
+  kind: 'vote',
+  round: '11111111-1111-4111-8111-111111111111',
+  column,
+  by: 'starter',
+  prompt: 'Say it.',
+  answers,
+  isTruncated: false,
   ...(over as object),
 })
 
 async function rowsOf(kind: 'ratings' | 'pairs', scope?: string) {
   const made = await client.call('labels.makeDataSet', {
-    ...{ kind, name: `${kind} of ${scope ?? 'all'}` },
+    kind,
+    name: `${kind} of ${scope ?? 'all'}`,
     ...(scope === undefined ? {} : { scope }),
   })
   const { version } = await client.call('datasets.version', { versionId: made.versionId })
@@ -68,7 +74,9 @@ test('a sample is rated, preferred and edited; each change can be taken back', a
   expect(await rowsOf('ratings', runId)).toEqual([
     { prompt, completion: 'Much better.', label: true, from: expect.stringContaining('edited') as string },
     {
-      ...{ prompt, completion: first.completion, label: false },
+      prompt,
+      completion: first.completion,
+      label: false,
       from: `${runId}, step ${first.step}, training row ${first.row + 1}`,
     },
   ])
@@ -104,7 +112,10 @@ test('a vote prefers its winner; an answer that was cut off is never learned as 
   await set(vote(0, ['7', '8', '7']), { isPreferred: true })
   await set(vote(1, ['7', '8', '7'], { isTruncated: true }), { rating: 'good' })
   expect(await client.call('labels.counts', { scope: 'vote' })).toMatchObject({
-    ...{ good: 1, preferred: 1, truncated: 1, rows: { ratings: 0, pairs: 1 } },
+    good: 1,
+    preferred: 1,
+    truncated: 1,
+    rows: { ratings: 0, pairs: 1 },
   })
   expect(await rowsOf('pairs', 'vote')).toEqual([
     { prompt: 'Say it.', chosen: '7', rejected: '8', from: 'blind vote, starter' },

@@ -5,7 +5,11 @@ import { writeAnswer } from '#host/chat/answering.ts'
 import type { CompletionNews } from '#host/serving/servedProcess.ts'
 
 const piece = (id: number): CompletionNews => ({
-  ...{ type: 'piece', prompt: 0, sample: 0, text: 'a', end: null },
+  type: 'piece',
+  prompt: 0,
+  sample: 0,
+  text: 'a',
+  end: null,
   tokens: [{ id, text: 'a', logprob: -1, top: [] }],
 })
 
@@ -21,8 +25,15 @@ test('the speed of an answer is that of its tokens, without what was loaded befo
     },
   }
   const asked = {
-    ...{ model, messages: [], tools: [], by: { model: 'starter' }, adapter: null, seed: 1 },
-    ...{ sampling: chatSampling.parse({}), signal: new AbortController().signal, onNews: () => undefined },
+    model,
+    messages: [],
+    tools: [],
+    by: { model: 'starter' },
+    adapter: null,
+    seed: 1,
+    sampling: chatSampling.parse({}),
+    signal: new AbortController().signal,
+    onNews: () => undefined,
   }
   const { answer } = await writeAnswer(asked)
   expect(answer.tokens).toBe(5)

@@ -148,11 +148,16 @@ describe('an answer', () => {
     using model = await openModel({
       directory: starterFolder,
       adapter: checkpoints.find((each) => each.step === step)?.directory ?? null,
-      ...{ device: { kind: null, threads: 1 }, precision: 'f32', base: null, maxRows: 1 },
+      device: { kind: null, threads: 1 },
+      precision: 'f32',
+      base: null,
+      maxRows: 1,
       cacheDirectory: fixture.directory,
     })
     const scores = await scoreSequences(model, {
-      ...{ sequences: [sequence], temperature: temperature === 0 ? 1 : temperature, coefficients: null },
+      sequences: [sequence],
+      temperature: temperature === 0 ? 1 : temperature,
+      coefficients: null,
     })
     tokens.forEach(({ logprob, top }, i) => {
       expect(logprob).toBeCloseTo(scores.logprobs[0]![prompt.length - 1 + i]!, 3)
@@ -266,7 +271,10 @@ describe('what is refused', () => {
   test('a conversation that fills the context, in a sentence', async () => {
     const { id } = await create({ sampling: greedy })
     expect(await client.call('chat.room', await get(id))).toMatchObject({
-      ...{ contextLength: 128, base: 'f32', hasChatTemplate: true, problem: null },
+      contextLength: 128,
+      base: 'f32',
+      hasChatTemplate: true,
+      problem: null,
     })
     await answer({ id, turn: 0, text: 'and '.repeat(200) })
     const [failed] = answersOf(await get(id))

@@ -47,8 +47,16 @@ const candidate = (adapter: string | null, model = directory) => ({
 async function answers(policy: OrtPolicy, role: AnsweringRole) {
   const requests = [{ promptIds: Int32Array.of(3, 1, 4, 1), streams: [randomStream(1, 0)] }]
   const sampling = {
-    ...{ greedy: true, temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
-    ...{ minNewTokens: 0, maxNewTokens: 12, stopIds: [], stopStrings: [] },
+    greedy: true,
+    temperature: 1,
+    topK: 0,
+    topP: 1,
+    minP: 0,
+    repetitionPenalty: 1,
+    minNewTokens: 0,
+    maxNewTokens: 12,
+    stopIds: [],
+    stopStrings: [],
   }
   for await (const { ids, logprobs } of policy.generate(requests, { role, sampling }))
     return { ids: [...ids], logprobs: [...logprobs] }
@@ -58,7 +66,11 @@ async function answers(policy: OrtPolicy, role: AnsweringRole) {
 async function alone(adapter: string | null, model = directory) {
   using opened = await openModel({
     ...candidate(adapter, model),
-    ...{ device: oneThread, precision: 'f32', base: null, maxRows: 1, cacheDirectory },
+    device: oneThread,
+    precision: 'f32',
+    base: null,
+    maxRows: 1,
+    cacheDirectory,
   })
   return await answers(opened.policy, opened.role)
 }

@@ -91,7 +91,9 @@ test('a key is what is sent: without blanks around it, and of characters that he
 
 const token = 'hf_token-of-ours'
 const accessTo = (endpoint: string): HubAccess => ({
-  ...{ endpoint, token: `${token}\n`, onRequest: () => {} },
+  endpoint,
+  token: `${token}\n`,
+  onRequest: () => {},
   signal: new AbortController().signal,
 })
 
@@ -146,7 +148,8 @@ test('the token of a hub is not in its answers, whatever it calls them', async (
   const endpoint = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`
   const { fetch: ask } = clientOf(accessTo(endpoint))
   expect(await (await ask(`${endpoint}/api/models/a/b`, undefined)).json()).toEqual({
-    ...{ sha: '•••', '•••': 1 },
+    sha: '•••',
+    '•••': 1,
     'in base64': expect.stringMatching(/^•••.{0,8}$/) as string,
   })
   server.close()

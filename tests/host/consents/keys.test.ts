@@ -63,8 +63,11 @@ const served = () =>
     rollout: {
       ...smallConfig.rollout,
       server: {
-        ...{ kind: 'vllm', url: [`${origin}/a`, `${origin}/b`], apiKeyVariable: variable },
-        ...{ adapterFolder: path.join(all, 'adapters'), retries: 0 },
+        kind: 'vllm',
+        url: [`${origin}/a`, `${origin}/b`],
+        apiKeyVariable: variable,
+        adapterFolder: path.join(all, 'adapters'),
+        retries: 0,
       },
     },
   }) as typeof smallConfig
@@ -116,7 +119,10 @@ describe('nothing is sent that nobody allowed', () => {
       () =>
         collect(
           client.stream('datasets.difficulty', {
-            ...{ versionId: version, prompt, model: smallConfig.model, rewards: [judge()] },
+            versionId: version,
+            prompt,
+            model: smallConfig.model,
+            rewards: [judge()],
           }),
         ),
     ],
@@ -125,7 +131,12 @@ describe('nothing is sent that nobody allowed', () => {
       () =>
         collect(
           client.stream('datasets.answer', {
-            ...{ versionId: version, prompt, name: 'answers', rows: 1, temperature: 0, maxNewTokens: 4 },
+            versionId: version,
+            prompt,
+            name: 'answers',
+            rows: 1,
+            temperature: 0,
+            maxNewTokens: 4,
             teacher: { address: `${origin}/v1`, keyVariable: variable },
           }),
         ),
@@ -135,7 +146,8 @@ describe('nothing is sent that nobody allowed', () => {
       () =>
         collect(
           client.stream('rewards.dryRun', {
-            ...{ code: { builtIn: 'judge' }, settings: judge().settings },
+            code: { builtIn: 'judge' },
+            settings: judge().settings,
             on: [{ prompt: 'a', completion: 'b', row: {} }],
           }),
         ),
@@ -170,7 +182,8 @@ describe('nothing is sent that nobody allowed', () => {
     const dryRun = (settings: object) =>
       collect(
         client.stream('rewards.dryRun', {
-          ...{ code: { builtIn: 'judge' }, settings: { ...judge().settings, ...settings } },
+          code: { builtIn: 'judge' },
+          settings: { ...judge().settings, ...settings },
           on: [{ prompt: 'a', completion: 'b', row: {} }],
         }),
       )
@@ -194,7 +207,8 @@ describe('nothing is sent that nobody allowed', () => {
     const first = `http://127.0.0.1:${String((other.address() as AddressInfo).port)}`
     await client.call('keys.allow', { keys: [{ variable, origin: first }] })
     const trial = client.stream('rewards.dryRun', {
-      ...{ code: { builtIn: 'judge' }, settings: { ...judge().settings, address: `${first}/v1` } },
+      code: { builtIn: 'judge' },
+      settings: { ...judge().settings, address: `${first}/v1` },
       on: [{ prompt: 'a', completion: 'b', row: {} }],
     })
     await collect(trial).catch(() => undefined)
@@ -283,8 +297,13 @@ describe('a key that a server sends back', () => {
       using server = await answeredBy(`{"error":{"message":${said}},"list":[${said}]}`, status)
       const words = { server: 'The server', keyHint: '', addressHint: '', kindHint: '' }
       using connection = new Connection({
-        ...{ url: server.url, timeoutSeconds: 10, retries: 0, maxConcurrent: 1, words },
-        ...{ apiKey: key as AllowedKey, onRequest: () => undefined },
+        url: server.url,
+        timeoutSeconds: 10,
+        retries: 0,
+        maxConcurrent: 1,
+        words,
+        apiKey: key as AllowedKey,
+        onRequest: () => undefined,
       })
       const told = await connection.ask({ method: 'GET', path: '/' }).then(
         (answer) =>
@@ -299,7 +318,9 @@ describe('a key that a server sends back', () => {
   test('is not in what a hub says of a model', async () => {
     using server = await answeredBy(JSON.stringify([{ id: `a/${key}`, note: header }]), 200)
     const { fetch: ask } = clientOf({
-      ...{ endpoint: server.url, token: key, onRequest: () => undefined },
+      endpoint: server.url,
+      token: key,
+      onRequest: () => undefined,
       signal: new AbortController().signal,
     })
     const told = await (await ask(`${server.url}/api/models`, undefined)).text()

@@ -106,7 +106,8 @@ test('measured rows become a version with their difficulty, by which a run can g
 
   const runBy = (order: string) =>
     fixture.start({
-      ...{ data: { train: version.directory, prompt: { column: 'prompt' }, order }, steps: 1 },
+      data: { train: version.directory, prompt: { column: 'prompt' }, order },
+      steps: 1,
       rollout: { promptsPerStep: 2, maxNewTokens: 4 },
     })
   await fixture.reached(await runBy('difficulty'), 'finished')

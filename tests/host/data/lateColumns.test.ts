@@ -52,7 +52,8 @@ test('a late mark as bad, and a late split, are seen before a run', () => {
   const rows: Row[] = Array.from({ length: 250 }, () => ({ prompt: 'p', completion: 'c', split: 'train' }))
   const warned = (train: readonly Row[]) =>
     columnWarnings({ data, rewards }, 'demonstrations', {
-      ...{ train, heldOut: [] },
+      train,
+      heldOut: [],
       places: { train: [...train.keys()], heldOut: [] },
     })
   const tested = warned([...rows, { prompt: 'p', completion: 'c', split: 'test' }])

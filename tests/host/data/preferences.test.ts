@@ -58,7 +58,8 @@ describe('two answers and what prefers one of them', () => {
   test('the winner of two conversations that begin alike', () => {
     const battle = (winner: string, ...more: object[]) => ({
       winner,
-      ...{ model_a: 'm', model_b: 'n' },
+      model_a: 'm',
+      model_b: 'n',
       conversation_a: [user('q'), assistant('a'), ...more],
       conversation_b: [user('q'), assistant('b'), ...more],
     })
@@ -108,7 +109,9 @@ describe('two answers and what prefers one of them', () => {
     ],
   ])('a preference that holds the marks of %j: %j', ([first, second], [a, b, neither]) => {
     const rows = [a, b, neither].map((preference) => ({
-      ...{ instruction: 'q', [first]: 'one', [second]: 'two' },
+      instruction: 'q',
+      [first]: 'one',
+      [second]: 'two',
       preference,
     }))
     expect(pairs(...rows).slice(0, 2)).toEqual([

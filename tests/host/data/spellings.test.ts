@@ -151,17 +151,23 @@ function layout(draw: Draw): Layout {
     {
       name: 'chat and system',
       row: (told) => ({ system: told.system, [column]: chat(messagesOf({ ...told, system: '' })) }),
-      ...{ answer: 'completion', isChat: true, hasSystem: true },
+      answer: 'completion',
+      isChat: true,
+      hasSystem: true,
     },
     {
       name: 'chat that waits',
       row: (told) => ({ [column]: chat(without(told)), [answer]: last(told)[1] }),
-      ...{ answer: 'answer', isChat: true, hasSystem: true },
+      answer: 'answer',
+      isChat: true,
+      hasSystem: true,
     },
     {
       name: 'prompt repeats the chat',
       row: (told) => ({ prompt: told.turns[0]?.[0], [column]: chat(messagesOf(told)) }),
-      ...{ answer: 'completion', isChat: true, hasSystem: true },
+      answer: 'completion',
+      isChat: true,
+      hasSystem: true,
     },
     {
       name: 'pairs of whole chats',
@@ -170,34 +176,48 @@ function layout(draw: Draw): Layout {
         rejected: chat([...without(told), ['assistant', `not ${last(told)[1]}`]]),
         ...(hasPrompt ? { prompt: last(told)[0] } : {}),
       }),
-      ...{ answer: 'chosen', isChat: true, hasSystem: true },
+      answer: 'chosen',
+      isChat: true,
+      hasSystem: true,
     },
     {
       name: 'question and answer',
       row: (told) => ({ id: 1, [asked]: last(told)[0], [answered]: last(told)[1] }),
-      ...{ answer: 'answer', isChat: false, hasSystem: false },
+      answer: 'answer',
+      isChat: false,
+      hasSystem: false,
     },
     {
       name: 'question, answer and system',
       row: (told) => ({ system: told.system, [asked]: last(told)[0], [answered]: last(told)[1] }),
-      ...{ answer: 'answer', isChat: false, hasSystem: true },
+      answer: 'answer',
+      isChat: false,
+      hasSystem: true,
     },
     {
       name: 'Alpaca with history',
       row: (told) => ({
-        ...{ instruction: last(told)[0], input: '', output: last(told)[1] },
-        ...{ system: told.system, history: told.turns.slice(0, -1) },
+        instruction: last(told)[0],
+        input: '',
+        output: last(told)[1],
+        system: told.system,
+        history: told.turns.slice(0, -1),
       }),
-      ...{ answer: 'answer', isChat: true, hasSystem: true },
+      answer: 'answer',
+      isChat: true,
+      hasSystem: true,
     },
     {
       name: 'two answers and what prefers one',
       row: (told) => ({
         [question]: last(told)[0],
-        ...{ [one]: isFirst ? last(told)[1] : '?', [two]: isFirst ? '?' : last(told)[1] },
+        [one]: isFirst ? last(told)[1] : '?',
+        [two]: isFirst ? '?' : last(told)[1],
         ...judge(isFirst),
       }),
-      ...{ answer: 'chosen', isChat: false, hasSystem: false },
+      answer: 'chosen',
+      isChat: false,
+      hasSystem: false,
     },
     {
       name: 'ranked answers',
@@ -208,7 +228,9 @@ function layout(draw: Draw): Layout {
           { answer: last(told)[1], model: 'n', rank: 1 },
         ],
       }),
-      ...{ answer: 'chosen', isChat: false, hasSystem: false },
+      answer: 'chosen',
+      isChat: false,
+      hasSystem: false,
     },
     {
       name: 'pairs after a question',
@@ -218,7 +240,9 @@ function layout(draw: Draw): Layout {
         chosen: last(told)[1],
         rejected: '?',
       }),
-      ...{ answer: 'chosen', isChat: false, hasSystem: true },
+      answer: 'chosen',
+      isChat: false,
+      hasSystem: true,
     },
   ]
   return draw.of(layouts)
@@ -239,7 +263,10 @@ function fileOf(rows: readonly DataRow[], draw: Draw): DataFile {
   )
   const content = encoding === 'gzip' ? gzipSync(bytes) : encoding === 'be' ? bytes.swap16() : bytes
   return {
-    ...{ path: `/rows.${format}`, sizeBytes: content.length, split: null, note: () => undefined },
+    path: `/rows.${format}`,
+    sizeBytes: content.length,
+    split: null,
+    note: () => undefined,
     read: (from, to) => Promise.resolve(content.subarray(from, to)),
     async *pieces() {
       yield await Promise.resolve(content.subarray(0, 301))
@@ -273,11 +300,9 @@ async function readBack(
   const rows = mapped.flatMap((item) => (isProblem(item) ? [] : [item.row]))
   const previews = shape.prompt === null ? [] : previewPrompts(rows, shape.prompt, null)
   return {
-    ...{
-      rows,
-      title: shape.title,
-      problems: mapped.flatMap((item) => (isProblem(item) ? [item.sentence] : [])),
-    },
+    rows,
+    title: shape.title,
+    problems: mapped.flatMap((item) => (isProblem(item) ? [item.sentence] : [])),
     prompts: previews.map((each) => ('text' in each ? each.text : each.problem)),
   }
 }

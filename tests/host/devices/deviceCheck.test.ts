@@ -24,7 +24,11 @@ async function check(
   const cancel = new AbortController()
   const place = { kind, deviceId: 0 }
   const checking = checkDevice({
-    ...{ ask: createAsk(start), place, cacheDirectory, silentMs, signal: cancel.signal },
+    ask: createAsk(start),
+    place,
+    cacheDirectory,
+    silentMs,
+    signal: cancel.signal,
   })
   const news: CheckNews[] = []
   for (;;) {
@@ -61,23 +65,31 @@ test('a driver that crashes ends its process alone, and that is what is kept', a
   vi.stubEnv('TURNWISE_DEVICE', 'crash in test')
   const { result } = await check('webgpu')
   expect(result).toMatchObject({
-    ...{ checks: 1, failures: [], speeds: [] },
+    checks: 1,
+    failures: [],
+    speeds: [],
     problem: expect.stringContaining('SIGSEGV') as string,
   })
   vi.stubEnv('TURNWISE_DEVICE', 'crash in speed')
   expect((await check('webgpu')).result).toMatchObject({
-    ...{ failures: [], speeds: [], problem: expect.stringContaining('SIGSEGV') as string },
+    failures: [],
+    speeds: [],
+    problem: expect.stringContaining('SIGSEGV') as string,
   })
 })
 
 test('a driver that hangs is ended: in the test that is a problem, in the measurement it is too slow', async () => {
   vi.stubEnv('TURNWISE_DEVICE', 'hang in test')
   expect((await check('webgpu', { silentMs: 3000 })).result).toMatchObject({
-    ...{ checks: 1, speeds: [], problem: 'It did not answer for 3 s and was stopped.' },
+    checks: 1,
+    speeds: [],
+    problem: 'It did not answer for 3 s and was stopped.',
   })
   vi.stubEnv('TURNWISE_DEVICE', 'hang in speed')
   expect((await check('webgpu', { silentMs: 3000 })).result).toMatchObject({
-    ...{ checks: 1, problem: null, speeds: [{ parameters: 2e6, ratio: null }] },
+    checks: 1,
+    problem: null,
+    speeds: [{ parameters: 2e6, ratio: null }],
   })
 })
 

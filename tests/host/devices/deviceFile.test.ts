@@ -4,13 +4,11 @@ import { deviceRemarks, type DeviceCheck } from '#shared/device.ts'
 import { deviceFile, withoutPlaces } from '#host/devices/deviceFile.ts'
 
 const check = (problem: string): DeviceCheck => ({
-  ...{
-    at: 1,
-    with: 'ONNX Runtime 1.30.0',
-    checks: 74,
-    speeds: [{ parameters: 1.7e6, ratio: 2.5 }],
-    memoryBytes: null,
-  },
+  at: 1,
+  with: 'ONNX Runtime 1.30.0',
+  checks: 74,
+  speeds: [{ parameters: 1.7e6, ratio: 2.5 }],
+  memoryBytes: null,
   failures: [{ name: 'operators/RmsNorm', measured: 0.2, limit: 1e-4 }],
   problem,
 })

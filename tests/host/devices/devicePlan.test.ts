@@ -88,7 +88,10 @@ test('a run is planned for the context length it sets, and for 4,096 tokens with
   const device = { kind: 'cuda', threads: 1, deviceId: 0 } as const
   const planned = (contextLength?: number) =>
     planFor({
-      ...{ source: plannedSource(config, 'f32'), device, lora: plannedLora, activations: 'auto' },
+      source: plannedSource(config, 'f32'),
+      device,
+      lora: plannedLora,
+      activations: 'auto',
       ...(contextLength === undefined ? {} : { contextLength }),
     })
   expect(planned()?.length).toBe(4_096)

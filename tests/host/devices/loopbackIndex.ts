@@ -172,8 +172,13 @@ const isOpen = ({ destroyed }: ServerResponse): boolean => !destroyed
 const lookEveryMs = 20
 
 export const honest = (): Fault => ({
-  ...{ cutAfter: null, lies: false, statesOthers: false, ignoresRanges: false, hasHtmlOnly: false },
-  ...{ pauseMs: 0, asked: [] },
+  cutAfter: null,
+  lies: false,
+  statesOthers: false,
+  ignoresRanges: false,
+  hasHtmlOnly: false,
+  pauseMs: 0,
+  asked: [],
 })
 
 export async function startIndex(): Promise<LoopbackIndex> {

@@ -79,7 +79,9 @@ test.skipIf(!hasAgilerl || process.platform !== 'linux').each(['python', 'accele
   'A killed process of AgileRL, started by %s, ends the run in a sentence, its history whole (skipped without Python with agilerl, and off Linux)',
   async (launcher) => {
     const { run } = createRun({
-      ...{ steps: 1000, evaluation: { every: 0, rows: 2 }, checkpoints: { every: 2 } },
+      steps: 1000,
+      evaluation: { every: 0, rows: 2 },
+      checkpoints: { every: 2 },
       engine: { ...inTwo, launcher },
     })
     const ended = supervise().start(run, { resumeFrom: null })
@@ -105,10 +107,7 @@ test.skipIf(!hasAgilerl || process.platform !== 'linux').each(['python', 'accele
 test.skipIf(!hasAgilerl).each(['gspo', 'cispo', 'ppo', 'reinforce'])(
   'AgileRL takes two steps of %s (skipped without Python with agilerl)',
   async (id) => {
-    const { run } = createRun({
-      ...{ steps: 2, evaluation: { every: 0, rows: 2 }, algorithm: { id } },
-      engine,
-    })
+    const { run } = createRun({ steps: 2, evaluation: { every: 0, rows: 2 }, algorithm: { id }, engine })
     expect(await supervise().start(run, { resumeFrom: null })).toMatchObject({ kind: 'finished' })
     expect(stepsOf(run)).toEqual([1, 2])
     expect(metricsOf(run, 'evaluation').at(-1)?.['sampling/engine_logp_difference/max']).toBeLessThan(1e-3)
@@ -144,11 +143,9 @@ test.skipIf(!hasAgilerl || process.platform === 'win32')(
   'A command starts AgileRL, whose steps and checkpoint come back in what it prints (skipped without Python with agilerl, and on Windows)',
   async () => {
     const { run } = createRun({
-      ...{ steps: 2, evaluation: { every: 0, rows: 2 } },
-      engine: {
-        ...engine,
-        ...{ launcher: 'command', command: 'nice {python} {script}', results: 'output' },
-      },
+      steps: 2,
+      evaluation: { every: 0, rows: 2 },
+      engine: { ...engine, launcher: 'command', command: 'nice {python} {script}', results: 'output' },
     })
     expect(await supervise().start(run, { resumeFrom: null })).toMatchObject({ kind: 'finished' })
     expect(stepsOf(run)).toEqual([1, 2])

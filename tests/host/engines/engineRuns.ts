@@ -104,7 +104,9 @@ export async function expectOwnRewards(
   const own = await scoreRewards(
     rewards.specs,
     samples.map(({ prompt, completion, row }) => ({
-      ...{ prompt, completion, step: 0 },
+      prompt,
+      completion,
+      step: 0,
       row: JSON.parse(rows[row] ?? '') as Record<string, unknown>,
     })),
     'null',

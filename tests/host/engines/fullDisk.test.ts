@@ -55,16 +55,16 @@ function createRun(engine: object) {
     rollout: { promptsPerStep: 2, groupSize: 4, maxNewTokens: 4 },
     // Large enough for a checkpoint of the trainer not to fit into what is left.
     adapter: { rank: 16, alpha: 32 },
-    ...{ steps, evaluation: { every: 0, rows: 2 }, checkpoints: { every: 3, keepLast: 1 } },
-    ...{ shownTrajectories: 4, device: { threads: 1 } },
+    steps,
+    evaluation: { every: 0, rows: 2 },
+    checkpoints: { every: 3, keepLast: 1 },
+    shownTrajectories: 4,
+    device: { threads: 1 },
     engine: { kind: 'trl', python: interpreter, ...engine },
   })
   allowPython(reviewEngine(config, directory), consents)
   const supervise = () =>
-    new Supervisor({
-      ...{ cacheDirectory: dataFolders(directory).cache, consents },
-      startJob: jobStarter(),
-    })
+    new Supervisor({ cacheDirectory: dataFolders(directory).cache, consents, startJob: jobStarter() })
   return { directory, supervise, run: createRunFolder(directory, config) }
 }
 
@@ -84,7 +84,8 @@ test.skipIf(!isMounted).each([
   [
     'elsewhere',
     {
-      ...{ launcher: 'command', results: 'output' },
+      launcher: 'command',
+      results: 'output',
       command: `rm -rf '${elsewhere}' && cp -r .. '${elsewhere}' && cd '${elsewhere}/trl' && {python} {script}`,
     },
     /checkpoint-6\S* could not be written: the disk is full/,

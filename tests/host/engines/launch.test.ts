@@ -172,7 +172,8 @@ describe('consent to a trainer', () => {
       expect(engineSourceById(source?.file ?? '')).toEqual(source)
       allowPython(reviewEngine(config, folder), consents)
       expect(requireAllowedEngine(config, consents)).toMatchObject({
-        ...{ interpreter: process.execPath, settings: 'env_vars: {}\n' },
+        interpreter: process.execPath,
+        settings: 'env_vars: {}\n',
       })
       writeFileSync(file, 'py_executable: sh -c evil\n')
       expect(() => requireAllowedEngine(config, consents)).toThrow('has not been allowed')

@@ -91,7 +91,9 @@ function startRay(words: readonly string[], cwd: string): ChildProcess {
   // `python` of jobs is the one that has the packages.
   const env = { ...process.env, PATH: `${path.dirname(python)}:${process.env['PATH'] ?? ''}` }
   return spawn(path.join(path.dirname(python), 'ray'), ['start', ...words], {
-    ...{ cwd, env, detached: true },
+    cwd,
+    env,
+    detached: true,
     stdio: 'ignore',
   })
 }

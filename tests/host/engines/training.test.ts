@@ -56,7 +56,9 @@ test.skipIf(!hasTrl || process.platform !== 'linux').each(['python', 'accelerate
   'A killed process of TRL, started by %s, ends the run in a sentence, its history whole (skipped without Python with trl, and off Linux)',
   async (launcher) => {
     const { run } = createRun({
-      ...{ steps: 1000, evaluation: { every: 0, rows: 2 }, checkpoints: { every: 2 } },
+      steps: 1000,
+      evaluation: { every: 0, rows: 2 },
+      checkpoints: { every: 2 },
       engine: { kind: 'trl', python: interpreter, processes: 2, launcher },
     })
     const ended = supervise().start(run, { resumeFrom: null })

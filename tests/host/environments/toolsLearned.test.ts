@@ -32,14 +32,19 @@ async function train(config: object): Promise<RunFolder> {
 /** Trains on the demonstrations, then in the environment. */
 async function learn(seed: number): Promise<RunFolder> {
   const begun = await train({
-    ...{ seed, steps: 120, evaluation: { every: 0 }, algorithm: { id: 'sft' } },
+    seed,
+    steps: 120,
+    evaluation: { every: 0 },
+    algorithm: { id: 'sft' },
     data: { train: file('demonstrations.jsonl'), heldOut: null, prompt: { column: 'prompt' } },
     optimization: { ...shared.optimization, learningRate: 0.003 },
     rollout: { promptsPerStep: 48, maxNewTokens: 24 },
   })
   const initial = path.join(runPaths(begun.directory).checkpoints, 'step-000120')
   return train({
-    ...{ seed, steps: 10, evaluation: { every: 2 } },
+    seed,
+    steps: 10,
+    evaluation: { every: 2 },
     algorithm: { id: 'grpo', settings: { klCoefficient: 0 } },
     data: { train: file('train.jsonl'), heldOut: file('heldOut.jsonl') },
     environment: { function: file('tools.ts') },

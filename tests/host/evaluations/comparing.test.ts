@@ -7,24 +7,20 @@ import { columnsOf, groupsBy, summarize } from '#host/evaluations/summary.ts'
 type Sample = EvaluatedPrompt['samples'][number]
 
 const sample = (reward: number | null, more: Partial<Sample> = {}): Sample => ({
-  ...{
-    completion: 'x',
-    reward,
-    parts: { correct: reward },
-    tokens: 4,
-    truncated: false,
-    turns: null,
-    ...more,
-  },
+  completion: 'x',
+  reward,
+  parts: { correct: reward },
+  tokens: 4,
+  truncated: false,
+  turns: null,
+  ...more,
 })
 
 const prompt = (row: number, samples: readonly Sample[], columns: object = {}): EvaluatedPrompt => ({
-  ...{
-    row,
-    prompt: `Question ${row}`,
-    samples: [...samples],
-    columns: { prompt: `Question ${row}`, ...columns },
-  },
+  row,
+  prompt: `Question ${row}`,
+  samples: [...samples],
+  columns: { prompt: `Question ${row}`, ...columns },
 })
 
 const asked = { samples: 4, passAt: null }
@@ -87,13 +83,11 @@ describe('what the answers come to', () => {
     const prompts = [prompt(0, [sample(null, { failures: ['mine: it is broken'] })])]
     const problems = [{ row: 4, problem: 'Row 5 is too long.' }]
     expect(summarize({ prompts, problems }, asked)).toMatchObject({
-      ...{
-        failures: 1,
-        failure: 'mine: it is broken',
-        leftOut: 1,
-        problem: 'Row 5 is too long.',
-        reward: null,
-      },
+      failures: 1,
+      failure: 'mine: it is broken',
+      leftOut: 1,
+      problem: 'Row 5 is too long.',
+      reward: null,
     })
   })
 
@@ -120,15 +114,13 @@ describe('comparing', () => {
   const config = parseRunConfig({ model: 'm', data: { train: 'rows.jsonl' }, rewards: [{ function: 'f' }] })
   const compared = (rewards: readonly number[], changes: Partial<Compared['entry']> = {}): Compared => ({
     entry: {
-      ...{
-        title: 't',
-        config,
-        samples: 1,
-        greedy: true,
-        judge: 'a'.repeat(64),
-        status: 'finished',
-        ...changes,
-      },
+      title: 't',
+      config,
+      samples: 1,
+      greedy: true,
+      judge: 'a'.repeat(64),
+      status: 'finished',
+      ...changes,
     },
     prompts: rewards.map((reward, row) => prompt(row, [sample(reward)])),
   })

@@ -226,7 +226,9 @@ test('a host that closes leaves what goes on to the next one', async () => {
       rewards: [{ function: 'length-penalty' }],
       rollout: { maxNewTokens: 8 },
     },
-    ...{ samples: 8, limit: null, passAt: null },
+    samples: 8,
+    limit: null,
+    passAt: null,
   }
   const before = createHost({ dataDirectory: data, servesQueue: true })
   const { id } = await before.evaluations.start(request, { base: directory, by: null })

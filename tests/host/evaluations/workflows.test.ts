@@ -85,7 +85,8 @@ test('every trajectory of an episode is a sample, with what it earned and logged
       data: { train: rows },
       ...by(file, { more: 0.5 }),
     },
-    ...{ samples: 3, passAt: 0.75 },
+    samples: 3,
+    passAt: 0.75,
   }
   const first = await evaluated(request)
   expect(first).toMatchObject({ status: 'finished', error: null, done: 2 })
@@ -105,7 +106,10 @@ test('every trajectory of an episode is a sample, with what it earned and logged
   const again = await evaluated(request)
   expect(await promptsOf(again)).toEqual(prompts)
   expect(await client.call('evaluations.compare', { a: first.id, b: again.id })).toMatchObject({
-    ...{ verdict: 'alike', method: 'paired', difference: 0, prompts: 2 },
+    verdict: 'alike',
+    method: 'paired',
+    difference: 0,
+    prompts: 2,
   })
 })
 

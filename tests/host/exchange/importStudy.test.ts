@@ -36,9 +36,14 @@ test('AgileRL: a population of a Python file, which is not run', () => {
   const outcome = imported(tutorial)
   expect(outcome.study).toEqual({
     population: {
-      ...{ size: 4, every: 20, tournament: 3, elitism: true, initial: 'same' },
+      size: 4,
+      every: 20,
+      tournament: 3,
+      elitism: true,
+      initial: 'same',
       mutation: {
-        ...{ probability: 0.857142857143, elite: true },
+        probability: 0.857142857143,
+        elite: true,
         parameters: {
           'algorithm.settings.klCoefficient': { min: 1e-4, max: 1e-2 },
           'optimization.learningRate': { min: 1e-7, max: 1e-5, shrink: 0.5, grow: 2 },
@@ -49,7 +54,9 @@ test('AgileRL: a population of a Python file, which is not run', () => {
   })
   expect(outcome.tool).toBe('agilerl')
   expect(outcome.config).toMatchObject({
-    ...{ passes: 2, evaluation: { every: 5 }, adapter: { rank: 16, alpha: 64, targets: ['q', 'v'] } },
+    passes: 2,
+    evaluation: { every: 5 },
+    adapter: { rank: 16, alpha: 64, targets: ['q', 'v'] },
     algorithm: { id: 'grpo', settings: { klCoefficient: 0.001 } },
     optimization: { learningRate: 5e-6 },
     rollout: { promptsPerStep: 16, groupSize: 8 },
@@ -77,7 +84,11 @@ selection_strategy: {tournament_size: 2, elitism: false, strategy: tournament}
 network: {pretrained_model_name_or_path: org/m}
 `)
   const population = {
-    ...{ size: 2, every: 5, tournament: 2, elitism: false, initial: 'same' },
+    size: 2,
+    every: 5,
+    tournament: 2,
+    elitism: false,
+    initial: 'same',
     mutation: { probability: 0.857142857143, elite: true, parameters: ranges },
   }
   expect(sections.study).toEqual({ population })
@@ -112,7 +123,9 @@ test('W&B: a sweep with the names of TRL', () => {
   expect(outcome.config).toMatchObject({ name: 'rates', rollout: { groupSize: 4 } })
   expect(outcome.study).toEqual({
     sweep: {
-      ...{ method: 'bayes', trials: 12, early: { method: 'halving', keep: 2, from: 3 } },
+      method: 'bayes',
+      trials: 12,
+      early: { method: 'halving', keep: 2, from: 3 },
       fitness: { metric: 'eval_reward', goal: 'max' },
       parameters: {
         'optimization.learningRate': { min: 1e-6, max: 1e-4, scale: 'log', whole: null },
@@ -170,7 +183,8 @@ test('W&B: nested parameters are dotted names of Turnwise; max_iter, s and eta s
   expect(outcome.config).toMatchObject({ steps: 27, optimization: { maxGradNorm: 2 } })
   expect(outcome.study).toEqual({
     sweep: {
-      ...{ method: 'grid', early: { method: 'halving', keep: 3, from: 3 } },
+      method: 'grid',
+      early: { method: 'halving', keep: 3, from: 3 },
       parameters: { 'optimization.learningRate': { values: [1e-5, 1e-4] } },
       fitness: { metric: 'eval_reward', goal: 'max' },
     },
@@ -182,7 +196,9 @@ test('W&B: nested parameters are dotted names of Turnwise; max_iter, s and eta s
 
 test('W&B: what a sweep is written as comes back', () => {
   const sweep = {
-    ...{ method: 'random', trials: 9, early: { method: 'halving', keep: 3, from: 4 } },
+    method: 'random',
+    trials: 9,
+    early: { method: 'halving', keep: 3, from: 4 },
     fitness: { metric: 'eval_reward', goal: 'max' },
     parameters: {
       'optimization.learningRate': { min: 1e-6, max: 1e-4, scale: 'log', whole: null },
@@ -216,7 +232,8 @@ trainer = GRPOTrainer("org/model", args=args, reward_funcs=accuracy)
 trainer.hyperparameter_search(direction="maximize", backend="wandb", hp_space=space, n_trials=10)
 `)
   expect(outcome.config).toMatchObject({
-    ...{ model: 'org/model', rollout: { groupSize: 4 } },
+    model: 'org/model',
+    rollout: { groupSize: 4 },
     algorithm: { settings: { klCoefficient: 2e-3 } },
   })
   expect(outcome.study).toMatchObject({

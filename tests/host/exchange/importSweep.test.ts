@@ -76,17 +76,20 @@ function trlAnswers(draw: Draw, algorithm: 'sft' | 'dpo'): Written {
   return {
     text: stringify(
       defined({
-        ...{ model_name_or_path: 'a/b', dataset_name: 'c/d', learning_rate: learningRate, ...besides(draw) },
-        ...{
-          per_device_train_batch_size: perDevice,
-          gradient_accumulation_steps: accumulated,
-          ...named,
-          ...values,
-        },
+        model_name_or_path: 'a/b',
+        dataset_name: 'c/d',
+        learning_rate: learningRate,
+        ...besides(draw),
+        per_device_train_batch_size: perDevice,
+        gradient_accumulation_steps: accumulated,
+        ...named,
+        ...values,
       }),
     ),
     expected: {
-      ...{ algorithm, length, rank: rank ?? 16 },
+      algorithm,
+      length,
+      rank: rank ?? 16,
       learningRate: learningRate ?? (algorithm === 'sft' ? 2e-5 : 1e-6),
       perStep: (perDevice ?? 8) * (accumulated ?? 1),
     },
@@ -103,30 +106,26 @@ function trlGroups(draw: Draw): Written {
   ]
   const isOwn = loss === 'cispo' || loss === 'sapo'
   const settings = defined({
-    ...{
-      num_generations: group,
-      per_device_train_batch_size: group * prompts,
-      gradient_accumulation_steps: accumulated,
-    },
-    ...{ loss_type: loss, importance_sampling_level: loss === 'sapo' ? undefined : level },
-    ...{
-      epsilon_high: loss === 'cispo' ? 3 : undefined,
-      learning_rate: learningRate,
-      max_completion_length: length,
-    },
-    ...{ ...besides(draw), ...values },
+    num_generations: group,
+    per_device_train_batch_size: group * prompts,
+    gradient_accumulation_steps: accumulated,
+    loss_type: loss,
+    importance_sampling_level: loss === 'sapo' ? undefined : level,
+    epsilon_high: loss === 'cispo' ? 3 : undefined,
+    learning_rate: learningRate,
+    max_completion_length: length,
+    ...besides(draw),
+    ...values,
   })
   const flags = Object.entries(settings).map(([name, value]) => `--${name} ${JSON.stringify(value)}`)
   return {
     text: draw.of(stringify(settings), `trl grpo ${flags.join(' \\\n  ')}`),
     expected: {
       algorithm: isOwn ? loss : level === undefined ? 'grpo' : 'gspo',
-      ...{
-        learningRate: learningRate ?? 1e-6,
-        perStep: prompts * accumulated,
-        length: length ?? 512,
-        rank: rank ?? 16,
-      },
+      learningRate: learningRate ?? 1e-6,
+      perStep: prompts * accumulated,
+      length: length ?? 512,
+      rank: rank ?? 16,
     },
   }
 }
@@ -142,23 +141,25 @@ function llamafactory(draw: Draw): Written {
   return {
     text: stringify(
       defined({
-        ...{
-          model_name_or_path: 'a/b',
-          stage: algorithm,
-          finetuning_type: draw.of('lora', 'full'),
-          dataset: 'mine',
-        },
-        ...{ learning_rate: learningRate, cutoff_len: length, lora_rank: rank, pref_beta: draw.maybe(0.1) },
-        ...{
-          per_device_train_batch_size: perDevice,
-          gradient_accumulation_steps: accumulated,
-          ...besides(draw),
-        },
+        model_name_or_path: 'a/b',
+        stage: algorithm,
+        finetuning_type: draw.of('lora', 'full'),
+        dataset: 'mine',
+        learning_rate: learningRate,
+        cutoff_len: length,
+        lora_rank: rank,
+        pref_beta: draw.maybe(0.1),
+        per_device_train_batch_size: perDevice,
+        gradient_accumulation_steps: accumulated,
+        ...besides(draw),
       }),
     ),
     expected: {
-      ...{ algorithm, learningRate: learningRate ?? 5e-5, perStep: (perDevice ?? 8) * (accumulated ?? 1) },
-      ...{ length: length ?? 2048, rank: rank ?? 8 },
+      algorithm,
+      learningRate: learningRate ?? 5e-5,
+      perStep: (perDevice ?? 8) * (accumulated ?? 1),
+      length: length ?? 2048,
+      rank: rank ?? 8,
     },
   }
 }
@@ -173,27 +174,28 @@ function axolotl(draw: Draw): Written {
   return {
     text: stringify(
       defined({
-        ...{
-          base_model: 'a/b',
-          datasets: [{ path: 'c/d', type: 'alpaca' }],
-          adapter: draw.of('lora', 'qlora'),
-          rl,
-        },
-        ...{ learning_rate: learningRate, sequence_len: length, lora_r: rank, lora_alpha: 16, num_epochs: 2 },
-        ...{
-          micro_batch_size: micro,
-          gradient_accumulation_steps: accumulated,
-          sample_packing: draw.maybe(true),
-        },
-        ...{
-          val_set_size: draw.maybe(0.05),
-          optimizer: draw.maybe('adamw_bnb_8bit'),
-          lora_target_linear: true,
-        },
+        base_model: 'a/b',
+        datasets: [{ path: 'c/d', type: 'alpaca' }],
+        adapter: draw.of('lora', 'qlora'),
+        rl,
+        learning_rate: learningRate,
+        sequence_len: length,
+        lora_r: rank,
+        lora_alpha: 16,
+        num_epochs: 2,
+        micro_batch_size: micro,
+        gradient_accumulation_steps: accumulated,
+        sample_packing: draw.maybe(true),
+        val_set_size: draw.maybe(0.05),
+        optimizer: draw.maybe('adamw_bnb_8bit'),
+        lora_target_linear: true,
       }),
     ),
     expected: {
-      ...{ algorithm: rl === undefined ? 'sft' : 'dpo', learningRate, rank, length: length ?? 512 },
+      algorithm: rl === undefined ? 'sft' : 'dpo',
+      learningRate,
+      rank,
+      length: length ?? 512,
       perStep: (micro ?? 1) * (accumulated ?? 1),
     },
   }
@@ -209,23 +211,20 @@ function areal(draw: Draw): Written {
     text: stringify({
       ...(isRl ? { gconfig: defined({ n_samples: 4, max_new_tokens: length }) } : {}),
       actor: defined({
-        ...{
-          path: 'a/b',
-          lora_rank: rank,
-          optimizer: defined({ lr: learningRate, type: 'adam' }),
-          ppo_n_minibatches: 1,
-        },
+        path: 'a/b',
+        lora_rank: rank,
+        optimizer: defined({ lr: learningRate, type: 'adam' }),
+        ppo_n_minibatches: 1,
         reward_norm: mean === undefined ? undefined : { mean_level: mean, std_level: 'group' },
       }),
       train_dataset: defined({ path: 'c/d', batch_size: batch, type, max_length: isRl ? undefined : length }),
     }),
     expected: {
-      ...{
-        algorithm: isRl ? (mean === undefined ? 'reinforce' : 'grpo') : type,
-        perStep: batch,
-        rank: rank ?? 32,
-      },
-      ...{ learningRate: learningRate ?? 1e-3, length: length ?? (isRl ? 16_384 : null) },
+      algorithm: isRl ? (mean === undefined ? 'reinforce' : 'grpo') : type,
+      perStep: batch,
+      rank: rank ?? 32,
+      learningRate: learningRate ?? 1e-3,
+      length: length ?? (isRl ? 16_384 : null),
     },
   }
 }
@@ -249,16 +248,23 @@ function agilerl(draw: Draw): Written {
   return {
     text: stringify({
       algorithm: defined({
-        ...{ name, batch_size: batch, lr: learningRate, group_size: isAnswering ? undefined : draw.maybe(4) },
+        name,
+        batch_size: batch,
+        lr: learningRate,
+        group_size: isAnswering ? undefined : draw.maybe(4),
         max_output_tokens: isAnswering ? undefined : length,
       }),
       network: defined({
-        ...{ pretrained_model_name_or_path: 'a/b', max_context_length: isAnswering ? length : undefined },
+        pretrained_model_name_or_path: 'a/b',
+        max_context_length: isAnswering ? length : undefined,
         lora_config: rank === undefined ? undefined : { lora_r: rank },
       }),
     }),
     expected: {
-      ...{ algorithm: agilerlNames[name], learningRate, perStep: batch, rank: rank ?? 16 },
+      algorithm: agilerlNames[name],
+      learningRate,
+      perStep: batch,
+      rank: rank ?? 16,
       length: length ?? (isAnswering ? null : 256),
     },
   }

@@ -92,7 +92,10 @@ export async function createFixture(
     cacheDirectory: path.join(folder, 'cache'),
   }
   return {
-    ...{ model, adapter, checkpoint, folder },
+    model,
+    adapter,
+    checkpoint,
+    folder,
     export: (options) =>
       exportCheckpoint(
         { ...usual, out: path.join(folder, `out-${options.format}`), ...options, ...request },

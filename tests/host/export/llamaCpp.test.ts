@@ -77,8 +77,13 @@ async function speakingFixture(place: string, name: string): Promise<ExportFixtu
   )
   const bytes = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true }
   const tokenizer = {
-    ...{ version: '1.0', added_tokens: [], normalizer: null, pre_tokenizer: bytes, post_processor: null },
-    ...{ decoder: bytes, model: { type: 'BPE', vocab, merges: [] } },
+    version: '1.0',
+    added_tokens: [],
+    normalizer: null,
+    pre_tokenizer: bytes,
+    post_processor: null,
+    decoder: bytes,
+    model: { type: 'BPE', vocab, merges: [] },
   }
   writeFileSync(path.join(directory, 'tokenizer.json'), JSON.stringify(tokenizer))
   return createFixture(place, openModelFolder(directory), reference.adapter)

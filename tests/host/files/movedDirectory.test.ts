@@ -69,9 +69,13 @@ async function importParts({ client }: HostFixture) {
   const { prompt } = smallConfig['data'] as { readonly prompt: object }
   const config = {
     ...smallConfig,
-    ...{ name: 'first', model: 'mine', rewards: [{ function: file, name: 'short' }], steps: 3 },
+    name: 'first',
+    model: 'mine',
+    rewards: [{ function: file, name: 'short' }],
+    steps: 3,
     data: { train: version?.directory, heldOut: version?.directory, prompt },
-    ...{ evaluation: { every: 0, rows: 1 }, checkpoints: { every: 1 } },
+    evaluation: { every: 0, rows: 1 },
+    checkpoints: { every: 1 },
   }
   return { config, versionId: version?.id ?? '' }
 }
@@ -82,7 +86,10 @@ async function makeHistory(fixture: HostFixture): Promise<void> {
   const run = createRun(host, await resolveRunConfig(config, directory))
   expect(await host.supervisor.start(run, { resumeFrom: null, until: 2 })).toMatchObject({ kind: 'stopped' })
   const { runId: deletedId } = await client.call('runs.fork', {
-    ...{ runId: run.id, step: 1, changes: { name: 'second' }, start: false },
+    runId: run.id,
+    step: 1,
+    changes: { name: 'second' },
+    start: false,
   })
   await client.call('runs.delete', { runId: deletedId })
   const subject = { runId: run.id, step: 2 }

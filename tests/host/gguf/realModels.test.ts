@@ -74,8 +74,12 @@ for (const [name, code] of Object.entries(packages)) {
           openModelFolder(file, { contextLength: 128 }),
           path.join(folder, 'cache'),
         ),
-        ...{ device: oneThread, lora: noAdapter, loraSeed: 0, rolloutPrecision: 'f32' },
-        ...{ activations: 'recompute', maxRows: 1 },
+        device: oneThread,
+        lora: noAdapter,
+        loraSeed: 0,
+        rolloutPrecision: 'f32',
+        activations: 'recompute',
+        maxRows: 1,
       })
       const [ours] = await policyReader(policy, 'base').proceed(prompts, count)
       // llama.cpp rounds activations to 8 bits, so tokens of similar probability change places; 0.22 nats were seen in SmolLM2.

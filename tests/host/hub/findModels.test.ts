@@ -17,7 +17,9 @@ const source = path.join(directory, 'hub-model')
 let hub: LoopbackHub
 
 const entry = (id: string, downloads: number, more: object, tags: readonly string[] = []): ListedEntry => ({
-  ...{ id, downloads, tags },
+  id,
+  downloads,
+  tags,
   ...more,
 })
 const files = (...names: string[]) => ({ siblings: names.map((rfilename) => ({ rfilename })) })
@@ -87,8 +89,13 @@ describe('search of a hub', () => {
     expect(hasMore).toBe(false)
     expect(hub.fault.asked).toEqual(['GET /api/models'])
     expect(models.find(({ id }) => id === 'org/tiny-GGUF')).toEqual({
-      ...{ id: 'org/tiny-GGUF', downloads: 500, isGated: true, license: 'own-terms' },
-      ...{ parameters: 600_000_000, forms: ['gguf'], verdict: { family: 'qwen3' } },
+      id: 'org/tiny-GGUF',
+      downloads: 500,
+      isGated: true,
+      license: 'own-terms',
+      parameters: 600_000_000,
+      forms: ['gguf'],
+      verdict: { family: 'qwen3' },
     })
   })
 
@@ -125,7 +132,9 @@ describe('a look at a model of a hub', () => {
   test('tells its licence, size and what it would need, without its weights', async () => {
     const found = await client.call('hub.look', { address: 'someone/tiny' })
     expect(found).toMatchObject({
-      ...{ id: 'someone/tiny', file: null, page: `${hub.endpoint}/someone/tiny` },
+      id: 'someone/tiny',
+      file: null,
+      page: `${hub.endpoint}/someone/tiny`,
       license: { name: 'mit', link: null, text: 'Permission is hereby granted.\n' },
       choices: [{ file: null }],
       verdict: { family: 'llama', contextLength: 512, fits: 'f32' },
@@ -232,7 +241,9 @@ describe('known models', () => {
     expect(after.find(({ id }) => id.endsWith('135M-Instruct'))?.speed).toEqual({
       generating: 1e9 / generationWork(config),
       learning: 1e10 / learningWork(config),
-      ...{ device: 'cpu', measuredAt: at, parameters: 25_000_000 },
+      device: 'cpu',
+      measuredAt: at,
+      parameters: 25_000_000,
     })
     // Every matrix but the embedding is gone through once; learning takes 4 to 6 operations for each of their elements.
     expect(generationWork(config) / 134_515_008).toBeCloseTo(1, 2)

@@ -48,8 +48,11 @@ const repositories = ({ source, data }: Sources): Repository[] => [
     ? []
     : [
         {
-          ...{ api: `/api/datasets/${dataRepo}`, files: `/datasets/${dataRepo}`, id: dataRepo },
-          ...{ commit: dataCommit, source: data },
+          api: `/api/datasets/${dataRepo}`,
+          files: `/datasets/${dataRepo}`,
+          id: dataRepo,
+          commit: dataCommit,
+          source: data,
         },
       ]),
 ]
@@ -111,7 +114,9 @@ function ownEntry(source: string): ListedEntry {
     : {}
   const { model_type: type = 'unknown', architectures = [] } = config
   return {
-    ...{ id: repo, downloads: 12_345, tags: [String(type), 'license:mit', 'safetensors'] },
+    id: repo,
+    downloads: 12_345,
+    tags: [String(type), 'license:mit', 'safetensors'],
     config: { model_type: type, architectures },
     cardData: { license: 'mit' },
     safetensors: { parameters: { F32: 20_000 }, total: 20_000 },

@@ -42,8 +42,13 @@ afterAll(async () => {
 })
 
 const largest = {
-  ...{ question: 'Largest of {completion}', scoreAfter: '', min: 0, max: 9, maxNewTokens: 8 },
-  ...{ keyVariable: 'TEST_JUDGE_KEY', retries: 0 },
+  question: 'Largest of {completion}',
+  scoreAfter: '',
+  min: 0,
+  max: 9,
+  maxNewTokens: 8,
+  keyVariable: 'TEST_JUDGE_KEY',
+  retries: 0,
 }
 const input = (completion: string): RewardInput => ({ prompt: '', completion, row: {}, step: 0 })
 const completions = ['3 8 5', '1 2 9', '4 6 1', '7 7 2', '3 8 5'].map(input)
@@ -72,7 +77,8 @@ function openJudge(
     onSpent: (sentence) => spent.push(sentence),
   })
   return {
-    ...{ judge, spent },
+    judge,
+    spent,
     async [Symbol.asyncDispose]() {
       await judge[Symbol.asyncDispose]()
       log[Symbol.dispose]()

@@ -20,7 +20,11 @@ const { model } = starterConfig
 
 const starterJudge = {
   model,
-  ...{ question: 'Largest of {completion}', scoreAfter: '', min: 0, max: 9, maxNewTokens: 8 },
+  question: 'Largest of {completion}',
+  scoreAfter: '',
+  min: 0,
+  max: 9,
+  maxNewTokens: 8,
 }
 
 const input = (completion: string): RewardInput => ({ prompt: '', completion, row: {}, step: 0 })
@@ -36,8 +40,13 @@ describe('a judge on this machine', () => {
   test('gives the expected score of its own probabilities', async () => {
     const { answers } = await judged(null, ['3 8 5', '1 2 9', '4 4 4'].map(input))
     using opened = await openModel({
-      ...{ directory: model, adapter: null, device: { kind: 'cpu', threads: 1 } },
-      ...{ precision: 'f32', base: null, maxRows: 1, cacheDirectory },
+      directory: model,
+      adapter: null,
+      device: { kind: 'cpu', threads: 1 },
+      precision: 'f32',
+      base: null,
+      maxRows: 1,
+      cacheDirectory,
     })
     const text = openText(opened.folder)
     for (const [i, completion] of ['3 8 5', '1 2 9', '4 4 4'].entries()) {

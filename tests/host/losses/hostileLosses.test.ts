@@ -252,8 +252,13 @@ const advantageFaults: Readonly<Record<string, readonly [body: string, sentence:
 
 const row = {
   ...bareExperience,
-  ...{ group: 0, actionMask: Uint8Array.of(0, 1, 1), turnIds: null, turnRewards: [1] },
-  ...{ behaviorLogprobs: null, referenceLogprobs: null, behaviorValues: null },
+  group: 0,
+  actionMask: Uint8Array.of(0, 1, 1),
+  turnIds: null,
+  turnRewards: [1],
+  behaviorLogprobs: null,
+  referenceLogprobs: null,
+  behaviorValues: null,
 }
 
 /** The memory of a loss is larger; filling it takes longer and shows nothing else. */
@@ -320,7 +325,8 @@ test('losses and workflows in Python are refused with what can be Python', async
   const file = path.join(mkdtempSync(path.join(tmpdir(), 'turnwise-workflow-')), 'mine.py')
   writeFileSync(file, 'print(1)')
   const config = parseRunConfig({
-    ...{ model: 'm', data: { train: 't' } },
+    model: 'm',
+    data: { train: 't' },
     rollout: { workflow: { function: file } },
   })
   await expect(requireWorkingWorkflows(config)).rejects.toMatchObject(refused('A workflow'))

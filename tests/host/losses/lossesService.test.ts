@@ -160,6 +160,7 @@ test('a loss of the library is an algorithm to choose, and its runs are known by
   const runId = await fixture.start({ steps: 1, algorithm: { id: saved.file } })
   expect(await client.call('rewards.usedBy', { rewardId })).toEqual([{ runId, version: saved.hash }])
   expect(await fixture.reached(runId, 'finished', 'failed')).toMatchObject({
-    ...{ status: 'finished', algorithm: 'Mine' },
+    status: 'finished',
+    algorithm: 'Mine',
   })
 })

@@ -37,15 +37,18 @@ const coarser: Readonly<Record<Level, readonly Level[]>> = {
 }
 
 const infix: Readonly<Record<string, (a: string, b: string) => string>> = {
-  ...{ '+': (a, b) => `${a} + ${b}`, '-': (a, b) => `${a} - ${b}`, '*': (a, b) => `${a} * ${b}` },
+  '+': (a, b) => `${a} + ${b}`,
+  '-': (a, b) => `${a} - ${b}`,
+  '*': (a, b) => `${a} * ${b}`,
   '/': (a, b) => `${a} / ${b}`,
-  ...{ '<': (a, b) => `number(${a} < ${b})`, '<=': (a, b) => `number(${a} <= ${b})` },
-  ...{ '>': (a, b) => `number(${a} > ${b})`, '>=': (a, b) => `number(${a} >= ${b})` },
-  ...{ '===': (a, b) => `number(${a} == ${b})`, '!==': (a, b) => `number(${a} != ${b})` },
-  ...{
-    '&&': (a, b) => `number((${a} != 0) & (${b} != 0))`,
-    '||': (a, b) => `number((${a} != 0) | (${b} != 0))`,
-  },
+  '<': (a, b) => `number(${a} < ${b})`,
+  '<=': (a, b) => `number(${a} <= ${b})`,
+  '>': (a, b) => `number(${a} > ${b})`,
+  '>=': (a, b) => `number(${a} >= ${b})`,
+  '===': (a, b) => `number(${a} == ${b})`,
+  '!==': (a, b) => `number(${a} != ${b})`,
+  '&&': (a, b) => `number((${a} != 0) & (${b} != 0))`,
+  '||': (a, b) => `number((${a} != 0) | (${b} != 0))`,
 }
 const arithmetic = ['+', '-', '*', '*', '/']
 const comparisons = ['<', '<=', '>', '>=', '===', '!==']

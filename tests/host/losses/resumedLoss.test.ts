@@ -17,7 +17,9 @@ test('a run resumes byte by byte although the file of its loss has changed since
       ...starterConfig,
       algorithm: { id: file, settings: { discount: 0.95 } },
       device: { threads: 1 },
-      ...{ steps: 4, evaluation: { every: 0, rows: 1 }, checkpoints: { every: 2, keepLast: 4 } },
+      steps: 4,
+      evaluation: { every: 0, rows: 1 },
+      checkpoints: { every: 2, keepLast: 4 },
     }),
   )
   const at = (step: number) => path.join(runPaths(run.directory).checkpoints, `step-00000${step}`)
@@ -46,7 +48,8 @@ test('a loss that only a real batch shows to be wrong is refused before anything
       algorithm: { id: file, settings: {} },
       rollout: { promptsPerStep: 8, groupSize: 4, maxNewTokens: 2 },
       device: { threads: 1 },
-      ...{ steps: 2, evaluation: { every: 0, rows: 1 } },
+      steps: 2,
+      evaluation: { every: 0, rows: 1 },
     }),
   )
   const request = { runDirectory: run.directory, cacheDirectory: path.join(home.directory, 'cache') }

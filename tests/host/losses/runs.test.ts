@@ -26,12 +26,17 @@ function configOf(id: string, algorithm: string, workflow: string | null = null)
     data: { ...data, train: path.join(resources, 'demo', file), heldOut: path.join(resources, 'demo', file) },
     algorithm: { id: algorithm, settings: {} },
     rollout: {
-      ...{ promptsPerStep: 4, maxNewTokens: 8, ...(isPairs ? {} : { groupSize: 4 }) },
+      promptsPerStep: 4,
+      maxNewTokens: 8,
+      ...(isPairs ? {} : { groupSize: 4 }),
       ...(workflow === null ? {} : { workflow: { function: workflow } }),
     },
     optimization: { learningRate: 0.002, weightDecay: 0, epochs: 2 },
     device: { threads: 1 },
-    ...{ steps, evaluation: { every: 0, rows: 1 }, checkpoints: { every: steps }, seed: 3 },
+    steps,
+    evaluation: { every: 0, rows: 1 },
+    checkpoints: { every: steps },
+    seed: 3,
   })
 }
 

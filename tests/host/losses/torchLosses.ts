@@ -43,8 +43,11 @@ function rowInPython(row: LossRow) {
   }
   return {
     ...Object.fromEntries(Object.entries(lists).map(([name, values]) => [name, Array.from(values ?? [])])),
-    ...{ groups: group, rewards: turnRewards.reduce((sum, x) => sum + x, 0), baseline: baselineReward },
-    ...{ truncated: Number(truncated), tokenLimit },
+    groups: group,
+    rewards: turnRewards.reduce((sum, x) => sum + x, 0),
+    baseline: baselineReward,
+    truncated: Number(truncated),
+    tokenLimit,
   }
 }
 

@@ -150,11 +150,15 @@ describe('models of other programs', () => {
     const ofOllama = found().filter(({ origin }) => origin === 'ollama')
     expect(ofOllama).toEqual([
       {
-        ...{ name: 'base:latest', directory: blob, origin: 'ollama' },
+        name: 'base:latest',
+        directory: blob,
+        origin: 'ollama',
         notes: [expect.stringContaining('SYSTEM and TEMPLATE')],
       },
       {
-        ...{ name: 'pirate:latest', directory: blob, origin: 'ollama' },
+        name: 'pirate:latest',
+        directory: blob,
+        origin: 'ollama',
         problem: expect.stringMatching(/has an adapter of its own .* its base is base:latest/) as string,
       },
     ])

@@ -192,7 +192,9 @@ describe('a model folder', () => {
     // Zeros are zeros in every type.
     const { shape } = embedding()
     const zeros = (name: string, dtype: 'F32' | 'F16', bytes: number): TensorToWrite => ({
-      ...{ name, dtype, shape },
+      name,
+      dtype,
+      shape,
       pieces: () => [new Uint8Array(numbers.length * bytes)],
     })
     const others = tensors.filter(({ name }) => name !== 'model.embed_tokens.weight')

@@ -131,7 +131,9 @@ test.skipIf(!here)('a Python reward (skipped without Python 3.9)', async () => {
   const code = `import time\ndef busy(completions):\n    start = time.process_time()\n    while time.process_time() - start < float(completions[0]): pass\n    return [0.5]\n`
   writeFileSync(file, code)
   const config = parseRunConfig({
-    ...{ model: 'm', data: { train: 't' }, rewards: [{ function: file }] },
+    model: 'm',
+    data: { train: 't' },
+    rewards: [{ function: file }],
     python: { interpreter, callSeconds: 1 },
   })
   const consents = consentsTo(config, folder)

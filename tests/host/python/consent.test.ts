@@ -44,7 +44,10 @@ const rewards = [{ function: `${file}#score` }]
 const strange = { ...smallConfig, python: { interpreter: program }, rewards } as typeof smallConfig
 const environment = { function: `${file}#World` }
 const played = {
-  ...{ ...smallConfig, python: { interpreter: program }, rewards: [], environment },
+  ...smallConfig,
+  python: { interpreter: program },
+  rewards: [],
+  environment,
   data: { train: { episodes: 4 } },
 } as typeof smallConfig
 
@@ -75,7 +78,8 @@ describe('a config that nobody allowed starts no Python', () => {
       'runs.exportProject',
       () =>
         client.call('runs.exportProject', {
-          ...{ source: { config: strange }, tool: 'trl' },
+          source: { config: strange },
+          tool: 'trl',
           path: path.join(all, 'exported'),
         }),
     ],
@@ -92,7 +96,10 @@ describe('a config that nobody allowed starts no Python', () => {
       () =>
         collect(
           client.stream('datasets.difficulty', {
-            ...{ versionId: version, prompt: form, model: strange.model, rewards },
+            versionId: version,
+            prompt: form,
+            model: strange.model,
+            rewards,
             interpreter: program,
           }),
         ),
@@ -159,8 +166,10 @@ describe('a config that nobody allowed starts no Python', () => {
 
   test('a text scored by the rewards of a run', async () => {
     const scoring = {
-      ...{ config: parseRunConfig(strange), runDirectory: all },
-      ...{ cacheDirectory: all, consents: consentsFile(fixture.directory) },
+      config: parseRunConfig(strange),
+      runDirectory: all,
+      cacheDirectory: all,
+      consents: consentsFile(fixture.directory),
       input: { prompt: '', completion: '', row: {}, step: 0 },
     }
     const { signal } = new AbortController()
@@ -228,7 +237,8 @@ describe('the command line and the library', () => {
       expect(listed.stdout).toContain(`Run by ${program}:\n  Would be allowed  `)
       expect((await place.run('python', 'list')).stdout).not.toContain('.py')
       const trusting = place.write('trusting.json', {
-        ...{ ...strange, rewards: [{ function: odd, settings: { times: 2 } }] },
+        ...strange,
+        rewards: [{ function: odd, settings: { times: 2 } }],
       })
       const trusted = await place.run('train', trusting, '--trust-python')
       expect(trusted.stderr).toContain(`Run by ${program}:\n  Trusted  `)

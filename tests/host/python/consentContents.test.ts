@@ -172,7 +172,9 @@ describe('consent', () => {
     const other = path.join(mkdtempSync(path.join(all, 'other-')), 'python')
     writeFileSync(other, '')
     const config = {
-      ...{ ...smallConfig, python: { interpreter: program }, rewards: [{ function: own.file }] },
+      ...smallConfig,
+      python: { interpreter: program },
+      rewards: [{ function: own.file }],
       engine: { kind: 'trl' as const, python: other },
     }
     const run = createRunFolder(fixture.directory, parseRunConfig(config))

@@ -34,9 +34,7 @@ def score(completions):
   const consents = consentsFile(mkdtempSync(path.join(all, 'machine-')))
   const open = (program = interpreter) => {
     allowPython([reviewPython(source, program, consents)], consents)
-    return openPython(source, {
-      ...{ interpreter: program, callSeconds: 60, messages: null, form: null, consents },
-    })
+    return openPython(source, { interpreter: program, callSeconds: 60, messages: null, form: null, consents })
   }
   return { folder, open }
 }

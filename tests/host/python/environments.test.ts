@@ -21,7 +21,9 @@ function fileOf(code: string): string {
 
 function open(id: string, settings: object = {}, python: object = {}) {
   const config = parseRunConfig({
-    ...{ model: 'm', data: { train: { episodes: 4 } }, environment: { function: id, settings } },
+    model: 'm',
+    data: { train: { episodes: 4 } },
+    environment: { function: id, settings },
     python: { interpreter, ...python },
   })
   const consents = consentsTo(config, all)

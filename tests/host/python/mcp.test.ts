@@ -21,7 +21,8 @@ const row = { prompt: 'What is 2 + 3?', answer: '5' }
 const step = { row, seed: 1, action: '', state: { calls: 0, errors: 0 } }
 const call = (name: string, given: object = {}) => ({ name, arguments: JSON.stringify(given) })
 const program = (words: readonly string[] = [], env: object = {}) => ({
-  ...{ command: process.execPath, args: [script, ...words] },
+  command: process.execPath,
+  args: [script, ...words],
   env,
 })
 
@@ -31,13 +32,16 @@ function place(mcpServers: object, { settings = {}, rewards = [] as object[], is
   const file = path.join(home, 'tools.json')
   writeFileSync(file, JSON.stringify({ mcpServers }))
   const config = parseRunConfig({
-    ...{ model: 'none', data: { train: 'none', prompt: { column: 'prompt' } }, algorithm: { id: 'grpo' } },
-    ...{ environment: { function: file, settings }, rewards },
+    model: 'none',
+    data: { train: 'none', prompt: { column: 'prompt' } },
+    algorithm: { id: 'grpo' },
+    environment: { function: file, settings },
+    rewards,
   })
   const consents = consentsFile(home)
   if (isAllowed) allowPython(reviewConfig(config, null, home), consents)
   const open = () => resolveEnvironment(config, home, { consents, cacheDirectory: home, onRequest: () => {} })
-  return { ...{ home, file, config, consents, open }, review: () => reviewConfig(config, null, home) }
+  return { home, file, config, consents, open, review: () => reviewConfig(config, null, home) }
 }
 
 async function opened(servers: object, options: Parameters<typeof place>[1] = {}) {
@@ -67,7 +71,8 @@ describe('a program', () => {
     expect(tools).toContainEqual({
       type: 'function',
       function: {
-        ...{ name: 'add', description: 'Adds two numbers.' },
+        name: 'add',
+        description: 'Adds two numbers.',
         parameters: expect.objectContaining({ required: ['a', 'b'] }) as object,
       },
     })
@@ -76,7 +81,9 @@ describe('a program', () => {
         { role: 'tool', name: 'add', tool_call_id: 'call00001', content: '5' },
         { role: 'tool', name: 'picture', tool_call_id: 'call00002', content: '[image, image/png]' },
       ],
-      ...{ state: { calls: 2, errors: 0 }, terminated: false, truncated: false },
+      state: { calls: 2, errors: 0 },
+      terminated: false,
+      truncated: false,
     })
   })
 

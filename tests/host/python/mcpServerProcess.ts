@@ -43,7 +43,8 @@ else await server().connect(new StdioServerTransport())
 /** Prints its address, then a line for each request: what it was asked, and by which key. */
 async function serveHttp(): Promise<void> {
   const transport = new WebStandardStreamableHTTPServerTransport({
-    ...{ sessionIdGenerator: randomUUID, enableJsonResponse: true },
+    sessionIdGenerator: randomUUID,
+    enableJsonResponse: true,
   })
   await server().connect(transport)
   const http = createServer((request, response) => {

@@ -79,14 +79,20 @@ function opened() {
 
 type Opened = ReturnType<typeof opened>
 const python = ({ consents }: Opened) => ({
-  ...{ interpreter, consents, callSeconds: 60, messages: null, form: null },
+  interpreter,
+  consents,
+  callSeconds: 60,
+  messages: null,
+  form: null,
 })
 
 const doors: Record<string, (own: Opened, name: string) => Promise<unknown>> = {
   'the environment of a config that is checked': ({ source, settings, consents }, name) =>
     requireWorkingEnvironment(
       parseRunConfig({
-        ...{ model: 'm', data: { train: { episodes: 4 } }, python: { interpreter } },
+        model: 'm',
+        data: { train: { episodes: 4 } },
+        python: { interpreter },
         environment: { function: `${source.file}#${name}`, settings },
       }),
       consents,
@@ -94,12 +100,17 @@ const doors: Record<string, (own: Opened, name: string) => Promise<unknown>> = {
   'an environment that is played': (own, name) =>
     playEpisode({
       environment: { source: own.source, name, options: { python: python(own) } },
-      ...{ settings: own.settings, row: {}, seed: 1, actions: [] },
+      settings: own.settings,
+      row: {},
+      seed: 1,
+      actions: [],
       place: { cacheDirectory: all, onRequest: () => {} },
     }),
   'a reward that is tried': ({ source, settings, ...own }, name) =>
     dryRun(source, [{ prompt: '', completion: '', row: settings }], {
-      ...{ function: name, settings, python: python({ source, settings, ...own }) },
+      function: name,
+      settings,
+      python: python({ source, settings, ...own }),
     }),
   'a reward that is asked for past all checks': async (own, name) => {
     await using code = await openPython(own.source, python(own))

@@ -23,14 +23,12 @@ function fileOf(code: string, file = 'rewards.py'): string {
 }
 
 const configOf = (rewards: unknown, rest: object = {}, python: object = {}) =>
-  parseRunConfig({
-    ...{ model: 'm', data: { train: 't' }, rewards },
-    python: { interpreter, ...python },
-    ...rest,
-  })
+  parseRunConfig({ model: 'm', data: { train: 't' }, rewards, python: { interpreter, ...python }, ...rest })
 
 const input = (completion: string, answer = 'x', step = 4) => ({
-  ...{ prompt: `Say ${answer}`, completion, step },
+  prompt: `Say ${answer}`,
+  completion,
+  step,
   row: { prompt: `Say ${answer}`, answer, level: 2 },
 })
 
@@ -382,7 +380,11 @@ test.skipIf(!hasPython())(
     const mine = { code: text, language: 'py', file: own } as const
     const consents = consentsTo(configOf([{ function: own }]), all)
     await using python = await openPython(mine, {
-      ...{ interpreter, callSeconds: 20, messages: null, form: null, consents },
+      interpreter,
+      callSeconds: 20,
+      messages: null,
+      form: null,
+      consents,
     })
     const [scored] = await python.score([{ prompt: '', completion: '', row: {}, step: 0, settings: {} }], 'f')
     expect(scored).toMatchObject({ value: 3 })

@@ -92,9 +92,16 @@ export class LoopbackModel {
     const { temperature, minNewTokens, maxNewTokens, stopIds, stopStrings } = wanted
     const promptIds = Int32Array.from(wanted.ids)
     const sampling = {
-      ...{ greedy: temperature === 0, temperature: temperature === 0 ? 1 : temperature },
-      ...{ topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
-      ...{ minNewTokens, maxNewTokens, stopIds, stopStrings },
+      greedy: temperature === 0,
+      temperature: temperature === 0 ? 1 : temperature,
+      topK: 0,
+      topP: 1,
+      minP: 0,
+      repetitionPenalty: 1,
+      minNewTokens,
+      maxNewTokens,
+      stopIds,
+      stopStrings,
     }
     const decode = (ids: readonly number[]) => this.tokenizer.decode(ids, { skipSpecialTokens: true })
     const requests = [{ promptIds, streams: [randomStream(wanted.seed)] }]

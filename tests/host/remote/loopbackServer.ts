@@ -44,10 +44,25 @@ export interface Faults {
 }
 
 const noFaults: Faults = {
-  ...{ busy: 0, closing: 0, hanging: 0, aborting: 0, empty: 0 },
-  ...{ withoutIds: false, withoutLogprobs: false, missing: 'none', rawLogprobs: false, shift: 0, idShift: 0 },
-  ...{ otherTokenizer: false, loraOff: 'no', maxRank: 64, contextLength: 4096, key: null },
-  ...{ clinging: false, isOld: false, delayMs: 0 },
+  busy: 0,
+  closing: 0,
+  hanging: 0,
+  aborting: 0,
+  empty: 0,
+  withoutIds: false,
+  withoutLogprobs: false,
+  missing: 'none',
+  rawLogprobs: false,
+  shift: 0,
+  idShift: 0,
+  otherTokenizer: false,
+  loraOff: 'no',
+  maxRank: 64,
+  contextLength: 4096,
+  key: null,
+  clinging: false,
+  isOld: false,
+  delayMs: 0,
 }
 
 export interface Received {

@@ -67,7 +67,10 @@ function replyOf({ ids, logprobs, reason }: Told, { faults }: LoopbackServer, bo
   const { withoutIds, withoutLogprobs, isOld } = faults
   const tokens = ids.map((id) => (isOld ? `token_id:${id}` : 'text'))
   const choice = {
-    ...{ index: 0, text: '', finish_reason: reason, stop_reason: null },
+    index: 0,
+    text: '',
+    finish_reason: reason,
+    stop_reason: null,
     ...(withoutIds || isOld ? {} : { token_ids: ids, prompt_token_ids: body['prompt'] }),
     logprobs: withoutLogprobs ? null : { tokens, token_logprobs: logprobs, top_logprobs: null },
   }

@@ -36,8 +36,16 @@ export let local: OrtPolicy
 
 export const decode = (ids: readonly number[]) => tokenizer.decode(ids, { skipSpecialTokens: true })
 const sampling: SamplingOptions = {
-  ...{ greedy: false, temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
-  ...{ minNewTokens: 0, maxNewTokens: 8, stopIds: [], stopStrings: [] },
+  greedy: false,
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  minNewTokens: 0,
+  maxNewTokens: 8,
+  stopIds: [],
+  stopStrings: [],
 }
 export const options = (changes: Partial<SamplingOptions> = {}): GenerateOptions => ({
   role: 'actor',
@@ -85,7 +93,11 @@ beforeAll(async () => {
   local = await createOrtPolicy({
     source: await asFloat32Source(openModelFolder(starter), cache),
     device: { kind: 'cpu', threads: 1, deviceId: 0 },
-    ...{ lora, loraSeed: 1, rolloutPrecision: 'f32', activations: 'recompute', maxRows: 4 },
+    lora,
+    loraSeed: 1,
+    rolloutPrecision: 'f32',
+    activations: 'recompute',
+    maxRows: 4,
   })
   disturb(local, 5)
 })
@@ -119,13 +131,21 @@ export function openOn(
   environment: Record<string, string> = {},
 ): Promise<RemotePolicy> {
   const { server: settings } = parseRunConfig({
-    ...{ model: 'm', data: { train: 't' }, rewards: [{ function: 'f' }] },
+    model: 'm',
+    data: { train: 't' },
+    rewards: [{ function: 'f' }],
     rollout: { server: given },
   }).rollout
   if (settings === null) throw new Error('Expected settings, got none.')
   return openRemotePolicy(local, {
-    ...{ settings, lora, baseModel: null, modelFolder: '/models/starter' },
-    ...{ name: 'run_test', snapshots: 1, tokenizer, onRequest: () => undefined },
+    settings,
+    lora,
+    baseModel: null,
+    modelFolder: '/models/starter',
+    name: 'run_test',
+    snapshots: 1,
+    tokenizer,
+    onRequest: () => undefined,
     keys: { consents: allowing(settings), environment },
   })
 }

@@ -31,7 +31,8 @@ const configWith = (changes: Record<string, unknown> = {}, rollout: Record<strin
   parseRunConfig({
     ...starterConfig,
     rollout: {
-      ...{ ...starterConfig.rollout, ...rollout },
+      ...starterConfig.rollout,
+      ...rollout,
       server: { kind: 'vllm', url: server.url, adapterFolder, retries: 6, ...changes },
     },
     evaluation: { every: 0, rows: 2 },
@@ -148,7 +149,9 @@ test.runIf(isLong)(longTitle(learned), async () => {
   server.reset()
   const run = home.createRun({
     ...configWith({}, { promptsPerStep: 4, groupSize: 8, maxNewTokens: 8, maxStaleness: 1 }),
-    ...{ steps: 10, evaluation: { every: 0, rows: 60 }, checkpoints: { every: 0 } },
+    steps: 10,
+    evaluation: { every: 0, rows: 60 },
+    checkpoints: { every: 0 },
     optimization: { learningRate: 0.005, weightDecay: 0 },
     algorithm: { id: 'grpo', settings: { klCoefficient: 0 } },
     adapter: { rank: 16, alpha: 32 },

@@ -37,7 +37,9 @@ const save = (code: string, gatesStart = false) =>
 describe('a reward', () => {
   test('is checked before it is saved, and the same code is the same version', async () => {
     expect(await client.call('rewards.check', { code: { language: 'ts', code: exact } })).toEqual({
-      ...{ kind: 'reward', functions: ['default'], settings: {} },
+      kind: 'reward',
+      functions: ['default'],
+      settings: {},
     })
     const broken = await client.call('rewards.check', {
       code: { language: 'js', code: '\nexport default (' },

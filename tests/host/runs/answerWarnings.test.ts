@@ -10,7 +10,9 @@ test('answers that are not numbers are counted, and a reward that compares them 
   const rows = rowsOf('42', '2\\sqrt{3}', 7, 'x^2 + 1')
   expect(await answerWarnings(configOf('numeric-equality'), rows)).toEqual([
     {
-      ...{ path: 'rewards[0].function', code: 'unwise', stage: null },
+      path: 'rewards[0].function',
+      code: 'unwise',
+      stage: null,
       message:
         'numeric-equality, but 2 of 4 answers are not a number, list, ratio, date or time (such as “2\\sqrt{3}”): it gives no reward there. Use math-equality for them.',
     },

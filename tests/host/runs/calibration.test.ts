@@ -151,7 +151,9 @@ describe('one group of a real step', () => {
     const preferences = path.join(resourcesDirectory, 'demo', 'preferences.jsonl')
     const data = { ...smallConfig.data, train: preferences, heldOut: null }
     const { result } = await calibrate({
-      ...{ data, rewards: [], optimization: { minibatchSize: null } },
+      data,
+      rewards: [],
+      optimization: { minibatchSize: null },
       stages: [
         { algorithm: { id: 'sft' }, data: { completion: 'chosen' }, steps: 2 },
         { algorithm: { id: 'dpo' } },
@@ -186,17 +188,27 @@ describe('one group of a real step', () => {
 test('what does not fit into memory or onto the disk is said before it happens', () => {
   const config = parseRunConfig({ ...smallConfig, checkpoints: { every: 1, keepLast: 2, keepBest: 1 } })
   const stage: CalibratedStage = {
-    ...{ steps: 100, row: 3, promptTokens: 40, tooLong: 0, evaluations: 2, secondsPerEvaluation: 10 },
+    steps: 100,
+    row: 3,
+    promptTokens: 40,
+    tooLong: 0,
+    evaluations: 2,
+    secondsPerEvaluation: 10,
     seconds: { loading: 1, generating: 2, scoring: 3, learning: 4 },
     secondsPerStep: { expected: 10, low: 8, high: 15 },
-    ...{ tokensPerStep: 500, warmUpSeconds: 1 },
-    ...{ checkpointBytes: 1e9, secondsPerCheckpoint: 4, logBytesPerStep: 1e6, samples: [] },
+    tokensPerStep: 500,
+    warmUpSeconds: 1,
+    checkpointBytes: 1e9,
+    secondsPerCheckpoint: 4,
+    logBytesPerStep: 1e6,
+    samples: [],
   }
   const memory = { anonymousBytes: 5e9, totalBytes: 9e9, expectedBytes: 8e9 }
   const processor = { threads: 2, cores: 2 }
   const device = { kind: 'cpu', reason: 'As the config says.' } as const
   const summary = summarizeCalibration({
-    ...{ config, report: { device, processor, memory, stages: [stage] } },
+    config,
+    report: { device, processor, memory, stages: [stage] },
     room: { availableBytes: 6e9, freeBytes: 2e9, runs: 1 },
   })
   // The two newest, the best, and one that is being written.

@@ -35,7 +35,9 @@ async function problems(changes: Changes): Promise<string[]> {
 describe('changes of a paused run', () => {
   test('are judged as a new config is', async () => {
     expect(await check({ 'optimization.learningRate': 0.001, steps: 9 })).toMatchObject({
-      ...{ step, steps: 9, warnings: [] },
+      step,
+      steps: 9,
+      warnings: [],
       made: [
         { step, key: 'optimization.learningRate', from: 0.005, to: 0.001 },
         { step, key: 'steps', from: 6, to: 9 },
@@ -72,7 +74,9 @@ describe('changes of a paused run', () => {
     const changes = { 'optimization.learningRate': 0.001, steps: step + 1 }
     await client.call('runs.unpause', { runId, changes })
     expect(await fixture.reached(runId, 'finished', 'failed')).toMatchObject({
-      ...{ status: 'finished', step: step + 1, steps: step + 1 },
+      status: 'finished',
+      step: step + 1,
+      steps: step + 1,
     })
     const run = await client.call('runs.get', { runId })
     expect(run.settingChanges.map(({ key }) => key)).toEqual(['optimization.learningRate', 'steps'])
@@ -92,7 +96,8 @@ describe('changes of a paused run', () => {
       code: 'api/refused',
     })
     await expect(client.call('runs.unpause', { runId, changes })).rejects.toMatchObject({
-      ...{ code: 'api/refused', message: 'Settings can change only while the run is paused or stopped.' },
+      code: 'api/refused',
+      message: 'Settings can change only while the run is paused or stopped.',
     })
   })
 })
@@ -103,9 +108,7 @@ test('a trial of a study keeps its settings', async () => {
   const run = createRunFolder(fixture.directory, smallConfig, { trial })
   const host = { dataDirectory: fixture.directory, askText: () => Promise.reject(new Error('not asked')) }
   await expect(planChanges(host, run.directory, { steps: 9 })).rejects.toMatchObject({
-    ...{
-      code: 'api/refused',
-      message: expect.stringContaining('its settings belong to the study') as string,
-    },
+    code: 'api/refused',
+    message: expect.stringContaining('its settings belong to the study') as string,
   })
 })

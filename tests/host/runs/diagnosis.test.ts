@@ -33,8 +33,15 @@ const samples = (step: number): RunEvent => ({
   step,
   source: 'rollout',
   samples: Array.from({ length: 4 }, (_, row) => ({
-    ...{ row, prompt: 'Add 1 and 2.', completion: 'It is three.', reward: 0, parts: { correct: 0 } },
-    ...{ advantage: 0, tokens: 4, stopReason: 'stop-id' as const, logged: { number: null } },
+    row,
+    prompt: 'Add 1 and 2.',
+    completion: 'It is three.',
+    reward: 0,
+    parts: { correct: 0 },
+    advantage: 0,
+    tokens: 4,
+    stopReason: 'stop-id' as const,
+    logged: { number: null },
   })),
 })
 
@@ -47,7 +54,11 @@ test('a run that goes well has no findings', async () => {
 
 test('numbers, samples and checkpoints of the history are looked at', async () => {
   const saved = [4, 8].map((step): RunEvent => ({
-    ...{ type: 'checkpoint-saved', step, directory: `/checkpoints/${step}`, reward: null, sizeBytes: 1 },
+    type: 'checkpoint-saved',
+    step,
+    directory: `/checkpoints/${step}`,
+    reward: null,
+    sizeBytes: 1,
   }))
   const measured = steps(12, (step) => ({
     // No number: JSON has null for it.
@@ -73,9 +84,17 @@ test('numbers, samples and checkpoints of the history are looked at', async () =
 
 test('held-out prompts are compared with those of training', async () => {
   const asked = (source: 'rollout' | 'evaluation', prompt: (i: number) => string): RunEvent => ({
-    ...{ type: 'samples', step: 12, source },
+    type: 'samples',
+    step: 12,
+    source,
     samples: Array.from({ length: 24 }, (_, i) => ({
-      ...{ row: i, prompt: prompt(i), completion: '7', reward: 0, parts: {}, advantage: 0, tokens: 1 },
+      row: i,
+      prompt: prompt(i),
+      completion: '7',
+      reward: 0,
+      parts: {},
+      advantage: 0,
+      tokens: 1,
       stopReason: 'stop-id' as const,
     })),
   })
@@ -90,7 +109,8 @@ test('held-out prompts are compared with those of training', async () => {
 
 test('what a run says of itself stands in its entry, until it says otherwise or goes back', async () => {
   const remark = (step: number, ...ids: ('cap-hits' | 'policy-destroyed')[]): RunEvent => ({
-    ...{ type: 'diagnosis', step },
+    type: 'diagnosis',
+    step,
     findings: ids.map((id) => ({ id, severity: 'problem', words: `Words of ${id}.` })),
   })
   const entryOf = async (events: readonly RunEvent[]) =>
@@ -98,7 +118,9 @@ test('what a run says of itself stands in its entry, until it says otherwise or 
   expect(await entryOf(steps(2, () => ({})))).toBeNull()
   const destroyed = remark(2, 'policy-destroyed', 'cap-hits')
   expect(await entryOf([...steps(2, () => ({})), remark(1, 'cap-hits'), destroyed])).toEqual({
-    ...{ id: 'policy-destroyed', severity: 'problem', words: 'Words of policy-destroyed.' },
+    id: 'policy-destroyed',
+    severity: 'problem',
+    words: 'Words of policy-destroyed.',
   })
   expect(await entryOf([destroyed, remark(3)])).toBeNull()
   const resumed = { type: 'resumed', keep: 1 } as unknown as RunEvent

@@ -26,7 +26,11 @@ export function exampleCheckpoint(
   const parameters = 2 * width + 12
   return {
     trainer: {
-      ...{ step, stage: 0, promptsDrawn: 8 * step, updates: 2 * step, tokens: 1000 * step },
+      step,
+      stage: 0,
+      promptsDrawn: 8 * step,
+      updates: 2 * step,
+      tokens: 1000 * step,
       updateHistory: { actor: [Math.PI / step, 1e-17 * step], critic: [], skipped: step },
     },
     events: 3 * step,

@@ -116,17 +116,20 @@ const configs: Readonly<Record<string, () => Config>> = {
   'a workflow of the gallery': () => ({
     ...demo('run'),
     rollout: {
-      ...{ ...demo('run').rollout, promptsPerStep: 4 },
+      ...demo('run').rollout,
+      promptsPerStep: 4,
       workflow: { function: inRoot('resources/workflows/best-of-n.ts') },
     },
   }),
   'a base in 8 bits, on one thread': () => ({
     ...demo('run'),
-    ...{ base: { precision: 'int8' }, device: { threads: 1 } },
+    base: { precision: 'int8' },
+    device: { threads: 1 },
   }),
   'a base in 4 bits, on two threads': () => ({
     ...demo('run'),
-    ...{ base: { precision: 'int4' }, device: { threads: 2 } },
+    base: { precision: 'int4' },
+    device: { threads: 2 },
   }),
   'a model with an attention sink': () => ({
     ...demo('run'),

@@ -83,7 +83,8 @@ function open(dataDirectory: string): Looked {
   const serving = serve(far, api, createServices(host), { checkOutputs: true, onFault })
   const client = createClient<Api>(near)
   return {
-    ...{ client, faults },
+    client,
+    faults,
     lookAround: () => host.history.lookAround(),
     async [Symbol.asyncDispose]() {
       client.close()
@@ -223,8 +224,16 @@ describe('bundles', () => {
   const bundle = {
     format: 'turnwise-run-1',
     run: {
-      ...{ id: other.id, name: 'n', createdAt: at, step: 1, steps: 9, status: 'finished', tags: ['a', 'b'] },
-      ...{ notes: '', parentRunId: 'run_0', parentCheckpointStep: 3 },
+      id: other.id,
+      name: 'n',
+      createdAt: at,
+      step: 1,
+      steps: 9,
+      status: 'finished',
+      tags: ['a', 'b'],
+      notes: '',
+      parentRunId: 'run_0',
+      parentCheckpointStep: 3,
     },
     config,
     events: log.map((event) => ({ at, ...event })),

@@ -10,7 +10,8 @@ const model = {
 }
 const configOf = (maxNewTokens: number, maxPromptTokens: number | null = null) =>
   parseRunConfig({
-    ...{ model: 'm', rewards: [{ function: 'c' }] },
+    model: 'm',
+    rewards: [{ function: 'c' }],
     data: { train: 'rows.jsonl', maxPromptTokens },
     rollout: { maxNewTokens },
   })
@@ -20,7 +21,9 @@ test('rows too long for the context together with a completion are told before t
   expect(await promptRoomWarnings(configOf(10), rows, model)).toEqual([])
   expect(await promptRoomWarnings(configOf(11), rows, model)).toEqual([
     {
-      ...{ path: 'rollout.maxNewTokens', code: 'unwise', stage: null },
+      path: 'rollout.maxNewTokens',
+      code: 'unwise',
+      stage: null,
       message:
         '11, and the longest prompt has 30 tokens: together they exceed the model’s context of 40 tokens, so that such rows are left out.',
     },

@@ -75,8 +75,8 @@ describe('the event log', () => {
     const file = path.join(data, 'events.jsonl')
     using log = openEventLog(file)
     const before = Date.now()
-    log.append({ type: 'step', ...{ step: 1 } })
-    log.append({ type: 'step', ...{ step: 2 } })
+    log.append({ type: 'step', step: 1 })
+    log.append({ type: 'step', step: 2 })
     log.flush()
     expect(typesIn(file)).toEqual(['step1', 'step2'])
     const at = readEvents(file)[0]?.at
@@ -87,11 +87,11 @@ describe('the event log', () => {
 
   test('drops a line that was cut short, and goes on behind it', () => {
     const file = path.join(data, 'events.jsonl')
-    openEventLog(file).append({ type: 'step', ...{ step: 1 } })
+    openEventLog(file).append({ type: 'step', step: 1 })
     appendFileSync(file, '{"at":1,"type":"st')
     expect(typesIn(file)).toEqual(['step1'])
     using log = openEventLog(file)
-    log.append({ type: 'step', ...{ step: 2 } })
+    log.append({ type: 'step', step: 2 })
     expect(typesIn(file)).toEqual(['step1', 'step2'])
   })
 
@@ -99,18 +99,18 @@ describe('the event log', () => {
     const file = path.join(data, 'events.jsonl')
     {
       using log = openEventLog(file)
-      for (const step of [1, 2, 3]) log.append({ type: 'step', ...{ step } })
+      for (const step of [1, 2, 3]) log.append({ type: 'step', step })
     }
     {
       using log = openEventLog(file)
       log.rewind(1)
-      log.append({ type: 'step', ...{ step: 2 } })
+      log.append({ type: 'step', step: 2 })
       expect(log.length).toBe(3)
     }
     expect(typesIn(file)).toEqual(['step1', 'resumed', 'step2'])
     using log = openEventLog(file)
     log.rewind(3)
-    log.append({ type: 'step', ...{ step: 3 } })
+    log.append({ type: 'step', step: 3 })
     expect(typesIn(file)).toEqual(['step1', 'resumed', 'step2', 'resumed', 'step3'])
     expect(readFileSync(file, 'utf8').split('\n').length).toBe(8) // nothing was removed
   })
@@ -119,12 +119,12 @@ describe('the event log', () => {
     const file = path.join(data, 'events.jsonl')
     {
       using log = openEventLog(file)
-      log.append({ type: 'step', ...{ step: 1 } })
+      log.append({ type: 'step', step: 1 })
       appendFileSync(file, '{"at":1,"ty\u0000\n')
     }
     using log = openEventLog(file)
     expect(log.length).toBe(2)
-    log.append({ type: 'step', ...{ step: 2 } })
+    log.append({ type: 'step', step: 2 })
     expect(typesIn(file)).toEqual(['step1', 'damaged-line', 'step2'])
     log.rewind(2)
     expect(typesIn(file)).toEqual(['step1', 'damaged-line', 'resumed'])
@@ -134,11 +134,11 @@ describe('the event log', () => {
     const file = path.join(data, 'events.jsonl')
     using log = openEventLog(file)
     for (const step of [1, 2, 3]) {
-      log.append({ type: 'step', ...{ step } })
-      log.append({ type: 'samples', ...{ step, text: '"type":"step"', long: 'x'.repeat(3_000_000) } })
+      log.append({ type: 'step', step })
+      log.append({ type: 'samples', step, text: '"type":"step"', long: 'x'.repeat(3_000_000) })
     }
     log.rewind(4)
-    log.append({ type: 'step', ...{ step: 3 } })
+    log.append({ type: 'step', step: 3 })
     const chosen = readEvents(file, ['step', 'resumed']).map(({ type, step }) => [type, step])
     expect(chosen).toEqual([
       ['step', 1],
@@ -155,7 +155,7 @@ describe('the event log', () => {
     const tail = openLogTail(file, 'beginning')
     expect(tail.read()).toEqual([])
     using log = openEventLog(file)
-    log.append({ type: 'step', ...{ step: 1 } })
+    log.append({ type: 'step', step: 1 })
     const line = readFileSync(file, 'utf8')
     expect(tail.read()).toMatchObject([{ step: 1 }])
     appendFileSync(file, line.slice(0, 9))

@@ -58,7 +58,7 @@ test('a host that answers others reads a long history in pieces, and answers in 
   for (let number = 0; number < count; number++) {
     const run = createRunFolder(dataDirectory, config)
     using log = openEventLog(runPaths(run.directory).events)
-    for (let at = 1; at <= 150; at++) log.append({ ...step, step: at } as typeof step)
+    for (let at = 1; at <= 150; at++) log.append({ ...step, step: at })
   }
   await using host = createHost({ dataDirectory, servesQueue: true })
   const first = host.store.runs.list().length

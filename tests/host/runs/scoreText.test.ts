@@ -11,12 +11,10 @@ const limit = { workMs: 20_000, idleMs: 60_000 }
 const scoring = (pattern: string, completion: string, rewardLimits = {}) => {
   const rewards = [{ function: 'format', settings: { pattern } }]
   return {
-    ...{
-      config: runConfigSchema.parse({ ...starterConfig, rewards, rewardLimits }),
-      runDirectory: '.',
-      cacheDirectory: '.',
-    },
-    ...{ input: { prompt: '', completion, row: {}, step: 0 } },
+    config: runConfigSchema.parse({ ...starterConfig, rewards, rewardLimits }),
+    runDirectory: '.',
+    cacheDirectory: '.',
+    input: { prompt: '', completion, row: {}, step: 0 },
   }
 }
 

@@ -82,7 +82,9 @@ beforeAll(async () => {
   changed = copyOfPlain()
   forked = forkRun({
     dataDirectory: home.directory,
-    ...{ checkpoint: checkpointAt(changed, 2), changes: wanted, baseDirectory: home.directory },
+    checkpoint: checkpointAt(changed, 2),
+    changes: wanted,
+    baseDirectory: home.directory,
   })
   await train(forked, null)
   await train(changed, checkpointAt(changed, 2), changesAt(2))
@@ -121,7 +123,9 @@ describe('a run whose settings change where it is resumed', () => {
     const temperatureOf = (step: number) => {
       const { directory } = forkRun({
         dataDirectory: home.directory,
-        ...{ checkpoint: checkpointAt(changed, step), changes: {}, baseDirectory: home.directory },
+        checkpoint: checkpointAt(changed, step),
+        changes: {},
+        baseDirectory: home.directory,
       })
       const { rollout } = JSON.parse(readFileSync(runPaths(directory).config, 'utf8')) as typeof config & {
         rollout: { temperature: number }

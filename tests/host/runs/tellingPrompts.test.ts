@@ -3,9 +3,23 @@ import { chooseRows } from '#host/runs/tellingPrompts.ts'
 import type { SampleRecord } from '#host/store/samples.ts'
 
 const sample = (row: number, completion: string, reward: number): SampleRecord => ({
-  ...{ id: row, runId: 'run', step: 0, source: 'evaluation', row, position: row, prompt: '', parts: {} },
-  ...{ completion, reward, advantage: null, tokens: 1, stopReason: 'stop-id', version: null, logged: {} },
-  ...{ failures: [], hasArrays: false },
+  id: row,
+  runId: 'run',
+  step: 0,
+  source: 'evaluation',
+  row,
+  position: row,
+  prompt: '',
+  parts: {},
+  completion,
+  reward,
+  advantage: null,
+  tokens: 1,
+  stopReason: 'stop-id',
+  version: null,
+  logged: {},
+  failures: [],
+  hasArrays: false,
 })
 
 test('shown are rows that the base fails in substance too, and one that still fails', () => {

@@ -64,9 +64,7 @@ const sentenceOf = (answer: EnvironmentAnswer): string | null =>
 
 describe('an answer of an environment', () => {
   const cases = Object.entries(values).flatMap(([code, fitting]) =>
-    parts.map((part) => ({
-      ...{ part, code, fits: (fitting as readonly Part[]).includes(part) },
-    })),
+    parts.map((part) => ({ part, code, fits: (fitting as readonly Part[]).includes(part) })),
   )
 
   test.each(cases)('with $code as $part is as it should be ($fits)', async ({ part, code, fits }) => {

@@ -15,7 +15,9 @@ function tinyPolicy(options: { readonly failAt?: number } = {}) {
   let open = 0
   const model = new TinyModel(4)
   const step = {
-    ...{ states: model.states, vocabSize: model.vocabSize, choiceWidth: model.choiceWidth },
+    states: model.states,
+    vocabSize: model.vocabSize,
+    choiceWidth: model.choiceWidth,
     async run(pass: Parameters<TinyModel['run']>[0]) {
       passes.push({ role: pass.role, rows: pass.rows, length: pass.length })
       if (passes.length === options.failAt) throw new Error('The device is gone.')
@@ -26,7 +28,8 @@ function tinyPolicy(options: { readonly failAt?: number } = {}) {
     },
   }
   return {
-    ...{ passes, model },
+    passes,
+    model,
     async *generate(
       requests: readonly GenerationRequest[],
       own: GenerateOptions<Name>,

@@ -11,8 +11,13 @@ import { eventually } from '../../eventually.ts'
 
 const cacheDirectory = mkdtempSync(path.join(tmpdir(), 'turnwise-open-'))
 const setup: ServingSetup = {
-  ...{ directory: path.join(resourcesDirectory, 'starter'), base: null, precision: 'f32' },
-  ...{ device: { kind: null, threads: 1 }, contextLength: null, maxRows: 4, cacheDirectory },
+  directory: path.join(resourcesDirectory, 'starter'),
+  base: null,
+  precision: 'f32',
+  device: { kind: null, threads: 1 },
+  contextLength: null,
+  maxRows: 4,
+  cacheDirectory,
 }
 
 const texts = new TextProcesses()

@@ -42,13 +42,11 @@ describe('what is sent back as it came', () => {
   type Message = OpenAI.ChatCompletionMessageParam
   const ask = (turns: readonly Message[], body: object = {}) =>
     openai.chat.completions.create({
-      ...{
-        model: 'starter',
-        messages: [...turns],
-        temperature: 0,
-        max_completion_tokens: 4,
-        return_token_ids: true,
-      },
+      model: 'starter',
+      messages: [...turns],
+      temperature: 0,
+      max_completion_tokens: 4,
+      return_token_ids: true,
       ...body,
     } as OpenAI.ChatCompletionCreateParamsNonStreaming)
   async function idsOf(turns: readonly Message[], body?: object): Promise<readonly number[]> {
@@ -112,7 +110,8 @@ describe('what is sent back as it came', () => {
     expect(switched.length).toBeGreaterThan(plain.length)
     expect(switched.slice(-plain.length)).toEqual(plain)
     await expect(ask(messages, { chat_template_kwargs: { messages: 'x' } })).rejects.toMatchObject({
-      ...{ status: 400, param: 'chat_template_kwargs.messages' },
+      status: 400,
+      param: 'chat_template_kwargs.messages',
       message: expect.stringContaining('cannot be replaced') as string,
     })
   })

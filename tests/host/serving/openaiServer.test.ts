@@ -160,7 +160,10 @@ describe('log-probabilities', () => {
     const model = step === null ? 'starter' : runId
     const asked = { model, messages, n: 2, seed: 3, temperature, max_completion_tokens: 12 }
     const completion = await openai.chat.completions.create({
-      ...{ ...asked, logprobs: true, top_logprobs: 3, return_token_ids: true },
+      ...asked,
+      logprobs: true,
+      top_logprobs: 3,
+      return_token_ids: true,
     } as OpenAI.ChatCompletionCreateParamsNonStreaming)
     const checkpoints = await client.call('checkpoints.list', { runId })
     const directory = path.join(resourcesDirectory, 'starter')
@@ -205,7 +208,10 @@ describe('text completions', () => {
   test('of several prompts, of texts and of ids, echoed', async () => {
     const asked = { model: 'starter', max_tokens: 4, temperature: 0 }
     const { choices } = await openai.completions.create({
-      ...{ ...asked, prompt: ['1 + 1 =', '2 + 2 ='], echo: true, return_token_ids: true },
+      ...asked,
+      prompt: ['1 + 1 =', '2 + 2 ='],
+      echo: true,
+      return_token_ids: true,
     } as OpenAI.CompletionCreateParamsNonStreaming)
     expect(choices.map(({ text }) => text.slice(0, 7))).toEqual(['1 + 1 =', '2 + 2 ='])
     const prompts = choices.map((choice) => (choice as unknown as WithIds).prompt_token_ids)
@@ -310,7 +316,10 @@ describe('the server', () => {
     expect(again.key).toBe(on.key)
     const other = new OpenAI({ apiKey: again.key, baseURL: again.address, maxRetries: 0 })
     const long = other.chat.completions.create({
-      ...{ model: 'starter', messages, n: 64, min_tokens: on.contextLength - 32 },
+      model: 'starter',
+      messages,
+      n: 64,
+      min_tokens: on.contextLength - 32,
     } as OpenAI.ChatCompletionCreateParamsNonStreaming)
     const failed = expect(long).rejects.toThrow()
     await eventually(async () => expect(await client.call('serving.status')).toMatchObject({ active: 1 }))

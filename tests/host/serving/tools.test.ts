@@ -17,7 +17,10 @@ beforeAll(async () => {
   const folder = toolModel(fixture.directory)
   const train = fixture.write('lessons.jsonl', lessons.map((row) => JSON.stringify(row)).join('\n'))
   const learning = {
-    ...{ model: folder, rewards: [], algorithm: { id: 'sft' as const, settings: {} }, steps: 200 },
+    model: folder,
+    rewards: [],
+    algorithm: { id: 'sft' as const, settings: {} },
+    steps: 200,
     data: { train, heldOut: null, prompt: { column: 'prompt' }, tools: 'tools' },
     adapter: { rank: 16, alpha: 32, targets: 'all-linear' },
     rollout: { promptsPerStep: 2, maxNewTokens: 16 },
@@ -40,10 +43,13 @@ afterAll(() => fixture[Symbol.asyncDispose]())
 async function playing(environment: string) {
   const [checkpoint] = await client.call('checkpoints.list', { runId: model })
   return {
-    ...{ model: toolModel(fixture.directory), rewards: [], environment: { function: environment } },
+    model: toolModel(fixture.directory),
+    rewards: [],
+    environment: { function: environment },
     data: {
       train: fixture.write('rows.jsonl', JSON.stringify({ prompt: question.content, answer: '5' })),
-      ...{ heldOut: null, prompt: { column: 'prompt' } },
+      heldOut: null,
+      prompt: { column: 'prompt' },
     },
     adapter: { rank: 16, alpha: 32, targets: 'all-linear', initial: checkpoint?.directory },
     rollout: { promptsPerStep: 2, groupSize: 2, maxNewTokens: 20, temperature: 0.02 },
@@ -79,7 +85,12 @@ test('a run plays the tools of an MCP server, once that is allowed', async () =>
 
 const ask = (more: object = {}) =>
   openai.chat.completions.create({
-    ...{ model, messages: [question], tools: [addTool], temperature: 0, max_completion_tokens: 32, ...more },
+    model,
+    messages: [question],
+    tools: [addTool],
+    temperature: 0,
+    max_completion_tokens: 32,
+    ...more,
     stream: false,
   })
 
@@ -101,7 +112,11 @@ test('an answer calls a tool, and goes on from its result', async () => {
 
 test('a stream says the name of a function, then its arguments, and nothing of their form', async () => {
   const stream = openai.chat.completions.stream({
-    ...{ model, messages: [question], tools: [addTool], temperature: 0, max_completion_tokens: 32 },
+    model,
+    messages: [question],
+    tools: [addTool],
+    temperature: 0,
+    max_completion_tokens: 32,
   })
   const deltas: OpenAI.ChatCompletionChunk.Choice.Delta[] = []
   for await (const { choices } of stream) deltas.push(...choices.map(({ delta }) => delta))

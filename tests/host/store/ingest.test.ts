@@ -66,7 +66,10 @@ test('every event is recorded once, where it belongs', () => {
   })
   expect(store.checkpoints.list(runId)).toEqual([
     expect.objectContaining({
-      ...{ runId, step: 3, reward: 0.3, sizeBytes: 1000 },
+      runId,
+      step: 3,
+      reward: 0.3,
+      sizeBytes: 1000,
       directory: join(folder, 'runs', runId, 'checkpoints', '3'),
     }),
   ])

@@ -103,7 +103,9 @@ describe('migrations', () => {
     using store = openStore(file)
     const model = join(folder, 'models', 'm')
     expect(store.runs.get('run_a')).toMatchObject({
-      ...{ directory: join(folder, 'runs', 'run_a'), model, config: JSON.stringify({ model }) },
+      directory: join(folder, 'runs', 'run_a'),
+      model,
+      config: JSON.stringify({ model }),
       manifest: { data: { [join(folder, 'd')]: 'x' } },
     })
     expect(store.runs.get('run_b')).toMatchObject({
@@ -116,7 +118,9 @@ describe('migrations', () => {
     expect(store.dataSets.findVersion('digest')?.directory).toBe(join(folder, 'datasets', 'digest'))
     expect(store.settings.get('draft')).toEqual({ model })
     expect(store.evaluations.find('ev_a')).toMatchObject({
-      ...{ model, adapter: join(folder, 'a'), config: { x: join(folder, 'x') } },
+      model,
+      adapter: join(folder, 'a'),
+      config: { x: join(folder, 'x') },
     })
     expect(store.evaluations.find('ev_b')).toMatchObject({ model })
   })

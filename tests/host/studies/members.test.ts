@@ -39,22 +39,33 @@ const learningRate = { mutated: 'optimization.learningRate', tensors: 3 }
 const cases: Readonly<Record<string, Case>> = {
   'PPO in an environment, whose clones have the critic of their parent': {
     config: {
-      ...{ ...common, steps: 2, rewards: [], algorithm: { id: 'ppo' } },
+      ...common,
+      steps: 2,
+      rewards: [],
+      algorithm: { id: 'ppo' },
       evaluation: { every: 1, rows: 2 },
       environment: { function: 'number-guessing', maxTurns: 3 },
     },
-    ...{ mutated: 'optimization.criticLearningRate', tensors: 5, every: 1, steps: 2 },
+    mutated: 'optimization.criticLearningRate',
+    tensors: 5,
+    every: 1,
+    steps: 2,
   },
   'a generation that ends with a stage': {
     config: { ...staged, stages: [{ ...demonstrations, steps: 1 }, { steps: 1 }] },
-    ...{ ...learningRate, every: 1, steps: 2 },
+    ...learningRate,
+    every: 1,
+    steps: 2,
   },
   'a workflow, in a generation that ends within a stage': {
     config: {
-      ...{ ...staged, rollout: { ...staged.rollout, workflow } },
+      ...staged,
+      rollout: { ...staged.rollout, workflow },
       stages: [{ ...demonstrations, steps: 1 }, { steps: 3 }],
     },
-    ...{ ...learningRate, every: 2, steps: 4 },
+    ...learningRate,
+    every: 2,
+    steps: 4,
   },
 }
 
@@ -96,7 +107,9 @@ eachOf(
       config: withChanges(config, survivor.settings) as typeof smallConfig,
     })
     const forked = await client.call('runs.fork', {
-      ...{ runId: parentId, step: every, start: true },
+      runId: parentId,
+      step: every,
+      start: true,
       changes: clone.settings,
     })
     const pairs = [

@@ -30,7 +30,9 @@ const population = {
   ...oneByOne,
   name: 'rates',
   population: {
-    ...{ size: 2, every: 2, tournament: 1 },
+    size: 2,
+    every: 2,
+    tournament: 1,
     mutation: { probability: 1, elite: false, parameters: { [rate]: { min: 1e-4, max: 1e-2 } } },
   },
 }
@@ -223,7 +225,8 @@ test.each([
     {
       optimization: { maxGradNorm: null },
       population: {
-        ...{ every: 2, initial: 'same' },
+        every: 2,
+        initial: 'same',
         mutation: { parameters: { 'optimization.maxGradNorm': { min: 0.1, max: 10 } } },
       },
     },

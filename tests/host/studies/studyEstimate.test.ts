@@ -43,17 +43,20 @@ function tried({ config, seconds = 2, ownBytes = 1e9 }: Tried = {}): Calibrated 
       memory: { anonymousBytes: ownBytes, totalBytes: ownBytes + 0.5e9, expectedBytes: ownBytes },
       stages: [
         {
-          ...{ steps: 100, row: 0, promptTokens: 10, tooLong: 0, evaluations: 6, secondsPerEvaluation: 10 },
+          steps: 100,
+          row: 0,
+          promptTokens: 10,
+          tooLong: 0,
+          evaluations: 6,
+          secondsPerEvaluation: 10,
           seconds: { loading: 3, generating: 1, scoring: 1, learning: 1 },
           secondsPerStep: { low: seconds / 2, expected: seconds, high: 2 * seconds },
-          ...{
-            tokensPerStep: 50,
-            warmUpSeconds: 1,
-            checkpointBytes: 1e6,
-            secondsPerCheckpoint: 1,
-            logBytesPerStep: 1e4,
-            samples: [],
-          },
+          tokensPerStep: 50,
+          warmUpSeconds: 1,
+          checkpointBytes: 1e6,
+          secondsPerCheckpoint: 1,
+          logBytesPerStep: 1e4,
+          samples: [],
         },
       ],
     },
@@ -65,8 +68,14 @@ function estimated(file: object, light = tried(), heavy = light) {
   const { search, parallel: given } = config
   const subject = { config, steps: 100, start: {} }
   const sharing: SharingRequest = {
-    ...{ kind: search.kind, given, needs: null, isCpu: true, cores: 8, threads: 2 },
-    ...{ config: light.config, waves: wavesOf({ search, seed: 1, steps: 100, start: {} }) },
+    kind: search.kind,
+    given,
+    needs: null,
+    isCpu: true,
+    cores: 8,
+    threads: 2,
+    config: light.config,
+    waves: wavesOf({ search, seed: 1, steps: 100, start: {} }),
   }
   return summarizeStudy({ ...subject, sharing }, light, heavy)
 }
@@ -77,7 +86,9 @@ describe('hours', () => {
 
   test('of seeds: one after the other, or as many beside each other as train together', () => {
     expect(estimated({ parallel: 1, seeds: { values: 4 } })).toMatchObject({
-      ...{ trials: 4, totalSteps: 400, parallel: 1 },
+      trials: 4,
+      totalSteps: 400,
+      parallel: 1,
       seconds: { low: 4 * (whole - 100), expected: 4 * whole, high: 4 * (whole + 200) },
     })
     expect(estimated({ seeds: { values: 4 } })).toMatchObject({ parallel: 4, seconds: { expected: whole } })
@@ -86,7 +97,9 @@ describe('hours', () => {
 
   test('of a halving: only what its rungs train, each compared by an evaluation', () => {
     const sweep = {
-      ...{ method: 'random', trials: 9, parameters: range },
+      method: 'random',
+      trials: 9,
+      parameters: range,
       early: { method: 'halving', from: 10, keep: 3 },
     }
     const { seconds, totalSteps } = estimated({ parallel: 1, sweep })
@@ -137,14 +150,21 @@ describe('hours', () => {
 describe('trials at the same time', () => {
   const config = parseRunConfig({ ...smallConfig, device: { threads: 4 } })
   const request: SharingRequest = {
-    ...{ kind: 'population', waves: [{ size: 6, from: 0, until: 10 }], config, isCpu: true, given: null },
-    ...{ cores: 8, threads: 4, needs: null },
+    kind: 'population',
+    waves: [{ size: 6, from: 0, until: 10 }],
+    config,
+    isCpu: true,
+    given: null,
+    cores: 8,
+    threads: 4,
+    needs: null,
   }
   const needs: TrialNeeds = { ownBytes: 1.5e9, baseBytes: 0.1e9, availableBytes: 24e9, card: null }
 
   test('are as many as have cores', () => {
     expect(sharingOf(request)).toEqual({
-      ...{ parallel: 2, warnings: [] },
+      parallel: 2,
+      warnings: [],
       words: '6 members, 2 at a time: 8 cores / 4 threads each.',
     })
     expect(sharingOf({ ...request, needs }).words).toBe(

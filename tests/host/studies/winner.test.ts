@@ -17,7 +17,9 @@ afterAll(async () => {
 /** Two trials, of which one goes on after the first step. */
 const file = {
   ...smallConfig,
-  ...{ name: 'rates', steps: 2, parallel: 1 },
+  name: 'rates',
+  steps: 2,
+  parallel: 1,
   evaluation: { ...smallConfig.evaluation, every: 1 },
   sweep: {
     method: 'random',
@@ -83,7 +85,9 @@ test('the best is promoted: a copy that outlives checkpoint, run and study, and 
   expect(chosen).toMatchObject({ trial: best.trial, step: 2, fitness: best.fitness })
   const { sweep: _, ...run } = file
   expect(chosen.config).toMatchObject({
-    ...{ model: run.model, steps: 2, name: `rates · trial ${chosen.trial + 1}` },
+    model: run.model,
+    steps: 2,
+    name: `rates · trial ${chosen.trial + 1}`,
     optimization: { learningRate: trials[chosen.trial]?.settings[rate] },
   })
   expect(await client.call('runs.check', { config: parseRunConfig(chosen.config) })).toMatchObject({
@@ -94,8 +98,14 @@ test('the best is promoted: a copy that outlives checkpoint, run and study, and 
   expect(promoted).toMatchObject({
     name: `rates-trial-${chosen.trial + 1}-step-2`,
     origin: {
-      ...{ studyId: study.id, study: 'rates', runId: best.runId, metric: 'eval_reward' },
-      ...{ trial: chosen.trial, step: 2, fitness: chosen.fitness, model: run.model },
+      studyId: study.id,
+      study: 'rates',
+      runId: best.runId,
+      metric: 'eval_reward',
+      trial: chosen.trial,
+      step: 2,
+      fitness: chosen.fitness,
+      model: run.model,
     },
   })
   const trained = adapterOf(best.runId, 2)
@@ -132,7 +142,9 @@ test('the best is promoted: a copy that outlives checkpoint, run and study, and 
   const out = path.join(directory, 'out')
   const items = []
   for await (const item of client.stream('checkpoints.export', {
-    ...{ adapter: promoted.name, format: 'merged', out },
+    adapter: promoted.name,
+    format: 'merged',
+    out,
   }))
     items.push(item)
   const report = items.flatMap((item) => ('result' in item ? [item.result] : []))[0]

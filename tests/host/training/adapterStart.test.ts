@@ -98,7 +98,9 @@ describe('the adapter a run begins with', () => {
 
   test('a default that was written out counts, one that was not follows the adapter', async () => {
     const given = (adapter: object) => ({
-      ...{ model: model.directory, data: { train: 'x' }, rewards: [{ function: 'exact-match' }] },
+      model: model.directory,
+      data: { train: 'x' },
+      rewards: [{ function: 'exact-match' }],
       adapter: { initial, ...adapter },
     })
     const settled = (adapter: object) => resolveRunConfig(given(adapter), path.dirname(initial))
@@ -154,7 +156,10 @@ describe('the reference a run is measured from', () => {
     openModel({
       directory: model.directory,
       adapter: directory,
-      ...{ device: oneThread, precision: 'f32', base: null, maxRows: 1 },
+      device: oneThread,
+      precision: 'f32',
+      base: null,
+      maxRows: 1,
       cacheDirectory: path.join(root, 'cache'),
     })
 

@@ -19,7 +19,10 @@ afterAll(() => home[Symbol.dispose]())
 const cacheDirectory = path.join(home.directory, 'cache')
 const ppo = {
   ...starterConfig,
-  ...{ algorithm: { id: 'ppo' }, steps: 2, evaluation: { every: 0 }, checkpoints: { every: 2 } },
+  algorithm: { id: 'ppo' },
+  steps: 2,
+  evaluation: { every: 0 },
+  checkpoints: { every: 2 },
 }
 const model = openModelFolder(starterConfig.model)
 let checkpoint: string
@@ -39,11 +42,19 @@ const rows = [
 /** Values of some tokens, before anything is learned. */
 async function valuesOf(config: RunConfig, begin: StageBeginning = null): Promise<number[]> {
   const [stage] = await readStages(config, model, {
-    ...{ rewards: [], environment: null, workflows: [], algorithmById },
+    rewards: [],
+    environment: null,
+    workflows: [],
+    algorithmById,
   })
   const device = { kind: 'cpu', threads: 1, deviceId: 0 } as const
   await using training = await openTraining({
-    ...{ name: 'run', stage: stage!, model, device, cacheDirectory, begin },
+    name: 'run',
+    stage: stage!,
+    model,
+    device,
+    cacheDirectory,
+    begin,
   })
   const heads = await training.dependencies.model.policy.score(rows, { role: 'critic', temperature: 1 })
   return heads.flatMap(({ values }) => [...values!])

@@ -18,7 +18,10 @@ const lora: LoraConfig = { rank: 3, alpha: 2, rsLora: true, targets: ['q_proj', 
 async function train(settings: object): Promise<RunFolder> {
   const config = parseRunConfig({
     ...starterConfig,
-    ...{ steps: 2, evaluation: { every: 0, rows: 1 }, checkpoints: { every: 1 }, device: { threads: 1 } },
+    steps: 2,
+    evaluation: { every: 0, rows: 1 },
+    checkpoints: { every: 1 },
+    device: { threads: 1 },
     // One update a step: its divergence is that of the policy as it acted.
     optimization: { learningRate: 0.005 },
     ...settings,

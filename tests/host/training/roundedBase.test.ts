@@ -84,8 +84,13 @@ eachOf(describe, { rows: blockPrecisions, isAlways: isSmallest }, 'a run on %s',
     expect(readAdapter(adapter).base).toBe(precision)
     const scoresOn = async (base: HeldPrecision | null) => {
       using model = await openModel({
-        ...{ directory: inside('model'), adapter, device: oneThread },
-        ...{ precision: 'f32', base, maxRows: 1, cacheDirectory },
+        directory: inside('model'),
+        adapter,
+        device: oneThread,
+        precision: 'f32',
+        base,
+        maxRows: 1,
+        cacheDirectory,
       })
       const ids = Int32Array.from([5, 17, 4, 100, 42, 9])
       const sequence = { ids, actionMask: new Uint8Array(5).fill(1) }

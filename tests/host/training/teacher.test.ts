@@ -26,8 +26,13 @@ async function writeStudent(): Promise<void> {
 const configWith = (teacher: string) =>
   parseRunConfig({
     ...starterConfig,
-    ...{ model: student, reference: { model: teacher }, algorithm: { id: 'distillation' } },
-    ...{ rewards: [], steps: 4, evaluation: { every: 0 }, checkpoints: { every: 2, keepLast: 20 } },
+    model: student,
+    reference: { model: teacher },
+    algorithm: { id: 'distillation' },
+    rewards: [],
+    steps: 4,
+    evaluation: { every: 0 },
+    checkpoints: { every: 2, keepLast: 20 },
     rollout: { promptsPerStep: 16, maxNewTokens: 6 },
     device: { threads: 1 },
   })

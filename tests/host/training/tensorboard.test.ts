@@ -11,7 +11,9 @@ import { temporaryFolder } from '../files/temporaryFolder.ts'
 const step = (at: number, reward: number) =>
   ({ type: 'step', step: at, metrics: { reward, 'time/rollout': 0.25 } }) as unknown as RunEvent
 const samples = {
-  ...{ type: 'samples', step: 5, source: 'rollout' },
+  type: 'samples',
+  step: 5,
+  source: 'rollout',
   samples: [{ prompt: 'What is 2 + 3?\n# no head', completion: 'fünf', reward: 0.5 }],
 } as unknown as RunEvent
 

@@ -49,7 +49,11 @@ export async function startFixture(options: Partial<HttpServerOptions> = {}): Pr
     ...options,
   })
   return {
-    ...{ server, directory, uploads, seen, faults },
+    server,
+    directory,
+    uploads,
+    seen,
+    faults,
     port: Number(new URL(server.origin).port),
     [Symbol.asyncDispose]: async () => {
       await server[Symbol.asyncDispose]()

@@ -18,7 +18,10 @@ afterAll(() => home[Symbol.dispose]())
 const steps = casesOf(2, 4)
 const short = {
   ...starterConfig,
-  ...{ steps, evaluation: { every: 2, rows: 4 }, checkpoints: { every: 0 }, device: { threads: 1 } },
+  steps,
+  evaluation: { every: 2, rows: 4 },
+  checkpoints: { every: 0 },
+  device: { threads: 1 },
   shownTrajectories: 64,
 }
 const gallery = path.join(resourcesDirectory, 'workflows')
@@ -218,5 +221,7 @@ describe('the others of the gallery run', () => {
 const opening = {
   row: {},
   prompt: { text: 'ab', ids: [1, 2] },
-  ...{ environment: null, isEvaluation: false, seed: 1 },
+  environment: null,
+  isEvaluation: false,
+  seed: 1,
 }

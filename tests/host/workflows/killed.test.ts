@@ -31,7 +31,9 @@ const config = {
       settings: { attempts: 3, feedback: 'Again' },
     },
   },
-  ...{ steps, shownTrajectories: 8, device: { threads: 2 } },
+  steps,
+  shownTrajectories: 8,
+  device: { threads: 2 },
 }
 
 /** Trains from the last checkpoint on; ends by itself, or is killed so many milliseconds after a step. */

@@ -221,7 +221,10 @@ describe('the same input is the same episode', () => {
     const rollout = { maxNewTokens: 8, promptsPerStep: 1, groupSize: 4, workflow: { function: version.file } }
     const runId = await fixture.start({
       data: { train: file, heldOut: null, prompt: { column: 'prompt' } },
-      ...{ rollout, steps: 1, seed: 42, evaluation: { every: 0 } },
+      rollout,
+      steps: 1,
+      seed: 42,
+      evaluation: { every: 0 },
     })
     await fixture.reached(runId, 'finished')
     const samples = await client.call('samples.list', { runId, source: 'rollout' })

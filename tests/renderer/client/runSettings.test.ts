@@ -106,7 +106,8 @@ const at = (path: string) => rows.find(({ field }) => field.key === path)
 describe('settingRows', () => {
   test('marks what differs from its default and says what it means', () => {
     expect(at('optimization.learningRate')).toMatchObject({
-      ...{ value: 0.01, isChanged: true },
+      value: 0.01,
+      isChanged: true,
       field: { default: 1e-4 },
     })
     expect(at('optimization.learningRate')?.field.help).toBe('Learning rate of the adapter.')

@@ -22,8 +22,14 @@ test('the editor knows every field that the advantages of a loss are given, and 
     builtInAlgorithm,
   )
   const row = {
-    ...{ group: 0, actionMask: Uint8Array.of(0, 1), turnIds: null, turnRewards: [1], ...bareExperience },
-    ...{ behaviorLogprobs: null, referenceLogprobs: null, behaviorValues: null },
+    group: 0,
+    actionMask: Uint8Array.of(0, 1),
+    turnIds: null,
+    turnRewards: [1],
+    ...bareExperience,
+    behaviorLogprobs: null,
+    referenceLogprobs: null,
+    behaviorValues: null,
   }
   await algorithm.configure({}).advantages([row])
   expect(names.sort()).toEqual(Object.keys(given[0] ?? {}).sort())

@@ -13,7 +13,12 @@ const silent = { call: () => new Promise(nothing) } as unknown as ApiClient
 
 function rowOf(field: SettingField): string {
   const row = createElement(SettingRow, {
-    ...{ field, value: null, base: null, isChanged: false, onChange: nothing, onReset: nothing },
+    field,
+    value: null,
+    base: null,
+    isChanged: false,
+    onChange: nothing,
+    onReset: nothing,
   })
   const withTooltips = createElement(TooltipProvider, null, row)
   const withApi = createElement(ApiProvider, { client: silent, children: withTooltips })

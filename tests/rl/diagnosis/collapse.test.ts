@@ -136,7 +136,9 @@ describe('a policy that updates destroyed', () => {
     const partly = series([0.29, 0.26, 0.07, 0.03, 0.1, 0.03, 0, 0, 0.1, 0.15])
     const [gradual] = diagnosisOf({
       curves: { ...slower, reward: partly, kl: flat(12) },
-      ...{ steps: 20, evaluations: [], config: few },
+      steps: 20,
+      evaluations: [],
+      config: few,
     }).findings
     expect(gradual?.words).toContain('The policy was destroyed after step 2')
     // A policy that is sure of something new and earns more with it is not.

@@ -44,7 +44,11 @@ function diagnosed(config: object, metrics: Map<string, Point[]>, checkpoints: n
 
 test('a real run that went well has no findings, neither early nor at its end', () => {
   expect(diagnosed(ppo, metricsUpTo(30))).toMatchObject({
-    ...{ stage: null, firstStep: 1, steps: 30, findings: [], soundUntil: null },
+    stage: null,
+    firstStep: 1,
+    steps: 30,
+    findings: [],
+    soundUntil: null,
   })
   expect(diagnosed(ppo, metricsUpTo(10)).findings).toEqual([])
 })

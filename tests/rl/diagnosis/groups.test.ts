@@ -23,7 +23,12 @@ test('a sound run has no findings', () => {
 
 test('a run without any step has none either', () => {
   expect(diagnosisOf({ steps: 0, evaluations: [] })).toEqual({
-    ...{ stage: null, firstStep: 0, steps: 0, findings: [], soundUntil: null, checks: [] },
+    stage: null,
+    firstStep: 0,
+    steps: 0,
+    findings: [],
+    soundUntil: null,
+    checks: [],
   })
 })
 

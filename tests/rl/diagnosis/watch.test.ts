@@ -14,7 +14,9 @@ const config = (stopOn: string) =>
   })
 
 const stepEvent = (step: number, isBroken: boolean): RunEvent => ({
-  ...{ type: 'step', step, steps: 100 },
+  type: 'step',
+  step,
+  steps: 100,
   metrics: {
     step_time: 1,
     reward: isBroken ? 0 : 0.5 + (step % 3) / 20,
@@ -25,13 +27,11 @@ const stepEvent = (step: number, isBroken: boolean): RunEvent => ({
 })
 
 const savedAt = (step: number): RunEvent => ({
-  ...{
-    type: 'checkpoint-saved',
-    step,
-    directory: `/run/checkpoints/step-00000${step}`,
-    reward: null,
-    sizeBytes: 1,
-  },
+  type: 'checkpoint-saved',
+  step,
+  directory: `/run/checkpoints/step-00000${step}`,
+  reward: null,
+  sizeBytes: 1,
 })
 
 /** Breaks down after step 6, with checkpoints of steps 3 and 6. */

@@ -32,9 +32,13 @@ describe('settings from the row', () => {
   test('answers come in the order of the episodes, each world asked once', async () => {
     const asked: number[] = []
     const environment = withRowSettings({
-      ...{ known: { level: 1 }, settings: {}, fromRow: { level: 'level' } },
+      known: { level: 1 },
+      settings: {},
+      fromRow: { level: 'level' },
       create: ({ level }) => ({
-        ...{ id: 'levels', description: '', maxTurns: 1 },
+        id: 'levels',
+        description: '',
+        maxTurns: 1,
         reset(starts) {
           asked.push(starts.length)
           return Promise.resolve(

@@ -307,7 +307,10 @@ describe('rewards of episodes', () => {
   }
   const rewarded = async (onFailure: 'null' | 'zero' | 'fail', rewards = [judge]) =>
     rewardTrajectories(await playEpisodes(request(rows), optionsOf()), {
-      ...{ rewards, onFailure, step: 1, tokenizer: fakeTokenizer },
+      rewards,
+      onFailure,
+      step: 1,
+      tokenizer: fakeTokenizer,
     })
 
   test('functions judge the last turn and count for it', async () => {

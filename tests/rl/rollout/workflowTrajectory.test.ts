@@ -7,7 +7,9 @@ const generated = (promptIds: readonly number[], ids: readonly number[], expert:
   ids: Int32Array.from(ids),
   logprobs: new Float64Array(ids.length),
   routes: { width: 2, experts: new Uint16Array(2 * (promptIds.length + ids.length - 1)).fill(expert) },
-  ...{ stopReason: 'stop-id', text: '', maxNewTokens: 8 },
+  stopReason: 'stop-id',
+  text: '',
+  maxNewTokens: 8,
 })
 
 const routesOf = (

@@ -42,14 +42,25 @@ const workflowOf = (play: (run: EpisodeRun) => EpisodeStep, pause: () => number 
 })
 
 const sampling = {
-  ...{ greedy: false, temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
-  ...{ minNewTokens: 0, maxNewTokens: 6, stopIds: [stopId], stopStrings: [] },
+  greedy: false,
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  minNewTokens: 0,
+  maxNewTokens: 6,
+  stopIds: [stopId],
+  stopStrings: [],
 }
 const decode = (ids: Iterable<number>) => fakeTokenizer.decode(ids)
 
 function optionsOf(workflow: Workflow, policy = fakePolicy()): WorkflowOptions {
   const text = createTurnText({
-    ...{ tokenizer: fakeTokenizer, chatTemplate: null, applyChatTemplate: false, strictBoundary: true },
+    tokenizer: fakeTokenizer,
+    chatTemplate: null,
+    applyChatTemplate: false,
+    strictBoundary: true,
   })
   const rewards = { rewards: [likesC], onFailure: 'null', step: 3 } as const
   const tools = {
@@ -64,7 +75,10 @@ function optionsOf(workflow: Workflow, policy = fakePolicy()): WorkflowOptions {
 }
 
 const prompts: Prompt[] = ['ab', 'ca', 'bbb'].map((text, row) => ({
-  ...{ row, columns: { name: text }, text, ids: fakeTokenizer.encode(text) },
+  row,
+  columns: { name: text },
+  text,
+  ids: fakeTokenizer.encode(text),
 }))
 const request = { prompts, groupSize: 2, seed: 5, step: 3, source: 'training' } as const
 

@@ -108,7 +108,11 @@ describe('few trials', () => {
 
   test('too few say nothing, and how many it takes', () => {
     expect(estimate(two, (x: number) => x, { trials: 11 })).toEqual({
-      ...{ results: 11, needed: 12, step: 10, explained: null, settings: [] },
+      results: 11,
+      needed: 12,
+      step: 10,
+      explained: null,
+      settings: [],
     })
     const five = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((key) => [key, unit]))
     expect(estimate(five, (x: number) => x, { trials: 12 })).toMatchObject({ needed: 20, settings: [] })

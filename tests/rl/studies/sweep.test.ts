@@ -79,7 +79,9 @@ test('the first trials of a quasi-random sweep leave no wide gap', () => {
 
 test('successive halving keeps the best third at each rung', () => {
   const sweep = {
-    ...{ method: 'random', trials: 27, parameters: { [rate]: { min: 0, max: 1 } } },
+    method: 'random',
+    trials: 27,
+    parameters: { [rate]: { min: 0, max: 1 } },
     early: { method: 'halving', from: 3, keep: 3 },
   }
   const { plan, results } = played(sweep, (settings) => settings[rate] as number)
@@ -114,7 +116,9 @@ test('the brackets of Hyperband are those of the paper (R = 81, η = 3)', () => 
 
 test('a failed trial is not continued', () => {
   const sweep = {
-    ...{ method: 'random', trials: 9, parameters: { [rate]: { min: 0, max: 1 } } },
+    method: 'random',
+    trials: 9,
+    parameters: { [rate]: { min: 0, max: 1 } },
     early: { method: 'halving', from: 27, keep: 3 },
   }
   const { plan, results } = played(sweep, (settings) => ((settings[rate] as number) > 0.3 ? null : 1))

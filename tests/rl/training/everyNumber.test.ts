@@ -37,14 +37,19 @@ const around: Readonly<Record<string, object>> = {
   'rollout.server': {
     rollout: {
       server: { kind: 'vllm', url: 'http://127.0.0.1:8000', adapterFolder: '/adapters' },
-      ...{ promptsPerStep: 2, groupSize: 2, maxNewTokens: 6 },
+      promptsPerStep: 2,
+      groupSize: 2,
+      maxNewTokens: 6,
     },
   },
   'reference.mixing': { reference: { refreshSteps: 1 } },
 }
 
 const base = {
-  ...{ model: 'fake', data: { train: 'train', heldOut: 'held-out' }, rewards: [{ function: 'c' }], steps: 2 },
+  model: 'fake',
+  data: { train: 'train', heldOut: 'held-out' },
+  rewards: [{ function: 'c' }],
+  steps: 2,
   rollout: { promptsPerStep: 2, groupSize: 2, maxNewTokens: 6 },
 }
 

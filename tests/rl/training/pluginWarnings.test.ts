@@ -14,7 +14,10 @@ import { collect, dependenciesOf, steps } from './run.ts'
 const absurd = [1e10, 1e5, -1, Number('1e999'), 0, 0.5]
 
 const base = {
-  ...{ model: 'fake', data: { train: 'train', heldOut: 'held-out' }, rewards: [{ function: 'c' }], steps: 2 },
+  model: 'fake',
+  data: { train: 'train', heldOut: 'held-out' },
+  rewards: [{ function: 'c' }],
+  steps: 2,
   reference: { model: 'teacher' },
   rollout: { promptsPerStep: 2, maxNewTokens: 6 },
 }
@@ -112,7 +115,11 @@ describe('settings of built-in rewards', () => {
         continue
       }
       const samples = ['', '4', 'four '.repeat(400)].map((completion) => ({
-        ...{ prompt: '2+2', completion, row: { answer: '4' }, stopReason: 'stop-id' as const, tokens: 1 },
+        prompt: '2+2',
+        completion,
+        row: { answer: '4' },
+        stopReason: 'stop-id' as const,
+        tokens: 1,
       }))
       for (const score of await reward.create(settings).score(samples as never))
         expect(JSON.stringify(score)).not.toMatch(/NaN|Infinity|e\+/)

@@ -45,12 +45,14 @@ test('answers after other prompts have the log-ratio of what stands there', asyn
   policy.table.forEach((_, i) => (policy.table[i] = Math.sin(i)))
   const row = (prompt: string, ids: readonly number[]) => ({
     ...singleTurnTrajectory(
-      { ...{ text: prompt, row: 0, columns: {} }, ids: fakeTokenizer.encode(prompt) },
+      { text: prompt, row: 0, columns: {}, ids: fakeTokenizer.encode(prompt) },
       0,
       { ids: Int32Array.from(ids), logprobs: new Float64Array(0), stopReason: 'stop-id' },
       '',
     ),
-    ...{ reward: { parts: {}, total: null, failures: [] }, turnRewards: [1], tokenRewards: null },
+    reward: { parts: {}, total: null, failures: [] },
+    turnRewards: [1],
+    tokenRewards: null,
   })
   const load = { tokens: 64, isLimit: false, replicas: 1, sharesPrefixes: false }
   const options = { policy, referenceRole: 'reference', temperature: 1, load } as const

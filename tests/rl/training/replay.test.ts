@@ -48,7 +48,9 @@ describe('rows that were not solved', () => {
       reward: { parts: {}, total, failures: [] },
     })
     const { rollout: settings } = parseRunConfig({
-      ...{ model: 'm', data: { train: 't' }, rewards: [{ function: 'c' }] },
+      model: 'm',
+      data: { train: 't' },
+      rewards: [{ function: 'c' }],
       rollout: { replayShare: 0.5, replaySolvedAt: 0.5, replayTries: 1 },
     })
     const waiting = [7, 8, 9].map((row) => ({ row, tries: 0 }))

@@ -61,12 +61,16 @@ export function dependenciesOf(options: RunOptions = {}): TrainDependencies {
       ...config,
     }),
     model: {
-      ...{ policy, tokenizer: fakeTokenizer, chatTemplate: null, stopIds: [stopId] },
+      policy,
+      tokenizer: fakeTokenizer,
+      chatTemplate: null,
+      stopIds: [stopId],
       ...given('device', 'tokenizer', 'chatTemplate', 'stopIds', 'rolloutMetrics'),
     },
     data: { train: trainRows, heldOut: heldOutRows },
     code: {
-      ...{ algorithm: grpo.configure({ klCoefficient: 0, ...settings }), rewards: [likesC] },
+      algorithm: grpo.configure({ klCoefficient: 0, ...settings }),
+      rewards: [likesC],
       ...given('algorithm', 'rewards', 'rewardMetrics', 'script', 'environment', 'workflow'),
     },
     schedule: {

@@ -79,12 +79,15 @@ describe('shown trajectories', () => {
     const generated = { ids, logprobs: new Float64Array(3), stopReason: 'stop-id' } as const
     const whole = {
       ...singleTurnTrajectory(prompt, 0, generated, ''),
-      ...{ reward: { parts: {}, total: 1, failures: [] }, turnRewards: [1], tokenRewards: null },
+      reward: { parts: {}, total: 1, failures: [] },
+      turnRewards: [1],
+      tokenRewards: null,
     }
     expect(tokenArrays(whole)).not.toHaveProperty('rewards')
     const turns = {
       ...whole,
-      ...{ actionMask: Uint8Array.of(0, 1, 0, 1), turnIds: Int32Array.of(-1, 0, -1, 1) },
+      actionMask: Uint8Array.of(0, 1, 0, 1),
+      turnIds: Int32Array.of(-1, 0, -1, 1),
       turnRewards: [0.5, -1],
     }
     expect(floats(tokenArrays(turns).rewards)).toEqual([0, 0.5, 0, -1])

@@ -133,7 +133,10 @@ describe('what is unusual and right goes on', () => {
     }))
     const algorithm = rloo.configure({ klCoefficient: 0 })
     const { error, events } = await outcomeOf(fakePolicy(), {
-      ...{ algorithm, rewards: growing, heldOutRows: [], ...clipped },
+      algorithm,
+      rewards: growing,
+      heldOutRows: [],
+      ...clipped,
       config: { steps: 8 },
     })
     expect(error).toBeNull()
@@ -225,7 +228,11 @@ describe('NaN in a reward', () => {
     }
     const policy = fakePolicy()
     const { error, warnings } = await outcomeOf(policy, {
-      ...{ environment, rewards: [], trainRows: [{}, {}], heldOutRows: [], rollout: { maxNewTokens: 1 } },
+      environment,
+      rewards: [],
+      trainRows: [{}, {}],
+      heldOutRows: [],
+      rollout: { maxNewTokens: 1 },
       config: { rewards: [], environment: { function: 'broken', applyChatTemplate: false } },
     })
     expect(error).toMatchObject({ code: 'reward/none' })

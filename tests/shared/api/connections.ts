@@ -84,7 +84,12 @@ export async function connectOver(name: TransportName): Promise<Connected> {
   const port = await transport.connect()
   const client = createClient<ExampleContract>(port)
   return {
-    ...{ seen, port, client, hostEnds, servings, faults },
+    seen,
+    port,
+    client,
+    hostEnds,
+    servings,
+    faults,
     connect: () => transport.connect(),
     [Symbol.asyncDispose]: async () => {
       client.close()

@@ -52,11 +52,9 @@ const mcp = (url: string) =>
   })
 const run = (more: object) =>
   parseRunConfig({
-    ...{
-      model: 'm',
-      data: { train: 'd', prompt: { column: 'prompt' } },
-      rewards: [{ function: 'exact-match' }],
-    },
+    model: 'm',
+    data: { train: 'd', prompt: { column: 'prompt' } },
+    rewards: [{ function: 'exact-match' }],
     algorithm: { id: 'grpo' },
     ...more,
   })

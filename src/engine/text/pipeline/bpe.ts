@@ -56,7 +56,11 @@ function readModel(config: StepConfig, isByteLevel: boolean): ReadModel | null {
   return {
     tokens: merges.tokens,
     model: {
-      ...{ vocab, unknownId, isByteLevel, byteIds, merges: merges.table },
+      vocab,
+      unknownId,
+      isByteLevel,
+      byteIds,
+      merges: merges.table,
       fusesUnknown: config['fuse_unk'] === true,
       ignoresMerges: config['ignore_merges'] === true,
     },

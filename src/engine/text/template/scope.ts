@@ -112,14 +112,29 @@ function clockFields(date: Date): Readonly<Record<string, string>> {
   const [A = '', B = ''] = [days[date.getDay()], months[month]]
   const ordinal = (Date.UTC(year, month, day) - Date.UTC(year, 0, 0)) / 86_400_000
   return {
-    ...{ d, m, Y, H, M, S, A, B, y: Y.slice(-2), a: A.slice(0, 3), b: B.slice(0, 3), j: padded(ordinal, 3) },
-    ...{
-      e: String(day).padStart(2),
-      I: padded(date.getHours() % 12 || 12),
-      p: date.getHours() < 12 ? 'AM' : 'PM',
-    },
-    ...{ F: `${Y}-${m}-${d}`, T: `${H}:${M}:${S}`, D: `${m}/${d}/${Y.slice(-2)}` },
-    ...{ w: String(date.getDay()), u: String(date.getDay() || 7), Z: '', z: '', '%': '%' },
+    d,
+    m,
+    Y,
+    H,
+    M,
+    S,
+    A,
+    B,
+    y: Y.slice(-2),
+    a: A.slice(0, 3),
+    b: B.slice(0, 3),
+    j: padded(ordinal, 3),
+    e: String(day).padStart(2),
+    I: padded(date.getHours() % 12 || 12),
+    p: date.getHours() < 12 ? 'AM' : 'PM',
+    F: `${Y}-${m}-${d}`,
+    T: `${H}:${M}:${S}`,
+    D: `${m}/${d}/${Y.slice(-2)}`,
+    w: String(date.getDay()),
+    u: String(date.getDay() || 7),
+    Z: '',
+    z: '',
+    '%': '%',
   }
 }
 

@@ -145,11 +145,17 @@ async function scored(
   specs: readonly RewardSpec[],
 ): Promise<TaughtAnswer[]> {
   const inputs = answers.map(({ row, messages, text }): RewardInput => ({
-    ...{ prompt: textOf(messages), completion: text, row: rows[row] ?? {}, step: 0 },
+    prompt: textOf(messages),
+    completion: text,
+    row: rows[row] ?? {},
+    step: 0,
   }))
   const rewards = specs.length === 0 ? [] : await scoreRewards(specs, inputs, 'null')
   return answers.map(({ row, sample, text, isTruncated }, i) => ({
-    ...{ row, sample, text, isTruncated },
+    row,
+    sample,
+    text,
+    isTruncated,
     reward: rewards[i]?.total ?? null,
   }))
 }

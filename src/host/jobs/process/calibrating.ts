@@ -51,8 +51,10 @@ export async function calibrate(
     const model = openModelFolder(config.model, config)
     await using workflows = await resolveWorkflows(config, directory)
     const stages = await readStages(config, model, {
-      ...{ rewards: rewards.specs, environment: world.environment },
-      ...{ algorithmById: algorithms.byId, workflows: workflows.all },
+      rewards: rewards.specs,
+      environment: world.environment,
+      algorithmById: algorithms.byId,
+      workflows: workflows.all,
     })
     const { device, reason } = await chooseRunDevice({ config, model, cacheDirectory, before: null })
     const calibrated: CalibratedStage[] = []
@@ -164,7 +166,10 @@ async function calibrateStage(
   const evaluated = Math.min(data.heldOut.length, config.evaluation.rows ?? Infinity)
   const samples = samplesOf(calibration, row)
   return {
-    ...{ steps, row, tooLong, samples },
+    steps,
+    row,
+    tooLong,
+    samples,
     heldBack: heldBackBytes(model, config, calibration),
     promptTokens: Math.max(...trajectories.map(({ prompt }) => prompt.ids.length)),
     seconds: { loading, generating, scoring, learning: forward + update },

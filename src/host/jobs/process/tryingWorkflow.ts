@@ -91,7 +91,9 @@ function told(news: EpisodeNews, tokenizer: Decoding): TrialNews {
     }
     case 'completions': {
       const completions = news.completions.map(({ text, ids, logprobs, finishReason }) => ({
-        ...{ text, finishReason, tokens: tokensOf(ids, tokenizer) },
+        text,
+        finishReason,
+        tokens: tokensOf(ids, tokenizer),
         logprobs: packArray(Float32Array.from(logprobs)),
       }))
       return { ...news, completions }
@@ -138,7 +140,11 @@ function endOf(trajectories: readonly Trajectory[], tokenizer: Decoding): TrialN
   const [first] = trajectories
   const { end, failure, rounds, requests } = first?.workflow ?? never()
   return {
-    ...{ type: 'end', end, failure, rounds, requests },
+    type: 'end',
+    end,
+    failure,
+    rounds,
+    requests,
     trajectories: end === 'returned' ? trajectories.map((each) => shown(each, tokenizer)) : [],
   }
 }
@@ -153,8 +159,12 @@ function shown(trajectory: Trajectory, tokenizer: Decoding) {
   const arrays = tokenArrays(trajectory)
   return {
     arrays: { ...arrays, texts, rewards: arrays.rewards ?? everywhere(trajectory) },
-    ...{ reward: reward.total, parts: { ...reward.parts }, turnRewards: [...turnRewards] },
-    ...{ baseline, group, truncated },
+    reward: reward.total,
+    parts: { ...reward.parts },
+    turnRewards: [...turnRewards],
+    baseline,
+    group,
+    truncated,
     logged: { ...reward.logged },
     metrics: { ...reward.metrics },
     failures: reward.failures.map(({ name, message }) => `${name}: ${message}`),

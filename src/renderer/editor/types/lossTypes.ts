@@ -22,7 +22,11 @@ const fields = Object.entries<AdvantageField>(advantageFields)
 
 /** Parameters of a function by its form; several where it can be called in several ways. */
 const parameters: Readonly<Record<Operation['form'], readonly string[]>> = {
-  ...{ infix: [], prefix: [], function: ['x: Tensor'], product: ['x: Tensor'], held: ['x: Tensor'] },
+  infix: [],
+  prefix: [],
+  function: ['x: Tensor'],
+  product: ['x: Tensor'],
+  held: ['x: Tensor'],
   extreme: ['...x: Tensor[]'],
   range: ['x: Tensor, low: Tensor, high: Tensor'],
   choice: ['condition: Condition, a: Tensor, b: Tensor'],

@@ -66,7 +66,10 @@ export function answeredIn(round: Round, written: readonly Completion[], column:
   const { id, candidates, prompt, asChat } = round
   const by = candidates[column]
   return {
-    ...{ kind: 'vote', round: id, column, by: by === undefined ? '' : writeChoice(by) },
+    kind: 'vote',
+    round: id,
+    column,
+    by: by === undefined ? '' : writeChoice(by),
     prompt: asChat ? asMessages(prompt) : prompt,
     answers: written.map(({ text }) => text),
     isTruncated: written[column]?.stopReason === 'length',

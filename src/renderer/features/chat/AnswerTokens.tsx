@@ -33,8 +33,17 @@ const probabilityWords = (logprob: number): string => {
 }
 
 const rowOf = ({ id, text, logprob }: AnswerToken, index: number): TokenRow => ({
-  ...{ index, id, text, isAction: true, action: null, probability: Math.exp(logprob) },
-  ...{ advantage: null, reward: null, ratio: null, kl: null, entropy: null },
+  index,
+  id,
+  text,
+  isAction: true,
+  action: null,
+  probability: Math.exp(logprob),
+  advantage: null,
+  reward: null,
+  ratio: null,
+  kl: null,
+  entropy: null,
 })
 
 function TokenFacts({ token }: { token: AnswerToken | undefined }) {

@@ -19,8 +19,14 @@ import {
 type Settings = Pick<Draft, 'model' | 'base' | 'columns' | 'system' | 'tools' | 'sampling'>
 
 const usualSampling: Draft['sampling'] = {
-  ...{ temperature: 0.7, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
-  ...{ maxNewTokens: 256, stopStrings: [], seed: null },
+  temperature: 0.7,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+  maxNewTokens: 256,
+  stopStrings: [],
+  seed: null,
 }
 
 /** Returns the start of a new conversation with those of the models that share a base with the first. */
@@ -33,10 +39,7 @@ function useStart(chosen: readonly ModelChoice[]): Settings | null {
   if (model === undefined) return null
   const isSame = (other: ModelChoice) => modelName(models, other.model) === modelName(models, model)
   const columns = chosen.filter(isSame).map(({ adapter }) => adapter ?? null)
-  return {
-    ...{ model, base: null, system, tools: [], sampling },
-    columns: columns.length === 0 ? [null] : columns,
-  }
+  return { model, base: null, system, tools: [], sampling, columns: columns.length === 0 ? [null] : columns }
 }
 
 export interface Chat {

@@ -37,7 +37,13 @@ export function useCompareState(): readonly [CompareState, (changes: Partial<Com
 
 /** Picks the facts of a run that no step changes. */
 const factsOf = ({ id, name, algorithm, seed, status, steps, parentCheckpointStep }: RunEntry) => ({
-  ...{ id, name, algorithm, seed, status, steps, parentCheckpointStep },
+  id,
+  name,
+  algorithm,
+  seed,
+  status,
+  steps,
+  parentCheckpointStep,
 })
 type RunFacts = ReturnType<typeof factsOf>
 

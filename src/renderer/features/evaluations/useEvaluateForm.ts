@@ -35,15 +35,22 @@ export interface EvaluateDraft {
 const samplingSettings = rolloutSection.pick({ temperature: true, maxNewTokens: true })
 const defaultSampling = { temperature: 1, maxNewTokens: 64 }
 
+const emptyDraft = (): EvaluateDraft => ({
+  source: null,
+  versionId: null,
+  rewards: null,
+  environment: null,
+  workflow: undefined,
+  episodes: 100,
+  isGreedy: true,
+  withBase: null,
+  settings: { ...defaultsOf(evaluationSettings), samples: 8 },
+  sampling: { temperature: null, maxNewTokens: null },
+})
+
 /** Form state with defaults from the chosen model and the settings of its run. */
 export function useEvaluateForm(choices: readonly ModelChoice[], evaluations: readonly Evaluation[]) {
-  const [draft, setDraft] = useState<EvaluateDraft>({
-    ...{ source: null, versionId: null, rewards: null, environment: null, workflow: undefined },
-    ...{ episodes: 100 },
-    ...{ isGreedy: true, withBase: null },
-    settings: { ...defaultsOf(evaluationSettings), samples: 8 },
-    sampling: { temperature: null, maxNewTokens: null },
-  })
+  const [draft, setDraft] = useState(emptyDraft)
   const runId = choices.map(runOf).find((id) => id !== null) ?? null
   const own = useAnswer('evaluations.sectionsOf', { runId: runId ?? '' }, { enabled: runId !== null }).data
   const versionId = draft.versionId ?? ''
@@ -64,8 +71,13 @@ export function useEvaluateForm(choices: readonly ModelChoice[], evaluations: re
   const start = useCommand('evaluations.start', { quiet: true })
   return {
     draft: filled,
-    ...{ set, settings, sampling },
-    ...{ runId, own, withBase, canAddBase: runId !== null && !hasBase },
+    set,
+    settings,
+    sampling,
+    runId,
+    own,
+    withBase,
+    canAddBase: runId !== null && !hasBase,
     error: start.error,
     isStarting: start.isRunning,
     /** Rows of the data set; null if unknown. */
@@ -168,7 +180,8 @@ function configOf(
   const data = {
     ...own?.data,
     ...(prompt === undefined ? {} : { prompt }),
-    ...{ train: version.version.directory, heldOut: null },
+    train: version.version.directory,
+    heldOut: null,
   }
   return { rollout, data, rewards: [...rewards], environment: null }
 }

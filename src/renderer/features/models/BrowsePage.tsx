@@ -48,7 +48,8 @@ export function BrowsePage() {
 }
 
 const inputOf = ({ family, license, billions, words, onlyUsable }: Wanted) => ({
-  ...{ words, onlyUsable },
+  words,
+  onlyUsable,
   ...(family === '' ? {} : { family }),
   ...(license === '' ? {} : { license }),
   ...(billions === '' ? {} : { maxParameters: Number(billions) * 1e9 }),

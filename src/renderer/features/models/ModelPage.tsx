@@ -68,13 +68,13 @@ export function ModelPage({ model }: { model: ListedModel }) {
   const ownAction: Action =
     model.origin === null
       ? {
-          ...{ label: 'Delete', icon: Trash2, isDangerous: true, isDisabled: !canDelete },
+          label: 'Delete',
+          icon: Trash2,
+          isDangerous: true,
+          isDisabled: !canDelete,
           run: () => setDeleting(true),
         }
-      : {
-          ...{ label: 'Copy into Turnwise’s folder', icon: Copy, isDisabled: !isUsable },
-          run: () => lookAt(model),
-        }
+      : { label: 'Copy into Turnwise’s folder', icon: Copy, isDisabled: !isUsable, run: () => lookAt(model) }
   return (
     <div className="min-h-0 grow overflow-auto px-6 py-4">
       <header className="mb-4 flex min-h-7 flex-wrap items-center gap-2">

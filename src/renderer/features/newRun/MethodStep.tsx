@@ -63,7 +63,9 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
   const changed = changedFields(draft, known.fields).map(({ key }) => key)
   const preset = presets.find((each) => isActive(config, each))
   const measured = useMeasured({
-    ...{ config, algorithm, models: known.models },
+    config,
+    algorithm,
+    models: known.models,
     effective: (some, key) => effectiveAt(some, known.fields, key),
   })
   return (

@@ -168,7 +168,8 @@ function FirstPrompt({ versionId, form, model, template }: FirstPromptProps) {
     'datasets.preview',
     {
       ...(JSON.parse(asked) as TemplateInput & { readonly prompt: Record<string, unknown> }),
-      ...{ versionId, count: 1 },
+      versionId,
+      count: 1,
       ...(model === null ? {} : { model }),
     },
     { keep: true },

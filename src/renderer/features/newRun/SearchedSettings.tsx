@@ -18,7 +18,9 @@ import { canSearch, firstRange, kindOf, searchedIn, searchedKeyOf, withSearched 
 import type { Knowledge, PartProps } from './useNewRun.ts'
 
 const pickerItem = (field: SettingField, known: Knowledge) => ({
-  ...{ key: field.key, title: field.label, detail: field.help },
+  key: field.key,
+  title: field.label,
+  detail: field.help,
   group: known.sections.find((section) => section.fields.includes(field))?.title ?? 'Run',
   aside: <code className="font-mono text-xs text-faint">{field.key}</code>,
 })
@@ -84,7 +86,12 @@ function alikeAlgorithms(config: JsonObject, { algorithms }: Knowledge): readonl
 /** Returns searchable fields, including those with a step of their own in the wizard. */
 function searchableFields({ fields, algorithms, models }: Knowledge): readonly SettingField[] {
   const chosen = (key: string, label: string, options: readonly { value: string; label: string }[]) => ({
-    ...{ key, label, help: '', default: undefined, isNullable: false, empty: '' },
+    key,
+    label,
+    help: '',
+    default: undefined,
+    isNullable: false,
+    empty: '',
     control: { kind: 'choice', options } as const,
   })
   return [

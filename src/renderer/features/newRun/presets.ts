@@ -62,19 +62,37 @@ const recipes: readonly Recipe[] = [
     id: 'quick',
     title: 'Quick look',
     description: 'Does the reward move at all? A few small steps.',
-    ...{ steps: 10, promptsPerStep: 4, groupSize: 4, maxNewTokens: 64, rows: 8, rank: 8, every: 5 },
+    steps: 10,
+    promptsPerStep: 4,
+    groupSize: 4,
+    maxNewTokens: 64,
+    rows: 8,
+    rank: 8,
+    every: 5,
   },
   {
     id: 'balanced',
     title: 'Balanced',
     description: 'Enough steps and completions for a trustworthy curve.',
-    ...{ steps: 60, promptsPerStep: 8, groupSize: 8, maxNewTokens: 128, rows: 16, rank: 16, every: 10 },
+    steps: 60,
+    promptsPerStep: 8,
+    groupSize: 8,
+    maxNewTokens: 128,
+    rows: 16,
+    rank: 16,
+    every: 10,
   },
   {
     id: 'thorough',
     title: 'Thorough',
     description: 'More comparisons, longer answers, steadier learning.',
-    ...{ steps: 300, promptsPerStep: 16, groupSize: 16, maxNewTokens: 256, rows: 32, rank: 32, every: 25 },
+    steps: 300,
+    promptsPerStep: 16,
+    groupSize: 16,
+    maxNewTokens: 256,
+    rows: 32,
+    rank: 32,
+    every: 25,
   },
 ]
 
@@ -205,7 +223,9 @@ export function measuredByRun(
     return null
   const completions = rollout.promptsPerStep * (rollout.groupSize ?? groupSize)
   return {
-    ...{ secondsPerToken: seconds / tokens, completionTokens, source },
+    secondsPerToken: seconds / tokens,
+    completionTokens,
+    source,
     promptTokens: Math.max(0, tokens / completions - completionTokens),
     secondsPerEvaluation: meanOf(column('eval_time')) ?? 0,
   }
@@ -217,7 +237,9 @@ function measuredByCheck(check: Calibration, completions: number): Measured | nu
   const { promptTokens } = check.longest
   if (completionTokens === null || !(completions > 0)) return null
   return {
-    ...{ promptTokens, completionTokens, source: 'the check' },
+    promptTokens,
+    completionTokens,
+    source: 'the check',
     secondsPerToken: check.secondsPerStep / (completions * (promptTokens + completionTokens)),
     secondsPerEvaluation: check.secondsPerEvaluation,
   }

@@ -123,8 +123,12 @@ export interface Verdict {
 }
 
 const unknownVerdict = {
-  ...{ steps: null, rows: null, device: null, study: null },
-  ...{ problems: [], warnings: [] },
+  steps: null,
+  rows: null,
+  device: null,
+  study: null,
+  problems: [],
+  warnings: [],
 } as const
 
 function verdictOf(
@@ -133,10 +137,7 @@ function verdictOf(
   if (answer === undefined) return unknownVerdict
   if ('problems' in answer) return { ...unknownVerdict, problems: answer.problems }
   const { steps, rows, device, warnings } = answer
-  return {
-    ...{ steps, rows, device, problems: [], warnings },
-    study: 'totalSteps' in answer ? answer : null,
-  }
+  return { steps, rows, device, problems: [], warnings, study: 'totalSteps' in answer ? answer : null }
 }
 
 /** Validates the config on the host, shortly after its last change. */
@@ -168,9 +169,12 @@ export function useVerdict({ config }: Draft, isReady: boolean): Verdict {
     const holding = (found: readonly Problem[]) => stillHolding(found, judged.asked, config)
     const { problems, warnings } = verdict
     return {
-      ...{ ...verdict, isPending: true, steps: null },
+      ...verdict,
+      isPending: true,
+      steps: null,
       rows: isSameAt('data', judged.asked, config) ? verdict.rows : null,
-      ...{ problems: holding(problems), warnings: holding(warnings) },
+      problems: holding(problems),
+      warnings: holding(warnings),
     }
   }, [judged.answer, judged.asked, config, isReady, isBehind])
 }

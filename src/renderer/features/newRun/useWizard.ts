@@ -38,7 +38,7 @@ export type Wizard = ReturnType<typeof useWizard>
 
 export function useWizard() {
   const view = useDraft()
-  const { draft, setDraft, update, replace } = view
+  const { draft, setDraft, update } = view
   const { config, fork } = draft
   const known = useKnowledge(config)
   const { runs } = useRuns()
@@ -67,35 +67,59 @@ export function useWizard() {
   }
   useKeys({ act })
   return {
-    ...{ draft, kind, setDraft, update, known, verdict, trial, isReady, missing, isValid, act },
-    setKind: (next: DraftKind) => {
-      const kept = keepingStudy(config)
-      update((now) => withKind(now, next, kept))
-      if (next !== 'run') steps.showOnly(['study'])
-    },
-    ...{ start: starter.start, isStarting: starter.isStarting },
-    ...{ isOpen: steps.isOpen, toggle: steps.toggle, show: steps.show, goOn: steps.goOn },
+    draft,
+    kind,
+    setDraft,
+    update,
+    known,
+    verdict,
+    trial,
+    isReady,
+    missing,
+    isValid,
+    act,
+    ...draftActions(view, known, steps, readSample),
+    start: starter.start,
+    isStarting: starter.isStarting,
+    isOpen: steps.isOpen,
+    toggle: steps.toggle,
+    show: steps.show,
+    goOn: steps.goOn,
     modelFacts: modelFactsOf(config, known.models),
     columns: columnsOf(config, known),
-    setModel: (model: string) => update((now) => withModel(now, model, known)),
     problems,
     problemsOf: (step: StepId): readonly Problem[] => problems.filter((problem) => stepOf(problem) === step),
     name:
       typeof config['name'] === 'string' ? config['name'] : defaultName(draft, known, parent?.name ?? null),
     parentName: parent === undefined ? 'a run' : runTitle(parent),
-    open: (next: JsonObject, words: string) => replace({ ...draft, config: next }, words),
-    sample: () => {
-      void readSample().then(
-        (sample) => sample && setDraft({ config: pruned(sample, known.fields), fork: null }),
-      )
-    },
-    clear: () => {
-      replace(emptyDraft, 'All settings are back to their defaults.')
-      steps.showOnly(['model'])
-    },
     steps: shownIds.map((id, i): Step => ({ id, summary: summaries[id], next: shownIds[i + 1] ?? null })),
   }
 }
+
+/** Changes of the whole draft. */
+const draftActions = (
+  { draft, setDraft, update, replace }: ReturnType<typeof useDraft>,
+  known: ReturnType<typeof useKnowledge>,
+  steps: ReturnType<typeof useSteps>,
+  readSample: ReturnType<typeof useSample>,
+) => ({
+  setKind: (next: DraftKind) => {
+    const kept = keepingStudy(draft.config)
+    update((now) => withKind(now, next, kept))
+    if (next !== 'run') steps.showOnly(['study'])
+  },
+  setModel: (model: string) => update((now) => withModel(now, model, known)),
+  open: (next: JsonObject, words: string) => replace({ ...draft, config: next }, words),
+  sample: () => {
+    void readSample().then(
+      (sample) => sample && setDraft({ config: pruned(sample, known.fields), fork: null }),
+    )
+  },
+  clear: () => {
+    replace(emptyDraft, 'All settings are back to their defaults.')
+    steps.showOnly(['model'])
+  },
+})
 
 export const headOf = (id: StepId): string => `step-${id}`
 

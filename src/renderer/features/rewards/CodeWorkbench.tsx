@@ -85,8 +85,12 @@ export function GalleryWorkbench({ entry, models, library, onCopy }: GalleryWork
   const view = useView()
   const { useTrial, isTall, editorLabel } = kinds[kind]
   const open: OpenCode = {
-    ...{ key: galleryKey(entry), code: { language: language ?? 'ts', code: code ?? '' } },
-    ...{ own: null, examples, models, view },
+    key: galleryKey(entry),
+    code: { language: language ?? 'ts', code: code ?? '' },
+    own: null,
+    examples,
+    models,
+    view,
   }
   const trial = useTrial(open)
   return (

@@ -51,7 +51,12 @@ function rowsOf({ tokens: { ids, texts }, logprobs }: EpisodeCompletion): TokenR
   const nats = unpackFloats(logprobs)
   const unknown = { advantage: null, reward: null, ratio: null, kl: null, entropy: null }
   return Array.from(unpackInts(ids), (id, index) => ({
-    ...{ index, id, text: texts[index] ?? '', isAction: true, action: 1, ...unknown },
+    index,
+    id,
+    text: texts[index] ?? '',
+    isAction: true,
+    action: 1,
+    ...unknown,
     probability: Math.exp(nats[index] ?? NaN),
   }))
 }

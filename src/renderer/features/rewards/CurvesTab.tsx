@@ -84,7 +84,9 @@ function linesOf(
     return {
       id: `${curve.of} compared`,
       label: `${title}, ${label.toLowerCase()}`,
-      ...{ color, dash: comparedDash, values: curve[panel] },
+      color,
+      dash: comparedDash,
+      values: curve[panel],
     }
   })
   return [...own, ...others]

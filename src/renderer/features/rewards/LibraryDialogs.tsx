@@ -95,11 +95,7 @@ export function ArrivedDialog({ file, isBusy, onClose, onCreate }: ArrivedDialog
   const [name, setName] = useState(file.name.replace(/\.[cm]?[jt]s$/, ''))
   const language = /\.[cm]?js$/.test(file.name) ? 'js' : 'ts'
   const create = () =>
-    onCreate({
-      ...{ kind, language, code: file.code, tests: [] },
-      name: name.trim(),
-      note: `From ${file.name}`,
-    })
+    onCreate({ kind, language, code: file.code, tests: [], name: name.trim(), note: `From ${file.name}` })
   return (
     <Dialog
       onClose={onClose}

@@ -61,7 +61,8 @@ export function PythonWorkbench({ id, interpreter, models, library }: PythonWork
         </section>
       }
       trial={{
-        ...{ tabs, button: { ...button, isDisabled: !mayRun } },
+        tabs,
+        button: { ...button, isDisabled: !mayRun },
         act: () => mayRun && act(),
         pane: <RowsPane {...{ bench, models, isEnvironment }} />,
       }}

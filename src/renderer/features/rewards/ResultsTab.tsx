@@ -109,7 +109,10 @@ const Figure = ({ children }: { children: ReactNode }) => (
 )
 
 const partColumn = (part: string): Column<ResultRow> => ({
-  ...{ id: `part.${part}`, title: part, width: '84px', isNumber: true },
+  id: `part.${part}`,
+  title: part,
+  width: '84px',
+  isNumber: true,
   cell: ({ score, failures }) => (
     <Reward value={score?.parts[part] ?? null} isFailed={failures.some((each) => each.part === part)} />
   ),
@@ -117,7 +120,9 @@ const partColumn = (part: string): Column<ResultRow> => ({
 })
 
 const loggedColumn = (name: string): Column<ResultRow> => ({
-  ...{ id: `log.${name}`, title: name, width: 'minmax(80px, 1fr)' },
+  id: `log.${name}`,
+  title: name,
+  width: 'minmax(80px, 1fr)',
   cell: ({ score }) => (
     <span dir="auto" className="font-mono text-sm text-muted">
       {oneLine(cellText(score?.columns[name]))}

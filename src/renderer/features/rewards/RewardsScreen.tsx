@@ -157,9 +157,7 @@ function useLibraryPlace({ id: shelfId, kind: shown }: Shelf) {
     setOpen(null)
     useArrivals.setState({ reward: null })
   }
-  const create = (beginning: Beginning) => {
-    void making.make(beginning).then((isMade) => isMade && close())
-  }
+  const create = (beginning: Beginning) => void making.make(beginning).then((isMade) => isMade && close())
   const ask = (dialog: OpenDialog) => (rewardId: string) => {
     setTargetId(rewardId)
     setOpen(dialog)
@@ -181,12 +179,20 @@ function useLibraryPlace({ id: shelfId, kind: shown }: Shelf) {
     remove: ask('delete'),
   }
   return {
-    ...{ rewards, gallery, selected, isLoaded: all.isLoaded, error: all.error },
+    rewards,
+    gallery,
+    selected,
+    isLoaded: all.isLoaded,
+    error: all.error,
     drafts: useDraftIds(),
     models: useModelNames(),
     actions,
     dialogs: {
-      ...{ open, arrived, close, create, isBusy: making.isBusy },
+      open,
+      arrived,
+      close,
+      create,
+      isBusy: making.isBusy,
       target: rewards.find(({ id }) => id === targetId) ?? null,
       deleted: () => {
         close()

@@ -29,8 +29,16 @@ export interface ReadyBench extends Bench {
 }
 
 export const defaultBench: Bench = {
-  ...{ versionId: null, from: 0, count: 20, prompt: null, completions: 'column', column: null },
-  ...{ model: null, temperature: 1, maxNewTokens: 256, seed: 42 },
+  versionId: null,
+  from: 0,
+  count: 20,
+  prompt: null,
+  completions: 'column',
+  column: null,
+  model: null,
+  temperature: 1,
+  maxNewTokens: 256,
+  seed: 42,
 }
 
 /** Sample written by hand, with its row as JSON. */

@@ -29,20 +29,40 @@ interface Kind {
 
 export const kinds: Readonly<Record<RewardKind, Kind>> = {
   reward: {
-    ...{ title: 'Reward function', icon: Braces, builtInIcon: Blocks, editorLabel: 'Reward code' },
-    ...{ isTall: false, isTrainedWith: false, useTrial: useRewardTrial },
+    title: 'Reward function',
+    icon: Braces,
+    builtInIcon: Blocks,
+    editorLabel: 'Reward code',
+    isTall: false,
+    isTrainedWith: false,
+    useTrial: useRewardTrial,
   },
   environment: {
-    ...{ title: 'Environment', icon: Gamepad2, builtInIcon: Gamepad2, editorLabel: 'Reward code' },
-    ...{ isTall: false, isTrainedWith: false, useTrial: useEnvironmentTrial },
+    title: 'Environment',
+    icon: Gamepad2,
+    builtInIcon: Gamepad2,
+    editorLabel: 'Reward code',
+    isTall: false,
+    isTrainedWith: false,
+    useTrial: useEnvironmentTrial,
   },
   loss: {
-    ...{ title: 'Loss', icon: Sigma, builtInIcon: Sigma, editorLabel: 'Loss code' },
-    ...{ isTall: false, isTrainedWith: true, useTrial: useLossTrial },
+    title: 'Loss',
+    icon: Sigma,
+    builtInIcon: Sigma,
+    editorLabel: 'Loss code',
+    isTall: false,
+    isTrainedWith: true,
+    useTrial: useLossTrial,
   },
   workflow: {
-    ...{ title: 'Workflow', icon: Workflow, builtInIcon: Workflow, editorLabel: 'Workflow code' },
-    ...{ isTall: true, isTrainedWith: true, useTrial: useWorkflowTrial },
+    title: 'Workflow',
+    icon: Workflow,
+    builtInIcon: Workflow,
+    editorLabel: 'Workflow code',
+    isTall: true,
+    isTrainedWith: true,
+    useTrial: useWorkflowTrial,
   },
 }
 
@@ -50,7 +70,10 @@ function useLossTrial({ key, code, view }: OpenCode): CodeTrial {
   const state = useLoss(key, code)
   const { check, status, problems } = state
   return {
-    ...{ status, problems, context: 'loss', button: null },
+    status,
+    problems,
+    context: 'loss',
+    button: null,
     act: () => view.openTab('checks'),
     pane: <LossPane state={state} />,
     tabs: [
@@ -67,7 +90,9 @@ function useWorkflowTrial({ key, code, view }: OpenCode): CodeTrial {
   const trial = useWorkflow(key, code)
   const { status, problems, context } = trial
   return {
-    ...{ status, problems, context },
+    status,
+    problems,
+    context,
     act: () => {
       view.openTab('try')
       if (trial.missing === null) trial.play()

@@ -25,7 +25,9 @@ export interface TestForm {
 
 export function formOf({ name, prompt, completion, row, settings, expect }: TestCase): TestForm {
   return {
-    ...{ name, prompt, completion },
+    name,
+    prompt,
+    completion,
     row: JSON.stringify(row, null, 2),
     settings: JSON.stringify(settings),
     ...expectationOf(expect),

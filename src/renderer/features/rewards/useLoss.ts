@@ -52,7 +52,13 @@ export function useLoss(key: string, code: Code) {
     { enabled: enabled && check?.recorded != null, keep: true },
   )
   return {
-    ...{ check, fields, values, setValues: setStored, axis, setAxis, experience },
+    check,
+    fields,
+    values,
+    setValues: setStored,
+    axis,
+    setAxis,
+    experience,
     ...drawingOf(drawn),
     isStale: settled.code !== code.code || settled.language !== code.language,
     status: statusOf(check),

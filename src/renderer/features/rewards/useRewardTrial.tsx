@@ -44,7 +44,8 @@ function useCodeOnRows({ key, code, models }: OpenCode, isEnvironment: boolean) 
   return {
     input: { code, settings: values, bench },
     shown: {
-      ...{ status: codeStatus(check, ['reward', 'environment']), context: bench.columns },
+      status: codeStatus(check, ['reward', 'environment']),
+      context: bench.columns,
       pane: (
         <>
           <RowsPane {...{ bench, models, isEnvironment }} />

@@ -161,7 +161,13 @@ export function useOpenReward(rewardId: string) {
     /** Version in the editor; null if it was changed. */
     version: versionOf(code, versions),
     isLoaded: !isPending && settings !== undefined,
-    ...{ code, error, change, discard, save, isSaving: saving.isRunning, note },
+    code,
+    error,
+    change,
+    discard,
+    save,
+    isSaving: saving.isRunning,
+    note,
   }
 }
 
@@ -243,8 +249,16 @@ export function useBench(key: string, usual: Bench) {
   )
   const hand = useWritten((state) => state.hand)
   return {
-    ...{ bench, change, dataSets, version },
-    ...{ shown, problems, isShownLoaded, columns, hand, setHand },
+    bench,
+    change,
+    dataSets,
+    version,
+    shown,
+    problems,
+    isShownLoaded,
+    columns,
+    hand,
+    setHand,
     type: useCallback(
       (row: number, completion: string | null) => typeCompletion(versionId, row, completion),
       [versionId],
@@ -307,7 +321,9 @@ function useShownRows(bench: ReadyBench, isKnown: boolean) {
 /** Infers the contents of lists and objects from the loaded rows. */
 const columnsOf = (version: DataVersion, rows: readonly Readonly<Record<string, unknown>>[]): RowColumn[] =>
   version.columns.map(({ name, kinds, missing }) => ({
-    ...{ name, kinds, missing },
+    name,
+    kinds,
+    missing,
     examples: rows.slice(0, 20).flatMap((row) => (name in row ? [row[name]] : [])),
   }))
 

@@ -61,7 +61,10 @@ export function useDryRun({ code, settings, bench }: TrialInput) {
   // Returns the same list for the same places, since the editor shows a new one once.
   const problems = useMemo(() => JSON.parse(key) as CodeFailurePlace[], [key])
   return {
-    ...{ run, rows, missing, problems },
+    run,
+    rows,
+    missing,
+    problems,
     task: { state, error, last, cancel },
     /** True if the code has changed since. */
     isStale: asked !== null && !isSame(asked.code, code),
@@ -141,7 +144,12 @@ export function useBattery({ code, settings, bench: { bench } }: TrialInput) {
     )
   }, [ask, bench, client, code, settings, honest])
   return {
-    ...{ report: output, isRunning, error, run, honest, setHonest },
+    report: output,
+    isRunning,
+    error,
+    run,
+    honest,
+    setHonest,
     missing: bench.versionId === null ? noCheatRows : null,
     isStale: tried !== null && !isSame(tried, code),
   }
@@ -171,7 +179,10 @@ export function useEpisode({ code, settings, row }: Omit<Played, 'actions' | 'se
     isStarted: asked !== null,
     turns: asked === null ? noTurns : (data?.turns ?? noTurns),
     maxTurns: data?.maxTurns ?? null,
-    ...{ error, seed, setSeed, start },
+    error,
+    seed,
+    setSeed,
+    start,
     act: (action: string) => change((actions) => [...actions, action]),
     takeBack: () => change((actions) => actions.slice(0, -1)),
     isStale: asked !== null && JSON.stringify(asked.code) !== JSON.stringify(code),

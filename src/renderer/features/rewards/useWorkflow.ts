@@ -28,8 +28,13 @@ export interface TrialChoice {
 }
 
 const usualChoice: TrialChoice = {
-  ...{ candidate: null, rewards: [], environment: null, isEvaluation: false },
-  ...{ temperature: 1, maxNewTokens: null, seed: 42 },
+  candidate: null,
+  rewards: [],
+  environment: null,
+  isEvaluation: false,
+  temperature: 1,
+  maxNewTokens: null,
+  seed: 42,
 }
 
 const oneRow = { ...defaultBench, count: 1 }
@@ -50,17 +55,27 @@ export function useWorkflow(key: string, code: Code) {
     if (on === null || candidate === null) return
     const { rewards, environment, isEvaluation, temperature, maxNewTokens, seed } = choice
     const asked = {
-      ...{ code: { language: code.language, code: code.code }, settings: settings.values },
-      ...{ candidate, on, isEvaluation },
+      code: { language: code.language, code: code.code },
+      settings: settings.values,
+      candidate,
+      on,
+      isEvaluation,
       config: {
-        ...{ rewards, environment, seed, data: { prompt: bench.bench.prompt } },
+        rewards,
+        environment,
+        seed,
+        data: { prompt: bench.bench.prompt },
         rollout: { temperature, ...(maxNewTokens === null ? {} : { maxNewTokens }) },
       },
     }
     playing.begin(asked, steps)
   }
   return {
-    ...{ bench, settings, choice, candidate, change },
+    bench,
+    settings,
+    choice,
+    candidate,
+    change,
     ...playing,
     /** Choices still to be made. */
     missing,
@@ -114,7 +129,10 @@ function usePlaying() {
     return [{ line: failed.line, column: failed.column, sentence: failed.message }]
   }, [failed])
   return {
-    ...{ episode, problems, cancel, isRunning },
+    episode,
+    problems,
+    cancel,
+    isRunning,
     error: isComplete ? error : null,
     isStopped: isComplete && state === 'cancelled',
     /** Code being played; null before the first episode. */

@@ -50,7 +50,8 @@ export function ForkDialog({ run, config, proposal, onClose }: Props) {
   const effective = effectiveOf(changes, config)
   const count = Object.keys(effective).length
   const asNewRun = {
-    ...{ fork: run.id, step: String(proposal.step) },
+    fork: run.id,
+    step: String(proposal.step),
     changes: count === 0 ? null : JSON.stringify(effective),
   }
   return (

@@ -146,7 +146,9 @@ export function RunActions({ run, onFork, onChange }: ActionsProps) {
       <Actions
         actions={[
           (activity === 'running' || activity === 'starting' || activity === 'pausing') && {
-            ...{ label: 'Pause', icon: Pause, run: () => void pause.run({ runId }) },
+            label: 'Pause',
+            icon: Pause,
+            run: () => void pause.run({ runId }),
             isDisabled: isBusy || activity !== 'running',
           },
           isChangeable(activity, run) && {
@@ -156,17 +158,24 @@ export function RunActions({ run, onFork, onChange }: ActionsProps) {
             run: onChange,
           },
           activity === 'paused' && {
-            ...{ label: 'Resume', icon: Play, isMain: true, isDisabled: isBusy },
+            label: 'Resume',
+            icon: Play,
+            isMain: true,
+            isDisabled: isBusy,
             run: () => void unpause.run({ runId }),
           },
           activity !== undefined && {
-            ...{ label: 'Stop and save', icon: Square, iconSize: 13 },
+            label: 'Stop and save',
+            icon: Square,
+            iconSize: 13,
             isDisabled: isBusy || activity === 'stopping',
             run: () => void stop.run({ runId }),
           },
           canResume && {
             label: run.status === 'new' || run.status === 'queued' ? 'Start now' : 'Resume',
-            ...{ icon: Play, isMain: true, isDisabled: isBusy },
+            icon: Play,
+            isMain: true,
+            isDisabled: isBusy,
             run: () => void resume.run({ runId }),
           },
         ]}

@@ -37,7 +37,9 @@ export function chartEvents({ run, events, findings }: Happened): readonly Chart
 /** Returns one mark per step after which settings changed. */
 const settingMarks = (changes: RunEntry['settingChanges']): readonly ChartEvent[] =>
   [...Map.groupBy(changes, ({ step }) => step)].map(([x, made]) => ({
-    ...{ id: `settings-${String(x)}`, x, kind: 'setting' },
+    id: `settings-${String(x)}`,
+    x,
+    kind: 'setting',
     label: madeWords(made),
   }))
 

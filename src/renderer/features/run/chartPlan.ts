@@ -111,7 +111,8 @@ function planOf(spec: ChartSpec, known: ReadonlySet<string>, facts: PlanFacts): 
   const isExpected = known.size === 0 && isExpectedOf(spec, facts)
   if (main === undefined || (present.length === 0 && !isExpected)) return null
   return {
-    ...{ id: main[0], noise: spec.noise ?? 0 },
+    id: main[0],
+    noise: spec.noise ?? 0,
     lines: (present.length === 0 ? [main] : present).map(([metric, label]) => ({ metric, label })),
     ...(spec.band !== undefined && known.has(spec.band) ? { bandMetric: spec.band } : {}),
     ...(spec.include === undefined ? {} : { include: spec.include }),

@@ -48,10 +48,9 @@ export function RunsScreen() {
   const compare = () => navigate('/runs/compare', compareQuery(chosen, marks.baseline))
   const onFilter = () => search.current?.focus()
   const hasNotes = columns.includes('notes')
-  useRunKeys({
-    ...{ onFilter, onCompare: compare, chosen, onBaseline: marks.toggleBaseline, onPin: marks.togglePin },
-    onSelect: (runId) => selection.select(runId, false),
-  })
+  const onSelect = (runId: string) => selection.select(runId, false)
+  const { toggleBaseline: onBaseline, togglePin: onPin } = marks
+  useRunKeys({ onFilter, onCompare: compare, chosen, onBaseline, onPin, onSelect })
   const state = useRowState({ marks, selection, hasNotes, toggleSeeds, exportBundles, onDelete: setDeleting })
   return (
     <Page
@@ -119,14 +118,24 @@ function useRowState({
     rowMenu(run, {
       isBaseline: baseline === run.id,
       isPinned: pinned.has(run.id),
-      ...{ hasNotes, onDelete, onEdit: setEditing, onBaseline: toggleBaseline, onPin: togglePin },
+      hasNotes,
+      onDelete,
+      onEdit: setEditing,
+      onBaseline: toggleBaseline,
+      onPin: togglePin,
       onExport: exportBundles,
     })
   return {
     styleOf: useRunStyles(),
-    ...{ pinned, baseline, selected: selection.selected, editing, menuOf },
+    pinned,
+    baseline,
+    selected: selection.selected,
+    editing,
+    menuOf,
     now: useNow(30_000),
-    ...{ onEdit: setEditing, onSelect: selection.select, onToggleSeeds: toggleSeeds },
+    onEdit: setEditing,
+    onSelect: selection.select,
+    onToggleSeeds: toggleSeeds,
   }
 }
 
@@ -380,7 +389,8 @@ function ColumnMenu({ columns, onColumns }: Pick<ToolbarProps, 'columns' | 'onCo
   const toggle = (id: ColumnId) =>
     onColumns(columns.includes(id) ? columns.filter((other) => other !== id) : [...columns, id])
   const group = optionalColumns.map(([id, label]) => ({
-    ...{ label, checked: columns.includes(id) },
+    label,
+    checked: columns.includes(id),
     run: () => toggle(id),
   }))
   return (

@@ -76,7 +76,9 @@ function trialsOf(trials: readonly SeedMember[]): SeedFamily | null {
     name: sharedBeginning(trials.map(({ name, id }) => name ?? id)) || (first.name ?? first.id),
     runIds: trials.map(({ id }) => id),
     seeds: [...new Set(trials.map(({ seed }) => seed))],
-    ...{ count: trials.length, step: Math.max(...trials.map(({ step }) => step)) },
-    ...{ reward: null, rewardAfter: null },
+    count: trials.length,
+    step: Math.max(...trials.map(({ step }) => step)),
+    reward: null,
+    rewardAfter: null,
   }
 }

@@ -57,7 +57,9 @@ export function SelfTestSection() {
         <p role="status" className="mb-3 flex items-center gap-2">
           <PassBadge passed={failed.length === 0 && state === 'done'} />
           {summary({
-            ...{ checks: findings.length, failed: failed.length, device: deviceWords(device) },
+            checks: findings.length,
+            failed: failed.length,
+            device: deviceWords(device),
             isWhole: state === 'done',
           })}
         </p>

@@ -27,7 +27,8 @@ export function Curves({ study, metric }: { readonly study: StudyEntry; readonly
   const styleOf = useRunStyles()
   const named = useKept(
     shownTrials(study).map((trial) => ({
-      ...{ id: lineId(trial), label: trialTitle(study, trial) },
+      id: lineId(trial),
+      label: trialTitle(study, trial),
       parent: parentOf(study, trial),
     })),
   )

@@ -75,7 +75,10 @@ function fitnessLines(study: StudyEntry, lineage: Lineage, styleOf: ReturnType<t
   const places = [...lastPlaces.values()].sort((a, b) => b.step - a.step)
   const ends = new Set(places.filter(({ next }) => next.length === 0).slice(0, maxLines))
   const best: ChartLine = {
-    ...{ id: 'best', label: 'Best so far', color: 'var(--text)', isBaseline: true },
+    id: 'best',
+    label: 'Best so far',
+    color: 'var(--text)',
+    isBaseline: true,
     points: bestSoFar(study, lineage),
   }
   return {
@@ -104,7 +107,10 @@ function FitnessByTrial({ study, onChoose }: Omit<FitnessProps, 'lineage'>) {
         const fitness = lastResult(trial)?.fitness ?? null
         if (fitness === null) return []
         return {
-          ...{ id: lineId(trial), label: trialTitle({ search }, trial), x: trial.index + 1, y: fitness },
+          id: lineId(trial),
+          label: trialTitle({ search }, trial),
+          x: trial.index + 1,
+          y: fitness,
           color: styleOf(trial.runId ?? '').color,
           isBaseline: best?.trial === trial.index,
         }

@@ -42,7 +42,8 @@ export function trialLines(study: StudyEntry): TrialLines {
     ...searched.map(({ spec }) => spec),
     ...stepAxis(found.map(({ step }) => step)),
     {
-      ...{ key: fitnessKey, label: metricLabel(search.fitness.metric) },
+      key: fitnessKey,
+      label: metricLabel(search.fitness.metric),
       range: { min: Math.min(worst, best), max: Math.max(worst, best), isLog: false },
       gradient: sign === 1 ? shades : shades.toReversed(),
     },
@@ -52,11 +53,14 @@ export function trialLines(study: StudyEntry): TrialLines {
     return names?.get(JSON.stringify(value)) ?? (typeof value === 'number' ? value : null)
   }
   const lines = found.map(({ trial, step, fitness }) => ({
-    ...{ trial, color: colorOf(fitness, worst, best) },
-    ...{ id: lineId(trial), label: trialTitle(study, trial) },
+    trial,
+    color: colorOf(fitness, worst, best),
+    id: lineId(trial),
+    label: trialTitle(study, trial),
     values: {
       ...Object.fromEntries(searched.map((each) => [each.key, valueOf(trial, each)])),
-      ...{ [stepKey]: step, [fitnessKey]: fitness },
+      [stepKey]: step,
+      [fitnessKey]: fitness,
     },
   }))
   return { axes, lines }

@@ -75,7 +75,8 @@ describe.each([false, true])('layers that see through a window, prompts shared: 
       let stats: GenerationStats | undefined
       await generated(model, requestsOf([length], 1, model.vocabSize), {
         ...optionsOf({ maxNewTokens: 90 }),
-        ...{ contextLength: 500, onEnd: (ended) => (stats = ended) },
+        contextLength: 500,
+        onEnd: (ended) => (stats = ended),
       })
       return stats!.peakCacheBytes
     }

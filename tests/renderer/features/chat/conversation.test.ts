@@ -10,18 +10,36 @@ import {
 } from '#renderer/features/chat/conversation.ts'
 
 const answer = (id: string, text: string, changes: Partial<ChatAnswer> = {}): ChatAnswer => ({
-  ...{ id, text, calls: [], by: { model: 'starter' }, promptTokens: 8, tokens: 3, seed: 1 },
-  ...{ tokensPerSecond: 10, stopReason: 'stop-id', error: null, rating: null },
+  id,
+  text,
+  calls: [],
+  by: { model: 'starter' },
+  promptTokens: 8,
+  tokens: 3,
+  seed: 1,
+  tokensPerSecond: 10,
+  stopReason: 'stop-id',
+  error: null,
   ...changes,
 })
 
 const draft: Draft = {
-  ...{ id: 'chat_1', title: 'Sums', model: 'starter', base: null, columns: [null, { path: '/a' }] },
+  id: 'chat_1',
+  title: 'Sums',
+  model: 'starter',
+  base: null,
+  columns: [null, { path: '/a' }],
   system: 'Be brief.',
   tools: [],
   sampling: {
-    ...{ temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1, maxNewTokens: 9 },
-    ...{ stopStrings: [], seed: null },
+    temperature: 1,
+    topK: 0,
+    topP: 1,
+    minP: 0,
+    repetitionPenalty: 1,
+    maxNewTokens: 9,
+    stopStrings: [],
+    seed: null,
   },
   turns: [
     { user: '2 + 3?', answers: [answer('a', '5'), answer('b', 'five')] },
@@ -29,9 +47,7 @@ const draft: Draft = {
   ],
 }
 
-const asked: Asked = {
-  ...{ id: 'chat_1', turn: 1, text: null, columns: [0, 1], before: ['c', null] },
-}
+const asked: Asked = { id: 'chat_1', turn: 1, text: null, columns: [0, 1], before: ['c', null] }
 
 describe('what is shown', () => {
   test('is written over what stood there, and later turns are gone while it is', () => {

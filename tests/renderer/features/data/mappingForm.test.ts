@@ -65,13 +65,19 @@ const files: Readonly<Record<string, DataRow>> = {
     ],
   },
   'lists of one text': {
-    ...{ prompt: '["2 + 2?"]', response_a: '["4"]', response_b: '["5"]' },
-    ...{ winner_model_a: 1, winner_model_b: 0 },
+    prompt: '["2 + 2?"]',
+    response_a: '["4"]',
+    response_b: '["5"]',
+    winner_model_a: 1,
+    winner_model_b: 0,
   },
   'prompt and completion': { prompt: '2 + 2?', completion: '4' },
   'unknown columns': { a: '1', b: '2' },
   'Alpaca with system and history': {
-    ...{ instruction: 'Add', input: '2 and 2', output: '4', system: 'Be brief.' },
+    instruction: 'Add',
+    input: '2 and 2',
+    output: '4',
+    system: 'Be brief.',
     history: [['Hello', 'Hi']],
   },
   'ShareGPT with system, in another spelling': {

@@ -12,7 +12,10 @@ describe('time of a preset', () => {
   test('what a run took for each token', () => {
     const measured = measuredByRun({ metrics, rows, nextStep: null }, { rollout }, facts)
     expect(measured).toEqual({
-      ...{ secondsPerToken: 2 / 400, promptTokens: 40, completionTokens: 10, secondsPerEvaluation: 5 },
+      secondsPerToken: 2 / 400,
+      promptTokens: 40,
+      completionTokens: 10,
+      secondsPerEvaluation: 5,
       source: 'the run “x”',
     })
   })

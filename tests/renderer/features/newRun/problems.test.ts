@@ -31,7 +31,10 @@ const places = (problems: readonly Problem[]) => problems.map(({ path, code }) =
 test('a verdict says nothing about settings that were changed since', () => {
   const judged = { ...small, adapter: { rank: 2048 }, steps: 8 }
   const problem = (path: string, stage: number | null = null): Problem => ({
-    ...{ path, stage, code: 'conflict', message: 'it does not fit' },
+    path,
+    stage,
+    code: 'conflict',
+    message: 'it does not fit',
   })
   const problems = [problem('adapter.rank'), problem('steps'), problem('')]
   const held = (config: object) =>

@@ -23,7 +23,12 @@ const number = (
   const bound = (value: number | undefined) => (value === undefined ? null : { value, isExclusive: false })
   const { from, to, isInteger = false } = limits
   return {
-    ...{ key, label: key, help: '', default: 1, isNullable: false, empty: '' },
+    key,
+    label: key,
+    help: '',
+    default: 1,
+    isNullable: false,
+    empty: '',
     control: { kind: 'number', isInteger, from: bound(from), to: bound(to) },
   }
 }

@@ -18,7 +18,10 @@ describe('settings of another tool in the draft', () => {
   test('model, rows and rewards stay where the file names none; the rest is the file’s', () => {
     const next = take('num_generations: 4\nlearning_rate: 2.0e-6\nmax_completion_length: 99\nbeta: 0.04')
     expect(next).toMatchObject({
-      ...{ name: 'mine', model: draft.model, rewards: draft.rewards, device: draft.device },
+      name: 'mine',
+      model: draft.model,
+      rewards: draft.rewards,
+      device: draft.device,
       rollout: { groupSize: 4, maxNewTokens: 99 },
       algorithm: { id: 'grpo', settings: { klCoefficient: 0.04 } },
     })

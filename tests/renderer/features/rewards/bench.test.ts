@@ -12,7 +12,12 @@ import {
 import type { DataColumn } from '#renderer/parts/rewardTypes.ts'
 
 const column = (name: string, kinds: Record<string, number>): DataColumn => ({
-  ...{ name, kinds, missing: 0, unique: null, length: null, value: null },
+  name,
+  kinds,
+  missing: 0,
+  unique: null,
+  length: null,
+  value: null,
 })
 const columns = [
   column('question', { text: 3 }),

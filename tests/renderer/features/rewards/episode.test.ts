@@ -3,7 +3,12 @@ import { episodeOf, saidOf, upTo, type TrialItem } from '#renderer/features/rewa
 
 const tokens = { ids: '', texts: [] }
 const request = (number: number, round: number, kind: 'generate' | 'encode'): TrialItem => ({
-  ...{ type: 'request', number, round, kind, said: { samples: 2 }, tokens: null },
+  type: 'request',
+  number,
+  round,
+  kind,
+  said: { samples: 2 },
+  tokens: null,
 })
 
 /** Two requests of one round, answered in the other order, and a tool. */

@@ -24,8 +24,14 @@ const id = 'rw_0192f0c1-2345-7abc-8def-0123456789ab'
 const hash = 'a'.repeat(64)
 const reward: Reward = { id, kind: 'reward', name: 'Sums', createdAt: 0, versions: 2 }
 const entry = (code: string | null): GalleryEntry => ({
-  ...{ id: 'exact-match', kind: 'reward', title: 'Exact match', description: 'd' },
-  ...{ language: code === null ? null : 'ts', code, settings: null, examples: [] },
+  id: 'exact-match',
+  kind: 'reward',
+  title: 'Exact match',
+  description: 'd',
+  language: code === null ? null : 'ts',
+  code,
+  settings: null,
+  examples: [],
 })
 
 test('each reward is offered once, those of the sample apart', () => {

@@ -14,7 +14,13 @@ const progress = { phase: 'Scoring', done: 1, total: 3, unit: 'samples' } as con
 const input = { prompt: 'p', completion: 'c', row: {} }
 
 const score = (total: number | null, more: Partial<Score> = {}): Score => ({
-  ...{ total, parts: { default: total }, failures: {}, columns: {}, metrics: {}, lines: [], durationMs: 2 },
+  total,
+  parts: { default: total },
+  failures: {},
+  columns: {},
+  metrics: {},
+  lines: [],
+  durationMs: 2,
   ...more,
 })
 const item = (index: number, given: Score): DryRunItem => ({ progress, index, input, score: given })
@@ -71,7 +77,13 @@ describe('rows of a dry run', () => {
       [],
     )
     expect(summaryOf(rows)).toEqual({
-      ...{ rows: 5, mean: 0.5, minimum: 0, maximum: 1, failed: 2, notScored: 1, meanMs: 2 },
+      rows: 5,
+      mean: 0.5,
+      minimum: 0,
+      maximum: 1,
+      failed: 2,
+      notScored: 1,
+      meanMs: 2,
     })
     expect(summaryOf([])).toMatchObject({ mean: null, minimum: null, meanMs: null })
   })
@@ -79,17 +91,22 @@ describe('rows of a dry run', () => {
 
 describe('samples scored again', () => {
   const sample = (id: number, reward: number | null, parts: Record<string, number | null>) => ({
-    ...{ id, runId: 'r', step: 1, source: 'rollout', row: 0, position: 0, prompt: '', completion: '' },
-    ...{
-      reward,
-      parts,
-      advantage: null,
-      tokens: 1,
-      stopReason: 'end',
-      logged: {},
-      failures: [],
-      hasArrays: false,
-    },
+    id,
+    runId: 'r',
+    step: 1,
+    source: 'rollout',
+    row: 0,
+    position: 0,
+    prompt: '',
+    completion: '',
+    reward,
+    parts,
+    advantage: null,
+    tokens: 1,
+    stopReason: 'end',
+    logged: {},
+    failures: [],
+    hasArrays: false,
   })
   const samples = [
     sample(1, 1, { sums: 1 }),
@@ -98,7 +115,10 @@ describe('samples scored again', () => {
     sample(4, 1, { sums: 1 }),
   ] as unknown as Parameters<typeof compareScores>[0]
   const scored = (sampleId: number, parts: Record<string, number | null>, error: string | null = null) => ({
-    ...{ sampleId, version: 'v', parts, error },
+    sampleId,
+    version: 'v',
+    parts,
+    error,
   })
 
   test('are compared by the part that the reward was in its run', () => {

@@ -3,7 +3,11 @@ import { caseFromSample, caseOf, expectWords, formOf, freeName } from '#renderer
 import type { TestCase } from '#renderer/parts/rewardTypes.ts'
 
 const testCase = (expectation: TestCase['expect']): TestCase => ({
-  ...{ name: 'n', prompt: 'p', completion: 'c', row: { a: [1] }, settings: { x: true } },
+  name: 'n',
+  prompt: 'p',
+  completion: 'c',
+  row: { a: [1] },
+  settings: { x: true },
   expect: expectation,
 })
 
@@ -33,8 +37,12 @@ describe('a test case as a form', () => {
 test('a sample becomes a case that expects what it earned, under a free name', () => {
   const sample = { prompt: 'p', completion: 'forty\ntwo', row: { a: 1 } }
   expect(caseFromSample(sample, 0.25, { settings: { t: 1 }, taken: ['forty two'] })).toEqual({
-    ...{ name: 'forty two 2', prompt: 'p', completion: 'forty\ntwo', row: { a: 1 } },
-    ...{ settings: { t: 1 }, expect: { equals: 0.25 } },
+    name: 'forty two 2',
+    prompt: 'p',
+    completion: 'forty\ntwo',
+    row: { a: 1 },
+    settings: { t: 1 },
+    expect: { equals: 0.25 },
   })
   expect(freeName('a', ['a', 'a 2'])).toBe('a 3')
 })

@@ -39,7 +39,10 @@ test('checkpoints with size and score', () => {
 
 test('what went wrong is said as it is', () => {
   expect(words({ type: 'error', code: null, message: 'It broke.', hint: 'Try again.' })).toEqual({
-    ...{ title: 'It broke.', detail: 'Try again.', tone: 'bad', step: null },
+    title: 'It broke.',
+    detail: 'Try again.',
+    tone: 'bad',
+    step: null,
   })
   expect(words({ type: 'warning', step: 3, message: 'Slow.' })).toEqual({
     title: 'Slow.',
@@ -53,7 +56,9 @@ test('what went wrong is said as it is', () => {
 test('settings that changed, or were changed before and stay so', () => {
   const changes = [{ step: 20, key: 'rollout.temperature', from: 1, to: 0.8 }]
   expect(words({ type: 'settings-changed', step: 20, changes })).toMatchObject({
-    ...{ title: 'Settings changed after step 20', detail: 'Temperature 1 → 0.8', tone: 'caution' },
+    title: 'Settings changed after step 20',
+    detail: 'Temperature 1 → 0.8',
+    tone: 'caution',
   })
   expect(words({ type: 'settings-changed', step: 30, changes }).title).toBe(
     'Settings changed before stay changed',

@@ -59,12 +59,14 @@ test('slow is three times the usual and long enough to be noticed', () => {
 
 test('what happened to a run is marked on its charts', () => {
   const stored = (id: number, event: Readonly<Record<string, unknown>> & { readonly type: string }) => ({
-    ...{ id, seq: id },
+    id,
+    seq: id,
     event: { at: 0, ...event },
   })
   const marks = chartEvents({
     run: {
-      ...{ parentRunId: 'run_a', parentCheckpointStep: 10 },
+      parentRunId: 'run_a',
+      parentCheckpointStep: 10,
       settingChanges: [
         { step: 12, key: 'optimization.learningRate', from: 0.001, to: 0.0001 },
         { step: 12, key: 'rollout.temperature', from: 1, to: 0.8 },
@@ -77,7 +79,10 @@ test('what happened to a run is marked on its charts', () => {
     ],
     findings: [
       {
-        ...{ id: 'cap-hits', severity: 'warning', words: 'Cut off.', proposals: [] },
+        id: 'cap-hits',
+        severity: 'warning',
+        words: 'Cut off.',
+        proposals: [],
         evidence: [
           { of: 'completions/clipped_ratio', value: 0.1, fromStep: 1, toStep: 5 },
           { of: 'completions/clipped_ratio', value: 0.9, fromStep: 15, toStep: 20 },
@@ -112,7 +117,13 @@ test('forks stand under the run they began from', () => {
 
 test('the time of steps in at most sixty columns, weighed by how many steps a stretch has', () => {
   const point = (step: number, mean: number, count = 1) => ({
-    ...{ step, lastStep: step + count - 1, min: mean, max: mean, mean, last: mean, count },
+    step,
+    lastStep: step + count - 1,
+    min: mean,
+    max: mean,
+    mean,
+    last: mean,
+    count,
   })
   const columns = timeShares([point(1, 2), point(2, 4)], (metric) =>
     metric === 'time/update' ? [point(1, 1), point(2, 3)] : [],

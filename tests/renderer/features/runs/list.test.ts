@@ -108,7 +108,12 @@ describe('families', () => {
 describe('runs that differ in their seed only', () => {
   const seeded = (seed: number, more: object = {}) => ({
     ...run(`s${String(seed)}`, { name: `rates-${String(seed)}` }),
-    ...{ seed, step: 10, reward: seed / 10, rewardAfter: null, parentCheckpointStep: null, studyId: null },
+    seed,
+    step: 10,
+    reward: seed / 10,
+    rewardAfter: null,
+    parentCheckpointStep: null,
+    studyId: null,
     ...more,
   })
   const runs = [seeded(1), seeded(8, { id: 'other' }), seeded(2), seeded(3, { step: 4 })]

@@ -3,8 +3,17 @@ import { heatLook, heatScale, legendOf, tokenWords, visibleText } from '#rendere
 import type { TokenRow } from '#renderer/parts/tokenRows.ts'
 
 const row = (values: Partial<TokenRow>): TokenRow => ({
-  ...{ index: 0, id: 1, text: 'a', isAction: true, action: 1 },
-  ...{ probability: null, advantage: null, reward: null, ratio: null, kl: null, entropy: null },
+  index: 0,
+  id: 1,
+  text: 'a',
+  isAction: true,
+  action: 1,
+  probability: null,
+  advantage: null,
+  reward: null,
+  ratio: null,
+  kl: null,
+  entropy: null,
   ...values,
 })
 

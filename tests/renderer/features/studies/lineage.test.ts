@@ -20,10 +20,19 @@ const { search } = parseStudyConfig({
 function trial(index: number, generation: number, fitness: (number | null)[], parent?: number): StudyTrial {
   const begun = generation * 10
   return {
-    ...{ index, member: index, generation, settings: {}, mutation: null, runId: `run_${String(index)}` },
+    index,
+    member: index,
+    generation,
+    settings: {},
+    mutation: null,
+    runId: `run_${String(index)}`,
     parent: parent === undefined ? null : { index: parent, step: begun },
     results: fitness.map((each, i) => ({
-      ...{ trial: index, step: begun + 10 * (i + 1), fitness: each, tokens: 5, seconds: 2 },
+      trial: index,
+      step: begun + 10 * (i + 1),
+      fitness: each,
+      tokens: 5,
+      seconds: 2,
       ...(each === null ? { error: 'no number' } : {}),
     })),
   }
@@ -31,17 +40,15 @@ function trial(index: number, generation: number, fitness: (number | null)[], pa
 
 /** Trial 1 is the best and trains on; 3 and 4 are clones of it and of 2; the second generation is under way. */
 const study: StudyEntry = {
-  ...{
-    id: 'st_1',
-    name: null,
-    createdAt: 0,
-    status: 'running',
-    error: null,
-    search,
-    steps: 30,
-    parallel: 1,
-    start: {},
-  },
+  id: 'st_1',
+  name: null,
+  createdAt: 0,
+  status: 'running',
+  error: null,
+  search,
+  steps: 30,
+  parallel: 1,
+  start: {},
   trained: { steps: 30, tokens: 15, seconds: 6 },
   plannedSteps: 90,
   trials: [

@@ -17,7 +17,12 @@ const studyOf = (file: object, tried: readonly Tried[], start = {}) =>
     search: parseStudyConfig(file).search,
     start,
     trials: tried.map(({ settings, results }, index) => ({
-      ...{ index, member: index, generation: 0, settings, parent: null, mutation: null },
+      index,
+      member: index,
+      generation: 0,
+      settings,
+      parent: null,
+      mutation: null,
       runId: index === 0 ? null : `run_${String(index)}`,
       results: results.map(([step, fitness]) => ({ trial: index, step, fitness, tokens: 1, seconds: 1 })),
     })),

@@ -248,7 +248,9 @@ test('the bonus for the form goes to no answer whose episode was truncated', asy
   const over = (end: { terminated: boolean; truncated: boolean }) =>
     withFormatBonus(
       {
-        ...{ id: 'over', description: '', maxTurns: 1 },
+        id: 'over',
+        description: '',
+        maxTurns: 1,
         reset: (starts) => Promise.resolve(starts.map(() => turn)),
         step: (actions) => Promise.resolve(actions.map(() => ({ ...turn, ...end }))),
       },
