@@ -2,7 +2,7 @@ import { demoConfig, expect, seriousProblems, test, untilEnded } from './support
 
 const rollout = { promptsPerStep: 2, groupSize: 4, maxNewTokens: 8 }
 
-test('pause a run, change its learning rate and length, and let it go on @whole', async ({ app }) => {
+test('pause a run, change its learning rate and length, and let it go on', async ({ app }) => {
   const { page, client } = app
   const config = demoConfig({ name: 'steered', steps: 900, rollout, checkpoints: { every: 50 } })
   const { runId } = await client.call('runs.start', { config })

@@ -32,6 +32,8 @@ export interface AgentServerOptions {
   readonly port: number
   readonly key: string
   readonly sessions: AgentSessions
+  /** Longest time for which the server is still there when its run is over; an agent may be about to ask for a session. */
+  readonly farewellMs?: number
 }
 
 const openBody = z.strictObject({
@@ -52,8 +54,8 @@ const endBody = z.strictObject({
   next: openBody.nullish(),
 })
 
-/** Time for which a server is still there when its run is over. */
-const farewellMs = 500
+/** Time between two looks at who is still connected. */
+const lookMs = 50
 
 const modelName = 'policy'
 const sessionHeader = 'x-turnwise-session'
@@ -63,14 +65,20 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
 }
 
 /** Errors: those of `startLoopbackServer`. */
-export async function startAgentServer({ port, key, sessions }: AgentServerOptions): Promise<LoopbackServer> {
+export async function startAgentServer(options: AgentServerOptions): Promise<LoopbackServer> {
+  const { port, key, sessions, farewellMs = 5_000 } = options
   const front = new Front(sessions)
   const server = await startKeyedServer({ port, key, route: (exchange) => front.route(exchange) })
   front.origin = server.origin
   return {
     origin: server.origin,
+    get connections() {
+      return server.connections
+    },
     async [Symbol.asyncDispose]() {
-      await front.close()
+      front.close()
+      for (let ms = 0; ms < farewellMs && server.connections > 0; ms += lookMs) await wait(lookMs)
+      await front.answered()
       await server[Symbol.asyncDispose]()
     },
   }
@@ -86,10 +94,13 @@ class Front {
     this.#sessions = sessions
   }
 
-  /** Answers agents that ask for another session with “over” before the server closes. */
-  async close(): Promise<void> {
+  /** From now on agents that ask for another session are answered with “over”, and leave. */
+  close(): void {
     this.#sessions[Symbol.dispose]()
-    await wait(farewellMs)
+  }
+
+  /** Resolves when everyone who waited for a session has an answer. */
+  async answered(): Promise<void> {
     await Promise.allSettled(this.#waiting)
   }
 
@@ -168,6 +179,8 @@ class Front {
     }
     clearTimeout(timer)
     if (response.destroyed) return
+    // Whoever is still connected then has not heard that it is over.
+    if (this.#sessions.isClosed) response.setHeader('connection', 'close')
     sendJson(exchange, { id: null, over: this.#sessions.isClosed })
     if (!response.writableFinished) await once(response, 'finish') // or the server's end would cut it off
   }

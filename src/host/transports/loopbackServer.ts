@@ -23,6 +23,8 @@ export interface LoopbackServerOptions {
 export interface LoopbackServer extends AsyncDisposable {
   /** `http://127.0.0.1:PORT` */
   readonly origin: string
+  /** Number of open connections. */
+  readonly connections: number
 }
 
 /** An import of `node:http` takes ten times as long: it loads Node's WebSocket too. */
@@ -71,6 +73,9 @@ export async function startLoopbackServer(options: LoopbackServerOptions): Promi
   await listen(server, options.port)
   return {
     origin: `http://${loopback}:${(server.address() as AddressInfo).port}`,
+    get connections() {
+      return open.size
+    },
     [Symbol.asyncDispose]: async () => {
       const closed = new Promise((resolve) => server.close(resolve))
       for (const socket of open) socket.destroy()

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { AgentSessions, type AgentSettings } from '#host/agents/agentSessions.ts'
 import { startAgentServer } from '#host/agents/agentServer.ts'
@@ -78,10 +79,14 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-async function open(settings: Partial<AgentSettings> = {}, file = join(temporaryFolder(), 'sessions.jsonl')) {
+async function open(
+  settings: Partial<AgentSettings> = {},
+  file = join(temporaryFolder(), 'sessions.jsonl'),
+  farewellMs = 500,
+) {
   const stopping = new AbortController()
   const sessions = new AgentSessions(file, stopping.signal)
-  const server = await startAgentServer({ port: 0, key, sessions })
+  const server = await startAgentServer({ port: 0, key, sessions, farewellMs })
   let isClosed = false
   const close = async () => {
     if (isClosed) return
@@ -193,6 +198,21 @@ describe('sessions of agents', () => {
         placed: { perTurn: [0, 0.5] },
       })
     }
+  })
+
+  test('are over for an agent too that takes its time after the last one', async () => {
+    const place = await open({}, undefined, 60_000)
+    const playing = place.play()
+    for (let ended = 0; ended < 12; ended++) {
+      const session = await place.post<Taken>('/sessions')
+      await chat(place, session, session.columns.name)
+      await place.post(`/sessions/${session.id}/end`, { reward: 1 })
+    }
+    await playing
+    const closed = place.close()
+    await setTimeout(1000)
+    expect(await place.post('/sessions')).toEqual({ id: null, over: true })
+    await closed
   })
 
   test('follow each other where the end asks for the next, and a row’s prompt is written once', async () => {
