@@ -152,6 +152,7 @@ describe('ops without a gradient', () => {
       'Shape',
       'Slice',
       'TopK',
+      'Where',
     ])
   })
 
