@@ -13,7 +13,7 @@ test('training on other rows takes their held-out part along and puts the unfini
   const file = path.join(dataDirectory, 'other.jsonl')
   writeFileSync(
     file,
-    Array.from({ length: 40 }, (_, i) =>
+    Array.from({ length: 60 }, (_, i) =>
       JSON.stringify({ question: `How many? ${String(i)}`, answer: String(i) }),
     ).join('\n'),
   )

@@ -34,6 +34,7 @@ test('connections are opened in these files alone; a new one is told of to the p
     (file) => !/^(?:engine|renderer)\//.test(file), // from the card, and from the window's own host
   )
   expect(doors.toSorted()).toEqual([
+    'cli/agentCommand.ts', // from a command to the run that it trains
     'host/code/retrievers.ts', // search
     'host/devices/packageIndex.ts', // library
     'host/hub/hub.ts', // hub
