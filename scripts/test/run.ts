@@ -85,7 +85,7 @@ async function walkThrough(
 }
 
 /** Minutes of work on one core of a Xeon of 2.5 GHz, with what two cores are idle while tests wait. */
-const work = quick ? 3 : whole ? 43 : 28
+const work = quick ? 3 : whole ? 45 : 28
 const countOf = (pattern: string) => String(globSync(pattern).length)
 const what = quick
   ? 'Tests of functions, without processes and models.'

@@ -153,7 +153,7 @@ export interface Completion {
   /** log-probability of each generated id under the unfiltered softmax(logits / temperature) (temperature 1 if greedy). */
   readonly logprobs: Float64Array
   readonly stopReason: StopReason
-  /** Of prompt and ids but the last, which leads to none; only of a policy that replays them. */
+  /** Experts of prompt and ids but the last, which leads to none; only of a policy that replays them. */
   readonly routes?: Routes
 }
 

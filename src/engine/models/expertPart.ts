@@ -19,7 +19,7 @@ export const routerScores = 'scores'
 /** Graph input [N, k] i64 of a layer that replays experts: those of each token, −1 where its router chooses. */
 export const routesName = 'routes'
 
-/** What that input says, where it does, in the place of the router's choice. */
+/** Takes the experts of that input, where it names them, in place of the router's choice. */
 export const replayed = (choice: Value): Value => whereAny(input(routesName, 'int64', choice.shape), choice)
 
 /** x [N, D] → [N, D] */

@@ -24,7 +24,7 @@ export function packedRoutes(
   return packed
 }
 
-/** Those of one layer, [N, k]. */
+/** Picks the experts of one layer, [N, k]. */
 export function layerRoutes(packed: Int32Array, experts: Experts, layer: number): Feed {
   const [width, start, { chosen }] = [routeWidth(experts), routeWidth(experts, layer), experts]
   const tokens = packed.length / width

@@ -94,7 +94,7 @@ class Front {
     this.#sessions = sessions
   }
 
-  /** From now on agents that ask for another session are answered with “over”, and leave. */
+  /** Answers agents with “over” from now on when they ask for another session. */
   close(): void {
     this.#sessions[Symbol.dispose]()
   }

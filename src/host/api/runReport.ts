@@ -61,7 +61,7 @@ function comparedMetrics(store: Store, ids: readonly string[]): readonly string[
   return names.length > 0 ? names : [...known].slice(0, 1)
 }
 
-/** With the unit, where a number alone would leave it open. */
+/** Formats a value with its unit, where a number alone would leave it open. */
 function metricTitle(metric: string): string {
   const unit = findDeclaration(metric)?.unit ?? 'number'
   return `${metricLabel(metric)}${['nats', 'seconds', 'tokens/s'].includes(unit) ? ` (${unit})` : ''}`

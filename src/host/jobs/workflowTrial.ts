@@ -5,7 +5,7 @@ import type { Job } from '#host/processes/job.ts'
 import type { CodeSource } from '#host/sandbox/sandbox.ts'
 import type { EvaluationInput } from './evaluationJob.ts'
 
-/** Its folder is for copies of code, as the folder of a run has them; the asker removes it. Paths in `config` are absolute. */
+/** Input of a trial. The folder is for copies of code, as the folder of a run has them; the asker removes it. Paths in `config` are absolute. */
 export interface WorkflowTrialInput extends Pick<
   EvaluationInput,
   'candidate' | 'config' | 'directory' | 'cacheDirectory' | 'consents'

@@ -110,7 +110,7 @@ function reviewServer(server: Server, consents: string | null): PythonReview {
   return { ...own, files: [...own.files, ...read.files] }
 }
 
-/** What Python and Node run of a folder. */
+/** Files that Python and Node run of a folder. */
 const ofFolder = ['__main__.py', 'package.json', 'index.js']
 
 /** Lists files that words name by an absolute path, also after a sign, as in `--config=FILE`, or as what runs of a folder. */

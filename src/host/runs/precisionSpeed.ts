@@ -1,4 +1,4 @@
-/** How fast a base in fewer bits is on this machine beside an exact one: measured once for each device, and kept. */
+/** Compares the speed of a base in fewer bits on this machine with an exact one's: measured once for each device, and kept. */
 import { unwise } from '#shared/config/problems.ts'
 import type { DeviceKind } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'

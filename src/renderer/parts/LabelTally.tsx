@@ -69,7 +69,7 @@ export function LabelTally({ scope, place, className, children }: TallyProps) {
   )
 }
 
-/** On one line: as many as there is room for. */
+/** Keeps to one line: as many as there is room for. */
 function KeyHints() {
   const { bindings, singles } = useKeyBindings()
   if (!singles) return null

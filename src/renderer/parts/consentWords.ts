@@ -1,4 +1,4 @@
-/** What a consent is about, in words: nothing of it is left out. */
+/** Says in words what a consent is about: nothing of it is left out. */
 import { isObject } from '#shared/config/paths.ts'
 
 const isText = (value: unknown): value is string => typeof value === 'string'

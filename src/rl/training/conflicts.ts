@@ -52,7 +52,7 @@ export interface ModelFacts {
   /** The longest sequence that can be read, prompt and completion together. */
   readonly contextLength: number
   readonly hiddenSize: number
-  /** Its mixture of experts; null where it has none. */
+  /** Mixture of experts; null where the model has none. */
   readonly experts: object | null
 }
 

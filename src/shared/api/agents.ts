@@ -1,4 +1,4 @@
-/** What programs that work for the owner of the machine, such as an assistant with tools, were allowed to do. */
+/** Consents to programs that work for the owner of the machine, such as an assistant with tools. */
 import { z } from 'zod'
 import { instant } from './common.ts'
 import { command, query } from './contract.ts'

@@ -10,7 +10,7 @@ export const webUrl = (text: string): URL | null => (form.test(text) ? URL.parse
 
 export const isWebAddress = (text: string): boolean => webUrl(text) !== null
 
-/** What a setting expects. */
+/** Form of address that a setting expects, in words. */
 export const webAddressWords =
   'an address that begins with http:// or https://, without a name or password, its host in ASCII'
 

@@ -62,7 +62,7 @@ export class PromptTable {
     return this.#promptOf[row]?.length ?? 0
   }
 
-  /** What is recorded of these positions. */
+  /** Returns the record of these positions. */
   recordOf(row: number): readonly RecordedPositions[] {
     return this.#promptOf[row] ? [this.#promptOf[row].recorded] : []
   }

@@ -66,7 +66,7 @@ export function TrialPane({ trial }: { trial: WorkflowTrial }) {
 const byHand = 'by-hand'
 
 interface RowNumberProps {
-  /** From 0. */
+  /** Number, from 0. */
   readonly row: number
   readonly total: number
   readonly onGo: (row: number) => void
