@@ -13,8 +13,13 @@ test('a blind vote on the same prompt and seed counts and names are seen after i
 
   const a = page.getByRole('region', { name: 'Column A' })
   await expect(a.getByText('name hidden until you vote')).toBeVisible()
-  await page.getByRole('button', { name: 'Column A is better' }).click()
+  const better = page.getByRole('button', { name: 'Column A is better' })
+  await expect(better).toBeEnabled()
+  await expect(a).toContainText(/\d+ tokens?/)
+  await expect(a).not.toContainText('tokens/s') // an adapter is slower than its base
+  await better.click()
   await expect(a.getByText('Your choice')).toBeVisible()
+  await expect(a).toContainText('tokens/s')
   await expect(a.getByText('name hidden until you vote')).toBeHidden()
 
   const table = page.getByRole('table')

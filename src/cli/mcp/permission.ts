@@ -2,6 +2,7 @@
 import { type Permission, permissionWords } from '#shared/api/agents.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
+import type { InputOf } from '#shared/api/contract.ts'
 import { isOnThisMachine, isWebAddress } from '#shared/config/addresses.ts'
 import { isObject } from '#shared/config/paths.ts'
 import { refusal } from '#shared/errors.ts'
@@ -49,15 +50,19 @@ export async function originsOf(
   const run = runId ?? (isObject(subject) ? subject['runId'] : null)
   const settings =
     typeof run === 'string' ? settingsIn(await client.call('runs.get', { runId: run }, { signal })) : []
-  const servers = await Promise.all(
-    environmentsIn([input, settings]).map((id) => serversOf(client, id, signal)),
-  )
+  const named = environmentsIn(input).map((id) => ({ functions: [id], interpreter: null }))
+  // A run has a copy of its own of the file.
+  const asked = [...named, ...(typeof run === 'string' ? [{ runId: run }] : [])]
+  const servers = await Promise.all(asked.map((each) => serversOf(client, each, signal)))
   return [...new Set([...addressesIn(input), ...addressesIn(settings), ...servers.flat()])]
 }
 
-/** Lists origins of the MCP servers of an environment. Of a file that cannot be read there are none, and no run starts with it. */
-async function serversOf(client: Client<Api>, id: string, signal: AbortSignal): Promise<string[]> {
-  const asked = { functions: [id], interpreter: null }
+/** Lists origins of the MCP servers among what is asked. Of a file that cannot be read there are none, and no run starts with it. */
+async function serversOf(
+  client: Client<Api>,
+  asked: InputOf<Api, 'python.review'>,
+  signal: AbortSignal,
+): Promise<string[]> {
   const reviewed = await client.call('python.review', asked, { signal }).catch(() => [])
   return reviewed.flatMap(({ interpreter }) => addressesIn(interpreter))
 }

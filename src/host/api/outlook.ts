@@ -5,7 +5,7 @@ import type { ModelConfig } from '#engine/models/config.ts'
 import { activeParameters, autoDevice, parameterCount } from '#host/devices/deviceChoice.ts'
 import { readThroughput } from '#host/devices/deviceRecords.ts'
 import { memoryFit, type FittingPrecision } from '#host/devices/memoryFit.ts'
-import { generationWork, learningWork } from '#host/models/tokenWork.ts'
+import { tokenRates } from '#host/models/tokenWork.ts'
 
 export type Outlook = Extract<OutputOf<Api, 'hub.look'>['verdict'], { readonly family: string }>
 
@@ -34,8 +34,7 @@ function speedOf(model: ModelConfig, base: FittingPrecision, cacheDirectory: str
   const rate = measured?.rates.find(({ precision }) => precision === base)
   if (measured === null || rate === undefined) return null
   return {
-    generating: rate.generating / generationWork(model),
-    learning: rate.learning / learningWork(model),
+    ...tokenRates(model, rate),
     device: kind,
     measuredAt: measured.at,
     parameters: measured.parameters,

@@ -23,7 +23,10 @@ export const allowAgent = (client: string, may: string, consents: string): void 
 /** Withdraws consents to agents, all without `uses`, and returns them. Errors: AppError 'file/unwritable'. */
 export function withdrawAgents(consents: string, uses?: readonly Use[]): readonly Use[] {
   const isWithdrawn = (each: Use) => uses === undefined || uses.some((use) => isSame(each, use))
-  const withdrawn = readConsents(consents).agents.filter(isWithdrawn)
-  changeConsents(consents, ({ agents }) => ({ agents: agents.filter((each) => !isWithdrawn(each)) }))
+  let withdrawn: readonly Use[] = []
+  changeConsents(consents, ({ agents }) => {
+    withdrawn = agents.filter(isWithdrawn)
+    return { agents: agents.filter((each) => !isWithdrawn(each)) }
+  })
   return withdrawn
 }

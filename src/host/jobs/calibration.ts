@@ -77,7 +77,7 @@ async function* measuredPrecision(
   const { kind } = report.device
   const cacheDirectory = dataFolders(host.dataDirectory).cache
   const isKnown = readThroughput({ kind, deviceId: 0 }, cacheDirectory) !== null
-  if (roundedBase({ config }) === null || isKnown || config.device.deviceId !== 0 || room.runs > 0) return []
+  if (roundedBase(config) === null || isKnown || config.device.deviceId !== 0 || room.runs > 0) return []
   const total = report.stages.length * phaseCount
   const phase = 'Comparing with an exact base'
   yield { progress: { phase, done: total, total, unit: 'phases' } }

@@ -19,3 +19,12 @@ export const measuredLora = { rank: 8, alpha: 16, rsLora: false, targets: linear
 /** Floating-point operations of learning from a token, layers recomputed. */
 export const learningWork = (config: ModelConfig): number =>
   learningFlops({ config, lora: measuredLora, lengths: [measuredTokens], recompute: true }) / measuredTokens
+
+/** Scales work per second, as a device was measured to do, to tokens of this model per second. */
+export const tokenRates = (
+  config: ModelConfig,
+  { generating, learning }: { readonly generating: number; readonly learning: number },
+) => ({
+  generating: generating / generationWork(config),
+  learning: learning / learningWork(config),
+})

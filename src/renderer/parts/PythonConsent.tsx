@@ -3,6 +3,7 @@ import { ShieldAlert, ShieldCheck } from 'lucide-react'
 import { useState } from 'react'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf } from '#shared/api/contract.ts'
+import { isWebAddress } from '#shared/config/addresses.ts'
 import { shownText } from '#shared/shownText.ts'
 import { invalidate, useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
@@ -92,7 +93,7 @@ function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
   )
 }
 
-const byWords = (interpreter: string): string => (/^https?:/.test(interpreter) ? 'At' : 'Run by')
+const byWords = (interpreter: string): string => (isWebAddress(interpreter) ? 'At' : 'Run by')
 
 /** Line breaks of the words stay; those inside of a name are shown as signs. */
 const linesOf = (words: string): string => words.split('\n').map(shownText).join('\n')

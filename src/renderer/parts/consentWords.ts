@@ -1,5 +1,6 @@
 /** Says in words what a consent is about: nothing of it is left out. */
 import { isObject } from '#shared/config/paths.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isTexts = (value: unknown): value is Readonly<Record<string, string>> =>
@@ -10,14 +11,6 @@ const quoted = (word: string): string => (/^[\w./:=@%+,-]+$/.test(word) ? word :
 
 const pairs = (of: Readonly<Record<string, string>>, sign: string): readonly string[] =>
   Object.entries(of).map(([name, value]) => `  ${quoted(name)}${sign}${quoted(value)}`)
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
 
 /** Null if the form holds anything besides. */
 function serverWords(interpreter: string, form: unknown): string | null {
@@ -33,5 +26,5 @@ export function consentWords(interpreter: string, path: string): string {
   if (path.startsWith('interpreter:')) return `the program ${path.slice('interpreter:'.length)}`
   if (!path.startsWith('mcp:')) return path
   const told = path.slice('mcp:'.length)
-  return serverWords(interpreter, parsed(told)) ?? (told.startsWith('{') ? told : `the file ${told}`)
+  return serverWords(interpreter, parsedJson(told)) ?? (told.startsWith('{') ? told : `the file ${told}`)
 }

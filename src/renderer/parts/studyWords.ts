@@ -1,6 +1,6 @@
 /** Display names of studies and trials. */
 import type { StudyEntry, StudySummary, StudyTrial } from '#shared/api/studies.ts'
-import { labelOf } from '#shared/config/fields.ts'
+import { labelOf, valueWords } from '#shared/config/fields.ts'
 import type { StudyKind } from '#shared/studies.ts'
 import { formatNumber, noNumber, plural } from '#renderer/client/format.ts'
 import type { Tone } from '#renderer/kit/Badge.tsx'
@@ -30,7 +30,7 @@ export const studyTitle = ({ name, kind, id }: Pick<StudySummary, 'name' | 'kind
 /** Formats «Member 3», «Trial 12», «Seed 42». */
 export function trialTitle({ search }: Pick<StudyEntry, 'search'>, trial: StudyTrial): string {
   if (search.kind === 'population') return `Member ${String(trial.member + 1)}`
-  if (search.kind === 'seeds') return `Seed ${valueWords(trial.settings['seed'])}`
+  if (search.kind === 'seeds') return `Seed ${trialValue(trial.settings['seed'])}`
   return `Trial ${String(trial.index + 1)}`
 }
 
@@ -42,14 +42,14 @@ export function trialsWords({ search, steps, plannedSteps, trials }: StudyEntry)
   return `${begun}${plural(planned, search.kind === 'seeds' ? 'seed' : 'trial')}`
 }
 
-export function valueWords(value: unknown): string {
+/** Formats a setting of a trial; numbers that a search drew are rounded. */
+export function trialValue(value: unknown): string {
   if (value === undefined) return noNumber
-  if (typeof value === 'number') return Number.isInteger(value) ? String(value) : formatNumber(value)
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'number' && !Number.isInteger(value) ? formatNumber(value) : valueWords(value)
 }
 
 export const changeWords = ({ key, from, to }: NonNullable<StudyTrial['mutation']>): string =>
-  `${labelOf(key)} ${valueWords(from)} → ${valueWords(to)}`
+  `${labelOf(key)} ${trialValue(from)} → ${trialValue(to)}`
 
 export const stateLooks: Readonly<Record<TrialState, { readonly tone: Tone; readonly words: string }>> = {
   waiting: { tone: 'plain', words: 'Waiting' },

@@ -1,6 +1,6 @@
 /** The server of the Model Context Protocol as its clients meet it: the official client, over pipes, against the real command. */
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -284,6 +284,17 @@ test.runIf(isWhole)(wholeTitle(address), async () => {
   writeFileSync(file, JSON.stringify({ ...own, rewards: [{ function: 'judge', settings }] }))
   const { text, isError } = await served.call('fork_run', { runId, step: 1, changes: {} })
   expect([isError, text]).toEqual([true, expect.stringContaining('answers to https://judge.example')])
+
+  const servers = (url: string) => JSON.stringify({ mcpServers: { far: { url } } })
+  const [named, copy] = ['tools.json', `runs/${String(runId)}/rewards/environment.json`].map((each) =>
+    path.join(home, each),
+  ) as [string, string]
+  writeFileSync(named, servers('http://127.0.0.1:9/mcp'))
+  mkdirSync(path.dirname(copy), { recursive: true })
+  writeFileSync(copy, servers('https://copy.example/mcp'))
+  writeFileSync(file, JSON.stringify({ ...own, environment: { function: named } }))
+  const again = await served.call('fork_run', { runId, step: 1, changes: {} })
+  expect(again.text).toContain('answers to https://copy.example')
 })
 
 test('what a data set says is quoted as data, also where it hides instructions', async () => {

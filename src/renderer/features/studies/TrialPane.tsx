@@ -14,7 +14,7 @@ import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { lastPlace, lastResult, spentBy, stateOf, wayTo } from '#renderer/parts/lineage.ts'
-import { changeWords, stateLooks, trialTitle, valueWords } from '#renderer/parts/studyWords.ts'
+import { changeWords, stateLooks, trialTitle, trialValue } from '#renderer/parts/studyWords.ts'
 import type { TreeProps } from './LineageTree.tsx'
 
 interface TrialPaneProps extends TreeProps {
@@ -52,7 +52,7 @@ export function TrialPane({ study, lineage, trial, onChoose }: TrialPaneProps) {
   const entries: (readonly [string, ReactNode])[] = [
     ...originOf({ study, trial, onChoose }),
     ...searchedKeys(study.search).flatMap((key) =>
-      key in trial.settings ? [[labelOf(key), valueWords(trial.settings[key])] as const] : [],
+      key in trial.settings ? [[labelOf(key), trialValue(trial.settings[key])] as const] : [],
     ),
     ['Tokens', formatShort(tokens)],
     ['Time', formatDuration(1000 * seconds)],

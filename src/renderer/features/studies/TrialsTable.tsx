@@ -13,7 +13,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { lastResult, lineId, spentBy, stateOf } from '#renderer/parts/lineage.ts'
-import { changeWords, stateLooks, trialTitle, valueWords } from '#renderer/parts/studyWords.ts'
+import { changeWords, stateLooks, trialTitle, trialValue } from '#renderer/parts/studyWords.ts'
 import { numberColumn, plainColumn, figureColumn, unnamedColumn } from '#renderer/kit/columns.tsx'
 
 interface TrialsProps {
@@ -186,9 +186,9 @@ function settingColumn(key: string, start: unknown): Column<StudyTrial> {
     isNumber: true,
     sortBy(trial) {
       const value = valueOf(trial)
-      return typeof value === 'number' ? value : value === undefined ? null : valueWords(value)
+      return typeof value === 'number' ? value : value === undefined ? null : trialValue(value)
     },
-    cell: (trial) => <span title={JSON.stringify(valueOf(trial))}>{valueWords(valueOf(trial))}</span>,
+    cell: (trial) => <span title={JSON.stringify(valueOf(trial))}>{trialValue(valueOf(trial))}</span>,
   }
 }
 
