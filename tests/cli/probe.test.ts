@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { isWhole, wholeTitle } from '../sweeps.ts'
 import { answer, createWorkplace, linesOf } from './turnwise.ts'
 
 describe('probe', () => {
@@ -35,7 +36,7 @@ describe('probe', () => {
     expect(done.stderr).toContain('reinforce did not learn the probe grid')
   })
 
-  test('prints a table of several runs', async () => {
+  test.runIf(isWhole)(wholeTitle('prints a table of several runs'), async () => {
     using place = createWorkplace()
     const done = await place.run('probe', 'constant', '--algorithm', 'rloo', '--seeds', '2', '--threads', '1')
     expect(done.stdout).toMatch(/constant +rloo +1 .*\nconstant +rloo +2 .*\n2 of 2 learned\.\n$/)

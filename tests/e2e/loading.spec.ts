@@ -22,7 +22,7 @@ async function problemsOf(page: Page): Promise<readonly string[]> {
   ]
 }
 
-test('until the host answers, pages have their shape and claim nothing', async ({ app }) => {
+test('until the host answers, pages have their shape and claim nothing @whole', async ({ app }) => {
   const { page } = app
   const runId = await addTrainedRun(app, 'first')
   let isHeld = false

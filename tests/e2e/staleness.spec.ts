@@ -3,7 +3,7 @@ import path from 'node:path'
 import { LoopbackServer } from '../host/remote/loopbackServer.ts'
 import { demoConfig, expect, seriousProblems, starter, test, trainDemo } from './support.ts'
 
-test('completions of an older policy say how much older it was', async ({ app }) => {
+test('completions of an older policy say how much older it was @whole', async ({ app }) => {
   const { page, client, dataDirectory } = app
   const server = new LoopbackServer('vllm', starter, path.join(dataDirectory, 'server-cache'))
   await server.start()

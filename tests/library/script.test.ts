@@ -50,36 +50,39 @@ async function exampleConfig(changes: object) {
   return { config: withAbsolutePaths(parsed, examples, home), reference }
 }
 
-test('the example learns what the built-in ReMax learns, and resumes exactly', async () => {
-  const { config, reference } = await exampleConfig({})
-  allowScript(reference, consents)
-  const run = createRunFolder(home, config, { script: reference })
-  await trained(run)
-  const { config: plain } = await exampleConfig({ algorithm: { id: 'remax' } })
-  const builtIn = createRunFolder(home, plain)
-  await trained(builtIn)
-  expect(loadCheckpoint(at(run, 4)).actor).toEqual(loadCheckpoint(at(builtIn, 4)).actor)
-  expect(metricsOf(run).map(({ reward }) => reward)).toEqual(metricsOf(builtIn).map(({ reward }) => reward))
-  const [first] = metricsOf(run)
-  expect(first!['logged/greedy/reward/avg']).toBeCloseTo(
-    metricsOf(builtIn)[0]!['reward/greedy_baseline']!,
-    12,
-  )
-  expect(first!['logged/timeperf/rollout']).toBeGreaterThan(0)
+test.runIf(isWhole)(
+  wholeTitle('the example learns what the built-in ReMax learns, and resumes exactly'),
+  async () => {
+    const { config, reference } = await exampleConfig({})
+    allowScript(reference, consents)
+    const run = createRunFolder(home, config, { script: reference })
+    await trained(run)
+    const { config: plain } = await exampleConfig({ algorithm: { id: 'remax' } })
+    const builtIn = createRunFolder(home, plain)
+    await trained(builtIn)
+    expect(loadCheckpoint(at(run, 4)).actor).toEqual(loadCheckpoint(at(builtIn, 4)).actor)
+    expect(metricsOf(run).map(({ reward }) => reward)).toEqual(metricsOf(builtIn).map(({ reward }) => reward))
+    const [first] = metricsOf(run)
+    expect(first!['logged/greedy/reward/avg']).toBeCloseTo(
+      metricsOf(builtIn)[0]!['reward/greedy_baseline']!,
+      12,
+    )
+    expect(first!['logged/timeperf/rollout']).toBeGreaterThan(0)
 
-  const straight = loadCheckpoint(at(run, 4))
-  const { script } = loadCheckpoint(at(run, 2)).trainer
-  expect(script).toEqual({
-    best: Math.max(
-      ...metricsOf(run)
-        .slice(0, 2)
-        .map(({ reward }) => reward!),
-    ),
-  })
-  await trained(run, at(run, 2))
-  expect(loadCheckpoint(at(run, 4)).actor).toEqual(straight.actor)
-  expect(loadCheckpoint(at(run, 4)).trainer).toEqual(straight.trainer)
-})
+    const straight = loadCheckpoint(at(run, 4))
+    const { script } = loadCheckpoint(at(run, 2)).trainer
+    expect(script).toEqual({
+      best: Math.max(
+        ...metricsOf(run)
+          .slice(0, 2)
+          .map(({ reward }) => reward!),
+      ),
+    })
+    await trained(run, at(run, 2))
+    expect(loadCheckpoint(at(run, 4)).actor).toEqual(straight.actor)
+    expect(loadCheckpoint(at(run, 4)).trainer).toEqual(straight.trainer)
+  },
+)
 
 const rewarding = 'from the command line a script imports turnwise, ends its run and gives rewards of its own'
 test.runIf(isWhole)(wholeTitle(rewarding), async () => {

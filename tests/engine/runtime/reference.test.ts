@@ -63,8 +63,8 @@ const staysOnCpu = (name: string): string | null => partsOnCpu[name] ?? partsOnC
 const isFirst = (name: string) =>
   referenceNames.find((other) => modelTypeOf(other) === modelTypeOf(name)) === name
 
-/** In every run the first folder of each architecture; the other ways for variants of one, which have one of each in turn. */
-const isAlways = (name: string) => isFirst(name) || modelTypeOf(name) === 'llama'
+/** In every run the first folder of each architecture, and a variant of one. */
+const isAlways = (name: string) => isFirst(name) || name === 'llama-yarn'
 
 /**
  * In a short run layer by layer for every folder, and one other way: the last for the first folder of an architecture, and one of the

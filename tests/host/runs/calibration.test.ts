@@ -10,6 +10,7 @@ import { readThroughput, rememberThroughput } from '#host/devices/deviceRecords.
 import { summarizeCalibration } from '#host/jobs/calibration.ts'
 import type { CalibratedStage } from '#host/jobs/calibrationReport.ts'
 import { eventually } from '../../eventually.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 import { collect, createHostFixture, smallConfig, type Config } from '../api/hostFixture.ts'
 
 const fixture = createHostFixture()
@@ -74,15 +75,18 @@ describe('one group of a real step', () => {
     expect(existsSync(dataFolders(fixture.directory).runs)).toBe(false)
   })
 
-  test('a base in fewer bits is measured beside an exact one, once for each machine', async () => {
-    const comparing = 'Comparing with an exact base'
-    const base = { precision: 'int8' }
-    expect((await calibrate({ base })).phases).toContain(comparing)
-    const measured = readThroughput(cpu, cache)
-    expect(measured?.rates.map(({ precision }) => precision)).toEqual(['f32', 'int8', 'int4'])
-    expect((await calibrate({ base })).phases).not.toContain(comparing)
-    expect(readThroughput(cpu, cache)).toEqual(measured)
-  })
+  test.runIf(isWhole)(
+    wholeTitle('a base in fewer bits is measured beside an exact one, once for each machine'),
+    async () => {
+      const comparing = 'Comparing with an exact base'
+      const base = { precision: 'int8' }
+      expect((await calibrate({ base })).phases).toContain(comparing)
+      const measured = readThroughput(cpu, cache)
+      expect(measured?.rates.map(({ precision }) => precision)).toEqual(['f32', 'int8', 'int4'])
+      expect((await calibrate({ base })).phases).not.toContain(comparing)
+      expect(readThroughput(cpu, cache)).toEqual(measured)
+    },
+  )
 
   test('a base in fewer bits that was measured to be slower is warned of, by the check of settings too', async () => {
     const rate = (precision: 'f32' | 'int8', speed: number) => ({

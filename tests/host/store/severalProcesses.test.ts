@@ -8,6 +8,7 @@ import { ownScript } from '#host/processes/childProcess.ts'
 import { openStore } from '#host/store/store.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
+import { isWhole, wholeTitle } from '../../sweeps.ts'
 import { everythingOf, newRun, randomLines } from './logs.ts'
 
 const folder = temporaryFolder()
@@ -62,33 +63,36 @@ describe('several processes at the same log', () => {
     expect(everythingOf(store, runId)).toEqual(everythingOf(fresh, runId))
   })
 
-  test('processes killed while they record leave nothing half done and nothing to be done twice', async () => {
-    const runId = `run_${number}`
-    const log = join(folder, `${runId}.jsonl`)
-    const lines = randomLines(13, 3000)
-    writeFileSync(log, '')
-    const random = new SequentialRandom(randomStream(17))
-    let at = 0
-    for (let kill = 0; kill < 8; kill++) {
-      const worker = fork(ownScript(join(import.meta.dirname, 'ingestingProcess.ts')), [file, runId, log])
-      await once(worker, 'message')
-      const pieces = 3 + Math.floor(random.uniform() * 12)
-      for (let piece = 0; piece < pieces; piece++, at += 25) {
-        appendFileSync(log, lines.slice(at, at + 25).join(''))
-        await setTimeout(random.uniform() * 6)
+  test.runIf(isWhole)(
+    wholeTitle('processes killed while they record leave nothing half done and nothing to be done twice'),
+    async () => {
+      const runId = `run_${number}`
+      const log = join(folder, `${runId}.jsonl`)
+      const lines = randomLines(13, 3000)
+      writeFileSync(log, '')
+      const random = new SequentialRandom(randomStream(17))
+      let at = 0
+      for (let kill = 0; kill < 8; kill++) {
+        const worker = fork(ownScript(join(import.meta.dirname, 'ingestingProcess.ts')), [file, runId, log])
+        await once(worker, 'message')
+        const pieces = 3 + Math.floor(random.uniform() * 12)
+        for (let piece = 0; piece < pieces; piece++, at += 25) {
+          appendFileSync(log, lines.slice(at, at + 25).join(''))
+          await setTimeout(random.uniform() * 6)
+        }
+        const gone = once(worker, 'exit')
+        worker.kill('SIGKILL')
+        await gone
+        using store = openStore(file)
+        expect(store.check()).toEqual([])
       }
-      const gone = once(worker, 'exit')
-      worker.kill('SIGKILL')
-      await gone
+      appendFileSync(log, lines.slice(at).join(''))
       using store = openStore(file)
-      expect(store.check()).toEqual([])
-    }
-    appendFileSync(log, lines.slice(at).join(''))
-    using store = openStore(file)
-    store.ingest(runId, log)
-    using fresh = openStore(`${file}-once`)
-    newRun(fresh, folder, runId)
-    fresh.ingest(runId, log)
-    expect(everythingOf(store, runId)).toEqual(everythingOf(fresh, runId))
-  })
+      store.ingest(runId, log)
+      using fresh = openStore(`${file}-once`)
+      newRun(fresh, folder, runId)
+      fresh.ingest(runId, log)
+      expect(everythingOf(store, runId)).toEqual(everythingOf(fresh, runId))
+    },
+  )
 })

@@ -114,7 +114,7 @@ describe('the same run as what is built in', () => {
     expect(tensorsOf(own, steps)).toEqual(tensorsOf(built, steps))
   })
 
-  const isAlways = (id: string) => id === 'ppo' // with a critic
+  const isAlways = (id: string) => id === 'grpo'
   eachOf(test, { rows: ['grpo', 'ppo'], isAlways }, 'an environment, learned from by %s', async (id) => {
     const file = path.join(home.directory, 'game.js')
     writeFileSync(file, countingGame)
