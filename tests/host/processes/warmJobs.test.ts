@@ -11,7 +11,9 @@ async function trained(startJob: StartJob, changes: object = {}) {
   const run = home.createRun({ ...starterConfig, steps: 1, device: { threads: 1 }, ...changes })
   const pids: (number | null)[] = []
   const noted: StartJob = (job, options) => {
-    const process = startJob(job, options)
+    // Nobody else takes a process that was started with this, nor leaves one here.
+    const environment = { ...options?.environment, TURNWISE_TEST_OWN: 'warmJobs' }
+    const process = startJob(job, { ...options, environment })
     pids.push(process.pid)
     return process
   }

@@ -5,7 +5,8 @@ import { afterEach, expect, test } from 'vitest'
 import { ask, openSocket, startFixture, type Fixture } from './serverFixture.ts'
 
 const halfOpen = 400
-const soonMs = 2000
+/** Half of the time after which connections that say nothing are closed, which would let others in by itself. */
+const soonMs = 30_000
 let fixture: Fixture
 const sockets: Socket[] = []
 
