@@ -1,4 +1,5 @@
 /** Commands about custom losses. */
+import { codeReference } from '#shared/config/codeReference.ts'
 import { Command } from '@commander-js/extra-typings'
 import { isObject } from '#shared/config/paths.ts'
 import { type SettingField, rangeWords } from '#shared/config/fields.ts'
@@ -6,7 +7,7 @@ import { AppError, usageError } from '#shared/errors.ts'
 import { lossCheckNames, lossCheckWords } from '#shared/losses.ts'
 import { plural } from '#shared/plural.ts'
 import { checkCode, type LossCheck } from '#host/api/lossesService.ts'
-import { codeReference, readRewardCode, requireSandboxed } from '#host/code/rewardCode.ts'
+import { readRewardCode, requireSandboxed } from '#host/code/rewardCode.ts'
 import { listCode } from '../codeList.ts'
 import { type Context } from '../command.ts'
 

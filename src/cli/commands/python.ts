@@ -1,4 +1,5 @@
 /** Commands for consent to Python code, which is not sandboxed. */
+import { codeReference } from '#shared/config/codeReference.ts'
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { usageError } from '#shared/errors.ts'
@@ -18,7 +19,7 @@ import {
 import { type McpSource, reviewServers } from '#host/python/mcpServers.ts'
 import { engineSourceById, reviewEngine } from '#host/engines/engineCode.ts'
 import { reviewRun, summary } from '#host/api/pythonService.ts'
-import { absoluteReward, codeReference, readRewardCode, reviewConfig } from '#host/code/rewardCode.ts'
+import { absoluteReward, readRewardCode, reviewConfig } from '#host/code/rewardCode.ts'
 import { type Context, group } from '../command.ts'
 import { tableLines } from '../output.ts'
 
@@ -36,7 +37,7 @@ const allow = (context: Context) =>
     )
     .argument(
       '<FILE...>',
-      'Python files, gymnasium:ID, reasoning-gym, engine:trl or .json files of MCP servers',
+      'Python files, gymnasium:ID, reasoning-gym, reasoning-gym-evaluating, engine:trl or .json files of MCP servers',
     )
     .option('--interpreter <PROGRAM>', 'Python program that runs them (default: python3)')
     .option('--as <FILE>', 'of a copy that a run keeps: the file that its config names')

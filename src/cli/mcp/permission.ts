@@ -4,6 +4,7 @@ import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import type { InputOf } from '#shared/api/contract.ts'
 import { isOnThisMachine, isWebAddress } from '#shared/config/addresses.ts'
+import { codeReference } from '#shared/config/codeReference.ts'
 import { isObject } from '#shared/config/paths.ts'
 import { refusal } from '#shared/errors.ts'
 import { changesOfRun } from '#host/runs/settingChanges.ts'
@@ -71,7 +72,9 @@ async function serversOf(
 function environmentsIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   const own = Object.entries(value).flatMap(([key, inner]: [string, unknown]) =>
-    key.endsWith('function') && typeof inner === 'string' && inner.endsWith('.json') ? [inner] : [],
+    key.endsWith('function') && typeof inner === 'string' && codeReference(inner)?.language === 'json'
+      ? [inner]
+      : [],
   )
   return [...own, ...Object.values(value).flatMap(environmentsIn)]
 }

@@ -1,4 +1,5 @@
 /** User-written rewards, environments, losses and workflows: their versions, the built-in ones, and dry runs. */
+import { codeReference } from '#shared/config/codeReference.ts'
 import path from 'node:path'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -26,7 +27,7 @@ import {
   triedCode,
   withFile,
 } from '#host/code/rewardVersions.ts'
-import { codeReference, openCode } from '#host/code/rewardCode.ts'
+import { openCode } from '#host/code/rewardCode.ts'
 
 export const rewardsService = (host: Host): Handlers<typeof rewardsApi> => ({
   ...library(host),

@@ -2,6 +2,7 @@
  * Resolves a run's config to its algorithms. A user-written loss is loaded and traced; from then on it is an algorithm
  * like any other.
  */
+import { codeReference } from '#shared/config/codeReference.ts'
 import { AppError, invalidConfig } from '#shared/errors.ts'
 import { parseSettings } from '#shared/config/settings.ts'
 import { headNames, type LossDescription, type LossProgram, readProgram } from '#shared/losses.ts'
@@ -13,13 +14,7 @@ import { checkLoss, type LossCheckOptions, unsoundLoss } from '#rl/losses/check.
 import { inputsOf, pruned } from '#rl/losses/program.ts'
 import { settingsTable, weighing, writtenAlgorithm } from '#rl/losses/written.ts'
 import type { SandboxFailure } from '#host/sandbox/answers.ts'
-import {
-  codeReference,
-  readRewardCode,
-  requireSandboxed,
-  runAlgorithmCode,
-  type UserCode,
-} from './rewardCode.ts'
+import { readRewardCode, requireSandboxed, runAlgorithmCode, type UserCode } from './rewardCode.ts'
 import { lossLimits } from '#host/processes/limits.ts'
 import { openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
 

@@ -5,6 +5,7 @@
  *   retrievers.ts          what the search environment searches in; corpus.ts: documents of a person's own
  *   playEpisode.ts         an episode played by hand
  */
+import { codeReference } from '#shared/config/codeReference.ts'
 import path from 'node:path'
 import { invalidConfig } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -16,7 +17,7 @@ import { openMcp } from '#host/python/mcpEnvironment.ts'
 import { openPython, type PythonCode, pythonOptions } from '#host/python/pythonCode.ts'
 import { kindTitles, openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
 import { requireSettings } from '#host/sandbox/scoringCode.ts'
-import { codeReference, readRewardCode, runEnvironmentCode, type UserCode } from './rewardCode.ts'
+import { readRewardCode, runEnvironmentCode, type UserCode } from './rewardCode.ts'
 import { requireCorpus } from './corpus.ts'
 import { openRetriever, requestCounter, type RetrieverPlace, searches, soughtIn } from './retrievers.ts'
 

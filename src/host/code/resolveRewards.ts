@@ -9,6 +9,7 @@
  *
  * `jobs/rewardTrials.ts` tries code on rows of a data set, `api/rewardsService.ts` offers ready-made rewards to start from.
  */
+import { codeReference } from '#shared/config/codeReference.ts'
 import { judgeDescription, judgeFunction, parseJudge, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import { invalidConfig } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
@@ -17,14 +18,7 @@ import type { RewardFunction, RewardSpec } from '#rl/rewards.ts'
 import { type PythonCode, pythonOptions } from '#host/python/pythonCode.ts'
 import { type Sandbox } from '#host/sandbox/sandbox.ts'
 import { chosenFunctions, sandboxedReward } from '#host/sandbox/scoringCode.ts'
-import {
-  type CodeOptions,
-  codeReference,
-  openCode,
-  readRewardCode,
-  runRewardCode,
-  type UserCode,
-} from './rewardCode.ts'
+import { type CodeOptions, openCode, readRewardCode, runRewardCode, type UserCode } from './rewardCode.ts'
 
 export interface ResolvedRewards extends AsyncDisposable {
   readonly specs: readonly RewardSpec[]

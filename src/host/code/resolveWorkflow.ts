@@ -1,14 +1,9 @@
 /** Resolves a run's config to its workflow: user code in a sandbox. */
+import { codeReference } from '#shared/config/codeReference.ts'
 import { invalidConfig } from '#shared/errors.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { LiveWorkflow, Workflow } from '#rl/rollout/workflow.ts'
-import {
-  codeReference,
-  readRewardCode,
-  requireSandboxed,
-  runWorkflowCode,
-  type UserCode,
-} from './rewardCode.ts'
+import { readRewardCode, requireSandboxed, runWorkflowCode, type UserCode } from './rewardCode.ts'
 import { kindTitles, openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
 import { requireSettings } from '#host/sandbox/scoringCode.ts'
 

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
+import { codeReference, type CodeReference, isPythonPackage } from '#shared/config/codeReference.ts'
 import { keyUsesOf } from '#shared/config/keyUses.ts'
 import { type AppError, invalidConfig, type KeyUse } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
@@ -17,31 +18,10 @@ import { type CodeSource, openSandbox, type Sandbox, type SandboxLimits } from '
 
 type RewardEntry = RunConfig['rewards'][number]
 
-const codeForm = /^(?<file>.*\.(?<language>[cm]?[jt]s|py|json))(?:#(?<name>.+))?$/s
-const packageForm = /^(?:gymnasium:.+|reasoning-gym)$/s
-
-export interface CodeReference {
-  /** Path of the code, or the id of a Python package. */
-  readonly file: string
-  readonly language: UserCode['language']
-  /** One of its functions; null: its default, else all. */
-  readonly name: string | null
-}
-
-/** Returns null for the id of a built-in. */
-export function codeReference(id: string): CodeReference | null {
-  const { file, language, name } = codeForm.exec(id)?.groups ?? {}
-  if (file === undefined || language === undefined) {
-    return packageForm.test(id) ? { file: id, language: 'py', name: null } : null
-  }
-  const own = language === 'py' || language === 'json' ? language : language.endsWith('ts') ? 'ts' : 'js'
-  return { file, language: own, name: name ?? null }
-}
-
 /** A relative path in a config is relative to the config. */
 export function absoluteReward(id: string, base: string): string {
   const code = codeReference(id)
-  if (code === null || packageForm.test(id)) return id
+  if (code === null || isPythonPackage(id)) return id
   return path.resolve(base, code.file) + (code.name === null ? '' : `#${code.name}`)
 }
 

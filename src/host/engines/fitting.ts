@@ -1,4 +1,5 @@
 /** Checks if another trainer can train a run. */
+import { codeReference } from '#shared/config/codeReference.ts'
 import path from 'node:path'
 import { launcherKinds } from '#shared/config/engine.ts'
 import { blaming } from '#shared/config/blame.ts'
@@ -8,7 +9,6 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { exportedRun } from '#host/exchange/exportConfig.ts'
-import { codeReference } from '#host/code/rewardCode.ts'
 import {
   askedProcesses,
   type Engine,

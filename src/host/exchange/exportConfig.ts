@@ -1,4 +1,5 @@
 /** Writes a run config as the settings of a tool: every value written out, and a list of what has no name there. */
+import { codeReference } from '#shared/config/codeReference.ts'
 import path from 'node:path'
 import { judgeFunction } from '#shared/config/judge.ts'
 import { rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'
@@ -8,7 +9,6 @@ import { algorithmById } from '#rl/algorithms/registry.ts'
 import { groupSizeOf, requireFitting } from '#rl/training/conflicts.ts'
 import { updatesOf } from '#rl/training/plan.ts'
 import { isEqual, valueAt } from '#shared/config/paths.ts'
-import { codeReference } from '#host/code/rewardCode.ts'
 import { type SettingRow, groups } from './settingRow.ts'
 import { initialConfig } from './importConfig.ts'
 import type { Quantities } from './links.ts'

@@ -1,4 +1,5 @@
 /** The difficulty of rows: a model answers each one several times, and the rewards are recorded. */
+import { codeReference } from '#shared/config/codeReference.ts'
 import { meanOf } from '#shared/mean.ts'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -17,7 +18,7 @@ import type { Asking } from '#host/processes/job.ts'
 import type { ObservedStorage } from '#host/store/storage.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { programAt } from '#host/python/consent.ts'
-import { absoluteReward, codeReference, readRewardCode } from '#host/code/rewardCode.ts'
+import { absoluteReward, readRewardCode } from '#host/code/rewardCode.ts'
 import type { Candidate } from '#host/models/completionJobs.ts'
 import {
   evaluationJob,

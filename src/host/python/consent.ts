@@ -5,16 +5,16 @@
  * is the same code elsewhere, where other data lies for it to open.
  */
 import { createHash } from 'node:crypto'
-import { type Dirent, existsSync, readdirSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { attempt } from '#shared/attempt.ts'
+import { isPythonPackage } from '#shared/config/codeReference.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { commandWord, shownText } from '#shared/shownText.ts'
 import { changeConsents, type Consents, foreignConsents, readConsents } from '#host/consents/consents.ts'
-import { reading } from '#host/files/fileErrors.ts'
 import { readSmallFile, readSmallText } from '#host/files/strictJson.ts'
 import { executableName, programFile } from '#host/processes/programs.ts'
+import { importable } from './importable.ts'
 import { interpreterFiles, mostBytes, statusOf } from './interpreterFiles.ts'
 
 export interface PythonSource {
@@ -61,7 +61,7 @@ export function reviewPython(
   interpreter: string | null,
   consents: string | null,
 ): PythonReview {
-  if (parts === undefined && !isPackage(file)) requirePlace(file)
+  if (parts === undefined && !isPythonPackage(file)) requirePlace(file)
   const program = interpreterPath(interpreter)
   const folder = parts === undefined && path.isAbsolute(file) ? path.dirname(file) : null
   const others = [
@@ -89,8 +89,6 @@ export function reviewContents(
   })
   return { interpreter: program, files }
 }
-
-const isPackage = (id: string): boolean => /^(?:gymnasium:|reasoning-gym$)/.test(id)
 
 /**
  * Refuses a file that a config names without its place, as only a folder from elsewhere has it: what was allowed as something else, under
@@ -222,58 +220,3 @@ export const programAt = (program: string, base: string): string =>
 
 export const interpreterHint =
   'Install Python 3.9 or newer, or set `python.interpreter` to the program, such as .venv/bin/python.'
-
-/** Limits beyond which a folder is not one of reward code. */
-const mostFiles = 500
-const mostEntries = 20_000
-
-/**
- * Lists what `import` finds beside a file, in packages too, in order: sources and compiled modules. The adapter imports
- * these and nothing else from that folder, so files left out here cannot run: those in folders whose name cannot be
- * imported, and in virtual environments. Empty if the file has no folder, as a package has none.
- */
-export function importable(file: string): string[] {
-  const top = path.dirname(file)
-  if (!path.isAbsolute(file) || !existsSync(top)) return []
-  const found: string[] = []
-  let entries = 0
-  const walk = (folder: string, above: readonly string[]): void => {
-    // A link to a folder above has nothing new in it.
-    const real = realpathSync(folder)
-    if (above.includes(real)) return
-    for (const entry of entriesOf(folder)) {
-      if (++entries > mostEntries || found.length > mostFiles) throw tooMuch(file)
-      const own = path.join(folder, entry.name)
-      const kind = kindOf(entry, own)
-      if (kind === 'package') walk(own, [...above, real])
-      else if (kind === 'module' && own !== file) found.push(own)
-    }
-  }
-  walk(top, [])
-  return found
-}
-
-/** Lists a folder in the same order on every system. Errors: AppError 'file/unreadable'. */
-const entriesOf = (folder: string): Dirent[] =>
-  reading(folder, () =>
-    readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1)),
-  )
-
-/** Links are what they lead to. */
-function kindOf(entry: Dirent, own: string): 'package' | 'module' | null {
-  const status = entry.isSymbolicLink() ? statusOf(own) : entry
-  if (status?.isFile() === true) return /\.(?:pyw?|so|pyd)$/.test(entry.name) ? 'module' : null
-  const isPackage = status?.isDirectory() === true && isPackageName(entry.name)
-  return isPackage && !existsSync(path.join(own, 'pyvenv.cfg')) ? 'package' : null
-}
-
-/** Tells whether a name is an identifier, as Python's `str.isidentifier` does, and not `__pycache__`. */
-const isPackageName = (name: string): boolean =>
-  /^[\p{XID_Start}_]\p{XID_Continue}*$/u.test(name) && name !== '__pycache__'
-
-const tooMuch = (file: string): AppError =>
-  new AppError(
-    'python/not-allowed',
-    `Too much lies beside ${file} to be asked about: more than ${mostFiles} modules, or ${mostEntries.toLocaleString('en')} files.`,
-    'No Python was started. Put the file, with what it imports, into a folder of its own.',
-  )

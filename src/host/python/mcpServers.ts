@@ -5,18 +5,21 @@
  */
 import { closeSync, openSync, readSync, realpathSync } from 'node:fs'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { attempt } from '#shared/attempt.ts'
 import { isWebAddress } from '#shared/config/addresses.ts'
 import { keyUse } from '#shared/config/keyUses.ts'
+import { isObject } from '#shared/config/paths.ts'
 import { AppError, type KeyUse } from '#shared/errors.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
 import { shownText } from '#shared/shownText.ts'
 import { allowedKey, type KeyPlace } from '#host/consents/keys.ts'
 import { reading } from '#host/files/fileErrors.ts'
-import { jsonObjectOf, readSmallFile } from '#host/files/strictJson.ts'
+import { jsonObjectOf, readSmallFile, readSmallText } from '#host/files/strictJson.ts'
 import { programFile } from '#host/processes/programs.ts'
 import {
   type AllowedInterpreter,
-  importable,
   placeOf,
   programAt,
   type PythonReview,
@@ -25,6 +28,7 @@ import {
   reviewContents,
   reviewPython,
 } from './consent.ts'
+import { importable, type Loader } from './importable.ts'
 import { mostBytes, statusOf } from './interpreterFiles.ts'
 
 export interface McpSource {
@@ -58,6 +62,25 @@ type Server = { readonly name: string } & (z.output<typeof program> | z.output<t
 
 const mostServers = 20
 
+/** Variables by which a program loads other code than its own, from places that nobody is shown. */
+const loading =
+  /^(?:LD_|DYLD_|(?:BASH_)?ENV$|NODE_PATH$|PYTHON(?!PATH$|UNBUFFERED$|IOENCODING$|UTF8$|HASHSEED$|DONTWRITEBYTECODE$|OPTIMIZE$))/i
+
+/** Errors: AppError 'config/invalid'. */
+function requirePlainVariables(server: string, env: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(env)) {
+    const isHidden = /^PYTHONPATH$/i.test(name) && value.includes('$')
+    if (!loading.test(name) && !isHidden) continue
+    throw new AppError(
+      'config/invalid',
+      `The MCP server “${shownText(server)}” sets ${shownText(name)}${isHidden ? ' by another variable' : ''}, so nothing shows which code it runs.`,
+      isHidden
+        ? 'Nothing was started. Write the whole path of the folder.'
+        : 'Nothing was started. Set it in a script of your own that starts the server, and name that script.',
+    )
+  }
+}
+
 /** Errors: AppError 'config/invalid', 'python/not-allowed' for a file without its place. The program’s path, and words after it that begin with ./ or ../, are meant from the folder of the file. */
 function serversIn({ code, file }: McpSource): Server[] {
   requirePlace(file)
@@ -66,11 +89,11 @@ function serversIn({ code, file }: McpSource): Server[] {
   if (data !== undefined && servers.length > 0 && servers.length <= mostServers) {
     const folder = path.dirname(file)
     const at = (word: string) => (/^\.\.?[\\/]/.test(word) ? path.resolve(folder, word) : word)
-    return servers.map(([name, server]) =>
-      'url' in server
-        ? { name, ...server }
-        : { name, ...server, command: programAt(server.command, folder), args: server.args.map(at) },
-    )
+    return servers.map(([name, server]) => {
+      if ('url' in server) return { name, ...server }
+      requirePlainVariables(name, server.env)
+      return { name, ...server, command: programAt(server.command, folder), args: server.args.map(at) }
+    })
   }
   throw new AppError(
     'config/invalid',
@@ -99,10 +122,12 @@ function reviewServer(server: Server, consents: string | null): PythonReview {
   const what = ofServer + JSON.stringify({ args, env })
   const own = reviewPython({ code: what, language: 'py', file: what, parts: {} }, command, consents)
   const files = filesIn([...args, ...Object.values(env)])
-  const searched = (env['PYTHONPATH'] ?? '')
-    .split(path.delimiter)
-    .map((folder) => path.join(folder, 'any.py'))
-  const beside = [...[own.interpreter, ...files].flatMap(scriptsAt), ...searched].flatMap(importable)
+  const searched = (env['PYTHONPATH'] ?? '').split(path.delimiter).map((folder) => ({
+    script: path.join(folder, 'any.py'),
+    loader: 'python' as const,
+  }))
+  const scripts = [...scriptsOf(own.interpreter, args), ...files.flatMap(scriptAt), ...searched]
+  const beside = scripts.flatMap(({ script, loader }) => importable(script, loader))
   const parts = [...new Set([...files, ...beside])].map(
     (file) => [ofServer + file, readSmallFile(file, mostBytes)] as const,
   )
@@ -111,25 +136,70 @@ function reviewServer(server: Server, consents: string | null): PythonReview {
 }
 
 /** Files that Python and Node run of a folder. */
-const ofFolder = ['__main__.py', 'package.json', 'index.js']
+const ofFolder = ['__main__.py', '__main__.pyc', 'package.json', 'index.js', 'index.json', 'index.node']
 
-/** Lists files that words name by an absolute path, also after a sign, as in `--config=FILE`, or as what runs of a folder. */
+/** Lists files that words name by an absolute path or as a URL, also after a sign, as in `--config=FILE`, or as what runs of a folder. */
 function filesIn(words: readonly string[]): string[] {
   const places = words
-    .flatMap((word) => [word, ...word.split(/[=,;\s]+/)])
+    .flatMap((word) => [word, ...word.split(/[=,;\s]+/), ...word.split(path.delimiter), ...urlsIn(word)])
     .filter((place) => path.isAbsolute(place))
-  const all = new Set(places.flatMap((place) => [place, ...ofFolder.map((name) => path.join(place, name))]))
+    .map((place) => path.normalize(place))
+  const all = new Set(
+    places.flatMap((place) => [place, ...ofFolder.map((name) => path.join(place, name)), ...mainOf(place)]),
+  )
   return [...all].filter((place) => statusOf(place)?.isFile() === true)
 }
 
-/** The Python file that a place leads to, beside which Python imports; empty for another file. */
-function scriptsAt(place: string): string[] {
-  const script = reading(place, () => realpathSync(place))
-  const isPython =
-    [place, script].some((file) => /\.pyw?$/.test(file)) ||
-    /^#!.*python/.test(reading(script, () => firstLine(script)))
-  return isPython ? [script] : []
+const urlsIn = (word: string): string[] =>
+  [...word.matchAll(/file:\/\/[^\s,;"']+/gi)].map(([url]) => attempt(() => fileURLToPath(url), ''))
+
+/** Lists files that the `package.json` of a folder names, of which Node runs one. */
+function mainOf(folder: string): string[] {
+  const read = () => parsedJson(readSmallText(path.join(folder, 'package.json'), mostBytes))
+  return textsIn(attempt(read, null)).flatMap((text) =>
+    ['', '.js', '.json', '.node', '/index.js'].map((end) => path.join(folder, text + end)),
+  )
 }
+
+const textsIn = (value: unknown): string[] =>
+  typeof value === 'string' ? [value] : isObject(value) ? Object.values(value).flatMap(textsIn) : []
+
+interface Script {
+  readonly script: string
+  readonly loader: Loader
+}
+
+const interpreters: readonly (readonly [RegExp, Loader])[] = [
+  [/^(?:python|pypy)/i, 'python'],
+  [/^(?:node|bun|deno|tsx)/i, 'node'],
+]
+
+/** The program, where it is a script, and the first of its arguments that names a file or folder, where it runs scripts of any name. */
+function scriptsOf(program: string, args: readonly string[]): Script[] {
+  const places = [program, attempt(() => realpathSync(program), program)].map((each) => path.basename(each))
+  const loader = interpreters.find(([form]) => places.some((name) => form.test(name)))?.[1]
+  const at = args.findIndex((each) => path.isAbsolute(each) && statusOf(each) !== null)
+  const first = args[at]
+  // After these, what runs is a module or a text.
+  const isOther = args.slice(0, at).some((each) => /^-[mcep]$/.test(each))
+  if (loader === undefined || first === undefined || isOther) return scriptAt(program)
+  const isFolder = statusOf(first)?.isDirectory() === true
+  return [...scriptAt(program), { script: isFolder ? path.join(first, 'any') : realPathOf(first), loader }]
+}
+
+/** A script by its name or its first line, where its links lead; empty for another file. */
+function scriptAt(place: string): Script[] {
+  const script = realPathOf(place)
+  const names = [place, script]
+  const start = reading(script, () => firstLine(script))
+  if (names.some((file) => /\.py[cw]?$/.test(file)) || /^#!.*(?:python|pypy)/.test(start))
+    return [{ script, loader: 'python' }]
+  return names.some((file) => /\.[cm]?[jt]s$/.test(file)) || /^#!.*(?:node|bun|deno|tsx)/.test(start)
+    ? [{ script, loader: 'node' }]
+    : []
+}
+
+const realPathOf = (place: string): string => reading(place, () => realpathSync(place))
 
 function firstLine(file: string): string {
   const start = Buffer.alloc(256)

@@ -11,6 +11,7 @@ import { z } from 'zod'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { attempt } from '#shared/attempt.ts'
+import { isPythonPackage } from '#shared/config/codeReference.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { Environment, EpisodeAction, EpisodeStart } from '#rl/rollout/environment.ts'
@@ -38,16 +39,16 @@ export const pythonOptions = (
   consents: string | null,
 ): PythonOptions => ({ ...python, form: data.prompt, consents })
 
-/** Returns code that stands for a Python package: `gymnasium:ID`, `reasoning-gym`; null for a file. */
+/** Returns the code that stands for a Python package; null for a file. */
 export function packagedCode(id: string): string | null {
   const environment = /^gymnasium:(.+)$/s.exec(id)?.[1]
   if (environment !== undefined) {
     const name = JSON.stringify(environment)
     return `import gymnasium\n\n\ndef make(**settings):\n    return gymnasium.make(${name}, **settings)\n`
   }
-  return id === 'reasoning-gym'
-    ? readFileSync(path.join(resourcesDirectory, 'python', 'reasoning_gym_tasks.py'), 'utf8')
-    : null
+  if (!isPythonPackage(id)) return null
+  const tasks = readFileSync(path.join(resourcesDirectory, 'python', 'reasoning_gym_tasks.py'), 'utf8')
+  return id === 'reasoning-gym' ? tasks : `${tasks}\n\nEVALUATES = True\n`
 }
 
 /** Times that the process may die or fall silent in one call before the rest of the call is given up. */

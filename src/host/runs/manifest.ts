@@ -1,4 +1,5 @@
 /** Digests of everything that determines a run, to compare runs and to detect changes on resume. */
+import { codeReference } from '#shared/config/codeReference.ts'
 import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -12,7 +13,6 @@ import { versionFiles } from '#host/data/dataSetVersion.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
 import {
-  codeReference,
   runAlgorithmCode,
   runEnvironmentCode,
   runRewardCode,

@@ -2,6 +2,7 @@
  * Reads a run config from a file, checks it and makes its paths absolute. A config is parsed where it enters the host, here, and
  * once more in the training process (training/entry.ts).
  */
+import { codeReference } from '#shared/config/codeReference.ts'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { invalidData } from '#shared/errors.ts'
@@ -18,7 +19,7 @@ import { consentsFile } from '#host/consents/consents.ts'
 import { requireKeys } from '#host/consents/keys.ts'
 import { programAt } from '#host/python/consent.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
-import { absoluteReward, codeReference, keysOfConfig } from '#host/code/rewardCode.ts'
+import { absoluteReward, keysOfConfig } from '#host/code/rewardCode.ts'
 import {
   requireKnownEnvironment,
   requireWorkingEnvironment,

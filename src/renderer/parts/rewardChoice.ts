@@ -1,4 +1,5 @@
 /** Config entries for rewards and environments, as in the JSON. */
+import { codeReference } from '#shared/config/codeReference.ts'
 import { fileReference } from './rewardLibrary.ts'
 import type { GalleryEntry, Reward, RewardVersion, SettingValues } from './rewardTypes.ts'
 
@@ -24,10 +25,10 @@ export const choiceName = ({ function: id, name }: Pick<RewardChoice, 'function'
   id.replace(/^.*[\\/]/, '').replace(/\.(?:[cm]?[jt]s|py)$/, '')
 
 /** True for Python files, and packages that stand for code, which only run with permission. */
-export const isPython = (id: string): boolean => /\.py(?:#.+)?$|^gymnasium:.|^reasoning-gym$/.test(id)
+export const isPython = (id: string): boolean => codeReference(id)?.language === 'py'
 
 /** True for files of MCP servers, which only start with permission. */
-export const isServers = (id: string): boolean => id.endsWith('.json')
+export const isServers = (id: string): boolean => codeReference(id)?.language === 'json'
 
 /** Name under which a run's config has a library reward; null if it cannot be determined. */
 export function nameInRun(config: string, rewardId: string): string | null {

@@ -7,7 +7,7 @@ export const rewardSection = z.strictObject({
     .string()
     .min(1)
     .describe(
-      'Id of a built-in reward function, or the path of a .ts, .js or .py file; file.ts#name picks one of several. `reasoning-gym` scores tasks of ReasoningGym. Python must be allowed on the machine.',
+      'Id of a built-in reward function, or the path of a .ts, .js or .py file; file.ts#name picks one of several. `reasoning-gym` scores tasks of ReasoningGym, `reasoning-gym-evaluating` also those whose scorer evaluates completions as Python. Python must be allowed on the machine.',
     ),
   weight: z.number().min(-maxSetting).max(maxSetting).default(1).describe('Factor in the sum.'),
   name: z

@@ -1,7 +1,7 @@
 /** MCP servers as an environment, against a real server made with the official SDK, over pipes and at an address. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -15,8 +15,9 @@ import { resolveEnvironment } from '#host/code/resolveEnvironment.ts'
 import { allowPython, withdrawPython } from '#host/python/consent.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { eventually } from '../../eventually.ts'
+import { hasPython, interpreter } from './interpreter.ts'
 
-const script = fileURLToPath(new URL('mcpServerProcess.ts', import.meta.url))
+const script = fileURLToPath(new URL('server/mcpServerProcess.ts', import.meta.url))
 const row = { prompt: 'What is 2 + 3?', answer: '5' }
 const step = { row, seed: 1, action: '', state: { calls: 0, errors: 0 } }
 const call = (name: string, given: object = {}) => ({ name, arguments: JSON.stringify(given) })
@@ -237,6 +238,130 @@ describe('a program that means harm', () => {
       await expect(here.open()).rejects.toMatchObject({ code: 'python/not-allowed' })
     }
   })
+
+  describe('is asked about again where what it would load has changed:', () => {
+    // “@/” is the folder of the server.
+    test.each<{
+      what: string
+      changing: string
+      command: string
+      words: string[]
+      variables?: Record<string, string>
+    }>([
+      {
+        what: 'a module beside a Python script that is not called one',
+        changing: 'helper.py',
+        command: 'python3',
+        words: ['@/app'],
+      },
+      {
+        what: 'one compiled, without a source',
+        changing: 'json.pyc',
+        command: 'python3',
+        words: ['@/app.py'],
+      },
+      {
+        what: 'one in a package that calls itself a virtual environment',
+        changing: 'venv/helper.py',
+        command: 'python3',
+        words: ['@/app.py'],
+      },
+      {
+        what: 'what runs of a folder, compiled',
+        changing: '__main__.pyc',
+        command: 'python3',
+        words: ['@/'],
+      },
+      {
+        what: 'an archive of modules',
+        changing: 'm.zip',
+        command: 'python3',
+        words: ['-m', 'app'],
+        variables: { PYTHONPATH: '@/m.zip' },
+      },
+      {
+        what: 'a module beside a Node script',
+        changing: 'lib/helper.cjs',
+        command: 'node',
+        words: ['@/app'],
+      },
+      { what: 'the file that a package is', changing: 'start.bin', command: 'node', words: ['@/'] },
+      {
+        what: 'a file with a URL',
+        changing: 'app.mjs',
+        command: 'node',
+        words: ['--import', 'file://@/app.mjs', '-e', '1'],
+      },
+      {
+        what: 'a file in a list',
+        changing: 'hook.jar',
+        command: 'node',
+        words: ['-cp', '@/app.py:@/hook.jar'],
+      },
+    ])('$what', ({ changing, command, words, variables = {} }) => {
+      const folder = temporaryFolder()
+      const programs = temporaryFolder()
+      symlinkSync(process.execPath, path.join(programs, command))
+      const file = (name: string) => path.join(folder, name)
+      for (const each of ['venv/helper.py', 'lib/helper.cjs', 'app', 'app.py', 'app.mjs', changing]) {
+        mkdirSync(path.dirname(file(each)), { recursive: true })
+        writeFileSync(file(each), '')
+      }
+      writeFileSync(file('venv/pyvenv.cfg'), '')
+      writeFileSync(file('package.json'), '{"main": "./start.bin"}')
+      const whole = (word: string) => word.replaceAll('@', folder)
+      const env = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, whole(value)]))
+      const server = { command: path.join(programs, command), args: words.map(whole), env }
+      const here = place({ a: server })
+      const changed = () => here.review().flatMap(({ files }) => files.filter((each) => !each.isAllowed))
+      expect(changed()).toEqual([])
+      writeFileSync(file(changing), 'changed')
+      expect(changed().map((each) => each.path)).toEqual([`mcp:${file(changing)}`])
+    })
+  })
+
+  test.each([
+    'LD_PRELOAD',
+    'DYLD_INSERT_LIBRARIES',
+    'PYTHONUSERBASE',
+    'PYTHONSTARTUP',
+    'NODE_PATH',
+    'BASH_ENV',
+  ])('may not set %s, by which it would load what nothing shows', (name) => {
+    expect(() => place({ a: program([], { [name]: '/x' }) })).toThrow('so nothing shows which code it runs')
+  })
+
+  test('may not take its modules from a folder that a variable names', () => {
+    const env = { PYTHONPATH: '${APPROOT}/lib' }
+    expect(() => place({ a: program([], env) })).toThrow('sets PYTHONPATH by another variable')
+  })
+
+  test.skipIf(!hasPython())(
+    'runs the sources that were shown, not what was compiled beside them (skipped without Python 3.9)',
+    async () => {
+      const folder = temporaryFolder()
+      const mark = path.join(folder, 'mark')
+      const script = path.join(folder, 'server.py')
+      writeFileSync(script, 'import helper\n')
+      writeFileSync(path.join(folder, 'helper.py'), '')
+      const plant = `
+import os, sys
+from importlib._bootstrap_external import _code_to_hash_pyc as packed
+from importlib.util import cache_from_source
+file = cache_from_source(sys.argv[1])
+os.makedirs(os.path.dirname(file))
+code = compile(f"open({sys.argv[2]!r}, 'w')", "helper.py", "exec")
+open(file, "wb").write(packed(code, b"0" * 8, False))`
+      execFileSync(interpreter, ['-c', plant, path.join(folder, 'helper.py'), mark])
+      const run = () => execFileSync(interpreter, [script])
+      run()
+      expect(existsSync(mark)).toBe(true) // Python itself takes it
+      rmSync(mark)
+      const here = place({ a: { command: interpreter, args: [script] } })
+      await expect(here.open()).rejects.toThrow('lists no tools')
+      expect(existsSync(mark)).toBe(false)
+    },
+  )
 
   test('is asked about again where a module that its Python imports has changed', async () => {
     const folder = temporaryFolder()

@@ -73,7 +73,7 @@ export default defineTools({ add: (a: number, b: number) => a + b })`
 })
 
 test('a run plays the tools of an MCP server, once that is allowed', async () => {
-  const script = fileURLToPath(new URL('../python/mcpServerProcess.ts', import.meta.url))
+  const script = fileURLToPath(new URL('../python/server/mcpServerProcess.ts', import.meta.url))
   const sums = { command: process.execPath, args: [script, '--add-alone'] }
   const file = fixture.write('tools.json', JSON.stringify({ mcpServers: { sums } }))
   const config = await playing(file)
