@@ -9,8 +9,14 @@ import { promisify } from 'node:util'
 import { attempt } from '#shared/attempt.ts'
 import { programFile } from './programs.ts'
 
-/** Milliseconds of processor time since some moment; only differences mean something. */
-export type Meter = () => Promise<number>
+export interface ProcessUse {
+  /** Milliseconds of processor time since some moment; only differences mean something. */
+  readonly usedMs: number
+  /** True if it runs or waits for nothing but a processor. Only Linux tells. */
+  readonly isReady: boolean
+}
+
+export type Meter = () => Promise<ProcessUse>
 
 /** Measures one process. `pid` is called each time, since some processes get their id after they were started. */
 export const processMeter = (pid: () => number | null): Meter => meter(pid, false)
@@ -21,7 +27,7 @@ export const familyMeter = (pid: () => number | null): Meter => meter(pid, true)
 function meter(pid: () => number | null, withFamily: boolean): Meter {
   const guess = stretchedTime()
   return async () => {
-    const guessed = guess()
+    const guessed = { usedMs: guess(), isReady: false }
     const id = pid()
     if (id === null) return guessed
     try {
@@ -43,32 +49,32 @@ function stretchedTime(): () => number {
   }
 }
 
-interface ProcessTime {
+/** One process of the list; `usedMs` includes children that have ended. */
+interface ProcessTime extends ProcessUse {
   readonly pid: number
   readonly parent: number
   readonly group: number
-  /** Time of the process itself, and of children that have ended. */
-  readonly usedMs: number
 }
 
-async function used(pid: number, withFamily: boolean): Promise<number> {
-  if (process.platform === 'linux' && !withFamily) return linuxProcess(pid).usedMs
+async function used(pid: number, withFamily: boolean): Promise<ProcessUse> {
+  if (process.platform === 'linux' && !withFamily) return linuxProcess(pid)
   return sumOf(await allProcesses(), pid, withFamily)
 }
 
 /** Errors: where the process is not among them. */
-export function sumOf(all: readonly ProcessTime[], pid: number, withFamily: boolean): number {
+export function sumOf(all: readonly ProcessTime[], pid: number, withFamily: boolean): ProcessUse {
   const counted = new Set<number>()
-  let sum = 0
+  let [usedMs, isReady] = [0, false]
   // Parents come before their children, but for numbers that began anew.
   for (const each of all.toSorted((a, b) => a.pid - b.pid)) {
     const isFamily = withFamily && (each.group === pid || counted.has(each.parent))
     if (each.pid !== pid && !isFamily) continue
     counted.add(each.pid)
-    sum += each.usedMs
+    usedMs += each.usedMs
+    isReady ||= each.isReady
   }
   if (!counted.has(pid)) throw new Error('Expected a living process.')
-  return sum
+  return { usedMs, isReady }
 }
 
 async function answerOf(name: string, words: readonly string[]): Promise<string> {
@@ -96,13 +102,10 @@ function linuxProcesses(): readonly ProcessTime[] {
 function linuxProcess(pid: number): ProcessTime {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   // The name in parentheses may hold anything; the state, parent and group come after it, and the times of itself and its children.
-  const fields = stat
-    .slice(stat.lastIndexOf(') ') + 2)
-    .split(' ')
-    .map(Number)
-  const [, parent = 0, group = 0] = fields
-  const ticks = fields.slice(11, 15).reduce((sum, each) => sum + each, 0)
-  return { pid, parent, group, usedMs: ticks * tickMs }
+  const [state, ...fields] = stat.slice(stat.lastIndexOf(') ') + 2).split(' ')
+  const [parent = 0, group = 0, ...numbers] = fields.map(Number)
+  const ticks = numbers.slice(8, 12).reduce((sum, each) => sum + each, 0)
+  return { pid, parent, group, usedMs: ticks * tickMs, isReady: state === 'R' }
 }
 
 /** Reads the output of ps. Times are [[days-]hours:]minutes:seconds, with hundredths on macOS. */
@@ -113,7 +116,7 @@ export function readPs(text: string): readonly ProcessTime[] {
     const [clock = '', days = '0'] = time.split('-').toReversed()
     const seconds = clock.split(':').reduce((sum, part) => 60 * sum + Number(part), 0)
     const usedMs = 1000 * (86_400 * Number(days) + seconds)
-    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), usedMs }]
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), usedMs, isReady: false }]
   })
 }
 
@@ -125,6 +128,8 @@ export function readWindowsTimes(text: string): readonly ProcessTime[] {
   return text.split(/\r?\n/).flatMap((line) => {
     const [, pid, parent, time] = /^(\d+) (\d+) (\d+)$/.exec(line.trim()) ?? []
     if (pid === undefined) return []
-    return [{ pid: Number(pid), parent: Number(parent), group: 0, usedMs: Number(time) / 10_000 }]
+    return [
+      { pid: Number(pid), parent: Number(parent), group: 0, usedMs: Number(time) / 10_000, isReady: false },
+    ]
   })
 }

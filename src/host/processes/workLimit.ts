@@ -2,7 +2,7 @@
  * Limits for processes that run what came from elsewhere: how long they may work, and how long they may do nothing. Both
  * hold on a busy machine as on an idle one, since only the processor time that a process got counts as work.
  */
-import type { Meter } from './processorTime.ts'
+import type { Meter, ProcessUse } from './processorTime.ts'
 
 export interface WorkLimit {
   /** Processor time until the next message, ms. What several cores do at once counts once. */
@@ -60,7 +60,7 @@ export class Work {
    * Returns the limit that is passed; null: none yet. A limit must be passed twice, since a message may have come while
    * this process was busy itself.
    */
-  look(usedMs: number, atMs: number, pausedMs: number): Overrun | null {
+  look({ usedMs, isReady }: ProcessUse, atMs: number, pausedMs: number): Overrun | null {
     const last = this.#last
     this.#last = { usedMs, atMs }
     if (last === null) return null
@@ -69,8 +69,8 @@ export class Work {
     const work = Math.min(elapsed, Math.max(0, usedMs - last.usedMs))
     this.#workedMs += work
     this.#freshMs += work
-    // A machine that slept, or had no time for us either, was not waited for.
-    this.#idleMs += Math.min(elapsed, 2 * pausedMs)
+    // A machine that slept, or had no time for us either, was not waited for, nor is a process that waits for its processor alone.
+    this.#idleMs += isReady ? 0 : Math.min(elapsed, 2 * pausedMs)
     if (this.#freshMs >= leastShare * this.#limit.idleMs) this.#freshMs = this.#idleMs = 0
     const kind = this.#over()
     this.#looksOver = kind === null ? 0 : this.#looksOver + 1

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'vitest'
 import {
   allProcesses,
   familyMeter,
+  type Meter,
   processMeter,
   readPs,
   readWindowsTimes,
@@ -22,13 +23,14 @@ const started = (code: string) => {
 afterAll(() => children.forEach((child) => child.kill('SIGKILL')))
 
 test('a process that works uses time, one that waits uses none, and a family has that of its children', async () => {
-  const working = processMeter(started(endless))
+  const timeOf = (meter: Meter) => async () => (await meter()).usedMs
+  const working = timeOf(processMeter(started(endless)))
   const before = await working()
   await eventually(async () => expect((await working()) - before).toBeGreaterThan(100))
   const parent = started(
     `require('node:child_process').spawn(process.execPath, ['-e', '${endless}']); setTimeout(() => {}, 600_000)`,
   )
-  const [alone, family] = [processMeter(parent), familyMeter(parent)]
+  const [alone, family] = [timeOf(processMeter(parent)), timeOf(familyMeter(parent))]
   await eventually(async () => expect((await family()) - (await alone())).toBeGreaterThan(200))
   const sum = await alone()
   const all = await family()
@@ -40,8 +42,22 @@ test('a process that works uses time, one that waits uses none, and a family has
 test('where the system does not tell, time goes on', async () => {
   const unknown = processMeter(() => null)
   const before = await unknown()
-  await eventually(async () => expect(await unknown()).toBeGreaterThan(before))
+  await eventually(async () => expect((await unknown()).usedMs).toBeGreaterThan(before.usedMs))
 })
+
+test.runIf(process.platform === 'linux')(
+  'a process that works or could is ready, one that waits is not',
+  async () => {
+    const [working, waiting] = [
+      processMeter(started(endless)),
+      processMeter(started('setTimeout(() => {}, 600_000)')),
+    ]
+    await eventually(async () => {
+      const all = await Promise.all([working(), waiting()])
+      expect(all.map(({ isReady }) => isReady)).toEqual([true, false])
+    })
+  },
+)
 
 test.runIf(process.platform === 'linux')('ps and the files of Linux say the same', async () => {
   const mine = (all: Awaited<ReturnType<typeof allProcesses>>) => all.find(({ pid }) => pid === process.pid)
@@ -62,15 +78,21 @@ test('the lists of other systems are read', () => {
     [7, 501, 172_801_000],
   ])
   expect(readWindowsTimes('4 0 156250\r\n88 4 20000000\r\n\r\nError: x\r\n')).toEqual([
-    { pid: 4, parent: 0, group: 0, usedMs: 15.625 },
-    { pid: 88, parent: 4, group: 0, usedMs: 2_000 },
+    { pid: 4, parent: 0, group: 0, usedMs: 15.625, isReady: false },
+    { pid: 88, parent: 4, group: 0, usedMs: 2_000, isReady: false },
   ])
 })
 
 test('a family is a group and all descendants, also those in groups of their own', () => {
-  const row = (pid: number, parent: number, group: number) => ({ pid, parent, group, usedMs: pid })
+  const row = (pid: number, parent: number, group: number) => ({
+    pid,
+    parent,
+    group,
+    usedMs: pid,
+    isReady: pid === 30,
+  })
   const all = [row(30, 20, 30), row(10, 1, 10), row(20, 10, 10), row(40, 1, 10), row(50, 1, 50)]
-  expect(sumOf(all, 10, true)).toBe(100)
-  expect(sumOf(all, 10, false)).toBe(10)
+  expect(sumOf(all, 10, true)).toEqual({ usedMs: 100, isReady: true })
+  expect(sumOf(all, 10, false)).toEqual({ usedMs: 10, isReady: false })
   expect(() => sumOf(all, 60, true)).toThrow('Expected a living process')
 })

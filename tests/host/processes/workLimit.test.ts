@@ -1,17 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { Overrun, withinLimit, Work } from '#host/processes/workLimit.ts'
 
+const waiting = (usedMs: number) => ({ usedMs, isReady: false })
+
 const limit = { workMs: 10_000, idleMs: 60_000 }
 
 /** Looks whenever it makes sense, at a process that works for this share of the time; what is over, and when. */
-function watched(share: (atMs: number) => number, untilMs = 3_600_000) {
+function watched(share: (atMs: number) => number, { untilMs = 3_600_000, isReady = false } = {}) {
   const work = new Work(limit)
   let usedMs = 5_000
   for (let atMs = 0; atMs < untilMs;) {
     const { pauseMs } = work
     atMs += pauseMs
     usedMs += pauseMs * share(atMs)
-    const overrun = work.look(usedMs, atMs, pauseMs)
+    const overrun = work.look({ usedMs, isReady }, atMs, pauseMs)
     if (overrun !== null) return { kind: overrun.kind, atMs, message: overrun.message }
   }
   return null
@@ -41,27 +43,32 @@ describe('a process', () => {
   })
 
   test('that works now and then may go on', () => {
-    expect(watched((atMs) => (atMs % 50_000 < 20_000 ? 0.05 : 0), 500_000)).toBeNull()
+    expect(watched((atMs) => (atMs % 50_000 < 20_000 ? 0.05 : 0), { untilMs: 500_000 })).toBeNull()
+  })
+
+  test('that gets next to nothing of the machine is waited for as long as that is all it lacks', () => {
+    expect(watched(() => 0.005, { untilMs: 500_000, isReady: true })).toBeNull()
+    expect(watched(() => 0.005, { isReady: true })).toMatchObject({ kind: 'work' })
   })
 })
 
 test('a machine that sleeps was not waited for', () => {
   const work = new Work(limit)
-  expect(work.look(0, 0, 100)).toBeNull()
-  expect(work.look(0, 10_000_000, 15_000)).toBeNull()
-  expect(work.look(0, 10_015_000, 15_000)).toBeNull()
+  expect(work.look(waiting(0), 0, 100)).toBeNull()
+  expect(work.look(waiting(0), 10_000_000, 15_000)).toBeNull()
+  expect(work.look(waiting(0), 10_015_000, 15_000)).toBeNull()
 })
 
 test('what several looks do not see twice is not over: a message may have come meanwhile', () => {
   const work = new Work(limit)
-  work.look(0, 0, 100)
-  expect(work.look(20_000, 20_000, 10_000)).toBeNull()
-  expect(work.look(20_100, 20_100, 100)).toMatchObject({ kind: 'work', workedMs: 20_100 })
+  work.look(waiting(0), 0, 100)
+  expect(work.look(waiting(20_000), 20_000, 10_000)).toBeNull()
+  expect(work.look(waiting(20_100), 20_100, 100)).toMatchObject({ kind: 'work', workedMs: 20_100 })
 })
 
 test('the answer comes through, as do errors, and nobody is asked where it comes at once', async () => {
   let looks = 0
-  const meter = () => Promise.resolve(1000 * looks++)
+  const meter = () => Promise.resolve(waiting(1000 * looks++))
   expect(await withinLimit(Promise.resolve('said'), meter, limit)).toBe('said')
   await expect(withinLimit(Promise.reject(new Error('gone')), meter, limit)).rejects.toThrow('gone')
   expect(looks).toBe(0)
