@@ -4,10 +4,12 @@
  *   PEERS_PYTHON=PYTHON node bench/learning/timeToResult.ts MODEL DATA_DIRECTORY [--seeds 1,2,3] [--only turnwise,trl] [--threads 2]
  *
  * MODEL is a Hugging Face folder in f32; PYTHON has bench/peers/requirements.txt, and PEERS_TCMALLOC names the allocator that PyTorch's
- * tuning guide advises. Turnwise trains with the example's config, TRL with the same rows, prompts, reward, batch, lengths, adapter
- * and learning rate, else with its defaults; `trl-default-rate` has TRL's learning rate. Both answer the held-out rows greedily
- * after every few steps. One after the other, so that they have the same machine; on a busy one only processor seconds mean something.
- * What has ended in results/timeToResult.json is not repeated, so an interrupted bench continues. Prints a table. Exit code 1 where
+ * tuning guide advises. Contestants: `turnwise` trains with the example's config, `turnwise-no-kl` without a KL term, which TRL has not
+ * by default; `trl` with the same rows, prompts, reward, batch, lengths, adapter and learning rate, else with TRL's defaults;
+ * `trl-default-rate` with TRL's learning rate. All answer the held-out rows greedily after every few steps.
+ *
+ * On a busy machine only processor seconds mean something, and those of one thread, since threads that wait for each other use some.
+ * What has ended in the results (`--out FILE`) is not repeated, so an interrupted bench continues. Prints a table. Exit code 1 where
  * the two sides do not prompt or reward alike.
  */
 import { execFileSync, spawn } from 'node:child_process'
@@ -16,6 +18,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
+import type { JsonObject } from '#shared/config/paths.ts'
 import type { RunEvent, TrajectorySample } from '#shared/events.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { familyMeter } from '#host/processes/processorTime.ts'
@@ -112,27 +115,30 @@ interface Contestant {
 
 const { learningRate } = config.optimization
 const contestants: Readonly<Record<string, Contestant>> = {
-  turnwise: { learningRate, start: startOurs, read: readOurs },
+  turnwise: startOurs({}),
+  'turnwise-no-kl': startOurs({ algorithm: { id: 'grpo', settings: { klCoefficient: 0 } } }),
   trl: startTrl(learningRate),
   'trl-default-rate': startTrl(1e-6),
 }
 
-function startOurs(seed: number) {
+function startOurs(more: JsonObject): Contestant {
   const { data } = config
-  const own = { train: inExample(data.train), heldOut: inExample(data.heldOut) }
   const settings = {
     ...config,
+    ...more,
     model,
-    data: { ...data, ...own },
+    data: { ...data, train: inExample(data.train), heldOut: inExample(data.heldOut) },
     rewards: [{ function: inExample('reward.js') }],
     device: { kind: 'cpu', threads },
     steps,
-    seed,
   }
-  writeFileSync(files.run, JSON.stringify(settings))
   const program = path.join(here, '../../bin/turnwise.mjs')
   const args = [program, '--json', '--data-dir', path.dirname(files.run), 'train', files.run]
-  return { command: process.execPath, args, env: process.env }
+  const start = (seed: number) => {
+    writeFileSync(files.run, JSON.stringify({ ...settings, seed }))
+    return { command: process.execPath, args, env: process.env }
+  }
+  return { learningRate, start, read: readOurs }
 }
 
 function readOurs(line: string): Said[] {
