@@ -1,5 +1,5 @@
 /**
- * How long a real model learns until it is good: examples/additions, to a held-out reward of 0.6, Turnwise beside TRL.
+ * How long a real model learns until it is good: examples/additions, to held-out rewards of 0.3, 0.45 and 0.6, Turnwise beside TRL.
  *
  *   PEERS_PYTHON=PYTHON node bench/learning/timeToResult.ts MODEL DATA_DIRECTORY [--seeds 1,2,3] [--only turnwise,trl] [--threads 2]
  *
@@ -9,8 +9,8 @@
  * `trl-default-rate` with TRL's learning rate. All answer the held-out rows greedily after every few steps.
  *
  * On a busy machine only processor seconds mean something, and those of one thread, since threads that wait for each other use some.
- * What has ended in the results (`--out FILE`) is not repeated, so an interrupted bench continues. Prints a table. Exit code 1 where
- * the two sides do not prompt or reward alike.
+ * What has ended in the results (`--out FILE`) is not repeated, so an interrupted bench continues. Prints a table: steps,
+ * processor seconds and, in parentheses, seconds. Exit code 1 where the two sides do not prompt or reward alike.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,8 @@ import type { RunEvent, TrajectorySample } from '#shared/events.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { familyMeter } from '#host/processes/processorTime.ts'
 
-const goal = 0.6
+/** Held-out rewards, the last of which ends a course: reached where two evaluations in a row average to it. */
+const marks = [0.3, 0.45, 0.6]
 const steps = 60
 const here = import.meta.dirname
 const example = path.join(here, '../../examples/additions')
@@ -86,8 +87,6 @@ interface Course {
   readonly threads: number
   /** False: interrupted, and begun anew next time. */
   hasEnded: boolean
-  /** The step at which two evaluations in a row average to the goal; null: not within the steps. */
-  reached: number | null
   readonly evaluations: Taken
   readonly curve: Point[]
   /** Mean reward of the completions of every step, and seconds spent on generating them. */
@@ -96,7 +95,7 @@ interface Course {
 }
 
 interface Results {
-  readonly goal: number
+  readonly marks: readonly number[]
   readonly steps: number
   readonly courses: readonly Course[]
 }
@@ -201,7 +200,7 @@ const prompts = new Set<string>()
 
 function save(): void {
   makeFolder(path.dirname(results))
-  writeFileAtomic(results, `${JSON.stringify({ goal, steps, courses } satisfies Results, null, 2)}\n`)
+  writeFileAtomic(results, `${JSON.stringify({ marks, steps, courses } satisfies Results, null, 2)}\n`)
 }
 
 /** Begins a course, follows it to the goal or the last step, and ends its process. */
@@ -216,7 +215,6 @@ async function follow(
     learningRate: rate,
     threads,
     hasEnded: false,
-    reached: null,
     evaluations: { seconds: 0, processorSeconds: 0 },
     curve: [],
     rewards: [],
@@ -263,12 +261,14 @@ function record(
   const own = difference(now, before)
   evaluations.seconds += own.seconds
   evaluations.processorSeconds += own.processorSeconds
-  const [last, lastButOne] = curve.toReversed()
-  if (lastButOne !== undefined && (reward + lastButOne.reward) / 2 >= goal) course.reached = step
-  course.hasEnded = course.reached !== null || step >= steps
+  const isGood = marks.every((mark) => reachedAt(curve, mark) !== undefined)
+  course.hasEnded = isGood || step >= steps
   save()
-  console.error(JSON.stringify({ contestant: course.contestant, seed: course.seed, ...last }))
+  console.error(JSON.stringify({ contestant: course.contestant, seed: course.seed, ...curve.at(-1) }))
 }
+
+const reachedAt = (curve: readonly Point[], mark: number): Point | undefined =>
+  curve.find(({ reward }, index) => index > 0 && (reward + (curve[index - 1]?.reward ?? NaN)) / 2 >= mark)
 
 const difference = (a: Taken, b: Taken): Taken => ({
   seconds: a.seconds - b.seconds,
@@ -297,35 +297,19 @@ function fail(message: string): void {
 
 function printTable(): void {
   const cells = (values: readonly (string | number)[]) => console.log(`| ${values.join(' | ')} |`)
-  cells([
-    '',
-    'learning rate',
-    'seed',
-    'steps',
-    'held-out reward',
-    'processor seconds',
-    'seconds',
-    'rollouts',
-    'evaluations',
-  ])
-  cells(Array.from({ length: 9 }, () => '---'))
-  for (const {
-    contestant,
-    learningRate: rate,
-    seed,
-    curve,
-    reached,
-    evaluations,
-    rolloutSeconds,
-  } of courses) {
-    const [last] = curve.toReversed()
+  const told = ({ step, seconds, processorSeconds }: Point) =>
+    `${step} steps, ${Math.round(processorSeconds)} s (${Math.round(seconds)} s)`
+  const titles = ['', 'learning rate', 'seed', ...marks, 'last reward', 'at', 'rollouts', 'evaluations']
+  cells(titles)
+  cells(titles.map(() => '---'))
+  for (const { contestant, learningRate: rate, seed, curve, evaluations, rolloutSeconds } of courses) {
+    const last = curve.at(-1)
     if (last === undefined) continue
     const rollouts = rolloutSeconds.slice(0, last.step).reduce((sum, each) => sum + each, 0)
-    cells([
-      ...[contestant, rate, seed, reached ?? `${last.step}, not reached`, last.reward.toFixed(3)],
-      ...[Math.round(last.processorSeconds), Math.round(last.seconds)],
-      ...[`${Math.round((100 * rollouts) / last.seconds)} %`, Math.round(evaluations.processorSeconds)],
-    ])
+    const reached = marks.map((mark) => reachedAt(curve, mark)).map((point) => (point ? told(point) : '—'))
+    const share = `${Math.round((100 * rollouts) / last.seconds)} %`
+    const evaluated = `${Math.round(evaluations.processorSeconds)} s`
+    cells([contestant, rate, seed, ...reached, last.reward.toFixed(3), told(last), share, evaluated])
   }
 }
 
