@@ -267,8 +267,11 @@ function record(
   console.error(JSON.stringify({ contestant: course.contestant, seed: course.seed, ...curve.at(-1) }))
 }
 
+/** A mean of tenths may lie below the mark by a rounding error. */
 const reachedAt = (curve: readonly Point[], mark: number): Point | undefined =>
-  curve.find(({ reward }, index) => index > 0 && (reward + (curve[index - 1]?.reward ?? NaN)) / 2 >= mark)
+  curve.find(
+    ({ reward }, index) => index > 0 && (reward + (curve[index - 1]?.reward ?? NaN)) / 2 >= mark - 1e-9,
+  )
 
 const difference = (a: Taken, b: Taken): Taken => ({
   seconds: a.seconds - b.seconds,
