@@ -40,23 +40,46 @@ const tinyShapes = Object.fromEntries(
   ]),
 ) as Record<TinyName<ModelType>, ModelShape>
 
+type Sizes = Pick<ModelShape, 'layers' | 'hiddenSize' | 'heads' | 'kvHeads' | 'headDim' | 'intermediateSize'>
+
+/** What the models of Qwen 2.5 up to 3 B have in common. */
+const qwen25 = (sizes: Sizes): ModelShape => ({
+  ...sizes,
+  modelType: 'qwen2',
+  vocabSize: 151_936,
+  maxPositions: 32_768,
+  ropeTheta: 1_000_000,
+  normEpsilon: 1e-6,
+  tiedHead: true,
+  deviation: 0.02,
+})
+
 /** Shapes by the names that the command line takes. */
 export const modelShapes = {
-  'qwen2.5-0.5b': {
-    modelType: 'qwen2',
+  'qwen2.5-0.5b': qwen25({
     layers: 24,
     hiddenSize: 896,
     heads: 14,
     kvHeads: 2,
     headDim: 64,
     intermediateSize: 4_864,
-    vocabSize: 151_936,
-    maxPositions: 32_768,
-    ropeTheta: 1_000_000,
-    normEpsilon: 1e-6,
-    tiedHead: true,
-    deviation: 0.02,
-  },
+  }),
+  'qwen2.5-1.5b': qwen25({
+    layers: 28,
+    hiddenSize: 1_536,
+    heads: 12,
+    kvHeads: 2,
+    headDim: 128,
+    intermediateSize: 8_960,
+  }),
+  'qwen2.5-3b': qwen25({
+    layers: 36,
+    hiddenSize: 2_048,
+    heads: 16,
+    kvHeads: 2,
+    headDim: 128,
+    intermediateSize: 11_008,
+  }),
   'smollm2-135m': {
     modelType: 'llama',
     layers: 30,
