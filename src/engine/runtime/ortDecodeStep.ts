@@ -78,10 +78,26 @@ const severalPositions: Readonly<Record<WeightForm, readonly [number, number]>> 
   blocks: [1, 0.13],
 }
 
-function weightForm({ source, precision, packsWeights }: DecodeStepOptions): WeightForm {
+function weightForm({
+  source,
+  precision,
+  packsWeights,
+}: Pick<DecodeStepOptions, 'source' | 'precision' | 'packsWeights'>): WeightForm {
   if (readsMappedWeights(source, precision === 'int8')) return packsWeights ? 'packed' : 'mapped'
   const [linear] = linearWeights(source.config)
   return linear && rowWeight(source, linear.name) ? 'rows' : 'blocks'
+}
+
+/** Bytes of a packed weight. */
+const packedSize: Readonly<Record<WeightForm, number>> = { mapped: 0, packed: 4, rows: 1, blocks: 1 }
+
+/** Bytes of the copy of the weights that generation packs. */
+export function packedForGeneration(
+  options: Pick<DecodeStepOptions, 'source' | 'precision' | 'packsWeights'>,
+): number {
+  const { config } = options.source
+  const inLinears = linearWeights(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b), 0)
+  return packedSize[weightForm(options)] * (inLinears + config.vocabSize * config.hiddenSize)
 }
 
 interface Compiled extends Disposable {
