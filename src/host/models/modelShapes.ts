@@ -40,46 +40,31 @@ const tinyShapes = Object.fromEntries(
   ]),
 ) as Record<TinyName<ModelType>, ModelShape>
 
-type Sizes = Pick<ModelShape, 'layers' | 'hiddenSize' | 'heads' | 'kvHeads' | 'headDim' | 'intermediateSize'>
+/** Layers, width, heads, key heads, width of the MLP, vocabulary, whether the head is the embedding. */
+type Sizes = readonly [number, number, number, number, number, number, boolean]
 
-/** What the models of Qwen 2.5 up to 3 B have in common. */
-const qwen25 = (sizes: Sizes): ModelShape => ({
-  ...sizes,
-  modelType: 'qwen2',
-  vocabSize: 151_936,
+const qwen25 = ([layers, hiddenSize, heads, kvHeads, intermediateSize, vocabSize, tiedHead]: Sizes) => ({
+  modelType: 'qwen2' as const,
+  layers,
+  hiddenSize,
+  heads,
+  kvHeads,
+  headDim: hiddenSize / heads,
+  intermediateSize,
+  vocabSize,
+  tiedHead,
   maxPositions: 32_768,
   ropeTheta: 1_000_000,
   normEpsilon: 1e-6,
-  tiedHead: true,
   deviation: 0.02,
 })
 
 /** Shapes by the names that the command line takes. */
 export const modelShapes = {
-  'qwen2.5-0.5b': qwen25({
-    layers: 24,
-    hiddenSize: 896,
-    heads: 14,
-    kvHeads: 2,
-    headDim: 64,
-    intermediateSize: 4_864,
-  }),
-  'qwen2.5-1.5b': qwen25({
-    layers: 28,
-    hiddenSize: 1_536,
-    heads: 12,
-    kvHeads: 2,
-    headDim: 128,
-    intermediateSize: 8_960,
-  }),
-  'qwen2.5-3b': qwen25({
-    layers: 36,
-    hiddenSize: 2_048,
-    heads: 16,
-    kvHeads: 2,
-    headDim: 128,
-    intermediateSize: 11_008,
-  }),
+  'qwen2.5-0.5b': qwen25([24, 896, 14, 2, 4_864, 151_936, true]),
+  'qwen2.5-1.5b': qwen25([28, 1_536, 12, 2, 8_960, 151_936, true]),
+  'qwen2.5-3b': qwen25([36, 2_048, 16, 2, 11_008, 151_936, true]),
+  'qwen2.5-7b': qwen25([28, 3_584, 28, 4, 18_944, 152_064, false]),
   'smollm2-135m': {
     modelType: 'llama',
     layers: 30,
