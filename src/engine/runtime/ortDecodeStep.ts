@@ -1,10 +1,10 @@
 import type { Device } from '#shared/device.ts'
-import { linearWeights, rowWeight } from '../models/blocks.ts'
+import { blockWeight, linearWeights, rowWeight } from '../models/blocks.ts'
 import { layerStates, routeStates, type LayerState } from '../models/layerStates.ts'
 import type { AttentionWindow, LoraConfig } from '../models/config.ts'
 import { generationProgram, layerInputName } from '../models/generationGraph.ts'
 import { tokenPartName } from '../models/layerScope.ts'
-import type { ModelSource } from '../models/source.ts'
+import { headWeightName, type ModelSource } from '../models/source.ts'
 import { choiceWidth } from '../models/tokenChoice.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { DecodePass, DecodeStep, PassResult } from './generation/decoder.ts'
@@ -88,16 +88,17 @@ function weightForm({
   return linear && rowWeight(source, linear.name) ? 'rows' : 'blocks'
 }
 
-/** Bytes of a packed weight. */
-const packedSize: Readonly<Record<WeightForm, number>> = { mapped: 0, packed: 4, rows: 1, blocks: 1 }
-
-/** Bytes of the copy of the weights that generation packs. */
+/** Bytes of the weights that generation packs a copy of. */
 export function packedForGeneration(
   options: Pick<DecodeStepOptions, 'source' | 'precision' | 'packsWeights'>,
 ): number {
-  const { config } = options.source
-  const inLinears = linearWeights(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b), 0)
-  return packedSize[weightForm(options)] * (inLinears + config.vocabSize * config.hiddenSize)
+  const { source } = options
+  const form = weightForm(options)
+  if (form === 'mapped') return 0
+  const rounded = (name: string) => rowWeight(source, name)?.values ?? blockWeight(source, name)?.blocks
+  const names = [...linearWeights(source.config).map(({ name }) => name), headWeightName(source.config)]
+  const stored = names.map((name) => (form === 'packed' ? source.tensors.get(name) : rounded(name)))
+  return stored.reduce((sum, location) => sum + (location?.byteLength ?? 0), 0)
 }
 
 interface Compiled extends Disposable {

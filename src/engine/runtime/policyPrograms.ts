@@ -91,7 +91,7 @@ async function refuseHalves({ source, learning: { device }, form }: PolicyProgra
  * Share of the machine's memory up to which generation keeps its packed copy of the weights while others learn. Packing them again
  * takes as long as a few tokens of every row.
  */
-const KEPT_SHARE = 1 / 16
+const KEPT_SHARE = 1 / 32
 
 async function layerPrograms({
   source,
