@@ -10,21 +10,45 @@ import { busTraffic, type BusTraffic } from '#engine/models/busTraffic.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { programProblem } from '#engine/models/programSupport.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
-import { modelShapes } from '#host/models/modelShapes.ts'
-import { configJson } from '#host/models/randomModel.ts'
 
-/** Shapes of models that are often trained. */
-export const plannedShapes = ['qwen2.5-0.5b', 'qwen2.5-1.5b', 'qwen2.5-3b', 'qwen2.5-7b'] as const
+/** Layers, width, heads, key heads, width of the MLP, vocabulary, whether the head is the embedding. */
+type Sizes = readonly [number, number, number, number, number, number, boolean]
+
+const qwen2 = ([layers, width, heads, kvHeads, intermediate, vocabulary, tied]: Sizes): object => ({
+  architectures: ['Qwen2ForCausalLM'],
+  model_type: 'qwen2',
+  hidden_act: 'silu',
+  num_hidden_layers: layers,
+  hidden_size: width,
+  intermediate_size: intermediate,
+  num_attention_heads: heads,
+  num_key_value_heads: kvHeads,
+  vocab_size: vocabulary,
+  max_position_embeddings: 32_768,
+  rope_theta: 1e6,
+  rms_norm_eps: 1e-6,
+  tie_word_embeddings: tied,
+})
+
+/** The configs of models that are often trained. */
+const shapes: Readonly<Record<string, object>> = {
+  'qwen2.5-0.5b': qwen2([24, 896, 14, 2, 4_864, 151_936, true]),
+  'qwen2.5-1.5b': qwen2([28, 1_536, 12, 2, 8_960, 151_936, true]),
+  'qwen2.5-3b': qwen2([36, 2_048, 16, 2, 11_008, 151_936, true]),
+  'qwen2.5-7b': qwen2([28, 3_584, 28, 4, 18_944, 152_064, false]),
+}
+
+export const plannedShapes: readonly string[] = Object.keys(shapes)
 
 /**
  * Reads the model config of a name in `plannedShapes`, a model folder or a config.json. Errors: AppError 'usage/invalid',
  * 'model/…', 'config/invalid' where its positions do not reach `length`.
  */
 export function plannedConfig(subject: string, length: number | null = null): ModelConfig {
-  const known = plannedShapes.find((name) => name === subject.toLowerCase())
+  const known = shapes[subject.toLowerCase()]
   const file = known === undefined ? fileOf(subject) : subject
   try {
-    const fields: unknown = known ? configJson(modelShapes[known]) : JSON.parse(readSmallText(file))
+    const fields: unknown = known ?? JSON.parse(readSmallText(file))
     readModelConfig(fields, file, length) // as of a run with this context length
     return readModelConfig(fields, file)
   } catch (error) {

@@ -64,7 +64,6 @@ export const modelShapes = {
   'qwen2.5-0.5b': qwen25([24, 896, 14, 2, 4_864, 151_936, true]),
   'qwen2.5-1.5b': qwen25([28, 1_536, 12, 2, 8_960, 151_936, true]),
   'qwen2.5-3b': qwen25([36, 2_048, 16, 2, 11_008, 151_936, true]),
-  'qwen2.5-7b': qwen25([28, 3_584, 28, 4, 18_944, 152_064, false]),
   'smollm2-135m': {
     modelType: 'llama',
     layers: 30,

@@ -87,7 +87,7 @@ export async function writeRandomModel(
 
 /** Returns the config of a model of this shape. */
 export const configOfShape = (shape: ModelShape): ModelConfig =>
-  readModelConfig(configJson(shape), 'config.json')
+  readModelConfig(configJson(shape, 'F32'), 'config.json')
 
 function requireEmpty(directory: string): void {
   if (writing(directory, () => readdirSync(directory)).length === 0) return
@@ -98,8 +98,7 @@ function writeJson(directory: string, name: string, document: object): void {
   writeFileAtomic(join(directory, name), `${JSON.stringify(document, null, 2)}\n`)
 }
 
-/** Fields of the config.json of a model of this shape. */
-export function configJson(shape: ModelShape, dtype: RandomModelDtype = 'F32'): object {
+function configJson(shape: ModelShape, dtype: RandomModelDtype): object {
   const { modelType } = shape
   const family = architectures.find((architecture) => architecture.modelType === modelType)
   return {

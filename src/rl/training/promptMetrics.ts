@@ -89,7 +89,7 @@ const marks = [
 ].join('|')
 
 const words = 'is|are|was|be|ist|est|es|è|é|the|answer|output|value'
-/** What stands before an answer that is stated. It is compiled once, which takes long for the classes of letters in either case. */
+/** Introduction of an answer that is stated. It is compiled once, which takes long for the classes of letters in either case. */
 const introduction = new RegExp(
   `(?<=(?<![\\p{L}])(?:${marks})(?![\\p{L}])(?:[\\s:*_"“’'(\\[{–—-]|${words})*)(?<![\\p{L}\\p{N}])`,
   'iuy',
