@@ -83,15 +83,15 @@ function compileCache() {
 
 /**
  * Every result of ONNX Runtime is copied into a fresh buffer. glibc would map and unmap each large one, and every page
- * would be faulted in again at the next step; keep them on the heap instead, in few arenas. Packed weights lie there too,
- * and are read from end to end with every token, which is faster in huge pages.
+ * would be faulted in again at the next step; keep them on the heap instead, in few arenas. What is still larger, such as the
+ * packed matrices of a billion parameters, is mapped, so that the system has it back once it is freed. Packed weights are read
+ * from end to end with every token, which is faster in huge pages.
  */
 function mallocSettings() {
   if (process.platform !== 'linux') return {}
-  const never = String(2 ** 32)
   return {
-    MALLOC_MMAP_THRESHOLD_: never,
-    MALLOC_TRIM_THRESHOLD_: never,
+    MALLOC_MMAP_THRESHOLD_: String(10 * 2 ** 20),
+    MALLOC_TRIM_THRESHOLD_: String(2 ** 32), // never
     MALLOC_ARENA_MAX: '2',
     GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
   }

@@ -75,7 +75,7 @@ describe.each([
   test('keeps large blocks of memory on the heap, unless told otherwise', () => {
     const env = (result: SpawnSyncReturns<string>) => (JSON.parse(result.stdout) as { env: object }).env
     const linux = process.platform === 'linux'
-    const settings = { MALLOC_MMAP_THRESHOLD_: '4294967296', MALLOC_TRIM_THRESHOLD_: '4294967296' }
+    const settings = { MALLOC_MMAP_THRESHOLD_: '10485760', MALLOC_TRIM_THRESHOLD_: '4294967296' }
     expect(env(run([], extra))).toEqual(
       expect.objectContaining(
         linux ? { ...settings, MALLOC_ARENA_MAX: '2', GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1' } : {},

@@ -1,10 +1,10 @@
 import type { Device } from '#shared/device.ts'
-import { linearWeights, rowWeight } from '../models/blocks.ts'
+import { blockWeight, linearWeights, rowWeight } from '../models/blocks.ts'
 import { layerStates, routeStates, type LayerState } from '../models/layerStates.ts'
 import type { AttentionWindow, LoraConfig } from '../models/config.ts'
 import { generationProgram, layerInputName } from '../models/generationGraph.ts'
 import { tokenPartName } from '../models/layerScope.ts'
-import type { ModelSource } from '../models/source.ts'
+import { headWeightName, type ModelSource } from '../models/source.ts'
 import { choiceWidth } from '../models/tokenChoice.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { DecodePass, DecodeStep, PassResult } from './generation/decoder.ts'
@@ -78,10 +78,27 @@ const severalPositions: Readonly<Record<WeightForm, readonly [number, number]>> 
   blocks: [1, 0.13],
 }
 
-function weightForm({ source, precision, packsWeights }: DecodeStepOptions): WeightForm {
+function weightForm({
+  source,
+  precision,
+  packsWeights,
+}: Pick<DecodeStepOptions, 'source' | 'precision' | 'packsWeights'>): WeightForm {
   if (readsMappedWeights(source, precision === 'int8')) return packsWeights ? 'packed' : 'mapped'
   const [linear] = linearWeights(source.config)
   return linear && rowWeight(source, linear.name) ? 'rows' : 'blocks'
+}
+
+/** Bytes of the weights that generation packs a copy of. */
+export function packedForGeneration(
+  options: Pick<DecodeStepOptions, 'source' | 'precision' | 'packsWeights'>,
+): number {
+  const { source } = options
+  const form = weightForm(options)
+  if (form === 'mapped') return 0
+  const rounded = (name: string) => rowWeight(source, name)?.values ?? blockWeight(source, name)?.blocks
+  const names = [...linearWeights(source.config).map(({ name }) => name), headWeightName(source.config)]
+  const stored = names.map((name) => (form === 'packed' ? source.tensors.get(name) : rounded(name)))
+  return stored.reduce((sum, location) => sum + (location?.byteLength ?? 0), 0)
 }
 
 interface Compiled extends Disposable {

@@ -65,7 +65,7 @@ export interface OrtPolicyOptions extends LearningMemoryOptions {
    */
   readonly replaysRoutes?: boolean
   /** Form in which programs are kept; the device's best if absent. */
-  readonly programs?: Pick<PolicyProgramOptions, 'form' | 'segmentLayers' | 'bindingBytes'>
+  readonly programs?: Pick<PolicyProgramOptions, 'form' | 'segmentLayers' | 'bindingBytes' | 'keptBytes'>
   /** Length from which attention is learned in blocks, and the size of these; the measured best if absent. */
   readonly blocks?: BlockLimits
   /** The optimizer's defaults if absent. */
@@ -125,6 +125,8 @@ export class OrtPolicy implements Policy {
   readonly #base: AdapterParameters
   readonly #teacher: OrtPolicy | undefined
   readonly #named = new Map<NamedAdapter, AdapterParameters>()
+  /** Generations under way. */
+  #generations = 0
 
   constructor(options: OrtPolicyOptions, learning: LearnerOptions, { programs, tokens }: OpenedPrograms) {
     const { config } = options.source
@@ -199,22 +201,32 @@ export class OrtPolicy implements Policy {
     requests: readonly GenerationRequest[],
     options: GenerateOptions<AnsweringRole>,
   ): AsyncGenerator<Completion> {
-    const decoder = await this.#programs.decoder((role) => this.#adapter(role))
-    const { maxRows } = this.#options
-    const { onToken, later, ...rest } = options
-    const arrivals = { ...(onToken && { onToken }), ...(later && { later }) }
-    yield* generateFitting(requests, { sizes: this.#sizes, maxRows, ...arrivals }, (wanted, rows, own) =>
-      generateCompletions(decoder, wanted, {
-        ...rest,
-        ...own,
-        maxRows: rows,
-        contextLength: this.contextLength,
-        prefillTokens: PREFILL_TOKENS,
-        onEnd: (stats) => {
-          this.lastGeneration = stats
-        },
-      }),
-    )
+    this.#generations++
+    try {
+      const decoder = await this.#programs.decoder((role) => this.#adapter(role))
+      const { maxRows } = this.#options
+      const { onToken, later, ...rest } = options
+      const arrivals = { ...(onToken && { onToken }), ...(later && { later }) }
+      yield* generateFitting(requests, { sizes: this.#sizes, maxRows, ...arrivals }, (wanted, rows, own) =>
+        generateCompletions(decoder, wanted, {
+          ...rest,
+          ...own,
+          maxRows: rows,
+          contextLength: this.contextLength,
+          prefillTokens: PREFILL_TOKENS,
+          onEnd: (stats) => {
+            this.lastGeneration = stats
+          },
+        }),
+      )
+    } finally {
+      this.#generations--
+    }
+  }
+
+  /** Makes room for sequences to be scored or learned from, unless tokens are generated meanwhile. */
+  #makeRoom(): void {
+    if (this.#generations === 0) this.#programs.closeDecoder()
   }
 
   async score(
@@ -223,6 +235,7 @@ export class OrtPolicy implements Policy {
   ): Promise<Heads[]> {
     if (role === 'reference' && this.#teacher !== undefined)
       return this.#teacher.score(sequences, { ...options, role: 'base' })
+    this.#makeRoom()
     const heads = new Array<Heads>(sequences.length)
     const target = this.#scoringTarget(role)
     const those = (indices: readonly number[]) => indices.map((index) => sequences[index]!)
@@ -248,6 +261,7 @@ export class OrtPolicy implements Policy {
     options: AccumulateOptions,
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ): Promise<Heads[]> {
+    this.#makeRoom()
     const { actor, critic, flat, updates } = this.#trained
     const targets: LearningTargets = { actor, critic: options.values === false ? null : critic, flat }
     const occurrences = this.#occurrences.of(sequences)

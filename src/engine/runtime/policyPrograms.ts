@@ -1,4 +1,5 @@
 /** Chooses how a policy computes: layer by layer, or in whole programs. */
+import { totalmem } from 'node:os'
 import { holdsTensors, type DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { halfPrecisionOf } from '../models/blocks.ts'
@@ -18,7 +19,7 @@ import { HostDecoder } from './generation/hostDecoder.ts'
 import { Learner, type LearnerOptions } from './learner.ts'
 import { OnDemand } from './session.ts'
 import { HostParameters, type ParameterHome } from './parameterHome.ts'
-import { OrtDecodeStep, type DecodeStepOptions } from './ortDecodeStep.ts'
+import { OrtDecodeStep, packedForGeneration, type DecodeStepOptions } from './ortDecodeStep.ts'
 import { CutPrograms, ResidentPrograms, SeparatePrograms } from './programs.ts'
 import type { LearningWorker } from './replica.ts'
 import { ResidentStep, residentDefinitions, type Repetition } from './residentStep.ts'
@@ -51,6 +52,8 @@ export interface PolicyProgramOptions extends Pick<
   readonly form?: ProgramForm
   /** Most layers of one whole program of learning; all of them if absent. */
   readonly segmentLayers?: number
+  /** Packed weights, in bytes, that generation keeps while others learn; a share of the machine's memory if absent. */
+  readonly keptBytes?: number
   /** Largest tensor that a program binds, where a device holds tensors; what all allow if absent. */
   readonly bindingBytes?: number
 }
@@ -61,6 +64,8 @@ export interface PolicyPrograms extends Disposable {
   readonly parameters: ParameterHome
   /** Returns the decoder, made on first request. */
   decoder(adapter: (role: AnsweringRole) => AdapterParameters): Promise<Decoder>
+  /** Gives up what only decoders hold, where that is much of the machine's memory. None may be at work. */
+  closeDecoder(): void
   /** Cuts learning into shorter programs: how many layers the longest has now; null where it cannot be cut any more. */
   shorten(): number | null
 }
@@ -82,6 +87,12 @@ async function refuseHalves({ source, learning: { device }, form }: PolicyProgra
   if (precision !== null && form === undefined) await requireProducts(device, precision)
 }
 
+/**
+ * Share of the machine's memory up to which generation keeps its packed copy of the weights while others learn. Packing them again
+ * takes as long as a few tokens of every row.
+ */
+const KEPT_SHARE = 1 / 32
+
 async function layerPrograms({
   source,
   lora,
@@ -89,6 +100,7 @@ async function layerPrograms({
   packsWeights,
   sharesPrompts,
   learning,
+  keptBytes = KEPT_SHARE * totalmem(),
 }: PolicyProgramOptions): Promise<PolicyPrograms> {
   const learner = await Learner.create(learning)
   const { device, replaysRoutes: recordsRoutes = false } = learning
@@ -98,6 +110,9 @@ async function layerPrograms({
     learner,
     parameters: new HostParameters(source.config, lora),
     shorten: () => null,
+    closeDecoder() {
+      if (packedForGeneration({ source, precision, packsWeights }) > keptBytes) steps[Symbol.dispose]()
+    },
     async decoder(adapter) {
       const form = { precision, packsWeights, sharesPrompts, recordsRoutes }
       const options = { source, lora, device, ...form, embed, adapter }
@@ -137,6 +152,7 @@ function sharedPrograms(options: PolicyProgramOptions): PolicyPrograms {
     learner,
     parameters,
     shorten: () => learner.shorten(),
+    closeDecoder: () => undefined,
     decoder: (adapter) => Promise.resolve(new DeviceDecoder({ source, home, programs, parameters, adapter })),
     [Symbol.dispose]() {
       programs[Symbol.dispose]()
@@ -169,6 +185,7 @@ function residentPrograms(
     learner,
     parameters,
     shorten: () => learner.shorten(),
+    closeDecoder: () => undefined,
     decoder: (adapter) =>
       Promise.resolve(
         new HostDecoder(new ResidentStep({ source, programs, parameters, adapter, repetition })),

@@ -40,23 +40,30 @@ const tinyShapes = Object.fromEntries(
   ]),
 ) as Record<TinyName<ModelType>, ModelShape>
 
+/** Layers, width, heads, key heads, width of the MLP, vocabulary, whether the head is the embedding. */
+type Sizes = readonly [number, number, number, number, number, number, boolean]
+
+const qwen25 = ([layers, hiddenSize, heads, kvHeads, intermediateSize, vocabSize, tiedHead]: Sizes) => ({
+  modelType: 'qwen2' as const,
+  layers,
+  hiddenSize,
+  heads,
+  kvHeads,
+  headDim: hiddenSize / heads,
+  intermediateSize,
+  vocabSize,
+  tiedHead,
+  maxPositions: 32_768,
+  ropeTheta: 1_000_000,
+  normEpsilon: 1e-6,
+  deviation: 0.02,
+})
+
 /** Shapes by the names that the command line takes. */
 export const modelShapes = {
-  'qwen2.5-0.5b': {
-    modelType: 'qwen2',
-    layers: 24,
-    hiddenSize: 896,
-    heads: 14,
-    kvHeads: 2,
-    headDim: 64,
-    intermediateSize: 4_864,
-    vocabSize: 151_936,
-    maxPositions: 32_768,
-    ropeTheta: 1_000_000,
-    normEpsilon: 1e-6,
-    tiedHead: true,
-    deviation: 0.02,
-  },
+  'qwen2.5-0.5b': qwen25([24, 896, 14, 2, 4_864, 151_936, true]),
+  'qwen2.5-1.5b': qwen25([28, 1_536, 12, 2, 8_960, 151_936, true]),
+  'qwen2.5-3b': qwen25([36, 2_048, 16, 2, 11_008, 151_936, true]),
   'smollm2-135m': {
     modelType: 'llama',
     layers: 30,

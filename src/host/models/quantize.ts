@@ -62,8 +62,9 @@ export function closestRowScales(weights: Float32Array, columns: number): Float3
 function squaredError(values: Float32Array, scale: number): number {
   const inverse = 1 / scale
   let sum = 0
-  for (const value of values) {
-    const steps = value * inverse
+  // An iterator would take six times as long.
+  for (let index = 0; index < values.length; index++) {
+    const steps = (values[index] ?? 0) * inverse
     // Adding and subtracting 1.5 · 2⁵² rounds to the nearest whole number.
     const left = steps - (steps + 6755399441055744 - 6755399441055744)
     sum += left * left
@@ -122,14 +123,16 @@ export function dequantizeRows(
   columns: number,
   { bits, blockSize, zero }: BlockForm,
 ): Float32Array {
-  const blocks = scales.length === 0 ? 1 : Math.ceil(columns / blockSize)
+  const blocks = Math.ceil(columns / blockSize)
   const weights = new Float32Array((scales.length / blocks) * columns)
-  for (let index = 0; index < weights.length; index++) {
-    const [row, column] = [Math.floor(index / columns), index % columns]
-    const place = row * blocks * blockSize + column
-    const stored =
-      bits === 8 ? (values[place] ?? 0) : ((values[place >> 1] ?? 0) >> (place % 2 === 0 ? 0 : 4)) & 15
-    weights[index] = (stored - zero) * (scales[row * blocks + Math.floor(column / blockSize)] ?? 0)
+  for (let block = 0, index = 0; block < scales.length; block++) {
+    const scale = scales[block] ?? 0
+    const end = (block + 1) % blocks === 0 ? ((block + 1) / blocks) * columns : index + blockSize
+    for (let place = block * blockSize; index < end; index++, place++) {
+      const stored =
+        bits === 8 ? (values[place] ?? 0) : ((values[place >> 1] ?? 0) >> (place % 2 === 0 ? 0 : 4)) & 15
+      weights[index] = (stored - zero) * scale
+    }
   }
   return weights
 }
@@ -159,9 +162,10 @@ function writeHalves(
   target: number,
   { weights, start, end, inverse, zero }: Block,
 ): void {
-  const half = (index: number): number =>
-    index < end ? Math.min(15, ((weights[index] ?? 0) * inverse + (zero + 0.5)) | 0) : zero
+  const rounding = zero + 0.5
   for (let index = start, place = target; index < end; index += 2, place++) {
-    values[place] = half(index) | (half(index + 1) << 4)
+    const first = Math.min(15, ((weights[index] ?? 0) * inverse + rounding) | 0)
+    const second = index + 1 < end ? Math.min(15, ((weights[index + 1] ?? 0) * inverse + rounding) | 0) : zero
+    values[place] = first | (second << 4)
   }
 }

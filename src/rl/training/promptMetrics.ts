@@ -88,6 +88,14 @@ const marks = [
   '=+>?|[-–—]>|→|#{4}|\\\\boxed',
 ].join('|')
 
+const words = 'is|are|was|be|ist|est|es|è|é|the|answer|output|value'
+/** Introduction of an answer that is stated. It is compiled once, which takes long for the classes of letters in either case. */
+const introduction = new RegExp(
+  `(?<=(?<![\\p{L}])(?:${marks})(?![\\p{L}])(?:[\\s:*_"“’'(\\[{–—-]|${words})*)(?<![\\p{L}\\p{N}])`,
+  'iuy',
+)
+const clauseEnd = '(?=[.!?]*\\s*(?:$|[\\n;|)\\]}"”’\'<*_]|[.!?]\\s))'
+
 /**
  * Tells whether a prompt states its answer: the whole answer between a word such as “answer” and the end of a clause.
  * One that merely stands in the text, as in a passage to read or among options, does not count.
@@ -97,10 +105,15 @@ export function statesAnswer(prompt: string, answer: string): boolean {
     .replace(/[.!?]+$/, '')
     .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
     .replace(/\s+/g, '\\s+')
-  const between = '(?:[\\s:*_"“’\'(\\[{–—-]|is|are|was|be|ist|est|es|è|é|the|answer|output|value)*'
-  const end = '(?=[.!?]*\\s*(?:$|[\\n;|)\\]}"”’\'<*_]|[.!?]\\s))'
-  const stated = `(?<![\\p{L}])(?:${marks})(?![\\p{L}])${between}(?<![\\p{L}\\p{N}])${literal}${end}`
-  return literal !== '' && new RegExp(stated, 'iu').test(prompt)
+  if (literal === '') return false
+  const closing = new RegExp(`${literal}${clauseEnd}`, 'giu')
+  for (let found = closing.exec(prompt); found !== null; found = closing.exec(prompt)) {
+    introduction.lastIndex = found.index
+    if (introduction.test(prompt)) return true
+    // Behind the first character, as occurrences may overlap; one of two units is passed whole.
+    closing.lastIndex = found.index + ((prompt.codePointAt(found.index) ?? 0) > 0xffff ? 2 : 1)
+  }
+  return false
 }
 
 /** Markers of chat templates that a model which knows them reads as one token each. */

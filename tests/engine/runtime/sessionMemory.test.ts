@@ -1,13 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { randomStream } from '#shared/random.ts'
+import type { Completion } from '#engine/policy.ts'
 import { input, weight } from '#engine/graph/value.ts'
 import { gather } from '#engine/ops/gather.ts'
 import { matmul } from '#engine/ops/matmul.ts'
 import { kilobytes, memoryUse } from '#engine/runtime/memory.ts'
 import { Session, floats, int64s } from '#engine/runtime/session.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
-import { oneThread } from './tinyModel.ts'
+import { completionsOf, oneThread, openTiny, randomSequence, tinySource, unfiltered } from './tinyModel.ts'
 
 const create = (
   program: Parameters<typeof Session.create>[0]['program'],
@@ -74,4 +76,44 @@ test.skipIf(process.platform !== 'linux')('two sessions over one file share its 
   // Both have all pages in sight, but there is one copy of them.
   expect((two.mappedBytes ?? 0) - (one.mappedBytes ?? 0)).toBeGreaterThan(0.9 * byteLength)
   expect((two.proportionalBytes ?? 0) - (one.proportionalBytes ?? 0)).toBeLessThan(0.2 * byteLength)
+})
+
+/** A model whose head is nearly all of it: 33.5 MB packed. */
+const sizes = { layers: 1, hiddenSize: 512, heads: 8, headDim: 64, vocabSize: 16_384 }
+const packedBytes = 4 * sizes.vocabSize * sizes.hiddenSize
+const options = { role: 'actor', sampling: { ...unfiltered, maxNewTokens: 4 } } as const
+const requests = [1, 2].map((seed) => ({
+  promptIds: randomSequence(sizes.vocabSize, 6, seed).ids,
+  streams: [randomStream(seed)],
+}))
+const scored = randomSequence(sizes.vocabSize, 8, 3)
+
+test.skipIf(process.platform !== 'linux')(
+  'generation gives much packed memory up while others learn',
+  async () => {
+    const source = await tinySource(temporaryFolder(), sizes)
+    const freed = async (keptBytes: number) => {
+      using policy = await openTiny(source, { packsWeights: true, programs: { keptBytes } })
+      const before = await completionsOf(policy, requests, options)
+      const { anonymousBytes } = memoryUse()
+      await policy.score([scored], { role: 'actor', temperature: 1 })
+      const left = memoryUse().anonymousBytes
+      expect(await completionsOf(policy, requests, options)).toEqual(before)
+      return anonymousBytes - left
+    }
+    expect(await freed(0)).toBeGreaterThan(packedBytes / 2)
+    expect(await freed(packedBytes * 2)).toBeLessThan(packedBytes / 4)
+  },
+)
+
+test('generation keeps what it reads while it is under way', async () => {
+  const source = await tinySource(temporaryFolder(), sizes)
+  using policy = await openTiny(source, { packsWeights: true, maxRows: 1, programs: { keptBytes: 0 } })
+  const found: Completion[] = []
+  for await (const completion of policy.generate(requests, options)) {
+    found.push(completion)
+    await policy.score([scored], { role: 'actor', temperature: 1 })
+  }
+  expect(found).toEqual(await completionsOf(policy, requests, options))
+  expect(found).toHaveLength(2)
 })

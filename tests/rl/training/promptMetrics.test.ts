@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { type Trajectory, unscored } from '#rl/rollout/trajectory.ts'
 import { heldOutPromptMetrics, promptMetrics, statesAnswer } from '#rl/training/promptMetrics.ts'
@@ -78,6 +79,97 @@ describe('a prompt states its answer', () => {
   ])('%s — not: %s is only in %s', (prompt, answer) => {
     expect(statesAnswer(prompt, answer)).toBe(false)
   })
+})
+
+/** The definition in one expression, compiled for each answer. */
+function isStated(prompt: string, answer: string): boolean {
+  const marks = [
+    'answers?|solutions?|results?|targets?|labels?|gold|expected|correct|truth|reference|keys?|hints?|output',
+    'antwort|lösung|ergebnis|réponse|résultat|respuesta|resultado|risposta|resposta|ответ|答案',
+    '=+>?|[-–—]>|→|#{4}|\\\\boxed',
+  ].join('|')
+  const literal = answer
+    .replace(/[.!?]+$/, '')
+    .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    .replace(/\s+/g, '\\s+')
+  const between = '(?:[\\s:*_"“’\'(\\[{–—-]|is|are|was|be|ist|est|es|è|é|the|answer|output|value)*'
+  const end = '(?=[.!?]*\\s*(?:$|[\\n;|)\\]}"”’\'<*_]|[.!?]\\s))'
+  const stated = `(?<![\\p{L}])(?:${marks})(?![\\p{L}])${between}(?<![\\p{L}\\p{N}])${literal}${end}`
+  return literal !== '' && new RegExp(stated, 'iu').test(prompt)
+}
+
+test('an answer is stated where one expression for all of it says so', () => {
+  const random = new SequentialRandom(randomStream(7))
+  const pick = (from: readonly string[]) => from[random.integer(from.length)] ?? ''
+  const some = (from: readonly string[], most: number) =>
+    Array.from({ length: 1 + random.integer(most) }, () => pick(from)).join('')
+  const answers = [
+    '9',
+    '1 1',
+    'a',
+    'İ',
+    'ß',
+    'Straße',
+    'x.',
+    'yes !',
+    '𝒜',
+    '𝒜𝒜',
+    'k',
+    '(a)',
+    ' 9',
+    '?',
+    'a a',
+    'the',
+  ]
+  const marked = [
+    'answer',
+    'Answers',
+    'lösung',
+    '=',
+    '=>',
+    '→',
+    '####',
+    '\\boxed',
+    '答案',
+    'key',
+    'RESULT',
+    'mark',
+  ]
+  const others = [
+    ' ',
+    '\n',
+    ':',
+    ' is ',
+    'the',
+    '*',
+    '{',
+    '}',
+    '.',
+    '. ',
+    ';',
+    'e',
+    'é',
+    '1',
+    '9',
+    '?',
+    'K',
+    '\ud835',
+    '"',
+  ]
+  let stated = 0
+  for (let row = 0; row < 2000; row++) {
+    const answer = some(answers, 2)
+    const pieces = [...marked, ...others, answer, answer, answer.toUpperCase(), ...answers]
+    const told =
+      pick([' ', ': ', ' is *', '']) +
+      pick([answer, answer, some(pieces, 3)]) +
+      pick(['', '\n', '. ', '?', 'x'])
+    const prompt = some(pieces, 6) + pick(marked) + told + some(pieces, 6)
+    const expected = isStated(prompt, answer)
+    if (expected) stated++
+    expect(statesAnswer(prompt, answer), JSON.stringify([prompt, answer])).toBe(expected)
+  }
+  expect(stated).toBeGreaterThan(100)
 })
 
 describe('metrics of prompts', () => {
