@@ -104,7 +104,7 @@ test('a run is set up in five steps, checked and started', async ({ app }) => {
   await step(page, 'Method').click()
   await expect(page.getByText(/^about \d+(–\d+)? (s|min|h) on this machine$/)).toHaveCount(3)
   await field(page, 'Steps').fill('2')
-  await expect(page.getByText('The settings changed since').first()).toBeVisible()
+  await expect(page.getByText('Settings changed since the last check').first()).toBeVisible()
   await expect(main(page, 'Check')).toBeEnabled()
   await page.keyboard.press('Control+Enter')
   await expect(main(page, 'Start run')).toBeEnabled()
