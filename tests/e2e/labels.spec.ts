@@ -122,6 +122,7 @@ async function learnFrom(page: Page, method: 'KTO' | 'DPO'): Promise<void> {
     .getByRole('button', { name: 'Train on this' })
     .or(page.getByRole('link', { name: 'Train on this' }))
     .click()
+  await page.waitForURL(/#\/new-run$/) // the rows of the address are in the draft
   await page.getByRole('button', { name: 'Model: Choose a model' }).click()
   await page.getByRole('option', { name: /^starter/ }).click()
   await page
