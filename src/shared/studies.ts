@@ -118,14 +118,11 @@ const budget = z.strictObject({
     .nullable()
     .default(null)
     .meta({ label: 'Budget (steps)', description: 'Steps of all trials.', empty: 'no limit' }),
-  tokens: wholeNumber(1, Number.MAX_SAFE_INTEGER)
-    .nullable()
-    .default(null)
-    .meta({
-      label: 'Budget (tokens)',
-      empty: 'no limit',
-      description: 'Tokens that all trials generate and learn from.',
-    }),
+  tokens: wholeNumber(1, Number.MAX_SAFE_INTEGER).nullable().default(null).meta({
+    label: 'Budget (tokens)',
+    empty: 'no limit',
+    description: 'Tokens that all trials generate and learn from.',
+  }),
   hours: z
     .number()
     .positive()
@@ -180,7 +177,7 @@ const sweep = z.strictObject({
 const seeds = z.strictObject({
   values: z
     .union([wholeNumber(2, 100), z.array(wholeNumber(0, Number.MAX_SAFE_INTEGER)).min(2).max(100).readonly()])
-    .describe('How many seeds, counted on from that of the config; or the seeds themselves.'),
+    .describe('How many seeds, beginning with that of the config; or the seeds themselves.'),
   fitness: fitness.prefault({}),
 })
 

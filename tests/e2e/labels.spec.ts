@@ -47,6 +47,8 @@ test('answers are labelled by keys in Samples and in Chat, survive a restart, an
     await page.keyboard.press('Enter')
     const answer = page.getByRole('article', { name: /^Answer of/ })
     await answer.getByText(/\d+ tokens · .* · seed \d+/).click()
+    await expect(tally.getByRole('status')).toHaveText('No labels yet')
+    await expect(tally.getByRole('button', { name: 'Undo' })).toBeDisabled() // those of Samples stay
     await page.keyboard.press('d')
     await expect(answer.getByRole('button', { name: /^Bad answer/, pressed: true })).toBeVisible()
     await answer.getByRole('button', { name: /^Edit the answer/ }).click()
@@ -120,13 +122,14 @@ async function learnFrom(page: Page, method: 'KTO' | 'DPO'): Promise<void> {
     .getByRole('button', { name: 'Train on this' })
     .or(page.getByRole('link', { name: 'Train on this' }))
     .click()
+  await page.waitForURL(/#\/new-run$/) // the rows of the address are in the draft
   await page.getByRole('button', { name: 'Model: Choose a model' }).click()
   await page.getByRole('option', { name: /^starter/ }).click()
   await page
     .getByRole('heading', { level: 2, name: /Method/ })
     .getByRole('button')
     .click()
-  await page.getByRole('radio', { name: method, exact: true }).click()
+  await expect(page.getByRole('radio', { name: method, exact: true })).toBeChecked()
   await page.getByRole('button', { name: /^Quick look/ }).click()
   await page.getByRole('textbox', { name: 'Steps', exact: true }).first().fill('2')
   await expect(page.getByText('The settings fit together')).toBeVisible()

@@ -60,10 +60,13 @@ test('a run is set up in five steps, checked and started', async ({ app }) => {
   await importDemoRows(app)
   await app.open('/new-run')
   await expect(page.getByRole('button', { name: /^Check/ }).first()).toBeDisabled()
+  const marks = page.getByRole('img', { name: 'Chosen' })
+  await expect(marks).toHaveCount(0) // defaults are no choice
 
   await page.getByRole('button', { name: 'Model: Choose a model' }).click()
   await page.getByRole('option', { name: /starter/ }).click()
   await expect(page.getByText('128 tokens')).toBeVisible()
+  await expect(marks).toHaveCount(1)
   await page.getByRole('button', { name: 'Continue' }).click()
 
   await page.getByRole('button', { name: 'Data set: Choose a data set' }).click()
@@ -104,7 +107,7 @@ test('a run is set up in five steps, checked and started', async ({ app }) => {
   await step(page, 'Method').click()
   await expect(page.getByText(/^about \d+(–\d+)? (s|min|h) on this machine$/)).toHaveCount(3)
   await field(page, 'Steps').fill('2')
-  await expect(page.getByText('The settings changed since').first()).toBeVisible()
+  await expect(page.getByText('Settings changed since the last check').first()).toBeVisible()
   await expect(main(page, 'Check')).toBeEnabled()
   await page.keyboard.press('Control+Enter')
   await expect(main(page, 'Start run')).toBeEnabled()

@@ -131,22 +131,20 @@ ${peftSnippet(base)}`
 }
 
 /** Code that opens an adapter's folder with peft; without an id, peft cannot know where the base model is. */
-export const peftSnippet = (baseModel: string | null): string =>
+export const peftCode = (baseModel: string | null, folder: string): string =>
   baseModel !== null && isHubId(baseModel)
-    ? `\`\`\`python
-from peft import AutoPeftModelForCausalLM
+    ? `from peft import AutoPeftModelForCausalLM
 
-model = AutoPeftModelForCausalLM.from_pretrained("path/of/this/folder")
-\`\`\`
-`
-    : `\`\`\`python
-from peft import PeftModel
+model = AutoPeftModelForCausalLM.from_pretrained(${JSON.stringify(folder)})`
+    : `from peft import PeftModel
 from transformers import AutoModelForCausalLM
 
 base = AutoModelForCausalLM.from_pretrained("path/of/the/base/model")
-model = PeftModel.from_pretrained(base, "path/of/this/folder")
-\`\`\`
-`
+model = PeftModel.from_pretrained(base, ${JSON.stringify(folder)})`
+
+/** The same as a part of a README, whose folder has no fixed place. */
+export const peftSnippet = (baseModel: string | null): string =>
+  `\`\`\`python\n${peftCode(baseModel, 'path/of/this/folder')}\n\`\`\`\n`
 
 /**
  * Reads an adapter folder and checks it in itself: every tensor known, in pairs, of the config's rank, on the same

@@ -2,6 +2,7 @@
 import path from 'node:path'
 import { slugOf } from '#shared/plural.ts'
 import { commandWord } from '#shared/shownText.ts'
+import { peftCode } from '#host/adapters/peft.ts'
 import type { ExportFormat, ExportReport } from './exports.ts'
 import { mergedGgufName } from './ggufMerged.ts'
 import { modelfileName } from './ollama.ts'
@@ -41,7 +42,11 @@ export function openIn({ format, directory, baseModel }: Exported): ExportReport
         { tool: 'llama.cpp', command: `python convert_hf_to_gguf.py ${folder}` },
       ]
     case 'peft':
-      return [{ tool: 'vLLM', command: `vllm serve ${base} --enable-lora --lora-modules ${name}=${folder}` }]
+      return [
+        // A README begins with this code.
+        ...(directory === here ? [] : [{ tool: 'transformers', command: peftCode(baseModel, directory) }]),
+        { tool: 'vLLM', command: `vllm serve ${base} --enable-lora --lora-modules ${name}=${folder}` },
+      ]
     case 'onnx':
       return [
         {

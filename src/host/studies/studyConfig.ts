@@ -209,8 +209,15 @@ function extremes(search: Search): Trial[] {
   })
 }
 
-/** Refuses a study without held-out rows, which would have nothing to compare by. */
-async function requireEvaluation({ fitness: { metric } }: Search, config: RunConfig): Promise<void> {
+/** Refuses a study that would have nothing to compare by: rewards where nothing is rewarded, or no held-out rows. */
+async function requireEvaluation({ kind, fitness: { metric } }: Search, config: RunConfig): Promise<void> {
+  const { rewards, environment, rollout } = config
+  const isRewarded = rewards.length > 0 || environment !== null || rollout.agent !== null
+  if (['reward', 'eval_reward'].includes(metric) && !isRewarded)
+    throw new ConfigError(
+      [conflict(`${kind}.fitness.metric`, `trials are compared by ${metric}, but nothing here is rewarded.`)],
+      'Compare by what the method reports, such as eval_loss with the goal min, or add a reward.',
+    )
   if (!metric.startsWith('eval_')) return
   for (const { data } of stagesOf(config)) {
     const { heldOut } = await readRunData(data)

@@ -36,7 +36,8 @@ export function IntervalBar({ estimate: { value, interval }, scale }: IntervalBa
 }
 
 /** Formats an interval as “0.812 to 0.874”, or a dash if there is none. */
-export const intervalWords = (estimate: Estimate | null | undefined): string =>
-  estimate?.interval == null
-    ? '–'
-    : `${formatReward(estimate.interval.low)} to ${formatReward(estimate.interval.high)}`
+export const intervalWords = (
+  estimate: Estimate | null | undefined,
+  format: (value: number) => string = formatReward,
+): string =>
+  estimate?.interval == null ? '–' : `${format(estimate.interval.low)} to ${format(estimate.interval.high)}`

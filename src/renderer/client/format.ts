@@ -7,7 +7,9 @@ export { formatNumber, noNumber } from '#shared/formatNumber.ts'
 
 /** Formats a fixed number of decimals, for numbers in a column. */
 export const formatFixed = (value: number | null | undefined, decimals = 3): string =>
-  value === null || value === undefined || Number.isNaN(value) ? noNumber : minus(value.toFixed(decimals))
+  value === null || value === undefined || Number.isNaN(value)
+    ? noNumber
+    : minus(value.toFixed(decimals).replace(/^-(?=0\.?0*$)/, ''))
 
 /** Formats rewards for a column: a fixed number of decimals, unless they are large. */
 export const formatReward = (value: number | null | undefined): string =>
@@ -30,10 +32,13 @@ export const formatCount = (value: number | null | undefined): string =>
     ? noNumber
     : minus(Math.round(value).toLocaleString('en-US').replaceAll(',', ' '))
 
+/** Rounds a size as it will be written, so that 999 900 000 becomes 1 B rather than 1000 M. */
+const asWritten = (value: number): number => Number(Math.abs(value).toPrecision(3))
+
 /** Formats 1 940 000 as 1.94 M. */
 export function formatShort(value: number | null | undefined): string {
   if (value === null || value === undefined) return noNumber
-  const size = Math.abs(value)
+  const size = asWritten(value)
   if (size >= 1e9) return `${formatNumber(value / 1e9)} B`
   if (size >= 1e6) return `${formatNumber(value / 1e6)} M`
   if (size >= 1e4) return `${formatNumber(value / 1e3)} k`
@@ -53,7 +58,7 @@ export function formatBytes(bytes: number | null | undefined): string {
   if (bytes === null || bytes === undefined) return noNumber
   let value = bytes
   let unit = 0
-  while (value >= 1000 && unit < sizes.length - 1) {
+  while ((unit === 0 ? value : asWritten(value)) >= 1000 && unit < sizes.length - 1) {
     value /= 1000
     unit += 1
   }

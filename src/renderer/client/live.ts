@@ -6,7 +6,7 @@ import type { ConnectionState } from '#shared/api/reconnecting.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { useFeed } from './feeds.ts'
 import { rangeWords, laterStagesWords, rangeAfter } from '#shared/remaining.ts'
-import { useRemainingOf } from './runs.ts'
+import { useRemainingOf, useWorkerOf } from './runs.ts'
 
 export interface Connection {
   readonly state: ConnectionState
@@ -62,7 +62,9 @@ interface Eta {
 export function useEta(runId: string): Eta | null {
   const remaining = useRemainingOf(runId)
   const now = useNow(1000)
-  if (remaining === undefined) return null
+  // What is left of the run is not what is left until it has stopped.
+  const isStopping = useWorkerOf(runId)?.activity === 'stopping'
+  if (remaining === undefined || isStopping) return null
   const { low, high } = rangeAfter(remaining, (now - remaining.since) / 1000)
   if (high === 0) return null
   return {

@@ -52,6 +52,7 @@ interface AtWork {
 /** Describes the current phase of a run as far as its process reports it. */
 export function phaseWords(phase: RunPhase | null, worker?: AtWork): string {
   const name = phaseNames[phase ?? 'loading']
+  if (worker?.activity === 'starting') return activities.starting
   if (worker === undefined || phase === 'finished' || phase === 'stopped') return name
   if (worker.activity !== 'running') return activities[worker.activity]
   const { stepPhase, phaseProgress } = worker

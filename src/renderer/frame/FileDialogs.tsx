@@ -1,6 +1,7 @@
 import { ArrowUp, CircleCheck, File, Folder } from 'lucide-react'
 import { useState } from 'react'
 import type { FileFilter } from '#shared/bridge.ts'
+import { foreignNamed } from '#shared/foreignData.ts'
 import { formatBytes } from '#renderer/client/format.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { isGguf, useFileDialog, type Choosing } from '#renderer/client/fileDialog.ts'
@@ -65,7 +66,7 @@ function FileDialog({ choosing, onAnswer }: FileDialogProps) {
       />
       {error !== null && (
         <ErrorNote
-          error={error}
+          error={refusal(at, choosing) ?? error}
           className="mt-2"
           action={<Button onClick={() => open(parent ?? '/')}>Go back</Button>}
         />
@@ -140,15 +141,20 @@ interface EntryListProps {
   readonly onOpen: (entry: Entry) => void
 }
 
-const EntryList = ({ choosing, entries, chosen, onClick, onOpen }: EntryListProps) => (
-  <>
-    {choosing.isForModels === true && chosen === '' && (
-      <FoundModel names={entries.map((entry) => entry.name)} />
-    )}
-    <ul className="mt-2 h-72 overflow-auto rounded border border-line py-1">
-      {entries
-        .filter((entry) => entry.isFolder || isOffered(entry.name, choosing))
-        .map((entry) => (
+function EntryList({ choosing, entries, chosen, onClick, onOpen }: EntryListProps) {
+  const offered = entries.filter((entry) => entry.isFolder || isOffered(entry.name, choosing))
+  return (
+    <>
+      {choosing.isForModels === true && chosen === '' && (
+        <FoundModel names={entries.map((entry) => entry.name)} />
+      )}
+      <ul className="mt-2 h-72 overflow-auto rounded border border-line py-1">
+        {offered.length === 0 && (
+          <li className="px-3 py-1 text-faint">
+            {entries.length === 0 ? 'The folder is empty.' : 'Nothing here can be chosen.'}
+          </li>
+        )}
+        {offered.map((entry) => (
           <EntryLine
             key={entry.name}
             entry={entry}
@@ -157,9 +163,10 @@ const EntryList = ({ choosing, entries, chosen, onClick, onOpen }: EntryListProp
             onOpen={() => onOpen(entry)}
           />
         ))}
-    </ul>
-  </>
-)
+      </ul>
+    </>
+  )
+}
 
 interface EntryLineProps {
   readonly entry: Entry
@@ -219,6 +226,16 @@ function PathInput({
       <Button type="submit">Go</Button>
     </Form>
   )
+}
+
+/** Explains why a typed file cannot be data, which is why the host finds no folder there. */
+export function refusal(
+  path: string | null,
+  { filters = [] }: Pick<Choosing, 'filters'>,
+): { readonly message: string; readonly hint: string } | null {
+  const isForData = filters.some(({ extensions }) => extensions.includes('csv'))
+  const foreign = path === null || !isForData ? undefined : foreignNamed(path)
+  return foreign === undefined ? null : { message: `${path} ${foreign.sentence}.`, hint: foreign.advice }
 }
 
 const isOffered = (name: string, { kind, filters, isForModels = false }: Choosing): boolean =>

@@ -4,6 +4,8 @@ import { IconButton } from '#renderer/kit/Button.tsx'
 import { useLabelling, type Answered, type Label } from './useLabels.ts'
 
 interface LabelButtonsProps {
+  /** Run or conversation, or `vote`. */
+  readonly scope: string
   readonly answered: Answered
   readonly label: Label | undefined
   /** Name of what wrote it, in the names of the buttons. */
@@ -18,8 +20,8 @@ interface LabelButtonsProps {
 
 /** Labels an answer: good or bad, better than the others, or edited. */
 export function LabelButtons(props: LabelButtonsProps) {
-  const { answered, label, title, prefer, onEdit, hasKeys, isDisabled = false } = props
-  const { set } = useLabelling()
+  const { scope, answered, label, title, prefer, onEdit, hasKeys, isDisabled = false } = props
+  const { set } = useLabelling(scope)
   const rate = (rating: 'good' | 'bad') => set(answered, { rating: label?.rating === rating ? null : rating })
   const isPreferred = label?.isPreferred === true
   const togglePreferred = () => set(answered, { isPreferred: !isPreferred })

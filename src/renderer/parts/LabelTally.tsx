@@ -37,7 +37,7 @@ const keyHints: Readonly<Partial<Record<KeyId, string>>> = {
 /** Counts the labels of a place, says their keys, takes the last one back and makes a data set of them. */
 export function LabelTally({ scope, place, className, children }: TallyProps) {
   const { data: counts } = useAnswer('labels.counts', { scope }, { staleMs: 0, keep: true })
-  const undo = useUndoLabel()
+  const undo = useUndoLabel(scope)
   const [isOpen, setOpen] = useState(false)
   useKeys(undo === null ? {} : { undoLabel: undo })
   const { good = 0, bad = 0, preferred = 0, edited = 0 } = counts ?? {}
@@ -178,7 +178,7 @@ interface ForgetProps {
 }
 
 function ForgetDialog({ of, place, onClose }: ForgetProps) {
-  const { attempt } = useLabelling()
+  const { attempt } = useLabelling(of.scope ?? '')
   const forget = useCommand('labels.delete', {
     onDone: ({ deleted }) => toast({ title: `${plural(deleted, 'label')} forgotten.` }),
   })

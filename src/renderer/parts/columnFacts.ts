@@ -2,6 +2,7 @@
 import type { Answer } from '#renderer/client/api.tsx'
 import { commonKind, kindOf, type ColumnKind } from '#shared/columnKind.ts'
 import { chatIn, type ChatMessage } from '#shared/messages.ts'
+import { noun } from '#shared/plural.ts'
 import { formatCount, formatNumber, plural } from '#renderer/client/format.ts'
 import type { Column } from '#renderer/kit/Table.tsx'
 import { numberColumn } from '#renderer/kit/columns.tsx'
@@ -42,10 +43,10 @@ const isObject = (value: unknown): value is DataRow =>
 export function columnWords({ kinds, missing, unique, length, value }: DataColumn): string {
   const named = Object.keys(kinds).filter((kind) => kind !== 'null')
   const empty = missing + (kinds['null'] ?? 0)
-  const unit = named.includes('text') ? 'characters' : 'entries'
+  const [one, many] = named.includes('text') ? ['character', 'characters'] : ['entry', 'entries']
   return [
     named.join(' or ') || 'empty',
-    length !== null && `${span(length)} ${unit}`,
+    length !== null && `${span(length)} ${length.min === length.max ? noun(length.max, one, many) : many}`,
     value !== null && span(value),
     unique === null ? 'more than 10 000 different' : `${formatCount(unique)} different`,
     empty > 0 && `${formatCount(empty)} missing`,
@@ -63,7 +64,9 @@ export function cellText(value: unknown): string {
   if (typeof value === 'string') return value.replaceAll(/\s*\n\s*/g, ' ⏎ ')
   const messages = messagesOf(value)
   if (messages.length === 0) return JSON.stringify(value)
-  return `${plural(messages.length, 'message')}: ${cellText(messages[0]?.content ?? '')}`
+  // Instructions of the system are often the same in every row, and say nothing about this one.
+  const said = messages.find(({ role }) => role !== 'system') ?? messages[0]
+  return `${plural(messages.length, 'message')}: ${cellText(said?.content ?? '')}`
 }
 
 /** Returns the messages of a chat in any supported format, or none. */

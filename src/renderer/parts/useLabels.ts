@@ -21,10 +21,17 @@ export function useLabels(group: string | null): readonly Label[] {
 export const labelOf = (labels: readonly Label[], member: number, completion: string): Label | undefined =>
   labels.find((label) => label.member === member && label.completion === completion)
 
-/** Actions that take back each change that was made from this page, the last one last. */
-const useUndos = create<{ readonly undos: readonly (() => Promise<unknown>)[] }>(() => ({ undos: [] }))
+interface Undo {
+  /** Run or conversation, or `vote`: a change is taken back only where it can be seen. */
+  readonly scope: string
+  readonly run: () => Promise<unknown>
+}
 
-export function useLabelling() {
+/** Actions that take back each change that was made from this page, the last one last. */
+const useUndos = create<{ readonly undos: readonly Undo[] }>(() => ({ undos: [] }))
+
+/** Changes labels in a scope: of a run or conversation, or of `vote`. */
+export function useLabelling(scope: string) {
   const client = useApi()
   const queries = useQueryClient()
   const attempt = useCallback(
@@ -40,12 +47,12 @@ export function useLabelling() {
   )
   /** Does what labels an answer, and keeps what takes it back. */
   const change = useCallback(
-    (action: () => Promise<() => Promise<unknown>>) =>
+    (action: () => Promise<Undo['run']>) =>
       void attempt(async () => {
-        const undo = await action()
-        useUndos.setState(({ undos }) => ({ undos: [...undos, undo] }))
+        const run = await action()
+        useUndos.setState(({ undos }) => ({ undos: [...undos, { scope, run }] }))
       }),
-    [attempt],
+    [attempt, scope],
   )
   const set = useCallback(
     (answered: Answered, changes: Changes) =>
@@ -58,13 +65,13 @@ export function useLabelling() {
   return { set, change, attempt }
 }
 
-/** Takes back the last change; null where there is none. */
-export function useUndoLabel(): (() => void) | null {
-  const last = useUndos(({ undos }) => undos.at(-1))
-  const { attempt } = useLabelling()
+/** Takes back the last change in a scope; null where there is none. */
+export function useUndoLabel(scope: string): (() => void) | null {
+  const last = useUndos(({ undos }) => undos.findLast((undo) => undo.scope === scope))
+  const { attempt } = useLabelling(scope)
   if (last === undefined) return null
   return () => {
     useUndos.setState(({ undos }) => ({ undos: undos.filter((undo) => undo !== last) }))
-    void attempt(last)
+    void attempt(last.run)
   }
 }

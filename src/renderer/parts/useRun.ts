@@ -81,12 +81,12 @@ export interface DiagnosisState {
 /** Interval between diagnoses, each of which reads all metrics of a run, so that not every step makes one. */
 const diagnosisEveryMs = 15_000
 
-/** Diagnosis of a run: when the run itself reports a finding, occasionally while it trains, and at its end. */
-export function useDiagnosis({ id: runId, status, finding }: RunEntry): DiagnosisState {
+/** Diagnosis of a run: when the run itself reports a finding, after its first step, occasionally while it trains, and at its end. */
+export function useDiagnosis({ id: runId, status, finding, step }: RunEntry): DiagnosisState {
   const client = useApi()
   const isLiving = useWorkerOf(runId) !== undefined
   const { data, error } = useQuery({
-    queryKey: ['diagnosis-of-run', runId, status, isLiving, finding],
+    queryKey: ['diagnosis-of-run', runId, status, isLiving, finding, step > 0],
     queryFn: ({ signal }) => client.call('runs.diagnosis', { runId }, { signal }),
     staleTime: Infinity,
     refetchInterval: isLiving && diagnosisEveryMs,

@@ -234,6 +234,15 @@ test.each([
   ],
   [{ sweep: { parameters: { [rate]: { min: 1e-4, max: 1e9 } } } }, 'sweep.parameters'],
   [{ data: { ...smallConfig.data, heldOut: null }, seeds: { values: 2 } }, 'data.heldOut'],
+  [
+    {
+      algorithm: { id: 'sft' },
+      optimization: { minibatchSize: 2 },
+      rewards: [],
+      seeds: { values: 2 },
+    },
+    'seeds.fitness.metric',
+  ],
 ])('refuses %o', async (file, where) => {
   const answer = await client.call('studies.check', { file: { ...smallConfig, ...file } })
   const paths = 'problems' in answer ? answer.problems.map((each) => each.path) : []

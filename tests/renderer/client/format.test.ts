@@ -21,6 +21,7 @@ describe('numbers as people read them', () => {
     [999, '999 bytes'],
     [1_940_000, '1.94 MB'],
     [41_000_000_000, '41 GB'],
+    [999_900, '1 MB'],
   ])('%d bytes read %s', (bytes, words) => {
     expect(format.formatBytes(bytes)).toBe(words)
   })
@@ -42,6 +43,8 @@ describe('numbers as people read them', () => {
     expect(format.plural(2, 'run')).toBe('2 runs')
     expect(format.formatFixed(0.84)).toBe('0.840')
     expect(format.formatShort(1_940_000)).toBe('1.94 M')
+    expect(format.formatShort(999_885_952)).toBe('1 B')
+    expect([-0.003, -0.25].map((each) => format.formatFixed(each, 2))).toEqual(['0.00', '−0.25'])
   })
 
   test('ages are told from now', () => {

@@ -100,7 +100,7 @@ const isOf = (round: Round | null, candidates: readonly ModelChoice[]): boolean 
 function useVote({ round: shown, completions }: RoundView, votes: ReturnType<typeof useVotes>) {
   const [voted, setVoted] = useState<number | null | undefined>(undefined)
   const client = useApi()
-  const { change } = useLabelling()
+  const { change } = useLabelling('vote')
   const latest = useLatest(votes)
   const vote = (winner: number | null) => {
     if (shown === null) return
@@ -246,6 +246,7 @@ function CandidateColumn({ label, name, completion, state, vote, labelling }: Co
         {labelling !== null && (
           <LabelButtons
             {...labelling}
+            scope="vote"
             title={label}
             prefer={vote.isOpen ? vote.onVote : null}
             hasKeys={labelling.isCurrent}
@@ -301,7 +302,7 @@ interface BetterProps extends Labelling {
 
 /** Shows the text that should have been said, or its editor. */
 function BetterAnswer({ answered, label, name, isEditing, onEdited }: BetterProps) {
-  const { set } = useLabelling()
+  const { set } = useLabelling('vote')
   const edit = label?.edit ?? null
   const written = answered.kind === 'vote' ? (answered.answers[answered.column] ?? '') : ''
   if (isEditing)

@@ -103,6 +103,7 @@ function AnswerButtons(props: ButtonsProps) {
     <>
       {id !== null && (
         <LabelButtons
+          scope={id}
           answered={{ kind: 'chat', id, turn, column }}
           {...{ label, title }}
           prefer={hasOthers ? 'button' : null}
@@ -150,8 +151,8 @@ function AnswerBody(props: BodyProps) {
   const { chat, turn, column, answer, title } = props
   const [view, setView] = useState<View>('text')
   const client = useApi()
-  const { change } = useLabelling()
   const { id } = chat.conversation
+  const { change } = useLabelling(id ?? '')
   const edit = (text: string) => {
     setView('text')
     if (id === null || text === answer.text) return

@@ -65,7 +65,10 @@ function DataSetList() {
       {dataSets === undefined && error === null && <Loading shape="table" />}
       {isEmpty && (
         <EmptyState icon={Database} title="Add tasks to train a model on" action={add}>
-          Drop a file anywhere in the window, or press <Kbd>{keyWords(keyTable.addData.keys[0] ?? '')}</Kbd>.
+          Drop a file anywhere in the window, or press{' '}
+          <span className="whitespace-nowrap">
+            <Kbd>{keyWords(keyTable.addData.keys[0] ?? '')}</Kbd>.
+          </span>{' '}
           Turnwise reads csv, tsv, json, jsonl and parquet. Every row needs a prompt, and most rewards need
           the expected answer.
         </EmptyState>

@@ -304,15 +304,26 @@ const columns: readonly Column<RowProblem>[] = [
 /** Lists rows of a file that were left out, with their position. */
 export function ProblemRows({ problems }: { problems: readonly RowProblem[] }) {
   const rows = useMemo(() => problems, [problems])
+  const shared = sharedSentence(problems)
   return (
-    <Table
-      label="Rows with problems"
-      rows={rows}
-      columns={columns}
-      rowKey={({ number, sentence }, at) => `${String(number)} ${String(at)} ${sentence}`}
-      rowHeight={28}
-    />
+    <>
+      {shared !== null && <p className="px-4 pb-2 text-pretty">{capitalized(shared)}.</p>}
+      <Table
+        label="Rows with problems"
+        rows={rows}
+        columns={columns}
+        rowKey={({ number, sentence }, at) => `${String(number)} ${String(at)} ${sentence}`}
+        rowHeight={28}
+      />
+    </>
   )
+}
+
+/** What is wrong with all rows alike, whose remedy a line of the list may be too short for; null if they differ. */
+export function sharedSentence(problems: readonly RowProblem[]): string | null {
+  const [first, ...others] = problems
+  const isShared = first !== undefined && others.every(({ sentence }) => sentence === first.sentence)
+  return isShared ? first.sentence : null
 }
 
 const capitalized = (sentence: string): string => `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`

@@ -143,7 +143,7 @@ function Results({ evaluation, summary }: ResultsProps) {
       <div className={estimateGrid}>
         {reward !== null && <EstimateRow name="Mean reward" estimate={reward} scale={scale} isMain />}
         {pass.map(({ k, ...estimate }) => (
-          <EstimateRow key={k} name={`pass@${String(k)}`} estimate={estimate} scale={scale} />
+          <EstimateRow key={k} name={`pass@${String(k)}`} format={formatPercent} {...{ estimate, scale }} />
         ))}
       </div>
       <p className="mt-2 mb-3 text-xs text-faint text-pretty">
@@ -212,20 +212,21 @@ interface EstimateRowProps {
     readonly interval: { readonly low: number; readonly high: number } | null
   }
   readonly scale: ReturnType<typeof scaleOf>
+  readonly format?: (value: number) => string
   readonly isMain?: boolean
 }
 
-function EstimateRow({ name, estimate, scale, isMain = false }: EstimateRowProps) {
+function EstimateRow({ name, estimate, scale, format = formatReward, isMain = false }: EstimateRowProps) {
   return (
     <>
       <span className={isMain ? 'min-w-0 truncate font-medium' : 'min-w-0 truncate text-muted'}>{name}</span>
       <span className={isMain ? 'font-mono font-semibold tabular-nums' : 'font-mono tabular-nums'}>
-        {formatReward(estimate.value)}
+        {format(estimate.value)}
       </span>
       <span className="phone:hidden">
         <IntervalBar estimate={estimate} scale={scale} />
       </span>
-      <span className="font-mono text-sm text-muted tabular-nums">{intervalWords(estimate)}</span>
+      <span className="font-mono text-sm text-muted tabular-nums">{intervalWords(estimate, format)}</span>
     </>
   )
 }

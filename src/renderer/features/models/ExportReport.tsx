@@ -107,7 +107,9 @@ const OpenIn = ({ commands }: { commands: Report['openIn'] }) => (
           className="flex items-start gap-3 border-b border-line px-3 py-1.5 last:border-b-0 phone:flex-wrap"
         >
           <span className="w-24 shrink-0 pt-0.5 text-muted">{tool}</span>
-          <code className="min-w-0 grow pt-0.5 font-mono text-sm break-all">{command}</code>
+          <code className="min-w-0 grow pt-0.5 font-mono text-sm break-all whitespace-pre-wrap">
+            {command}
+          </code>
           <CopyButton text={command} label={`Copy the command for ${tool}`} />
         </li>
       ))}

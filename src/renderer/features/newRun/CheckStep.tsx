@@ -45,7 +45,7 @@ export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepPro
     <div className="grid gap-4">
       <div className="flex flex-wrap items-center gap-3">
         <p className="min-w-0 grow basis-80 text-muted text-pretty">
-          Really takes one step with one group on the longest row, and reports what the run will need. Nothing
+          Takes one real step with one group on the longest row, and reports what the run will need. Nothing
           of it is kept.
         </p>
         {state !== 'running' && (

@@ -5,7 +5,6 @@ import {
   useMeasured,
   applied,
   changeWords,
-  followed,
   isActive,
   presetsFor,
   type ModelFacts,
@@ -18,7 +17,8 @@ import { Disclosure } from '#renderer/kit/Disclosure.tsx'
 import { Segmented } from '#renderer/kit/choices.tsx'
 import { AllSettings, DraftSetting } from './AllSettings.tsx'
 import { changedFields, effectiveValue, type Draft } from './draft.ts'
-import { withValue, valueAt, type JsonObject } from '#shared/config/paths.ts'
+import { valueAt, type JsonObject } from '#shared/config/paths.ts'
+import { withAlgorithm, withMethod } from './chosenRows.ts'
 import { stepOf } from './problems.ts'
 import { TrainedBy } from './TrainedBy.tsx'
 import { algorithmOf, plannedStages, stagePlans, stagesOf, withStages } from './stages.ts'
@@ -30,20 +30,6 @@ import { classes } from '#renderer/kit/classes.ts'
 
 interface MethodStepProps extends PartProps {
   readonly model: ModelFacts | null
-}
-
-interface Before extends Pick<MethodStepProps, 'draft' | 'known' | 'model'> {
-  readonly presets: ReturnType<typeof presetsFor>
-}
-
-/** Changes the method; settings of a preset follow to the one of the same name, except in a fork. */
-function withMethod(
-  next: string,
-  { draft: { config, fork }, known, model, presets }: Before,
-): Draft['config'] {
-  const after = known.algorithms.find((each) => each.id === next)
-  const named = withValue(withValue(config, 'algorithm', undefined), 'algorithm.id', next)
-  return after === undefined || fork !== null ? named : followed(named, presets, presetsFor(model, after))
 }
 
 function effectiveAt(config: JsonObject, fields: MethodStepProps['known']['fields'], key: string): unknown {
@@ -59,7 +45,8 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
   const stages = stagesOf(config)
   const presets = algorithm === undefined ? [] : presetsFor(model, algorithm)
   const setConfig = (next: Draft['config']) => onChange({ ...draft, config: next })
-  const choose = (next: string) => setConfig(withMethod(next, { draft, known, model, presets }))
+  const choose = (next: string) =>
+    setConfig(draft.fork === null ? withMethod(config, next, known) : withAlgorithm(config, next))
   const changed = changedFields(draft, known.fields).map(({ key }) => key)
   const preset = presets.find((each) => isActive(config, each))
   const measured = useMeasured({

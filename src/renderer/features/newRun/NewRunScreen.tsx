@@ -104,7 +104,10 @@ const MainButtons = ({ wizard }: { wizard: Wizard }) => (
   </>
 )
 
-/** All steps, each with its summary once it is done. */
+const isChosen = ({ id, summary }: Wizard['steps'][number], { trial }: Wizard): boolean =>
+  id === 'check' ? trial.isCurrent : summary !== null
+
+/** All steps, each with its summary once it is done; its defaults are no choice while a step before is open. */
 const Steps = ({ wizard }: { wizard: Wizard }) =>
   wizard.steps.map(({ id, summary, next }, i) => (
     <StepPanel
@@ -113,7 +116,7 @@ const Steps = ({ wizard }: { wizard: Wizard }) =>
       number={i + 1}
       title={id === 'study' ? kindTitles[wizard.kind] : titles[id]}
       summary={summary}
-      isDone={id === 'check' ? wizard.trial.isCurrent : summary !== null}
+      isDone={wizard.steps.slice(0, i + 1).every((each) => isChosen(each, wizard))}
       {...(id === 'check' ? { emptyWords: 'Not run yet' } : {})}
       isOpen={wizard.isOpen(id)}
       onToggle={() => wizard.toggle(id)}

@@ -220,7 +220,7 @@ function StageRows({ stage, known, onChange }: Pick<StageBodyProps, 'stage' | 'k
   const version = versions.find(({ directory }) => directory === train)
   const choose = (versionId: string) => {
     dataOf(client, versionId).then(
-      (data) => onChange({ ...stage, data }),
+      ({ data }) => onChange({ ...stage, data }),
       (thrown: unknown) => toastError(asError(thrown)),
     )
   }

@@ -125,8 +125,8 @@ function Seeds({ draft, problems, onChange }: Omit<PartProps, 'known'>) {
     <TextField
       label="Seeds"
       className="max-w-80"
-      help="How many, counted on from the seed of the config; or the seeds themselves, separated by commas."
-      note={Array.isArray(values) ? 'These seeds.' : 'So many, counted on from that of the config.'}
+      help="How many seeds, beginning with that of the run; or the seeds themselves, separated by commas."
+      note={Array.isArray(values) ? 'These seeds.' : 'The seed of the run, and those that follow it.'}
       error={problem === undefined ? undefined : <Sentence text={problemWords(problem)} />}
       value={text ?? shown}
       placeholder="5, or 1, 2, 3"

@@ -20,6 +20,20 @@ export function withData(config: JsonObject, data: JsonObject, dataSets: readonl
   return { ...config, data: isSameSet && typeof before === 'string' ? { ...data, heldOut: before } : data }
 }
 
+/** Methods that learn from nothing but such rows, by the id of their shape. */
+const methodOf = new Map([
+  ['preference', 'dpo'],
+  ['unpaired-preference', 'kto'],
+])
+
+/** Sets the method that such rows are for, unless one was chosen or something scores the answers. */
+export function withMethodFor(config: JsonObject, shapeId: string, choices: Choices): JsonObject {
+  const method = methodOf.get(shapeId)
+  const { algorithm, stages, rewards, environment } = config
+  const isChosen = [algorithm, stages, rewards, environment].some((each) => each !== undefined)
+  return method === undefined || isChosen ? config : withMethod(config, method, choices)
+}
+
 /** Sets external rows; undefined: still to be chosen. */
 export function withRows(
   config: JsonObject,
@@ -56,6 +70,19 @@ export function modelFactsOf(config: JsonObject, models: readonly KnownModel[]):
     ({ name, directory }) => name === config['model'] || directory === config['model'],
   )
   return found !== undefined && 'parameters' in found ? (found as unknown as ModelFacts) : null
+}
+
+/** Names another method; its settings are its defaults. */
+export const withAlgorithm = (config: JsonObject, id: string): JsonObject =>
+  withValue(withValue(config, 'algorithm', undefined), 'algorithm.id', id)
+
+/** Sets another method; settings of a preset follow to the one of the same name. */
+export function withMethod(config: JsonObject, id: string, { models, algorithms }: Choices): JsonObject {
+  const presetsOf = (method: string) => {
+    const algorithm = algorithms.find((each) => each.id === method)
+    return algorithm === undefined ? [] : presetsFor(modelFactsOf(config, models), algorithm)
+  }
+  return followed(withAlgorithm(config, id), presetsOf(algorithmOf(config)), presetsOf(id))
 }
 
 /** Sets another model, which needs another adapter; settings that came from a preset follow its size. */

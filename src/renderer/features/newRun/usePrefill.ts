@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo } from 'react'
 import { parsePreparation, defaultSplit, splitFor } from '#renderer/parts/preparation.ts'
 import { detectedPrompt } from '#renderer/parts/promptForms.ts'
 import { bestOf } from '#renderer/client/modelChoice.ts'
-import { withModel, withRoom, modelFactsOf, withData, startingFrom } from './chosenRows.ts'
+import { withMethodFor, withModel, withRoom, modelFactsOf, withData, startingFrom } from './chosenRows.ts'
 import { emptyDraft, pruned, type Draft } from './draft.ts'
 import { draftKinds, withKind } from './studyDraft.ts'
 import { keepingStudy } from './useDraft.ts'
@@ -15,20 +15,26 @@ import { asError, toastError } from '#renderer/client/toasts.ts'
 import type { DraftView, Knowledge } from './useNewRun.ts'
 import { navigate, useRoute } from '#renderer/client/route.ts'
 
+interface Rows {
+  readonly data: JsonObject
+  readonly shapeId: string
+}
+
 /** Returns the rows of a version, and the stored choices for reading them. */
-export async function dataOf(client: ApiClient, versionId: string): Promise<JsonObject> {
+export async function dataOf(client: ApiClient, versionId: string): Promise<Rows> {
   const [{ version, shape }, stored] = await Promise.all([
     client.call('datasets.version', { versionId }),
     client.call('settings.get', { key: `data.preparation.${versionId}` }),
   ])
   const { prompt, maxPromptTokens, heldOut } = parsePreparation(stored)
   const chosen = prompt ?? detectedPrompt(shape.prompt, version.columns)
-  return {
+  const data = {
     train: version.directory,
     heldOut: heldOut ?? splitFor(version.rows),
     ...(chosen === null ? {} : { prompt: chosen }),
     ...(maxPromptTokens === null ? {} : { maxPromptTokens }),
   }
+  return { data, shapeId: shape.id }
 }
 
 export function useChooseData(update: DraftView['update']): (versionId: string) => void {
@@ -37,8 +43,16 @@ export function useChooseData(update: DraftView['update']): (versionId: string) 
   return useCallback(
     (versionId: string) => {
       setLast(versionId)
-      Promise.all([dataOf(client, versionId), client.call('datasets.list')]).then(
-        ([data, dataSets]) => update((config) => withData(config, data, dataSets)),
+      Promise.all([
+        dataOf(client, versionId),
+        client.call('datasets.list'),
+        client.call('models.list'),
+        client.call('settings.algorithms'),
+      ]).then(
+        ([{ data, shapeId }, dataSets, models, algorithms]) =>
+          update((config) =>
+            withMethodFor(withData(config, data, dataSets), shapeId, { models, algorithms }),
+          ),
         (thrown: unknown) => toastError(asError(thrown)),
       )
     },
@@ -138,9 +152,10 @@ async function prefilling(
     if (model !== undefined) config = withModel(config, model, { models, algorithms })
     if (adapter !== undefined) config = startingFrom(config, adapter)
     // Rewards and settings chosen for other rows are not applied to these.
-    if (rows !== null && other === null && isOtherData(config, rows))
+    if (rows !== null && other === null && isOtherData(config, rows.data))
       config = withRoom(pick(config, ['model', 'adapter']), modelFactsOf(config, models))
-    if (rows !== null) config = withData(config, rows, dataSets)
+    if (rows !== null)
+      config = withMethodFor(withData(config, rows.data, dataSets), rows.shapeId, { models, algorithms })
     return { ...next, config: withValues(config, { ...rewards, ...parsedChanges(changes) }) }
   }
 }
@@ -172,8 +187,10 @@ async function forkOf(client: ApiClient, runId: string, step: string | undefined
 }
 
 /** Resolves a version, or anything that names rows in a config. */
-const rowsAt = (client: ApiClient, data: string): Promise<JsonObject> =>
-  /^[0-9a-f]{64}$/.test(data) ? dataOf(client, data) : Promise.resolve({ train: data, heldOut: defaultSplit })
+const rowsAt = (client: ApiClient, data: string): Promise<Rows> =>
+  /^[0-9a-f]{64}$/.test(data)
+    ? dataOf(client, data)
+    : Promise.resolve({ data: { train: data, heldOut: defaultSplit }, shapeId: 'unknown' })
 
 /** Returns the newest version of a library reward, or a built-in by its id; by dotted key. */
 async function rewardOf(client: ApiClient, reward: string): Promise<JsonObject> {

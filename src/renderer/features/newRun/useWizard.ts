@@ -189,9 +189,9 @@ function changesOf({ config, fork }: Draft, known: Knowledge): string {
 }
 
 function checkWords({ state, result, study, isCurrent }: Trial): string | null {
-  if (state === 'running') return 'Trying one group'
+  if (state === 'running') return 'Taking one step'
   if (result === null) return null
-  if (!isCurrent) return 'The settings changed since'
+  if (!isCurrent) return 'Settings changed since the last check'
   const { etaSeconds, memory } = result
   const { low, high } = study?.seconds ?? etaSeconds
   const bytes = study?.memory.neededBytes ?? memory.expectedBytes

@@ -142,11 +142,10 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
   const isLiving = useWorkerOf(run.id) !== undefined
   const resume = useResume()
   const verify = useVerify()
-  const first = checkpoints.find((item) => scoreOf(item) !== null)
   const columns: readonly Column<CheckpointItem>[] = [
     { id: 'step', title: 'Step', width: '72px', isNumber: true, cell: ({ step }) => step },
     figureColumn(['score', metricLabel(metric), '160px'], (item) => (
-      <Score score={scoreOf(item)} first={first === undefined || item === first ? null : scoreOf(first)} />
+      <Score score={scoreOf(item)} before={scoredBefore(checkpoints, item.step, scoreOf)} />
     )),
     figureColumn(['size', 'Size', '88px'], ({ sizeBytes }) => formatBytes(sizeBytes)),
     plainColumn(['saved', 'Saved', '88px'], ({ savedAt }) => (
@@ -192,14 +191,27 @@ const useVerify = () =>
       ),
   })
 
-function Score({ score, first }: { score: number | null; first: number | null }) {
+/** Score of the last checkpoint before a step that has one, with which people compare the next. */
+export function scoredBefore<Item extends { readonly step: number }>(
+  checkpoints: readonly Item[],
+  step: number,
+  scoreOf: (item: Item) => number | null,
+): { readonly step: number; readonly score: number } | null {
+  const scores = checkpoints.flatMap((each) => {
+    const score = each.step < step ? scoreOf(each) : null
+    return score === null ? [] : [{ step: each.step, score }]
+  })
+  return scores.toSorted((a, b) => a.step - b.step).at(-1) ?? null
+}
+
+function Score({ score, before }: { score: number | null; before: ReturnType<typeof scoredBefore> }) {
   return (
     <>
       {formatFixed(score)}
-      {score !== null && first !== null && (
-        <span className="ml-2 text-muted">
-          {score >= first && '+'}
-          {formatFixed(score - first)}
+      {score !== null && before !== null && (
+        <span className="ml-2 text-muted" title={`since step ${String(before.step)}`}>
+          {score >= before.score && '+'}
+          {formatFixed(score - before.score)}
         </span>
       )}
     </>

@@ -109,7 +109,11 @@ export function RunFacts({ run, config, device }: RunFactsProps) {
   ].filter((fact) => fact !== null)
   return (
     <>
-      <StatusBadge status={run.status} finding={run.finding} />
+      {worker?.activity === 'starting' ? (
+        <Badge>Starting</Badge>
+      ) : (
+        <StatusBadge status={run.status} finding={run.finding} />
+      )}
       {worker?.activity === 'pausing' && <Badge tone="caution">Pausing after this step</Badge>}
       {worker?.activity === 'stopping' && <Badge tone="caution">Stopping after this step</Badge>}
       <StudyLink run={run} />

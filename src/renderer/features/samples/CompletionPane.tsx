@@ -76,6 +76,7 @@ function Shown({ config, sample, group, colour, weights }: ShownProps) {
       >
         <span className="inline-flex gap-1">
           <LabelButtons
+            scope={sample.runId}
             {...{ answered, label }}
             title={sampleTitle(sample, group)}
             prefer={(group?.samples.length ?? 0) > 1 ? 'button' : null}

@@ -52,7 +52,7 @@ const quiet = { small: true, variant: 'quiet' } as const
 
 function Editor(props: EditedCopyProps & { readonly text: string }) {
   const { sample, answered, label, isScored, text, onText } = props
-  const { set } = useLabelling()
+  const { set } = useLabelling(sample.runId)
   const kept = label?.edit ?? null
   const keep = (edit: string | null) => {
     set(answered, { edit })

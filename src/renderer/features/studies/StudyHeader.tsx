@@ -33,7 +33,7 @@ export function StudyFacts({ study }: { study: StudyEntry }) {
     search.kind === 'population'
       ? `${plural(search.size, 'member')}, generations of ${plural(search.every, 'step')}`
       : trialsWords(study),
-    `${formatCount(steps)} steps each`,
+    `${plural(steps, 'step')} each`,
     `${formatCount(parallel)} at a time`,
   ]
   return (

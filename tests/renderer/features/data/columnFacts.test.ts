@@ -25,11 +25,19 @@ test('a column in words says what may be wrong with it', () => {
     value: null,
   }
   expect(columnWords(column)).toBe('text · 3–120 characters · 88 different · 10 missing')
+  const digit = { ...column, missing: 0, kinds: { text: 9 }, length: { min: 1, mean: 1, max: 1 } }
+  expect(columnWords(digit)).toBe('text · 1 character · 88 different')
 })
 
 test('a cell is one line', () => {
   expect(cellText('one\n  two')).toBe('one ⏎ two')
   expect(cellText([{ from: 'human', value: 'hi' }])).toBe('1 message: hi')
+  const chat = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'What is 1 + 2?' },
+  ]
+  expect(cellText(chat)).toBe('2 messages: What is 1 + 2?')
+  expect(cellText(chat.slice(0, 1))).toBe('1 message: Be brief.')
   expect(cellText({ a: 1 })).toBe('{"a":1}')
   expect(cellText(null)).toBe('')
 })

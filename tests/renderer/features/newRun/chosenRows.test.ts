@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '#shared/config/paths.ts'
+import { algorithmEntries } from '../../algorithmEntries.ts'
 import { defaultSplit } from '#renderer/parts/preparation.ts'
-import { withData, withRows, withTypedRows } from '#renderer/features/newRun/chosenRows.ts'
+import { withData, withMethodFor, withRows, withTypedRows } from '#renderer/features/newRun/chosenRows.ts'
 
 const sums = {
   model: 'm',
@@ -41,4 +43,14 @@ test('held-out rows of their own stay between versions of one data set alone', (
   const after = (train: string) => withData(config, { train, heldOut: defaultSplit }, sets)['data']
   expect(after('/v2')).toEqual({ train: '/v2', heldOut: '/measured' })
   expect(after('/other')).toEqual({ train: '/other', heldOut: defaultSplit })
+})
+
+test('rows of preferences bring the method that learns from them, and no choice is overruled', () => {
+  const choices = { models: [], algorithms: algorithmEntries }
+  const after = (config: JsonObject, shape: string) => withMethodFor(config, shape, choices)
+  expect(after({ model: 'm' }, 'preference')).toMatchObject({ model: 'm', algorithm: { id: 'dpo' } })
+  expect(after({}, 'unpaired-preference')).toMatchObject({ algorithm: { id: 'kto' } })
+  for (const config of [{ algorithm: { id: 'simpo' } }, { rewards: [{ function: 'contains' }] }])
+    expect(after(config, 'preference')).toEqual(config)
+  expect(after({}, 'prompt-answer')).toEqual({})
 })
