@@ -38,6 +38,13 @@ const NoDataSet = () => (
   </NotFound>
 )
 
+/** Ends a sentence with the key that adds data. */
+const AddKey = () => (
+  <span className="whitespace-nowrap">
+    <Kbd>{keyWords(keyTable.addData.keys[0] ?? '')}</Kbd>.
+  </span>
+)
+
 function DataSetList() {
   const { data: dataSets, error, refetch } = useAnswer('datasets.list', undefined)
   const addData = useAddData()
@@ -65,12 +72,8 @@ function DataSetList() {
       {dataSets === undefined && error === null && <Loading shape="table" />}
       {isEmpty && (
         <EmptyState icon={Database} title="Add tasks to train a model on" action={add}>
-          Drop a file anywhere in the window, or press{' '}
-          <span className="whitespace-nowrap">
-            <Kbd>{keyWords(keyTable.addData.keys[0] ?? '')}</Kbd>.
-          </span>{' '}
-          Turnwise reads csv, tsv, json, jsonl and parquet. Every row needs a prompt, and most rewards need
-          the expected answer.
+          Drop a file anywhere in the window, or press <AddKey /> Turnwise reads csv, tsv, json, jsonl and
+          parquet. Every row needs a prompt, and most rewards need the expected answer.
         </EmptyState>
       )}
       {dataSets !== undefined && !isEmpty && (

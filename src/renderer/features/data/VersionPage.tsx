@@ -319,7 +319,7 @@ export function ProblemRows({ problems }: { problems: readonly RowProblem[] }) {
   )
 }
 
-/** What is wrong with all rows alike, whose remedy a line of the list may be too short for; null if they differ. */
+/** Returns the problem that all rows share, whose remedy a line of the list may be too short for; null if they differ. */
 export function sharedSentence(problems: readonly RowProblem[]): string | null {
   const [first, ...others] = problems
   const isShared = first !== undefined && others.every(({ sentence }) => sentence === first.sentence)
