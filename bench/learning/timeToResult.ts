@@ -87,6 +87,8 @@ interface Course {
   readonly threads: number
   /** False: interrupted, and begun anew next time. */
   hasEnded: boolean
+  /** Of the first held-out row; null: not known yet. */
+  prompt: string | null
   readonly evaluations: Taken
   readonly curve: Point[]
   /** Mean reward of the completions of every step, and seconds spent on generating them. */
@@ -97,6 +99,8 @@ interface Course {
 interface Results {
   readonly marks: readonly number[]
   readonly steps: number
+  /** Written by hand: the machine, and what else was up. */
+  readonly notes?: string
   readonly courses: readonly Course[]
 }
 
@@ -193,15 +197,29 @@ function remember(samples: readonly TrajectorySample[], source: 'rollout' | 'eva
   return first === undefined ? [] : [{ type: 'prompt', text: first.prompt }]
 }
 
-const known = existsSync(results) ? (JSON.parse(readFileSync(results, 'utf8')) as Results).courses : []
-const courses: Course[] = [...known]
-/** How the first held-out row was prompted; the same on both sides. */
-const prompts = new Set<string>()
+const known = existsSync(results) ? (JSON.parse(readFileSync(results, 'utf8')) as Results) : { courses: [] }
+const courses: Course[] = [...known.courses]
 
 function save(): void {
   makeFolder(path.dirname(results))
-  writeFileAtomic(results, `${JSON.stringify({ marks, steps, courses } satisfies Results, null, 2)}\n`)
+  writeFileAtomic(
+    results,
+    `${JSON.stringify({ ...known, marks, steps, courses } satisfies Results, null, 2)}\n`,
+  )
 }
+
+const newCourse = (contestant: string, rate: number, seed: number): Course => ({
+  contestant,
+  seed,
+  learningRate: rate,
+  threads,
+  hasEnded: false,
+  prompt: null,
+  evaluations: { seconds: 0, processorSeconds: 0 },
+  curve: [],
+  rewards: [],
+  rolloutSeconds: [],
+})
 
 /** Begins a course, follows it to the goal or the last step, and ends its process. */
 async function follow(
@@ -209,17 +227,7 @@ async function follow(
   { learningRate: rate, start, read }: Contestant,
   seed: number,
 ): Promise<void> {
-  const course: Course = {
-    contestant: name,
-    seed,
-    learningRate: rate,
-    threads,
-    hasEnded: false,
-    evaluations: { seconds: 0, processorSeconds: 0 },
-    curve: [],
-    rewards: [],
-    rolloutSeconds: [],
-  }
+  const course = newCourse(name, rate, seed)
   const others = courses.filter((own) => own.contestant !== name || own.seed !== seed)
   courses.splice(0, courses.length, ...others, course)
   const { command, args, env } = start(seed)
@@ -230,7 +238,7 @@ async function follow(
   let before: Taken = { seconds: 0, processorSeconds: 0 }
   for await (const line of createInterface({ input: child.stdout })) {
     if (course.hasEnded) continue
-    const processorSeconds = (await meter()) / 1000
+    const processorSeconds = (await meter()).usedMs / 1000
     const now = { seconds: (performance.now() - began) / 1000, processorSeconds }
     for (const said of read(line)) record(course, said, { before, now })
     before = now
@@ -249,7 +257,7 @@ function record(
   said: Said,
   { before, now }: { readonly before: Taken; readonly now: Taken },
 ): void {
-  if (said.type === 'prompt') prompts.add(said.text)
+  if (said.type === 'prompt') course.prompt = said.text
   if (said.type === 'step') {
     course.rewards.push(said.reward)
     course.rolloutSeconds.push(said.rollout)
@@ -280,6 +288,7 @@ const difference = (a: Taken, b: Taken): Taken => ({
 
 /** Prompts of both sides, and what both rewards say of the completions that were written down. */
 function checkAlike(): void {
+  const prompts = new Set(courses.map(({ prompt }) => prompt).filter((prompt) => prompt !== null))
   if (prompts.size > 1) fail(`The two sides prompt differently: ${JSON.stringify([...prompts])}.`)
   if (!existsSync(files.completions)) return
   const recorded = readFileSync(files.completions, 'utf8').trim().split('\n')
@@ -290,7 +299,7 @@ function checkAlike(): void {
   )
   if (other.length > 0 || rewards.length !== recorded.length)
     fail(`Python rewards ${other.length} of ${recorded.length} completions otherwise, such as ${other[0]}.`)
-  console.log(`Both rewards agree on ${recorded.length - other.length} completions.`)
+  console.log(`Both rewards agree on ${recorded.length - other.length} of ${recorded.length} completions.`)
 }
 
 function fail(message: string): void {
