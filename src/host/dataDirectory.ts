@@ -52,7 +52,9 @@ export const dataFolders = (dataDirectory: string) => ({
 
 /** Tells whether a file of a data directory is the program's own by its name: the history with what SQLite keeps beside it, and lists. */
 export const isDataFile = (name: string): boolean =>
-  /^(?:history\.db(?:-wal|-shm|-journal)?|(?:home|host|hub-ids|python-consents)\.json.*|outbound-requests|\.libraries\.turn.*)$/.test(name)
+  /^(?:history\.db(?:-wal|-shm|-journal)?|(?:home|host|hub-ids|python-consents)\.json.*|outbound-requests|\.libraries\.turn.*)$/.test(
+    name,
+  )
 
 /** Files that come with the program: the starter model, the demo. */
 export const resourcesDirectory = fileURLToPath(new URL('../../resources', import.meta.url))

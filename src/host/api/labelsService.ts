@@ -17,16 +17,14 @@ export const labelsService = (host: Host): Handlers<typeof labelsApi> => {
   const { store, notifier } = host
   return {
     of: ({ group }) =>
-      store.labels
-        .list({ group })
-        .map(({ id, member, completion, rating, isPreferred, edit }) => ({
-          id,
-          member,
-          completion,
-          rating,
-          isPreferred,
-          edit,
-        })),
+      store.labels.list({ group }).map(({ id, member, completion, rating, isPreferred, edit }) => ({
+        id,
+        member,
+        completion,
+        rating,
+        isPreferred,
+        edit,
+      })),
     set: async ({ answered, changes }) => store.labels.set(await answerOf(host, answered), changes),
     restore: (states) => store.labels.restore(states),
     counts({ scope }) {

@@ -222,15 +222,17 @@ function bounded(response: Response): Response {
 const inherited =
   /^(?:HOME|LOGNAME|PATH|SHELL|TERM|USER|LANG|LC_\w+|TMPDIR|TEMP|TMP|APPDATA|LOCALAPPDATA|HOMEDRIVE|HOMEPATH|USERPROFILE|USERNAME|SYSTEMDRIVE|SYSTEMROOT|PROGRAMFILES|PROCESSOR_ARCHITECTURE|XDG_\w+|(?:HTTPS?|NO|ALL)_PROXY)$/i
 
+function inheritedEnvironment(): NodeJS.ProcessEnv {
+  const isGiven = ([name, value = '']: [string, string?]) =>
+    inherited.test(name) && !(/_PROXY$/i.test(name) && value.includes('@'))
+  return Object.fromEntries(Object.entries(pythonEnvironment(null)).filter(isGiven))
+}
+
 /** Lines of JSON over the pipes of a program, which is killed with all that it started when the connection is closed. */
 function stdioTransport(
   { program, args, env }: Extract<AllowedServer, { args: readonly string[] }>,
   onEnd: (words: string) => void,
 ): Transport {
-  const all = Object.entries(pythonEnvironment(null))
-  const isGiven = (name: string, value = '') =>
-    inherited.test(name) && !(/_PROXY$/i.test(name) && value.includes('@'))
-  const given: NodeJS.ProcessEnv = Object.fromEntries(all.filter(([name, value]) => isGiven(name, value)))
   let started: Program | null = null
   let compiled: string | null = null
   let begun = ''
@@ -249,7 +251,7 @@ function stdioTransport(
       }
       // Compiled code that lies beside a script may be other code than the script's.
       compiled = newFolder()
-      const environment = { ...given, ...env, PYTHONPYCACHEPREFIX: compiled }
+      const environment = { ...inheritedEnvironment(), ...env, PYTHONPYCACHEPREFIX: compiled }
       // In no folder into which others could put settings, modules or files of the command.
       const folder = path.parse(program).root
       started = startProgram(program, { args }, { folder, environment, hear, isQuiet: true })

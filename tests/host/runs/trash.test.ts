@@ -69,14 +69,12 @@ test('what only the history knew comes back too: scores of other reward versions
   const { directory } = host.store.runs.get(runId)
   writeLog(runPaths(directory).events, status('training'), step(1, { reward: 0.5 }), samples(1), samples(2))
   host.history.lookAround()
-  const scored = host.store.samples
-    .list({ runId })
-    .map(({ id }, i) => ({
-      sampleId: id,
-      version: 'a'.repeat(64),
-      parts: { exact: i / 4 },
-      error: i === 0 ? 'It threw.' : null,
-    }))
+  const scored = host.store.samples.list({ runId }).map(({ id }, i) => ({
+    sampleId: id,
+    version: 'a'.repeat(64),
+    parts: { exact: i / 4 },
+    error: i === 0 ? 'It threw.' : null,
+  }))
   expect(scored.length).toBeGreaterThan(2)
   host.store.samples.addScores(scored)
   const error = { code: 'runtime/out-of-memory' as const, message: 'Out of memory.', hint: null }
