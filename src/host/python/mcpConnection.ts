@@ -223,7 +223,7 @@ const inherited =
   /^(?:HOME|LOGNAME|PATH|SHELL|TERM|USER|LANG|LC_\w+|TMPDIR|TEMP|TMP|APPDATA|LOCALAPPDATA|HOMEDRIVE|HOMEPATH|USERPROFILE|USERNAME|SYSTEMDRIVE|SYSTEMROOT|PROGRAMFILES|PROCESSOR_ARCHITECTURE|XDG_\w+|(?:HTTPS?|NO|ALL)_PROXY)$/i
 
 function inheritedEnvironment(): NodeJS.ProcessEnv {
-  const isGiven = ([name, value = '']: [string, string?]) =>
+  const isGiven = ([name, value = '']: [string, string | undefined]) =>
     inherited.test(name) && !(/_PROXY$/i.test(name) && value.includes('@'))
   return Object.fromEntries(Object.entries(pythonEnvironment(null)).filter(isGiven))
 }
