@@ -2,6 +2,7 @@
  * Sends a line to an address of the user's when a run has ended or goes wrong, as chats and phones take it. Its address is kept from
  * clients, since whoever knows it may post there; what is sent has names of runs and figures, no data and no words of errors.
  */
+import { createHash } from 'node:crypto'
 import { isOnThisMachine } from '#shared/config/addresses.ts'
 import { AppError, usageError } from '#shared/errors.ts'
 import { type Notice, RunNotices } from '#shared/notices.ts'
@@ -20,8 +21,14 @@ const patienceMs = 10_000
 
 type Place = Pick<Host, 'store' | 'dataDirectory'>
 
-/** Names the address by a place that is no origin a config can name: leave for it is no leave to send a variable of that name. */
-const useOf = (address: string) => ({ variable: 'WEBHOOK', origin: `${new URL(address).origin} (webhook)` })
+/**
+ * Names the address by a place that is no origin a config can name: leave for it is no leave to send a variable of that name. At one
+ * origin many have a webhook, so its digest is part of the name, and tells nobody the address.
+ */
+function useOf(address: string) {
+  const digest = createHash('sha256').update(address).digest('hex').slice(0, 16)
+  return { variable: 'WEBHOOK', origin: `${new URL(address).origin} (webhook ${digest})` }
+}
 
 /** Returns its address if it was allowed on this machine: a copied data directory brings one along that nobody here allowed. */
 export function webhookAddress({ store, dataDirectory }: Place): string | null {

@@ -80,6 +80,16 @@ test('its address counts where it was allowed: not once withdrawn, and not in a 
   expect(server.heard).toEqual([])
 })
 
+test('leave for an address is none for another of the same receiver, as a history from elsewhere may name', async () => {
+  using server = await receiver()
+  using place = openPlace()
+  setWebhook(place, server.address)
+  place.store.settings.set('host.webhook', `${server.address}/of-somebody-else`)
+  expect(webhookAddress(place)).toBeNull()
+  await tellWebhook(place, failed)
+  expect(server.heard).toEqual([])
+})
+
 test('an address with a password, of another machine without encryption, or of no machine is refused', () => {
   using place = openPlace()
   for (const address of [

@@ -58,13 +58,13 @@ export async function originsOf(
   return [...new Set([...addressesIn(input), ...addressesIn(settings), ...servers.flat()])]
 }
 
-/** Lists origins of the MCP servers among what is asked. Of a file that cannot be read there are none, and no run starts with it. */
+/** Lists origins of the MCP servers among what is asked. Errors: as `python.review`; what cannot be looked at is not started. */
 async function serversOf(
   client: Client<Api>,
   asked: InputOf<Api, 'python.review'>,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const reviewed = await client.call('python.review', asked, { signal }).catch(() => [])
+  const reviewed = await client.call('python.review', asked, { signal })
   return reviewed.flatMap(({ interpreter }) => addressesIn(interpreter))
 }
 

@@ -23,8 +23,8 @@ const loaders = {
   /** Modules compiled without a source too, and packages that call themselves virtual environments. */
   python: { file: /\.(?:py[cw]?|so|pyd)$/, isFolder: (name: string) => isPackageName(name) },
   node: {
-    file: /\.(?:[cm]?[jt]s|node|wasm)$|^package\.json$/,
-    isFolder: (name: string) => !name.startsWith('.') && name !== 'node_modules',
+    file: /\.(?:[cm]?[jt]s|node|wasm)$|^package\.json$|^[^.]+$/,
+    isFolder: (name: string) => name !== '.git' && name !== 'node_modules',
   },
 }
 export type Loader = keyof typeof loaders

@@ -64,21 +64,37 @@ const mostServers = 20
 
 /** Variables by which a program loads other code than its own, from places that nobody is shown. */
 const loading =
-  /^(?:LD_|DYLD_|(?:BASH_)?ENV$|NODE_PATH$|PYTHON(?!PATH$|UNBUFFERED$|IOENCODING$|UTF8$|HASHSEED$|DONTWRITEBYTECODE$|OPTIMIZE$))/i
+  /^(?:LD_|DYLD_|OPENSSL_|(?:BASH_)?ENV$|NODE_PATH$|HOME$|ZDOTDIR$|GCONV_PATH$|(?:PERL5|RUBY)(?:LIB|OPT)$|PYTHON(?!PATH$|UNBUFFERED$|IOENCODING$|UTF8$|HASHSEED$|DONTWRITEBYTECODE$|OPTIMIZE$))/i
 
 /** Errors: AppError 'config/invalid'. */
 function requirePlainVariables(server: string, env: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(env)) {
-    const isHidden = /^PYTHONPATH$/i.test(name) && value.includes('$')
+    const isPath = /^PYTHONPATH$/i.test(name)
+    const isHidden =
+      isPath && (value.includes('$') || !value.split(path.delimiter).every((each) => path.isAbsolute(each)))
     if (!loading.test(name) && !isHidden) continue
     throw new AppError(
       'config/invalid',
-      `The MCP server “${shownText(server)}” sets ${shownText(name)}${isHidden ? ' by another variable' : ''}, so nothing shows which code it runs.`,
+      `The MCP server “${shownText(server)}” sets ${shownText(name)}${isHidden ? ' to other than whole paths' : ''}, so nothing shows which code it runs.`,
       isHidden
-        ? 'Nothing was started. Write the whole path of the folder.'
+        ? 'Nothing was started. Write the whole path of each folder.'
         : 'Nothing was started. Set it in a script of your own that starts the server, and name that script.',
     )
   }
+}
+
+/** Refuses words by which Python reads what was compiled beside its sources. Errors: AppError 'config/invalid'. */
+function requirePlainWords(server: string, { command, args }: z.output<typeof program>): void {
+  const words = [command, ...args]
+  const at = words.findIndex((word) => interpreters[0][0].test(path.basename(word)))
+  const word =
+    at === -1 ? undefined : words.slice(at + 1).find((each) => /^-[A-Za-z]*[EI]|pycache_prefix/.test(each))
+  if (word === undefined) return
+  throw new AppError(
+    'config/invalid',
+    `The MCP server “${shownText(server)}” starts Python with ${shownText(word)}, so that it would read code that was compiled earlier, which nothing shows.`,
+    'Nothing was started. Leave the word out.',
+  )
 }
 
 /** Errors: AppError 'config/invalid', 'python/not-allowed' for a file without its place. The program’s path, and words after it that begin with ./ or ../, are meant from the folder of the file. */
@@ -92,6 +108,7 @@ function serversIn({ code, file }: McpSource): Server[] {
     return servers.map(([name, server]) => {
       if ('url' in server) return { name, ...server }
       requirePlainVariables(name, server.env)
+      requirePlainWords(name, server)
       return { name, ...server, command: programAt(server.command, folder), args: server.args.map(at) }
     })
   }
@@ -121,11 +138,9 @@ function reviewServer(server: Server, consents: string | null): PythonReview {
   }
   const what = ofServer + JSON.stringify({ args, env })
   const own = reviewPython({ code: what, language: 'py', file: what, parts: {} }, command, consents)
-  const files = filesIn([...args, ...Object.values(env)])
-  const searched = (env['PYTHONPATH'] ?? '').split(path.delimiter).map((folder) => ({
-    script: path.join(folder, 'any.py'),
-    loader: 'python' as const,
-  }))
+  const paths = (env['PYTHONPATH'] ?? '').split(path.delimiter)
+  const files = filesIn([...args, ...Object.values(env), ...paths.flatMap(archiveOf)])
+  const searched = paths.map((folder) => ({ script: path.join(folder, 'any.py'), loader: 'python' as const }))
   const scripts = [...scriptsOf(own.interpreter, args), ...files.flatMap(scriptAt), ...searched]
   const beside = scripts.flatMap(({ script, loader }) => importable(script, loader))
   const parts = [...new Set([...files, ...beside])].map(
@@ -141,23 +156,41 @@ const ofFolder = ['__main__.py', '__main__.pyc', 'package.json', 'index.js', 'in
 /** Lists files that words name by an absolute path or as a URL, also after a sign, as in `--config=FILE`, or as what runs of a folder. */
 function filesIn(words: readonly string[]): string[] {
   const places = words
-    .flatMap((word) => [word, ...word.split(/[=,;\s]+/), ...word.split(path.delimiter), ...urlsIn(word)])
+    .flatMap((word) => [
+      ...[word, word.slice(word.indexOf('=') + 1)],
+      ...[...word.split(/[=,;"'\s]+/), ...word.split(path.delimiter), ...urlsIn(word)],
+    ])
     .filter((place) => path.isAbsolute(place))
-    .map((place) => path.normalize(place))
+    // Once each; “..” behind a link is not the folder above it.
+    .map((place) => (path.sep === '/' ? place.replaceAll(/\/+/g, '/') : place))
   const all = new Set(
-    places.flatMap((place) => [place, ...ofFolder.map((name) => path.join(place, name)), ...mainOf(place)]),
+    places.flatMap((place) => [
+      ...endings.map((end) => place + end),
+      ...ofFolder.map((name) => path.join(place, name)),
+      ...mainOf(place),
+    ]),
   )
   return [...all].filter((place) => statusOf(place)?.isFile() === true)
 }
 
+/** Endings that Node adds to a name, among them none. */
+const endings = ['', '.js', '.json', '.node']
+
+/** The archive that a place of `PYTHONPATH` is or lies in. */
+function archiveOf(place: string): string[] {
+  if (statusOf(place)?.isFile() === true) return [place]
+  const above = path.dirname(place)
+  return above === place || !path.isAbsolute(place) ? [] : archiveOf(above)
+}
+
 const urlsIn = (word: string): string[] =>
-  [...word.matchAll(/file:\/\/[^\s,;"']+/gi)].map(([url]) => attempt(() => fileURLToPath(url), ''))
+  [...word.matchAll(/file:\/+[^\s,;"']+/gi)].map(([url]) => attempt(() => fileURLToPath(url), ''))
 
 /** Lists files that the `package.json` of a folder names, of which Node runs one. */
 function mainOf(folder: string): string[] {
   const read = () => parsedJson(readSmallText(path.join(folder, 'package.json'), mostBytes))
   return textsIn(attempt(read, null)).flatMap((text) =>
-    ['', '.js', '.json', '.node', '/index.js'].map((end) => path.join(folder, text + end)),
+    [...endings, '/index.js'].map((end) => path.join(folder, text + end)),
   )
 }
 
@@ -169,10 +202,10 @@ interface Script {
   readonly loader: Loader
 }
 
-const interpreters: readonly (readonly [RegExp, Loader])[] = [
+const interpreters = [
   [/^(?:python|pypy)/i, 'python'],
   [/^(?:node|bun|deno|tsx)/i, 'node'],
-]
+] as const satisfies readonly (readonly [RegExp, Loader])[]
 
 /** The program, where it is a script, and the first of its arguments that names a file or folder, where it runs scripts of any name. */
 function scriptsOf(program: string, args: readonly string[]): Script[] {
@@ -184,8 +217,13 @@ function scriptsOf(program: string, args: readonly string[]): Script[] {
   const isOther = args.slice(0, at).some((each) => /^-[mcep]$/.test(each))
   if (loader === undefined || first === undefined || isOther) return scriptAt(program)
   const isFolder = statusOf(first)?.isDirectory() === true
-  return [...scriptAt(program), { script: isFolder ? path.join(first, 'any') : realPathOf(first), loader }]
+  const others = args.slice(at + 1).filter((each) => path.isAbsolute(each) && isUnnamed(each))
+  const scripts = [isFolder ? path.join(first, 'any') : realPathOf(first), ...others.map(realPathOf)]
+  return [...scriptAt(program), ...scripts.map((script) => ({ script, loader }))]
 }
+
+/** Tells whether a file has no ending, as a script may. */
+const isUnnamed = (place: string): boolean => path.extname(place) === '' && statusOf(place)?.isFile() === true
 
 /** A script by its name or its first line, where its links lead; empty for another file. */
 function scriptAt(place: string): Script[] {

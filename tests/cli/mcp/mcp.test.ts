@@ -265,6 +265,12 @@ describe('consent', () => {
     writeFileSync(tools, JSON.stringify({ mcpServers: { far: { url: 'https://far.example/mcp' } } }))
     await served.call('start_run', { config: { ...config, environment: { function: tools } } })
     expect(questions[1]).toContain('send prompts, completions and answers to https://far.example, now')
+    for (const named of [`${tools}#far`, `${home}${'/.'.repeat(6000)}/tools.json`]) {
+      const environment = { function: named }
+      const other = await served.call('start_run', { config: { ...config, environment } })
+      expect(other.isError, named.slice(-20)).toBe(true)
+      expect(other.text).toMatch(/may not send|too long|at most|Too big/i)
+    }
     expect(await served.ask('list_runs')).toEqual([])
   })
 })

@@ -286,6 +286,39 @@ describe('a program that means harm', () => {
         words: ['@/app'],
       },
       { what: 'the file that a package is', changing: 'start.bin', command: 'node', words: ['@/'] },
+      { what: 'a file without its ending', changing: 'main.js', command: 'node', words: ['@/main'] },
+      {
+        what: 'a file that Node takes before another',
+        changing: 'lib/helper',
+        command: 'node',
+        words: ['@/app'],
+      },
+      {
+        what: 'a file in quotes',
+        changing: 'hook.cjs',
+        command: 'node',
+        words: ['@/app'],
+        variables: { NODE_OPTIONS: '-r "@/hook.cjs"' },
+      },
+      {
+        what: 'a file whose name has a sign',
+        changing: 'a,b.cjs',
+        command: 'node',
+        words: ['--require=@/a,b.cjs', '-e', '1'],
+      },
+      {
+        what: 'a module beside the second of two scripts',
+        changing: 'lib/helper.cjs',
+        command: 'node',
+        words: ['-r', '@/venv/helper.py', '@/app'],
+      },
+      {
+        what: 'an archive with a folder of modules',
+        changing: 'm.zip',
+        command: 'python3',
+        words: ['-m', 'app'],
+        variables: { PYTHONPATH: '@/m.zip/sub' },
+      },
       {
         what: 'a file with a URL',
         changing: 'app.mjs',
@@ -331,9 +364,15 @@ describe('a program that means harm', () => {
     expect(() => place({ a: program([], { [name]: '/x' }) })).toThrow('so nothing shows which code it runs')
   })
 
+  test.each([['-E'], ['-sI'], ['-X', 'pycache_prefix=/x']])('may not start Python with %s', (...words) => {
+    const server = { command: 'env', args: ['python3', ...words, '/x/main.py'] }
+    expect(() => place({ a: server })).toThrow('would read code that was compiled earlier')
+  })
+
   test('may not take its modules from a folder that a variable names', () => {
     const env = { PYTHONPATH: '${APPROOT}/lib' }
-    expect(() => place({ a: program([], env) })).toThrow('sets PYTHONPATH by another variable')
+    for (const own of [env, { PYTHONPATH: 'lib' }])
+      expect(() => place({ a: program([], own) })).toThrow('sets PYTHONPATH to other than whole paths')
   })
 
   test.skipIf(!hasPython())(
