@@ -61,7 +61,7 @@ const recipes: readonly Recipe[] = [
   {
     id: 'quick',
     title: 'Quick look',
-    description: 'Does the reward move at all? A few small steps.',
+    description: 'Does it learn at all? A few small steps.',
     steps: 10,
     promptsPerStep: 4,
     groupSize: 4,
