@@ -117,14 +117,4 @@ export const importName = (folder: string): string =>
     .replace(/^[^\w]+/, '')
     .slice(0, 100)
 
-/**
- * Proposes the name that a person knows a model by: its GGUF file's, unless that says nothing, since what is written in
- * the file may be the name of a training run.
- */
-export function proposedName(place: string, ownName: string | null): string {
-  const stem = place.replace(/\.gguf$/i, '')
-  const isTelling = stem !== place && !/^(?:ggml-)?model\b/i.test(stem)
-  return importName(isTelling ? stem : (ownName ?? stem))
-}
-
 export const isImportName = (name: string): boolean => /^\w[\w.-]{0,99}$/.test(name)

@@ -10,7 +10,7 @@ import { navigate } from '#renderer/client/route.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { useDiscardFolder, useImportModel } from '#renderer/parts/useModels.ts'
-import { importName, isImportName, proposedName } from '#renderer/parts/exportPlan.ts'
+import { importName, isImportName } from '#renderer/parts/exportPlan.ts'
 import { ModelFacts, type ModelInfo } from './ModelFacts.tsx'
 import { Form, TextField } from '#renderer/kit/inputs.tsx'
 
@@ -123,7 +123,7 @@ interface ImportModelProps {
 }
 
 function ImportModel({ name: folderName, source, info, onDiscard }: ImportModelProps) {
-  const [name, setName] = useState(proposedName(folderName, info.ownName))
+  const [name, setName] = useState(importName(info.ownName ?? folderName.replace(/\.gguf$/i, '')))
   const [hubId, setHubId] = useState(info.hubId ?? '')
   const { data: models = [] } = useAnswer('models.list', undefined)
   const task = useImportModel()

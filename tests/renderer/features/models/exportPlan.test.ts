@@ -8,7 +8,6 @@ import {
   isImportName,
   joinPath,
   placeIn,
-  proposedName,
 } from '#renderer/parts/exportPlan.ts'
 
 test('a folder is named by run, step and format, in letters every file system takes', () => {
@@ -54,14 +53,4 @@ test('a model is called by its folder, as far as the list takes it', () => {
     false,
     false,
   ])
-})
-
-test('a model is called as its GGUF file is, unless that name would suit any', () => {
-  expect(proposedName('SmolLM2-135M-Instruct.Q4_1.gguf', 'Smollm2 135M Mix1 Ep2')).toBe(
-    'SmolLM2-135M-Instruct.Q4_1',
-  )
-  expect(proposedName('model.gguf', 'Smollm2 135M')).toBe('Smollm2-135M')
-  expect(proposedName('ggml-model-q4_0.gguf', 'Smollm2 135M')).toBe('Smollm2-135M')
-  expect(proposedName('models', 'Smollm2 135M')).toBe('Smollm2-135M')
-  expect(proposedName('Qwen', null)).toBe('Qwen')
 })
