@@ -159,7 +159,7 @@ test('a webhook is allowed, tried and removed; its address is not given back', a
   await expect(section.getByLabel('Webhook')).toHaveAttribute('placeholder', `${origin}/…`)
   expect(JSON.stringify(await client.call('settings.all'))).not.toContain('secret-part')
   expect(await client.call('keys.allowed')).toMatchObject([
-    { variable: 'WEBHOOK', origin: expect.stringContaining(`${origin} (webhook`) as string },
+    { variable: 'WEBHOOK', origin: expect.stringContaining(`${origin} (webhook`) },
   ])
   expect(await seriousProblems(page)).toEqual([])
 
