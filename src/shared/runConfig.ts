@@ -162,6 +162,14 @@ export function parseRunConfig(json: unknown): RunConfig {
   return result.data
 }
 
+/** Tells whether something in a config scores completions: reward functions, an environment, a workflow or an agent. */
+export const isRewarded = ({
+  rewards,
+  environment,
+  rollout,
+}: Pick<RunConfig, 'rewards' | 'environment' | 'rollout'>): boolean =>
+  rewards.length > 0 || environment !== null || rollout.workflow !== null || rollout.agent !== null
+
 /** Returns the config of each stage, without stages of its own; a run without stages is its only one. */
 export function stagesOf(config: RunConfig): readonly [RunConfig, ...RunConfig[]] {
   const { stages, ...rest } = config

@@ -1,6 +1,6 @@
 /** Commands about custom losses. */
-import { codeReference } from '#shared/config/codeReference.ts'
 import { Command } from '@commander-js/extra-typings'
+import { codeReference } from '#shared/config/codeReference.ts'
 import { isObject } from '#shared/config/paths.ts'
 import { type SettingField, rangeWords } from '#shared/config/fields.ts'
 import { AppError, usageError } from '#shared/errors.ts'

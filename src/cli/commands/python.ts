@@ -1,7 +1,7 @@
 /** Commands for consent to Python code, which is not sandboxed. */
-import { codeReference } from '#shared/config/codeReference.ts'
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
+import { codeReference } from '#shared/config/codeReference.ts'
 import { usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { isWebAddress } from '#shared/config/addresses.ts'

@@ -1,7 +1,7 @@
 /** Commands that list custom workflows, check a file, and play an episode. */
-import { codeReference } from '#shared/config/codeReference.ts'
 import { existsSync } from 'node:fs'
 import { Command, Option } from '@commander-js/extra-typings'
+import { codeReference } from '#shared/config/codeReference.ts'
 import type { TrialNews } from '#shared/api/workflows.ts'
 import { isObject } from '#shared/config/paths.ts'
 import { deviceOptions } from '#shared/device.ts'

@@ -105,13 +105,14 @@ async function layerPrograms({
   const learner = await Learner.create(learning)
   const { device, replaysRoutes: recordsRoutes = false } = learning
   const steps = new OnDemand<OrtDecodeStep>()
+  const packsMuch = packedForGeneration({ source, precision, packsWeights }) > keptBytes
   const embed: DecodeStepOptions['embed'] = (ids, positions) => learner.embed(ids, positions)
   return {
     learner,
     parameters: new HostParameters(source.config, lora),
     shorten: () => null,
     closeDecoder() {
-      if (packedForGeneration({ source, precision, packsWeights }) > keptBytes) steps[Symbol.dispose]()
+      if (packsMuch) steps[Symbol.dispose]()
     },
     async decoder(adapter) {
       const form = { precision, packsWeights, sharesPrompts, recordsRoutes }

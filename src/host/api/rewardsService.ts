@@ -1,8 +1,8 @@
 /** User-written rewards, environments, losses and workflows: their versions, the built-in ones, and dry runs. */
-import { codeReference } from '#shared/config/codeReference.ts'
 import path from 'node:path'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { codeReference } from '#shared/config/codeReference.ts'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { rewardsApi } from '#shared/api/rewards.ts'
 import { judgeDefaults, judgeDescription, judgeFunction } from '#shared/config/judge.ts'

@@ -5,8 +5,8 @@
  *   retrievers.ts          what the search environment searches in; corpus.ts: documents of a person's own
  *   playEpisode.ts         an episode played by hand
  */
-import { codeReference } from '#shared/config/codeReference.ts'
 import path from 'node:path'
+import { codeReference } from '#shared/config/codeReference.ts'
 import { invalidConfig } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { TaskServices } from '#rl/environments/tasks/common.ts'

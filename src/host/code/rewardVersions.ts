@@ -1,8 +1,8 @@
 /** Saved reward code: where a run finds it, and the gates that keep a run from using it. */
-import { codeReference } from '#shared/config/codeReference.ts'
 import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
+import { codeReference } from '#shared/config/codeReference.ts'
 import { AppError, invalidConfig, invalidData } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { entryOf, makeOwnFolder } from '#host/files/ownFiles.ts'

@@ -1,6 +1,6 @@
 /** Checks if another trainer can train a run. */
-import { codeReference } from '#shared/config/codeReference.ts'
 import path from 'node:path'
+import { codeReference } from '#shared/config/codeReference.ts'
 import { launcherKinds } from '#shared/config/engine.ts'
 import { blaming } from '#shared/config/blame.ts'
 import { conflict, refuse } from '#shared/config/problems.ts'

@@ -1,6 +1,6 @@
 /** Writes a run config as the settings of a tool: every value written out, and a list of what has no name there. */
-import { codeReference } from '#shared/config/codeReference.ts'
 import path from 'node:path'
+import { codeReference } from '#shared/config/codeReference.ts'
 import { judgeFunction } from '#shared/config/judge.ts'
 import { rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { invalidConfig } from '#shared/errors.ts'

@@ -1,9 +1,9 @@
 /** The difficulty of rows: a model answers each one several times, and the rewards are recorded. */
-import { codeReference } from '#shared/config/codeReference.ts'
 import { meanOf } from '#shared/mean.ts'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { hash } from 'node:crypto'
+import { codeReference } from '#shared/config/codeReference.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { datasetsApi } from '#shared/api/datasets.ts'

@@ -5,7 +5,7 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { CallToolResult, JSONRPCMessage, Tool } from '@modelcontextprotocol/sdk/types.js'
-import { rmSync } from 'node:fs'
+import { devNull } from 'node:os'
 import path from 'node:path'
 import { isOnThisMachine } from '#shared/config/addresses.ts'
 import { isObject } from '#shared/config/paths.ts'
@@ -16,7 +16,6 @@ import { hidingStrings, keyHider } from '#host/consents/keys.ts'
 import type { AllowedServer } from './mcpServers.ts'
 import { type Program, startProgram } from './program.ts'
 import { pythonEnvironment } from './pythonEnvironment.ts'
-import { newFolder } from './pythonProcess.ts'
 
 /** Result of a call as the model reads it. */
 export interface CalledTool {
@@ -234,7 +233,6 @@ function stdioTransport(
   onEnd: (words: string) => void,
 ): Transport {
   let started: Program | null = null
-  let compiled: string | null = null
   let begun = ''
   const transport: Transport = {
     start() {
@@ -249,9 +247,8 @@ function stdioTransport(
         if (begun.length > mostCharacters) started?.kill()
         return ''
       }
-      // Compiled code that lies beside a script may be other code than the script's.
-      compiled = newFolder()
-      const environment = { ...inheritedEnvironment(), ...env, PYTHONPYCACHEPREFIX: compiled }
+      // Compiled code that lies beside a script may be other code than the script's: none is read, nor written.
+      const environment = { ...inheritedEnvironment(), ...env, PYTHONPYCACHEPREFIX: devNull }
       // In no folder into which others could put settings, modules or files of the command.
       const folder = path.parse(program).root
       started = startProgram(program, { args }, { folder, environment, hear, isQuiet: true })
@@ -260,7 +257,6 @@ function stdioTransport(
         onEnd(
           `it ended (${how}).${tail === '' ? '' : ` Its last output: ${tail.split('\n').slice(-6).join('\n')}`}`,
         )
-        if (compiled !== null) rmSync(compiled, { recursive: true, force: true })
         transport.onclose?.()
       })
       return Promise.resolve()

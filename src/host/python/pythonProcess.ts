@@ -52,8 +52,8 @@ export interface PythonReply {
   readonly fault: { readonly kind: 'timeout' | 'exception'; readonly message: string } | null
 }
 
-/** Makes a folder into which nobody else writes. Errors: AppError 'file/unwritable'. */
-export const newFolder = (): string =>
+/** Errors: AppError 'file/unwritable'. */
+const newFolder = (): string =>
   writing(tmpdir(), () => realpathSync(mkdtempSync(path.join(tmpdir(), 'turnwise-python-'))))
 
 export class PythonProcess implements Disposable {

@@ -1,9 +1,9 @@
 /** Digests of everything that determines a run, to compare runs and to detect changes on resume. */
-import { codeReference } from '#shared/config/codeReference.ts'
 import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
+import { codeReference } from '#shared/config/codeReference.ts'
 import type { RunManifest } from '#shared/events.ts'
 import { corpusOf } from '#host/code/resolveEnvironment.ts'
 import { rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'

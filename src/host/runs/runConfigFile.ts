@@ -2,9 +2,9 @@
  * Reads a run config from a file, checks it and makes its paths absolute. A config is parsed where it enters the host, here, and
  * once more in the training process (training/entry.ts).
  */
-import { codeReference } from '#shared/config/codeReference.ts'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import { codeReference } from '#shared/config/codeReference.ts'
 import { invalidData } from '#shared/errors.ts'
 import { judgeFunction, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import { blaming } from '#shared/config/blame.ts'

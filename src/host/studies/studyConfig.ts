@@ -4,7 +4,7 @@ import { conflict, refuse } from '#shared/config/problems.ts'
 import { valueAt, withChanges, type JsonObject } from '#shared/config/paths.ts'
 import { parseSettings } from '#shared/config/settings.ts'
 import { ConfigError, type Problem } from '#shared/errors.ts'
-import { parseRunConfig, runConfigSchema, stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import { isRewarded, parseRunConfig, runConfigSchema, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import {
   fixedInClones,
   parseStudyConfig,
@@ -211,15 +211,14 @@ function extremes(search: Search): Trial[] {
 
 /** Refuses a study that would have nothing to compare by: rewards where nothing is rewarded, or no held-out rows. */
 async function requireEvaluation({ kind, fitness: { metric } }: Search, config: RunConfig): Promise<void> {
-  const { rewards, environment, rollout } = config
-  const isRewarded = rewards.length > 0 || environment !== null || rollout.agent !== null
-  if (['reward', 'eval_reward'].includes(metric) && !isRewarded)
+  const stages = stagesOf(config)
+  if (['reward', 'eval_reward'].includes(metric) && !stages.some(isRewarded))
     throw new ConfigError(
       [conflict(`${kind}.fitness.metric`, `trials are compared by ${metric}, but nothing here is rewarded.`)],
       'Compare by what the method reports, such as eval_loss with the goal min, or add a reward.',
     )
   if (!metric.startsWith('eval_')) return
-  for (const { data } of stagesOf(config)) {
+  for (const { data } of stages) {
     const { heldOut } = await readRunData(data)
     if (heldOut.length > 0) continue
     throw new ConfigError(

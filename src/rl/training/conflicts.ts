@@ -3,7 +3,7 @@ import { conflict, refuse } from '#shared/config/problems.ts'
 import { computesIn, devicesFor, type DeviceOption } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'
 import { roundedTo } from '#shared/precision.ts'
-import type { RunConfig } from '#shared/runConfig.ts'
+import { isRewarded, type RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 import { replaysOf } from './replay.ts'
 
@@ -115,11 +115,10 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
 
 /** Rewards have to come from somewhere, unless a teacher judges. */
 function sourceConflicts(
-  { rewards, environment, rollout }: Pick<RunConfig, 'rewards' | 'environment' | 'rollout'>,
+  config: Pick<RunConfig, 'rewards' | 'environment' | 'rollout'>,
   { id, needs }: Parts,
 ): Problem[] {
-  const isScored = rewards.length > 0 || environment !== null
-  if (needs.teacher || isScored || rollout.workflow !== null || rollout.agent !== null) return []
+  if (needs.teacher || isRewarded(config)) return []
   return [
     missing(
       'rewards',

@@ -241,97 +241,24 @@ describe('a program that means harm', () => {
 
   describe('is asked about again where what it would load has changed:', () => {
     // “@/” is the folder of the server.
-    test.each<{
-      what: string
-      changing: string
-      command: string
-      words: string[]
-      variables?: Record<string, string>
-    }>([
-      {
-        what: 'a module beside a Python script that is not called one',
-        changing: 'helper.py',
-        command: 'python3',
-        words: ['@/app'],
-      },
-      {
-        what: 'one compiled, without a source',
-        changing: 'json.pyc',
-        command: 'python3',
-        words: ['@/app.py'],
-      },
-      {
-        what: 'one in a package that calls itself a virtual environment',
-        changing: 'venv/helper.py',
-        command: 'python3',
-        words: ['@/app.py'],
-      },
-      {
-        what: 'what runs of a folder, compiled',
-        changing: '__main__.pyc',
-        command: 'python3',
-        words: ['@/'],
-      },
-      {
-        what: 'an archive of modules',
-        changing: 'm.zip',
-        command: 'python3',
-        words: ['-m', 'app'],
-        variables: { PYTHONPATH: '@/m.zip' },
-      },
-      {
-        what: 'a module beside a Node script',
-        changing: 'lib/helper.cjs',
-        command: 'node',
-        words: ['@/app'],
-      },
-      { what: 'the file that a package is', changing: 'start.bin', command: 'node', words: ['@/'] },
-      { what: 'a file without its ending', changing: 'main.js', command: 'node', words: ['@/main'] },
-      {
-        what: 'a file that Node takes before another',
-        changing: 'lib/helper',
-        command: 'node',
-        words: ['@/app'],
-      },
-      {
-        what: 'a file in quotes',
-        changing: 'hook.cjs',
-        command: 'node',
-        words: ['@/app'],
-        variables: { NODE_OPTIONS: '-r "@/hook.cjs"' },
-      },
-      {
-        what: 'a file whose name has a sign',
-        changing: 'a,b.cjs',
-        command: 'node',
-        words: ['--require=@/a,b.cjs', '-e', '1'],
-      },
-      {
-        what: 'a module beside the second of two scripts',
-        changing: 'lib/helper.cjs',
-        command: 'node',
-        words: ['-r', '@/venv/helper.py', '@/app'],
-      },
-      {
-        what: 'an archive with a folder of modules',
-        changing: 'm.zip',
-        command: 'python3',
-        words: ['-m', 'app'],
-        variables: { PYTHONPATH: '@/m.zip/sub' },
-      },
-      {
-        what: 'a file with a URL',
-        changing: 'app.mjs',
-        command: 'node',
-        words: ['--import', 'file://@/app.mjs', '-e', '1'],
-      },
-      {
-        what: 'a file in a list',
-        changing: 'hook.jar',
-        command: 'node',
-        words: ['-cp', '@/app.py:@/hook.jar'],
-      },
-    ])('$what', ({ changing, command, words, variables = {} }) => {
+    test.each<[string, string, string, Record<string, string>?]>([
+      ['a module beside a Python script that is not called one', 'helper.py', 'python3 @/app'],
+      ['one compiled, without a source', 'json.pyc', 'python3 @/app.py'],
+      ['one in a package that calls itself a virtual environment', 'venv/helper.py', 'python3 @/app.py'],
+      ['what runs of a folder, compiled', '__main__.pyc', 'python3 @/'],
+      ['an archive of modules', 'm.zip', 'python3 -m app', { PYTHONPATH: '@/m.zip' }],
+      ['an archive with a folder of modules', 'm.zip', 'python3 -m app', { PYTHONPATH: '@/m.zip/sub' }],
+      ['a module beside a Node script', 'lib/helper.cjs', 'node @/app'],
+      ['the file that a package is', 'start.bin', 'node @/'],
+      ['a file without its ending', 'main.js', 'node @/main'],
+      ['a file that Node takes before another', 'lib/helper', 'node @/app'],
+      ['a file in quotes', 'hook.cjs', 'node @/app', { NODE_OPTIONS: '-r "@/hook.cjs"' }],
+      ['a file whose name has a sign', 'a,b.cjs', 'node --require=@/a,b.cjs -e 1'],
+      ['a module beside the second of two scripts', 'lib/helper.cjs', 'node -r @/venv/helper.py @/app'],
+      ['a file with a URL', 'app.mjs', 'node --import file://@/app.mjs -e 1'],
+      ['a file in a list', 'hook.jar', 'node -cp @/app.py:@/hook.jar'],
+    ])('%s', (_, changing, line, variables = {}) => {
+      const [command = '', ...words] = line.split(' ')
       const folder = temporaryFolder()
       const programs = temporaryFolder()
       symlinkSync(process.execPath, path.join(programs, command))
@@ -365,8 +292,12 @@ describe('a program that means harm', () => {
   })
 
   test.each([['-E'], ['-sI'], ['-X', 'pycache_prefix=/x']])('may not start Python with %s', (...words) => {
-    const server = { command: 'env', args: ['python3', ...words, '/x/main.py'] }
-    expect(() => place({ a: server })).toThrow('would read code that was compiled earlier')
+    const started =
+      (...args: string[]) =>
+      () =>
+        place({ a: { command: 'env', args } }, { isAllowed: false }).review()
+    expect(started('python3', ...words, '/x/main.py')).toThrow('would read code that was compiled earlier')
+    expect(started('python3', '-W', 'ignore', '/x/main.py', ...words)).not.toThrow()
   })
 
   test('may not take its modules from a folder that a variable names', () => {

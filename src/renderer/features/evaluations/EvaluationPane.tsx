@@ -143,7 +143,13 @@ function Results({ evaluation, summary }: ResultsProps) {
       <div className={estimateGrid}>
         {reward !== null && <EstimateRow name="Mean reward" estimate={reward} scale={scale} isMain />}
         {pass.map(({ k, ...estimate }) => (
-          <EstimateRow key={k} name={`pass@${String(k)}`} format={formatPercent} {...{ estimate, scale }} />
+          <EstimateRow
+            key={k}
+            name={`pass@${String(k)}`}
+            estimate={estimate}
+            scale={scale}
+            format={formatPercent}
+          />
         ))}
       </div>
       <p className="mt-2 mb-3 text-xs text-faint text-pretty">
