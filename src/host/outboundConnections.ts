@@ -44,11 +44,11 @@ export class ConnectionWatch implements Disposable {
 
   look(): void {
     const open = openSockets()
-    const unknown = open.filter(({ inode }) => !this.#known.has(inode))
-    this.#known = new Set(open.map(({ inode }) => inode))
+    const unknown = [...open].filter(([inode]) => !this.#known.has(inode))
+    this.#known = new Set(open.keys())
     if (unknown.length === 0) return
     const owners = socketOwners(ownProcesses())
-    for (const { inode, ...socket } of unknown) {
+    for (const [inode, socket] of unknown) {
       const pid = owners.get(inode)
       if (pid === undefined) continue
       this.#count++
@@ -62,24 +62,25 @@ export class ConnectionWatch implements Disposable {
   }
 }
 
-interface Socket extends Pick<Connection, 'protocol' | 'address' | 'port'> {
-  readonly inode: string
-}
+type Socket = Pick<Connection, 'protocol' | 'address' | 'port'>
 
-/** Lists the open sockets whose other end is not this machine. */
-const openSockets = (): Socket[] =>
-  tables.flatMap(([protocol, file]) =>
-    linesOf(file)
-      .slice(1)
-      .flatMap((line) => {
-        const [, , remote = '', , , , , , , inode = '0'] = line.trim().split(/\s+/)
-        const [written = '', port = ''] = remote.split(':')
-        const bytes = addressBytes(written)
-        // A socket that is closing belongs to nobody any more; one without another end has none.
-        if (inode === '0' || isOwnMachine(bytes)) return []
-        return [{ protocol, inode, address: addressText(bytes), port: parseInt(port, 16) }]
-      }),
-  )
+/**
+ * Returns the open sockets whose other end is not this machine, by inode: a table that changes while it is read may
+ * show one socket twice.
+ */
+function openSockets(): ReadonlyMap<string, Socket> {
+  const sockets = new Map<string, Socket>()
+  for (const [protocol, file] of tables)
+    for (const line of linesOf(file).slice(1)) {
+      const [, , remote = '', , , , , , , inode = '0'] = line.trim().split(/\s+/)
+      const [written = '', port = ''] = remote.split(':')
+      const bytes = addressBytes(written)
+      // A socket that is closing belongs to nobody any more; one without another end has none.
+      if (inode === '0' || isOwnMachine(bytes)) continue
+      sockets.set(inode, { protocol, address: addressText(bytes), port: parseInt(port, 16) })
+    }
+  return sockets
+}
 
 /** The kernel writes an address as 32-bit words in the processor's order: little-endian wherever Node runs. */
 const addressBytes = (written: string): Buffer => {

@@ -41,6 +41,12 @@ describe.skipIf(reason !== null)(`in a network of its own${where}`, () => {
     })
   })
 
+  test('a connection is counted once, though the table changes while it is read', () => {
+    const { output } = isolated([process.execPath, path.join(import.meta.dirname, 'churning.ts')])
+    const { count, distinct } = JSON.parse(output) as { count: number; distinct: number }
+    expect(count).toBe(distinct)
+  })
+
   test('a run leaves nothing but what is in the data directory', () => {
     const config = path.join(folder, 'run.json')
     writeFileSync(config, JSON.stringify({ ...starterConfig, steps: 2 }))
