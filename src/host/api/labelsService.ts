@@ -25,7 +25,8 @@ export const labelsService = (host: Host): Handlers<typeof labelsApi> => {
         isPreferred,
         edit,
       })),
-    set: async ({ answered, changes }) => store.labels.set(await answerOf(host, answered), changes),
+    set: async ({ answered, changes, isToggled }) =>
+      store.labels.set(await answerOf(host, answered), changes, isToggled),
     restore: (states) => store.labels.restore(states),
     counts({ scope }) {
       const labels = store.labels.list({ scope })

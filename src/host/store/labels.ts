@@ -45,6 +45,7 @@ export interface LabelRecord extends LabelledAnswer, Verdict {
 }
 
 export type LabelState = Verdict & Pick<LabelRecord, 'id'>
+type Changes = { readonly [Key in keyof Verdict]?: Verdict[Key] | undefined }
 
 type Json = 'prompt' | 'others'
 type Row = Omit<LabelRecord, Json | 'isTruncated' | 'isPreferred'> &
@@ -71,11 +72,11 @@ export class LabelsTable {
     )
   }
 
-  /** Changes the label of an answer; one is preferred at most of those seen together. Returns what it changed, as it was. */
-  set(
-    answer: LabelledAnswer,
-    changes: { readonly [Key in keyof Verdict]?: Verdict[Key] | undefined },
-  ): LabelState[] {
+  /**
+   * Changes the label of an answer; one is preferred at most of those seen together. `isToggled` takes back what the label
+   * says already. Returns the labels changed, as they were.
+   */
+  set(answer: LabelledAnswer, changes: Changes, isToggled = false): LabelState[] {
     return this.#db.write(() => {
       const { scope, group, member, origin, prompt, completion, others, isTruncated } = answer
       const now = Date.now()
@@ -88,11 +89,18 @@ export class LabelsTable {
       const seen = this.#select('seen_with = :group', { group })
       const own = seen.find((each) => each.member === member && each.completion === completion)
       if (own === undefined) throw new Error('Expected the label that was just added.')
-      const losing = changes.isPreferred === true ? seen.filter((each) => each.isPreferred) : []
+      const { rating, isPreferred, edit } = isToggled ? toggled(own, changes) : changes
+      const losing = isPreferred === true ? seen.filter((each) => each.isPreferred) : []
       const before = [...new Set([...losing, own])].map(stateOf)
       this.restore(losing.map((each) => ({ ...each, isPreferred: false })))
-      const given = Object.entries(changes).filter(([, value]) => value !== undefined)
-      this.restore([{ ...own, ...Object.fromEntries(given) }])
+      this.restore([
+        {
+          id: own.id,
+          rating: rating === undefined ? own.rating : rating,
+          isPreferred: isPreferred ?? own.isPreferred,
+          edit: edit === undefined ? own.edit : edit,
+        },
+      ])
       return before
     })
   }
@@ -136,6 +144,12 @@ export class LabelsTable {
     }))
   }
 }
+
+const toggled = (own: Verdict, { rating, isPreferred, edit }: Changes): Changes => ({
+  rating: rating === own.rating ? null : rating,
+  isPreferred: isPreferred === true ? !own.isPreferred : isPreferred,
+  edit: edit === own.edit ? null : edit,
+})
 
 const stateOf = ({ id, rating, isPreferred, edit }: LabelRecord): LabelState => ({
   id,

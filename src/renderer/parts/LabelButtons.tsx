@@ -22,9 +22,9 @@ interface LabelButtonsProps {
 export function LabelButtons(props: LabelButtonsProps) {
   const { scope, answered, label, title, prefer, onEdit, hasKeys, isDisabled = false } = props
   const { set } = useLabelling(scope)
-  const rate = (rating: 'good' | 'bad') => set(answered, { rating: label?.rating === rating ? null : rating })
-  const isPreferred = label?.isPreferred === true
-  const togglePreferred = () => set(answered, { isPreferred: !isPreferred })
+  // What a second press takes back is decided where the labels are kept: those shown here may be a moment old.
+  const rate = (rating: 'good' | 'bad') => set(answered, { changes: { rating }, isToggled: true })
+  const togglePreferred = () => set(answered, { changes: { isPreferred: true }, isToggled: true })
   const preferring = prefer === 'button' ? togglePreferred : prefer
   useKeys(
     hasKeys && !isDisabled
@@ -53,7 +53,7 @@ export function LabelButtons(props: LabelButtonsProps) {
         <IconButton
           small
           disabled={isDisabled}
-          pressed={isPreferred}
+          pressed={label?.isPreferred === true}
           label={`Better than the others: ${title}`}
           icon={Star}
           onClick={togglePreferred}

@@ -9,7 +9,7 @@ import { asError, toastError } from '#renderer/client/toasts.ts'
 
 export type Answered = InputOf<Api, 'labels.set'>['answered']
 export type Label = Answer<'labels.of'>[number]
-type Changes = InputOf<Api, 'labels.set'>['changes']
+type SetOptions = Omit<InputOf<Api, 'labels.set'>, 'answered'>
 
 /** Labels of the answers that are seen together; `group` as in #shared/labelGroups.ts, null for none yet. */
 export function useLabels(group: string | null): readonly Label[] {
@@ -55,9 +55,9 @@ export function useLabelling(scope: string) {
     [attempt, scope],
   )
   const set = useCallback(
-    (answered: Answered, changes: Changes) =>
+    (answered: Answered, options: SetOptions) =>
       change(async () => {
-        const before = await client.call('labels.set', { answered, changes })
+        const before = await client.call('labels.set', { answered, ...options })
         return () => client.call('labels.restore', before)
       }),
     [client, change],

@@ -49,7 +49,15 @@ export const labelsApi = {
     z.array(state.extend({ member: count, completion: z.string() })),
   ),
   /** Changes the label of an answer. Returns the labels that it changed, as they were. */
-  set: command(z.object({ answered, changes: verdict.partial() }), z.array(state)),
+  set: command(
+    z.object({
+      answered,
+      changes: verdict.partial(),
+      /** Takes back what the label says already, as a button does that is pressed again. */
+      isToggled: z.boolean().optional(),
+    }),
+    z.array(state),
+  ),
   /** Takes a change back. */
   restore: command(z.array(state).max(100), z.void()),
   counts: query(

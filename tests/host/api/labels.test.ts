@@ -55,6 +55,23 @@ async function someGroup() {
   return { group, first, other: members.find(({ completion }) => completion !== first.completion)!, members }
 }
 
+test('what is pressed twice at once is taken back', async () => {
+  const { group, first } = await someGroup()
+  const pressed = { answered: { kind: 'sample', sampleId: first.id }, isToggled: true } as const
+  const press = (changes: Changes) => client.call('labels.set', { ...pressed, changes })
+  for (const changes of [{ rating: 'good' }, { isPreferred: true }] as const) {
+    await Promise.all([press(changes), press(changes)])
+    expect(await client.call('labels.of', { group })).toEqual([])
+    await Promise.all([press(changes), press(changes), press(changes)])
+    expect(await client.call('labels.of', { group })).toMatchObject([changes])
+    await press(changes)
+  }
+  await press({ rating: 'good' })
+  await press({ rating: 'bad' })
+  expect(await client.call('labels.of', { group })).toMatchObject([{ rating: 'bad' }])
+  await press({ rating: 'bad' })
+})
+
 test('a sample is rated, preferred and edited; each change can be taken back', async () => {
   const { group, first, other, members } = await someGroup()
   expect(await set({ kind: 'sample', sampleId: first.id }, { rating: 'bad' })).toMatchObject([

@@ -315,7 +315,7 @@ function BetterAnswer({ answered, label, name, isEditing, onEdited }: BetterProp
           note="For pairs, it is better than what the model wrote."
           onCancel={onEdited}
           onSave={(text) => {
-            set(answered, { edit: text === written ? null : text })
+            set(answered, { changes: { edit: text === written ? null : text } })
             onEdited()
           }}
         />

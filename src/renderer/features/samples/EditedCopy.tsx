@@ -55,7 +55,7 @@ function Editor(props: EditedCopyProps & { readonly text: string }) {
   const { set } = useLabelling(sample.runId)
   const kept = label?.edit ?? null
   const keep = (edit: string | null) => {
-    set(answered, { edit })
+    set(answered, { changes: { edit } })
     onText(null)
   }
   return (
