@@ -63,5 +63,7 @@ export interface CalibratedStage {
   readonly secondsPerCheckpoint: number
   /** Bytes that a step adds to log and history. */
   readonly logBytesPerStep: number
-  readonly samples: readonly Omit<TrajectorySample, 'arrays' | 'advantage'>[]
+  readonly samples: readonly (Omit<TrajectorySample, 'arrays' | 'advantage'> & {
+    readonly preference: 'chosen' | 'rejected' | null
+  })[]
 }

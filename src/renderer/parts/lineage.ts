@@ -84,14 +84,16 @@ export const lastPlace = (lineage: Lineage, { index }: StudyTrial): Place | unde
     .findLast(({ places }) => places.some(({ trial }) => trial.index === index))
     ?.places.find(({ trial }) => trial.index === index)
 
-export type TrialState = 'waiting' | 'training' | 'failed' | 'finished' | 'ended'
+export type TrialState = 'waiting' | 'training' | 'failed' | 'finished' | 'ended' | 'left'
 
-/** State of a trial. `ended`: it was not selected, or stopped early. */
+/** State of a trial. `ended`: it was not selected, or stopped early; `left`: the study ended before it did. */
 export function stateOf(trial: StudyTrial, { pending, steps, status }: StudyEntry): TrialState {
   const last = lastResult(trial)
   if (last?.error !== undefined) return 'failed'
-  if (pending.some((each) => each.trial === trial.index))
-    return status === 'running' && trial.runId !== null ? 'training' : 'waiting'
+  if (pending.some((each) => each.trial === trial.index)) {
+    if (status === 'running') return trial.runId === null ? 'waiting' : 'training'
+    return status === 'waiting' ? 'waiting' : 'left'
+  }
   return last !== undefined && last.step >= steps ? 'finished' : 'ended'
 }
 

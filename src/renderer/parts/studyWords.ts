@@ -57,4 +57,5 @@ export const stateLooks: Readonly<Record<TrialState, { readonly tone: Tone; read
   failed: { tone: 'bad', words: 'Failed' },
   finished: { tone: 'good', words: 'Finished' },
   ended: { tone: 'plain', words: 'Ended' },
+  left: { tone: 'plain', words: 'Not finished' },
 }

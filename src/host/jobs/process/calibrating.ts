@@ -2,6 +2,7 @@
 import { rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Device } from '#shared/device.ts'
+import type { ExperienceKind } from '#shared/experience.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { layerStates, stateBytes } from '#engine/models/layerStates.ts'
 import { physicalCores } from '#engine/processor.ts'
@@ -164,7 +165,7 @@ async function calibrateStage(
   const { generating, scoring, forward, update } = measures.seconds
   const steps = stage.lastStep - stage.place.firstStep
   const evaluated = Math.min(data.heldOut.length, config.evaluation.rows ?? Infinity)
-  const samples = samplesOf(calibration, row)
+  const samples = samplesOf(calibration, row, stage.parts.code.algorithm.experience)
   return {
     steps,
     row,
@@ -184,10 +185,15 @@ async function calibrateStage(
 }
 
 /** Gives samples the number of their row: the group was made of one row alone, which has another number in the data. */
-const samplesOf = ({ trajectories }: Calibration, row: number): CalibratedStage['samples'] =>
-  shownSamples(trajectories, [], new Map()).map(({ arrays: _, advantage: _none, ...sample }) => ({
+const samplesOf = (
+  { trajectories }: Calibration,
+  row: number,
+  experience: ExperienceKind,
+): CalibratedStage['samples'] =>
+  shownSamples(trajectories, [], new Map()).map(({ arrays: _, advantage: _none, ...sample }, i) => ({
     ...sample,
     row,
+    preference: experience === 'preferences' ? (i % 2 === 0 ? 'chosen' : 'rejected') : null,
   }))
 
 /** A checkpoint is written for real, but for a copy of the model, which takes as long as its size tells. */

@@ -67,7 +67,7 @@ const prose = 'p-3 break-words whitespace-pre-wrap'
 
 function WritingBody({ writing, isRunning }: { writing: Writing; isRunning: boolean }) {
   const { text, tokens, hasBegun } = writing
-  if (text === '') return <Busy label={hasBegun ? 'Writing' : 'Loading the model'} />
+  if (text === '') return <Busy label={hasBegun ? 'Writing' : 'Preparing the answer'} />
   return (
     <>
       <p dir="auto" className={prose}>

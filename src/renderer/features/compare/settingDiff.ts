@@ -1,6 +1,7 @@
 /** Settings of several runs side by side, reduced to those that differ. */
 import { historyWords, type SettingChange } from '#shared/config/changes.ts'
 import { byName, isObject, leaves } from '#shared/config/paths.ts'
+import { lastPart } from '#renderer/client/format.ts'
 
 /** Settings as text by dotted name; undefined: the run has no such setting. */
 export type Settings = ReadonlyMap<string, SettingValue>
@@ -12,6 +13,15 @@ export const flatSettings = (config: unknown): Settings =>
     [...leaves(config, byName)].flatMap(([key, value]) =>
       isObject(value) ? [] : [[key, Array.isArray(value) ? 'none' : (value as SettingValue)] as const],
     ),
+  )
+
+/** Replaces folders of data sets, which are called by the digest of what they hold, by names. */
+export const withDataNames = (settings: Settings, names: ReadonlyMap<string, string>): Settings =>
+  new Map(
+    [...settings].map(([key, value]) => [
+      key,
+      typeof value === 'string' ? (names.get(lastPart(value)) ?? value) : value,
+    ]),
   )
 
 /** Lists all values of a setting that changed during the run. */

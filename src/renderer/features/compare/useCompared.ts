@@ -1,9 +1,10 @@
 /** Data that a comparison reads about its runs besides their series. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { flatSettings, withHistory, type Settings } from './settingDiff.ts'
+import { flatSettings, withDataNames, withHistory, type Settings } from './settingDiff.ts'
 import { tailStart } from '#shared/runGaps.ts'
 import { useApi, useAnswer, useAnswers, type Answer } from '#renderer/client/api.tsx'
+import { versionNumber } from '#renderer/parts/DataPicker.tsx'
 
 export type RunRecord = Pick<Answer<'runs.get'>, 'config' | 'manifest' | 'settingChanges'>
 export type StoredEvent = Answer<'runs.events'>[number]
@@ -35,15 +36,33 @@ export function useRecords(runIds: readonly string[]): Found<RunRecord> {
 const inputOf = (runId: string) => ({ runId })
 
 export function useSettingsOf(records: Found<RunRecord>): Found<Settings> {
+  const names = useVersionNames()
   return useMemo(
     () =>
       new Map(
         [...records].map(([id, { config, settingChanges }]) => [
           id,
-          withHistory(flatSettings(JSON.parse(config)), settingChanges),
+          withHistory(withDataNames(flatSettings(JSON.parse(config)), names), settingChanges),
         ]),
       ),
-    [records],
+    [records, names],
+  )
+}
+
+/** Names of versions of data sets, by their digests. */
+function useVersionNames(): ReadonlyMap<string, string> {
+  const { data } = useAnswer('datasets.list', undefined)
+  return useMemo(
+    () =>
+      new Map(
+        (data ?? []).flatMap(({ name, versions }) =>
+          versions.map(({ id }) => {
+            const number = String(versionNumber(versions, id))
+            return [id, versions.length === 1 ? name : `${name}, version ${number}`] as const
+          }),
+        ),
+      ),
+    [data],
   )
 }
 

@@ -159,7 +159,8 @@ const guideSteps: readonly GuideStep[] = [
     target: '[role="table"][aria-label="Checkpoints"]',
     tab: 'checkpoints',
     title: 'Checkpoints keep what was learned',
-    words: 'Resume from one, fork it with other settings, try it in Playground, or take its adapter home.',
+    words:
+      'Fork one with other settings, try it in Playground, or take its adapter home. A run that was stopped resumes from its newest.',
   },
 ]
 

@@ -287,11 +287,13 @@ const partsOf = (parts: Sample['parts']) => {
 }
 
 function SampleRow({ sample }: { sample: Sample }) {
-  const { completion, reward, parts, tokens, stopReason, failures } = sample
+  const { completion, reward, preference, parts, tokens, stopReason, failures } = sample
   return (
     <li className="grid grid-cols-[64px_minmax(0,1fr)_max-content] items-start gap-3 px-3 py-2">
       <span className="font-mono text-sm font-medium tabular-nums">
-        {reward !== null && (
+        {reward === null ? (
+          <span className="font-sans text-muted">{preference}</span>
+        ) : (
           <>
             <span className="sr-only">Reward </span>
             {formatNumber(reward)}

@@ -47,7 +47,9 @@ export function TimePanel({ runId, byMetric, isGenerating }: Props) {
     <section aria-label="Time per step" className="flex min-w-0 flex-col rounded border border-line bg-bg">
       <header className="flex h-9 shrink-0 items-center gap-1.5 pr-1.5 pl-3">
         <h3 className="font-medium">Time per step</h3>
-        <span className="text-sm text-faint">mean of the last {plural(measured, 'step')}</span>
+        {measured > 0 && (
+          <span className="text-sm text-faint">mean of the last {plural(measured, 'step')}</span>
+        )}
         <Help about="time per step">
           Generate: completions are sampled. Score: reward functions. Forward passes: the tokens under each
           policy, before the update. Learn: gradients and optimizer. Other: the rest of the step. Evaluations

@@ -108,7 +108,7 @@ function partsOf(names: readonly string[], facts: PlanFacts): PlannedChart | nul
 function planOf(spec: ChartSpec, known: ReadonlySet<string>, facts: PlanFacts): PlannedChart | null {
   const [main] = spec.metrics
   const present = spec.metrics.filter(([metric]) => known.has(metric))
-  const isExpected = known.size === 0 && isExpectedOf(spec, facts)
+  const isExpected = !hasSteps(known) && isExpectedOf(spec, facts)
   if (main === undefined || (present.length === 0 && !isExpected)) return null
   return {
     id: main[0],
@@ -120,6 +120,9 @@ function planOf(spec: ChartSpec, known: ReadonlySet<string>, facts: PlanFacts): 
     emptyText: emptyWords(spec, facts),
   }
 }
+
+/** Whether a step was taken: an evaluation before the first one leaves every other chart to be expected. */
+const hasSteps = (known: ReadonlySet<string>): boolean => [...known].some((name) => !name.startsWith('eval_'))
 
 const isExpectedOf = ({ expected = [] }: ChartSpec, { kinds }: PlanFacts): boolean =>
   expected.some((kind) => kinds.includes(kind))

@@ -14,6 +14,12 @@ describe('planCharts', () => {
     )
   })
 
+  test('an evaluation before the first step takes nothing away', () => {
+    const before = titles(planCharts(['eval_reward', 'eval_time'], rewards))
+    expect(before).toEqual(titles(planCharts([], rewards)))
+    expect(titles(planCharts(['eval_reward', 'reward'], rewards)).length).toBeLessThan(before.length)
+  })
+
   test('the reward has a band of its standard deviation and a line of validation rows', () => {
     const [reward] = planCharts(['reward', 'reward_std', 'eval_reward'], rewards)
     expect(reward).toMatchObject({ bandMetric: 'reward_std', better: 'higher' })

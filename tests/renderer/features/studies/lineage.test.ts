@@ -111,6 +111,8 @@ test('what became of each trial', () => {
   expect(states).toEqual(['failed', 'ended', 'ended', 'training', 'ended'])
   const stopped = { ...study, status: 'stopped' as const, steps: 20 }
   expect(stopped.trials.map((each) => stateOf(each, stopped))).toEqual([
-    ...['failed', 'finished', 'ended', 'waiting', 'finished'],
+    ...['failed', 'finished', 'ended', 'left', 'finished'],
   ])
+  const waiting = { ...stopped, status: 'waiting' as const }
+  expect(waiting.trials.map((each) => stateOf(each, waiting))[3]).toBe('waiting')
 })
