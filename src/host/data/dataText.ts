@@ -2,12 +2,12 @@
  * The bytes of a data file as UTF-8 text, whatever they are in: packed with gzip or zstd, in UTF-16, behind a byte order
  * mark.
  */
+import { isAscii } from 'node:buffer'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { TextDecoder } from 'node:util'
 import zlib from 'node:zlib'
 import { AppError, invalidData } from '#shared/errors.ts'
-import { commandWord } from '#shared/shownText.ts'
 import type { DataFile } from './dataFile.ts'
 import { foreignContent } from './foreignFiles.ts'
 
@@ -87,16 +87,50 @@ function utf16ByZeros(head: Buffer): Utf16 | null {
 }
 
 async function* decoded(file: DataFile, pieces: Pieces): AsyncGenerator<Buffer> {
-  let decoder: TextDecoder | null | undefined
-  for await (const piece of pieces) {
-    if (decoder === undefined) {
-      const encoding = utf16Of(piece)
-      if (encoding !== null) file.note(`Read as ${encoding.toUpperCase()} text.`)
-      decoder = encoding === null ? null : new TextDecoder(encoding)
+  let encoding: Encoding | 'ascii' | null = null
+  let decoder: TextDecoder | null = null
+  for await (const piece of wholeCharacters(pieces)) {
+    if (encoding === null || encoding === 'ascii') {
+      encoding = (encoding === null ? utf16Of(piece) : null) ?? encodingOf(piece)
+      if (encoding !== 'ascii' && encoding !== 'utf-8') {
+        file.note(readAs(encoding))
+        decoder = new TextDecoder(encoding)
+      }
     }
     yield decoder === null ? piece : Buffer.from(decoder.decode(piece, { stream: true }), 'utf8')
   }
   if (decoder) yield Buffer.from(decoder.decode(), 'utf8')
+}
+
+type Encoding = Utf16 | 'utf-8' | 'windows-1252'
+
+const readAs = (encoding: Encoding): string =>
+  encoding === 'windows-1252'
+    ? 'Read as Windows-1252 (Latin-1) text: it is not UTF-8. If accented letters look wrong, save the file as UTF-8.'
+    : `Read as ${encoding.toUpperCase()} text.`
+
+/**
+ * Returns what the bytes beyond ASCII are in. Western text in the encoding of Windows has an accented letter here and there
+ * and none that UTF-8 could have written; a file that is UTF-8 elsewhere is damaged.
+ */
+function encodingOf(piece: Buffer): 'ascii' | 'utf-8' | 'windows-1252' {
+  if (isAscii(piece)) return 'ascii'
+  const high = piece.filter((byte) => byte >= 0x80).length
+  const isWestern = 4 * high <= piece.length && !/[^\0-\x7f\ufffd]/.test(piece.toString('utf8'))
+  return isWestern ? 'windows-1252' : 'utf-8'
+}
+
+/** Leaves a character that the end of a piece may cut to the next piece. */
+async function* wholeCharacters(pieces: Pieces): AsyncGenerator<Buffer> {
+  let rest = Buffer.alloc(0)
+  for await (const piece of pieces) {
+    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece])
+    const cut = bytes.subarray(-3).findIndex((byte) => byte >= 0xc0)
+    const end = cut < 0 ? bytes.length : Math.max(0, bytes.length - 3) + cut
+    rest = bytes.subarray(end)
+    if (end > 0) yield bytes.subarray(0, end)
+  }
+  if (rest.length > 0) yield rest
 }
 
 /** Drops the byte order mark some programs put before UTF-8. */
@@ -118,15 +152,8 @@ export async function* linesWithFeeds(pieces: Pieces): AsyncGenerator<Buffer> {
   }
 }
 
-/** Ends a sentence on a file whose bytes are not UTF-8: names the likeliest encoding and how to convert them. */
-export function notUtf8(bytes: Buffer, file: string): string {
-  const high = bytes.filter((byte) => byte >= 0x80).length
-  // Western text has an accented letter here and there; other scripts have little else.
-  const isWestern = high > 0 && 4 * high <= bytes.length
-  return isWestern
-    ? `it is not UTF-8 text, but probably Windows-1252 (Latin-1); convert the file with \`iconv -f WINDOWS-1252 -t UTF-8 ${commandWord(path.basename(file))} > utf8${path.extname(file)}\``
-    : 'it is not UTF-8 text; save the file as UTF-8'
-}
+/** Ends a sentence on a row whose bytes are not UTF-8, as those of the file are. */
+export const notUtf8 = 'it is not UTF-8 text; save the file as UTF-8'
 
 /** The first piece of the text that holds more than white space. */
 export async function beginningOf(file: DataFile): Promise<string> {

@@ -22,7 +22,7 @@ export async function* readJsonLines(file: DataFile): AsyncGenerator<readonly Re
       if (isBlank(bytes)) continue
       const place = { number: ++number, line }
       if (!isText && !isUtf8(bytes)) {
-        items.push({ ...place, sentence: notUtf8(bytes, file.path) })
+        items.push({ ...place, sentence: notUtf8 })
         continue
       }
       const text = bytes.toString('utf8')

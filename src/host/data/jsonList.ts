@@ -24,7 +24,7 @@ export async function* readJsonList(file: DataFile): AsyncGenerator<readonly Rea
   let number = 0
   const noteNumbers = numberNotes(file)
   const items = (entries: readonly Entry[]) =>
-    entries.map((entry) => readEntry(entry, { number: ++number, file: file.path, noteNumbers }))
+    entries.map((entry) => readEntry(entry, { number: ++number, noteNumbers }))
   for await (const piece of textPieces(file)) yield items(scanner.push(piece))
   const fault = scanner.fault()
   if (scanner.hasNoList) {
@@ -57,13 +57,12 @@ interface Entry {
 
 interface EntryPlace {
   readonly number: number
-  readonly file: string
   readonly noteNumbers: (text: string) => void
 }
 
-function readEntry({ bytes, line }: Entry, { number, file, noteNumbers }: EntryPlace): ReadItem {
+function readEntry({ bytes, line }: Entry, { number, noteNumbers }: EntryPlace): ReadItem {
   if (bytes === null) return { number, line, sentence: 'it is longer than 64 MiB' }
-  if (!isUtf8(bytes)) return { number, line, sentence: notUtf8(bytes, file) }
+  if (!isUtf8(bytes)) return { number, line, sentence: notUtf8 }
   const text = bytes.toString('utf8').trim()
   const item = parseRow(text, { number, line })
   if (isProblem(item)) return item

@@ -49,7 +49,7 @@ async function* readTable(file: DataFile, defaultDelimiter: string): AsyncGenera
     if (block === null) throw invalidData(`${file.path} has a line longer than 64 MiB.`)
     yield parser.push(block.toString('utf8'), {
       isLast: false,
-      fault: isUtf8(block) ? null : notUtf8(block, file.path),
+      fault: isUtf8(block) ? null : notUtf8,
     })
   }
   yield parser.push('', { isLast: true, fault: null })
@@ -247,9 +247,7 @@ function columnNames(
   fault: string | null,
 ): readonly string[] {
   if (cells.some((cell) => cell.includes('\0') || (fault !== null && cell.includes('\uFFFD'))))
-    throw invalidData(
-      `The first line of ${file.path} cannot be read: ${fault ?? 'it is not UTF-8 text; save the file as UTF-8'}.`,
-    )
+    throw invalidData(`The first line of ${file.path} cannot be read: ${fault ?? notUtf8}.`)
   const names = cells.map((cell, index) => (cell.trim() === '' ? `column ${index + 1}` : cell))
   // A year or a question is what a row holds, not what a column is called.
   const value = names.find((name) => /^-?[\d.,]+$|[?!.]$/.test(name.trim()) || name.length > longestName)

@@ -74,7 +74,11 @@ test.each([
     '{"question": {"0": "a"}, "answer": {"0": "b"}}',
     /written column by column \(“question”, “answer”\)/,
   ],
-  ['latin.csv', Buffer.from('pr\xe9nom,answer\na,b\n', 'latin1'), /first line of .* is not UTF-8/],
+  [
+    'cyrillic.csv',
+    Buffer.from('\xe8\xec\xff,\xee\xf2\xe2\xe5\xf2\na,b\n', 'latin1'),
+    /first line of .* is not UTF-8/,
+  ],
   ['several.json', '{"a": [{"q": 1}], "b": [{"q": 2}, {"q": 3}]}', /several lists: “a” \(1\), “b” \(2\)/],
 ])('%s is named as what it is', async (name, content, sentence) => {
   await expect(inspectDataFile(written(name, content))).rejects.toThrow(sentence)
