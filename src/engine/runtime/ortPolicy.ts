@@ -41,6 +41,11 @@ import { sharingPays } from './ortDecodeStep.ts'
 import { policyPrograms, type PolicyProgramOptions, type PolicyPrograms } from './policyPrograms.ts'
 import { TrainedParameters } from './trainedParameters.ts'
 
+/** Another model that scores as the reference; errors are those of the model or of the server that holds it. */
+export interface Teacher extends Disposable {
+  score(sequences: readonly TokenSequence[], options: ScoreOptions<'base'>): Promise<Heads[]>
+}
+
 export interface OrtPolicyOptions extends LearningMemoryOptions {
   /** Seed of a fresh adapter's values, and of the dropout masks where `lora` has dropout. */
   readonly loraSeed: number
@@ -49,7 +54,7 @@ export interface OrtPolicyOptions extends LearningMemoryOptions {
   /** Starting values of the reference, or `base` for the base without an adapter; the actor's if absent. */
   readonly reference?: readonly NamedTensor[] | 'base'
   /** Another model that scores as the reference; the policy disposes of it. */
-  readonly teacher?: OrtPolicy
+  readonly teacher?: Teacher
   /** A critic with an adapter of its own on the same base and a value head, both fresh; none if absent. */
   readonly critic?: boolean
   /** Seed of the fresh critic; `loraSeed` if absent. */
@@ -123,7 +128,7 @@ export class OrtPolicy implements Policy {
   readonly #trained: TrainedParameters
   readonly #reference: AdapterParameters
   readonly #base: AdapterParameters
-  readonly #teacher: OrtPolicy | undefined
+  readonly #teacher: Teacher | undefined
   readonly #named = new Map<NamedAdapter, AdapterParameters>()
   /** Generations under way. */
   #generations = 0

@@ -269,15 +269,27 @@ async function bodyOf({ request }: Exchange): Promise<ReturnType<typeof parseObj
   return body.length === 0 ? {} : parseObject(body)
 }
 
+/** Errors: `InvalidRequest` where an answer is to hold more than what the policy says. */
+function requirePlainAnswer({ echo, scoresPrompt, withLogprobs }: OpenAiRequest): void {
+  for (const [param, isAsked, why = ''] of [
+    ['echo', echo],
+    ['prompt_logprobs', scoresPrompt],
+    ['logprobs', withLogprobs, ': the run records them itself'],
+  ] as const)
+    if (isAsked) throw new InvalidRequest(`\`${param}\` is not supported in a session${why}.`, param)
+}
+
 /** Errors: `InvalidRequest` for what would change what is learned. */
-function requireAnswerable({ prompts, echo, withLogprobs, prompts: [first] }: OpenAiRequest): void {
+function requireAnswerable(request: OpenAiRequest): void {
   const refuse = (param: string, message: string) => {
     throw new InvalidRequest(message, param)
   }
+  const {
+    prompts,
+    prompts: [first],
+  } = request
   if (prompts.length > 1) refuse('prompt', 'A session answers one prompt at a time.')
-  if (echo) refuse('echo', '`echo` is not supported in a session.')
-  if (withLogprobs)
-    refuse('logprobs', '`logprobs` is not supported in a session: the run records them itself.')
+  requirePlainAnswer(request)
   if (first === undefined || !('messages' in first)) return
   if (Object.keys(first.variables ?? {}).length > 0)
     refuse(

@@ -122,7 +122,7 @@ function encodingOf(piece: Buffer): 'ascii' | 'utf-8' | 'windows-1252' {
 
 /** Leaves a character that the end of a piece may cut to the next piece. */
 async function* wholeCharacters(pieces: Pieces): AsyncGenerator<Buffer> {
-  let rest = Buffer.alloc(0)
+  let rest: Buffer = Buffer.alloc(0)
   for await (const piece of pieces) {
     const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece])
     const cut = bytes.subarray(-3).findIndex((byte) => byte >= 0xc0)

@@ -97,6 +97,7 @@ const common: readonly OurSetting[] = [
   { ours: 'reference.policy', off: 'start' },
   { ours: 'reference.adapter', off: null },
   { ours: 'reference.model', off: null },
+  { ours: 'reference.server', off: null },
   { ours: 'reference.refreshSteps', off: null },
   { ours: 'reference.refreshPasses', off: null },
 ]

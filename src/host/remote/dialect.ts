@@ -23,6 +23,13 @@ export interface GeneratedTokens {
   readonly logprobs: readonly number[] | null
 }
 
+export interface ScoredToken {
+  /** Nats, at temperature 1. */
+  readonly logprob: number
+  /** Text as the server's tokenizer has it; null where it does not say. */
+  readonly text: string | null
+}
+
 /** Facts that the command to start a server depends on. */
 export interface LaunchFacts {
   readonly model: string
@@ -50,6 +57,10 @@ export interface Dialect {
   generateCall(request: TokenRequest, model: string): Call
   /** Returns undefined for a response of another form. */
   readTokens(json: unknown): GeneratedTokens | undefined
+  /** Asks how likely each token of a text is after those before it; one more token is generated, since servers insist. */
+  scoreCall(ids: readonly number[], model: string): Call
+  /** Returns the scores of the ids from the second on; undefined for a response without them, or of other ids. */
+  readScores(json: unknown, ids: readonly number[]): readonly ScoredToken[] | undefined
   /** Tells whether the response to a generation request says that the adapter is not loaded. */
   isAdapterMissing(answer: Answer): boolean
 
@@ -84,6 +95,12 @@ const generated = z.object({
   meta_info: z.object({
     output_token_logprobs: z.array(z.tuple([z.number().nullable(), z.int()], z.unknown())).nullish(),
     finish_reason: z.object({ message: z.string().nullish() }).nullish(),
+  }),
+})
+
+const scoredByGenerate = z.object({
+  meta_info: z.object({
+    input_token_logprobs: z.array(z.tuple([z.number().nullable(), z.int(), z.string().nullish()])),
   }),
 })
 
@@ -143,6 +160,32 @@ export const sglang: Dialect = {
     return { ids: answer.output_ids ?? null, logprobs: null }
   },
 
+  scoreCall: (ids) => ({
+    method: 'POST',
+    path: '/generate',
+    body: {
+      input_ids: ids,
+      sampling_params: { n: 1, max_new_tokens: 1, temperature: 0 },
+      return_logprob: true,
+      logprob_start_len: 0,
+      top_logprobs_num: 0,
+      return_text_in_logprobs: true,
+      stream: false,
+    },
+  }),
+
+  readScores(json, ids) {
+    const scored = scoredByGenerate.safeParse(json).data?.meta_info.input_token_logprobs
+    if (scored?.length !== ids.length) return undefined
+    return allScored(
+      scored
+        .slice(1)
+        .map(([logprob, id, text], t) =>
+          logprob === null || id !== ids[t + 1] ? null : { logprob, text: text ?? null },
+        ),
+    )
+  },
+
   isAdapterMissing: ({ status, text }) =>
     (status === 400 || status === 404) && /lora/i.test(text) && /not loaded|never been loaded/i.test(text),
 
@@ -173,6 +216,20 @@ const completion = z.object({
             token_logprobs: z.array(z.number().nullable()).nullish(),
           })
           .nullish(),
+      }),
+    )
+    .min(1),
+})
+
+const scoredPrompt = z.object({
+  choices: z
+    .array(
+      z.object({
+        prompt_logprobs: z.array(
+          z
+            .record(z.string(), z.object({ logprob: z.number(), decoded_token: z.string().nullish() }))
+            .nullable(),
+        ),
       }),
     )
     .min(1),
@@ -232,6 +289,23 @@ export const vllm: Dialect = {
     return { ids: ids ?? spelledIds(logprobs?.tokens), logprobs: values } satisfies GeneratedTokens
   },
 
+  scoreCall: (ids, model) => ({
+    method: 'POST',
+    path: '/v1/completions',
+    body: { model, prompt: ids, max_tokens: 1, temperature: 0, prompt_logprobs: 0, stream: false },
+  }),
+
+  readScores(json, ids) {
+    const scored = scoredPrompt.safeParse(json).data?.choices[0]?.prompt_logprobs
+    if (scored?.length !== ids.length) return undefined
+    return allScored(
+      ids.slice(1).map((id, t) => {
+        const own = scored[t + 1]?.[String(id)]
+        return own === undefined ? null : { logprob: own.logprob, text: own.decoded_token ?? null }
+      }),
+    )
+  },
+
   isAdapterMissing: ({ status, text }) => status === 404 && /does not exist/i.test(text),
 
   loadCall: (name, folder) => ({
@@ -246,6 +320,9 @@ export const vllm: Dialect = {
 
   tokenizeCall,
 }
+
+const allScored = (scored: readonly (ScoredToken | null)[]): readonly ScoredToken[] | undefined =>
+  scored.every((each) => each !== null) ? scored : undefined
 
 /** “token_id:123” as older versions spell tokens when asked for ids. */
 function spelledIds(tokens: readonly string[] | null | undefined): number[] | null {

@@ -47,6 +47,18 @@ const modelList = z.object({
   ),
 })
 
+export const listModels: Call = { method: 'GET', path: '/v1/models' }
+
+/** undefined for an answer that is no list of models. */
+export function readModels({ status, json }: Answer): readonly ServedModel[] | undefined {
+  const list = status === 200 ? modelList.safeParse(json).data : undefined
+  return list?.data.map(({ id, parent, max_model_len: length }) => ({
+    id,
+    parent: parent ?? null,
+    contextLength: length ?? null,
+  }))
+}
+
 const tokenized = z.object({ tokens: z.array(z.int()) })
 
 export type Tokens = { readonly [K in keyof GeneratedTokens]: NonNullable<GeneratedTokens[K]> }
@@ -88,14 +100,10 @@ export class RolloutServer implements Disposable {
   }
 
   async models(options?: AskOptions): Promise<readonly ServedModel[]> {
-    const answer = await this.#ask({ method: 'GET', path: '/v1/models' }, options)
-    const list = answer.status === 200 ? modelList.safeParse(answer.json).data : undefined
-    if (list === undefined) throw this.#noServer(answer)
-    return list.data.map(({ id, parent, max_model_len: length }) => ({
-      id,
-      parent: parent ?? null,
-      contextLength: length ?? null,
-    }))
+    const answer = await this.#ask(listModels, options)
+    const models = readModels(answer)
+    if (models === undefined) throw this.#noServer(answer)
+    return models
   }
 
   /** Finds the base model among those served. Errors: AppError 'server/unsuitable'. */
@@ -228,7 +236,7 @@ const isUnknown = ({ status, json }: Answer): boolean =>
 
 /* The servers that are spoken with. */
 
-const dialects: Readonly<Record<ServerSettings['kind'], Dialect>> = { vllm, sglang }
+export const dialects: Readonly<Record<ServerSettings['kind'], Dialect>> = { vllm, sglang }
 
 const wordsFor = (url: string): ServerWords => ({
   server: `The rollout server at ${url.replace(/\/+$/, '')}`,

@@ -51,6 +51,7 @@ export class OpenAiAnswer {
   readonly #head: AnswerHead
   readonly #choices: readonly Choice[]
   #promptIds: readonly Int32Array[] = []
+  #scores: readonly (readonly Omit<ServedToken, 'top'>[])[] = []
 
   constructor(request: OpenAiRequest, head: AnswerHead) {
     this.#request = request
@@ -69,6 +70,7 @@ export class OpenAiAnswer {
   add(news: CompletionNews): object[] {
     if (news.type === 'prompts') {
       this.#promptIds = news.ids
+      this.#scores = news.scores ?? []
       return this.#opening()
     }
     const index = news.prompt * this.#request.samples + news.sample
@@ -100,6 +102,7 @@ export class OpenAiAnswer {
         logprobs: this.#logprobs(tokens, 0),
         finish_reason: finishReason(end),
         ...this.#ids(index, tokens, true),
+        ...this.#promptLogprobs(index),
       })),
       usage: this.#usage(),
     }
@@ -155,6 +158,16 @@ export class OpenAiAnswer {
     const object = this.#isChat ? 'chat.completion.chunk' : 'text_completion'
     const counted = usage ?? (this.#request.includesUsage ? null : undefined)
     return { ...this.#head, object, choices, ...(counted === undefined ? {} : { usage: counted }) }
+  }
+
+  /** Returns what vLLM tells of a prompt: of its first token, which nothing precedes, null. */
+  #promptLogprobs(index: number): object {
+    const scores = this.#scores[Math.floor(index / this.#request.samples)]
+    if (scores === undefined) return {}
+    const told = scores.map(({ id, logprob, text }) => ({
+      [id]: { logprob: finite(logprob), decoded_token: text },
+    }))
+    return { prompt_logprobs: [null, ...told] }
   }
 
   /** Returns the token ids under vLLM's names. */

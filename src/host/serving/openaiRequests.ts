@@ -31,6 +31,8 @@ export interface OpenAiRequest {
   /** True if the log-probabilities of its tokens are wanted. */
   readonly withLogprobs: boolean
   readonly withTokenIds: boolean
+  /** True if the log-probabilities of the prompt's tokens are wanted. */
+  readonly scoresPrompt: boolean
   /** True if completions begin with their prompt's text. */
   readonly echo: boolean
   /** Most calls of tools that an answer may have. */
@@ -138,6 +140,8 @@ const completionsBody = z.strictObject({
     z.array(ids).min(1).max(maxCompletions),
   ]),
   logprobs: z.int().min(0).max(maxTopLogprobs).nullish(),
+  // A parameter of vLLM's API; 0: of the prompt's own tokens, without others that are likelier.
+  prompt_logprobs: z.literal(0).nullish(),
   echo: z.boolean().nullish(),
 })
 
@@ -236,6 +240,7 @@ function parseChat(given: JsonObject): OpenAiRequest {
     endpoint: 'chat',
     prompts: [{ messages, variables, opening: openingOf(body), ...(tools && { tools }) }],
     withLogprobs: body.logprobs === true,
+    scoresPrompt: false,
     echo: false,
     mostCalls: body.parallel_tool_calls === false ? 1 : Infinity,
   }
@@ -333,7 +338,10 @@ function parseCompletions(given: JsonObject, mostTokens: number): OpenAiRequest 
   if (echo && prompts.some((prompt) => 'ids' in prompt)) {
     throw new InvalidRequest('`echo` is not supported for prompts of token ids.', 'echo')
   }
-  return { ...request, endpoint: 'completions', prompts, withLogprobs, echo, mostCalls: 0 }
+  const scoresPrompt = body.prompt_logprobs === 0
+  if (scoresPrompt && request.isStreamed)
+    throw new InvalidRequest('`prompt_logprobs` is not supported in a stream.', 'prompt_logprobs')
+  return { ...request, endpoint: 'completions', prompts, withLogprobs, scoresPrompt, echo, mostCalls: 0 }
 }
 
 function promptsOf(given: z.output<typeof completionsBody>['prompt']): ServedPrompt[] {

@@ -83,10 +83,11 @@ export class ServedBase {
       const sampling = samplingFor(request, promptIds.length, this.contextLength, stopIds)
       return { promptIds, streams, sampling, signal }
     })
-    await this.#start(request.adapter, (role) => {
-      if (signal.aborted) return Promise.resolve()
-      say({ type: 'prompts', ids: prompts })
-      return Promise.all(
+    await this.#start(request.adapter, async (role) => {
+      if (signal.aborted) return
+      const scores = request.scoresPrompts === true ? await this.#score(prompts, role, signal) : null
+      say({ type: 'prompts', ids: prompts, ...(scores === null ? {} : { scores }) })
+      await Promise.all(
         requests.map((wanted, prompt) =>
           this.#batches.generate(role, wanted, this.#listener(prompt, wanted, request, say)),
         ),
@@ -100,6 +101,23 @@ export class ServedBase {
     if (wrong === undefined) return Int32Array.from(ids)
     throw invalidData(
       `The prompt has the token ${wrong}, but the model's vocabulary has ${vocabSize} tokens.`,
+    )
+  }
+
+  /** Tokens of prompts from the second on, at temperature 1. */
+  async #score(
+    prompts: readonly Int32Array[],
+    role: AnsweringRole,
+    signal: AbortSignal,
+  ): Promise<Omit<ServedToken, 'top'>[][]> {
+    const sequences = prompts.map((ids) => ({ ids, actionMask: new Uint8Array(ids.length - 1).fill(1) }))
+    const heads = await this.#policy.score(sequences, { role, temperature: 1, signal })
+    return prompts.map((ids, prompt) =>
+      Array.from(ids.subarray(1), (id, t) => {
+        const before = ids.subarray(Math.max(0, t + 1 - contextTokens), t + 1)
+        const logprob = heads[prompt]?.logprobs[t] ?? NaN
+        return { id, logprob, text: tokenText(this.#text.tokenizer, [...before], id) }
+      }),
     )
   }
 

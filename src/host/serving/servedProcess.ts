@@ -47,6 +47,8 @@ export interface ServedRequest {
   readonly isStreamed: boolean
   /** True if its tokens are sent too. */
   readonly withTokens: boolean
+  /** True if the log-probabilities of the prompts' tokens are sent too. False if absent. */
+  readonly scoresPrompts?: boolean
 }
 
 export interface ServedToken extends TokenLogprob {
@@ -56,8 +58,12 @@ export interface ServedToken extends TokenLogprob {
 }
 
 export type CompletionNews =
-  /** First of all: the ids of each prompt. */
-  | { readonly type: 'prompts'; readonly ids: readonly Int32Array[] }
+  /** First of all: the ids of each prompt, and its tokens from the second on where they are wanted. */
+  | {
+      readonly type: 'prompts'
+      readonly ids: readonly Int32Array[]
+      readonly scores?: readonly (readonly Omit<ServedToken, 'top'>[])[]
+    }
   | {
       readonly type: 'piece'
       readonly prompt: number

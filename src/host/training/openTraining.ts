@@ -8,7 +8,7 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { int8Form } from '#engine/runtime/device.ts'
 import { readCheck } from '#host/devices/deviceRecords.ts'
-import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { createOrtPolicy, type OrtPolicy, type Teacher } from '#engine/runtime/ortPolicy.ts'
 import type { TrainDependencies, TrainedModel } from '#rl/training/dependencies.ts'
 import { exactResume, stateToRestore } from '#host/runs/checkpointRestore.ts'
 import type { Checkpoint, CriticState } from '#host/models/checkpoints.ts'
@@ -19,6 +19,7 @@ import { openModel } from '#host/models/openModel.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import { openRemotePolicy } from '#host/remote/openRemotePolicy.ts'
 import type { RemotePolicy } from '#host/remote/remotePolicy.ts'
+import { openTeacherServer } from '#host/remote/teacher.ts'
 import { firstAdapter, withReference, type AdapterStart, type StartWithReference } from './adapterStart.ts'
 import type { TrainedState } from './recording.ts'
 import type { Stage, StageBeginning, TrainingStart } from './stages.ts'
@@ -56,7 +57,9 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
   // Dropout is how a run trains, whatever the adapter it goes on from was trained with.
   const adapter = { ...form, lora: { ...form.lora, dropout: config.adapter.dropout } }
   const hasCritic = code.algorithm.needs.values
-  const policy = await openPolicy(config, { model, device, cacheDirectory, adapter, reference, hasCritic })
+  const { consents } = setup
+  const opening = { model, device, cacheDirectory, consents, adapter, reference, hasCritic }
+  const policy = await openPolicy(config, opening)
   if (start === null && adapter.critic !== null) restoreCritic(policy, adapter.critic)
   const warnings = start === null ? adapter.warnings : restore(policy, stage, start, reference !== null)
   const acting = await openActing(policy, setup, adapter)
@@ -131,7 +134,7 @@ async function openRemote(
     snapshots,
     tokenizer: parts.model.tokenizer,
     modelFolder: model.directory,
-    keys: { consents: consents ?? null, environment: process.env },
+    keys: keysOf(consents),
     onRequest: (url) => {
       if (!isOnThisMachine(url)) countBeside(cacheDirectory, 'rollout')
     },
@@ -201,10 +204,9 @@ export const adapterOf = ({
   warnings: [],
 })
 
-interface PolicySetup {
-  readonly model: ModelFolder
-  readonly device: Device
-  readonly cacheDirectory: string
+const keysOf = (consents: string | undefined) => ({ consents: consents ?? null, environment: process.env })
+
+interface PolicySetup extends Pick<TrainingSetup, 'model' | 'device' | 'cacheDirectory' | 'consents'> {
   readonly adapter: AdapterStart
   /** null: what the policy begins as. */
   readonly reference: readonly NamedTensor[] | null
@@ -215,7 +217,7 @@ interface PolicySetup {
  * Opens the model that `reference.model` names, to score as the reference. Errors: AppError 'config/invalid' where its
  * vocabulary is another, and those of a model.
  */
-async function openTeacher(
+async function openLocalTeacher(
   directory: string,
   student: ModelFolder,
   { device, cacheDirectory }: Pick<PolicySetup, 'device' | 'cacheDirectory'>,
@@ -241,10 +243,34 @@ async function openTeacher(
   )
 }
 
+/** Opens the teacher that a run names; undefined where it names none. Errors: AppError 'server/…', 'config/invalid'. */
+async function openTeacher(
+  { model: directory, server }: RunConfig['reference'],
+  {
+    model: student,
+    consents,
+    ...place
+  }: Pick<PolicySetup, 'model' | 'device' | 'cacheDirectory' | 'consents'>,
+): Promise<Teacher | undefined> {
+  if (directory !== null) return openLocalTeacher(directory, student, place)
+  if (server === null) return undefined
+  return openTeacherServer({
+    settings: server,
+    tokenizer: openText(student).tokenizer,
+    keys: keysOf(consents),
+    onRequest: () => {
+      if (!isOnThisMachine(server.url)) countBeside(place.cacheDirectory, 'teacher')
+    },
+  })
+}
+
 async function openPolicy(
-  { base, rollout, optimization, seed, contextLength, reference: { model: teacher } }: RunConfig,
-  { model, device, cacheDirectory, adapter: { lora, tensors }, reference, hasCritic }: PolicySetup,
+  { base, rollout, optimization, seed, contextLength, reference: teaching }: RunConfig,
+  setup: PolicySetup,
 ): Promise<OrtPolicy> {
+  const { model, device, cacheDirectory, adapter, reference, hasCritic } = setup
+  const { lora, tensors } = adapter
+  const teacher = await openTeacher(teaching, setup)
   const rolloutPrecision = holdsTensors(device) ? 'f32' : rollout.precision
   const precisions = { base: heldIn(base.precision), rollout: rolloutPrecision, int8Form: int8Form(device) }
   const { beta1, beta2, epsilon, weightDecay, memory } = optimization
@@ -256,7 +282,7 @@ async function openPolicy(
     critic: hasCritic,
     ...(tensors === null ? {} : { adapter: tensors }),
     ...(reference === null ? {} : { reference }),
-    ...(teacher === null ? {} : { teacher: await openTeacher(teacher, model, { device, cacheDirectory }) }),
+    ...(teacher === undefined ? {} : { teacher }),
     rolloutPrecision,
     replaysRoutes: rollout.routerReplay,
     activations: memory,

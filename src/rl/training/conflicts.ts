@@ -127,18 +127,28 @@ function sourceConflicts(
   ]
 }
 
-function teacherConflicts({ reference }: RunConfig, { id, needs }: Parts): Problem[] {
-  const { model, policy, adapter, refreshSteps, refreshPasses } = reference
-  if (model === null)
-    return needs.teacher
-      ? [missing('reference.model', `${id} learns from a teacher: name a model with the same vocabulary.`)]
-      : []
-  const isMoved = refreshSteps !== null || refreshPasses !== null
-  return when(
-    policy === 'base' || adapter !== null || isMoved,
+const noTeacher = (id: string): Problem =>
+  missing(
     'reference.model',
-    'it is the reference by itself: `reference.policy` has to be “start”, and `reference.adapter`, `reference.refreshSteps` and `reference.refreshPasses` null.',
+    `${id} learns from a teacher: name a model with the same vocabulary, or its address in \`reference.server\`.`,
   )
+
+function teacherConflicts({ reference, rollout }: RunConfig, { id, needs }: Parts): Problem[] {
+  const { model, server, policy, adapter, refreshSteps, refreshPasses } = reference
+  if (model === null && server === null) return needs.teacher ? [noTeacher(id)] : []
+  const others = [adapter, refreshSteps, refreshPasses, model === null ? null : server]
+  return [
+    ...when(
+      policy === 'base' || others.some((other) => other !== null),
+      model === null ? 'reference.server' : 'reference.model',
+      'it is the reference by itself: `reference.policy` has to be “start”, and `reference.adapter`, `reference.refreshSteps`, `reference.refreshPasses` and any other teacher null.',
+    ),
+    ...when(
+      server !== null && rollout.temperature !== 1,
+      'reference.server',
+      'a server tells log-probabilities at temperature 1: set `rollout.temperature` to 1, or name a model on this machine in `reference.model`.',
+    ),
+  ]
 }
 
 const missing = (path: string, message: string): Problem => ({ path, code: 'missing', message, stage: null })

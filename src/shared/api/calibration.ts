@@ -39,7 +39,7 @@ export const calibration = z.object({
     z.object({
       stage: count,
       row: count,
-      /** Which answer of a preference it is; null: not given as one. */
+      /** Side of a preference that it stands for; null: not given as one. */
       preference: z.enum(['chosen', 'rejected']).nullable(),
       prompt: z.string(),
       completion: z.string(),

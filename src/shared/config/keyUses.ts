@@ -17,11 +17,13 @@ export function judgeKeys({ model = '', keyVariable, address }: GivenJudgeSettin
   return use === null ? [] : [use]
 }
 
-/** Lists the keys of judges behind an address and of rollout servers, in every stage, each once. */
+/** Lists the keys of judges and teachers behind an address and of rollout servers, in every stage, each once. */
 export function keyUsesOf(config: RunConfig): KeyUse[] {
-  const uses = [config, ...stagesOf(config)].flatMap(({ rewards, rollout: { server } }) => [
+  const uses = [config, ...stagesOf(config)].flatMap(({ rewards, rollout, reference }) => [
     ...rewards.flatMap(({ function: id, settings }) => (id === judgeFunction ? judgeKeys(settings) : [])),
-    ...(server === null ? [] : serverUrls(server).map((url) => keyUse(server.apiKeyVariable, url))),
+    ...[rollout.server, reference.server].flatMap((server) =>
+      server === null ? [] : serverUrls(server).map((url) => keyUse(server.apiKeyVariable, url)),
+    ),
   ])
   return uniqueUses(uses.filter((use) => use !== null))
 }

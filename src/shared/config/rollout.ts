@@ -85,6 +85,27 @@ const rolloutServerSection = z.strictObject({
   }),
 })
 
+const { kind, model, apiKeyVariable, timeoutSeconds, retries } = rolloutServerSection.shape
+
+/** A server that scores the tokens of prompts; as the teacher of a run, it is asked for nothing else. */
+export const teacherServerSection = z.strictObject({
+  kind: kind.meta({ label: 'Kind of teacher’s server', description: 'The program that serves the teacher.' }),
+  url: serverAddress.meta({
+    label: 'Address of the teacher',
+    description: 'An address such as http://127.0.0.1:8000.',
+  }),
+  model: model.meta({
+    label: 'Name of the teacher',
+    description: 'The name under which the server serves the teacher.',
+  }),
+  apiKeyVariable: apiKeyVariable.meta({ label: 'Variable with the teacher’s key' }),
+  timeoutSeconds: timeoutSeconds.meta({ label: 'Timeout of the teacher (s)' }),
+  retries: retries.meta({
+    label: 'Retries of the teacher',
+    description: 'Retries of a failed request, at growing intervals; 10 take two minutes.',
+  }),
+})
+
 const workflowSection = z.strictObject({
   function: z
     .string()

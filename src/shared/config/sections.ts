@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { offeredDevices, deviceOptions } from '../device.ts'
 import { findDeclaration } from '../metrics.ts'
 import { basePrecisions, frozenProducts } from '../precision.ts'
+import { teacherServerSection } from './rollout.ts'
 import { path, share, wholeNumber, maxSetting, maxRows, maxStepCount, maxTokenCount } from './settings.ts'
 
 /** Decay rate below 1, since AdamW divides by 1 − β. */
@@ -278,6 +279,12 @@ export const referenceSection = z.strictObject({
     description:
       'Name or folder of another model with the same vocabulary that is the reference policy: a teacher for distillation.',
     empty: 'as `policy` says',
+  }),
+  server: teacherServerSection.nullable().default(null).meta({
+    label: 'Teacher behind an address',
+    description:
+      'A vLLM or SGLang server, or `turnwise serve` (kind `vllm`), whose model is the reference policy instead.',
+    empty: 'none',
   }),
 })
 

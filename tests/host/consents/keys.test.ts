@@ -391,7 +391,10 @@ describe('a consent', () => {
       words.filter((word) => /variable|address|url|endpoint|host/i.test(word))
     const keys = configSections.flatMap(({ fields }) => fields.map(({ key }) => key))
     // A new one must be added to keyUses.ts, or here with the reason why no key goes there.
-    const withKeys = ['rollout.server.apiKeyVariable', 'rollout.server.url']
+    const withKeys = ['rollout', 'reference'].flatMap((section) => [
+      `${section}.server.apiKeyVariable`,
+      `${section}.server.url`,
+    ])
     const withoutKeys = [
       'data.templateVariables', // of chat templates, not of the environment
       'engine.address', // a cluster of Ray, which takes none and is asked about with its command
@@ -402,5 +405,10 @@ describe('a consent', () => {
     expect(builtInEnvironments.flatMap(({ settings }) => names(Object.keys(settings)))).toEqual(['url'])
     const both = parseRunConfig({ ...served(), rewards: [judge()] })
     expect(keyUsesOf(both)).toEqual([{ variable, origin }])
+    const reference = { server: { kind: 'vllm', url: 'https://teacher.example', apiKeyVariable: variable } }
+    expect(keyUsesOf(parseRunConfig({ ...served(), reference }))).toContainEqual({
+      variable,
+      origin: 'https://teacher.example',
+    })
   })
 })

@@ -1,27 +1,15 @@
 /** A run that learns from another model on this machine, on the real engine. */
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
-import { f32ToWrite, openSafetensors, readTensor, writeSafetensors } from '#host/files/safetensors.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 import { runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { createHome, historyOf, learnedBy, starterConfig, tensorsOf } from '../runs/runFixture.ts'
+import { writeStudent } from './student.ts'
 
 const home = createHome()
 const student = path.join(home.directory, 'student')
-
-/** The starter model, less sure of everything that it says. */
-async function writeStudent(): Promise<void> {
-  cpSync(starterConfig.model, student, { recursive: true })
-  const file = path.join(student, 'model.safetensors')
-  const tensors = [...openSafetensors(file).tensors].map(([name, location]) => {
-    const data = readTensor(location)
-    if (name === 'model.norm.weight') data.forEach((weight, i) => (data[i] = 0.5 * weight))
-    return f32ToWrite({ name, shape: [...location.shape], data })
-  })
-  await writeSafetensors(file, tensors, { metadata: { format: 'pt' } })
-}
 
 const configWith = (teacher: string) =>
   parseRunConfig({
@@ -47,7 +35,7 @@ const divergencesOf = (run: RunFolder) =>
 
 test('completions are measured by the teacher, without a reward; the run resumes exactly', async () => {
   using _ = home
-  await writeStudent()
+  await writeStudent(student)
   const run = home.createRun(configWith(starterConfig.model))
   await trainRun(run)
   expect(divergencesOf(run)[0]).toBeGreaterThan(0.1)

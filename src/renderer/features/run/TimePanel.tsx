@@ -31,6 +31,9 @@ interface Props {
 
 const averaged = 20
 
+const measuredWords = (steps: number): string =>
+  steps === 0 ? '' : `mean of the last ${plural(steps, 'step')}`
+
 /** Time of a step by part, and its development. */
 export function TimePanel({ runId, byMetric, isGenerating }: Props) {
   const points = (metric: string) => byMetric.get(metric)?.get(runId)?.points ?? []
@@ -47,9 +50,7 @@ export function TimePanel({ runId, byMetric, isGenerating }: Props) {
     <section aria-label="Time per step" className="flex min-w-0 flex-col rounded border border-line bg-bg">
       <header className="flex h-9 shrink-0 items-center gap-1.5 pr-1.5 pl-3">
         <h3 className="font-medium">Time per step</h3>
-        {measured > 0 && (
-          <span className="text-sm text-faint">mean of the last {plural(measured, 'step')}</span>
-        )}
+        <span className="text-sm text-faint">{measuredWords(measured)}</span>
         <Help about="time per step">
           Generate: completions are sampled. Score: reward functions. Forward passes: the tokens under each
           policy, before the update. Learn: gradients and optimizer. Other: the rest of the step. Evaluations

@@ -121,7 +121,7 @@ function planOf(spec: ChartSpec, known: ReadonlySet<string>, facts: PlanFacts): 
   }
 }
 
-/** Whether a step was taken: an evaluation before the first one leaves every other chart to be expected. */
+/** Tells whether a step was taken: an evaluation before the first one leaves every other chart to be expected. */
 const hasSteps = (known: ReadonlySet<string>): boolean => [...known].some((name) => !name.startsWith('eval_'))
 
 const isExpectedOf = ({ expected = [] }: ChartSpec, { kinds }: PlanFacts): boolean =>
