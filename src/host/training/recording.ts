@@ -24,7 +24,7 @@ import { lastEvent, openEventLog, readEvents, type EventLog } from '#host/workFo
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { asItLies } from '#host/files/movedPaths.ts'
 import { homeOf, runPaths } from '#host/workFolder/runFolder.ts'
-import type { EventSink } from './tensorboard.ts'
+import type { EventSink } from './eventSink.ts'
 import { manifestDifferences, readManifest } from '#host/runs/manifest.ts'
 
 const loggedDevice = z.object({ device })
