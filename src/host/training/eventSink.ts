@@ -1,4 +1,4 @@
-/** What files for other programs take of the events of a run. */
+/** Takes of a run's events what files for other programs hold. */
 import type { RunEvent } from '#shared/events.ts'
 import type { KnownEvent } from '#host/store/loggedEvents.ts'
 
