@@ -34,6 +34,7 @@ const ways: readonly (readonly [pattern: RegExp, way: string])[] = [
     'scripts/python/setup, then TURNWISE_PYTHON=.venv/bin/python npm test',
   ],
   [/gymnasium|reasoning.?gym/i, 'pip install gymnasium reasoning-gym in the environment of TURNWISE_PYTHON'],
+  [/wandb/i, 'pip install wandb==0.29.0 in the environment of TURNWISE_PYTHON'],
   [/tensorboard/i, 'pip install tensorboard in the environment of TURNWISE_PYTHON'],
   [/\bray\b/i, 'pip install "ray[default]" in the environment of TURNWISE_PYTHON'],
   [/python|venv/i, 'install Python 3.9 or newer with venv'],

@@ -134,6 +134,10 @@ export const runConfigSchema = z.strictObject({
     label: 'TensorBoard',
     description: 'Also write metrics and samples as TensorBoard event files, into the run’s folder.',
   }),
+  wandb: z.boolean().default(false).meta({
+    label: 'Weights & Biases',
+    description: 'Also write metrics and samples for `wandb sync`, into the run’s folder; nothing is sent.',
+  }),
   seed: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(42).describe('Same seed, same machine, same run.'),
   stages: z
     .array(stageSchema)

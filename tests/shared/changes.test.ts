@@ -113,6 +113,7 @@ test('every setting either changes within a run or says why it cannot', () => {
       "shownTrajectories",
       "steps",
       "tensorboard",
+      "wandb",
     ]
   `)
 })

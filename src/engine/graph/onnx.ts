@@ -3,6 +3,7 @@
  * Weights on disk become external data, so a written graph holds no parameters.
  */
 import { dirname } from 'node:path'
+import { ProtobufWriter } from '#shared/protobuf.ts'
 import {
   type Names,
   nameOf,
@@ -12,7 +13,6 @@ import {
   writeNode,
   writeValueInfo,
   writeWeight,
-  ProtobufWriter,
 } from './onnxMessages.ts'
 import { sameShape, showShape } from './shape.ts'
 import { lower, resolve } from './substitute.ts'

@@ -1,4 +1,5 @@
 /** Puts several programs into one ONNX model, of which each run computes one; a program may be repeated in a loop. */
+import type { ProtobufWriter } from '#shared/protobuf.ts'
 import {
   bodyOf,
   cpuDialect,
@@ -18,7 +19,6 @@ import {
   writeLoop,
   writeUnshapedOutput,
   writeValueInfo,
-  type ProtobufWriter,
 } from '../graph/onnxMessages.ts'
 import { concat, reshape } from './layout.ts'
 import { showShape } from '../graph/shape.ts'

@@ -17,7 +17,7 @@ import type { Device } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEvent, ScheduleEvent, TrainerState } from '#shared/events.ts'
 import { effectWords, roundedTo } from '#shared/precision.ts'
-import { parseRunConfig } from '#shared/runConfig.ts'
+import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { RunWatch } from '#rl/diagnosis/watch.ts'
 import { initialState } from '#rl/training/plan.ts'
 import type { ChangeRequest, PauseRequest, Schedule } from '#rl/training/dependencies.ts'
@@ -41,7 +41,9 @@ import { adapterOf, openTraining } from './openTraining.ts'
 import { scriptOfRun } from './scriptFile.ts'
 import { Recorder, retentionOf } from './recording.ts'
 import { chooseRunDevice, type RunDeviceRequest } from './runDevice.ts'
+import type { EventSink } from './eventSink.ts'
 import { openTensorBoard } from './tensorboard.ts'
+import { openWandb } from './wandb.ts'
 import { beginStage, nextStage, readStages, type Stage, type TrainingStart } from './stages.ts'
 
 /** Commands accepted by a running training process. */
@@ -106,7 +108,7 @@ async function* trainUntilChange(
   const config = parseRunConfig(settingsAfter(own, changes, step))
   await using algorithms = await resolveAlgorithms(config, runDirectory)
   recorder.watch(new RunWatch(config, algorithms.byId))
-  recorder.mirror(config.tensorboard ? openTensorBoard(runDirectory, step) : null)
+  recorder.mirror(() => sinksOf(config, runDirectory, step))
   yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
   const model = openModelFolder(checkpoint?.model ?? config.model, config)
   await using judges = new RunJudges({ folder: runDirectory, cacheDirectory, consents })
@@ -150,6 +152,12 @@ async function* trainUntilChange(
     state !== null && isChanging(run, state) && !isHeld({ ...run.control, until: run.until }, state)
   return goesOn ? { resumeFrom: recorder.savedCheckpoint(), changes: control.takeChanges() } : null
 }
+
+/** Files for other programs that the config asks for. */
+const sinksOf = (config: RunConfig, runDirectory: string, step: number): EventSink[] => [
+  ...(config.tensorboard ? [openTensorBoard(runDirectory, step)] : []),
+  ...(config.wandb ? [openWandb(runDirectory, config)] : []),
+]
 
 /** Requests settings changes; those made during a pause come first. */
 const changeRequest = (control: RunControl, after: number | null): ChangeRequest => ({

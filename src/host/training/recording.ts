@@ -24,7 +24,7 @@ import { lastEvent, openEventLog, readEvents, type EventLog } from '#host/workFo
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { asItLies } from '#host/files/movedPaths.ts'
 import { homeOf, runPaths } from '#host/workFolder/runFolder.ts'
-import type { EventSink } from './tensorboard.ts'
+import type { EventSink } from './eventSink.ts'
 import { manifestDifferences, readManifest } from '#host/runs/manifest.ts'
 
 const loggedDevice = z.object({ device })
@@ -43,7 +43,7 @@ export class Recorder {
   #savedStep: number | null = null
   #toldOfBudget = false
   #watch: RunWatch | null = null
-  #mirror: EventSink | null = null
+  #mirrors: readonly EventSink[] = []
 
   /** Errors: AppError 'file/unwritable'. */
   constructor(runDirectory: string) {
@@ -58,7 +58,7 @@ export class Recorder {
   *say(...events: readonly RunEvent[]): Generator<RunEvent> {
     for (const event of events) {
       this.#log.append(event)
-      this.#mirror?.take(event)
+      for (const mirror of this.#mirrors) mirror.take(event)
       yield event
       const remark = this.#watch?.take(event) ?? null
       if (remark === null) continue
@@ -76,10 +76,15 @@ export class Recorder {
     this.#watch = watch
   }
 
-  /** Hands events from here on to a sink as well, which the recorder closes; null: to none. */
-  mirror(sink: EventSink | null): void {
-    this.#mirror?.[Symbol.dispose]()
-    this.#mirror = sink
+  /** Hands events from here on to others as well, which the recorder closes: before it opens new ones in their place. */
+  mirror(open: () => readonly EventSink[]): void {
+    this.#closeMirrors()
+    this.#mirrors = open()
+  }
+
+  #closeMirrors(): void {
+    for (const mirror of this.#mirrors) mirror[Symbol.dispose]()
+    this.#mirrors = []
   }
 
   /** Events of the history end where the checkpoint was made, or are none; what lay behind is given up. */
@@ -223,7 +228,7 @@ export class Recorder {
   }
 
   [Symbol.dispose](): void {
-    this.mirror(null)
+    this.#closeMirrors()
     this.#log[Symbol.dispose]()
   }
 }

@@ -6,17 +6,10 @@ import { hostname } from 'node:os'
 import path from 'node:path'
 import { closeSync } from 'node:fs'
 import type { RunEvent, SamplesEvent } from '#shared/events.ts'
+import { ProtobufWriter } from '#shared/protobuf.ts'
 import { appendWhole, makeOwnFolder, openOwnFile } from '#host/files/ownFiles.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
-
-/** Takes what a run reports. */
-export interface EventSink extends Disposable {
-  /** Errors: AppError 'file/unwritable'. */
-  take(event: RunEvent): void
-}
-
-/** Samples of a step that are written as text. */
-const mostTexts = 4
+import { mostTexts, numbersOf, type EventSink } from './eventSink.ts'
 
 /**
  * Opens a new file, in which the run goes on behind `step`: what earlier files say of later steps counts no more. Errors:
@@ -29,40 +22,54 @@ export function openTensorBoard(runDirectory: string, step: number, now = Date.n
   const name = ['events.out.tfevents', String(Math.floor(seconds)), hostname(), process.pid, step].join('.')
   const file = path.join(folder, name)
   const handle = openOwnFile(file)
-  const write = (event: Uint8Array) => appendWhole(file, handle, record(event))
-  const stamp = (at: number) => [double(1, now() / 1000), whole(2, at)]
-  write(message([...stamp(0), bytes(3, Buffer.from('brain.Event:2'))]))
+  const write = (at: number, fill: Fill) => {
+    const event = new ProtobufWriter().double(1, now() / 1000).integer(2, at)
+    fill(event)
+    appendWhole(file, handle, record(event.finish()))
+  }
+  write(0, (event) => event.string(3, 'brain.Event:2'))
   // SessionLog.START purges the steps from its own on.
-  write(message([...stamp(step + 1), bytes(7, whole(1, 1))]))
+  write(step + 1, (event) => event.message(7, (log) => log.integer(1, 1)))
   return {
     take(event) {
       const values = valuesOf(event)
       if (values.length > 0 && 'step' in event)
-        write(message([...stamp(event.step), bytes(5, message(values))]))
+        write(event.step, (message) =>
+          message.message(5, (summary) => {
+            for (const value of values) summary.message(1, value)
+          }),
+        )
     },
     [Symbol.dispose]: () => closeSync(handle),
   }
 }
 
-/** Values of a `Summary`. */
-function valuesOf(event: RunEvent): readonly Uint8Array[] {
-  if (event.type === 'samples') return textsOf(event)
-  if (event.type !== 'step' && event.type !== 'evaluation') return []
-  return Object.entries(event.metrics).flatMap(([name, value]) =>
-    value === undefined ? [] : [bytes(1, message([bytes(1, Buffer.from(name)), float(2, value)]))],
-  )
-}
+/** Writes the fields of a message. */
+type Fill = (message: ProtobufWriter) => void
 
-function textsOf({ source, samples }: SamplesEvent): readonly Uint8Array[] {
+/** Values of a `Summary`. */
+const valuesOf = (event: RunEvent): readonly Fill[] =>
+  event.type === 'samples'
+    ? textsOf(event)
+    : numbersOf(event).map(
+        ([name, number]): Fill =>
+          (value) =>
+            value.string(1, name).float(2, number),
+      )
+
+function textsOf({ source, samples }: SamplesEvent): readonly Fill[] {
   const texts = samples
     .slice(0, mostTexts)
-    .map(({ prompt, completion, reward }) => Buffer.from(fenced(prompt, completion, reward ?? null)))
+    .map(({ prompt, completion, reward }) => fenced(prompt, completion, reward ?? null))
   if (texts.length === 0) return []
-  const plugin = bytes(9, bytes(1, bytes(1, Buffer.from('text'))))
-  const shape = bytes(2, bytes(2, whole(1, texts.length)))
-  // DT_STRING
-  const tensor = bytes(8, message([whole(1, 7), shape, ...texts.map((text) => bytes(8, text))]))
-  return [bytes(1, message([bytes(1, Buffer.from(`samples/${source}`)), plugin, tensor]))]
+  const plugin: Fill = (metadata) => metadata.message(1, (data) => data.string(1, 'text'))
+  const shape: Fill = (shape) => shape.message(2, (dimension) => dimension.integer(1, texts.length))
+  const tensor: Fill = (tensor) => {
+    // DT_STRING
+    tensor.integer(1, 7).message(2, shape)
+    for (const text of texts) tensor.string(8, text)
+  }
+  return [(value) => value.string(1, `samples/${source}`).message(9, plugin).message(8, tensor)]
 }
 
 /** Markdown, in which the texts stand as they are. */
@@ -73,33 +80,6 @@ function fenced(prompt: string, completion: string, reward: number | null): stri
       .map((line) => `    ${line}`)
       .join('\n')
   return `${block(prompt)}\n\n${block(completion)}\n\nreward ${reward ?? 'none'}`
-}
-
-/* Protocol buffers: fields of a message. */
-
-const message = (fields: readonly Uint8Array[]): Uint8Array => Buffer.concat(fields)
-
-function varint(value: number): number[] {
-  const rest = Math.floor(value / 128)
-  return rest === 0 ? [value] : [(value % 128) + 128, ...varint(rest)]
-}
-
-/** A whole number of at least 0. */
-const whole = (field: number, value: number): Uint8Array => Uint8Array.from([field << 3, ...varint(value)])
-
-const bytes = (field: number, value: Uint8Array): Uint8Array =>
-  Buffer.concat([Uint8Array.from([(field << 3) | 2, ...varint(value.length)]), value])
-
-function double(field: number, value: number): Uint8Array {
-  const buffer = Buffer.alloc(9, (field << 3) | 1)
-  buffer.writeDoubleLE(value, 1)
-  return buffer
-}
-
-function float(field: number, value: number): Uint8Array {
-  const buffer = Buffer.alloc(5, (field << 3) | 5)
-  buffer.writeFloatLE(value, 1)
-  return buffer
 }
 
 /* Records: length, its checksum, data, its checksum. */

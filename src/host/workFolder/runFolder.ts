@@ -58,6 +58,7 @@ export const runPaths = (directory: string) => ({
   engine: path.join(directory, 'engine'),
   workerLog: path.join(directory, 'worker.log'),
   tensorboard: path.join(directory, 'tensorboard'),
+  wandb: path.join(directory, 'wandb'),
   lock: lockFile(directory),
 })
 

@@ -86,6 +86,7 @@ const changeable = [
   'diagnosis.stopOn',
   'shownTrajectories',
   'tensorboard',
+  'wandb',
   'rewardLimits.',
 ]
 

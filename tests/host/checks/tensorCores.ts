@@ -3,6 +3,7 @@
  * `vi.mock('#engine/graph/onnxMessages.ts', roundingFactors)`, before every product of every program.
  */
 import type * as Messages from '#engine/graph/onnxMessages.ts'
+import type { ProtobufWriter } from '#shared/protobuf.ts'
 import { resolve } from '#engine/graph/substitute.ts'
 import type { Value } from '#engine/graph/value.ts'
 
@@ -12,8 +13,6 @@ export const factors = { bits: 24 }
 const products = new Set(['MatMul', 'FusedMatMul', 'Gemm'])
 /** x·s − (x·s − x) with s = 2ⁿ + 1 is x rounded to 24 − n bits (Veltkamp 1968). */
 const splitter = () => 2 ** (24 - factors.bits) + 1
-
-type Writer = Messages.ProtobufWriter
 
 export async function roundingFactors(original: () => Promise<typeof Messages>): Promise<typeof Messages> {
   const messages = await original()
@@ -41,7 +40,7 @@ export async function roundingFactors(original: () => Promise<typeof Messages>):
   }
 }
 
-function writeRounding(graph: Writer, from: string, to: string): void {
+function writeRounding(graph: ProtobufWriter, from: string, to: string): void {
   const [factor, scaled, rest] = [`${to} splitter`, `${to} scaled`, `${to} rest`]
   graph.message(1, (node) =>
     node

@@ -188,7 +188,7 @@ test.each(cases)(
 
 test('every setting of a run stands in the table, for every algorithm', () => {
   const skipped =
-    /^(name|rewards|rewardFailures|rewardLimits|environment|algorithm\.id|data\.|stages|device|engine|shownTrajectories|tensorboard|checkpoints|python|rollout\.(server|workflow|agent)|adapter\.(initial|mergeConfigs)|reference\.mixing|model|evaluation\.rows|optimization\.criticLearningRate)/
+    /^(name|rewards|rewardFailures|rewardLimits|environment|algorithm\.id|data\.|stages|device|engine|shownTrajectories|tensorboard|wandb|checkpoints|python|rollout\.(server|workflow|agent)|adapter\.(initial|mergeConfigs)|reference\.mixing|model|evaluation\.rows|optimization\.criticLearningRate)/
   for (const { id, experience } of algorithms) {
     const config = initialConfig(id)
     const leaves = Object.entries(config).flatMap(([section, value]) =>

@@ -1,8 +1,8 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listCheckpoints } from '#host/models/checkpoints.ts'
-import type { RunFolder } from '#host/workFolder/runFolder.ts'
+import { runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import {
   checkpointsOf,
@@ -13,6 +13,7 @@ import {
   stepsOf,
   tensorsOf,
 } from '../runs/runFixture.ts'
+import { kindsOf } from './wandbRecords.ts'
 
 const home = createHome()
 const config = { ...starterConfig, steps: 6, checkpoints: { every: 2, keepLast: 9 } }
@@ -65,6 +66,24 @@ describe('a resume', () => {
     expect(warning?.['message']).toContain('optimizer.safetensors has changed since it was written')
     expect(learnedBy(run)).toEqual(learnedBy(finished))
     expect(tensorsOf(run, 6)).toEqual(tensorsOf(finished, 6))
+  })
+
+  test('goes on in the files for other programs', async () => {
+    const run = home.createRun({ ...config, tensorboard: true, wandb: true })
+    for (const name of ['checkpoints', 'events.jsonl']) {
+      cpSync(path.join(finished.directory, name), path.join(run.directory, name), { recursive: true })
+    }
+    expect(await train(run, checkpointAt(run, 2))).toMatchObject({ kind: 'finished' })
+    const { tensorboard, wandb } = runPaths(run.directory)
+    expect(readdirSync(tensorboard)).toHaveLength(1)
+    const offline = readdirSync(wandb).map((name) => path.join(wandb, name))
+    expect(offline).toHaveLength(1)
+    const tables = readdirSync(path.join(offline[0] ?? '', 'files', 'media', 'table'))
+    // One of each step, also of those before the resume; the evaluations were of steps 0 and 6.
+    expect(tables.map((name) => Number(name.split('_')[0])).sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 6])
+    const kinds = kindsOf(path.join(offline[0] ?? '', `run-${run.id}.wandb`))
+    expect(kinds.filter((kind) => kind === 'history')).toHaveLength(7)
+    expect(kinds.at(-1)).toBe('exit')
   })
 
   test('knows of a checkpoint that somebody deleted', async () => {

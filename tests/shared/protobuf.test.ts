@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ProtobufWriter } from '#engine/graph/onnxMessages.ts'
-import { readFields } from './onnxReader.ts'
+import { ProtobufWriter } from '#shared/protobuf.ts'
+import { readFields } from '../engine/graph/onnxReader.ts'
 
 test.each([0n, 1n, 127n, 128n, 300n, 2n ** 31n, 2n ** 53n, 2n ** 63n - 1n])(
   'the number %s is read back',
@@ -22,6 +22,11 @@ test('the example of the format description: field 2 holding "testing"', () => {
 test('a float is four little-endian bytes', () => {
   const [field] = readFields(new ProtobufWriter().float(2, -0.75).finish())
   expect(field?.value).toEqual(new Uint8Array(Float32Array.of(-0.75).buffer))
+})
+
+test('a double is eight little-endian bytes', () => {
+  const bytes = new ProtobufWriter().double(1, 0.1).finish()
+  expect(Buffer.from(bytes).toString('hex')).toBe('099a9999999999b93f')
 })
 
 test('messages nest and text is UTF-8', () => {
