@@ -278,7 +278,7 @@ export const referenceSection = z.strictObject({
     label: 'Teacher',
     description:
       'Name or folder of another model with the same vocabulary that is the reference policy: a teacher for distillation.',
-    empty: 'as `policy` says',
+    empty: 'none',
   }),
   server: teacherServerSection.nullable().default(null).meta({
     label: 'Teacher behind an address',

@@ -263,20 +263,30 @@ const simpleKeys: readonly (readonly string[])[] = [
   ['optimization.learningRate'],
   ['algorithm.settings.klCoefficient', 'algorithm.settings.beta'],
   ['adapter.rank'],
+  ['reference.model'],
 ]
+
+/** Settings that one kind of algorithm alone calls for. */
+const isCalledFor = (
+  key: string,
+  algorithm: PartProps['known']['algorithms'][number] | undefined,
+): boolean =>
+  key === 'rollout.groupSize'
+    ? algorithm === undefined || algorithm.experience === 'rollout'
+    : key !== 'reference.model' || algorithm?.id === 'distillation'
 
 function SimpleSettings({ draft, known, problems, onChange }: PartProps) {
   const algorithm = known.algorithms.find(({ id }) => id === algorithmOf(draft.config))
-  const isRollout = algorithm === undefined || algorithm.experience === 'rollout'
   const shown = simpleKeys
     .map((keys) => known.fields.find(({ key }) => keys.includes(key)))
     .filter((field) => field !== undefined)
-    .filter(({ key }) => isRollout || key !== 'rollout.groupSize')
+    .filter(({ key }) => isCalledFor(key, algorithm))
   const isGroupSaid = typeof valueAt(draft.config, 'rollout.groupSize') === 'number'
   const notes: Readonly<Record<string, string | undefined>> = {
     'rollout.groupSize':
       isGroupSaid || algorithm === undefined ? undefined : `As it is: ${String(algorithm.groupSize.default)}`,
     'adapter.rank': draft.fork === null ? undefined : 'Fixed by the checkpoint',
+    'reference.model': 'A name in Models, or a folder. One behind an address: All settings',
   }
   return (
     <div className="grid grid-cols-4 gap-x-6 narrow:grid-cols-2 gap-y-2 pl-2.5 -ml-2.5">
