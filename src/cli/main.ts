@@ -82,7 +82,12 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
     .configureOutput({
       writeOut: (text) => void streams.stdout.write(text),
       writeErr: (text) => void streams.stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, 'turnwise: ').replace('\n(', '\n  (')),
+      outputError: (text, write) =>
+        write(
+          wholeNames(text, program, words)
+            .replace(/^error: /, 'turnwise: ')
+            .replace('\n(', '\n  ('),
+        ),
       getOutHelpWidth: () => streams.stdout.columns || outputWidth,
       getErrHelpWidth: () => streams.stderr.columns || outputWidth,
     })
@@ -104,6 +109,17 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
 /** Yields the executable commands below a command or group. */
 export const leavesOf = (command: CommandUnknownOpts): CommandUnknownOpts[] =>
   command.commands.flatMap((child) => (child.commands.length === 0 ? [child] : leavesOf(child)))
+
+/** Gives suggestions for an unknown first word their full names: `check` alone is no command. */
+function wholeNames(text: string, program: CommandUnknownOpts, words: readonly string[]): string {
+  const [, unknown] = /unknown command '(.*)'/.exec(text) ?? []
+  if (unknown === undefined || !words.slice(0, 1).includes(unknown)) return text
+  return text.replace(/Did you mean (?:one of )?(.*)\?/, (_, names: string) => {
+    const similar = names.split(', ')
+    const whole = leavesOf(program).flatMap((leaf) => (similar.includes(leaf.name()) ? nameOf(leaf) : []))
+    return `Did you mean ${whole.length === 1 ? '' : 'one of '}${whole.join(', ')}?`
+  })
+}
 
 /** Full name of a command, such as `runs show`. */
 export const nameOf = (command: CommandUnknownOpts): string =>

@@ -59,6 +59,10 @@ describe('wrong usage is status 2 with one sentence and a hint, and nothing on s
   test.each([
     [['trian'], `turnwise: unknown command 'trian'\n  (Did you mean train?)\n${more}`],
     [['quantum'], `turnwise: unknown command 'quantum'\n${more}`],
+    [
+      ['check'],
+      `turnwise: unknown command 'check'\n  (Did you mean one of loss check, workflow check, model check, device check?)\n${more}`,
+    ],
     [['model', 'lst'], `turnwise: unknown command 'lst'\n  (Did you mean list?)\n${more}`],
     [['score', '--modle', 'x'], `turnwise: unknown option '--modle'\n  (Did you mean --model?)\n${more}`],
     [['train'], `turnwise: missing required argument 'CONFIG.json'\n${more}`],
