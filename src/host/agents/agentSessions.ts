@@ -46,6 +46,8 @@ export class AgentSessions implements Disposable {
   readonly #log: SessionLog
   /** Sessions by place. */
   readonly #offered = new Map<string, Offered>()
+  /** Sessions that no agent has taken up yet. */
+  readonly #free = new Set<Offered>()
   /** Sessions that an agent has taken up, by id. */
   readonly #taken = new Map<string, Session>()
   readonly #repeated = new Map<string, RepeatedSession>()
@@ -94,6 +96,7 @@ export class AgentSessions implements Disposable {
       }
       if (this.#isClosed) offered.session.break({ failure: stopped })
       this.#offered.set(key, offered)
+      this.#free.add(offered)
       this.#tell()
     }
     const step = await offered.session.next(run)
@@ -108,30 +111,28 @@ export class AgentSessions implements Disposable {
     this.#over(placeKey(place), offered)
   }
 
-  #over(key: string, { session, digest, silence }: Offered): void {
+  #over(key: string, offered: Offered): void {
+    const { session, digest, silence } = offered
     if (silence !== null) clearTimeout(silence)
     this.#offered.delete(key)
+    this.#free.delete(offered)
     this.#taken.delete(session.id)
     const kept = session.kept()
     if (kept !== null) this.#log.keep({ ...kept, place: session.place, settings: digest })
     session.over.resolve(undefined)
-    if (this.#hasFree) this.#tell()
-  }
-
-  get #hasFree(): boolean {
-    return this.#taken.size < this.#offered.size
+    if (this.#free.size > 0) this.#tell()
   }
 
   /* The agents' side. */
 
   /** A session that nobody has taken up, in order of rows; null where there is none now. */
   take({ row, evaluation }: Wanted): Session | null {
-    const isWanted = ({ session: { id, place } }: Offered) =>
-      !this.#taken.has(id) &&
+    const isWanted = ({ session: { place } }: Offered) =>
       (row === undefined || row === place.row) &&
       (evaluation === undefined || evaluation === (place.source === 'evaluation'))
-    const free = this.#hasFree ? this.#offered.values().find(isWanted) : undefined
+    const free = this.#free.values().find(isWanted)
     if (free === undefined || this.#taken.size >= free.settings.maxSessions) return null
+    this.#free.delete(free)
     this.#taken.set(free.session.id, free.session)
     this.heard(free.session)
     return free.session
@@ -174,8 +175,8 @@ export class AgentSessions implements Disposable {
   /** The run stops after this step: what no agent has taken up is not waited for. */
   #stop(isOver = false): void {
     this.#isClosed = true
-    for (const { session } of this.#offered.values())
-      if (isOver || !this.#taken.has(session.id)) session.break({ failure: stopped })
+    for (const offered of this.#offered.values())
+      if (isOver || this.#free.has(offered)) offered.session.break({ failure: stopped })
     this.#tell()
   }
 
