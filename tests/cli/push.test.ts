@@ -86,7 +86,9 @@ test('what could not be sent is sent later from its folder, without another expo
   const lost = await place.run(...exporting('whole', 'merged'), ...options)
   expect(lost.status).toBe(1)
   expect(lost.stderr).toContain(`The export in ${place.path('whole')} is whole.`)
-  expect(lost.stderr).toContain(`turnwise export ${place.path('whole')} --push me/whole --public`)
+  expect(lost.stderr).toContain(
+    `turnwise export ${place.path('whole')} --push me/whole --public --endpoint ${hub.endpoint}`,
+  )
   hub.faults.clear()
   process.env['HF_ENDPOINT'] = hub.endpoint
   const done = await place.run('export', 'whole', '--push', 'me/whole', '--public')

@@ -12,6 +12,7 @@ import type { OutputOf } from '#shared/api/contract.ts'
 import { isOnThisMachine } from '#shared/config/addresses.ts'
 import { AppError, refusal, usageError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
+import { defaultHub } from '#shared/hub.ts'
 import { commandWord } from '#shared/shownText.ts'
 import { FileBlob } from '#host/files/fileBlob.ts'
 import { readError } from '#host/files/fileErrors.ts'
@@ -178,7 +179,11 @@ function failureOf(error: unknown, sending: Sending, access: HubAccess, course: 
         : `All files were sent; whether they are in the repository shows ${pageOf(sending, access)}.`,
   }
   const text = [has[course.stage], `The export in ${directory} is whole.`, advice].join(' ')
-  const command = `turnwise export ${commandWord(directory)} --push ${repo}${isPublic ? ' --public' : ''}`
+  const { endpoint } = access
+  const options = [isPublic ? '--public' : '', endpoint === defaultHub ? '' : `--endpoint ${endpoint}`]
+  const command = ['turnwise export', commandWord(directory), '--push', repo, ...options]
+    .filter(Boolean)
+    .join(' ')
   return new AppError(code, problem, { text, command }, error)
 }
 

@@ -73,6 +73,27 @@ describe('a push', () => {
     )
   })
 
+  test('sends a file in the parts that the storage asks for', async () => {
+    hub.partBytes = 262_144
+    await push()
+    expect(sentFiles()['model.safetensors']?.equals(weights)).toBe(true)
+    expect(hub.asked.filter(({ step }) => step === 'store')).toHaveLength(1 + 3)
+  })
+
+  test('tells how many bytes it has sent', async () => {
+    const seen = Promise.withResolvers<undefined>()
+    hub.hold = (step) => (step === 'commit' ? seen.promise : undefined)
+    const { directory, files, sizeBytes } = outgoing(folder)
+    const told: object[] = []
+    for await (const each of pushFiles({ directory, files, repo, isPublic: false }, accessTo())) {
+      told.push(each)
+      if ('progress' in each && each.progress.phase === 'Sending' && each.progress.done >= weights.length)
+        seen.resolve(undefined)
+    }
+    const progress = { phase: 'Sending', done: sizeBytes, total: sizeBytes, unit: 'bytes' }
+    expect(told).toContainEqual({ progress })
+  })
+
   test('goes on after a lost connection in the repository that is left empty, and sends no large file again', async () => {
     hub.faults.set('commit', { status: 503 })
     await expect(push()).rejects.toMatchObject({ message: expect.stringContaining('503') as string })
@@ -126,7 +147,7 @@ describe('what goes wrong says what the hub has, and that the export is whole', 
       code,
       message: expect.stringContaining(message) as string,
       hint: expect.stringMatching(new RegExp(`${has}.* The export in ${folder} is whole[.]`)) as string,
-      command: `turnwise export ${folder} --push me/sums`,
+      command: `turnwise export ${folder} --push me/sums --endpoint ${hub.endpoint}`,
     })
     expect(Object.keys(sentFiles()).filter((name) => name !== '.gitattributes')).toEqual([])
   })

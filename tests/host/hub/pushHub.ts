@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export type Step = 'create' | 'look' | 'preupload' | 'batch' | 'store' | 'commit' | 'unknown'
+export type Step = 'create' | 'look' | 'preupload' | 'batch' | 'store' | 'complete' | 'commit' | 'unknown'
 
 /** Instead of the usual answer: a status, with the hub's words; a place to go on to; a connection that breaks. */
 export type Fault = { readonly status: number; readonly error?: string } | { readonly to: string } | 'lost'
@@ -23,6 +23,8 @@ export interface PushHub extends AsyncDisposable {
   readonly faults: Map<Step, Fault>
   /** Requests of all kinds, with the token that came with them. */
   readonly asked: { readonly step: Step; readonly origin: string; readonly authorization: string }[]
+  /** Size of the parts in which large files are asked for; null: whole. */
+  partBytes: number | null
   /** Called with each request; held until it resolves. */
   hold: (step: Step) => Promise<void> | void
 }
@@ -32,7 +34,8 @@ const steps: readonly (readonly [Step, RegExp])[] = [
   ['look', /^GET \/api\/models\/[^/]+\/[^/]+\/revision\/main\b/],
   ['preupload', /^POST \/api\/models\/[^/]+\/[^/]+\/preupload\/main$/],
   ['batch', /^POST \/[^/]+\/[^/]+\.git\/info\/lfs\/objects\/batch$/],
-  ['store', /^PUT \/objects\/[0-9a-f]{64}$/],
+  ['store', /^PUT \/objects\/[0-9a-f]{64}(?:[?]part=\d+)?$/],
+  ['complete', /^POST \/objects\/[0-9a-f]{64}$/],
   ['commit', /^POST \/api\/models\/[^/]+\/[^/]+\/commit\/main$/],
 ]
 
@@ -56,6 +59,7 @@ export async function startPushHub(): Promise<PushHub> {
     repositories: new Map(),
     faults: new Map(),
     asked: [],
+    partBytes: null,
     hold: () => undefined,
     async [Symbol.asyncDispose]() {
       for (const server of servers) server.closeAllConnections()
@@ -154,17 +158,37 @@ const answers: Readonly<Record<Step, (state: State, asked: Asked, response: Serv
       objects: { oid: string; size: number }[]
       transfers: string[]
     }
-    const upload = ({ oid }: { oid: string }) =>
-      objects.has(oid) ? {} : { actions: { upload: { href: `${hub.storage}/objects/${oid}` } } }
+    const upload = ({ oid, size }: { oid: string; size: number }) => {
+      const href = `${hub.storage}/objects/${oid}`
+      const part = (at: number): [string, string] => [
+        String(at + 1).padStart(5, '0'),
+        `${href}?part=${String(at + 1)}`,
+      ]
+      const { partBytes } = hub
+      if (objects.has(oid)) return {}
+      if (partBytes === null || size <= partBytes) return { actions: { upload: { href } } }
+      const parts = Array.from({ length: Math.ceil(size / partBytes) }, (_none, at) => part(at))
+      const header = { chunk_size: String(partBytes), ...Object.fromEntries(parts) }
+      return { actions: { upload: { href, header } } }
+    }
     const transfer = transfers.includes('xet') ? 'xet' : 'basic'
     send(response, { transfer, objects: wanted.map((object) => ({ ...object, ...upload(object) })) })
   },
 
   store({ objects }, { url, body }, response) {
-    const oid = url.slice('/objects/'.length)
+    const name = url.slice('/objects/'.length)
+    const isPart = name.includes('?')
+    const isSame = isPart || createHash('sha256').update(body).digest('hex') === name
+    if (isSame) objects.set(name, body)
+    response.writeHead(isSame ? 200 : 400, { etag: `"${name}"` }).end()
+  },
+
+  complete({ objects }, asked, response) {
+    const { oid, parts } = fieldsOf(asked) as { oid: string; parts: { partNumber: number; etag: string }[] }
+    const body = Buffer.concat(parts.map(({ etag }) => objects.get(etag.slice(1, -1))!))
     const isSame = createHash('sha256').update(body).digest('hex') === oid
     if (isSame) objects.set(oid, body)
-    response.writeHead(isSame ? 200 : 400).end()
+    send(response, {}, isSame ? 200 : 400)
   },
 
   commit({ hub, objects }, { url, body }, response) {
