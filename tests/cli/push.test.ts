@@ -57,7 +57,7 @@ test('without consent nobody is asked and nothing is exported', async () => {
 test('without a token it says where it has to be', async () => {
   Reflect.deleteProperty(process.env, 'HF_TOKEN')
   const done = await place.run(...exporting('none'), ...pushing('me/sums'), '--trust-keys')
-  expect(done.stderr).toContain('The key of the hub is to be in HF_TOKEN')
+  expect(done.stderr).toContain('the environment variable HF_TOKEN is not set')
   expect(hub.asked).toEqual([])
 })
 
@@ -78,6 +78,14 @@ test('an adapter is exported, listed and sent, and the licence of its base is sa
   const card = hub.repositories.get('me/sums')?.files.get('README.md')?.toString()
   expect(card).toContain('base_model: some/model\nlibrary_name: peft\n')
   expect(card).toContain('The licence of the base model is not known.')
+})
+
+test('an adapter whose base is gone has a card and a report that lists its files', async () => {
+  const asked = ['export', fixture.checkpoint, '--format', 'peft', '--out', 'alone'] as const
+  const done = await place.run(...asked, ...pushing('me/alone'), '--trust-keys')
+  expect(done.status, done.stderr).toBe(0)
+  expectSent('me/alone', place.path('alone'))
+  expect(readFileSync(place.path('alone/README.md'), 'utf8')).toContain('is not stated here')
 })
 
 test('what could not be sent is sent later from its folder, without another export', async () => {

@@ -56,10 +56,16 @@ export function hubAccess(
 
 /**
  * Access for sending to a hub, with the token of the environment alone, and only if the person allowed it for this hub: the stored one was
- * given for downloads. Errors: as `hubAccess` and `allowedKey`.
+ * given for downloads. Errors: AppError 'usage/invalid' where there is no token; as `hubAccess` and `allowedKey`.
  */
 export function pushAccess(storage: DataStorage, signal: AbortSignal, given?: string): HubAccess {
   const access = hubAccess(storage, signal, { endpoint: given })
+  if ((process.env[tokenVariable] ?? '') === '') {
+    throw usageError(
+      `Pushing needs an access token, but the environment variable ${tokenVariable} is not set.`,
+      `Nothing was sent. Make a token that may write at ${access.endpoint}/settings/tokens, and set ${tokenVariable} to it where Turnwise is started.`,
+    )
+  }
   const named = { variable: tokenVariable, address: access.endpoint, who: 'hub' }
   const place = { consents: consentsFile(storage.dataDirectory), environment: process.env }
   return { ...access, token: allowedKey(named, place) }

@@ -100,7 +100,7 @@ async function push(
 /** Opens no link, in whose place the listed file may have been exchanged. Errors: AppError 'file/unreadable'. */
 async function openFile(file: string): Promise<FileHandle> {
   try {
-    return await open(file, constants.O_RDONLY | constants.O_NOFOLLOW)
+    return await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     throw readError(file, error)
   }
@@ -115,8 +115,8 @@ type Client = ReturnType<typeof clientOf>
  * error that comes in the same turn of the event loop as its own progress, so each answer comes in a turn of its own.
  */
 function watchedClient(access: HubAccess, course: Course): Client {
-  const { hubUrl, fetch } = clientOf(access)
-  const watched: typeof fetch = async (input, init) => {
+  const { hubUrl, fetch: ask } = clientOf(access)
+  const watched: typeof ask = async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input)
     requireSafe(url, access)
     if (init?.method === 'PUT' && course.phase !== 'Sending') {
@@ -124,7 +124,7 @@ function watchedClient(access: HubAccess, course: Course): Client {
       course.readBytes = 0
     }
     if (url.pathname.includes('/commit/')) course.stage = 'committing'
-    return notSentOn(await fetch(input, { ...init, redirect: 'manual' }), url)
+    return notSentOn(await ask(input, { ...init, redirect: 'manual' }), url)
   }
   return { hubUrl, fetch: (input, init) => watched(input, init).finally(() => nextTurn()) }
 }
@@ -216,7 +216,7 @@ function refused(
   { endpoint }: HubAccess,
 ): Explained {
   const [owner] = repo.split('/')
-  const told = data?.['error'] ?? data?.['message']
+  const told = data?.['error']
   const words = typeof told === 'string' && told !== '' ? ` It says: “${shorten(told)}”` : ''
   const token = `Make an access token that may write at ${endpoint}/settings/tokens, set ${tokenVariable} to it and push again.`
   const known: Readonly<Record<number, readonly [problem: string, advice: string]>> = {

@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { frontMatter, licenseLines, licenseOfCard } from '#host/hub/card.ts'
 import type { HubAccess } from '#host/hub/hub.ts'
 import { outgoing, type Outgoing } from '#host/export/outgoing.ts'
 import { pushFiles } from '#host/hub/push.ts'
@@ -197,6 +198,17 @@ describe('what goes wrong says what the hub has, and that the export is whole', 
     }
   })
 
+  test('a file that is cut short on the way is named as the reason', async () => {
+    hub.hold = (step) => {
+      if (step === 'batch') writeFileSync(path.join(folder, 'model.safetensors'), 'short')
+    }
+    await expect(push()).rejects.toMatchObject({
+      code: 'file/unreadable',
+      message: 'A file became shorter while it was read.',
+      hint: expect.stringContaining(empty) as string,
+    })
+  })
+
   test('a push that is stopped while a file is on its way ends so, with nothing in the repository', async () => {
     const stop = new AbortController()
     hub.hold = (step) => {
@@ -231,6 +243,18 @@ describe('what goes wrong says what the hub has, and that the export is whole', 
       globalThis.fetch = fetch
     }
   })
+})
+
+test.each([
+  [{ name: 'apache-2.0', link: null }, 'license: apache-2.0\n'],
+  [{ name: 'my terms: 1.0', link: 'LICENSE' }, 'license: other\nlicense_name: "my terms: 1.0"\n'],
+  [
+    { name: 'qwen-research', link: 'https://hub.example/LICENSE' },
+    'license: other\nlicense_name: "qwen-research"\nlicense_link: "https://hub.example/LICENSE"\n',
+  ],
+])('a card states a licence in the words of a hub, and is read as it: %j', (license, lines) => {
+  expect(licenseLines(license)).toBe(lines)
+  expect(licenseOfCard(frontMatter(`---\n${lines}---\n`))?.name).toBe(license.name)
 })
 
 describe('what is sent', () => {
