@@ -111,8 +111,9 @@ const pageOf = ({ repo }: Sending, { endpoint }: HubAccess): string => `${endpoi
 type Client = ReturnType<typeof clientOf>
 
 /**
- * Follows no redirect, which could lead the files elsewhere, and notes which part of the work the requests belong to. The library loses an
- * error that comes in the same turn of the event loop as its own progress, so each answer comes in a turn of its own.
+ * Follows no redirect, which could lead the files elsewhere, and for which a file would be kept in memory while it is sent. Notes which part of the
+ * work the requests belong to. The library loses an error that comes in the same turn of the event loop as its own
+ * progress, so each answer comes in a turn of its own.
  */
 function watchedClient(access: HubAccess, course: Course): Client {
   const { hubUrl, fetch: ask } = clientOf(access)
@@ -124,16 +125,9 @@ function watchedClient(access: HubAccess, course: Course): Client {
       course.readBytes = 0
     }
     if (url.pathname.includes('/commit/')) course.stage = 'committing'
-    return notSentOn(await ask(input, { ...init, redirect: 'manual' }), url)
+    return ask(input, { ...init, redirect: 'error' })
   }
   return { hubUrl, fetch: (input, init) => watched(input, init).finally(() => nextTurn()) }
-}
-
-/** Errors: AppError 'api/refused' for a redirect. */
-function notSentOn(response: Response, { href, origin }: URL): Response {
-  if (response.status < 300 || response.status > 399) return response
-  const to = URL.parse(response.headers.get('location') ?? '', href)?.origin ?? 'nowhere'
-  throw refusal(`${origin} sent a request on to ${to}, which was not followed.`)
 }
 
 /** Checks the place that a hub names for large files: it must be encrypted, and on this machine only if the hub is. Errors: AppError 'api/refused'. */
@@ -197,15 +191,23 @@ function explained(error: unknown, { repo }: Sending, access: HubAccess): Explai
   if (access.signal.aborted)
     return { code: 'api/cancelled', problem: 'The push was stopped.', advice: 'Push again to go on.' }
   if (error instanceof HubApiError) return refused(error, repo, access)
-  const cause = error instanceof Error && error.cause instanceof AppError ? error.cause : error
+  const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error
   if (cause instanceof AppError)
     return { code: cause.code, problem: cause.message, advice: cause.hint ?? 'Then push again.' }
+  if (cause instanceof Error && cause.message === 'unexpected redirect') {
+    const problem = 'The hub sent a request on to another place, which was not followed.'
+    return {
+      code: 'api/refused',
+      problem,
+      advice: 'Check the name of the repository and the address of the hub.',
+    }
+  }
+  const isLost = error instanceof TypeError
   return {
     code: 'api/disconnected',
-    problem:
-      error instanceof TypeError
-        ? 'The hub cannot be reached, or the connection was lost.'
-        : `The hub gave an answer that is none of a hub: ${shorten(String(error))}`,
+    problem: isLost
+      ? 'The hub cannot be reached, or the connection was lost.'
+      : `The hub gave an answer that is none of a hub: ${shorten(String(error))}`,
     advice: 'Check the connection and the address of the hub, then push again.',
   }
 }

@@ -6,8 +6,9 @@ import type { AddressInfo } from 'node:net'
 
 export type Step = 'create' | 'look' | 'preupload' | 'batch' | 'store' | 'complete' | 'commit' | 'unknown'
 
-/** Instead of the usual answer: a status, with the hub's words; a place to go on to; a connection that breaks. */
-export type Fault = { readonly status: number; readonly error?: string } | { readonly to: string } | 'lost'
+/** Instead of the usual answer: a status, with the hub's words; a place to go on to; a connection that breaks; what was sent is not kept. */
+export type Fault =
+  { readonly status: number; readonly error?: string } | { readonly to: string } | 'lost' | 'discarded'
 
 export interface Repository {
   isPrivate: boolean
@@ -89,16 +90,24 @@ async function answer(state: State, origin: string, request: IncomingMessage, re
   hub.asked.push({ step, origin, authorization: headers.authorization ?? '' })
   await hub.hold(step)
   const fault = hub.faults.get(step)
-  if (fault === 'lost') {
-    // In the middle of what is sent, if anything is.
-    if (method !== 'GET') await once(request, 'data')
-    request.destroy()
+  if (typeof fault === 'string') {
+    await unread(fault, request, response)
     return
   }
   const body = await bodyOf(request)
   if (fault === undefined) answers[step](state, { url, body }, response)
   else if ('to' in fault) response.writeHead(307, { location: fault.to }).end()
   else send(response, { error: fault.error ?? 'no' }, fault.status)
+}
+
+async function unread(fault: 'lost' | 'discarded', request: IncomingMessage, response: ServerResponse) {
+  // In the middle of what is sent, if anything is.
+  if (request.method !== 'GET') await once(request, 'data')
+  if (fault === 'lost') request.destroy()
+  else {
+    await once(request.resume(), 'end')
+    response.end()
+  }
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {
@@ -205,7 +214,7 @@ const answers: Readonly<Record<Step, (state: State, asked: Asked, response: Serv
     for (const { key, value } of operations) {
       const content =
         key === 'lfsFile' ? objects.get(value['oid']!) : Buffer.from(value['content']!, 'base64')
-      repository.files.set(value['path']!, content!)
+      repository.files.set(value['path']!, content ?? Buffer.alloc(0))
     }
     repository.commits += 1
     send(response, { commitOid: 'f'.repeat(40), commitUrl: `${hub.endpoint}/commit`, hookOutput: '' })
