@@ -27,7 +27,7 @@ test('an export is pushed to a hub once the token was allowed, and a refusal say
   const push = page.getByRole('button', { name: 'Push', exact: true })
   await expect(page.getByText(`${hub.endpoint}, private`)).toBeVisible()
   await expect(page.getByText('apache-2.0')).toBeVisible()
-  await expect(page.getByText('The card does not name the base model')).toBeVisible()
+  await expect(page.getByText('The card names no base model')).toBeVisible()
   await expect(push).toBeDisabled()
   await page.getByLabel('Repository').fill('me/sums')
   await push.click()

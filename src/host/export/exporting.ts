@@ -33,7 +33,7 @@ import { describeOrigin } from './provenance.ts'
 import { askLive, policyReader } from './parityReaders.ts'
 import { type ExportWork, formatWriters } from './exportWriters.ts'
 import { modelCard } from './modelCard.ts'
-import { cardName, namesBelow, reportName } from './outgoing.ts'
+import { cardName, exportedNames, reportName } from './outgoing.ts'
 import { openIn } from './openIn.ts'
 
 /**
@@ -176,6 +176,6 @@ function writeReports(
 /** Writes the report. It lists the files of the export, so that what is put beside them later does not count as part of it. */
 function writeReport(folder: string, told: Pick<ExportReport, 'format' | 'parity'>): void {
   const passed = told.parity.every((line) => line.passed)
-  const report = { ...told, passed, files: namesBelow(folder, [cardName, reportName]) }
+  const report = { ...told, passed, files: exportedNames(folder) }
   writeFileAtomic(path.join(folder, reportName), `${JSON.stringify(report, null, 2)}\n`)
 }

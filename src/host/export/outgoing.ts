@@ -22,10 +22,10 @@ export const isExport = (folder: string): boolean => existsSync(path.join(folder
 const name = z.string().regex(/^[^./\\:\p{Cc}][^/\\:\p{Cc}]*(?:\/[^./\\:\p{Cc}][^/\\:\p{Cc}]*)*$/u)
 const written = z.object({ passed: z.boolean(), files: z.array(name).max(10_000) })
 
-/** Names of the files below a folder as its report lists them, with those that are written last. */
-export const namesBelow = (folder: string, last: readonly string[] = []): string[] => {
+/** Names of the files of an export for its report: those in the folder, and the two that are written last. */
+export function exportedNames(folder: string): string[] {
   const names = filesBelow(folder).map((file) => path.relative(folder, file.path).replaceAll(path.sep, '/'))
-  return [...new Set([...names.filter((each) => !each.startsWith('.')), ...last])].sort()
+  return [...new Set([...names.filter((each) => !each.startsWith('.')), cardName, reportName])].sort()
 }
 
 /**
@@ -42,14 +42,18 @@ export function outgoing(directory: string): Outgoing {
     const problem = `${cardName} in ${directory} is no model card: it names no library (library_name) in its first lines.`
     throw refusal(problem, 'Nothing was sent. Export again into another folder.')
   }
-  const facts = {
-    baseModel: typeof base === 'string' ? base : null,
-    license: licenseOfCard(card)?.name ?? null,
-  }
-  const others = namesBelow(folder).filter((each) => !names.includes(each))
+  const baseModel = typeof base === 'string' ? base : null
+  const license = licenseOfCard(card)?.name ?? null
   const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0)
-  return { directory, files, sizeBytes, ...facts, notes: notesOn({ ...facts, others }) }
+  const notes = [
+    ...(license === null ? [unknownLicense] : []),
+    ...(baseModel === null ? ['The card names no base model, as nobody has said what a hub calls it.'] : []),
+  ]
+  return { directory, files, sizeBytes, baseModel, license, notes }
 }
+
+const unknownLicense =
+  'The licence of the base model is not known: make sure that you may pass on what was made from it.'
 
 /** Errors: AppError 'api/refused', 'file/unreadable'. */
 function writtenNames(directory: string): readonly string[] {
@@ -71,24 +75,4 @@ function ownSize(folder: string, each: string): number {
   const status = reading(file, () => lstatSync(file))
   if (status.isFile() && reading(file, () => realpathSync(file)) === file) return status.size
   throw refusal(`${file} is a link, or no file.`, 'Nothing was sent. Export again into another folder.')
-}
-
-const maxNamed = 5
-
-function notesOn(
-  facts: Pick<Outgoing, 'baseModel' | 'license'> & { readonly others: readonly string[] },
-): string[] {
-  const { baseModel, license, others } = facts
-  const more = others.length > maxNamed ? ' …' : ''
-  return [
-    ...(license === null
-      ? ['The licence of the base model is not known: make sure that you may pass on what was made from it.']
-      : []),
-    ...(baseModel === null
-      ? ['The card does not name the base model, as it is not known what a hub calls it.']
-      : []),
-    ...(others.length === 0
-      ? []
-      : [`Not sent, as the export did not write it: ${others.slice(0, maxNamed).join(', ')}${more}.`]),
-  ]
 }

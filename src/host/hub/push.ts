@@ -111,9 +111,9 @@ const pageOf = ({ repo }: Sending, { endpoint }: HubAccess): string => `${endpoi
 type Client = ReturnType<typeof clientOf>
 
 /**
- * Follows no redirect, which could lead the files elsewhere, and for which a file would be kept in memory while it is sent. Notes which part of the
- * work the requests belong to. The library loses an error that comes in the same turn of the event loop as its own
- * progress, so each answer comes in a turn of its own.
+ * Follows no redirect, which could lead the files elsewhere, and for which a file would be kept in memory while it is
+ * sent. Notes which part of the work the requests belong to. The library loses an error that comes in the same turn of
+ * the event loop as its own progress, so each answer comes in a turn of its own.
  */
 function watchedClient(access: HubAccess, course: Course): Client {
   const { hubUrl, fetch: ask } = clientOf(access)
@@ -130,7 +130,7 @@ function watchedClient(access: HubAccess, course: Course): Client {
   return { hubUrl, fetch: (input, init) => watched(input, init).finally(() => nextTurn()) }
 }
 
-/** Checks the place that a hub names for large files: it must be encrypted, and on this machine only if the hub is. Errors: AppError 'api/refused'. */
+/** Refuses a place for large files that is not encrypted, or on this machine though the hub is not. Errors: AppError 'api/refused'. */
 function requireSafe({ href, origin }: URL, { endpoint }: HubAccess): void {
   if (webAddress(href) !== null && (isOnThisMachine(endpoint) || !isOnThisMachine(href))) return
   throw refusal(`The hub wants files to be sent to ${origin}, which is not safe.`)
@@ -161,7 +161,7 @@ async function emptyRepository({ repo: name, isPublic }: Sending, client: Client
 /* Failures: what happened, what the hub has, what to do. */
 
 function failureOf(error: unknown, sending: Sending, access: HubAccess, course: Course): AppError {
-  const { code, problem, advice } = explained(error, sending, access)
+  const [code, problem, advice] = reasonOf(error, sending, access)
   const { directory, repo, isPublic } = sending
   const has: Readonly<Record<Course['stage'], string>> = {
     nothing: 'Nothing was sent.',
@@ -172,52 +172,45 @@ function failureOf(error: unknown, sending: Sending, access: HubAccess, course: 
         ? 'The files were sent, but the repository is empty.'
         : `All files were sent; whether they are in the repository shows ${pageOf(sending, access)}.`,
   }
-  const text = [has[course.stage], `The export in ${directory} is whole.`, advice].join(' ')
-  const { endpoint } = access
-  const options = [isPublic ? '--public' : '', endpoint === defaultHub ? '' : `--endpoint ${endpoint}`]
-  const command = ['turnwise export', commandWord(directory), '--push', repo, ...options]
-    .filter(Boolean)
-    .join(' ')
-  return new AppError(code, problem, { text, command }, error)
+  const whole = code === 'file/unreadable' ? [] : [`The export in ${directory} is whole.`]
+  const options = [
+    ...(isPublic ? ['--public'] : []),
+    ...(access.endpoint === defaultHub ? [] : [`--endpoint ${access.endpoint}`]),
+  ]
+  const command = ['turnwise export', commandWord(directory), '--push', repo, ...options].join(' ')
+  return new AppError(
+    code,
+    problem,
+    { text: [has[course.stage], ...whole, advice].join(' '), command },
+    error,
+  )
 }
 
-interface Explained {
-  readonly code: AppError['code']
-  readonly problem: string
-  readonly advice: string
-}
+type Reason = readonly [code: AppError['code'], problem: string, advice: string]
 
-function explained(error: unknown, { repo }: Sending, access: HubAccess): Explained {
-  if (access.signal.aborted)
-    return { code: 'api/cancelled', problem: 'The push was stopped.', advice: 'Push again to go on.' }
-  if (error instanceof HubApiError) return refused(error, repo, access)
+function reasonOf(error: unknown, { repo }: Sending, access: HubAccess): Reason {
+  if (access.signal.aborted) return ['api/cancelled', 'The push was stopped.', 'Push again to go on.']
+  if (error instanceof HubApiError) return reasonOfStatus(error, repo, access)
   const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error
   if (cause instanceof AppError)
-    return { code: cause.code, problem: cause.message, advice: cause.hint ?? 'Then push again.' }
-  if (cause instanceof Error && cause.message === 'unexpected redirect') {
-    const problem = 'The hub sent a request on to another place, which was not followed.'
-    return {
-      code: 'api/refused',
-      problem,
-      advice: 'Check the name of the repository and the address of the hub.',
-    }
-  }
-  const isLost = error instanceof TypeError
-  return {
-    code: 'api/disconnected',
-    problem: isLost
-      ? 'The hub cannot be reached, or the connection was lost.'
-      : `The hub gave an answer that is none of a hub: ${shorten(String(error))}`,
-    advice: 'Check the connection and the address of the hub, then push again.',
-  }
+    return [cause.code, cause.message, cause.hint ?? 'Export again into another folder, and push that.']
+  const check = 'Check the connection, the name and the address of the hub, then push again.'
+  if (cause instanceof Error && cause.message === 'unexpected redirect')
+    return ['api/refused', 'The hub sent a request on to another place, which was not followed.', check]
+  if (error instanceof TypeError)
+    return ['api/disconnected', 'The hub cannot be reached, or the connection was lost.', check]
+  return [
+    'api/disconnected',
+    `The hub gave an answer that is none of a hub: ${shorten(String(error))}`,
+    check,
+  ]
 }
 
-function refused(
+function reasonOfStatus(
   { statusCode: status, data }: HubApiError,
   repo: string,
   { endpoint }: HubAccess,
-): Explained {
-  const [owner] = repo.split('/')
+): Reason {
   const told = data?.['error']
   const words = typeof told === 'string' && told !== '' ? ` It says: “${shorten(told)}”` : ''
   const token = `Make an access token that may write at ${endpoint}/settings/tokens, set ${tokenVariable} to it and push again.`
@@ -225,17 +218,15 @@ function refused(
     401: [`The hub does not know the access token in ${tokenVariable}.`, token],
     403: [`The access token in ${tokenVariable} may not write to ${repo}.`, token],
     404: [
-      `The hub has no “${owner}”, or does not show it to you.`,
+      `The hub has no place for ${repo}, or does not show it to you.`,
       'Check the name and the address of the hub.',
     ],
     409: [`${repo} was changed meanwhile.`, 'Look at its page, then give another name.'],
     413: ['The hub takes no files that large.', 'Export in smaller parts (--shard-gb) or another format.'],
     429: ['The hub has had too many requests from you.', 'Wait some minutes, then push again.'],
   }
-  const [problem, advice] = known[status] ?? [
-    `The hub answered with status ${status}.`,
-    status < 500 ? 'Change what it names, then push again.' : 'Push again later.',
-  ]
-  const code = status === 429 || status >= 500 ? 'api/disconnected' : 'api/refused'
-  return { code, problem: `${problem}${words}`, advice }
+  const other = status < 500 ? 'Change what it names, then push again.' : 'Push again later.'
+  const [problem, advice] = known[status] ?? [`The hub answered with status ${status}.`, other]
+  const isRefused = status < 500 && status !== 429
+  return [isRefused ? 'api/refused' : 'api/disconnected', `${problem}${words}`, advice]
 }
