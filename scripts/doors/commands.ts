@@ -33,7 +33,8 @@ export function shownCommands(): string[] {
 
 /** Why a command is not run here; null: it is. */
 export function unreachable(command: string): string | null {
-  if (/^model (import [\w.-]+\/[\w.-]+ |import owner\/|search)/.test(`${command} `)) return 'asks a hub'
+  if (/^(model (import [\w.-]+\/[\w.-]+ |import owner\/|search)|export .* --push )/.test(`${command} `))
+    return 'asks a hub'
   if (/^collect/.test(command)) return 'waits for an agent'
   if (/^device install/.test(command)) return 'downloads 1.33 GB'
   if (/^device check webgpu/.test(command)) return 'needs a GPU'

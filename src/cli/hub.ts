@@ -1,14 +1,20 @@
-/** Downloads from a hub on the command line: recognizing addresses, progress, and stopping with Ctrl-C. */
+/** Downloads from a hub on the command line, and exports sent to one: recognizing addresses, progress, and stopping with Ctrl-C. */
 import { existsSync } from 'node:fs'
+import { plural } from '#shared/plural.ts'
 import { createHost } from '#host/createHost.ts'
 import type { Host } from '#host/host.ts'
-import { hubAccess } from '#host/hub/hubFetching.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { allowKeys } from '#host/consents/keys.ts'
+import { outgoing, type Outgoing } from '#host/export/outgoing.ts'
+import { hubAccess, pushAccess } from '#host/hub/hubFetching.ts'
 import type { HubProgress } from '#host/hub/fetchFiles.ts'
 import { isDataFile } from '#host/hub/splits.ts'
-import type { HubAccess } from '#host/hub/hub.ts'
+import { tokenVariable, type HubAccess } from '#host/hub/hub.ts'
+import { pushFiles, requireRepo } from '#host/hub/push.ts'
 import type { CommandContext } from './command.ts'
 import { watchInterrupts } from './interrupt.ts'
-import { createProgress, type Progress } from './progress.ts'
+import type { Output } from './output.ts'
+import { createProgress, taskProgress, type Progress } from './progress.ts'
 
 export const hubEndpoint = [
   '--endpoint <URL>',
@@ -59,3 +65,73 @@ export async function follow(items: AsyncIterable<HubProgress>, progress: Progre
 }
 
 export const toMegabytes = (bytes: number): number => Math.ceil(bytes / 1e6)
+
+export interface Pushing {
+  /** OWNER/NAME. */
+  readonly push: string
+  readonly public: boolean
+  readonly endpoint?: string | undefined
+  readonly trustKeys: boolean
+}
+
+/**
+ * Sends an export to a hub, and lists it first. `exported` makes it, or finds it, once it is known that the token may be sent. Errors: those of
+ * `pushAccess`, `exported`, `outgoing` and `pushFiles`.
+ */
+export async function pushExport(
+  pushing: Pushing,
+  { dataDirectory, json, output }: CommandContext,
+  exported: () => Promise<string>,
+): Promise<void> {
+  const { push: repo, public: isPublic } = pushing
+  requireRepo(repo)
+  await using host = createHost({ dataDirectory, servesQueue: false })
+  const stop = new AbortController()
+  const access = accessFor(pushing, host, stop.signal, output)
+  const sent = outgoing(await exported())
+  for (const line of sentLines(sent, `${access.endpoint}/${repo}, ${visibility(isPublic)}`)) output.note(line)
+  const progress = createProgress(output, json)
+  const stopping = () => {
+    progress.note('Stopping.')
+    stop.abort()
+  }
+  using _interrupt = watchInterrupts(stopping, stopping)
+  const { directory, files } = sent
+  try {
+    for await (const news of pushFiles({ directory, files, repo, isPublic }, access)) {
+      if ('progress' in news) progress.update(taskProgress(news.progress))
+      else {
+        progress.end()
+        output.json(news.result)
+        output.line(`Sent ${plural(files.length, 'file')} to ${news.result.url}, ${visibility(isPublic)}.`)
+      }
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+const visibility = (isPublic: boolean): string => (isPublic ? 'public' : 'private')
+
+/** Errors: those of `pushAccess`. */
+function accessFor(
+  { endpoint, trustKeys }: Pushing,
+  host: Host,
+  signal: AbortSignal,
+  output: Output,
+): HubAccess {
+  const hub = endpoint ?? orAbsent(process.env['HF_ENDPOINT'])
+  if (trustKeys) {
+    const { origin } = new URL(hubAccess(host, signal, { endpoint: hub }).endpoint)
+    output.note(`${tokenVariable} may be sent to ${origin}.`)
+    allowKeys([{ variable: tokenVariable, origin }], consentsFile(host.dataDirectory))
+  }
+  return pushAccess(host, signal, hub)
+}
+
+const sentLines = ({ files, baseModel, license, notes }: Outgoing, where: string): string[] => [
+  `To ${where}:`,
+  ...files.map(({ path: file, sizeBytes }) => `${String(sizeBytes).padStart(14)} B  ${file}`),
+  `Base model: ${baseModel ?? 'not named'}. Licence: ${license ?? 'none stated'}.`,
+  ...notes,
+]

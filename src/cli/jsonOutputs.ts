@@ -24,6 +24,7 @@ const grouped = { by: text.optional(), groups: evaluations.groups.output.shape.g
 const study = studies.get.output
 const chosen = { trial: count, step: count, fitness: number }
 const exported = checkpoints.export.output.options[1].shape.result
+const pushed = hub.push.output.options[1].shape.result
 const project = runs.exportProject.output
 
 /** A run that begins; its events follow, as in its event log. */
@@ -121,7 +122,7 @@ export const jsonOutputs: Readonly<Record<string, z.ZodType>> = {
     z.object({ format: z.literal('wandb'), document: object, lost: listOf(text), file: optionalText }),
   ]),
   'studies delete': z.object({ study: text, deleted: z.literal(true) }),
-  export: exported.extend({ checkpoint: text, passed: flag }),
+  export: z.union([exported.extend({ checkpoint: text, passed: flag }), pushed]),
   chat: z.object({ text, seed: count, stopReason: text }),
   generate: z.object({
     completions: listOf(object.extend({ sample: count, text, stopReason: text })),

@@ -1,4 +1,6 @@
 /** Progress of long tasks: one line rewritten in place on a terminal, otherwise occasional plain lines. */
+import type { z } from 'zod'
+import type { progress } from '#shared/api/common.ts'
 import { laterStagesWords, rangeWords } from '#shared/remaining.ts'
 import { terminalText } from '#shared/terminalText.ts'
 import type { Output } from './output.ts'
@@ -26,6 +28,15 @@ export interface Progress {
   readonly note: (text: string) => void
   /** Leaves the last state on screen and ends the line. */
   readonly end: () => void
+}
+
+const megabyte = 1e6
+
+/** Progress of a task as its job tells it, bytes in megabytes. */
+export function taskProgress({ phase, done, total, unit }: z.output<typeof progress>): ProgressState {
+  const isBytes = unit === 'bytes'
+  const amount = (value: number) => (isBytes ? Math.round(value / megabyte) : value)
+  return { done: amount(done), total: amount(total ?? done), unit: isBytes ? 'MB' : unit, facts: [phase] }
 }
 
 const plainIntervalMs = 5_000

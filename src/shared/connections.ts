@@ -7,7 +7,11 @@ export const connectionPurposes = {
     mark: 's',
     words: 'An environment that asks a search server or an MCP server, at an address you give.',
   },
-  hub: { mark: 'h', words: 'A model or data set that you look for in a hub or download from it.' },
+  hub: {
+    mark: 'h',
+    words:
+      'A model or data set that you look for in a hub or download from it; an export that you push to it.',
+  },
   judge: { mark: 'j', words: 'A judge at an address that a reward names.' },
   teacher: { mark: 't', words: 'A teacher at an address, for answers that you ask for.' },
   rollout: { mark: 'r', words: 'A server at an address that a run names, which generates completions.' },

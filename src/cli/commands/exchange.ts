@@ -3,7 +3,7 @@ import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import type { JsonObject } from '#shared/config/paths.ts'
 import { csvOf } from '#shared/csv.ts'
-import { AppError, problemSentence } from '#shared/errors.ts'
+import { AppError, problemSentence, usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { toolIds, toolTitles, type ToolId } from '#shared/tools.ts'
 import { createHost } from '#host/createHost.ts'
@@ -19,9 +19,10 @@ import {
   defaultShardBytes,
   exportDtypes,
   exportFormats,
-  type ExportProgress,
+  type ExportFormat,
   type ExportReport,
 } from '#host/export/exports.ts'
+import { isExport } from '#host/export/outgoing.ts'
 import { writeUserFile } from '#host/files/atomic.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
 import { knownHubId, rememberHubId } from '#host/models/hubIds.ts'
@@ -36,20 +37,22 @@ import { checkpointChoices, resolveCheckpoint } from '#host/runs/runTarget.ts'
 import { configOfRun } from '#host/runs/settingChanges.ts'
 import { unfinishedWarnings } from '#host/runs/runVerdict.ts'
 import type { Store } from '#host/store/store.ts'
-import { force, real, type Context } from '../command.ts'
+import { force, real, type CommandContext, type Context, type OptionsOf } from '../command.ts'
+import { hubEndpoint, pushExport } from '../hub.ts'
 import type { Output } from '../output.ts'
-import { createProgress } from '../progress.ts'
+import { createProgress, taskProgress } from '../progress.ts'
 
 export const exportRun = (context: Context) =>
   new Command('export')
     .description(
-      'Export the result of a run, read it back and compare it.\n\npeft: an adapter for transformers, vLLM and SGLang. merged: a complete model folder. gguf: an adapter for llama.cpp. gguf-model: the whole model in one file, with a Modelfile for Ollama. onnx: a graph with a key-value cache. Each comes with a report, parity.json.',
+      'Export the result of a run, read it back and compare it.\n\npeft: an adapter for transformers, vLLM and SGLang. merged: a complete model folder. gguf: an adapter for llama.cpp. gguf-model: the whole model in one file, with a Modelfile for Ollama. onnx: a graph with a key-value cache. Each comes with a report, parity.json.\n\n--push sends the files of the export to a hub, lists them first, and needs the access token in HF_TOKEN. An export on disk is pushed by its folder, without --format and --out.',
     )
-    .argument('<RUN_OR_CHECKPOINT>', 'run id, folder of a run or a checkpoint, or name of a promoted adapter')
-    .addOption(
-      new Option('--format <FORMAT>', 'format to write').choices(exportFormats).makeOptionMandatory(),
+    .argument(
+      '<RUN_OR_CHECKPOINT>',
+      'run id, folder of a run, a checkpoint or (with --push) an export, or name of a promoted adapter',
     )
-    .requiredOption('--out <DIR>', 'output folder; new or empty')
+    .addOption(new Option('--format <FORMAT>', 'format to write').choices(exportFormats))
+    .option('--out <DIR>', 'output folder; new or empty')
     .addOption(
       new Option('--checkpoint <WHICH>', 'which checkpoint of a run')
         .choices(checkpointChoices)
@@ -65,43 +68,63 @@ export const exportRun = (context: Context) =>
     .option('--base-id <ID>', 'what the base is called on a hub, such as Qwen/Qwen2.5-0.5B; remembered')
     .option('--shard-gb <GB>', 'largest weight file of a merged model', real(0.001), 5)
     .option('--adapter-inputs', 'onnx: keep the adapter separate, as inputs of the graph', false)
+    .option(
+      '--push <OWNER/NAME>',
+      'send it to this new or empty repository of a hub; private, unless --public',
+    )
+    .option('--public', 'with --push: let everybody see it', false)
+    .option(...hubEndpoint)
+    .option('--trust-keys', 'allow HF_TOKEN to be sent to the hub, on this machine', false)
     .action(async (target, options) => {
-      const { dataDirectory, output, json } = context()
-      const { directory: checkpoint, fallBack } = resolveCheckpoint(dataDirectory, target, options.checkpoint)
-      if (fallBack !== null) output.note(fallBack)
-      const given = options.model === undefined ? null : findModel(options.model, dataDirectory)
-      const { format, out, dtype = null, shardGb, adapterInputs } = options
-      const shardBytes = Math.round((shardGb * defaultShardBytes) / 5)
-      const base = baseOfCheckpoint(checkpoint, given)
-      if (options.baseId !== undefined && base.model !== null)
-        rememberHubId(base.model, options.baseId, dataDirectory)
-      const { exportCheckpoint } = await import('#host/export/exporting.ts')
-      const progress = createProgress(output, json)
-      const report = await exportCheckpoint(
-        {
-          format,
-          out,
-          dtype,
-          shardBytes,
-          adapterInputs,
-          checkpoint,
-          ...base,
-          hubId: knownHubId(base.model, dataDirectory),
-          cacheDirectory: dataFolders(dataDirectory).cache,
-        },
-        (news) => progress.update(progressState(news)),
-      )
-      progress.end()
-      tell(report, checkpoint, output)
+      const { push } = options
+      const here = context()
+      const exported = () => exportedFolder(target, options, here)
+      if (push !== undefined) await pushExport({ ...options, push }, here, exported)
+      else if (options.public || options.trustKeys || options.endpoint !== undefined)
+        throw usageError('Options --public, --trust-keys and --endpoint need --push.')
+      else await exported()
     })
 
-const megabyte = 1e6
+type ExportOptions = OptionsOf<typeof exportRun>
 
-const progressState = ({ phase, done, total, unit }: ExportProgress) => {
-  const isBytes = unit === 'bytes'
-  const amount = (value: number) => (isBytes ? Math.round(value / megabyte) : value)
-  return { done: amount(done), total: amount(total ?? done), unit: isBytes ? 'MB' : unit, facts: [phase] }
+/** Returns the folder of an export, the given one or a new one. Errors: those of exporting. */
+async function exportedFolder(target: string, options: ExportOptions, here: CommandContext): Promise<string> {
+  const { format, out, push } = options
+  if (format !== undefined && out !== undefined) return writeExport(target, { ...options, format, out }, here)
+  if (push !== undefined && isExport(target)) return path.resolve(target)
+  throw usageError(
+    'Options --format and --out are required.',
+    'Only an export on disk is pushed without them.',
+  )
 }
+
+async function writeExport(
+  target: string,
+  options: ExportOptions & { readonly format: ExportFormat; readonly out: string },
+  { dataDirectory, output, json }: CommandContext,
+): Promise<string> {
+  const { directory: checkpoint, fallBack } = resolveCheckpoint(dataDirectory, target, options.checkpoint)
+  if (fallBack !== null) output.note(fallBack)
+  const given = options.model === undefined ? null : findModel(options.model, dataDirectory)
+  const { format, out, dtype = null, shardGb, adapterInputs } = options
+  const shardBytes = Math.round((shardGb * defaultShardBytes) / 5)
+  const base = baseOfCheckpoint(checkpoint, given)
+  if (options.baseId !== undefined && base.model !== null)
+    rememberHubId(base.model, options.baseId, dataDirectory)
+  const { exportCheckpoint } = await import('#host/export/exporting.ts')
+  const progress = createProgress(output, json)
+  const hubId = knownHubId(base.model, dataDirectory)
+  const cacheDirectory = dataFolders(dataDirectory).cache
+  const report = await exportCheckpoint(
+    { format, out, dtype, shardBytes, adapterInputs, checkpoint, ...base, hubId, cacheDirectory },
+    (news) => progress.update(taskProgress(news)),
+  )
+  progress.end()
+  tell(report, checkpoint, output)
+  return report.directory
+}
+
+const megabyte = 1e6
 
 /** Reports an export. Errors: AppError 'checkpoint/invalid' if it differs from the trained model. */
 function tell(report: ExportReport, checkpoint: string, output: Output): void {

@@ -125,7 +125,7 @@ tags:
 
 # LoRA adapter
 
-Trained with Turnwise${base === null ? '' : ` on \`${base}\``}: rank ${rank}, alpha ${alpha}${rsLora ? ', rsLoRA' : ''}, on ${targets.join(', ')}.
+Trained with Turnwise${base === null ? '' : ` on \`${base}\``}: rank ${rank}, alpha ${alpha}${rsLora ? ', rsLoRA' : ''}, on ${targets.join(', ')}. The licence of the base model is not stated here.
 
 ${peftSnippet(base)}`
 }

@@ -1,4 +1,4 @@
-/** Finds models: the known ones, and those of a hub. */
+/** Finds models: the known ones, and those of a hub; sends exports to a hub. */
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
 import type { hubApi } from '#shared/api/hub.ts'
@@ -8,7 +8,9 @@ import type { Host } from '#host/host.ts'
 import { hubIdOf, modelNames } from '#host/models/modelLibrary.ts'
 import { outlookOf } from './outlook.ts'
 import type { HubAccess } from '#host/hub/hub.ts'
-import { hubAccess, placeAt } from '#host/hub/hubFetching.ts'
+import { outgoing } from '#host/export/outgoing.ts'
+import { hubAccess, placeAt, pushAccess } from '#host/hub/hubFetching.ts'
+import { pushFiles } from '#host/hub/push.ts'
 import {
   chooseFrom,
   configOf,
@@ -25,6 +27,12 @@ export const hubService = (host: Host): Handlers<typeof hubApi> => ({
   families: () => [...families],
   search: (wanted, { signal }) => searchModels(wanted, hubAccess(host, signal)),
   look: (wanted, { signal }) => lookAt(wanted, hubAccess(host, signal), host.dataDirectory),
+  outgoing: ({ directory }, { signal }) => ({
+    ...outgoing(directory),
+    hub: hubAccess(host, signal).endpoint,
+  }),
+  push: ({ directory, repo, isPublic }, { signal }) =>
+    pushFiles({ directory, files: outgoing(directory).files, repo, isPublic }, pushAccess(host, signal)),
 })
 
 /** Lists the known models with what each would need and do here. */

@@ -33,6 +33,7 @@ import { describeOrigin } from './provenance.ts'
 import { askLive, policyReader } from './parityReaders.ts'
 import { type ExportWork, formatWriters } from './exportWriters.ts'
 import { modelCard } from './modelCard.ts'
+import { cardName, exportedNames, reportName } from './outgoing.ts'
 import { openIn } from './openIn.ts'
 
 /**
@@ -83,10 +84,12 @@ function findBase(request: ExportRequest): ModelFolder | null {
 async function exportAlone({ checkpoint, out }: ExportRequest): Promise<ExportReport> {
   requireNewFolder(out)
   const { directory, tensors, maxDifference } = await exportPeft(checkpoint, out)
-  share(directory)
   const sentence = `The values of ${tensors} tensors. The base model is missing, so no log-probabilities could be compared.`
   const report = { format: 'peft', directory, baseModel: null } as const
-  return finishedReport(report, [parityLine(sentence, maxDifference, 0)])
+  const parity = [parityLine(sentence, maxDifference, 0)]
+  writeReport(directory, { format: 'peft', parity })
+  share(directory)
+  return finishedReport(report, parity)
 }
 
 function requireNumbers({ tensors }: Adapter, where: string): void {
@@ -157,16 +160,22 @@ function writeReports(
   parity: readonly ParityLine[],
 ): void {
   const { format, adapterInputs } = request
-  const report = {
+  const told = {
     format,
-    passed: parity.every(({ passed }) => passed),
     madeFrom: origin,
     license,
     prompts: prompts.texts ?? prompts.ids.map((ids) => [...ids]),
     adapterEffect: live.adapterEffect,
-    parity,
+    parity: [...parity],
   }
-  writeFileAtomic(path.join(folder, 'parity.json'), `${JSON.stringify(report, null, 2)}\n`)
-  const card = modelCard({ format, model: base.config, origin, license, adapterInputs, parity })
-  writeFileAtomic(path.join(folder, 'README.md'), card)
+  writeReport(folder, told)
+  const card = modelCard({ format, model: base.config, origin, adapterInputs, parity })
+  writeFileAtomic(path.join(folder, cardName), card)
+}
+
+/** Writes the report. It lists the files of the export, so that what is put beside them later does not count as part of it. */
+function writeReport(folder: string, told: Pick<ExportReport, 'format' | 'parity'>): void {
+  const passed = told.parity.every((line) => line.passed)
+  const report = { ...told, passed, files: exportedNames(folder) }
+  writeFileAtomic(path.join(folder, reportName), `${JSON.stringify(report, null, 2)}\n`)
 }

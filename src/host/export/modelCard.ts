@@ -6,17 +6,19 @@ import { markdownCode, markdownText } from '#shared/markdown.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { peftSnippet } from '#host/adapters/peft.ts'
 import { isHubId } from '#host/adapters/peftConfig.ts'
+import { licenseLines } from '#host/hub/card.ts'
 import { describeLora, type ExportFormat, type ParityLine } from './exports.ts'
 import { onnxCard } from './onnxModel.ts'
 import { openingWords } from './openIn.ts'
 import type { Provenance } from './provenance.ts'
 
+/** Sentence of a card that states no licence. */
+const unknownLicense = 'The licence of the base model is not known.'
+
 interface CardContent {
   readonly format: ExportFormat
   readonly model: ModelConfig
   readonly origin: Provenance
-  /** License of the base; null: not stated. */
-  readonly license: string | null
   readonly adapterInputs: boolean
   readonly parity: readonly ParityLine[]
 }
@@ -26,7 +28,7 @@ export function modelCard(content: CardContent): string {
   return `${frontMatter(content)}
 # ${titles[content.format]}
 
-Trained with Turnwise ${origin.turnwise} (step ${origin.step}) on ${baseWords(origin)}: LoRA of ${describeLora(origin.lora)}.${roundingWords(origin)}
+Trained with Turnwise ${origin.turnwise} (step ${origin.step}) on ${baseWords(origin)}: LoRA of ${describeLora(origin.lora)}.${roundingWords(origin)}${origin.baseLicense === null ? ` ${unknownLicense}` : ''}
 
 ${bodies[content.format](content)}
 ${openingWords(content.format, hubIdIn(origin))}
@@ -68,11 +70,10 @@ const libraries: Readonly<Record<ExportFormat, string>> = {
   onnx: 'onnx',
 }
 
-function frontMatter({ format, origin, license }: CardContent): string {
+function frontMatter({ format, origin }: CardContent): string {
   const id = hubIdIn(origin)
   const base = id === null ? '' : `base_model: ${id}\n`
-  const terms =
-    license === null ? '' : `license: ${/^[\w.-]+$/.test(license) ? license : JSON.stringify(license)}\n`
+  const terms = origin.baseLicense === null ? '' : licenseLines(origin.baseLicense)
   return `---
 ${base}${terms}library_name: ${libraries[format]}
 pipeline_tag: text-generation

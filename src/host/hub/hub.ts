@@ -2,7 +2,7 @@
  * Requests to a hub, and the ways in which it can refuse them. Reading guide of this folder: `searchModels` and
  * `knownModels` find models, `hubModel` is one of them, with its licence (`card`); `fetchFiles` brings files of one commit into a folder, keeps
  * what came before and compares digests; `fetchData` says which files of a data set, `splits`, what they say about its
- * parts. Nothing that was fetched is run.
+ * parts; `push` sends an export. Nothing that was fetched is run.
  */
 import {
   datasetInfo,
@@ -16,6 +16,9 @@ import { AppError, usageError } from '#shared/errors.ts'
 import { hidingStrings, keyAsSent, keyHider } from '#host/consents/keys.ts'
 import type { JsonObject } from '#host/files/strictJson.ts'
 import { frontMatter } from './card.ts'
+
+/** Environment variable that holds the access token. */
+export const tokenVariable = 'HF_TOKEN'
 
 export interface HubAccess {
   /** Such as https://huggingface.co. */
@@ -120,7 +123,8 @@ export const clientOf = (access: HubAccess, content: 'file' | 'answer' = 'answer
     const url = new URL(input instanceof Request ? input.url : input)
     if (token !== null && url.origin === new URL(access.endpoint).origin)
       headers.set('authorization', `Bearer ${token}`)
-    const response = await fetch(input, { ...init, headers, signal: access.signal })
+    const signal = init?.signal ? AbortSignal.any([access.signal, init.signal]) : access.signal
+    const response = await fetch(input, { ...init, headers, signal })
     if (token === null || content === 'file' || response.body === null) return response
     return new Response(withoutKey(await response.text(), keyHider(token)), response)
   }) satisfies typeof fetch,
@@ -222,7 +226,7 @@ function readPlace(given: string, endpoint: string, kind: HubKind): Omit<HubPlac
   return isRepo(repo) && revision !== null ? { repo, revision } : null
 }
 
-const isRepo = (repo: string): boolean => repoPattern.test(repo) && !repo.includes('..')
+export const isRepo = (repo: string): boolean => repoPattern.test(repo) && !repo.includes('..')
 
 const withoutKind = (place: string, kind: HubKind): string =>
   kind === 'dataset' ? place.replace(/^datasets\//, '') : place

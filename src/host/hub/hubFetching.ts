@@ -9,8 +9,10 @@ import { defaultHub } from '#shared/hub.ts'
 import { usageError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { DataStorage } from '#host/store/storage.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { allowedKey } from '#host/consents/keys.ts'
 import { countOutboundRequest, webAddress } from '#host/outboundRequests.ts'
-import { readHubAddress, type HubKind, type HubPlace, type HubAccess } from './hub.ts'
+import { readHubAddress, tokenVariable, type HubKind, type HubPlace, type HubAccess } from './hub.ts'
 import {
   chooseSplit,
   fetchSplit,
@@ -50,6 +52,23 @@ export function hubAccess(
     },
     signal,
   }
+}
+
+/**
+ * Access for sending to a hub, with the token of the environment alone, and only if the person allowed it for this hub: the stored one was
+ * given for downloads. Errors: AppError 'usage/invalid' where there is no token; as `hubAccess` and `allowedKey`.
+ */
+export function pushAccess(storage: DataStorage, signal: AbortSignal, given?: string): HubAccess {
+  const access = hubAccess(storage, signal, { endpoint: given })
+  if ((process.env[tokenVariable] ?? '') === '') {
+    throw usageError(
+      `Pushing needs an access token, but the environment variable ${tokenVariable} is not set.`,
+      `Nothing was sent. Make a token that may write at ${access.endpoint}/settings/tokens, and set ${tokenVariable} to it where Turnwise is started.`,
+    )
+  }
+  const named = { variable: tokenVariable, address: access.endpoint, who: 'hub' }
+  const place = { consents: consentsFile(storage.dataDirectory), environment: process.env }
+  return { ...access, token: allowedKey(named, place) }
 }
 
 /** The setting `hub.token`, with the origin that it was stored for: whatever changes the address does not get it. */

@@ -14,6 +14,7 @@ const words: Readonly<Record<TaskName, string>> = {
   'system.checkDevice': 'Checking a device',
   'system.measureSpeed': 'Measuring this machine',
   'checkpoints.export': 'Exporting',
+  'hub.push': 'Pushing an export',
   'models.fetch': 'Fetching a model',
   'models.import': 'Importing a model',
   'models.precision': 'Measuring quantised weights',

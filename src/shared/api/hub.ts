@@ -1,9 +1,9 @@
-/** Finding models: recommended ones, and those of a hub, with their requirements and speed on this machine. */
+/** Finding models: recommended ones, and those of a hub, with their requirements and speed on this machine; and sending exports to a hub. */
 import { z } from 'zod'
 import { deviceKinds } from '../device.ts'
 import { blockPrecisions } from '../precision.ts'
-import { count, instant } from './common.ts'
-import { query } from './contract.ts'
+import { count, instant, path, progressOr } from './common.ts'
+import { query, stream } from './contract.ts'
 import { license } from './models.ts'
 
 /** Tokens per second, scaled from what a smaller model reached here. */
@@ -95,5 +95,28 @@ export const hubApi = {
       file: z.string().nullable(),
       verdict: z.union([outlook, z.object({ problem: z.string() })]),
     }),
+  ),
+  /** Lists what pushing the folder of an export would send; asks nobody. */
+  outgoing: query(
+    z.object({ directory: path }),
+    z.object({
+      directory: z.string(),
+      hub: z.string(),
+      files: z.array(z.object({ path: z.string(), sizeBytes: count })),
+      sizeBytes: count,
+      /** Names that the model card gives; null: none. */
+      baseModel: z.string().nullable(),
+      license: z.string().nullable(),
+      /** Sentences on what is not known or not sent. */
+      notes: z.array(z.string()),
+    }),
+  ),
+  /**
+   * Sends the files of an export to a new or empty repository of the hub in the settings. The token is the value of HF_TOKEN, and the person
+   * must have allowed it for this hub.
+   */
+  push: stream(
+    z.object({ directory: path, repo: z.string().max(200), isPublic: z.boolean().default(false) }),
+    progressOr(z.object({ repo: z.string(), url: z.string(), commit: z.string(), isPublic: z.boolean() })),
   ),
 }

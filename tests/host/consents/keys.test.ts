@@ -1,5 +1,5 @@
 /** Values of environment variables go to an address only where the owner of the machine allowed it, whatever a config names. */
-import { mkdtempSync } from 'node:fs'
+import { mkdirSync, mkdtempSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -214,6 +214,31 @@ describe('nothing is sent that nobody allowed', () => {
     await collect(trial).catch(() => undefined)
     expect(heard).toEqual([])
     other.close()
+  })
+
+  test('hub.push sends no token and asks nobody before it was allowed, wherever the hub is', async () => {
+    const before = process.env['HF_TOKEN']
+    process.env['HF_TOKEN'] = secret
+    const directory = path.join(fixture.directory, 'an-export')
+    const files = ['README.md', 'parity.json']
+    mkdirSync(directory)
+    fixture.write('an-export/README.md', '---\nlibrary_name: peft\n---\n')
+    fixture.write('an-export/parity.json', JSON.stringify({ passed: true, files }))
+    const push = () => collect(client.stream('hub.push', { directory, repo: 'me/sums' }))
+    await client.call('settings.set', { key: 'hub.endpoint', value: origin })
+    await client.call('settings.set', { key: 'hub.token', value: secret })
+    const keys = [{ variable: 'HF_TOKEN', origin }]
+    await expect(push()).rejects.toMatchObject({ code: refused.code, keys })
+    expect(heard).toEqual([])
+    await client.call('keys.allow', { keys })
+    await expect(push()).rejects.toMatchObject({
+      hint: expect.stringContaining('Nothing was sent.') as string,
+    })
+    expect(isSent()).toBe(true)
+    await client.call('keys.withdraw', { keys })
+    await client.call('settings.set', { key: 'hub.endpoint', value: null })
+    if (before === undefined) Reflect.deleteProperty(process.env, 'HF_TOKEN')
+    else process.env['HF_TOKEN'] = before
   })
 
   test('a token of the environment is for the hub named with it, and for the usual one', async () => {

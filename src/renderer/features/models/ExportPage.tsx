@@ -1,4 +1,4 @@
-import { useEffect, useState, useRef } from 'react'
+import { useEffect, useState } from 'react'
 import { useTask, type Answer } from '#renderer/client/api.tsx'
 import { link, setQuery } from '#renderer/client/route.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
@@ -7,7 +7,7 @@ import { Page } from '#renderer/kit/Page.tsx'
 import { Picker, type PickerItem } from '#renderer/kit/Picker.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { Busy, EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { Busy, EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import {
   bestOf,
   firstWithCheckpoint,
@@ -25,8 +25,8 @@ import {
 } from '#renderer/parts/trainedRows.tsx'
 import { useCheckpointsOf } from '#renderer/parts/useModels.ts'
 import { ExportTarget } from './ExportTarget.tsx'
-import { etaWords } from '#renderer/client/live.ts'
 import { ExportReport } from './ExportReport.tsx'
+import { PhaseProgress } from './PhaseProgress.tsx'
 import { SelectField } from '#renderer/kit/choices.tsx'
 
 interface ExportPageProps {
@@ -245,13 +245,11 @@ interface UnderWayProps {
 
 function UnderWay({ item, title }: UnderWayProps) {
   const progress = item !== undefined && 'progress' in item ? item.progress : null
-  const eta = usePhaseEta(progress)
   if (progress === null) return <Busy label={`Exporting ${title}`} />
   return (
     <>
       <p className="mb-2 font-medium">{title}</p>
-      <TaskProgress progress={progress} />
-      {eta !== null && <p className="mt-1 text-sm text-faint">About {eta} left for this part</p>}
+      <PhaseProgress progress={progress} />
     </>
   )
 }
@@ -273,47 +271,4 @@ function exportedItem(row: TrainedRow, checkpointsOf: ExportingProps['checkpoint
     return known !== undefined && bestOf(known) === undefined
   })
   return { ...trainedItem(row), ...(hasNone ? { problem: 'No complete checkpoint' } : {}) }
-}
-
-interface PhaseProgress {
-  readonly phase: string
-  readonly done: number
-  readonly total: number | null
-}
-
-interface Start {
-  readonly phase: string
-  readonly done: number
-  readonly at: number
-}
-
-const betweenLooksMs = 500
-
-/** Estimates the rest of a phase from its own pace; null while unknown. */
-function usePhaseEta(progress: PhaseProgress | null): string | null {
-  const [words, setWords] = useState<string | null>(null)
-  const latest = useRef(progress)
-  useEffect(() => {
-    latest.current = progress
-  })
-  useEffect(() => {
-    let start: Start | null = null
-    const timer = setInterval(() => {
-      const [now, current] = [performance.now(), latest.current]
-      if (current !== null && start?.phase !== current.phase) {
-        start = { phase: current.phase, done: current.done, at: now }
-      }
-      setWords(current === null || start === null ? null : phaseEta(current, start, now))
-    }, betweenLooksMs)
-    return () => clearInterval(timer)
-  }, [])
-  return words
-}
-
-/** Formats the estimate as a range around the current pace. */
-export function phaseEta({ phase, done, total }: PhaseProgress, start: Start, now: number): string | null {
-  const gone = done - start.done
-  if (total === null || phase !== start.phase || gone <= 0) return null
-  const left = ((now - start.at) / gone) * (total - done)
-  return left < 1000 ? null : etaWords({ lowMs: 0.8 * left, highMs: 1.25 * left })
 }

@@ -7,6 +7,7 @@ import { shell } from '#renderer/client/connection.ts'
 import { PassBadge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { formatWords, placeIn } from '#renderer/parts/exportPlan.ts'
+import { PushToHub } from './PushToHub.tsx'
 
 type Report = Extract<Answer<'checkpoints.export'>, { result: unknown }>['result']
 
@@ -43,6 +44,7 @@ export function ExportReport({ report, title }: { report: Report; title: string 
       {isSame && openIn.length > 0 && <OpenIn commands={openIn} />}
       <ReadBack parity={parity} />
       <WrittenFiles {...{ directory, files }} />
+      {isSame && <PushToHub directory={directory} />}
     </div>
   )
 }

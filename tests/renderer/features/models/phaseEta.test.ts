@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { phaseEta } from '#renderer/features/models/ExportPage.tsx'
+import { phaseEta } from '#renderer/features/models/PhaseProgress.tsx'
 
 const start = { phase: 'Writing', done: 100, at: 1000 }
 
