@@ -1,5 +1,5 @@
 /**
- * Answers the rows of a run in two turns, 64 sessions at a time: TURNWISE_KEY=… node agent.ts http://127.0.0.1:8790
+ * Answers the rows of a run, those that it gets wrong in a second turn, 64 sessions at a time: TURNWISE_KEY=… node agent.ts http://127.0.0.1:8790
  * The run is started with: turnwise collect my-run.json --port 8790
  */
 const [address = 'http://127.0.0.1:8790'] = process.argv.slice(2)
@@ -30,13 +30,15 @@ async function ask({ base_url }: Session, messages: readonly object[]): Promise<
   return choices[0]?.message.content ?? ''
 }
 
-/** Plays one session and returns its end; {} leaves the reward to the run's reward functions. */
+/** Plays one session and returns its end: a right answer is worth 1, one at the second try half of that. */
 async function act(session: Session): Promise<object> {
-  const task = { role: 'user', content: session.columns['prompt'] ?? '' }
+  const { prompt = '', answer = '' } = session.columns
+  const task = { role: 'user', content: prompt }
   const first = await ask(session, [task])
-  const second = { role: 'user', content: 'Check it, and answer again.' }
-  await ask(session, [task, { role: 'assistant', content: first }, second])
-  return {}
+  if (first.trim() === answer) return { reward: 1 }
+  const again = { role: 'user', content: 'That is not right. Answer again.' }
+  const second = await ask(session, [task, { role: 'assistant', content: first }, again])
+  return { reward: second.trim() === answer ? 0.5 : 0 }
 }
 
 async function work(): Promise<void> {
