@@ -1,4 +1,4 @@
-/** An agent that dies, against the real command. */
+/** Agents that the command starts: one that dies, and the example. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, writeFileSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { runPaths } from '#host/workFolder/runFolder.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 
 const launcher = fileURLToPath(new URL('../../../bin/turnwise.mjs', import.meta.url))
+const example = fileURLToPath(new URL('../../../examples/agents/agent.ts', import.meta.url))
 
 /** Answers rows one after the other. The first that runs kills itself in the middle of its second session. */
 const agent = `
@@ -34,7 +35,7 @@ for (let count = 0; !session.over;) {
 }
 `
 
-async function collected(mark: string) {
+async function collected(script: string, ...args: string[]) {
   const folder = temporaryFolder()
   writeFileSync(path.join(folder, 'agent.mjs'), agent)
   const config = {
@@ -51,7 +52,7 @@ async function collected(mark: string) {
   writeFileSync(path.join(folder, 'run.json'), JSON.stringify(config))
   const home = path.join(folder, 'home')
   const words = ['collect', 'run.json', '--port', '0', '--data-dir', home]
-  const command = [process.execPath, 'agent.mjs', mark]
+  const command = [process.execPath, script, ...args]
   const run = spawn(process.execPath, [launcher, ...words, '--', ...command], { cwd: folder })
   let heard = ''
   for (const stream of [run.stdout, run.stderr])
@@ -62,7 +63,7 @@ async function collected(mark: string) {
 }
 
 test('one that is killed in a session is started again, and the session counts as silent', async () => {
-  const { heard, exitCode, paths } = await collected('mark')
+  const { heard, exitCode, paths } = await collected('agent.mjs', 'mark')
   expect(heard).toContain('The agent ended with signal SIGKILL and is started again.')
   expect(heard).toContain('Finished after 2 steps')
   expect(exitCode).toBe(0)
@@ -75,8 +76,20 @@ test('one that is killed in a session is started again, and the session counts a
 })
 
 test('one that ends no session ends the run in a sentence', async () => {
-  const { heard, exitCode } = await collected('never')
+  const { heard, exitCode } = await collected('agent.mjs', 'never')
   expect(heard).toMatch(/The agent ended with status 3 before it had ended a session\. The run was stopped/)
   expect(heard).toMatch(/turnwise resume run_/)
   expect(exitCode).toBe(1)
+})
+
+test('the example earns rewards, and some of its sessions have a second turn', async () => {
+  const { heard, exitCode, paths } = await collected(example)
+  expect(heard).toContain('Finished after 2 steps')
+  expect(exitCode).toBe(0)
+  const metrics = readEvents(paths.events, ['step']).map(
+    (event) => event['metrics'] as Record<string, number>,
+  )
+  const largest = (name: string) => Math.max(...metrics.map((each) => each[name] ?? 0))
+  expect(largest('reward')).toBeGreaterThan(0)
+  expect(largest('logged/agent/calls')).toBeGreaterThan(1)
 })
