@@ -24,7 +24,7 @@ import {
 } from '#host/export/exports.ts'
 import { writeUserFile } from '#host/files/atomic.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
-import { knownHubId, rememberHubId } from '#host/models/hubIds.ts'
+import { hubIdFor, rememberHubId } from '#host/models/hubIds.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { requireKnownRewards } from '#host/code/resolveRewards.ts'
@@ -73,8 +73,7 @@ export const exportRun = (context: Context) =>
       const { format, out, dtype = null, shardGb, adapterInputs } = options
       const shardBytes = Math.round((shardGb * defaultShardBytes) / 5)
       const base = baseOfCheckpoint(checkpoint, given)
-      if (options.baseId !== undefined && base.model !== null)
-        rememberHubId(base.model, options.baseId, dataDirectory)
+      const baseId = options.baseId ?? null
       const { exportCheckpoint } = await import('#host/export/exporting.ts')
       const progress = createProgress(output, json)
       const report = await exportCheckpoint(
@@ -86,13 +85,14 @@ export const exportRun = (context: Context) =>
           adapterInputs,
           checkpoint,
           ...base,
-          hubId: knownHubId(base.model, dataDirectory),
+          hubId: hubIdFor(base.model, baseId, dataDirectory),
           cacheDirectory: dataFolders(dataDirectory).cache,
         },
         (news) => progress.update(progressState(news)),
       )
       progress.end()
       tell(report, checkpoint, output)
+      rememberHubId(base.model, baseId, dataDirectory)
     })
 
 const megabyte = 1e6

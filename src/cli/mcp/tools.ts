@@ -181,7 +181,8 @@ export const tools: readonly Tool[] = [
     name: 'export_checkpoint',
     description:
       'Export the checkpoint of a step for other programs into a new folder (out, an absolute path), and compare it with the trained model.',
-    input: checkpoints.export.input.options[0],
+    // Without the name of the base: it would be remembered.
+    input: checkpoints.export.input.options[0].omit({ hubId: true }),
     needs: 'export',
     quotes: false,
     call: exported,

@@ -101,6 +101,8 @@ describe('the tools', () => {
     expect(named('evaluate').sort()).toEqual(
       [...Object.keys(api.evaluations.start.input.shape), 'seconds'].sort(),
     )
+    // A name of the base is a setting.
+    expect(named('export_checkpoint')).not.toContain('hubId')
     expect(named('compare_runs')).toEqual(Object.keys(api.runs.compare.input.shape))
     expect(
       tools.filter(({ annotations }) => annotations?.readOnlyHint !== true).map(({ name }) => name),

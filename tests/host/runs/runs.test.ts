@@ -135,7 +135,13 @@ describe('a run that is followed live', () => {
     ])
     const out = path.join(fixture.directory, 'exported')
     const asked = { runId, step: 4, format: 'peft', out } as const
-    const items = await collect(client.stream('checkpoints.export', asked))
+    const hubId = 'someone/base'
+    const nowhere = { ...asked, out: path.join(fixture.directory, 'runs'), hubId }
+    await expect(collect(client.stream('checkpoints.export', nowhere))).rejects.toThrow('is not empty')
+    expect(await client.call('checkpoints.baseId', { runId, step: 4 })).toBe(null)
+    const items = await collect(client.stream('checkpoints.export', { ...asked, hubId }))
+    expect(await client.call('checkpoints.baseId', { runId, step: 4 })).toBe(hubId)
+    expect(readFileSync(path.join(out, 'README.md'), 'utf8')).toContain(hubId)
     expect(items.at(-1)).toMatchObject({ result: { directory: out, parity: [{ measured: 0 }, {}, {}, {}] } })
     const report = items.at(-1)
     if (report === undefined || !('result' in report)) throw new Error('Expected a report.')
