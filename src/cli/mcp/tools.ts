@@ -6,9 +6,10 @@ import { z } from 'zod'
 import type { Permission } from '#shared/api/agents.ts'
 import { api, type Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
-import type { CallName, Contract, Procedure } from '#shared/api/contract.ts'
+import type { CallName, Contract, InputOf, Procedure } from '#shared/api/contract.ts'
 import { isObject } from '#shared/config/paths.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
+import type { ReadFiles } from './permission.ts'
 import { evaluated, exported, settled, type Waiting } from './waiting.ts'
 
 export interface Tool {
@@ -19,6 +20,8 @@ export interface Tool {
   readonly needs: Permission | null
   /** True if the answer quotes texts that others may have written. */
   readonly quotes: boolean
+  /** Code of a run that a call would have read; absent: at most what its arguments name. */
+  readonly reads?: (input: unknown) => ReadFiles
   readonly call: (client: Client<Api>, input: unknown, waiting: Waiting) => Promise<unknown>
 }
 
@@ -80,6 +83,8 @@ function inputOf(name: CallName<Api> | undefined): z.ZodObject {
   const input = procedureOf(name)?.input
   return input instanceof z.ZodObject ? input : z.object({})
 }
+
+type Resume = InputOf<Api, 'runs.resume'>
 
 const { runs, metrics, samples, evaluations, checkpoints } = api
 
@@ -152,17 +157,24 @@ export const tools: readonly Tool[] = [
     name: 'stop_run',
     description: 'Stop a run after its current step, with a checkpoint.',
   }),
-  act('runs.resume', {
-    name: 'resume_run',
-    description:
-      'Continue a stopped or interrupted run from its last checkpoint, with changed settings if given, such as {"optimization.learningRate": 1e-4}.',
-  }),
-  act('runs.fork', {
-    name: 'fork_run',
-    description:
-      'Start a new run from a checkpoint of another (see get_run), with changed settings by their dotted names.',
-    input: runs.fork.input.omit({ start: true }),
-  }),
+  {
+    ...act('runs.resume', {
+      name: 'resume_run',
+      description:
+        'Continue a stopped or interrupted run from its last checkpoint, with changed settings if given, such as {"optimization.learningRate": 1e-4}.',
+    }),
+    // It goes on with its own copy.
+    reads: (input) => ({ runId: (input as Resume).runId }),
+  },
+  {
+    ...act('runs.fork', {
+      name: 'fork_run',
+      description:
+        'Start a new run from a checkpoint of another (see get_run), with changed settings by their dotted names.',
+      input: runs.fork.input.omit({ start: true }),
+    }),
+    reads: (input) => ({ fork: input as InputOf<Api, 'runs.fork'> }),
+  },
   {
     name: 'evaluate',
     description:
@@ -170,6 +182,10 @@ export const tools: readonly Tool[] = [
     input: evaluations.start.input.extend({ seconds }),
     needs: 'start',
     quotes: true,
+    reads(input) {
+      const { seconds: _, ...evaluation } = input as InputOf<Api, 'evaluations.start'> & { seconds: number }
+      return { evaluation }
+    },
     call: evaluated,
   },
   read('evaluations.list', { name: 'list_evaluations', description: 'List evaluations with their results.' }),

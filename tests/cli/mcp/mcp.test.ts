@@ -303,6 +303,18 @@ test.runIf(isWhole)(wholeTitle(address), async () => {
   writeFileSync(file, JSON.stringify({ ...own, environment: { function: named } }))
   const again = await served.call('fork_run', { runId, step: 1, changes: {} })
   expect(again.text).toContain('answers to https://copy.example')
+
+  // With other rewards the copy does not count, and the file is read anew.
+  writeFileSync(named, servers('https://anew.example/mcp'))
+  const rewards = [{ function: 'length-penalty' }]
+  const subject = { runId, step: 1 }
+  for (const [tool, input, origin] of [
+    ['fork_run', { runId, step: 1, changes: { rewards } }, 'anew'],
+    ['evaluate', { subject, config: { rewards } }, 'anew'],
+    ['evaluate', { subject }, 'copy'],
+    ['resume_run', { runId }, 'copy'],
+  ] as const)
+    expect((await served.call(tool, input)).text).toContain(`answers to https://${origin}.example`)
 })
 
 test('what a data set says is quoted as data, also where it hides instructions', async () => {

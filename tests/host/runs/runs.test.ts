@@ -173,6 +173,21 @@ describe('a run that is followed live', () => {
     await expect(client.call('runs.get', { runId: forkId })).rejects.toMatchObject({ code: 'run/not-found' })
   })
 
+  test('shows the code that a fork or an evaluation of it would read', async () => {
+    const file = fixture.write('tools.json', '{"mcpServers":{"far":{"url":"https://far.example/mcp"}}}')
+    const environment = { function: file }
+    const subject = { runId, step: 4 }
+    for (const asked of [
+      { fork: { ...subject, changes: { environment } } },
+      { evaluation: { subject, config: { environment } } },
+    ])
+      expect(await client.call('python.review', asked)).toMatchObject([
+        { interpreter: 'https://far.example' },
+      ])
+    for (const asked of [{ fork: { ...subject, changes: { seed: 1 } } }, { evaluation: { subject } }])
+      expect(await client.call('python.review', asked)).toEqual([])
+  })
+
   test('can be described, found and taken along as one file', async () => {
     await client.call('runs.setTags', { runId, tags: ['good', 'first'] })
     await client.call('runs.setNotes', { runId, notes: 'It learned.' })
