@@ -8,6 +8,7 @@ import { api, type Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import type { CallName, Contract, InputOf, Procedure } from '#shared/api/contract.ts'
 import { isObject } from '#shared/config/paths.ts'
+import { refusal } from '#shared/errors.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
 import type { ReadFiles } from './permission.ts'
 import { evaluated, exported, settled, type Waiting } from './waiting.ts'
@@ -85,6 +86,26 @@ function inputOf(name: CallName<Api> | undefined): z.ZodObject {
 }
 
 type Resume = InputOf<Api, 'runs.resume'>
+
+/** Settings by which a run deletes checkpoints. */
+const deleting = /^checkpoints\.(?:keep|diskBudget)/
+
+/** Resumes a run where that deletes none of its checkpoints, as going on from one deletes those after it. Errors: AppError 'api/refused'; those of runs.resume. */
+async function resumed(client: Client<Api>, input: unknown, { signal }: Waiting): Promise<unknown> {
+  const { runId, step, changes } = input as Resume
+  const newest = (await client.call('checkpoints.list', { runId }, { signal })).findLast(
+    ({ problem }) => problem === null,
+  )
+  const setting = Object.keys(changes ?? {}).find((key) => deleting.test(key))
+  if (setting === undefined && (step === undefined || step === newest?.step))
+    return client.call('runs.resume', { runId, changes }, { signal })
+  throw refusal(
+    setting === undefined
+      ? `An assistant resumes a run only from its newest checkpoint: going on from step ${step} would delete those after it.`
+      : `An assistant does not change ${setting} of a run, which would delete checkpoints.`,
+    'Nothing was changed. fork_run makes a new run from any checkpoint, with changed settings; the person can resume this one.',
+  )
+}
 
 const { runs, metrics, samples, evaluations, checkpoints } = api
 
@@ -165,6 +186,7 @@ export const tools: readonly Tool[] = [
     }),
     // It goes on with its own copy.
     reads: (input) => ({ runId: (input as Resume).runId }),
+    call: resumed,
   },
   {
     ...act('runs.fork', {

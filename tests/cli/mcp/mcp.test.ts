@@ -342,6 +342,29 @@ test('what a data set says is quoted as data, also where it hides instructions',
   )
 })
 
+test('a run goes on from its newest checkpoint alone, so that no call of an assistant deletes one', async () => {
+  await using served = await connect(workplace().path('home'), { words: ['--allow', 'start'] })
+  const { config } = await served.ask<Demo>('demo_config')
+  const started = { ...config, ...small, checkpoints: { every: 1 }, steps: 5_000 }
+  const { runId } = await served.ask('start_run', { config: started })
+  await served.ask('watch_run', { runId, untilStep: 3, seconds: 400 })
+  const stopped = async () => {
+    await served.ask('stop_run', { runId })
+    await served.ask('watch_run', { runId, seconds: 400 })
+    const { checkpoints } = await served.ask<{ checkpoints: { step: number }[] }>('get_run', { runId })
+    return checkpoints.map(({ step }) => step)
+  }
+  const steps = await stopped()
+  const [first, last] = [steps[0], steps.at(-1)]
+  for (const [given, sentence] of [
+    [{ step: first }, `only from its newest checkpoint: going on from step ${first} would`],
+    [{ changes: { 'checkpoints.keepLast': 1 } }, 'does not change checkpoints.keepLast of a run'],
+  ] as const)
+    expect((await served.call('resume_run', { runId, ...given })).text).toContain(sentence)
+  expect(await served.ask('resume_run', { runId, step: last })).toMatchObject({ step: last })
+  expect((await stopped()).at(-1)).toBeGreaterThanOrEqual(Number(last))
+})
+
 const ending = 'ends with its client, whose run has a checkpoint then'
 test.runIf(isWhole)(wholeTitle(ending), async () => {
   const place = workplace()
