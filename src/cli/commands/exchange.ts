@@ -70,10 +70,9 @@ export const exportRun = (context: Context) =>
       const { directory: checkpoint, fallBack } = resolveCheckpoint(dataDirectory, target, options.checkpoint)
       if (fallBack !== null) output.note(fallBack)
       const given = options.model === undefined ? null : findModel(options.model, dataDirectory)
-      const { format, out, dtype = null, shardGb, adapterInputs } = options
+      const { format, out, dtype = null, shardGb, adapterInputs, baseId = null } = options
       const shardBytes = Math.round((shardGb * defaultShardBytes) / 5)
       const base = baseOfCheckpoint(checkpoint, given)
-      const baseId = options.baseId ?? null
       const { exportCheckpoint } = await import('#host/export/exporting.ts')
       const progress = createProgress(output, json)
       const report = await exportCheckpoint(

@@ -235,7 +235,7 @@ function valueWords(value: unknown): string {
 
 // Forks: a new run that goes on from a checkpoint of another, with some settings changed.
 
-/** What a fork trains with, and where it goes on. */
+/** Settles what a fork trains with, and where it goes on. */
 function planFork({
   dataDirectory,
   checkpoint,
