@@ -86,7 +86,7 @@ function variablesIn(word: string, i: number, words: readonly string[]): (readon
 
 /** The option by which Python reads compiled code, among those before its script, one a line: letters stand together, and W and X take the rest or the next. */
 const compiledOption =
-  /^(?:--check-hash-based-pycs\n.*\n|--.*\n|-[^-cmWX\n]*(?:[WX](?:\n.*|.+))?\n)*(-[^-cmWX\n]*[EI]|-[^-cmWX\n]*X\n?.*pycache_prefix)/
+  /^(?:--check-hash-based-pycs\n.*\n|--(?!check-hash-based-pycs\n).*\n|-[^-cmWX\n]*(?:[WX](?:\n.*|.+))?\n)*(-[^-cmWX\n]*[EI]|-[^-cmWX\n]*X\n?.*pycache_prefix)/
 
 /** Refuses words by which Python reads what was compiled beside its sources. Errors: AppError 'config/invalid'. */
 function requirePlainWords(server: string, { command, args }: Pick<Started, 'command' | 'args'>): void {

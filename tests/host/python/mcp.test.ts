@@ -375,6 +375,11 @@ describe('a program that means harm', () => {
       expect(started('env', 'python3', '-W', '-E', ...main, ...words)).not.toThrow()
   })
 
+  test('may give Python many options', () => {
+    const args = ['python3', ...Array<string>(200).fill('--check-hash-based-pycs')]
+    expect(() => place({ a: { command: 'env', args } })).not.toThrow()
+  })
+
   test('may not take its modules from a folder that a variable names', () => {
     const env = { PYTHONPATH: '${APPROOT}/lib' }
     for (const own of [env, { PYTHONPATH: 'lib' }])
