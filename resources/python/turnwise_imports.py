@@ -134,12 +134,19 @@ class Beside:
         """Lists the folders of packages that were imported, unless they are code of the person, which could add any."""
         for module in list(sys.modules.values()):
             spec = getattr(module, "__dict__", {}).get("__spec__")
-            origin = getattr(spec, "origin", None)
-            if spec is not None and not (isinstance(origin, str) and self.guards(origin)):
+            if spec is not None and not self.is_own(spec):
                 places = module.__dict__.get("__path__")
                 # That of a package in several places would look for them again.
                 places = getattr(places, "_path", places)
                 yield from (each for each in places if isinstance(each, str)) if isinstance(places, (list, tuple)) else ()
+
+    def is_own(self, spec):
+        """Whether a module lies in the folder of the code; for a package without a file, whether a folder of its name does."""
+        origin = getattr(spec, "origin", None)
+        if isinstance(origin, str):
+            return self.guards(origin)
+        folder = os.path.join(self.folder, *str(getattr(spec, "name", "")).split("."))
+        return os.path.isdir(folder) and self.guards(folder)
 
     def open(self):
         """Python was started with `-S`: only now does it read its environment, whose files may lead into the folder."""

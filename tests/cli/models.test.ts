@@ -354,6 +354,9 @@ async function trainOnce(): Promise<{ adapter: string }> {
   expect([done.status, done.stderr]).toEqual([0, expect.any(String)])
   const [run] = linesOf(done.stdout) as [{ id: string }]
   const adapter = place.path('adapter')
+  const named = ['--format', 'peft', '--out', place.folder, '--base-id', 'someone/else']
+  expect((await place.run('export', run.id, ...named)).stderr).toContain('is not empty')
+  expect(existsSync(place.path('home/hub-ids.json'))).toBe(false)
   const exported = await place.run('export', run.id, '--format', 'peft', '--out', adapter, '--json')
   expect(linesOf(exported.stdout)).toEqual([expect.objectContaining({ directory: adapter, passed: true })])
   expect(readdirSync(adapter).sort()).toEqual([

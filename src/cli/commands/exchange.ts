@@ -25,7 +25,7 @@ import {
 import { isExport } from '#host/export/outgoing.ts'
 import { writeUserFile } from '#host/files/atomic.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
-import { knownHubId, rememberHubId } from '#host/models/hubIds.ts'
+import { hubIdFor, rememberHubId } from '#host/models/hubIds.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { requireKnownRewards } from '#host/code/resolveRewards.ts'
@@ -106,14 +106,12 @@ async function writeExport(
   const { directory: checkpoint, fallBack } = resolveCheckpoint(dataDirectory, target, options.checkpoint)
   if (fallBack !== null) output.note(fallBack)
   const given = options.model === undefined ? null : findModel(options.model, dataDirectory)
-  const { format, out, dtype = null, shardGb, adapterInputs } = options
+  const { format, out, dtype = null, shardGb, adapterInputs, baseId = null } = options
   const shardBytes = Math.round((shardGb * defaultShardBytes) / 5)
   const base = baseOfCheckpoint(checkpoint, given)
-  if (options.baseId !== undefined && base.model !== null)
-    rememberHubId(base.model, options.baseId, dataDirectory)
   const { exportCheckpoint } = await import('#host/export/exporting.ts')
   const progress = createProgress(output, json)
-  const hubId = knownHubId(base.model, dataDirectory)
+  const hubId = hubIdFor(base.model, baseId, dataDirectory)
   const cacheDirectory = dataFolders(dataDirectory).cache
   const report = await exportCheckpoint(
     { format, out, dtype, shardBytes, adapterInputs, checkpoint, ...base, hubId, cacheDirectory },
@@ -121,6 +119,7 @@ async function writeExport(
   )
   progress.end()
   tell(report, checkpoint, output)
+  rememberHubId(base.model, baseId, dataDirectory)
   return report.directory
 }
 

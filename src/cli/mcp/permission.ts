@@ -22,6 +22,8 @@ export interface Asking {
   readonly ask: ((question: string) => Promise<boolean>) | null
 }
 
+export type ReadFiles = InputOf<Api, 'python.review'>
+
 /** Errors: AppError 'api/refused' where the person has not allowed it. */
 export async function requirePermission(kind: Permission, asking: Asking, origin = ''): Promise<void> {
   const { allowed, client, consents, ask } = asking
@@ -41,10 +43,14 @@ export async function requirePermission(kind: Permission, asking: Asking, origin
   allowAgent(client, key, consents)
 }
 
-/** Origins on other machines that arguments of a tool name, or the config of the run that they name. */
+/**
+ * Origins on other machines that arguments of a tool name, or the config of the run that they name, or the files that are read then.
+ * `read`: in question to the host, where they are not just those that the arguments name.
+ */
 export async function originsOf(
   client: Client<Api>,
   input: unknown,
+  read: ReadFiles | null,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const { runId = null, subject = null } = isObject(input) ? input : {}
@@ -52,18 +58,13 @@ export async function originsOf(
   const settings =
     typeof run === 'string' ? settingsIn(await client.call('runs.get', { runId: run }, { signal })) : []
   const named = environmentsIn(input).map((id) => ({ functions: [id], interpreter: null }))
-  // A run has a copy of its own of the file.
-  const asked = [...named, ...(typeof run === 'string' ? [{ runId: run }] : [])]
+  const asked = [...named, ...(read === null ? [] : [read])]
   const servers = await Promise.all(asked.map((each) => serversOf(client, each, signal)))
   return [...new Set([...addressesIn(input), ...addressesIn(settings), ...servers.flat()])]
 }
 
 /** Lists origins of the MCP servers among what is asked. Errors: as `python.review`; what cannot be looked at is not started. */
-async function serversOf(
-  client: Client<Api>,
-  asked: InputOf<Api, 'python.review'>,
-  signal: AbortSignal,
-): Promise<string[]> {
+async function serversOf(client: Client<Api>, asked: ReadFiles, signal: AbortSignal): Promise<string[]> {
   const reviewed = await client.call('python.review', asked, { signal })
   return reviewed.flatMap(({ interpreter }) => addressesIn(interpreter))
 }

@@ -52,9 +52,10 @@ export async function serveTools(transport: Transport, options: ToolServerOption
       const input = checked(tool, params.arguments ?? {})
       if (tool.needs !== null) {
         const asking = { ...options, client: clientName(server), ask: ask() }
-        for (const origin of await originsOf(client, input, extra.signal))
-          await requirePermission('send', asking, origin)
+        // First: what is sent is only found by reading files.
         await requirePermission(tool.needs, asking)
+        for (const origin of await originsOf(client, input, tool.reads?.(input) ?? null, extra.signal))
+          await requirePermission('send', asking, origin)
       }
       const answer = await tool.call(client, input, waitingOf(extra))
       return { content: [{ type: 'text', text: answerText(answer, tool.quotes) }] }

@@ -6,9 +6,11 @@ import { z } from 'zod'
 import type { Permission } from '#shared/api/agents.ts'
 import { api, type Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
-import type { CallName, Contract, Procedure } from '#shared/api/contract.ts'
+import type { CallName, Contract, InputOf, Procedure } from '#shared/api/contract.ts'
 import { isObject } from '#shared/config/paths.ts'
+import { refusal } from '#shared/errors.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
+import type { ReadFiles } from './permission.ts'
 import { evaluated, exported, settled, type Waiting } from './waiting.ts'
 
 export interface Tool {
@@ -19,6 +21,8 @@ export interface Tool {
   readonly needs: Permission | null
   /** True if the answer quotes texts that others may have written. */
   readonly quotes: boolean
+  /** Code of a run that a call would have read; absent: at most what its arguments name. */
+  readonly reads?: (input: unknown) => ReadFiles
   readonly call: (client: Client<Api>, input: unknown, waiting: Waiting) => Promise<unknown>
 }
 
@@ -79,6 +83,28 @@ const procedureOf = (name = ''): Procedure | undefined => {
 function inputOf(name: CallName<Api> | undefined): z.ZodObject {
   const input = procedureOf(name)?.input
   return input instanceof z.ZodObject ? input : z.object({})
+}
+
+type Resume = InputOf<Api, 'runs.resume'>
+
+/** Settings by which a run deletes checkpoints. */
+const deleting = /^checkpoints\.(?:keep|diskBudget)/
+
+/** Resumes a run where that deletes none of its checkpoints, as going on from one deletes those after it. Errors: AppError 'api/refused'; those of runs.resume. */
+async function resumed(client: Client<Api>, input: unknown, { signal }: Waiting): Promise<unknown> {
+  const { runId, step, changes } = input as Resume
+  const newest = (await client.call('checkpoints.list', { runId }, { signal })).findLast(
+    ({ problem }) => problem === null,
+  )
+  const setting = Object.keys(changes ?? {}).find((key) => deleting.test(key))
+  if (setting === undefined && (step === undefined || step === newest?.step))
+    return client.call('runs.resume', { runId, changes }, { signal })
+  throw refusal(
+    setting === undefined
+      ? `An assistant resumes a run only from its newest checkpoint: going on from step ${step} would delete those after it.`
+      : `An assistant does not change ${setting} of a run, which would delete checkpoints.`,
+    'Nothing was changed. fork_run makes a new run from any checkpoint, with changed settings; the person can resume this one.',
+  )
 }
 
 const { runs, metrics, samples, evaluations, checkpoints } = api
@@ -152,17 +178,25 @@ export const tools: readonly Tool[] = [
     name: 'stop_run',
     description: 'Stop a run after its current step, with a checkpoint.',
   }),
-  act('runs.resume', {
-    name: 'resume_run',
-    description:
-      'Continue a stopped or interrupted run from its last checkpoint, with changed settings if given, such as {"optimization.learningRate": 1e-4}.',
-  }),
-  act('runs.fork', {
-    name: 'fork_run',
-    description:
-      'Start a new run from a checkpoint of another (see get_run), with changed settings by their dotted names.',
-    input: runs.fork.input.omit({ start: true }),
-  }),
+  {
+    ...act('runs.resume', {
+      name: 'resume_run',
+      description:
+        'Continue a stopped or interrupted run from its last checkpoint, with changed settings if given, such as {"optimization.learningRate": 1e-4}.',
+    }),
+    // It goes on with its own copy.
+    reads: (input) => ({ runId: (input as Resume).runId }),
+    call: resumed,
+  },
+  {
+    ...act('runs.fork', {
+      name: 'fork_run',
+      description:
+        'Start a new run from a checkpoint of another (see get_run), with changed settings by their dotted names.',
+      input: runs.fork.input.omit({ start: true }),
+    }),
+    reads: (input) => ({ fork: input as InputOf<Api, 'runs.fork'> }),
+  },
   {
     name: 'evaluate',
     description:
@@ -170,6 +204,10 @@ export const tools: readonly Tool[] = [
     input: evaluations.start.input.extend({ seconds }),
     needs: 'start',
     quotes: true,
+    reads(input) {
+      const { seconds: _, ...evaluation } = input as InputOf<Api, 'evaluations.start'> & { seconds: number }
+      return { evaluation }
+    },
     call: evaluated,
   },
   read('evaluations.list', { name: 'list_evaluations', description: 'List evaluations with their results.' }),
@@ -181,7 +219,8 @@ export const tools: readonly Tool[] = [
     name: 'export_checkpoint',
     description:
       'Export the checkpoint of a step for other programs into a new folder (out, an absolute path), and compare it with the trained model.',
-    input: checkpoints.export.input.options[0],
+    // Without the name of the base: it would be remembered.
+    input: checkpoints.export.input.options[0].omit({ hubId: true }),
     needs: 'export',
     quotes: false,
     call: exported,

@@ -17,7 +17,7 @@ import {
 } from '#host/export/exports.ts'
 import { removeUnchecked, requireNewFolder } from '#host/export/exportFolder.ts'
 import type { Host } from '#host/host.ts'
-import { knownHubId, rememberHubId } from '#host/models/hubIds.ts'
+import { hubIdFor, knownHubId, rememberHubId } from '#host/models/hubIds.ts'
 import { removeFolder } from '#host/files/atomic.ts'
 import { bestCheckpoint } from '#host/runs/checkpointRetention.ts'
 import { checkpointProblem, loadCheckpoint, surveyCheckpoints } from '#host/models/checkpoints.ts'
@@ -83,14 +83,18 @@ async function* exporting(
   signal: AbortSignal,
 ): AsyncGenerator<OutputOf<Api, 'checkpoints.export'>> {
   const base = baseOfCheckpoint(checkpoint, null)
-  if (given !== null && base.model !== null) rememberHubId(base.model, given, dataDirectory)
   const options = { format, out, dtype, shardBytes, adapterInputs }
   requireNewFolder(out)
   const cacheDirectory = dataFolders(dataDirectory).cache
-  const hubId = knownHubId(base.model, dataDirectory)
+  const hubId = hubIdFor(base.model, given, dataDirectory)
   const request = { ...options, ...base, hubId, checkpoint, cacheDirectory }
   try {
-    yield* ask(exportJob, request, signal)
+    for await (const item of ask(exportJob, request, signal)) {
+      // Only now: an export that was refused or failed changes nothing.
+      if ('result' in item && item.result.parity.every(({ passed }) => passed))
+        rememberHubId(base.model, given, dataDirectory)
+      yield item
+    }
   } finally {
     // A process that was ended could not tidy up.
     removeUnchecked(out)

@@ -1,6 +1,6 @@
 /** Shows Python code to the owner of this machine and records consent: the only procedures that give consent. */
 import path from 'node:path'
-import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
+import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { pythonApi } from '#shared/api/python.ts'
 import { engineSection } from '#shared/config/engine.ts'
@@ -10,6 +10,9 @@ import type { Host } from '#host/host.ts'
 import { reviewEngine } from '#host/engines/engineCode.ts'
 import { allowedEnvironment, versionNotice } from '#host/engines/environment.ts'
 import { absoluteReward, reviewConfig } from '#host/code/rewardCode.ts'
+import { reviewEvaluation } from '#host/evaluations/prepareEvaluation.ts'
+import { reviewFork } from '#host/runs/runLifecycle.ts'
+import { checkpointDirectory } from '#host/runs/runTarget.ts'
 import { readOwnConfig } from '#host/workFolder/runFolder.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
 import {
@@ -50,11 +53,19 @@ export function pythonService(host: Host): Handlers<typeof pythonApi> {
     withdraw: ({ paths }) => void withdrawPython(paths, consents),
   }
 }
-type EngineAsked = InputOf<Api, 'python.engine'>
+type Asked = Parameters<Handlers<typeof pythonApi>['review']>[0]
+type EngineAsked = Parameters<Handlers<typeof pythonApi>['engine']>[0]
 type Review = OutputOf<Api, 'python.review'>
 
-function reviewsOf({ dataDirectory, store }: Host, asked: InputOf<Api, 'python.review'>): PythonReview[] {
+function reviewsOf({ dataDirectory, store }: Host, asked: Asked): PythonReview[] {
   if ('runId' in asked) return reviewRun(store.runs.get(asked.runId).directory, dataDirectory)
+  if ('fork' in asked) {
+    const { runId, step, changes } = asked.fork
+    const checkpoint = checkpointDirectory(store.runs.get(runId), step)
+    return reviewFork({ dataDirectory, checkpoint, changes, baseDirectory: dataDirectory })
+  }
+  if ('evaluation' in asked)
+    return reviewEvaluation({ dataDirectory, store }, asked.evaluation, dataDirectory)
   if ('engine' in asked) return reviewEngine(engineOf(asked, dataDirectory), dataDirectory)
   const rewards = asked.functions.map((id) => ({
     function: absoluteReward(id, dataDirectory),

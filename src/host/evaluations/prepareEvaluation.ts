@@ -217,15 +217,26 @@ export async function evaluatedRows(
   }
 }
 
-/** A run has its own copy of code: what it was judged by it is evaluated by, whatever became of the file. */
-function takeOverCode(run: RunEntry, config: RunConfig, directory: string): void {
-  const stages = stagesOf(configOfRun(run.directory, Infinity))
-  const [{ rewards, environment }] = stages
+/** Reviews the Python code and MCP servers that an evaluation would run. Errors: as `prepareEvaluation` and `reviewConfig`. */
+export function reviewEvaluation(parts: Parts, request: EvaluationRequest, base: string): PythonReview[] {
+  const { config, run } = subjectOf(parts, request, base)
+  return reviewConfig(config, run && copiesFor(run, config), parts.dataDirectory)
+}
+
+/** Folder of the run whose copies of rewards and environment count; null: files as they are now. */
+function copiesFor({ directory }: RunEntry, config: RunConfig): string | null {
+  const [{ rewards, environment }] = stagesOf(configOfRun(directory, Infinity))
   const isSame =
     isDeepStrictEqual(rewards, config.rewards) && isDeepStrictEqual(environment, config.environment)
-  const copies = runPaths(run.directory).rewards
-  if (isSame && existsSync(copies)) copyFolder(copies, runPaths(directory).rewards)
+  return isSame && existsSync(runPaths(directory).rewards) ? directory : null
+}
+
+/** A run has its own copy of code: what it was judged by it is evaluated by, whatever became of the file. */
+function takeOverCode(run: RunEntry, config: RunConfig, directory: string): void {
+  const copied = copiesFor(run, config)
+  if (copied !== null) copyFolder(runPaths(copied).rewards, runPaths(directory).rewards)
   const { workflow } = config.rollout
+  const stages = stagesOf(configOfRun(run.directory, Infinity))
   const stage = stages.findIndex(({ rollout }) => isDeepStrictEqual(rollout.workflow, workflow))
   if (workflow === null) return
   takeOverWorkflow(workflow, stage === -1 ? null : { directory: run.directory, stage }, directory)

@@ -19,8 +19,16 @@ export function knownHubId(model: string | null, dataDirectory: string): string 
   return hubIdOf(model) ?? readNames(dataDirectory)[realpathSync(model)] ?? null
 }
 
-/** Errors: AppError 'usage/invalid' for what cannot be a hub id; 'file/unwritable'. */
-export function rememberHubId(model: string, id: string, dataDirectory: string): void {
+/** Returns what a base is called in an export: as `given` for it, or as known. Errors: AppError 'usage/invalid' for what cannot be a hub id. */
+export function hubIdFor(model: string | null, given: string | null, dataDirectory: string): string | null {
+  if (given === null) return knownHubId(model, dataDirectory)
+  requireHubId(given)
+  return given
+}
+
+/** Remembers nothing where none was given, or there is no such model. Errors: AppError 'usage/invalid' for what cannot be a hub id; 'file/unwritable'. */
+export function rememberHubId(model: string | null, id: string | null, dataDirectory: string): void {
+  if (model === null || id === null || !existsSync(model)) return
   const { models } = dataFolders(dataDirectory)
   if (path.dirname(path.resolve(model)) === models) {
     writeHubId(model, id)

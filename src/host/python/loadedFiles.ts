@@ -6,12 +6,9 @@ import { closeSync, openSync, readSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { attempt } from '#shared/attempt.ts'
-import { isObject } from '#shared/config/paths.ts'
-import { parsedJson } from '#shared/parsedJson.ts'
 import { reading } from '#host/files/fileErrors.ts'
-import { readSmallText } from '#host/files/strictJson.ts'
 import { importable, type Loader } from './importable.ts'
-import { mostBytes, statusOf } from './interpreterFiles.ts'
+import { statusOf } from './interpreterFiles.ts'
 
 interface Command {
   readonly program: string
@@ -22,7 +19,7 @@ interface Command {
 /** Errors: AppError 'python/not-allowed' for too much beside a script, 'file/unreadable'. */
 export function loadedFiles({ program, args, env }: Command): string[] {
   const paths = (env['PYTHONPATH'] ?? '').split(path.delimiter)
-  const files = filesIn([...args, ...Object.values(env), ...paths.flatMap(archiveOf)])
+  const files = filesIn([...args, ...Object.values(env)])
   const searched = paths.map((folder) => ({ script: path.join(folder, 'any.py'), loader: 'python' as const }))
   const scripts = [...scriptsOf(program, args), ...files.flatMap(scriptAt), ...searched]
   const beside = scripts.flatMap(({ script, loader }) => importable(script, loader))
@@ -32,60 +29,71 @@ export function loadedFiles({ program, args, env }: Command): string[] {
 /** Files that Python and Node run of a folder. */
 const ofFolder = ['__main__.py', '__main__.pyc', 'package.json', 'index.js', 'index.json', 'index.node']
 
-/** Lists files that words name by an absolute path or as a URL, also after a sign, as in `--config=FILE`, or as what runs of a folder. */
+/** Lists files that words name, or as what runs of a folder. */
 function filesIn(words: readonly string[]): string[] {
-  const places = words
-    .flatMap((word) => [
-      ...[word, word.slice(word.indexOf('=') + 1)],
-      ...[...word.split(/[=,;"'\s]+/), ...word.split(path.delimiter), ...urlsIn(word)],
-    ])
-    .filter((place) => path.isAbsolute(place))
-    // Once each; “..” behind a link is not the folder above it.
-    .map((place) => (path.sep === '/' ? place.replaceAll(/\/+/g, '/') : place))
   const all = new Set(
-    places.flatMap((place) => [
-      ...endings.map((end) => place + end),
-      ...ofFolder.map((name) => path.join(place, name)),
-      ...mainOf(place),
-    ]),
+    words
+      .flatMap(placesIn)
+      .flatMap((place) => [
+        ...endings.map((end) => place + end),
+        ...ofFolder.map((name) => path.join(place, name)),
+      ]),
   )
   return [...all].filter((place) => statusOf(place)?.isFile() === true)
 }
 
+/** Lists what a word names by an absolute path or as a URL, also after a sign, as in `--config=FILE`. */
+const placesIn = (word: string): string[] =>
+  [
+    ...[word, word.slice(word.indexOf('=') + 1)],
+    ...[...word.split(/[=,;"'\s]+/), ...word.split(path.delimiter), ...urlsIn(word)],
+  ]
+    .filter((place) => path.isAbsolute(place))
+    // As behind the scheme of an address.
+    .map((place) => (path.sep === '/' ? place.replace(/^\/+/, '/') : place))
+
 /** Endings that Node adds to a name, among them none. */
 const endings = ['', '.js', '.json', '.node']
 
-/** The archive that a place of `PYTHONPATH` is or lies in. */
-function archiveOf(place: string): string[] {
-  if (statusOf(place)?.isFile() === true) return [place]
-  const above = path.dirname(place)
-  return above === place || !path.isAbsolute(place) ? [] : archiveOf(above)
-}
-
 const urlsIn = (word: string): string[] =>
-  [...word.matchAll(/file:\/+[^\s,;"']+/gi)].map(([url]) => attempt(() => fileURLToPath(url), ''))
+  [...word.matchAll(/file:[^\s,;"']+/gi)].map(([url]) => attempt(() => fileURLToPath(url), ''))
 
-/** Lists files that the `package.json` of a folder names, of which Node runs one. */
-function mainOf(folder: string): string[] {
-  const read = () => parsedJson(readSmallText(path.join(folder, 'package.json'), mostBytes))
-  return textsIn(attempt(read, null)).flatMap((text) =>
-    [...endings, '/index.js'].map((end) => path.join(folder, text + end)),
+/** Finds a place that some programs read by its text and others as the system does, which follows links first, or as a URL; null: there is none. */
+export function unclearPlace({ args, env }: Pick<Command, 'args' | 'env'>): string | null {
+  const words = [...args, ...Object.values(env)]
+  const urls = [args.join('\n'), ...Object.values(env)].flatMap((text) =>
+    [...text.matchAll(byUrl)].map(([, place = '']) => place),
   )
+  return words.flatMap(placesIn).find(isUnclear) ?? urls.find((place) => /[?#%]/.test(place)) ?? null
 }
 
-const textsIn = (value: unknown): string[] =>
-  typeof value === 'string' ? [value] : isObject(value) ? Object.values(value).flatMap(textsIn) : []
+/** Options of Node and others that take a module by its path or as a URL. */
+const byUrl =
+  /(?:^|[\s"'])--(?:import|preload|(?:experimental-)?loader)[=\s]\s*["']?((?:file:|\/|[a-z]:)[^\s"']*)/gi
+
+/** Tells whether a place that exists has parts that lead nowhere, or a sign for a folder behind the name of a file. */
+function isUnclear(place: string): boolean {
+  const [last = '', ...above] = place.slice(1).split(path.sep).toReversed()
+  const plain = path.resolve(place)
+  if (/^\.\.?$/.test(last) || above.some((part) => /^\.{0,2}$/.test(part)))
+    return statusOf(place) !== null || endings.some((end) => statusOf(plain + end) !== null)
+  const isFolder = statusOf(plain)?.isDirectory() === true
+  return last === '' && !isFolder && endings.some((end) => statusOf(plain + end) !== null)
+}
 
 interface Script {
   readonly script: string
   readonly loader: Loader
 }
 
-/** Tells whether a word starts Python, by its name. */
-export const isPythonProgram = (word: string): boolean => interpreters[0][0].test(path.basename(word))
+/** Tells whether a word starts Python, by its name or by that of what it leads to. */
+export const isPythonProgram = (word: string): boolean =>
+  [word, path.isAbsolute(word) ? attempt(() => realpathSync(word), '') : ''].some((each) =>
+    interpreters[0][0].test(path.basename(each)),
+  )
 
 const interpreters = [
-  [/^(?:python|pypy)/i, 'python'],
+  [/^(?:python|pypy)(?!.*\.py)/i, 'python'],
   [/^(?:node|bun|deno|tsx)/i, 'node'],
 ] as const satisfies readonly (readonly [RegExp, Loader])[]
 
@@ -99,13 +107,9 @@ function scriptsOf(program: string, args: readonly string[]): Script[] {
   const isOther = args.slice(0, at).some((each) => /^-[mcep]$/.test(each))
   if (loader === undefined || first === undefined || isOther) return scriptAt(program)
   const isFolder = statusOf(first)?.isDirectory() === true
-  const others = args.slice(at + 1).filter((each) => path.isAbsolute(each) && isUnnamed(each))
-  const scripts = [isFolder ? path.join(first, 'any') : realPathOf(first), ...others.map(realPathOf)]
-  return [...scriptAt(program), ...scripts.map((script) => ({ script, loader }))]
+  const script = isFolder ? path.join(first, 'any') : realPathOf(first)
+  return [...scriptAt(program), { script, loader }]
 }
-
-/** Tells whether a file has no ending, as a script may. */
-const isUnnamed = (place: string): boolean => path.extname(place) === '' && statusOf(place)?.isFile() === true
 
 /** A script by its name or its first line, where its links lead; empty for another file. */
 function scriptAt(place: string): Script[] {

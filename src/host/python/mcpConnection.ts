@@ -227,7 +227,7 @@ function inheritedEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(pythonEnvironment(null)).filter(isGiven))
 }
 
-/** Lines of JSON over the pipes of a program, which is killed with all that it started when the connection is closed. */
+/** Lines of JSON over the pipes of a program, which is killed with its process group when the connection is closed. */
 function stdioTransport(
   { program, args, env }: Extract<AllowedServer, { args: readonly string[] }>,
   onEnd: (words: string) => void,

@@ -23,7 +23,7 @@ import {
   reviewPython,
 } from './consent.ts'
 import { mostBytes } from './interpreterFiles.ts'
-import { isPythonProgram, loadedFiles } from './loadedFiles.ts'
+import { isPythonProgram, loadedFiles, unclearPlace } from './loadedFiles.ts'
 
 export interface McpSource {
   readonly code: string
@@ -52,17 +52,18 @@ const address = z.object({
   headers: texts,
 })
 const fileSchema = z.object({ mcpServers: z.record(z.string(), z.union([program, address])) })
-type Server = { readonly name: string } & (z.output<typeof program> | z.output<typeof address>)
+type Started = z.output<typeof program>
+type Server = { readonly name: string } & (Started | z.output<typeof address>)
 
 const mostServers = 20
 
 /** Variables by which a program loads other code than its own, from places that nobody is shown. */
 const loading =
-  /^(?:LD_|DYLD_|OPENSSL_|(?:BASH_)?ENV$|NODE_PATH$|HOME$|ZDOTDIR$|GCONV_PATH$|(?:PERL5|RUBY)(?:LIB|OPT)$|PYTHON(?!PATH$|UNBUFFERED$|IOENCODING$|UTF8$|HASHSEED$|DONTWRITEBYTECODE$|OPTIMIZE$))/i
+  /^(?:LD_|DYLD_|OPENSSL_|(?:BASH_)?ENV$|NODE_(?:PATH|COMPILE_CACHE)$|PYENV_|HOME$|ZDOTDIR$|GCONV_PATH$|(?:PERL5?|RUBY)(?:LIB|OPT)$|PYTHON(?!PATH$|UNBUFFERED$|IOENCODING$|UTF8$|HASHSEED$|DONTWRITEBYTECODE$|OPTIMIZE$))/i
 
 /** Errors: AppError 'config/invalid'. */
-function requirePlainVariables(server: string, env: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(env)) {
+function requirePlainVariables(server: string, { args, env }: Started): void {
+  for (const [name, value] of [...Object.entries(env), ...args.flatMap(variablesIn)]) {
     const isPath = /^PYTHONPATH$/i.test(name)
     const isHidden =
       isPath && (value.includes('$') || !value.split(path.delimiter).every((each) => path.isAbsolute(each)))
@@ -77,19 +78,40 @@ function requirePlainVariables(server: string, env: Readonly<Record<string, stri
   }
 }
 
+/** Lists variables that a word sets for what it starts, as one of `env` does. Those of a container are its own affair. */
+function variablesIn(word: string, i: number, words: readonly string[]): (readonly [string, string])[] {
+  if (/^(?:-e|--env)$/.test(words[i - 1] ?? '')) return []
+  return [...word.matchAll(/(?<!\S)(\w+)=(\S*)/g)].map(([, name = '', value = '']) => [name, value])
+}
+
+/** The option by which Python reads compiled code, among those before its script, one a line: letters stand together, and W and X take the rest or the next. */
+const compiledOption =
+  /^(?:--check-hash-based-pycs\n.*\n|--(?!check-hash-based-pycs\n).*\n|-[^-cmWX\n]*(?:[WX](?:\n.*|.+))?\n)*(-[^-cmWX\n]*[EI]|-[^-cmWX\n]*X\n?.*pycache_prefix)/
+
 /** Refuses words by which Python reads what was compiled beside its sources. Errors: AppError 'config/invalid'. */
-function requirePlainWords(server: string, { command, args }: z.output<typeof program>): void {
-  const words = [command, ...args]
-  const own = words.slice(words.findIndex(isPythonProgram) + 1)
-  // Behind the script words are the script's; these two take the next word.
-  const end = own.findIndex((each, i) => !each.startsWith('-') && !/^-[XW]$/.test(own[i - 1] ?? ''))
-  const options = words.some(isPythonProgram) ? own.slice(0, end === -1 ? undefined : end) : []
-  const word = options.find((each) => /^-[A-Za-z]*[EI]|pycache_prefix/.test(each))
+function requirePlainWords(server: string, { command, args }: Pick<Started, 'command' | 'args'>): void {
+  const words = [programFile(command) ?? command, ...args].map((each) => each.replaceAll('\n', ' '))
+  const word = words
+    .map((each, i) =>
+      isPythonProgram(each) ? compiledOption.exec(words.slice(i + 1).join('\n'))?.[1] : undefined,
+    )
+    .find((each) => each !== undefined)
   if (word === undefined) return
   throw new AppError(
     'config/invalid',
     `The MCP server “${shownText(server)}” starts Python with ${shownText(word)}, so that it would read code that was compiled earlier, which nothing shows.`,
     'Nothing was started. Leave the word out.',
+  )
+}
+
+/** Refuses what names another file for some programs than the one that is compared. Errors: AppError 'config/invalid'. */
+function requirePlainPlaces({ name, ...given }: Started & { readonly name: string }): void {
+  const place = unclearPlace(given)
+  if (place === null) return
+  throw new AppError(
+    'config/invalid',
+    `The MCP server “${shownText(name)}” names ${shownText(place)}, which programs read in different ways, so nothing shows which file it is.`,
+    'Nothing was started. Write the whole path, without “.”, “..”, two slashes, a slash behind a file and, for modules of Node, signs that URLs have.',
   )
 }
 
@@ -103,9 +125,10 @@ function serversIn({ code, file }: McpSource): Server[] {
     const at = (word: string) => (/^\.\.?[\\/]/.test(word) ? path.resolve(folder, word) : word)
     return servers.map(([name, server]) => {
       if ('url' in server) return { name, ...server }
-      requirePlainVariables(name, server.env)
-      requirePlainWords(name, server)
-      return { name, ...server, command: programAt(server.command, folder), args: server.args.map(at) }
+      requirePlainVariables(name, server)
+      const words = { command: programAt(server.command, folder), args: server.args.map(at) }
+      requirePlainWords(name, words)
+      return { name, ...server, ...words }
     })
   }
   throw new AppError(
@@ -125,6 +148,7 @@ function reviewServer(server: Server, consents: string | null): PythonReview {
     return reviewContents(new URL(url).origin, [[what, what]], consents)
   }
   const { command, args, env, name } = server
+  requirePlainPlaces(server)
   if (!/[\\/]/.test(command) && programFile(command) === null) {
     throw new AppError(
       'sandbox/failed',

@@ -27,10 +27,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { conflict } from '#shared/config/problems.ts'
 import { AppError, ConfigError, refusal, usageError } from '#shared/errors.ts'
 import { commandWord } from '#shared/shownText.ts'
+import { reviewConfig } from '#host/code/rewardCode.ts'
 import { loadCheckpoint } from '#host/models/checkpoints.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { actorName } from '#host/adapters/adapterFiles.ts'
 import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
+import type { PythonReview } from '#host/python/consent.ts'
 import { isOpenStudy } from '#host/workFolder/studyFolder.ts'
 import { requireKnownParts, withAbsolutePaths } from './runConfigFile.ts'
 import { settingsOfRun } from './settingChanges.ts'
@@ -233,19 +235,13 @@ function valueWords(value: unknown): string {
 
 // Forks: a new run that goes on from a checkpoint of another, with some settings changed.
 
-/**
- * Makes the folder of a run that has the parent's config with `changes` and counts its steps on from the checkpoint, of
- * which it keeps a copy: with no changes it would do what its parent does from there on. Adapter, reference, data cursor
- * and schedule are the checkpoint's, the optimizer's moments too unless `checkpoints.load.optimizer` is false.
- * Errors: AppError 'run/not-found', 'checkpoint/invalid', 'config/invalid', 'adapter/invalid', 'file/…'.
- */
-export function forkRun({
+/** Settles what a fork trains with, and where it goes on. */
+function planFork({
   dataDirectory,
   checkpoint,
   changes,
   baseDirectory,
-  trial,
-}: ForkRequest & { readonly dataDirectory: string; readonly trial?: TrialRun }): RunFolder {
+}: ForkRequest & { readonly dataDirectory: string }) {
   const directory = path.resolve(checkpoint)
   const parent = parentOf(dataDirectory, directory)
   const { step } = loadCheckpoint(directory).trainer
@@ -255,14 +251,36 @@ export function forkRun({
   requireKnownParts(changed)
   const config = withAbsolutePaths(changed, baseDirectory, dataDirectory)
   const former = parseRunConfig(before)
+  // null: it reads the files as they are now.
+  const rewards = isDeepStrictEqual(codeOf(former), codeOf(config)) ? rewardsOf(parent) : null
+  return { directory, parent, step, config, former, rewards }
+}
+
+/** Reviews the Python code and MCP servers that a fork would run. Errors: as `forkRun` and `reviewConfig`. */
+export function reviewFork(request: ForkRequest & { readonly dataDirectory: string }): PythonReview[] {
+  const { config, parent, rewards } = planFork(request)
+  return reviewConfig(config, rewards === null ? null : parent.directory, request.dataDirectory)
+}
+
+/**
+ * Makes the folder of a run that has the parent's config with `changes` and counts its steps on from the checkpoint, of
+ * which it keeps a copy: with no changes it would do what its parent does from there on. Adapter, reference, data cursor
+ * and schedule are the checkpoint's, the optimizer's moments too unless `checkpoints.load.optimizer` is false.
+ * Errors: AppError 'run/not-found', 'checkpoint/invalid', 'config/invalid', 'adapter/invalid', 'file/…'.
+ */
+export function forkRun({
+  trial,
+  ...request
+}: ForkRequest & { readonly dataDirectory: string; readonly trial?: TrialRun }): RunFolder {
+  const { directory, parent, step, config, former, rewards } = planFork(request)
   requireSameAdapter(former, config, directory)
   requireFurther(config, step)
   requireOwnEngine(config)
-  return createRunFolder(dataDirectory, config, {
+  return createRunFolder(request.dataDirectory, config, {
     origin: {
       parent: { runId: parent.id, step },
       checkpoint: directory,
-      rewards: isDeepStrictEqual(codeOf(former), codeOf(config)) ? rewardsOf(parent) : null,
+      rewards,
     },
     script: readScriptReference(parent.directory),
     ...(trial === undefined ? {} : { trial }),

@@ -27,7 +27,7 @@ const exportOptions = {
   shardBytes: z.int().min(1_000_000).default(5_000_000_000),
   /** Keeps the adapter of an ONNX export separate, as inputs of the graph. */
   adapterInputs: z.boolean().default(false),
-  /** Name of the base on a hub, remembered from then on; null: the known one. */
+  /** Name of the base on a hub, remembered once it is written; null: the known one. */
   hubId: z.string().max(200).nullable().default(null),
 }
 

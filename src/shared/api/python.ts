@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { engineSection } from '../config/engine.ts'
 import { instant, path } from './common.ts'
 import { command, query } from './contract.ts'
+import { evaluationsApi } from './evaluations.ts'
+import { runsApi } from './runs.ts'
 
 /** Trainer in the form of a config. */
 const engineAsked = z.strictObject({
@@ -35,7 +37,7 @@ const engineEnvironment = z.object({
   notice: z.string().nullable(),
 })
 
-/** Code in question: as named by entries of a config, or as stored in a run. */
+/** Code in question: as named by entries of a config, as stored in a run, or as a fork or an evaluation would read it. */
 const asked = z.union([
   z.strictObject({
     /** Functions of rewards and an environment; other than Python code is ignored. */
@@ -44,6 +46,8 @@ const asked = z.union([
     interpreter: path.nullable(),
   }),
   z.strictObject({ runId: z.string() }),
+  z.strictObject({ fork: runsApi.fork.input }),
+  z.strictObject({ evaluation: evaluationsApi.start.input }),
   engineAsked,
 ])
 

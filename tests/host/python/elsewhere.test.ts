@@ -64,6 +64,18 @@ describe.runIf(isHere)(`imports from other folders of the person${without}`, () 
       { 'shared.py': marks, 'rewards/pack/__init__.py': '' },
       'pack.shared',
     ],
+    [
+      'through a folder that is a package without a file of its own',
+      'import pack\npack.__path__.append(repository)\nimport pack.shared',
+      { 'shared.py': marks, 'rewards/pack/x.py': '' },
+      'pack.shared',
+    ],
+    [
+      'through one whose own place was taken out',
+      'import pack\npack.__path__ = [repository]\nimport pack.shared',
+      { 'shared.py': marks, 'rewards/pack/x.py': '' },
+      'pack.shared',
+    ],
   ])('are refused with what to do: %s', async (_, main, others, name) => {
     const { folder, open } = repository(`${main}\nvalue = lambda: 1`, others)
     await expect(open()).rejects.toThrow(`“${name}” lies in ${folder}, which is neither`)

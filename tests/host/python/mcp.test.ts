@@ -247,15 +247,14 @@ describe('a program that means harm', () => {
       ['one in a package that calls itself a virtual environment', 'venv/helper.py', 'python3 @/app.py'],
       ['what runs of a folder, compiled', '__main__.pyc', 'python3 @/'],
       ['an archive of modules', 'm.zip', 'python3 -m app', { PYTHONPATH: '@/m.zip' }],
-      ['an archive with a folder of modules', 'm.zip', 'python3 -m app', { PYTHONPATH: '@/m.zip/sub' }],
       ['a module beside a Node script', 'lib/helper.cjs', 'node @/app'],
-      ['the file that a package is', 'start.bin', 'node @/'],
       ['a file without its ending', 'main.js', 'node @/main'],
       ['a file that Node takes before another', 'lib/helper', 'node @/app'],
       ['a file in quotes', 'hook.cjs', 'node @/app', { NODE_OPTIONS: '-r "@/hook.cjs"' }],
       ['a file whose name has a sign', 'a,b.cjs', 'node --require=@/a,b.cjs -e 1'],
-      ['a module beside the second of two scripts', 'lib/helper.cjs', 'node -r @/venv/helper.py @/app'],
       ['a file with a URL', 'app.mjs', 'node --import file://@/app.mjs -e 1'],
+      ['a file with a URL that begins otherwise', 'app.mjs', 'node --import file:@/app.mjs -e 1'],
+      ['a file of a database with settings', 'app', 'server --db file:@/app?mode=ro'],
       ['a file in a list', 'hook.jar', 'node -cp @/app.py:@/hook.jar'],
     ])('%s', (_, changing, line, variables = {}) => {
       const [command = '', ...words] = line.split(' ')
@@ -268,7 +267,6 @@ describe('a program that means harm', () => {
         writeFileSync(file(each), '')
       }
       writeFileSync(file('venv/pyvenv.cfg'), '')
-      writeFileSync(file('package.json'), '{"main": "./start.bin"}')
       const whole = (word: string) => word.replaceAll('@', folder)
       const env = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, whole(value)]))
       const server = { command: path.join(programs, command), args: words.map(whole), env }
@@ -280,24 +278,106 @@ describe('a program that means harm', () => {
     })
   })
 
+  describe('may not name what programs read in different ways:', () => {
+    /** “@/” is a folder with `app/server.js`, `app.js`, `t.mjs` and `link`, which leads to `real/deep`; there is `real/app/server.js` too. */
+    const reviewed = (line: string, env: Readonly<Record<string, string>> = {}) => {
+      const folder = temporaryFolder()
+      for (const each of ['app/server.js', 'app.js', 't.mjs', 'a.db', 'real/app/server.js', 'real/deep/x']) {
+        mkdirSync(path.dirname(path.join(folder, each)), { recursive: true })
+        writeFileSync(path.join(folder, each), '')
+      }
+      symlinkSync(path.join(folder, 'real/deep'), path.join(folder, 'link'))
+      const whole = (word: string) => word.replaceAll('@/', `${folder}/`)
+      const values = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, whole(value)]))
+      const args = line.split(' ').map(whole)
+      return () => place({ a: { command: 'env', args, env: values } }, { isAllowed: false }).review()
+    }
+
+    test.each<[string, Readonly<Record<string, string>>?]>([
+      ['node @/link/../app/server.js'],
+      ['node @/app/server.js/'],
+      ['node @/app.js/.'],
+      ['node @/t.mjs/'],
+      ['node @/real/../app/'],
+      ['node @/none/../app/server.js'],
+      ['node --config=@/none/../app/server.js'],
+      ['node @/app//server.js'],
+      ['python @/link/../app'],
+      ['sh -c', { SCRIPT: 'exec node @/link/../app/server.js' }],
+      ['python -m server', { PYTHONPATH: '@/link/../app' }],
+      ['node --import @/t.mjs?v=1 -e 1'],
+      ['node --import=@/%74.mjs -e 1'],
+      ['node --experimental-loader file://@/t.mjs#1 -e 1'],
+      ['node -e 1', { NODE_OPTIONS: '--import @/%74.mjs' }],
+    ])('%s %o', (line, env) => {
+      expect(reviewed(line, env)).toThrow('which programs read in different ways')
+    })
+
+    test.each<[string, Readonly<Record<string, string>>?]>([
+      ['npx -y @scope/server-filesystem @/ @/app/'],
+      ['uvx server-sqlite --db-path @/a.db --url sqlite:///@/a.db'],
+      ['server file:@/a.db?mode=ro https://server.example//a/../b?c=%20#d'],
+      ['uv --directory @/app/ run server.py'],
+      [
+        'docker run -i --rm -v @/app/:/data:ro --mount type=bind,src=@/app,dst=/x -e ENV=prod --env HOME=/ image',
+      ],
+      ['node @/app/server.js ../x 100% --query=a?b'],
+      ['node --import tsx @/app/server.js', { API: 'https://server.example/v1/', DATA: '@/app/' }],
+      ['python -c', { CODE: 'print(1 // 2) # 5%' }],
+    ])('but may name the usual: %s %o', (line, env) => {
+      expect(reviewed(line, env)).not.toThrow()
+    })
+  })
+
   test.each([
     'LD_PRELOAD',
     'DYLD_INSERT_LIBRARIES',
     'PYTHONUSERBASE',
     'PYTHONSTARTUP',
     'NODE_PATH',
+    'NODE_COMPILE_CACHE',
+    'PERLLIB',
+    'PYENV_HOOK_PATH',
     'BASH_ENV',
   ])('may not set %s, by which it would load what nothing shows', (name) => {
-    expect(() => place({ a: program([], { [name]: '/x' }) })).toThrow('so nothing shows which code it runs')
+    const sentence = 'so nothing shows which code it runs'
+    expect(() => place({ a: program([], { [name]: '/x' }) })).toThrow(sentence)
+    for (const args of [
+      [`${name}=/x`, 'server'],
+      ['sh', '-c', `${name}=/x server`],
+    ])
+      expect(() => place({ a: { command: 'env', args } })).toThrow(sentence)
   })
 
-  test.each([['-E'], ['-sI'], ['-X', 'pycache_prefix=/x']])('may not start Python with %s', (...words) => {
+  test.each([
+    ['-E'],
+    ['-sI'],
+    ['-X', 'pycache_prefix=/x'],
+    ['-bX', 'dev', '-E'],
+    ['-Wignore', '-E'],
+    ['-W', 'a\nb', '-E'],
+    ['--check-hash-based-pycs', 'default', '-E'],
+  ])('may not start Python with %s %s %s', (...words) => {
     const started =
-      (...args: string[]) =>
+      (command: string, ...args: string[]) =>
       () =>
-        place({ a: { command: 'env', args } }, { isAllowed: false }).review()
-    expect(started('python3', ...words, '/x/main.py')).toThrow('would read code that was compiled earlier')
-    expect(started('python3', '-W', 'ignore', '/x/main.py', ...words)).not.toThrow()
+        place({ a: { command, args } }, { isAllowed: false }).review()
+    const sentence = 'would read code that was compiled earlier'
+    const link = path.join(temporaryFolder(), 'serve')
+    const python = path.join(temporaryFolder(), 'python3')
+    writeFileSync(python, '')
+    symlinkSync(python, link)
+    expect(started('env', 'python3', ...words, '/x/main.py')).toThrow(sentence)
+    expect(started('env', 'PYTHONUTF8=1', 'python3', ...words, '/x/main.py')).toThrow(sentence)
+    for (const line of [[link], ['env', link]])
+      expect(started(...(line as [string]), ...words, '/x/main.py')).toThrow(sentence)
+    for (const main of [['/x/python_server.py'], ['-m', 'server'], ['-c', 'pass']])
+      expect(started('env', 'python3', '-W', '-E', ...main, ...words)).not.toThrow()
+  })
+
+  test('may give Python many options', () => {
+    const args = ['python3', ...Array<string>(200).fill('--check-hash-based-pycs')]
+    expect(() => place({ a: { command: 'env', args } })).not.toThrow()
   })
 
   test('may not take its modules from a folder that a variable names', () => {

@@ -135,7 +135,13 @@ describe('a run that is followed live', () => {
     ])
     const out = path.join(fixture.directory, 'exported')
     const asked = { runId, step: 4, format: 'peft', out } as const
-    const items = await collect(client.stream('checkpoints.export', asked))
+    const hubId = 'someone/base'
+    const nowhere = { ...asked, out: path.join(fixture.directory, 'runs'), hubId }
+    await expect(collect(client.stream('checkpoints.export', nowhere))).rejects.toThrow('is not empty')
+    expect(await client.call('checkpoints.baseId', { runId, step: 4 })).toBe(null)
+    const items = await collect(client.stream('checkpoints.export', { ...asked, hubId }))
+    expect(await client.call('checkpoints.baseId', { runId, step: 4 })).toBe(hubId)
+    expect(readFileSync(path.join(out, 'README.md'), 'utf8')).toContain(hubId)
     expect(items.at(-1)).toMatchObject({ result: { directory: out, parity: [{ measured: 0 }, {}, {}, {}] } })
     const report = items.at(-1)
     if (report === undefined || !('result' in report)) throw new Error('Expected a report.')
@@ -165,6 +171,21 @@ describe('a run that is followed live', () => {
     await client.call('runs.delete', { runId: forkId })
     expect(existsSync(forked.directory)).toBe(false)
     await expect(client.call('runs.get', { runId: forkId })).rejects.toMatchObject({ code: 'run/not-found' })
+  })
+
+  test('shows the code that a fork or an evaluation of it would read', async () => {
+    const file = fixture.write('tools.json', '{"mcpServers":{"far":{"url":"https://far.example/mcp"}}}')
+    const environment = { function: file }
+    const subject = { runId, step: 4 }
+    for (const asked of [
+      { fork: { ...subject, changes: { environment } } },
+      { evaluation: { subject, config: { environment } } },
+    ])
+      expect(await client.call('python.review', asked)).toMatchObject([
+        { interpreter: 'https://far.example' },
+      ])
+    for (const asked of [{ fork: { ...subject, changes: { seed: 1 } } }, { evaluation: { subject } }])
+      expect(await client.call('python.review', asked)).toEqual([])
   })
 
   test('can be described, found and taken along as one file', async () => {
