@@ -41,6 +41,7 @@ export function unreachable(command: string): string | null {
   if (/\.venv|reasoning-gym|count-bits|tasks\.py/.test(command)) return 'needs packages of Python'
   if (/gsm8k/.test(command)) return 'needs a data set that is not shipped'
   if (/judge/i.test(command)) return 'needs a model that can judge'
+  if (/^dataset labels/.test(command)) return 'needs labels given in the window'
   return null
 }
 
