@@ -107,7 +107,7 @@ test('a rollout server is set up in a form of its own', async ({ app }) => {
     })
   await page.getByRole('button', { name: 'Reset Retries to 10' }).click()
   await expect(field(page, 'Retries')).toHaveValue('10')
-  await page.getByRole('radio', { name: 'Off' }).click()
+  await page.getByRole('radiogroup', { name: 'Rollout server' }).getByRole('radio', { name: 'Off' }).click()
   await expect(field(page, 'Addresses: another one')).toHaveCount(0)
   await expect(page.getByText('The settings fit together')).toBeVisible()
 })

@@ -42,6 +42,7 @@ const around: Readonly<Record<string, object>> = {
       maxNewTokens: 6,
     },
   },
+  'reference.server': { reference: { server: { kind: 'vllm', url: 'http://127.0.0.1:8000' } } },
   'reference.mixing': { reference: { refreshSteps: 1 } },
 }
 
