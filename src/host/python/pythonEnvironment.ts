@@ -65,8 +65,14 @@ const importPath = (): string[] => absolutePaths(process.env['PYTHONPATH'] ?? ''
 export const pathsInside = (folder: string): string[] =>
   importPath().filter((place) => isInside(place, folder))
 
-/** Variables that have Python run something before the code, or look for its library under another name. */
-const refused = ['PYTHONSTARTUP', 'PYTHONPLATLIBDIR', 'PYTHON_PRESITE']
+/**
+ * Variables that have Python run something before the code, or look for its library under another name; and those whose
+ * address Ray's client takes in place of the one that was allowed.
+ */
+const refused = [
+  ...['PYTHONSTARTUP', 'PYTHONPLATLIBDIR', 'PYTHON_PRESITE'],
+  ...['RAY_ADDRESS', 'RAY_API_SERVER_ADDRESS'],
+]
 
 /**
  * Variables that name the interpreter's own files, the place of compiled code, or a file that names these. A relative

@@ -58,7 +58,7 @@ class OfflineRun implements Disposable {
 
   constructor(runDirectory: string, config: Partial<RunConfig>, start: number) {
     const id = path.basename(runDirectory)
-    const folder = newFolder(runPaths(runDirectory).wandb, `${stampOf(start)}-${id}`)
+    const folder = newFolder(runPaths(runDirectory).wandb, stampOf(start), id)
     // Without it `wandb sync` could not write its summary.
     this.#files = path.join(folder, 'files')
     makeOwnFolder(this.#files)
@@ -143,15 +143,16 @@ function writeItems(message: ProtobufWriter, values: JsonObject): void {
       message.message(1, (item) => item.string(1, name).string(16, JSON.stringify(value)))
 }
 
-/** Makes the folder of a run in place of all that there are. */
-function newFolder(parent: string, name: string): string {
+/** Makes the folder of a run in place of those that it had. */
+function newFolder(parent: string, stamp: string, id: string): string {
   makeOwnFolder(parent)
   const beginning = 'offline-run-'
   writing(parent, () => {
     for (const entry of readdirSync(parent))
-      if (entry.startsWith(beginning)) rmSync(path.join(parent, entry), { recursive: true })
+      if (entry.startsWith(beginning) && entry.endsWith(`-${id}`))
+        rmSync(path.join(parent, entry), { recursive: true })
   })
-  const folder = path.join(parent, beginning + name)
+  const folder = path.join(parent, `${beginning}${stamp}-${id}`)
   makeOwnFolder(folder)
   return folder
 }

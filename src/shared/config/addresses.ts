@@ -1,12 +1,15 @@
 /** Addresses of servers in settings. */
 
-const form = /^https?:\/\/(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d+)?(?:[/?#][^\s\\\p{C}]*)?$/iu
+// Without the flag `u`, by which two letters beyond ASCII would be cases of K and S.
+const beginning = /^https?:\/\/(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d+)?(?=[/?#]|$)/i
+const unsafe = /[\s\\\p{C}]/u
 
 /**
  * Parses the address of a server, the only way in which settings give one; null for any other form. What programs read differently is
  * refused, since it could lead elsewhere than was allowed: names and passwords, blanks, backslashes, zones, hosts in letters beyond ASCII.
  */
-export const webUrl = (text: string): URL | null => (form.test(text) ? URL.parse(text) : null)
+export const webUrl = (text: string): URL | null =>
+  beginning.test(text) && !unsafe.test(text) ? URL.parse(text) : null
 
 export const isWebAddress = (text: string): boolean => webUrl(text) !== null
 

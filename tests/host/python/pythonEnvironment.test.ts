@@ -70,7 +70,10 @@ test.each([
   }
 })
 
-test.each(['PYTHONSTARTUP', 'PYTHONPLATLIBDIR', 'PYTHON_PRESITE'])('Python never gets %s', (name) => {
+test.each([
+  ...['PYTHONSTARTUP', 'PYTHONPLATLIBDIR', 'PYTHON_PRESITE'],
+  ...['RAY_ADDRESS', 'RAY_API_SERVER_ADDRESS'],
+])('Python never gets %s', (name) => {
   vi.stubEnv(name, folder)
   expect(pythonEnvironment(code)).not.toHaveProperty(name)
   expect(pythonEnvironment(null)).not.toHaveProperty(name)

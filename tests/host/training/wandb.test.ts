@@ -2,6 +2,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -121,9 +122,12 @@ test('a run that is taken up is to be uploaded again, and nothing else in the fo
   const own = path.join(runPaths(folder).wandb, 'debug-cli.log')
   takeUp(folder, 7, [])
   expect(existsSync(`${log}.synced`)).toBe(false)
+  const other = path.join(runPaths(folder).wandb, 'offline-run-20200101_000000-another')
   writeFileSync(own, 'mine')
+  mkdirSync(other)
   takeUp(folder, 7, [])
   expect(readFileSync(own, 'utf8')).toBe('mine')
+  expect(existsSync(other)).toBe(true)
 })
 
 test('a link in the place of the folder is not followed, and a log from elsewhere names no file', () => {

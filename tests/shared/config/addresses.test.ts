@@ -11,6 +11,9 @@ import { keysOfServers } from '#host/python/mcpServers.ts'
 
 const wrong = [
   'module://head:8265',
+  // Letters that are k and s where cases are folded.
+  'http://\u212Aey.example/',
+  'https://te\u017Ft.example/',
   'ray://head:10001',
   'head:8265',
   'auto',
