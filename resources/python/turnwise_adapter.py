@@ -140,7 +140,18 @@ class Code:
         if self.defines(value) and takes_completions(value):
             return True
         pairs = parts_of_rubric(value)
-        return pairs is not None and all(self.defines(function) or takes_completions(function) for function, _ in pairs)
+        if pairs is None or self.is_of_package(value):
+            return False
+        return all(self.defines(function) or takes_completions(function) for function, _ in pairs)
+
+    def is_of_package(self, value):
+        """Whether an object that the file has is one of a module that is not code of the person, as one that was imported is."""
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            is_own = module is self.module or (self.beside is not None and isinstance(file, str) and self.beside.guards(file))
+            if not is_own and any(each is value for each in list(getattr(module, "__dict__", {}).values())):
+                return True
+        return False
 
     def awaited(self, value):
         """Coroutines of all calls run in one event loop, so that clients they keep open stay usable."""

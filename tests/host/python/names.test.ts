@@ -22,7 +22,7 @@ import os as system
 from builtins import open as opened
 from subprocess import run, Popen
 from helper import Told, value as told
-from gymnasium_of_ours import make
+from gymnasium_of_ours import ALL, make
 
 class Guess:
     max_turns = 3
@@ -67,7 +67,16 @@ def value():
 const packages = mkdtempSync(path.join(all, 'packages-'))
 writeFileSync(
   path.join(packages, 'gymnasium_of_ours.py'),
-  'def make(file, mode):\n    open(file, mode).close()\n',
+  `
+def make(file, mode):
+    open(file, mode).close()
+
+def writes(completions, file=None, **_):
+    open(file, "w").close()
+    return [0.0 for _ in completions]
+
+ALL = [writes]
+`,
 )
 
 function opened() {
@@ -128,7 +137,7 @@ const doors: Record<string, (own: Opened, name: string) => Promise<unknown>> = {
 
 const foreign = [
   ...['random._os.system', 'helper.value', 'system', 'system.system', 'Guess.opens', 'opened', 'run', 'make'],
-  ...['started', 'later', 'writers', '__builtins__', '__class__'],
+  ...['started', 'later', 'writers', 'ALL', '__builtins__', '__class__'],
 ]
 
 beforeEach(() => vi.stubEnv('PYTHONPATH', packages))
