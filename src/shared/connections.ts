@@ -13,7 +13,10 @@ export const connectionPurposes = {
       'A model or data set that you look for in a hub or download from it; an export that you push to it.',
   },
   judge: { mark: 'j', words: 'A judge at an address that a reward names.' },
-  teacher: { mark: 't', words: 'A teacher at an address, for answers that you ask for or a run that learns from it.' },
+  teacher: {
+    mark: 't',
+    words: 'A teacher at an address, for answers that you ask for or a run that learns from it.',
+  },
   rollout: { mark: 'r', words: 'A server at an address that a run names, which generates completions.' },
   webhook: { mark: 'w', words: 'The webhook that you set, when a run has ended or has a problem.' },
   library: { mark: 'c', words: 'The CUDA library, if you install it under Settings, Machine.' },
