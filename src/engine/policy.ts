@@ -71,6 +71,11 @@ export interface ScoreOptions<Role = PolicyRole> {
   readonly signal?: AbortSignal
 }
 
+/** Another model that scores as the reference; errors are those of the model or of the server that holds it. */
+export interface Teacher extends Disposable {
+  score(sequences: readonly TokenSequence[], options: ScoreOptions<'base'>): Promise<Heads[]>
+}
+
 export interface AccumulateOptions {
   readonly temperature: number
   /** True when the loss has an entropy term: its gradient costs one more head multiplication. */

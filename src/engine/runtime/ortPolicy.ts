@@ -22,6 +22,7 @@ import type {
   LossCoefficients,
   Policy,
   ScoreOptions,
+  Teacher,
   TokenSequence,
   UpdateOptions,
   UpdateResult,
@@ -40,11 +41,6 @@ import { learningTokens, replicasOf } from './packedBatch.ts'
 import { sharingPays } from './ortDecodeStep.ts'
 import { policyPrograms, type PolicyProgramOptions, type PolicyPrograms } from './policyPrograms.ts'
 import { TrainedParameters } from './trainedParameters.ts'
-
-/** Another model that scores as the reference; errors are those of the model or of the server that holds it. */
-export interface Teacher extends Disposable {
-  score(sequences: readonly TokenSequence[], options: ScoreOptions<'base'>): Promise<Heads[]>
-}
 
 export interface OrtPolicyOptions extends LearningMemoryOptions {
   /** Seed of a fresh adapter's values, and of the dropout masks where `lora` has dropout. */

@@ -1,7 +1,6 @@
 /** A teacher behind an address: a server that tells how likely its model finds each token of a text. */
-import type { Heads, ScoreOptions, TokenSequence } from '#engine/policy.ts'
+import type { Heads, ScoreOptions, Teacher, TokenSequence } from '#engine/policy.ts'
 import { usedLength } from '#engine/prefixes.ts'
-import type { Teacher } from '#engine/runtime/ortPolicy.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'

@@ -97,7 +97,7 @@ test('generation gives much packed memory up while others learn', async () => {
     const before = await completionsOf(policy, requests, options)
     closed.mockClear()
     await policy.score([scored], { role: 'actor', temperature: 1 })
-    const names = closed.mock.contexts.map(({ name }) => name)
+    const names = closed.mock.contexts.map((session) => (session as Session).name)
     expect(await completionsOf(policy, requests, options)).toEqual(before)
     return names
   }
