@@ -25,8 +25,9 @@ export class ConnectionWatch implements Disposable {
   readonly since = Date.now()
   readonly #latest: Connection[] = []
   #count = 0
-  /** Sockets to other machines that are open and were looked at, ours or not. */
+  /** Sockets to other machines, ours or not, that were open at the last look, and at the one before: a look may miss one. */
   #known = new Set<string>()
+  #knownBefore = new Set<string>()
   readonly #timer: NodeJS.Timeout | null
 
   constructor() {
@@ -44,7 +45,8 @@ export class ConnectionWatch implements Disposable {
 
   look(): void {
     const open = openSockets()
-    const unknown = [...open].filter(([inode]) => !this.#known.has(inode))
+    const unknown = [...open].filter(([inode]) => !this.#known.has(inode) && !this.#knownBefore.has(inode))
+    this.#knownBefore = this.#known
     this.#known = new Set(open.keys())
     if (unknown.length === 0) return
     const owners = socketOwners(ownProcesses())

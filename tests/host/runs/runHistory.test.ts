@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { openEventLog } from '#host/workFolder/eventLog.ts'
 import { createRunFolder, lockRun, runPaths } from '#host/workFolder/runFolder.ts'
@@ -54,7 +53,7 @@ test('a history that is gone comes back from the folders of the runs', async () 
 
 test('a host that answers others reads a long history in pieces, and answers in between', async () => {
   const dataDirectory = path.join(folder, 'long')
-  const count = 60
+  const count = 240
   for (let number = 0; number < count; number++) {
     const run = createRunFolder(dataDirectory, config)
     using log = openEventLog(runPaths(run.directory).events)
@@ -67,7 +66,7 @@ test('a host that answers others reads a long history in pieces, and answers in 
   const seen = new Set<number>()
   while (host.history.pending > 0) {
     seen.add(host.history.pending)
-    await wait(1)
+    await new Promise(setImmediate)
   }
   expect(host.store.runs.list()).toHaveLength(count)
   // One who asks waits for one piece, not for all.
