@@ -130,8 +130,11 @@ class Code:
         if not isinstance(origin, str):
             return False
         file = getattr(sys.modules.get(origin), "__file__", None)
-        beside = self.beside is not None and isinstance(file, str) and self.beside.guards(file)
-        return origin == self.module.__name__ or (beside and self.beside.digest(file) is not None)
+        return origin == self.module.__name__ or (self.guards(file) and self.beside.digest(file) is not None)
+
+    def guards(self, file):
+        """Whether a module's file lies in the folder of the code."""
+        return self.beside is not None and isinstance(file, str) and self.beside.guards(file)
 
     def is_reward(self, value):
         """A function of the file that scores completions, or functions that the file has put together."""
@@ -147,8 +150,7 @@ class Code:
     def is_of_package(self, value):
         """Whether an object that the file has is one of a module that is not code of the person, as one that was imported is."""
         for module in list(sys.modules.values()):
-            file = getattr(module, "__file__", None)
-            is_own = module is self.module or (self.beside is not None and isinstance(file, str) and self.beside.guards(file))
+            is_own = module is self.module or self.guards(getattr(module, "__file__", None))
             if not is_own and any(each is value for each in list(getattr(module, "__dict__", {}).values())):
                 return True
         return False

@@ -84,7 +84,7 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
       writeErr: (text) => void streams.stderr.write(text),
       outputError: (text, write) =>
         write(
-          wholeNames(text, program, words)
+          wholeNames(text, program)
             .replace(/^error: /, 'turnwise: ')
             .replace('\n(', '\n  ('),
         ),
@@ -111,9 +111,9 @@ export const leavesOf = (command: CommandUnknownOpts): CommandUnknownOpts[] =>
   command.commands.flatMap((child) => (child.commands.length === 0 ? [child] : leavesOf(child)))
 
 /** Gives suggestions for an unknown first word their full names: `check` alone is no command. */
-function wholeNames(text: string, program: CommandUnknownOpts, words: readonly string[]): string {
+function wholeNames(text: string, program: CommandUnknownOpts): string {
   const [, unknown] = /unknown command '(.*)'/.exec(text) ?? []
-  if (unknown === undefined || !words.slice(0, 1).includes(unknown)) return text
+  if (unknown === undefined || program.args[0] !== unknown) return text
   return text.replace(/Did you mean (?:one of )?(.*)\?/, (_, names: string) => {
     const similar = names.split(', ')
     const whole = leavesOf(program).flatMap((leaf) => (similar.includes(leaf.name()) ? nameOf(leaf) : []))

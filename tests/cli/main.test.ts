@@ -63,6 +63,10 @@ describe('wrong usage is status 2 with one sentence and a hint, and nothing on s
       ['check'],
       `turnwise: unknown command 'check'\n  (Did you mean one of loss check, workflow check, model check, device check?)\n${more}`,
     ],
+    [
+      ['--data-dir', 'home', 'check'],
+      `turnwise: unknown command 'check'\n  (Did you mean one of loss check, workflow check, model check, device check?)\n${more}`,
+    ],
     [['model', 'lst'], `turnwise: unknown command 'lst'\n  (Did you mean list?)\n${more}`],
     [['score', '--modle', 'x'], `turnwise: unknown option '--modle'\n  (Did you mean --model?)\n${more}`],
     [['train'], `turnwise: missing required argument 'CONFIG.json'\n${more}`],

@@ -220,12 +220,16 @@ export async function evaluatedRows(
 /** Reviews the Python code and MCP servers that an evaluation would run. Errors: as `prepareEvaluation` and `reviewConfig`. */
 export function reviewEvaluation(parts: Parts, request: EvaluationRequest, base: string): PythonReview[] {
   const { config, run } = subjectOf(parts, request, base)
-  return reviewConfig(config, run && copiesFor(run, config), parts.dataDirectory)
+  const copied = run && copiesFor(run.directory, stagesOf(configOfRun(run.directory, Infinity)), config)
+  return reviewConfig(config, copied, parts.dataDirectory)
 }
 
-/** Folder of the run whose copies of rewards and environment count; null: files as they are now. */
-function copiesFor({ directory }: RunEntry, config: RunConfig): string | null {
-  const [{ rewards, environment }] = stagesOf(configOfRun(directory, Infinity))
+/** Returns the run's folder where its copies of rewards and environment count; null: files as they are now. */
+function copiesFor(
+  directory: string,
+  [{ rewards, environment }]: ReturnType<typeof stagesOf>,
+  config: RunConfig,
+): string | null {
   const isSame =
     isDeepStrictEqual(rewards, config.rewards) && isDeepStrictEqual(environment, config.environment)
   return isSame && existsSync(runPaths(directory).rewards) ? directory : null
@@ -233,10 +237,10 @@ function copiesFor({ directory }: RunEntry, config: RunConfig): string | null {
 
 /** A run has its own copy of code: what it was judged by it is evaluated by, whatever became of the file. */
 function takeOverCode(run: RunEntry, config: RunConfig, directory: string): void {
-  const copied = copiesFor(run, config)
+  const stages = stagesOf(configOfRun(run.directory, Infinity))
+  const copied = copiesFor(run.directory, stages, config)
   if (copied !== null) copyFolder(runPaths(copied).rewards, runPaths(directory).rewards)
   const { workflow } = config.rollout
-  const stages = stagesOf(configOfRun(run.directory, Infinity))
   const stage = stages.findIndex(({ rollout }) => isDeepStrictEqual(rollout.workflow, workflow))
   if (workflow === null) return
   takeOverWorkflow(workflow, stage === -1 ? null : { directory: run.directory, stage }, directory)

@@ -59,6 +59,22 @@ export function readModels({ status, json }: Answer): readonly ServedModel[] | u
   }))
 }
 
+/** Finds a model among those served; `wanted`: its name, empty for the first base model. Errors: AppError 'server/unsuitable'. */
+export function servedModel(
+  models: readonly ServedModel[],
+  wanted: string,
+  { server, advice }: Readonly<Record<'server' | 'advice', string>>,
+): ServedModel {
+  const found = models.find(({ id, parent }) => (wanted === '' ? parent === null : id === wanted))
+  if (found !== undefined) return found
+  const names = models.map(({ id }) => id).join(', ')
+  throw new AppError(
+    'server/unsuitable',
+    `${server} does not serve ${wanted === '' ? 'a base model' : wanted}. It serves ${names || 'nothing'}.`,
+    advice,
+  )
+}
+
 const tokenized = z.object({ tokens: z.array(z.int()) })
 
 export type Tokens = { readonly [K in keyof GeneratedTokens]: NonNullable<GeneratedTokens[K]> }
@@ -109,16 +125,10 @@ export class RolloutServer implements Disposable {
   /** Finds the base model among those served. Errors: AppError 'server/unsuitable'. */
   async chooseModel(): Promise<ServedModel> {
     const models = await this.models({ retries: Math.min(firstRetries, this.#retries) })
-    const wanted = this.#model
-    const found = models.find(({ id, parent }) => (wanted === '' ? parent === null : id === wanted))
-    if (found === undefined) {
-      const names = models.map(({ id }) => id).join(', ')
-      throw new AppError(
-        'server/unsuitable',
-        `The rollout server at ${this.url} does not serve ${wanted === '' ? 'a base model' : wanted}. It serves ${names || 'nothing'}.`,
-        'Correct rollout.server.model, or start the server with the base model of the run.',
-      )
-    }
+    const found = servedModel(models, this.#model, {
+      server: `The rollout server at ${this.url}`,
+      advice: 'Correct rollout.server.model, or start the server with the base model of the run.',
+    })
     this.#model = found.id
     return found
   }

@@ -7,7 +7,7 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import { allowedKey, type KeyPlace } from '#host/consents/keys.ts'
 import { type Answer, Connection, problemOf } from './connection.ts'
 import type { Dialect, ScoredToken } from './dialect.ts'
-import { dialects, listModels, readModels } from './rolloutServer.ts'
+import { dialects, listModels, readModels, servedModel } from './rolloutServer.ts'
 
 export interface TeacherOptions {
   readonly settings: NonNullable<RunConfig['reference']['server']>
@@ -118,15 +118,8 @@ class TeacherServer implements Teacher {
     const answer = await this.#connection.ask(listModels, { retries })
     const models = readModels(answer)
     if (models === undefined) throw this.#refused('to list its models', answer)
-    const wanted = this.#model
-    const found = models.find(({ id, parent }) => (wanted === '' ? parent === null : id === wanted))
-    if (found === undefined)
-      throw new AppError(
-        'server/unsuitable',
-        `${this.#name} does not serve ${wanted === '' ? 'a model' : wanted}. It serves ${models.map(({ id }) => id).join(', ') || 'nothing'}.`,
-        'Correct reference.server.model.',
-      )
-    this.#model = found.id
+    const words = { server: this.#name, advice: 'Correct reference.server.model.' }
+    this.#model = servedModel(models, this.#model, words).id
   }
 
   #refused(what: string, answer: Answer): AppError {

@@ -163,11 +163,13 @@ describe('one group of a real step', () => {
         { algorithm: { id: 'dpo' } },
       ],
     })
-    expect(result.samples.map(({ stage, reward }) => [stage, reward])).toEqual([
-      [0, null],
-      [1, null],
-      [1, null],
+    expect(result.samples.map(({ stage, reward, preference }) => [stage, reward, preference])).toEqual([
+      [0, null, null],
+      [1, null, 'chosen'],
+      [1, null, 'rejected'],
     ])
+    const pairs = (await readDataSet(preferences)).map(({ chosen, rejected }) => [chosen, rejected])
+    expect(pairs).toContainEqual(result.samples.slice(1).map(({ completion }) => completion))
     expect(result).toMatchObject({ steps: 6, evaluations: 0, secondsPerEvaluation: 0 })
     expect(result.seconds.learning).toBeGreaterThan(0)
   })

@@ -6,6 +6,7 @@ import {
   flatSettings,
   settingRows,
   shortSetting,
+  withDataNames,
   withHistory,
 } from '#renderer/features/compare/settingDiff.ts'
 
@@ -27,6 +28,18 @@ describe('settings', () => {
     expect(changed.get('optimization.learningRate')).toBe('0.001, after step 40: 0.0001')
     expect(differingKeys([plain, changed])).toEqual(['optimization.learningRate'])
     expect(withHistory(plain, [])).toEqual(plain)
+  })
+
+  test('a data set has its name in the place of its digest, and versions differ', () => {
+    const [first, second] = ['a'.repeat(64), 'b'.repeat(64)]
+    const names = new Map([
+      [first, 'sums, version 1'],
+      [second, 'sums, version 2'],
+    ])
+    const of = (train: string) => withDataNames(flatSettings(config({ data: { train } })), names)
+    const runs = [of(`/data/datasets/${first}`), of(`C:\\data\\${second}`), of('/elsewhere/rows.jsonl')]
+    expect(runs.map((run) => run.get('data.train'))).toEqual([...names.values(), '/elsewhere/rows.jsonl'])
+    expect(differingKeys(runs.slice(0, 2))).toEqual(['data.train'])
   })
 
   test('leaves by dotted name; entries of lists by theirs', () => {
