@@ -32,6 +32,14 @@ export interface TokenSequence {
   readonly actionMask: Uint8Array
   /** Read by a policy that replays; tokens without any go through the experts that its own routers choose. */
   readonly routes?: Routes
+  /** [(L−1)·K] ids of K further tokens of each prediction, whose log-probabilities are wanted too. */
+  readonly alternatives?: Int32Array
+}
+
+/** K tokens of each prediction besides the one that stands there, [(L−1)·K] each. */
+export interface Alternatives {
+  readonly ids: Int32Array
+  readonly logprobs: Float64Array
 }
 
 /**
@@ -47,6 +55,8 @@ export interface Heads {
   readonly values: Float64Array | null
   /** The actor's decisions while learning, where the model has experts; absent otherwise. */
   readonly routers?: RouterUse
+  /** Those of the sequence, or the likeliest that a score was asked for; absent otherwise. */
+  readonly alternatives?: Alternatives
 }
 
 /** Sums over the decisions of routers: one in each layer with experts for each token that leads to a prediction. */
@@ -63,11 +73,15 @@ export interface LossCoefficients {
   readonly logprobs: Float64Array
   readonly entropies: Float64Array | null
   readonly values: Float64Array | null
+  /** [(L−1)·K] of the log-probabilities of the sequence's alternatives. */
+  readonly alternatives?: Float64Array | null
 }
 
 export interface ScoreOptions<Role = PolicyRole> {
   readonly role: Role
   readonly temperature: number
+  /** K: the likeliest tokens of each prediction are wanted, the likeliest first. */
+  readonly likeliest?: number
   readonly signal?: AbortSignal
 }
 

@@ -16,6 +16,7 @@ import { reshape } from '../ops/layout.ts'
 import { expandLike } from '../ops/reduce.ts'
 import { slicedHead, type LogitCap, type Vocabulary, vocabularyHead } from '../ops/vocabularyHead.ts'
 import { matmul } from '../ops/matmul.ts'
+import { headWithAlternatives } from './alternativesPart.ts'
 import { type Attend, type BlockName, attentionInBlocks } from './attentionInBlocks.ts'
 import {
   type LayerAttention,
@@ -293,10 +294,6 @@ function headInputs(config: ModelConfig) {
   }
 }
 
-function headValues(config: ModelConfig, parameters: HeadParameters, inputs: ReturnType<typeof headInputs>) {
-  return vocabularyHead(vocabularyInputs(config, parameters, inputs))
-}
-
 function vocabularyInputs(
   config: ModelConfig,
   parameters: HeadParameters,
@@ -331,21 +328,25 @@ export function headPrograms(config: ModelConfig, parameters: HeadParameters) {
   const inputs = headInputs(config)
   const { table, slices = table } = parameters
   const quick = slicedHead({ ...vocabularyInputs(config, parameters, inputs), table: slices })
-  const whole = headValues(config, parameters, inputs)
+  const read = vocabularyInputs(config, parameters, inputs)
+  const { logprob, entropy } = vocabularyHead(read)
+  const { alternatives, likeliest, seeds } = headWithAlternatives(read, 'N')
   const slope = (value: Value): Value => {
     const one = expandLike(constant([1], [1, 1]), value)
     const [gradient] = gradients([{ value, cotangent: one }], [inputs.hidden])
     if (!gradient) throw new Error('The head does not depend on its hidden states.')
     return gradient
   }
-  const score: Program = { ...headValues(config, parameters, inputs) }
+  const score: Program = { logprob, entropy }
   const learn: Program = { ...quick, logprobSlope: slope(quick.logprob) }
   const learnEntropy: Program = {
-    ...whole,
-    logprobSlope: slope(whole.logprob),
-    entropySlope: slope(whole.entropy),
+    ...score,
+    logprobSlope: slope(logprob),
+    entropySlope: slope(entropy),
   }
-  return { score, learn, learnEntropy }
+  const [byHidden] = gradients(seeds, [inputs.hidden]) as [Value]
+  const learnAlternatives: Program = { [gradientName('hidden')]: byHidden }
+  return { score, learn, learnEntropy, alternatives, likeliest, learnAlternatives }
 }
 
 /** The head when its own parameters learn: cross-entropy with a coefficient per token ([N, 1]) known beforehand. */
@@ -354,7 +355,7 @@ export function trainedHeadProgram(
   parameters: HeadParameters & { readonly table: Value },
 ): Program {
   const inputs = headInputs(config)
-  const { logprob, entropy } = headValues(config, parameters, inputs)
+  const { logprob, entropy } = vocabularyHead(vocabularyInputs(config, parameters, inputs))
   const coefficients = input('coefficients', 'float32', ['N', 1])
   const norms = finalNormNames(config).map((name) => parameters.vector(name))
   const targets = [inputs.hidden, ...norms, parameters.table]

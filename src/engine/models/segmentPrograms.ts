@@ -13,7 +13,8 @@ import { add } from '../ops/arithmetic.ts'
 import { unpackRows } from '../ops/gather.ts'
 import { concat, reshape } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
-import { vocabularyHead } from '../ops/vocabularyHead.ts'
+import { vocabularyHead, type VocabularyHeadInputs } from '../ops/vocabularyHead.ts'
+import { coefficientNames, headWithAlternatives } from './alternativesPart.ts'
 import type { LoraConfig, ModelConfig } from './config.ts'
 import { modelNorm, embeddingValue } from './decoder.ts'
 import type { FrozenTensors } from './frozenWeights.ts'
@@ -38,8 +39,7 @@ export const segmentNames = {
   sharedHeadSlots: 'shared head slots',
   sharedHeads: 'shared heads',
   /** [A, 1] ∂loss/∂log-probability, ∂loss/∂entropy, ∂loss/∂value */
-  logprobs: 'logprob coefficients',
-  entropies: 'entropy coefficients',
+  ...coefficientNames,
   values: 'value coefficients',
   /** The gradient of the segment's part of the adapter, in storage order. */
   gradient: 'gradient',
@@ -67,6 +67,9 @@ export interface InnerPrograms {
 export interface ScoringPrograms {
   /** `logprob`, `entropy` [A, 1] */
   readonly score: Program
+  /** The same, and log-probabilities of K tokens of each row: of given ones, and of the likeliest. */
+  readonly alternatives: Program
+  readonly likeliest: Program
   /** Program with the output `value` [A, 1]. */
   readonly value: Program
 }
@@ -76,6 +79,8 @@ export interface LastPrograms extends ScoringPrograms {
   /** Learns from coefficients of the log-probabilities; `learnEntropy` also from those of the entropies. */
   readonly learn: Program
   readonly learnEntropy: Program
+  /** Learns from coefficients of these and of the log-probabilities of given tokens. */
+  readonly learnAlternatives: Program
   /** Learns from coefficients of the values. */
   readonly learnValue: Program
 }
@@ -146,9 +151,12 @@ export function innerPrograms(segment: Segment, options: SegmentProgramOptions):
 /** The heads over the last segment's hidden states. */
 function headsOf(hidden: Value, options: SegmentProgramOptions) {
   const chosen = chosenRows(hidden)
-  const policy = policyHead(options, chosen)
+  const inputs = headInputs(options, chosen)
+  const { logprob, entropy } = vocabularyHead(inputs)
+  const { seeds, ...further } = headWithAlternatives(inputs, 'A')
   const critic = valueHead(options.config, chosen, (name) => options.tensors.vector(name))
-  return { policy, critic, scoring: { score: { ...policy }, value: { value: critic.value } } }
+  const scoring = { score: { logprob, entropy }, ...further, value: { value: critic.value } }
+  return { seeds, critic, scoring }
 }
 
 /** The programs of the last segment that a model without an adapter has too. */
@@ -157,8 +165,8 @@ export const scoringPrograms = (segment: Segment, options: SegmentProgramOptions
 
 export function lastPrograms(segment: Segment, options: SegmentProgramOptions): LastPrograms {
   const layers = layersOf(segment, options)
-  const { policy, critic, scoring } = headsOf(layers.hidden, options)
-  const { logprob, entropy } = policy
+  const { seeds, critic, scoring } = headsOf(layers.hidden, options)
+  const { logprob, entropy } = scoring.score
   const seed = (value: Value, name: string): Seed => ({ value, cotangent: input(name, 'float32', ['A', 1]) })
   const byLogprob = seed(logprob, segmentNames.logprobs)
   const byValue = seed(critic.value, segmentNames.values)
@@ -167,6 +175,7 @@ export function lastPrograms(segment: Segment, options: SegmentProgramOptions): 
     ...scoring,
     learn: backwardOf([byLogprob], layers),
     learnEntropy: backwardOf([byLogprob, seed(entropy, segmentNames.entropies)], layers),
+    learnAlternatives: backwardOf(seeds, layers),
     learnValue: {
       ...backwardOf([byValue], layers),
       [segmentNames.valueHeadGradient]: concat(ofHead.map(flattened), 0),
@@ -175,9 +184,11 @@ export function lastPrograms(segment: Segment, options: SegmentProgramOptions): 
 }
 
 /** The head alone, over the last layer's hidden states. */
-export const headProgram = (options: SegmentProgramOptions): Program => ({
-  ...policyHead(options, chosenRows(input('hidden', 'float32', ['N', options.config.hiddenSize]))),
-})
+export function headProgram(options: SegmentProgramOptions): Program {
+  const hidden = chosenRows(input('hidden', 'float32', ['N', options.config.hiddenSize]))
+  const { logprob, entropy } = vocabularyHead(headInputs(options, hidden))
+  return { logprob, entropy }
+}
 
 /** The rows of [N, D] whose next token counts: [A, D]. */
 function chosenRows(hidden: Value): Value {
@@ -192,16 +203,16 @@ function chosenRows(hidden: Value): Value {
   return unpackRows(hidden, map)[0] as Value
 }
 
-function policyHead({ config, tensors }: SegmentProgramOptions, hidden: Value) {
+function headInputs({ config, tensors }: SegmentProgramOptions, hidden: Value): VocabularyHeadInputs {
   const vector = (name: string) => tensors.vector(name)
   const inverseTemperature = input('inverseTemperature', 'float32', [1])
   const { hidden: scored, logitCap } = headInput(config, { hidden, inverseTemperature }, vector)
-  return vocabularyHead({
+  return {
     hidden: scored,
     table: tensors.head,
     targets: input('targets', 'int64', ['A']),
     ...(logitCap ? { logitCap } : {}),
-  })
+  }
 }
 
 function valueHead(config: ModelConfig, hidden: Value, vector: (name: string) => Value) {

@@ -1,5 +1,5 @@
 /** Operations for choosing tokens inside the graph; no gradient passes through them. */
-import { broadcast } from '../graph/shape.ts'
+import { type Dim, broadcast } from '../graph/shape.ts'
 import { type Value, apply, integers } from '../graph/value.ts'
 import { cast } from './arithmetic.ts'
 import { defineOp, int } from './define.ts'
@@ -34,6 +34,24 @@ export const argMax = (x: Value): Value =>
   apply(argMaxOp, [x], { axis: int(-1), keepdims: int(1) }, [
     { dtype: 'int64', shape: [...x.shape.slice(0, -1), 1] },
   ])[0] as Value
+
+export const topKOp = defineOp('TopK', CHOOSES)
+
+export interface TopCount {
+  /** [1] i64 */
+  readonly value: Value
+  readonly length: Dim
+  /** The smallest instead, the smallest first; false if absent. */
+  readonly smallest?: boolean
+}
+
+/** The largest elements of each row, the largest first, and their indices; of equals, those before. [N, E] → [N, k] each. */
+export function topK(x: Value, { value, length, smallest = false }: TopCount): readonly [Value, Value] {
+  const shape = [...x.shape.slice(0, -1), length]
+  const attributes = { axis: int(-1), largest: int(Number(!smallest)), sorted: int(1) }
+  const types = [x.dtype, 'int64' as const].map((dtype) => ({ dtype, shape }))
+  return apply(topKOp, [x, value], attributes, types) as [Value, Value]
+}
 
 export const gatherNdOp = defineOp('GatherND', CHOOSES)
 /** Rows of each matrix. x [B, n, W], indices [B, E] i64 → [B, E, W]. */

@@ -14,6 +14,7 @@ import {
   integers,
 } from '../graph/value.ts'
 import { cast } from './arithmetic.ts'
+import { topK } from './choice.ts'
 import { defineOp, int, onlyCotangent } from './define.ts'
 import { gather } from './gather.ts'
 import { gradients } from './gradient.ts'
@@ -22,26 +23,13 @@ import { reduceSum } from './reduce.ts'
 
 const CHOOSES = 'Chooses or counts, which is not differentiable.'
 
-export const topKOp = defineOp('TopK', CHOOSES)
-const sorted = (x: Value, count: Value, length: Dim, largest: 0 | 1): Value => {
-  const shape = [...x.shape.slice(0, -1), length]
-  const types = [
-    { dtype: x.dtype, shape },
-    { dtype: 'int64', shape },
-  ] as const
-  return apply(
-    topKOp,
-    [x, count],
-    { axis: int(-1), largest: int(largest), sorted: int(1) },
-    types,
-  )[1] as Value
-}
-
 /** Indices of the `count` largest of each row, the largest first; of equals, those before. x [N, E] → [N, count] i64. */
-export const largest = (x: Value, count: number): Value => sorted(x, integers([count]), count, 1)
+export const largest = (x: Value, count: number): Value =>
+  topK(x, { value: integers([count]), length: count })[1]
 
 /** Order that sorts numbers from the smallest on; equals stay in their order. x [M] i64 → [M] i64. */
-const ascending = (x: Value): Value => sorted(x, lengthOf(x, 0), x.shape[0] as Dim, 0)
+const ascending = (x: Value): Value =>
+  topK(x, { value: lengthOf(x, 0), length: x.shape[0] as Dim, smallest: true })[1]
 
 export const integerDivOp = defineOp('IntegerDiv', CHOOSES, { type: 'Div' })
 export const integerEqualOp = defineOp('IntegerEqual', CHOOSES, { type: 'Equal' })

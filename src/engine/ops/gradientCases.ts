@@ -18,7 +18,7 @@ import { blockColumns, blockwiseAttention, type QueryBlocks } from './blockwiseA
 import { deltaCases } from './deltaCases.ts'
 import { slicedRows } from './frozenMatmul.ts'
 import { shortConvolution } from './shortConvolution.ts'
-import { slicedHead, type Vocabulary, vocabularyHead } from './vocabularyHead.ts'
+import { alternativesHead, slicedHead, type Vocabulary, vocabularyHead } from './vocabularyHead.ts'
 
 const arithmetic = [
   gradientCase('Add', 'a row over a matrix', {
@@ -388,6 +388,27 @@ const headCases = [
   }),
 ]
 
+const threeOfEach = integer(['N', 3], [0, 8, 3, 1, 2, 3, 7, 6, 5, 0, 1, 0, 4, 8, 2, 5, 5, 1, 3, 0, 8])
+const alternativesCases = (['one slice', 'three slices', 'bent logits'] as const).map((name) =>
+  gradientCase('AlternativeLogits', name, {
+    dtype: 'float32',
+    inputs: [
+      real('N', 6),
+      constant([vocabulary, 6], frozenTable),
+      targets,
+      threeOfEach,
+      constant([1], [1.25]),
+    ],
+    build([hidden, table, ids, alternatives, factor]) {
+      const { slices } = name === 'one slice' ? { slices: [table] } : inSlices(table, [4, 4, 1])
+      const logitCap = name === 'bent logits' ? { logitCap: { cap: 1.5, factor } } : {}
+      const sliced = { slices, rows: (wanted: Value) => slicedRows(slices, wanted) }
+      const inputs = { hidden, table: sliced, targets: ids, ...logitCap }
+      return alternativesHead(inputs, alternatives, vocabularyHead(inputs).logTotal)
+    },
+  }),
+)
+
 export const gradientCases: readonly GradientCase[] = [
   ...arithmetic,
   ...layout,
@@ -398,4 +419,5 @@ export const gradientCases: readonly GradientCase[] = [
   ...deltaCases,
   ...expertCases,
   ...headCases,
+  ...alternativesCases,
 ]

@@ -1,7 +1,8 @@
-import type { Dim } from '../graph/shape.ts'
+import { type Dim, product } from '../graph/shape.ts'
 import { type CompositeOp, type Value, apply, compose, constant, integers } from '../graph/value.ts'
 import { softmax, tanh } from './activation.ts'
 import { add, log, mul, neg, scale, sub, div, exp } from './arithmetic.ts'
+import { type TopCount, topK } from './choice.ts'
 import { defineOp, int } from './define.ts'
 import {
   frozenMatmul,
@@ -17,7 +18,7 @@ import {
   timesMatrix,
 } from './frozenMatmul.ts'
 import { gather, gatherElements } from './gather.ts'
-import { reshape, concat, splitSizes } from './layout.ts'
+import { concat, reshape, splitRows, splitSizes } from './layout.ts'
 import { matmul } from './matmul.ts'
 import { dotLastAxis, reduceMax, reduceSum } from './reduce.ts'
 
@@ -55,14 +56,19 @@ export interface LogitCap {
   readonly factor: Value
 }
 
-interface VocabularyHead {
+interface SlicedHead {
   /** [N, 1] log-probability of each row's target, nats. */
   readonly logprob: Value
   /** [N, 1] entropy of each row's distribution, nats. */
   readonly entropy: Value
 }
 
-/** log softmax(h Eᵀ) at the targets, and the entropy of the distribution. */
+interface VocabularyHead extends SlicedHead {
+  /** [N, 1] log Σ exp z over the vocabulary. */
+  readonly logTotal: Value
+}
+
+/** log softmax(h Eᵀ) at the targets, the entropy of the distribution, and what log softmax subtracts from each logit. */
 export const vocabularyHead = (inputs: VocabularyHeadInputs): VocabularyHead =>
   'slices' in inputs.table && inputs.table.slices.length > 1
     ? streamedHead(inputs, inputs.table)
@@ -86,8 +92,10 @@ function wholeHead({ hidden, table, targets, logitCap }: VocabularyHeadInputs): 
   const logLargest = log(reduceMax(probabilities, [-1]))
   const logprob = add(gatherElements(centered, column), logLargest)
   const entropy = neg(add(logLargest, dotLastAxis(probabilities, centered)))
+  const logTotal = sub(reduceMax(logits, [-1]), logLargest)
 
-  const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob = null, dEntropy = null] }) => {
+  const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob = null, dEntropy = null, dTotal = null] }) => {
+    const logitsByTotal = dTotal && mul(dTotal, probabilities)
     const logitsByEntropy = dEntropy
       ? mul(neg(dEntropy), mul(probabilities, add(add(centered, logLargest), entropy)))
       : null
@@ -98,18 +106,19 @@ function wholeHead({ hidden, table, targets, logitCap }: VocabularyHeadInputs): 
     const hiddenByLogprob = logitCap
       ? hiddenBy(logitsByLogprob)
       : dLogprob && mul(dLogprob, sub(rowsOf(targets), timesMatrix(probabilities, slice)))
-    const hiddenParts = [hiddenByLogprob, hiddenBy(logitsByEntropy)]
-    const tableParts = [logitsByLogprob, logitsByEntropy].map(
+    const hiddenParts = [hiddenByLogprob, hiddenBy(logitsByEntropy), hiddenBy(logitsByTotal)]
+    const tableParts = [logitsByLogprob, logitsByEntropy, logitsByTotal].map(
       (dLogits) => dLogits && matmul(back(dLogits), hidden, { transA: true }),
     )
     return [addAll(hiddenParts), ...('slices' in table ? [] : [addAll(tableParts)])]
   }
-  const [logprobOut, entropyOut] = compose(
-    { name: 'VocabularyHead', vjp },
-    [hidden, ...('slices' in table ? [] : [table])],
-    [logprob, entropy],
-  )
-  return { logprob: logprobOut as Value, entropy: entropyOut as Value }
+  const read = [hidden, ...('slices' in table ? [] : [table])]
+  return headOf({ name: 'VocabularyHead', vjp }, read, [logprob, entropy, logTotal])
+}
+
+function headOf(op: CompositeOp, inputs: readonly Value[], results: readonly Value[]): VocabularyHead {
+  const [logprob, entropy, logTotal] = compose(op, inputs, results) as [Value, Value, Value]
+  return { logprob, entropy, logTotal }
 }
 
 /**
@@ -130,26 +139,63 @@ function streamedHead(
     ...vocabularyLogits({ hidden, slice, logitCap, round }),
   }))
   const { odds, weighted, largest } = streamed(parts, { rows: false, weighted: true })
-  const logTotal = log(odds)
-  const logprob = sub(sub(target.logits, largest), logTotal)
-  const entropy = sub(logTotal, div(weighted as Value, odds))
+  const logOdds = log(odds)
+  const logprob = sub(sub(target.logits, largest), logOdds)
+  const entropy = sub(logOdds, div(weighted as Value, odds))
 
   const width = hidden.shape.at(-1) as number
-  const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob = null, dEntropy = null] }) => {
+  const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob = null, dEntropy = null, dTotal = null] }) => {
     // Sums of their own: those of the way forward need no rows, and need not wait for these.
     const sums = streamed(parts, { rows: true, weighted: dEntropy !== null })
     const [total, row] = splitSizes(sums.odds, -1, [1, width]) as [Value, Value]
     const meanRow = div(row, total)
     const byLogprob = dLogprob && mul(dLogprob, sub(target.back(targetRow), meanRow))
-    if (!dEntropy) return [byLogprob]
+    const byTotal = dTotal && mul(dTotal, meanRow)
+    if (!dEntropy) return [addAll([byLogprob, byTotal])]
     const [mean, weightedRow] = splitSizes(div(sums.weighted as Value, total), -1, [1, width]) as [
       Value,
       Value,
     ]
-    return [addAll([byLogprob, mul(dEntropy, sub(mul(mean, meanRow), weightedRow))])]
+    return [addAll([byLogprob, byTotal, mul(dEntropy, sub(mul(mean, meanRow), weightedRow))])]
   }
-  const [logprobOut, entropyOut] = compose({ name: 'StreamedHead', vjp }, [hidden], [logprob, entropy])
-  return { logprob: logprobOut as Value, entropy: entropyOut as Value }
+  return headOf({ name: 'StreamedHead', vjp }, [hidden], [logprob, entropy, add(largest, logOdds)])
+}
+
+/**
+ * log softmax(h Eᵀ) at K further tokens of each row, ids [N, K] i64 → [N, K], from the `logTotal` of the head over the same
+ * inputs. Its gradient is taken with respect to h alone.
+ */
+export function alternativesHead(
+  { hidden, table, logitCap }: VocabularyHeadInputs,
+  ids: Value,
+  logTotal: Value,
+): Value {
+  const [rows, count, width] = [ids.shape[0] as Dim, ids.shape[1] as Dim, hidden.shape.at(-1) as Dim]
+  const vocabulary = vocabularyOf(table)
+  const found = splitRows(vocabulary.rows(reshape(ids, [product([rows, count])])), ids)
+  const read = asMultiplied(hidden, vocabulary.slices, roundRows)
+  const products = matmul(found, reshape(read, [rows, width, 1]))
+  const { logits, back } = capLogits(reshape(products, [rows, count]), logitCap)
+  const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogits = null] }) => [
+    dLogits &&
+      reshape(matmul(reshape(back(dLogits), [rows, count, 1]), found, { transA: true }), [rows, width]),
+  ]
+  const [out] = compose({ name: 'AlternativeLogits', vjp }, [hidden], [logits]) as [Value]
+  return sub(out, logTotal)
+}
+
+/** The K likeliest tokens of each row, the likeliest first, and their log-probabilities: [N, K] each, no gradient. */
+export function likeliestTokens(
+  { hidden, table, logitCap }: Omit<VocabularyHeadInputs, 'targets'>,
+  count: TopCount,
+  logTotal: Value,
+): { readonly ids: Value; readonly logprobs: Value } {
+  const round = readOnce()
+  const parts = vocabularyOf(table).slices.map(
+    (slice) => vocabularyLogits({ hidden, slice, logitCap, round }).logits,
+  )
+  const [logits, ids] = topK(parts.length === 1 ? (parts[0] as Value) : concat(parts, -1), count)
+  return { ids, logprobs: sub(logits, logTotal) }
 }
 
 interface LogitSlice extends BentLogits {
@@ -270,7 +316,7 @@ const addAll = (parts: readonly (Value | null)[]): Value | null =>
  * relative to the target: o = exp(z − z_target), log p_target = −log Σ o, p E = (Σ o E) / Σ o. So nothing is finite
  * where log p_target is below about −88. Only the log-probability has a gradient, and only with respect to h.
  */
-export function slicedHead({ hidden, table, targets, logitCap }: VocabularyHeadInputs): VocabularyHead {
+export function slicedHead({ hidden, table, targets, logitCap }: VocabularyHeadInputs): SlicedHead {
   const { slices, rows } = vocabularyOf(table)
   const round = readOnce()
   const targetRow = rows(targets)

@@ -16,7 +16,7 @@ import { HeadRunner } from './headRunner.ts'
 import type { DropoutPlace, LayerMasks } from './dropoutMasks.ts'
 import { DropoutMasks } from './dropoutMasks.ts'
 import { type LearningProgramOptions, LearningPrograms, programUse } from './learningPrograms.ts'
-import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBatch.ts'
+import { isTouched, type PackedBatch, type PackedCoefficients, touchesPolicy } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import { RotaryTables } from './passFeeds.ts'
 import { layerRoutes } from './replayedRoutes.ts'
@@ -168,7 +168,7 @@ export class Learner {
     }
     keys.free()
     freeEmbedded(embedded)
-    const policy = head ? null : await this.#head.score(hidden, batch, options.temperature)
+    const policy = head ? null : await this.#head.score(hidden, batch, options)
     const values = head ? (await this.#valueHead.score(hidden, batch, head)).values : null
     free(hidden)
     return unpackHeads(sequences, batch, { policy, values })
@@ -201,7 +201,7 @@ export class Learner {
       if (!criticRun) throw new Error('The loss has a value term, but no critic was run.')
       await criticRun.learn(packed.values)
     }
-    if (isTouched(packed.logprobs, packed.entropies)) await actorRun.learn(packed)
+    if (touchesPolicy(packed)) await actorRun.learn(packed)
     freeEmbedded(pass.embedded)
     return heads
   }
@@ -213,11 +213,10 @@ export class Learner {
   /** Forward to the vocabulary; `learn` goes back, once. */
   async #runActor(pass: Pass, actor: LearningTarget, options: AccumulateOptions) {
     const { hidden, ...taken } = await this.#forward(pass, actor.adapter)
-    const scores = await this.#head.learn(hidden, pass.batch, options)
-    free(hidden)
-    const learn = (coefficients: PackedCoefficients): Promise<void> =>
-      this.#backward(pass, actor, taken, this.#head.cotangent(pass.batch, scores, coefficients))
-    return { scores, routers: taken.routers, learn }
+    const head = await this.#head.learn(hidden, pass.batch, options)
+    const learn = async (coefficients: PackedCoefficients): Promise<void> =>
+      this.#backward(pass, actor, taken, await head.cotangent(coefficients))
+    return { scores: head.scores, routers: taken.routers, learn }
   }
 
   /** Forward to the value head; `learn` goes back, once, from ∂loss/∂value of each head row. */

@@ -33,7 +33,7 @@ export type ProgramName =
   `${'forward' | BackwardPass} ${number}` | `head ${HeadPass}` | `value ${keyof ValueHeadPrograms}`
 export type HeadPass = keyof ReturnType<typeof headPrograms>
 /** The programs of long sequences are others. */
-export type ProgramUse = 'score' | 'learn' | `${'score' | 'learn'} in blocks` | 'value'
+export type ProgramUse = 'score' | 'learn' | `${'score' | 'learn'} in blocks` | 'value' | 'alternatives'
 
 export const programUse = (
   use: 'score' | 'learn',
@@ -108,6 +108,8 @@ export class LearningPrograms {
         return this.#open('learning', this.#learningPrograms('parts'), this.#packsWeights)
       case 'learn in blocks':
         return this.#open('learning in blocks', this.#learningPrograms('blocks'))
+      case 'alternatives':
+        return this.#open('head with alternatives', this.#alternativesPrograms())
       case 'value':
         return this.#open('value head', this.#valuePrograms())
     }
@@ -122,6 +124,15 @@ export class LearningPrograms {
     const { config } = this.#source
     const { forward, backward } = valueHeadPrograms(config, (name) => this.weight(name))
     return { 'value forward': forward, 'value backward': backward }
+  }
+
+  #alternativesPrograms(): Programs {
+    const { alternatives, likeliest, learnAlternatives } = this.#head()
+    return {
+      'head alternatives': alternatives,
+      'head likeliest': likeliest,
+      'head learnAlternatives': learnAlternatives,
+    }
   }
 
   #scoringPrograms(attention: AttentionForm): Programs {

@@ -11,7 +11,7 @@ import { maskName, partNames, keyNames } from '../models/partInputs.ts'
 import { rotaryNames } from '../models/rotaryInputs.ts'
 import { chunkNames, LEARNING_CHUNK } from '../models/chunkInputs.ts'
 import { readersNames, rowsBeforeName } from '../models/precedingRows.ts'
-import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
+import type { Alternatives, Heads, LossCoefficients, TokenSequence } from '../policy.ts'
 import { type PrefixTree, prefixTree } from '../prefixes.ts'
 import type { BlockLimits } from '../ops/blockwiseAttention.ts'
 import { blockFeeds } from './attentionBlocks.ts'
@@ -35,6 +35,8 @@ export interface PackedBatch {
   /** [A] packed rows where the head is computed, and the id it should predict: sequence by sequence; rows may repeat. */
   readonly headRows: Int32Array
   readonly headTargets: Int32Array
+  /** [A·K] further ids whose log-probabilities are wanted there; null without any. */
+  readonly headAlternatives: Int32Array | null
   /** Rows of each sequence's tokens. */
   readonly paths: readonly Int32Array[]
   readonly attention: AttentionForm
@@ -85,6 +87,7 @@ export function packBatch(
     positions,
     headRows: Int32Array.from(headRows),
     headTargets: Int32Array.from(headTargets),
+    headAlternatives: alternativesOf(sequences, headRows.length),
     paths,
     attention,
     routes: routeWidth === 0 ? null : packedRoutes(sequences, tree, routeWidth),
@@ -296,9 +299,12 @@ export const emptyHeads = ({ actionMask }: TokenSequence, hasValues: boolean): H
   values: hasValues ? new Float64Array(actionMask.length) : null,
 })
 
+/** [A] each, and [A·K] of alternatives. */
+export type PackedScores = Pick<Heads, 'logprobs' | 'entropies' | 'alternatives'>
+
 /** [A] each; a head that was not asked is null. */
 export interface PackedHeads {
-  readonly policy: { readonly logprobs: Float64Array; readonly entropies: Float64Array } | null
+  readonly policy: PackedScores | null
   readonly values: Float64Array | null
   readonly routers?: RouterTally | null
 }
@@ -309,8 +315,10 @@ export function unpackHeads(
   batch: PackedBatch,
   { policy, values, routers }: PackedHeads,
 ): Heads[] {
+  const each = (policy?.alternatives?.ids.length ?? 0) / batch.headRows.length
   const heads = sequences.map((sequence, row) => ({
     ...emptyHeads(sequence, values !== null),
+    ...(each > 0 && { alternatives: noAlternatives(sequence, each) }),
     ...(routers && { routers: routers.of(batch.paths[row]!) }),
   }))
   forEachAction(sequences, (row, at, index) => {
@@ -318,6 +326,11 @@ export function unpackHeads(
     if (policy) {
       head.logprobs[at] = policy.logprobs[index]!
       head.entropies[at] = policy.entropies[index]!
+      for (const name of ['ids', 'logprobs'] as const)
+        head.alternatives?.[name].set(
+          policy.alternatives![name].subarray(index * each, (index + 1) * each),
+          at * each,
+        )
     }
     if (values) head.values![at] = values[index]!
   })
@@ -337,12 +350,36 @@ export function packCoefficients(
   const [entropies, values] = (['entropies', 'values'] as const).map((head) =>
     coefficients.some((item) => item[head]) ? new Float64Array(batch.headRows.length) : null,
   ) as [Float64Array | null, Float64Array | null]
+  const each = (batch.headAlternatives?.length ?? 0) / batch.headRows.length
+  const alternatives =
+    each > 0 && coefficients.some((item) => item.alternatives)
+      ? new Float64Array(batch.headRows.length * each)
+      : null
   forEachAction(sequences, (row, at, index) => {
     logprobs[index] = coefficients[row]!.logprobs[at]!
+    const further = coefficients[row]!.alternatives?.subarray(at * each, (at + 1) * each)
+    if (further) alternatives?.set(further, index * each)
     if (entropies) entropies[index] = coefficients[row]!.entropies?.[at] ?? 0
     if (values) values[index] = coefficients[row]!.values?.[at] ?? 0
   })
-  return { logprobs, entropies, values }
+  return { logprobs, entropies, values, alternatives }
+}
+
+const noAlternatives = ({ actionMask }: TokenSequence, each: number): Alternatives => ({
+  ids: new Int32Array(actionMask.length * each),
+  logprobs: new Float64Array(actionMask.length * each),
+})
+
+/** The alternatives of all head rows. */
+function alternativesOf(sequences: readonly TokenSequence[], rows: number): Int32Array | null {
+  const [first] = sequences
+  if (first?.alternatives === undefined) return null
+  const each = first.alternatives.length / first.actionMask.length
+  const packed = new Int32Array(rows * each)
+  forEachAction(sequences, (row, at, index) =>
+    packed.set(sequences[row]!.alternatives!.subarray(at * each, (at + 1) * each), index * each),
+  )
+  return packed
 }
 
 /** Visits every action token: sequence, position in it, index among the head rows. */
@@ -386,6 +423,10 @@ export function learningTokens(
   const fitting = Math.floor(NEAR_CORE / rows / intermediateSize / least) * least
   return Math.min(MOST, Math.max(least, fitting)) * Math.min(threads, MAX_REPLICAS)
 }
+
+/** Returns true if the loss depends on any of the policy's log-probabilities or entropies. */
+export const touchesPolicy = ({ logprobs, entropies, alternatives = null }: LossCoefficients): boolean =>
+  isTouched(logprobs, entropies, alternatives)
 
 /** Returns true if any coefficient is not 0; one that is not a number counts. */
 export const isTouched = (...heads: readonly (Float64Array | null)[]): boolean =>

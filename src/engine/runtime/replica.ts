@@ -189,8 +189,9 @@ export class Replica implements LearningWorker {
 }
 
 /** Returns a sequence without the other fields that a caller's rows may have. */
-const bare = ({ ids, actionMask, routes }: TokenSequence): TokenSequence => ({
+const bare = ({ ids, actionMask, routes, alternatives }: TokenSequence): TokenSequence => ({
   ids,
   actionMask,
   ...(routes && { routes }),
+  ...(alternatives && { alternatives }),
 })

@@ -3,6 +3,7 @@
  * loss is known, one that computes the gradient; with several segments, one for each of them.
  */
 import type { LoraConfig } from '../models/config.ts'
+import { alternativeNames } from '../models/alternativesPart.ts'
 import { layerInputName } from '../models/generationGraph.ts'
 import { gradientName } from '../models/learningGraphs.ts'
 import {
@@ -22,7 +23,7 @@ import type { AdapterParameters } from './adapterParameters.ts'
 import { release, type HeldFeeds, type TensorHome } from './deviceTensors.ts'
 import { DropoutMasks, type DropoutPlace } from './dropoutMasks.ts'
 import type { CriticTarget, LearningTarget, LearningTask, ScoringTarget } from './learner.ts'
-import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBatch.ts'
+import { isTouched, type PackedBatch, type PackedCoefficients, touchesPolicy } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import type { Feeds, ProgramDefinition, ProgramDefinitions, CutPrograms } from './programs.ts'
 import type { LearningWorker } from './replica.ts'
@@ -46,6 +47,9 @@ export interface SegmentLearnerOptions {
 
 type LastProgram = keyof LastPrograms
 
+/** Programs of the last segment that a model without an adapter has too. */
+const scoring = ['score', 'alternatives', 'likeliest', 'value'] as const
+
 /** The programs that read masks of dropout are others. */
 const programName = (name: string, drops: boolean): string => (drops ? `${name}, with dropout` : name)
 
@@ -60,7 +64,7 @@ export function learningDefinitions(
   if (lora.targets.length === 0) return scoringDefinitions(segments, { ...options, lora, drops: false })
   const definitions: Record<string, ProgramDefinition> = {}
   const inner = ['forward', 'backward'] as const
-  const last = ['score', 'value', 'learn', 'learnEntropy', 'learnValue'] as const
+  const last = [...scoring, 'learn', 'learnEntropy', 'learnAlternatives', 'learnValue'] as const
   const kept = ['output', gradientName('hidden'), segmentNames.gradient]
   for (const drops of (lora.dropout ?? 0) > 0 ? [false, true] : [false]) {
     segments.slice(0, -1).forEach((segment, index) => {
@@ -85,7 +89,7 @@ function scoringDefinitions(
     const program = () => innerForward(segment, options).forward
     return [`forward ${String(index)}`, { program, kept: ['output'] }] as const
   })
-  const last = (['score', 'value'] as const).map((kind) => {
+  const last = scoring.map((kind) => {
     const program = () => scoringPrograms(segments.at(-1)!, options)[kind]
     return [kind, { program }] as const
   })
@@ -98,6 +102,8 @@ interface Pass {
   readonly feeds: Feeds
   /** The feeds hold masks of dropout. */
   readonly drops: boolean
+  /** Likeliest tokens of each prediction that are wanted. */
+  readonly likeliest: number
   readonly signal: AbortSignal | undefined
 }
 
@@ -129,7 +135,7 @@ export class SegmentLearner implements LearningWorker {
   async score(
     sequences: readonly TokenSequence[],
     { adapter, head }: ScoringTarget,
-    { temperature, signal }: Omit<ScoreOptions, 'role'>,
+    { temperature, likeliest = 0, signal }: Omit<ScoreOptions, 'role'>,
   ): Promise<Heads[]> {
     const batch = this.#pack(sequences, true)
     if (batch.headRows.length === 0) {
@@ -137,7 +143,8 @@ export class SegmentLearner implements LearningWorker {
     }
     using taken = await this.#options.parameters.take(adapter)
     using held = await this.#options.home.hold(batchFeeds(batch, temperature))
-    const pass = { batch, feeds: held.feeds, drops: false, signal }
+    const each = Math.min(likeliest, this.#options.source.config.vocabSize)
+    const pass = { batch, feeds: held.feeds, drops: false, likeliest: each, signal }
     const kept = await this.#forward(pass, taken)
     try {
       return unpackHeads(sequences, batch, await this.#heads(pass, taken, kept, head))
@@ -157,7 +164,8 @@ export class SegmentLearner implements LearningWorker {
     }
     const feeds = { ...batchFeeds(batch, options.temperature), ...this.#masks(sequences, place) }
     using held = await this.#options.home.hold(feeds)
-    const pass = { batch, feeds: held.feeds, drops: this.#dropout !== null, signal: options.signal }
+    const drops = this.#dropout !== null
+    const pass = { batch, feeds: held.feeds, drops, likeliest: 0, signal: options.signal }
     using actorRun = await this.#begin(pass, actor)
     using criticRun = critic && (await this.#begin(pass, critic))
     const { policy } = await this.#heads(pass, actorRun.adapter, actorRun.kept, undefined)
@@ -169,7 +177,7 @@ export class SegmentLearner implements LearningWorker {
       if (!criticRun) throw new Error('The loss has a value term, but no critic was run.')
       await this.#learnValues(pass, criticRun, critic, packed.values)
     }
-    if (isTouched(packed.logprobs, packed.entropies)) await this.#learnPolicy(pass, actorRun, packed)
+    if (touchesPolicy(packed)) await this.#learnPolicy(pass, actorRun, packed)
     return heads
   }
 
@@ -194,10 +202,16 @@ export class SegmentLearner implements LearningWorker {
   }
 
   async #learnPolicy(pass: Pass, run: AdapterRun, packed: PackedCoefficients): Promise<void> {
-    const { logprobs, entropies } = packed
-    await this.#backward(pass, run, entropies ? 'learnEntropy' : 'learn', {
+    const { logprobs, entropies, alternatives } = packed
+    const further = alternatives && {
+      [segmentNames.entropies]: column(entropies ?? new Float64Array(logprobs.length)),
+      [alternativeNames.coefficients]: column(alternatives, alternatives.length / logprobs.length),
+      ...alternativesFeed(pass.batch),
+    }
+    await this.#backward(pass, run, further ? 'learnAlternatives' : entropies ? 'learnEntropy' : 'learn', {
       [segmentNames.logprobs]: column(logprobs),
       ...(entropies ? { [segmentNames.entropies]: column(entropies) } : {}),
+      ...further,
     })
   }
 
@@ -224,16 +238,30 @@ export class SegmentLearner implements LearningWorker {
   }
 
   async #heads(pass: Pass, adapter: HeldFeeds, kept: readonly Feed[], head: ValueHeadParameters | undefined) {
-    const program: LastProgram = head ? 'value' : 'score'
-    const feeds = { ...adapter.feeds, ...head?.feeds, ...hiddenFeed(kept.at(-1)) }
-    const results = await this.#run(program, pass, feeds)
+    const { batch, likeliest } = pass
+    const looking = batch.headAlternatives ? 'alternatives' : likeliest > 0 ? 'likeliest' : 'score'
+    const program: LastProgram = head ? 'value' : looking
+    const count = { [alternativeNames.count]: int64s(Int32Array.of(likeliest), [1]) }
+    const results = await this.#run(program, pass, {
+      ...adapter.feeds,
+      ...head?.feeds,
+      ...hiddenFeed(kept.at(-1)),
+      ...(program === 'alternatives' && alternativesFeed(batch)),
+      ...(program === 'likeliest' && count),
+    })
     if (head) return { policy: null, values: Float64Array.from(numbers(results['value'])) }
     // Rounding may leave a certain one slightly above 0.
     const logprobs = Float64Array.from(numbers(results['logprob']), (logprob) => Math.min(logprob, 0))
     const entropies = Float64Array.from(numbers(results['entropy']))
     if (logprobs.length !== pass.batch.headRows.length)
       throw new Error('Expected a log-probability of every row.')
-    return { policy: { logprobs, entropies }, values: null }
+    const further = results[alternativeNames.logprobs]
+    const ids = results[alternativeNames.ids]
+    const alternatives = further && {
+      ids: ids ? Int32Array.from(numbers(ids)) : batch.headAlternatives!,
+      logprobs: Float64Array.from(numbers(further)),
+    }
+    return { policy: { logprobs, entropies, ...(alternatives && { alternatives }) }, values: null }
   }
 
   /** Back through all segments; adds the adapter's gradient up and returns what the last one gave. */
@@ -328,4 +356,15 @@ function headMap({ tokens, headRows }: PackedBatch): Feeds {
   }
 }
 
-const column = (values: Float64Array): Feed => floats(Float32Array.from(values), [values.length, 1])
+const column = (values: Float64Array, width = 1): Feed =>
+  floats(Float32Array.from(values), [values.length / width, width])
+
+const alternativesFeed = ({ headRows, headAlternatives }: PackedBatch): Feeds =>
+  headAlternatives === null
+    ? {}
+    : {
+        [alternativeNames.ids]: int64s(headAlternatives, [
+          headRows.length,
+          headAlternatives.length / headRows.length,
+        ]),
+      }

@@ -3,7 +3,7 @@ import type { Op } from '#engine/graph/value.ts'
 import { addMaskOp, rotaryOp } from '#engine/ops/attention.ts'
 import { integerSubOp, scatterAddOp } from '#engine/ops/blockwiseAttention.ts'
 import { softplusOp } from '#engine/ops/deltaRule.ts'
-import { integerDivOp, integerEqualOp, topKOp } from '#engine/ops/experts.ts'
+import { integerDivOp, integerEqualOp } from '#engine/ops/experts.ts'
 import { geluTanhOp, reluOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from '#engine/ops/activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp, castOp } from '#engine/ops/arithmetic.ts'
 import {
@@ -13,6 +13,7 @@ import {
   lessOrEqualOp,
   scatterElementsOp,
   whereOp,
+  topKOp,
 } from '#engine/ops/choice.ts'
 import { gatherElementsOp, gatherOp } from '#engine/ops/gather.ts'
 import {
@@ -97,6 +98,7 @@ export const ops: readonly Op[] = [
 export const composites = [
   'Attention',
   'BlockwiseAttention',
+  'AlternativeLogits',
   'ByExpert',
   'DeltaStates',
   'FromExperts',

@@ -82,7 +82,11 @@ const POLICY_STEP = 5e-3
 const normOf = (tensors: readonly ArrayLike<number>[]): number =>
   Math.sqrt(tensors.reduce((sum, data) => sum + dot(data, data), 0))
 
-const lossOf = ({ logprobs, entropies, values }: Heads, coefficients: LossCoefficients): number =>
+const lossOf = (
+  { logprobs, entropies, values, alternatives }: Heads,
+  coefficients: LossCoefficients,
+): number =>
   dot(logprobs, coefficients.logprobs) +
   (coefficients.entropies ? dot(entropies, coefficients.entropies) : 0) +
-  (coefficients.values && values ? dot(values, coefficients.values) : 0)
+  (coefficients.values && values ? dot(values, coefficients.values) : 0) +
+  (coefficients.alternatives && alternatives ? dot(alternatives.logprobs, coefficients.alternatives) : 0)
