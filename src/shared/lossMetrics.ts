@@ -69,6 +69,18 @@ export const policies = {
     'Divergence from the reference policy per token, as klEstimator estimates it; REINFORCE, RLOO, ReMax: mean log-ratio; REINFORCE++: k2.',
     { compared: true, panel: 'overview', include: [0] },
   ],
+  divergence: [
+    'Divergence from the teacher',
+    'nats',
+    'lower',
+    'GKD: mean divergence of the distributions of the next token, which is the loss.',
+  ],
+  teacher_coverage: [
+    'Teacher’s tokens compared',
+    'share',
+    'none',
+    'GKD: probability that the teacher gives to the tokens that are compared one by one.',
+  ],
   'kl/clamped': [
     'Clamped KL estimates',
     'share',

@@ -7,6 +7,7 @@ import type {
   Policy,
   PolicyRole,
   PolicySnapshot,
+  ScoreOptions,
   TokenSequence,
   UpdateOptions,
 } from '#engine/policy.ts'
@@ -70,7 +71,30 @@ export function fakePolicy({
     const sum = exps.reduce((a, b) => a + b, 0)
     return exps.map((value) => value / sum)
   }
-  const headsOf = ({ ids, actionMask }: TokenSequence, role: PolicyRole, temperature: number): Heads => {
+  /** The sequence's own alternatives, or the likeliest. */
+  const alternativesOf = (
+    { ids, alternatives }: TokenSequence,
+    { role, temperature, likeliest = 0 }: ScoreOptions,
+  ): Pick<Heads, 'alternatives'> => {
+    const last = ids.length - 1
+    const each = alternatives ? alternatives.length / last : Math.min(likeliest, vocabulary)
+    if (each === 0) return {}
+    const found = new Int32Array(last * each)
+    const logprobs = new Float64Array(found.length)
+    for (let t = 0; t < last; t++) {
+      const p = distribution(role, ids[t]!, temperature)
+      const ranked = [...p.keys()].sort((a, b) => p[b]! - p[a]!)
+      for (let k = 0; k < each; k++) {
+        const id = alternatives ? alternatives[t * each + k]! : ranked[k]!
+        found[t * each + k] = id
+        logprobs[t * each + k] = Math.log(p[id]!)
+      }
+    }
+    return { alternatives: { ids: found, logprobs } }
+  }
+  const headsOf = (sequence: TokenSequence, options: ScoreOptions): Heads => {
+    const { ids, actionMask } = sequence
+    const { role, temperature } = options
     const logprobs = new Float64Array(actionMask.length)
     const entropies = new Float64Array(actionMask.length)
     actionMask.forEach((isAction, t) => {
@@ -83,7 +107,7 @@ export function fakePolicy({
     const values = valued
       ? Float64Array.from(actionMask, (isAction, t) => (isAction === 1 ? critic[ids[t]!]! : 0))
       : null
-    return { logprobs, entropies, values }
+    return { logprobs, entropies, values, ...alternativesOf(sequence, options) }
   }
   const snapshot = async (): Promise<PolicySnapshot> => {
     const number = count('snapshot')
@@ -144,26 +168,30 @@ export function fakePolicy({
         yield* more.flatMap((request, i) => complete(request, first + i)).toReversed()
       }
     },
-    async score(sequences, { role, temperature }) {
-      count(`score ${role}`)
-      temperatures.push(temperature)
-      return sequences.map((sequence) => headsOf(sequence, role, temperature))
+    async score(sequences, options) {
+      count(`score ${options.role}`)
+      temperatures.push(options.temperature)
+      return sequences.map((sequence) => headsOf(sequence, options))
     },
     async accumulate(sequences, { temperature }, coefficients) {
       const factor = fault(count('accumulate'))
       temperatures.push(temperature)
-      const heads = sequences.map((sequence) => headsOf(sequence, 'actor', temperature))
+      const heads = sequences.map((sequence) => headsOf(sequence, { role: 'actor', temperature }))
       const answers = coefficients(heads)
-      sequences.forEach(({ ids }, i) => {
-        answers[i]!.values?.forEach((slope, t) => (criticGradient[ids[t]!]! += factor * slope))
-        answers[i]!.logprobs.forEach((coefficient, t) => {
+      sequences.forEach(({ ids, alternatives }, i) => {
+        const learnToken = (t: number, id: number, coefficient: number) => {
           if (coefficient === 0) return
-          const p = distribution('actor', ids[t]!, temperature)
-          p.forEach((value, v) => {
+          distribution('actor', ids[t]!, temperature).forEach((value, v) => {
             gradient[ids[t]! * vocabulary + v]! +=
-              (factor * coefficient * ((v === ids[t + 1] ? 1 : 0) - value)) / temperature
+              (factor * coefficient * ((v === id ? 1 : 0) - value)) / temperature
           })
-        })
+        }
+        answers[i]!.values?.forEach((slope, t) => (criticGradient[ids[t]!]! += factor * slope))
+        answers[i]!.logprobs.forEach((coefficient, t) => learnToken(t, ids[t + 1]!, coefficient))
+        const each = (alternatives?.length ?? 0) / (ids.length - 1)
+        answers[i]!.alternatives?.forEach((coefficient, at) =>
+          learnToken(Math.floor(at / each), alternatives![at]!, coefficient),
+        )
       })
       return heads
     },

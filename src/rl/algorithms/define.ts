@@ -70,6 +70,7 @@ export const noNeeds: Needs = {
   greedyBaseline: false,
   mismatched: false,
   teacher: false,
+  likeliest: 0,
   entropyGradient: false,
   unit: 1,
 }

@@ -1,6 +1,9 @@
+import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
 import { arithmetic, clip } from './terms/differentiable.ts'
+import { teacherDivergence } from './terms/distribution.ts'
 import { clipBounds } from './terms/groupSettings.ts'
 import { referenceLogRatio, surprisal, surrogateMetrics } from './terms/metrics.ts'
+import { tally } from './terms/tally.ts'
 import { symmetricClip, unitMean, unitRatios } from './terms/unitTerms.ts'
 import { defineAlgorithm } from './define.ts'
 import type { Experience } from './types.ts'
@@ -8,9 +11,9 @@ import type { Experience } from './types.ts'
 const { minimum, multiply, negative } = arithmetic
 
 /**
- * Distillation on the policy's own completions: each token judged by how much likelier a teacher finds it. The
- * reverse KL per token (k1) is the advantage. Agarwal et al. 2023, arXiv:2306.13649; as a policy gradient Gu et al. 2023,
- * arXiv:2306.08543, without returns.
+ * Distillation on the policy's own completions. Either each token is judged by how much likelier a teacher finds it: the
+ * reverse KL per token (k1) is the advantage, as a policy gradient Gu et al. 2023, arXiv:2306.08543, without returns. Or the
+ * policy's distribution of each token is drawn to the teacher's: GKD, Agarwal et al. 2023, arXiv:2306.13649.
  */
 export const distillation = defineAlgorithm({
   id: 'distillation',
@@ -20,13 +23,50 @@ export const distillation = defineAlgorithm({
   source: 'Agarwal et al. 2023, arXiv:2306.13649',
   experience: 'rollout',
   groupSize: { default: 1, minimum: 1 },
-  settings: { clipCoefficient: symmetricClip },
-  needs: () => ({ behavior: true, ratio: true, reference: true, teacher: true }),
+  settings: {
+    clipCoefficient: symmetricClip,
+    compares: choiceSetting(
+      ['chosen', 'likeliest'],
+      'chosen',
+      'Whether the token that the policy chose is compared with the teacher, as an advantage, or the distribution over the teacher’s likeliest tokens (GKD), whose divergence is the loss.',
+    ),
+    beta: numberSetting({
+      default: 0.5,
+      minimum: 0,
+      maximum: 1,
+      description:
+        'β of GKD’s divergence: 0 is the KL of the policy from the teacher, which covers all that the teacher does, 1 the reverse, which settles on what it does most, between them Jensen–Shannon.',
+    }),
+    likeliestTokens: numberSetting({
+      default: 64,
+      minimum: 1,
+      maximum: 1024,
+      integer: true,
+      description: 'The teacher’s likeliest tokens that GKD compares one by one; all others count as one.',
+    }),
+  },
+  needs: ({ compares, likeliestTokens }) =>
+    compares === 'chosen'
+      ? { behavior: true, ratio: true, reference: true, teacher: true }
+      : { reference: true, teacher: true, likeliest: likeliestTokens },
   // A = log π_teacher − log π_old of each token.
-  advantages: (batch) => ({ tokens: batch.map(gainOf), returns: null, kept: batch.map((_, i) => i) }),
-  loss(minibatch, { clipCoefficient }) {
+  advantages: (batch, { compares }) => ({
+    tokens: batch.map(compares === 'chosen' ? gainOf : onesOf),
+    returns: null,
+    kept: batch.map((_, i) => i),
+  }),
+  loss(minibatch, { clipCoefficient, compares, beta }) {
     const bounds = clipBounds(clipCoefficient)
     const average = unitMean(minibatch, 'token')
+    if (compares === 'likeliest')
+      return (tokens) => {
+        const { divergence, covered } = teacherDivergence(tokens.likeliest, beta)
+        const metrics = { divergence: tally(divergence), teacher_coverage: tally({ data: covered }) }
+        return {
+          loss: average(divergence),
+          metrics: { ...metrics, ...surprisal(tokens), ...referenceLogRatio(tokens) },
+        }
+      }
     return (tokens) => {
       const { ratio, advantages: A, correction } = unitRatios(tokens, 'token', 'mean')
       const gain = minimum(multiply(ratio, A), multiply(clip(ratio, bounds), A))
@@ -42,6 +82,8 @@ export const distillation = defineAlgorithm({
     }
   },
 })
+
+const onesOf = ({ actionMask }: Experience): Float64Array => Float64Array.from(actionMask)
 
 function gainOf({ actionMask, behaviorLogprobs, referenceLogprobs }: Experience): Float64Array {
   if (behaviorLogprobs === null || referenceLogprobs === null)

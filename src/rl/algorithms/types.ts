@@ -66,6 +66,14 @@ export interface Experience {
    * the first update; null or absent unless `needs.mismatched`.
    */
   readonly mismatchedLogRatio?: number | null
+  /** The teacher's likeliest tokens; absent unless `needs.likeliest`. */
+  readonly likeliest?: LikelyTokens
+}
+
+/** The K likeliest tokens of each prediction, [T·K] each, and their log-probabilities. */
+export interface LikelyTokens {
+  readonly ids: Int32Array
+  readonly logprobs: Float64Array
 }
 
 /** Trajectories that answer the same prompt. */
@@ -101,6 +109,8 @@ export interface LossRow extends LearningRow {
   readonly correction: Float64Array | null
   /** [T] log-probabilities recorded by the sampler; null or absent = the behaviour policy's. */
   readonly samplerLogprobs?: Float64Array | null
+  /** [T·K] log-probabilities that the current policy gives to the teacher's likeliest tokens. */
+  readonly likeliestLogprobs?: Float64Array
 }
 
 /** A token of a batch: its row, and its index in the shifted frame. */
@@ -114,6 +124,8 @@ export interface HeadCoefficients {
   readonly logprobs: Float64Array
   readonly entropies: Float64Array | null
   readonly values: Float64Array | null
+  /** [T·K] of the log-probabilities of the teacher's likeliest tokens. */
+  readonly alternatives?: Float64Array | null
 }
 
 /** The contribution of one micro-batch to the loss; those of a minibatch add up to its loss. */
@@ -143,6 +155,8 @@ export interface Needs {
   readonly mismatched: boolean
   /** The reference has to be another model; rewards are not needed. */
   readonly teacher: boolean
+  /** Likeliest tokens of the teacher at each prediction; 0: none. */
+  readonly likeliest: number
   /** The loss has a coefficient on the entropy. */
   readonly entropyGradient: boolean
   /** Number of consecutive rows that must stay in one micro-batch, such as 2 for a chosen and a rejected answer. */

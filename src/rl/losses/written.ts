@@ -122,6 +122,7 @@ function needsOf(program: LossProgram, description: LossDescription, ofAdvantage
     greedyBaseline: either('greedyBaseline', isUsed('baseline')),
     mismatched: false,
     teacher: false,
+    likeliest: 0,
     entropyGradient: inputsOf({ ...program, metrics: {} }).has('entropy'),
     unit: description.experience === 'preferences' ? 2 : 1,
   }

@@ -64,14 +64,20 @@ async function scored(
   needs: Needs,
   options: ScoringOptions,
 ): Promise<Experience[]> {
-  const pass = (isWanted: boolean, role: PolicyRole, sequences: readonly TokenSequence[] = trajectories) =>
-    isWanted ? score(sequences, role, options) : Promise.resolve(null)
+  const pass = (
+    isWanted: boolean,
+    role: PolicyRole,
+    {
+      sequences = trajectories,
+      likeliest = 0,
+    }: { sequences?: readonly TokenSequence[]; likeliest?: number } = {},
+  ) => (isWanted ? score(sequences, role, { ...options, likeliest }) : Promise.resolve(null))
   const behavior = await pass(needs.behavior, 'actor')
-  const reference = await pass(needs.reference, options.referenceRole)
-  const critic = await pass(needs.values, 'critic', trajectories.map(throughLastState))
+  const reference = await pass(needs.reference, options.referenceRole, { likeliest: needs.likeliest })
+  const critic = await pass(needs.values, 'critic', { sequences: trajectories.map(throughLastState) })
   const mismatched = needs.mismatched ? await mismatchedLogRatios(trajectories, options) : null
   const entropies = needs.behaviorEntropies ? behavior : null
-  const headOf = (heads: readonly Heads[] | null, i: number, name: Exclude<keyof Heads, 'routers'>) =>
+  const headOf = (heads: readonly Heads[] | null, i: number, name: 'logprobs' | 'entropies' | 'values') =>
     heads?.[i]?.[name] ?? null
   return rows.map((row, i) => ({
     ...row,
@@ -79,9 +85,13 @@ async function scored(
     behaviorEntropies: headOf(entropies, i, 'entropies'),
     referenceLogprobs: headOf(reference, i, 'logprobs'),
     mismatchedLogRatio: mismatched?.[i] ?? null,
+    ...likeliestOf(reference?.[i]),
     ...valuesOf(trajectories[i]!, headOf(critic, i, 'values')),
   }))
 }
+
+const likeliestOf = (heads: Heads | undefined): Pick<Experience, 'likeliest'> =>
+  heads?.alternatives === undefined ? {} : { likeliest: heads.alternatives }
 
 /**
  * [rows] log-ratio of the policy to the reference, nats, of the answer of the row before after each row's prompt (of the last
@@ -137,7 +147,12 @@ function valuesOf(
 export async function score(
   sequences: readonly TokenSequence[],
   role: PolicyRole,
-  { policy, temperature, load }: Omit<ScoringOptions, 'referenceRole'>,
+  {
+    policy,
+    temperature,
+    load,
+    likeliest = 0,
+  }: Omit<ScoringOptions, 'referenceRole'> & { readonly likeliest?: number },
 ): Promise<Heads[]> {
   const heads = new Array<Heads>(sequences.length)
   const lengths = sequences.map(({ ids }) => ids.length)
@@ -145,7 +160,7 @@ export async function score(
   await forMicroBatches(microBatches(rows, load, 1), async (batch) => {
     const answers = await policy.score(
       batch.map((i) => sequences[i]!),
-      { role, temperature },
+      { role, temperature, ...(likeliest > 0 && { likeliest }) },
     )
     batch.forEach((i, position) => (heads[i] = answers[position]!))
   })

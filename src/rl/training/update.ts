@@ -1,5 +1,12 @@
 /** The updates of a step: minibatch by minibatch, each split into micro-batches whose gradients add up. */
-import type { Heads, LossCoefficients, Policy, RouterUse, UpdateOptions } from '#engine/policy.ts'
+import type {
+  Heads,
+  LossCoefficients,
+  Policy,
+  RouterUse,
+  TokenSequence,
+  UpdateOptions,
+} from '#engine/policy.ts'
 import { prefixFamilies } from '#engine/prefixes.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { Metrics } from '#shared/metrics.ts'
@@ -168,7 +175,7 @@ async function accumulateMinibatch(
   try {
     await forMicroBatches(cut, async (indices, batch) => {
       const part = indices.map((i) => computed[i]!)
-      const sequences = part.map(({ trajectory }) => trajectory)
+      const sequences = part.map(sequenceOf)
       await policy.accumulate(sequences, options, (heads) => {
         part.forEach(({ trajectory }, i) => {
           if (shown.has(trajectory)) records.heads.set(trajectory, copyOf(heads[i]!))
@@ -198,6 +205,10 @@ async function accumulateMinibatch(
     fault: parts.find(({ fault }) => fault !== null)?.fault ?? null,
   }
 }
+
+/** The trajectory, and the tokens in whose place the loss wants to know how likely they are. */
+const sequenceOf = ({ trajectory, learning: { likeliest } }: TrainingRow): TokenSequence =>
+  likeliest === undefined ? trajectory : { ...trajectory, alternatives: likeliest.ids }
 
 const isLeftOut = (
   { trajectory, learning }: TrainingRow,
@@ -231,7 +242,7 @@ const copyOf = ({ logprobs, entropies }: Heads): ShownHeads => ({
  */
 function lossRow(
   row: TrainingRow,
-  { logprobs, entropies, values }: Heads,
+  { logprobs, entropies, values, alternatives }: Heads,
   limit: WeightLimit | null,
   mismatch: Map<TrainingRow, MismatchRow | null> | null,
 ): LossRow {
@@ -243,7 +254,16 @@ function lossRow(
   const gap = { behaviorLogprobs, samplerLogprobs, actionMask }
   mismatch?.set(row, aligned.skipped ? null : gap)
   const correction = limit === null ? null : correctionWeights(gap, limit)
-  return { ...learning, behaviorLogprobs, logprobs, entropies, values, correction, samplerLogprobs }
+  return {
+    ...learning,
+    behaviorLogprobs,
+    logprobs,
+    entropies,
+    values,
+    correction,
+    samplerLogprobs,
+    ...(alternatives && { likeliestLogprobs: alternatives.logprobs }),
+  }
 }
 
 function entropyTally(rows: readonly LossRow[]): Tallies {

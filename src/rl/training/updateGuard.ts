@@ -220,7 +220,7 @@ export const lossFault = (loss: number): UpdateFault | null =>
 /** The engine multiplies gradients of log-probabilities by the coefficients in f32, where a larger number would be infinite. */
 export function coefficientFault(rows: readonly LossCoefficients[]): UpdateFault | null {
   for (const row of rows) {
-    for (const part of [row.logprobs, row.entropies, row.values]) {
+    for (const part of [row.logprobs, row.entropies, row.values, row.alternatives]) {
       const broken = part?.find((value) => !(Math.abs(value) <= largestF32))
       if (broken !== undefined) return diverged(`a loss coefficient became ${broken}, more than f32 can hold`)
     }
@@ -229,7 +229,10 @@ export function coefficientFault(rows: readonly LossCoefficients[]): UpdateFault
 }
 
 export const reachOf = (rows: readonly LossCoefficients[]): Reach => ({
-  actor: rows.reduce((sum, row) => sum + sizeOf(row.logprobs) + sizeOf(row.entropies), 0),
+  actor: rows.reduce(
+    (sum, row) => sum + sizeOf(row.logprobs) + sizeOf(row.entropies) + sizeOf(row.alternatives ?? null),
+    0,
+  ),
   critic: rows.reduce((sum, row) => sum + sizeOf(row.values), 0),
 })
 

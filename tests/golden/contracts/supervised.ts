@@ -1,5 +1,6 @@
 /** Learning from answers somebody wrote: SFT, DPO and its relatives. */
 import { tallyMeans } from '#rl/algorithms/terms/tally.ts'
+import { distillation } from '#rl/algorithms/distillation.ts'
 import { dpo } from '#rl/algorithms/dpo.ts'
 import { kto } from '#rl/algorithms/kto.ts'
 import { orpo } from '#rl/algorithms/orpo.ts'
@@ -105,6 +106,41 @@ const asTrained =
     return { loss, metrics: tallyMeans(tallies), grad_lp: coefficients.map(({ logprobs }) => logprobs) }
   }
 
+/** Logits of student and teacher, [tokens][V]; the gradient is that of the student's logits. */
+function divergence(inputs: JsonObject): unknown {
+  const logprobsOf = (logits: readonly Float64Array[]): Float64Array => {
+    const rows = logits.map((row) => {
+      const largest = Math.max(...row)
+      const total = row.reduce((sum, z) => sum + Math.exp(z - largest), 0)
+      return row.map((z) => z - largest - Math.log(total))
+    })
+    return Float64Array.from(rows.flatMap((row) => [...row]))
+  }
+  const student = asFloatRows(inputs.lp)
+  const size = student[0]!.length
+  const [own, theirs] = [logprobsOf(student), logprobsOf(asFloatRows(inputs.ref))]
+  const tokens = new Float64Array(student.length)
+  const actionMask = new Uint8Array(student.length).fill(1)
+  const algorithm = distillation.configure({ compares: 'likeliest', ...asObject(inputs.settings) })
+  const answer = { group: 0, actionMask, logprobs: tokens, referenceLogprobs: tokens }
+  const ids = Int32Array.from(own, (_, at) => at % size)
+  const rows = lossRows(algorithm, [answer]).map((row) => ({
+    ...row,
+    likeliest: { ids, logprobs: theirs },
+    likeliestLogprobs: own,
+  }))
+  const { loss, coefficients } = algorithm.minibatchLoss(rows)(rows)
+  const slopes = coefficients[0]!.alternatives!
+  return {
+    loss,
+    grad_lp: student.map((_, t) => {
+      const here = slopes.subarray(t * size, (t + 1) * size)
+      const sum = here.reduce((all, slope) => all + slope, 0)
+      return here.map((slope, k) => slope - Math.exp(own[t * size + k]!) * sum)
+    }),
+  }
+}
+
 async function demonstrations(inputs: JsonObject): Promise<unknown> {
   const ids = asList(inputs.input_ids).map(asNumbers)
   const lengths = asMaskRows(inputs.attention_mask).map((row) => row.reduce((sum, one) => sum + one, 0))
@@ -147,6 +183,7 @@ export const supervisedContracts = {
   'dpo.loss': exact(preferences),
   'sft.loss': exact(demonstrations),
   // TRL computes odds and shares in f32.
+  'gkd.loss': exact(divergence),
   'orpo.loss': single(asTrained(orpo)),
   'simpo.loss': single(asTrained(simpo)),
   'kto.loss': exact(asTrained(kto)),

@@ -199,6 +199,13 @@ def trl_kto(case, t):
     return loss, {**shown, "reference_point": metrics["kl"]}
 
 
+def trl_gkd(case, t):
+    """Here `lp` and `ref` are the logits of student and teacher, [tokens][V]."""
+    from trl.experimental.gkd import GKDTrainer
+
+    return GKDTrainer.generalized_jsd_loss(t.lp[None], t.ref[None], t.mask[:, 0].long()[None], **case["settings"]), {}
+
+
 def agilerl_group(case, t):
     import inspect
 
@@ -244,6 +251,7 @@ kinds = {
     "trl-orpo": trl_orpo,
     "trl-cpo": trl_cpo,
     "trl-kto": trl_kto,
+    "trl-gkd": trl_gkd,
     "agilerl-group": agilerl_group,
 }
 

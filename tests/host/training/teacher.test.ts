@@ -11,12 +11,12 @@ import { writeStudent } from './student.ts'
 const home = createHome()
 const student = path.join(home.directory, 'student')
 
-const configWith = (teacher: string) =>
+const configWith = (teacher: string, settings = {}) =>
   parseRunConfig({
     ...starterConfig,
     model: student,
     reference: { model: teacher },
-    algorithm: { id: 'distillation' },
+    algorithm: { id: 'distillation', settings },
     rewards: [],
     steps: 4,
     evaluation: { every: 0 },
@@ -32,6 +32,21 @@ async function trainRun({ directory }: RunFolder, resumeFrom: string | null = nu
 
 const divergencesOf = (run: RunFolder) =>
   historyOf(run, 'step').map(({ metrics }) => (metrics as Record<string, number>)['kl']!)
+
+test('GKD draws the distributions together, and resumes exactly', async () => {
+  using folder = createHome()
+  const model = path.join(folder.directory, 'student')
+  await writeStudent(model)
+  const settings = { compares: 'likeliest', likeliestTokens: 16 }
+  const run = folder.createRun({ ...configWith(starterConfig.model, settings), model })
+  await trainRun(run)
+  const metrics = historyOf(run, 'step').map((step) => step.metrics as Record<string, number>)
+  expect(metrics[0]!['teacher_coverage']).toBeGreaterThan(0.5)
+  expect(metrics.at(-1)!['divergence']).toBeLessThan(metrics[0]!['divergence']!)
+  const expected = [learnedBy(run), tensorsOf(run, 4)]
+  await trainRun(run, path.join(runPaths(run.directory).checkpoints, 'step-000002'))
+  expect([learnedBy(run), tensorsOf(run, 4)]).toEqual(expected)
+})
 
 test('completions are measured by the teacher, without a reward; the run resumes exactly', async () => {
   using _ = home

@@ -4,12 +4,12 @@ import { distillation } from '#rl/algorithms/distillation.ts'
 import { fakePolicy } from '../fakePolicy.ts'
 import { collect, dependenciesOf, steps } from './run.ts'
 
-const options = () => {
+const options = (settings = {}) => {
   const policy = fakePolicy()
   policy.reference.forEach((_, i) => (policy.reference[i] = 2 * Math.sin(3 * i)))
   const config = { steps: 60 }
   return {
-    algorithm: distillation.configure({}),
+    algorithm: distillation.configure(settings),
     policy,
     rewards: [],
     config,
@@ -23,6 +23,25 @@ test('the policy comes close to the teacher, without a reward', async () => {
   expect(divergences[0]).toBeGreaterThan(0.4)
   expect(divergences.slice(-5).reduce((sum, kl) => sum + kl, 0) / 5).toBeLessThan(0.1)
 })
+
+test.each([
+  [0, 9],
+  [0.5, 9],
+  [0.5, 2],
+  [1, 4],
+])(
+  'GKD with beta %s over the likeliest %s tokens comes close, and says how close',
+  async (beta, likeliestTokens) => {
+    const settings = { compares: 'likeliest', beta, likeliestTokens }
+    const metrics = steps(await collect(dependenciesOf(options(settings)))).map((step) => step.metrics)
+    const covered = metrics[0]!.teacher_coverage!
+    if (likeliestTokens === 9) expect(covered).toBeCloseTo(1, 12)
+    else expect(covered).toBeLessThan(0.99)
+    expect(metrics[0]!.divergence).toBeGreaterThan(0.05)
+    expect(metrics.at(-1)!.divergence).toBeLessThan(0.15 * metrics[0]!.divergence!)
+    expect(metrics.at(-1)!.loss).toBeCloseTo(metrics.at(-1)!.divergence!, 12)
+  },
+)
 
 test('the advantage of a token is how much likelier the teacher finds it', () => {
   const row = {

@@ -29,6 +29,15 @@ export interface Tokens {
   readonly correction: Float64Array | null
   /** Log-probabilities recorded by the sampler. */
   readonly samplerLogp: Float64Array
+  /** The teacher's likeliest tokens, the likeliest first. */
+  readonly likeliest: readonly Alternative[]
+}
+
+/** Of each token the k-th likeliest in the eyes of the teacher, [n] each. */
+export interface Alternative {
+  /** Log-probability under the current policy. */
+  readonly logp: Value
+  readonly teacherLogp: Float64Array
 }
 
 /** The tokens of each token, turn or trajectory; without turn ids all are in turn 0. */
@@ -106,7 +115,22 @@ function tokensOf(trajectory: LossRow): Tokens {
     returns: atEach(trajectory.returns),
     correction: atEach(correction),
     samplerLogp: at(samplerLogprobs ?? behaviorLogprobs),
+    likeliest: likeliestOf(trajectory, positions),
   }
+}
+
+function likeliestOf(
+  { likeliest, likeliestLogprobs, actionMask }: LossRow,
+  positions: Int32Array,
+): Tokens['likeliest'] {
+  if (likeliest === undefined || likeliestLogprobs === undefined) return []
+  const each = likeliest.ids.length / actionMask.length
+  const ranked = (values: Float64Array, rank: number) =>
+    Float64Array.from(positions, (t) => values[t * each + rank]!)
+  return Array.from({ length: each }, (_, rank) => ({
+    logp: variable(ranked(likeliestLogprobs, rank)),
+    teacherLogp: ranked(likeliest.logprobs, rank),
+  }))
 }
 
 function actionPositions(actionMask: Uint8Array): Int32Array {
@@ -117,9 +141,14 @@ function actionPositions(actionMask: Uint8Array): Int32Array {
 }
 
 function coefficientsOf(
-  { trajectory, positions, logp, entropy, values }: Tokens,
+  { trajectory, positions, logp, entropy, values, likeliest }: Tokens,
   gradients: ReadonlyMap<Value, Float64Array>,
 ): HeadCoefficients {
+  const interleaved = (ranks: readonly (Float64Array | null)[]) => {
+    const all = new Float64Array(trajectory.actionMask.length * ranks.length)
+    ranks.forEach((rank, k) => rank?.forEach((value, t) => (all[t * ranks.length + k] = value)))
+    return all
+  }
   const head = (of: Value | null): Float64Array | null => {
     const gradient = of && gradients.get(of)
     if (!gradient) return null
@@ -131,5 +160,6 @@ function coefficientsOf(
     logprobs: head(logp) ?? new Float64Array(trajectory.logprobs.length),
     entropies: head(entropy),
     values: head(values),
+    ...(likeliest.length > 0 && { alternatives: interleaved(likeliest.map(({ logp }) => head(logp))) }),
   }
 }
