@@ -270,10 +270,10 @@ async function bodyOf({ request }: Exchange): Promise<ReturnType<typeof parseObj
 }
 
 /** Errors: `InvalidRequest` where an answer is to hold more than what the policy says. */
-function requirePlainAnswer({ echo, scoresPrompt, withLogprobs }: OpenAiRequest): void {
+function requirePlainAnswer({ echo, promptLogprobs, withLogprobs }: OpenAiRequest): void {
   for (const [param, isAsked, why = ''] of [
     ['echo', echo],
-    ['prompt_logprobs', scoresPrompt],
+    ['prompt_logprobs', promptLogprobs !== null],
     ['logprobs', withLogprobs, ': the run records them itself'],
   ] as const)
     if (isAsked) throw new InvalidRequest(`\`${param}\` is not supported in a session${why}.`, param)

@@ -28,6 +28,8 @@ export interface ScoredToken {
   readonly logprob: number
   /** Text as the server's tokenizer has it; null where it does not say. */
   readonly text: string | null
+  /** The likeliest tokens in its place, in any order; perhaps the token itself besides. */
+  readonly likeliest: readonly { readonly id: number; readonly logprob: number }[]
 }
 
 /** Facts that the command to start a server depends on. */
@@ -57,8 +59,11 @@ export interface Dialect {
   generateCall(request: TokenRequest, model: string): Call
   /** Returns undefined for a response of another form. */
   readTokens(json: unknown): GeneratedTokens | undefined
-  /** Asks how likely each token of a text is after those before it; one more token is generated, since servers insist. */
-  scoreCall(ids: readonly number[], model: string): Call
+  /**
+   * Asks how likely each token of a text is after those before it, and which `likeliest` tokens are the likeliest there; one
+   * more token is generated, since servers insist.
+   */
+  scoreCall(ids: readonly number[], asked: { readonly model: string; readonly likeliest: number }): Call
   /** Returns the scores of the ids from the second on; undefined for a response without them, or of other ids. */
   readScores(json: unknown, ids: readonly number[]): readonly ScoredToken[] | undefined
   /** Tells whether the response to a generation request says that the adapter is not loaded. */
@@ -101,6 +106,7 @@ const generated = z.object({
 const scoredByGenerate = z.object({
   meta_info: z.object({
     input_token_logprobs: z.array(z.tuple([z.number().nullable(), z.int(), z.string().nullish()])),
+    input_top_logprobs: z.array(z.array(z.tuple([z.number(), z.int()], z.unknown())).nullable()).nullish(),
   }),
 })
 
@@ -160,7 +166,7 @@ export const sglang: Dialect = {
     return { ids: answer.output_ids ?? null, logprobs: null }
   },
 
-  scoreCall: (ids) => ({
+  scoreCall: (ids, { likeliest }) => ({
     method: 'POST',
     path: '/generate',
     body: {
@@ -168,21 +174,22 @@ export const sglang: Dialect = {
       sampling_params: { n: 1, max_new_tokens: 1, temperature: 0 },
       return_logprob: true,
       logprob_start_len: 0,
-      top_logprobs_num: 0,
+      top_logprobs_num: likeliest,
       return_text_in_logprobs: true,
       stream: false,
     },
   }),
 
   readScores(json, ids) {
-    const scored = scoredByGenerate.safeParse(json).data?.meta_info.input_token_logprobs
+    const { input_token_logprobs: scored, input_top_logprobs: tops } =
+      scoredByGenerate.safeParse(json).data?.meta_info ?? {}
     if (scored?.length !== ids.length) return undefined
     return allScored(
-      scored
-        .slice(1)
-        .map(([logprob, id, text], t) =>
-          logprob === null || id !== ids[t + 1] ? null : { logprob, text: text ?? null },
-        ),
+      scored.slice(1).map(([logprob, id, text], t) => {
+        if (logprob === null || id !== ids[t + 1]) return null
+        const likeliest = (tops?.[t + 1] ?? []).map(([value, other]) => ({ id: other, logprob: value }))
+        return { logprob, text: text ?? null, likeliest }
+      }),
     )
   },
 
@@ -289,10 +296,10 @@ export const vllm: Dialect = {
     return { ids: ids ?? spelledIds(logprobs?.tokens), logprobs: values } satisfies GeneratedTokens
   },
 
-  scoreCall: (ids, model) => ({
+  scoreCall: (ids, { model, likeliest }) => ({
     method: 'POST',
     path: '/v1/completions',
-    body: { model, prompt: ids, max_tokens: 1, temperature: 0, prompt_logprobs: 0, stream: false },
+    body: { model, prompt: ids, max_tokens: 1, temperature: 0, prompt_logprobs: likeliest, stream: false },
   }),
 
   readScores(json, ids) {
@@ -300,8 +307,11 @@ export const vllm: Dialect = {
     if (scored?.length !== ids.length) return undefined
     return allScored(
       ids.slice(1).map((id, t) => {
-        const own = scored[t + 1]?.[String(id)]
-        return own === undefined ? null : { logprob: own.logprob, text: own.decoded_token ?? null }
+        const all = scored[t + 1] ?? {}
+        const own = all[String(id)]
+        if (own === undefined) return null
+        const likeliest = Object.entries(all).map(([key, { logprob }]) => ({ id: Number(key), logprob }))
+        return { logprob: own.logprob, text: own.decoded_token ?? null, likeliest }
       }),
     )
   },

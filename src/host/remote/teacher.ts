@@ -1,5 +1,5 @@
 /** A teacher behind an address: a server that tells how likely its model finds each token of a text. */
-import type { Heads, ScoreOptions, Teacher, TokenSequence } from '#engine/policy.ts'
+import type { Alternatives, Heads, ScoreOptions, Teacher, TokenSequence } from '#engine/policy.ts'
 import { usedLength } from '#engine/prefixes.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
@@ -12,7 +12,7 @@ import { dialects, listModels, readModels, servedModel } from './rolloutServer.t
 export interface TeacherOptions {
   readonly settings: NonNullable<RunConfig['reference']['server']>
   /** The student's. */
-  readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
+  readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode' | 'vocabSize'>
   readonly keys: KeyPlace
   /** Called before every request. */
   readonly onRequest: () => void
@@ -74,13 +74,16 @@ class TeacherServer implements Teacher {
   }
 
   /** A temperature other than 1 is refused with the settings. */
-  async score(sequences: readonly TokenSequence[], { signal }: ScoreOptions<'base'>): Promise<Heads[]> {
+  async score(
+    sequences: readonly TokenSequence[],
+    { signal, likeliest = 0 }: ScoreOptions<'base'>,
+  ): Promise<Heads[]> {
     const heads = new Array<Heads>(sequences.length)
     const failed = new AbortController()
     const either = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal])
     const open = sequences.entries()
     const work = async () => {
-      for (const [i, sequence] of open) heads[i] = await this.#scored(sequence, either)
+      for (const [i, sequence] of open) heads[i] = await this.#scored(sequence, likeliest, either)
     }
     try {
       await Promise.all(Array.from({ length: maxConcurrent }, work))
@@ -91,16 +94,49 @@ class TeacherServer implements Teacher {
     return heads
   }
 
-  async #scored(sequence: TokenSequence, signal: AbortSignal): Promise<Heads> {
+  async #scored(sequence: TokenSequence, likeliest: number, signal: AbortSignal): Promise<Heads> {
     const { actionMask } = sequence
     const ids = Array.from(sequence.ids.subarray(0, usedLength(sequence) + 1))
-    const scores = ids.length > 1 ? await this.#scores(ids, signal) : []
+    const scores = ids.length > 1 ? await this.#scores(ids, { likeliest, signal }) : []
     const logprobs = Float64Array.from(actionMask, (isAction, t) => isAction * (scores[t]?.logprob ?? 0))
-    return { logprobs, entropies: new Float64Array(actionMask.length), values: null }
+    return {
+      logprobs,
+      entropies: new Float64Array(actionMask.length),
+      values: null,
+      ...(likeliest > 0 && { alternatives: this.#alternatives(actionMask, scores, likeliest) }),
+    }
   }
 
-  async #scores(ids: readonly number[], signal?: AbortSignal): Promise<readonly ScoredToken[]> {
-    const call = this.#dialect.scoreCall(ids, this.#model)
+  #alternatives(actionMask: Uint8Array, scores: readonly ScoredToken[], likeliest: number): Alternatives {
+    const each = Math.min(likeliest, this.#options.tokenizer.vocabSize)
+    const ids = new Int32Array(actionMask.length * each)
+    const logprobs = new Float64Array(actionMask.length * each)
+    actionMask.forEach((isAction, t) => {
+      if (isAction === 0) return
+      const best = (scores[t]?.likeliest ?? []).toSorted((a, b) => b.logprob - a.logprob).slice(0, each)
+      if (best.length < each)
+        throw new AppError(
+          'server/unsuitable',
+          `${this.#name} tells the ${String(best.length)} likeliest tokens of a prediction, not ${String(each)}.`,
+          'Set algorithm.settings.likeliestTokens to a number that it tells, or start it so that it tells more.',
+        )
+      ids.set(
+        best.map(({ id }) => id),
+        t * each,
+      )
+      logprobs.set(
+        best.map(({ logprob }) => logprob),
+        t * each,
+      )
+    })
+    return { ids, logprobs }
+  }
+
+  async #scores(
+    ids: readonly number[],
+    { likeliest = 0, signal }: { readonly likeliest?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<readonly ScoredToken[]> {
+    const call = this.#dialect.scoreCall(ids, { model: this.#model, likeliest })
     const answer = await this.#connection.ask(call, signal === undefined ? {} : { signal })
     if (answer.status !== 200) throw this.#refused('to score a text', answer)
     const scores = this.#dialect.readScores(answer.json, ids)

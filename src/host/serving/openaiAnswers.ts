@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ToolCall } from '#engine/text/toolCalls.ts'
 import type { StopReason } from '#engine/policy.ts'
-import type { CompletionNews, ServedToken } from './servedProcess.ts'
+import type { CompletionNews, PromptToken, ServedToken } from './servedProcess.ts'
 import type { OpenAiRequest } from './openaiRequests.ts'
 
 type Piece = Extract<CompletionNews, { readonly type: 'piece' }>
@@ -51,7 +51,7 @@ export class OpenAiAnswer {
   readonly #head: AnswerHead
   readonly #choices: readonly Choice[]
   #promptIds: readonly Int32Array[] = []
-  #scores: readonly (readonly Omit<ServedToken, 'top'>[])[] = []
+  #scores: readonly (readonly PromptToken[])[] = []
 
   constructor(request: OpenAiRequest, head: AnswerHead) {
     this.#request = request
@@ -164,9 +164,15 @@ export class OpenAiAnswer {
   #promptLogprobs(index: number): object {
     const scores = this.#scores[Math.floor(index / this.#request.samples)]
     if (scores === undefined) return {}
-    const told = scores.map(({ id, logprob, text }) => ({
-      [id]: { logprob: finite(logprob), decoded_token: text },
-    }))
+    const told = scores.map(({ id, logprob, text, top }) =>
+      Object.fromEntries([
+        ...top.map((other, k) => [
+          other.id,
+          { logprob: finite(other.logprob), rank: k + 1, decoded_token: null },
+        ]),
+        [id, { logprob: finite(logprob), decoded_token: text }],
+      ]),
+    )
     return { prompt_logprobs: [null, ...told] }
   }
 

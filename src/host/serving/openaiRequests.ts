@@ -7,6 +7,7 @@ import { schemaProblems } from '#shared/config/problems.ts'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { templateSwitches } from '#shared/config/sections.ts'
+import { maxLikeliest } from '#shared/config/settings.ts'
 import { reservedVariables, type TemplateVariables } from '#engine/text/chatTemplate.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import { isJsonObject, JsonSyntaxError, parseStrictJson, type JsonObject } from '#host/files/strictJson.ts'
@@ -31,8 +32,8 @@ export interface OpenAiRequest {
   /** True if the log-probabilities of its tokens are wanted. */
   readonly withLogprobs: boolean
   readonly withTokenIds: boolean
-  /** True if the log-probabilities of the prompt's tokens are wanted. */
-  readonly scoresPrompt: boolean
+  /** The log-probabilities of the prompt's tokens are wanted, each with so many of the likeliest; null: none. */
+  readonly promptLogprobs: number | null
   /** True if completions begin with their prompt's text. */
   readonly echo: boolean
   /** Most calls of tools that an answer may have. */
@@ -140,8 +141,8 @@ const completionsBody = z.strictObject({
     z.array(ids).min(1).max(maxCompletions),
   ]),
   logprobs: z.int().min(0).max(maxTopLogprobs).nullish(),
-  // A parameter of vLLM's API; 0: of the prompt's own tokens, without others that are likelier.
-  prompt_logprobs: z.literal(0).nullish(),
+  // A parameter of vLLM's API; 0: of the prompt's own tokens, without the likeliest in their place.
+  prompt_logprobs: z.int().min(0).max(maxLikeliest).nullish(),
   echo: z.boolean().nullish(),
 })
 
@@ -240,7 +241,7 @@ function parseChat(given: JsonObject): OpenAiRequest {
     endpoint: 'chat',
     prompts: [{ messages, variables, opening: openingOf(body), ...(tools && { tools }) }],
     withLogprobs: body.logprobs === true,
-    scoresPrompt: false,
+    promptLogprobs: null,
     echo: false,
     mostCalls: body.parallel_tool_calls === false ? 1 : Infinity,
   }
@@ -338,10 +339,10 @@ function parseCompletions(given: JsonObject, mostTokens: number): OpenAiRequest 
   if (echo && prompts.some((prompt) => 'ids' in prompt)) {
     throw new InvalidRequest('`echo` is not supported for prompts of token ids.', 'echo')
   }
-  const scoresPrompt = body.prompt_logprobs === 0
-  if (scoresPrompt && request.isStreamed)
+  const promptLogprobs = body.prompt_logprobs ?? null
+  if (promptLogprobs !== null && request.isStreamed)
     throw new InvalidRequest('`prompt_logprobs` is not supported in a stream.', 'prompt_logprobs')
-  return { ...request, endpoint: 'completions', prompts, withLogprobs, scoresPrompt, echo, mostCalls: 0 }
+  return { ...request, endpoint: 'completions', prompts, withLogprobs, promptLogprobs, echo, mostCalls: 0 }
 }
 
 function promptsOf(given: z.output<typeof completionsBody>['prompt']): ServedPrompt[] {

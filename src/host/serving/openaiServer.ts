@@ -126,7 +126,7 @@ const servedRequest = (request: OpenAiRequest, adapter: string | null) => ({
   sampling: request.sampling,
   isStreamed: request.isStreamed,
   withTokens: request.withLogprobs || request.withTokenIds,
-  scoresPrompts: request.scoresPrompt,
+  promptLogprobs: request.promptLogprobs,
   seed: request.seed ?? randomInt(2 ** 47),
 })
 

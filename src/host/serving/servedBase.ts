@@ -4,7 +4,7 @@ import { AppError, invalidData } from '#shared/errors.ts'
 import { randomStream } from '#shared/random.ts'
 import type { HeldPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
-import type { ChosenToken, Completion, SamplingOptions, TokenLogprob } from '#engine/policy.ts'
+import type { Alternatives, ChosenToken, Completion, SamplingOptions, TokenLogprob } from '#engine/policy.ts'
 import type { AnsweringRole, NamedAdapter } from '#engine/runtime/adapterParameters.ts'
 import { int8Form } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
@@ -19,7 +19,13 @@ import { encodeQuestion, openText, samplingFor, stopIdsOf } from '#host/models/c
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { chooseDevice, noAdapter, openAdapter } from '#host/models/openModel.ts'
 import type { LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
-import type { CompletionNews, ServedRequest, ServedToken, ServingSetup } from './servedProcess.ts'
+import type {
+  CompletionNews,
+  PromptToken,
+  ServedRequest,
+  ServedToken,
+  ServingSetup,
+} from './servedProcess.ts'
 import { Batches } from './batches.ts'
 import { CalledText, CompletionText, contextTokens, tokenText } from '#host/models/completionText.ts'
 
@@ -85,7 +91,7 @@ export class ServedBase {
     })
     await this.#start(request.adapter, async (role) => {
       if (signal.aborted) return
-      const scores = request.scoresPrompts === true ? await this.#score(prompts, role, signal) : null
+      const scores = await this.#score(prompts, { role, signal, likeliest: request.promptLogprobs ?? null })
       say({ type: 'prompts', ids: prompts, ...(scores === null ? {} : { scores }) })
       await Promise.all(
         requests.map((wanted, prompt) =>
@@ -104,19 +110,23 @@ export class ServedBase {
     )
   }
 
-  /** Tokens of prompts from the second on, at temperature 1. */
+  /** null where none is wanted. */
   async #score(
     prompts: readonly Int32Array[],
-    role: AnsweringRole,
-    signal: AbortSignal,
-  ): Promise<Omit<ServedToken, 'top'>[][]> {
+    {
+      likeliest,
+      ...options
+    }: { readonly role: AnsweringRole; readonly signal: AbortSignal; readonly likeliest: number | null },
+  ): Promise<PromptToken[][] | null> {
+    if (likeliest === null) return null
     const sequences = prompts.map((ids) => ({ ids, actionMask: new Uint8Array(ids.length - 1).fill(1) }))
-    const heads = await this.#policy.score(sequences, { role, temperature: 1, signal })
+    const heads = await this.#policy.score(sequences, { ...options, temperature: 1, likeliest })
     return prompts.map((ids, prompt) =>
       Array.from(ids.subarray(1), (id, t) => {
         const before = ids.subarray(Math.max(0, t + 1 - contextTokens), t + 1)
-        const logprob = heads[prompt]?.logprobs[t] ?? NaN
-        return { id, logprob, text: tokenText(this.#text.tokenizer, [...before], id) }
+        const { logprobs, alternatives } = heads[prompt]!
+        const text = tokenText(this.#text.tokenizer, [...before], id)
+        return { id, logprob: logprobs[t]!, text, top: alternatives ? tokensAt(alternatives, t, ids) : [] }
       }),
     )
   }
@@ -274,4 +284,13 @@ function describeToken(tokenizer: Tokenizer, before: readonly number[], token: C
     text: tokenText(tokenizer, before, id),
   })
   return { ...described(token), top: token.top.map(described) }
+}
+
+/** The likeliest tokens of the prediction behind token t. */
+function tokensAt({ ids, logprobs }: Alternatives, t: number, sequence: Int32Array): TokenLogprob[] {
+  const each = ids.length / (sequence.length - 1)
+  return Array.from(ids.subarray(t * each, (t + 1) * each), (id, k) => ({
+    id,
+    logprob: logprobs[t * each + k]!,
+  }))
 }

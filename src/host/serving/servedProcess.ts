@@ -47,8 +47,18 @@ export interface ServedRequest {
   readonly isStreamed: boolean
   /** True if its tokens are sent too. */
   readonly withTokens: boolean
-  /** True if the log-probabilities of the prompts' tokens are sent too. False if absent. */
-  readonly scoresPrompts?: boolean
+  /**
+   * Sends the log-probabilities of the prompts' tokens too, each with so many of the tokens that are likeliest there; null or
+   * absent: none.
+   */
+  readonly promptLogprobs?: number | null
+}
+
+/** A token of a prompt, from the second on, at temperature 1. */
+export interface PromptToken extends TokenLogprob {
+  readonly text: string
+  /** The likeliest tokens in its place. */
+  readonly top: readonly TokenLogprob[]
 }
 
 export interface ServedToken extends TokenLogprob {
@@ -62,7 +72,7 @@ export type CompletionNews =
   | {
       readonly type: 'prompts'
       readonly ids: readonly Int32Array[]
-      readonly scores?: readonly (readonly Omit<ServedToken, 'top'>[])[]
+      readonly scores?: readonly (readonly PromptToken[])[]
     }
   | {
       readonly type: 'piece'

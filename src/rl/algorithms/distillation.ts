@@ -1,4 +1,4 @@
-import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
+import { choiceSetting, maxLikeliest, numberSetting } from '#shared/config/settings.ts'
 import { arithmetic, clip } from './terms/differentiable.ts'
 import { teacherDivergence } from './terms/distribution.ts'
 import { clipBounds } from './terms/groupSettings.ts'
@@ -40,7 +40,7 @@ export const distillation = defineAlgorithm({
     likeliestTokens: numberSetting({
       default: 64,
       minimum: 1,
-      maximum: 1024,
+      maximum: maxLikeliest,
       integer: true,
       description: 'The teacher’s likeliest tokens that GKD compares one by one; all others count as one.',
     }),

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { usedLength } from '#engine/prefixes.ts'
-import type { TokenSequence } from '#engine/policy.ts'
+import type { Heads, TokenSequence } from '#engine/policy.ts'
 import { keyUsesOf } from '#shared/config/keyUses.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { consentsFile } from '#host/consents/consents.ts'
@@ -85,7 +85,7 @@ const sequences = ['What is 2 + 3?', 'The largest of 1, 9 and 4 is', 'x y', '7']
 const seen = (logprobs: ArrayLike<number>, sequence: TokenSequence) =>
   Array.from(logprobs).slice(0, usedLength(sequence))
 
-async function ownScores(): Promise<number[][]> {
+async function ownHeads(likeliest = 0): Promise<Heads[]> {
   const { policy } = await openModel({
     directory: folder.directory,
     adapter: null,
@@ -96,12 +96,14 @@ async function ownScores(): Promise<number[][]> {
     maxRows: 4,
   })
   using _ = policy
-  const heads = await policy.score(sequences, { role: 'base', temperature: 1 })
-  return heads.map(({ logprobs }, i) => seen(logprobs, sequences[i]!))
+  return await policy.score(sequences, { role: 'base', temperature: 1, likeliest })
 }
 
 /** Answers as SGLang does, with the numbers of the model that is served; `change` alters an answer. */
-async function translating(change: (scores: [number | null, number, string | null][]) => unknown) {
+async function translating(
+  change: (scores: [number | null, number, string | null][]) => unknown,
+  tells = Infinity,
+) {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
@@ -112,8 +114,12 @@ async function translating(change: (scores: [number | null, number, string | nul
         body: JSON.stringify(body),
       })
     if (request.url === '/v1/models') return response.end(JSON.stringify({ data: [{ id: 'teacher' }] }))
-    const { input_ids: ids } = JSON.parse(Buffer.concat(chunks).toString()) as { input_ids: number[] }
-    const scored = await ask({ model: 'starter', prompt: ids, max_tokens: 1, prompt_logprobs: 0 })
+    const { input_ids: ids, top_logprobs_num: likeliest } = JSON.parse(Buffer.concat(chunks).toString()) as {
+      input_ids: number[]
+      top_logprobs_num: number
+    }
+    const top = Math.min(likeliest, tells)
+    const scored = await ask({ model: 'starter', prompt: ids, max_tokens: 1, prompt_logprobs: top })
     interface Scored {
       choices: { prompt_logprobs: (Record<string, { logprob: number; decoded_token: string }> | null)[] }[]
     }
@@ -122,7 +128,12 @@ async function translating(change: (scores: [number | null, number, string | nul
       const own = choice?.prompt_logprobs[i]?.[String(id)]
       return [own?.logprob ?? null, id, own?.decoded_token ?? null]
     })
-    return response.end(JSON.stringify({ meta_info: { input_token_logprobs: change(triples) } }))
+    const tops = choice?.prompt_logprobs.map(
+      (all) => all && Object.entries(all).map(([id, { logprob }]) => [logprob, Number(id), null]),
+    )
+    return response.end(
+      JSON.stringify({ meta_info: { input_token_logprobs: change(triples), input_top_logprobs: tops } }),
+    )
   }
   const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -138,11 +149,33 @@ describe('log-probabilities of a server', () => {
     using translator = await translating((scores) => scores)
     using teacher = await openTeacher(kind === 'vllm' ? {} : translator.settings)
     const heads = await teacher.score(sequences, { role: 'base', temperature: 1 })
-    const own = await ownScores()
+    const own = await ownHeads()
     for (const [i, { logprobs }] of heads.entries()) {
       expect(logprobs).toHaveLength(sequences[i]!.actionMask.length)
-      seen(logprobs, sequences[i]!).forEach((value, t) => expect(value).toBeCloseTo(own[i]![t]!, 6))
+      seen(logprobs, sequences[i]!).forEach((value, t) => expect(value).toBeCloseTo(own[i]!.logprobs[t]!, 6))
     }
+  })
+
+  test.each(['vllm', 'sglang'] as const)(
+    'the likeliest tokens as %s are those of the model',
+    async (kind) => {
+      using translator = await translating((scores) => scores)
+      using teacher = await openTeacher(kind === 'vllm' ? {} : translator.settings)
+      const heads = await teacher.score(sequences, { role: 'base', temperature: 1, likeliest: 5 })
+      const own = await ownHeads(5)
+      for (const [i, { alternatives }] of heads.entries()) {
+        const expected = own[i]!.alternatives!
+        expect(alternatives!.ids).toEqual(expected.ids)
+        alternatives!.logprobs.forEach((value, at) => expect(value).toBeCloseTo(expected.logprobs[at]!, 6))
+      }
+    },
+  )
+
+  test('a server that tells fewer of the likeliest is refused', async () => {
+    using translator = await translating((scores) => scores, 2)
+    using teacher = await openTeacher(translator.settings)
+    const asked = teacher.score(sequences, { role: 'base', temperature: 1, likeliest: 8 })
+    await expect(asked).rejects.toThrow('likeliest tokens of a prediction, not 8')
   })
 
   test('another vocabulary is refused', async () => {
