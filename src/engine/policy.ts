@@ -55,7 +55,7 @@ export interface Heads {
   readonly values: Float64Array | null
   /** The actor's decisions while learning, where the model has experts; absent otherwise. */
   readonly routers?: RouterUse
-  /** Those of the sequence, or the likeliest that a score was asked for; absent otherwise. */
+  /** Tokens that the sequence has, or the likeliest if a score was asked for them; absent otherwise. */
   readonly alternatives?: Alternatives
 }
 

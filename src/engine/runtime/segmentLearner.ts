@@ -238,30 +238,16 @@ export class SegmentLearner implements LearningWorker {
   }
 
   async #heads(pass: Pass, adapter: HeldFeeds, kept: readonly Feed[], head: ValueHeadParameters | undefined) {
-    const { batch, likeliest } = pass
-    const looking = batch.headAlternatives ? 'alternatives' : likeliest > 0 ? 'likeliest' : 'score'
-    const program: LastProgram = head ? 'value' : looking
-    const count = { [alternativeNames.count]: int64s(Int32Array.of(likeliest), [1]) }
-    const results = await this.#run(program, pass, {
-      ...adapter.feeds,
-      ...head?.feeds,
-      ...hiddenFeed(kept.at(-1)),
-      ...(program === 'alternatives' && alternativesFeed(batch)),
-      ...(program === 'likeliest' && count),
-    })
+    const { program, ...asked } = head ? { program: 'value' as const, feeds: head.feeds } : wantedOf(pass)
+    const feeds = { ...adapter.feeds, ...asked.feeds, ...hiddenFeed(kept.at(-1)) }
+    const results = await this.#run(program, pass, feeds)
     if (head) return { policy: null, values: Float64Array.from(numbers(results['value'])) }
     // Rounding may leave a certain one slightly above 0.
     const logprobs = Float64Array.from(numbers(results['logprob']), (logprob) => Math.min(logprob, 0))
     const entropies = Float64Array.from(numbers(results['entropy']))
     if (logprobs.length !== pass.batch.headRows.length)
       throw new Error('Expected a log-probability of every row.')
-    const further = results[alternativeNames.logprobs]
-    const ids = results[alternativeNames.ids]
-    const alternatives = further && {
-      ids: ids ? Int32Array.from(numbers(ids)) : batch.headAlternatives!,
-      logprobs: Float64Array.from(numbers(further)),
-    }
-    return { policy: { logprobs, entropies, ...(alternatives && { alternatives }) }, values: null }
+    return { policy: { logprobs, entropies, ...alternativesIn(results, pass.batch) }, values: null }
   }
 
   /** Back through all segments; adds the adapter's gradient up and returns what the last one gave. */
@@ -323,6 +309,21 @@ interface AdapterRun extends Disposable {
   /** Inputs of every segment but the first. */
   readonly kept: readonly Feed[]
   readonly target: LearningTarget
+}
+
+/** The program that finds what is wanted of the head, and its feeds. */
+function wantedOf({ batch, likeliest }: Pass): { readonly program: LastProgram; readonly feeds: Feeds } {
+  if (batch.headAlternatives !== null) return { program: 'alternatives', feeds: alternativesFeed(batch) }
+  if (likeliest === 0) return { program: 'score', feeds: {} }
+  const count = int64s(Int32Array.of(likeliest), [1])
+  return { program: 'likeliest', feeds: { [alternativeNames.count]: count } }
+}
+
+function alternativesIn(results: Feeds, { headAlternatives }: PackedBatch): Pick<Heads, 'alternatives'> {
+  const { [alternativeNames.ids]: found, [alternativeNames.logprobs]: logprobs } = results
+  const ids = found ? Int32Array.from(numbers(found)) : headAlternatives
+  if (!logprobs || ids === null) return {}
+  return { alternatives: { ids, logprobs: Float64Array.from(numbers(logprobs)) } }
 }
 
 const hiddenFeed = (hidden: Feed | undefined): Feeds => (hidden ? { hidden } : {})

@@ -164,15 +164,12 @@ export class OpenAiAnswer {
   #promptLogprobs(index: number): object {
     const scores = this.#scores[Math.floor(index / this.#request.samples)]
     if (scores === undefined) return {}
-    const told = scores.map(({ id, logprob, text, top }) =>
-      Object.fromEntries([
-        ...top.map((other, k) => [
-          other.id,
-          { logprob: finite(other.logprob), rank: k + 1, decoded_token: null },
-        ]),
-        [id, { logprob: finite(logprob), decoded_token: text }],
-      ]),
-    )
+    const told = scores.map(({ id, logprob, text, top }) => ({
+      ...Object.fromEntries(
+        top.map((other) => [other.id, { logprob: finite(other.logprob), decoded_token: null }] as const),
+      ),
+      [id]: { logprob: finite(logprob), decoded_token: text },
+    }))
     return { prompt_logprobs: [null, ...told] }
   }
 

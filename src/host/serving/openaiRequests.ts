@@ -339,10 +339,13 @@ function parseCompletions(given: JsonObject, mostTokens: number): OpenAiRequest 
   if (echo && prompts.some((prompt) => 'ids' in prompt)) {
     throw new InvalidRequest('`echo` is not supported for prompts of token ids.', 'echo')
   }
-  const promptLogprobs = body.prompt_logprobs ?? null
-  if (promptLogprobs !== null && request.isStreamed)
-    throw new InvalidRequest('`prompt_logprobs` is not supported in a stream.', 'prompt_logprobs')
+  const promptLogprobs = scoredPrompts(body.prompt_logprobs ?? null, request.isStreamed)
   return { ...request, endpoint: 'completions', prompts, withLogprobs, promptLogprobs, echo, mostCalls: 0 }
+}
+
+function scoredPrompts(asked: number | null, isStreamed: boolean): number | null {
+  if (asked === null || !isStreamed) return asked
+  throw new InvalidRequest('`prompt_logprobs` is not supported in a stream.', 'prompt_logprobs')
 }
 
 function promptsOf(given: z.output<typeof completionsBody>['prompt']): ServedPrompt[] {

@@ -124,9 +124,10 @@ export class ServedBase {
     return prompts.map((ids, prompt) =>
       Array.from(ids.subarray(1), (id, t) => {
         const before = ids.subarray(Math.max(0, t + 1 - contextTokens), t + 1)
-        const { logprobs, alternatives } = heads[prompt]!
+        const { logprobs, alternatives } = heads[prompt] ?? { logprobs: [] }
         const text = tokenText(this.#text.tokenizer, [...before], id)
-        return { id, logprob: logprobs[t]!, text, top: alternatives ? tokensAt(alternatives, t, ids) : [] }
+        const top = alternatives ? tokensAt(alternatives, t, ids) : []
+        return { id, logprob: logprobs[t] ?? NaN, text, top }
       }),
     )
   }
@@ -291,6 +292,6 @@ function tokensAt({ ids, logprobs }: Alternatives, t: number, sequence: Int32Arr
   const each = ids.length / (sequence.length - 1)
   return Array.from(ids.subarray(t * each, (t + 1) * each), (id, k) => ({
     id,
-    logprob: logprobs[t * each + k]!,
+    logprob: logprobs[t * each + k] ?? NaN,
   }))
 }

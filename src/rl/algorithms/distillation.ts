@@ -1,6 +1,6 @@
 import { choiceSetting, maxLikeliest, numberSetting } from '#shared/config/settings.ts'
 import { arithmetic, clip } from './terms/differentiable.ts'
-import { teacherDivergence } from './terms/distribution.ts'
+import { alternativesOf, teacherDivergence } from './terms/distribution.ts'
 import { clipBounds } from './terms/groupSettings.ts'
 import { referenceLogRatio, surprisal, surrogateMetrics } from './terms/metrics.ts'
 import { tally } from './terms/tally.ts'
@@ -28,21 +28,21 @@ export const distillation = defineAlgorithm({
     compares: choiceSetting(
       ['chosen', 'likeliest'],
       'chosen',
-      'Whether the token that the policy chose is compared with the teacher, as an advantage, or the distribution over the teacher’s likeliest tokens (GKD), whose divergence is the loss.',
+      'Whether the chosen token is compared, as an advantage, or the distribution over the teacher’s likeliest tokens, as the loss (GKD).',
     ),
     beta: numberSetting({
       default: 0.5,
       minimum: 0,
       maximum: 1,
       description:
-        'β of GKD’s divergence: 0 is the KL of the policy from the teacher, which covers all that the teacher does, 1 the reverse, which settles on what it does most, between them Jensen–Shannon.',
+        'GKD: 0 covers all that the teacher may say, 1 settles on its likeliest, between them Jensen–Shannon.',
     }),
     likeliestTokens: numberSetting({
       default: 64,
       minimum: 1,
       maximum: maxLikeliest,
       integer: true,
-      description: 'The teacher’s likeliest tokens that GKD compares one by one; all others count as one.',
+      description: 'GKD: the teacher’s likeliest tokens, compared one by one.',
     }),
   },
   needs: ({ compares, likeliestTokens }) =>
@@ -60,11 +60,13 @@ export const distillation = defineAlgorithm({
     const average = unitMean(minibatch, 'token')
     if (compares === 'likeliest')
       return (tokens) => {
-        const { divergence, covered } = teacherDivergence(tokens.likeliest, beta)
+        const alternatives = alternativesOf(tokens)
+        const { divergence, covered } = teacherDivergence(alternatives, beta)
         const metrics = { divergence: tally(divergence), teacher_coverage: tally({ data: covered }) }
         return {
           loss: average(divergence),
           metrics: { ...metrics, ...surprisal(tokens), ...referenceLogRatio(tokens) },
+          likeliest: alternatives.map(({ logp }) => logp),
         }
       }
     return (tokens) => {

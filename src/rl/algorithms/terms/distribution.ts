@@ -1,6 +1,6 @@
 /** Divergence of the policy's distribution of the next token from a teacher's, over the teacher's likeliest tokens. */
-import { arithmetic, constant, type Operand, type Value } from './differentiable.ts'
-import type { Alternative } from './loss.ts'
+import { arithmetic, constant, type Operand, type Value, variable } from './differentiable.ts'
+import type { Tokens } from './loss.ts'
 
 const { add, exp, log, maximum, multiply, subtract } = arithmetic
 
@@ -8,6 +8,27 @@ const { add, exp, log, maximum, multiply, subtract } = arithmetic
 const LEAST_REST = 1e-8
 /** Least probability whose logarithm is taken; it is multiplied by one at least as small. */
 const LEAST_MIXED = 1e-300
+
+/** The teacher's k-th likeliest token in the place of each token, [n] each. */
+export interface Alternative {
+  /** Log-probability under the current policy. */
+  readonly logp: Value
+  readonly teacherLogp: Float64Array
+}
+
+/** The alternatives of a trajectory's tokens, the likeliest first. */
+export function alternativesOf({ trajectory, positions }: Tokens): Alternative[] {
+  const { likeliest, likeliestLogprobs, actionMask } = trajectory
+  if (likeliest === undefined || likeliestLogprobs === undefined)
+    throw new Error('Expected the teacher’s likeliest tokens of every row.')
+  const each = likeliest.ids.length / actionMask.length
+  const ranked = (values: Float64Array, rank: number) =>
+    Float64Array.from(positions, (t) => values[t * each + rank]!)
+  return Array.from({ length: each }, (_, rank) => ({
+    logp: variable(ranked(likeliestLogprobs, rank)),
+    teacherLogp: ranked(likeliest.logprobs, rank),
+  }))
+}
 
 export interface TokenDivergence {
   /** [n] nats. */
@@ -44,7 +65,7 @@ interface Probability {
   readonly logp: Operand
 }
 
-/** What one token adds. */
+/** The contribution of one token. */
 function term(teacher: Probability, policy: Probability, beta: number): Value {
   const part = ({ p, logp }: Probability, other: Operand) => multiply(p, subtract(logp, other))
   if (beta === 0) return part(teacher, policy.logp)

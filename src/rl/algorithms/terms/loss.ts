@@ -29,15 +29,6 @@ export interface Tokens {
   readonly correction: Float64Array | null
   /** Log-probabilities recorded by the sampler. */
   readonly samplerLogp: Float64Array
-  /** The teacher's likeliest tokens, the likeliest first. */
-  readonly likeliest: readonly Alternative[]
-}
-
-/** Of each token the k-th likeliest in the eyes of the teacher, [n] each. */
-export interface Alternative {
-  /** Log-probability under the current policy. */
-  readonly logp: Value
-  readonly teacherLogp: Float64Array
 }
 
 /** The tokens of each token, turn or trajectory; without turn ids all are in turn 0. */
@@ -61,6 +52,8 @@ export function unitsAt({ positions, trajectory }: Tokens, level: RatioLevel): U
 export interface LossShare {
   readonly loss: Value
   readonly metrics: Tallies
+  /** Log-probabilities of the k-th likeliest token in the place of each, [n] for each k, if the loss reads them. */
+  readonly likeliest?: readonly Value[]
 }
 
 /**
@@ -74,9 +67,9 @@ export const minibatchLoss =
   (formula: LossFormula, unit: number): MinibatchLoss =>
   (part) => {
     const shares = unitsOf(part.map(tokensOf), unit).map((tokens) => {
-      const { loss, metrics } = formula(...tokens)
+      const { loss, metrics, likeliest = [] } = formula(...tokens)
       const gradients = gradientsOf(loss)
-      const coefficients = tokens.map((trajectory) => coefficientsOf(trajectory, gradients))
+      const coefficients = tokens.map((trajectory) => coefficientsOf(trajectory, likeliest, gradients))
       return { loss: loss.data[0]!, metrics, coefficients }
     })
     return {
@@ -115,22 +108,7 @@ function tokensOf(trajectory: LossRow): Tokens {
     returns: atEach(trajectory.returns),
     correction: atEach(correction),
     samplerLogp: at(samplerLogprobs ?? behaviorLogprobs),
-    likeliest: likeliestOf(trajectory, positions),
   }
-}
-
-function likeliestOf(
-  { likeliest, likeliestLogprobs, actionMask }: LossRow,
-  positions: Int32Array,
-): Tokens['likeliest'] {
-  if (likeliest === undefined || likeliestLogprobs === undefined) return []
-  const each = likeliest.ids.length / actionMask.length
-  const ranked = (values: Float64Array, rank: number) =>
-    Float64Array.from(positions, (t) => values[t * each + rank]!)
-  return Array.from({ length: each }, (_, rank) => ({
-    logp: variable(ranked(likeliestLogprobs, rank)),
-    teacherLogp: ranked(likeliest.logprobs, rank),
-  }))
 }
 
 function actionPositions(actionMask: Uint8Array): Int32Array {
@@ -141,14 +119,10 @@ function actionPositions(actionMask: Uint8Array): Int32Array {
 }
 
 function coefficientsOf(
-  { trajectory, positions, logp, entropy, values, likeliest }: Tokens,
+  { trajectory, positions, logp, entropy, values }: Tokens,
+  likeliest: readonly Value[],
   gradients: ReadonlyMap<Value, Float64Array>,
 ): HeadCoefficients {
-  const interleaved = (ranks: readonly (Float64Array | null)[]) => {
-    const all = new Float64Array(trajectory.actionMask.length * ranks.length)
-    ranks.forEach((rank, k) => rank?.forEach((value, t) => (all[t * ranks.length + k] = value)))
-    return all
-  }
   const head = (of: Value | null): Float64Array | null => {
     const gradient = of && gradients.get(of)
     if (!gradient) return null
@@ -160,6 +134,15 @@ function coefficientsOf(
     logprobs: head(logp) ?? new Float64Array(trajectory.logprobs.length),
     entropies: head(entropy),
     values: head(values),
-    ...(likeliest.length > 0 && { alternatives: interleaved(likeliest.map(({ logp }) => head(logp))) }),
+    ...(likeliest.length > 0 && {
+      alternatives: interleaved(likeliest.map(head), trajectory.actionMask.length),
+    }),
   }
 }
+
+/** [T] for each k → [T·K]; 0 where the loss does not depend on one. */
+const interleaved = (ranks: readonly (Float64Array | null)[], length: number): Float64Array =>
+  Float64Array.from({ length: length * ranks.length }, (_, at) => {
+    const rank = at % ranks.length
+    return ranks[rank]?.[(at - rank) / ranks.length] ?? 0
+  })
