@@ -72,7 +72,7 @@ async function measured(arena: ArenaCase): Promise<ArenaMemory> {
   const segments = segmentsOf(config.layers, perSegment)
   const tensors = frozenTensors(source)
   using programs = new CutPrograms(segments, (cut) => {
-    const definitions = learningDefinitions(cut, { config, lora, tensors })
+    const definitions = learningDefinitions(cut, { config, lora, tensors }, [])
     return new ResidentPrograms(definitions, device, learningPurpose(source))
   })
   let fedBytes = 0

@@ -14,7 +14,7 @@ import { segmentsOf } from '#engine/models/segmentPrograms.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import { frozenTensors, generationWeights } from '#engine/models/frozenWeights.ts'
 import { residentDefinitions, type Repetition } from '#engine/runtime/residentStep.ts'
-import { learningDefinitions } from '#engine/runtime/segmentLearner.ts'
+import { type FurtherTokens, learningDefinitions } from '#engine/runtime/segmentLearner.ts'
 import { asPolicySource, type WeightPrecisions } from '#host/models/baseCache.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { modelShapes, type ModelShape } from '#host/models/modelShapes.ts'
@@ -47,7 +47,15 @@ const repetitions = { cuda: 'loop', dml: 'unrolled' } as const
 
 /** A family's programs over random weights, as `use` needs them: the files are removed behind it. */
 export async function withPrograms<Result>(
-  { shape, precisions = exact }: { readonly shape: string; readonly precisions?: Precisions },
+  {
+    shape,
+    precisions = exact,
+    further = [],
+  }: {
+    readonly shape: string
+    readonly precisions?: Precisions
+    readonly further?: readonly FurtherTokens[]
+  },
   repetition: Repetition,
   use: (programs: DevicePrograms, source: ModelSource) => Result | Promise<Result>,
 ): Promise<Result> {
@@ -62,18 +70,25 @@ export async function withPrograms<Result>(
       { ...precisions, int8Form: 'blocks' },
       folder,
     )
-    return await use(programsOf(source, precisions.rollout === 'int8', repetition), source)
+    return await use(
+      programsOf(source, { rounded: precisions.rollout === 'int8', further }, repetition),
+      source,
+    )
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function programsOf(source: ModelSource, rounded: boolean, repetition: Repetition): DevicePrograms {
+function programsOf(
+  source: ModelSource,
+  { rounded, further }: { readonly rounded: boolean; readonly further: readonly FurtherTokens[] },
+  repetition: Repetition,
+): DevicePrograms {
   const { config } = source
   const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames, dropout: 0.1 }
   const tensors = frozenTensors(source)
   const definitions = {
-    ...learningDefinitions(segmentsOf(config.layers, config.layers), { config, lora, tensors }),
+    ...learningDefinitions(segmentsOf(config.layers, config.layers), { config, lora, tensors }, further),
     ...residentDefinitions(source, lora, generationWeights(source, { rounded, isOneRow: true }), repetition),
   }
   return Object.fromEntries(Object.entries(definitions).map(([name, { program }]) => [name, program()]))
@@ -107,7 +122,8 @@ export function kernelsOf(programs: DevicePrograms): Map<string, OpNode> {
 export async function allKernels(kind: keyof typeof repetitions): Promise<Map<string, OpNode>> {
   const all = new Map<string, OpNode>()
   for (const variant of variantsOn(kind)) {
-    await withPrograms(variant, repetitions[kind], (programs) => {
+    const further = ['likeliest', 'alternatives'] as const
+    await withPrograms({ ...variant, further }, repetitions[kind], (programs) => {
       for (const [signature, node] of kernelsOf(programs)) all.set(signature, node)
     })
   }

@@ -65,6 +65,8 @@ export interface OrtPolicyOptions extends LearningMemoryOptions {
    * over the same ones; without effect on a model that has none. False if absent.
    */
   readonly replaysRoutes?: boolean
+  /** Further tokens that it will be asked about: the likeliest, or the alternatives of sequences. None if absent. */
+  readonly further?: PolicyProgramOptions['further']
   /** Form in which programs are kept; the device's best if absent. */
   readonly programs?: Pick<PolicyProgramOptions, 'form' | 'segmentLayers' | 'bindingBytes' | 'keptBytes'>
   /** Length from which attention is learned in blocks, and the size of these; the measured best if absent. */
@@ -96,6 +98,7 @@ export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPol
     sharesPrompts: sharingPays(options.maxRows, source.config.windows),
     learning,
     ...(plan && { segmentLayers: longestOf(plan.segments) }),
+    ...(options.further && { further: options.further }),
     ...options.programs,
   })
   const tokens = plan?.tokens ?? learningTokens(source.config, device, learnsInBytes(source, products))

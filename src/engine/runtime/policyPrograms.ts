@@ -23,7 +23,7 @@ import { OrtDecodeStep, packedForGeneration, type DecodeStepOptions } from './or
 import { CutPrograms, ResidentPrograms, SeparatePrograms } from './programs.ts'
 import type { LearningWorker } from './replica.ts'
 import { ResidentStep, residentDefinitions, type Repetition } from './residentStep.ts'
-import { SegmentLearner, learningDefinitions } from './segmentLearner.ts'
+import { type FurtherTokens, SegmentLearner, learningDefinitions } from './segmentLearner.ts'
 
 /**
  * - `layers`: a program for each layer, all tensors with the host.
@@ -54,6 +54,8 @@ export interface PolicyProgramOptions extends Pick<
   readonly segmentLayers?: number
   /** Packed weights, in bytes, that generation keeps while others learn; a share of the machine's memory if absent. */
   readonly keptBytes?: number
+  /** Further tokens that the policy will be asked about, where all programs are in one session. None if absent. */
+  readonly further?: readonly FurtherTokens[]
   /** Largest tensor that a program binds, where a device holds tensors; what all allow if absent. */
   readonly bindingBytes?: number
 }
@@ -143,7 +145,7 @@ function sharedPrograms(options: PolicyProgramOptions): PolicyPrograms {
   const { config } = source
   const decoding = decodingDefinitions(source, lora, heldWeights(source, tensors))
   const programs = new CutPrograms(segments, (cut) => {
-    const learned = learningDefinitions(cut, { config, lora, tensors })
+    const learned = learningDefinitions(cut, { config, lora, tensors }, ['likeliest', 'alternatives'])
     return new SeparatePrograms({ ...learned, ...decoding }, device, { home, purpose })
   })
   const parameters = new DeviceParameters({ config, lora, device, home })
@@ -165,7 +167,7 @@ function sharedPrograms(options: PolicyProgramOptions): PolicyPrograms {
 
 /** The same in one session: a device that gives every tensor back keeps nothing but the weights of a session. */
 function residentPrograms(
-  { source, lora, learning, precision, segmentLayers }: PolicyProgramOptions,
+  { source, lora, learning, precision, segmentLayers, further = [] }: PolicyProgramOptions,
   repetition: Repetition,
 ): PolicyPrograms {
   const { device } = learning
@@ -176,7 +178,7 @@ function residentPrograms(
   const read = generationWeights(source, { rounded: precision === 'int8', isOneRow: true })
   const decoding = residentDefinitions(source, lora, read, repetition)
   const programs = new CutPrograms(segments, (cut) => {
-    const learned = learningDefinitions(cut, { config: source.config, lora, tensors })
+    const learned = learningDefinitions(cut, { config: source.config, lora, tensors }, further)
     return new ResidentPrograms({ ...learned, ...decoding }, device, learningPurpose(source))
   })
   const parameters = new HostParameters(source.config, lora)

@@ -47,24 +47,31 @@ export interface SegmentLearnerOptions {
 
 type LastProgram = keyof LastPrograms
 
-/** Programs of the last segment that a model without an adapter has too. */
-const scoring = ['score', 'alternatives', 'likeliest', 'value'] as const
+/** Further tokens of predictions that a policy can be asked about, besides those that stand there. */
+export type FurtherTokens = 'likeliest' | 'alternatives'
+
+/** Programs of the last segment. Without an adapter only the first are there. */
+const scoring = ['score', 'value'] as const
+const learning = ['learn', 'learnEntropy', 'learnValue'] as const
+const learningFurther = { likeliest: [], alternatives: ['learnAlternatives'] } as const
 
 /** The programs that read masks of dropout are others. */
 const programName = (name: string, drops: boolean): string => (drops ? `${name}, with dropout` : name)
 
 /**
- * Defines the programs of the segments: forward and backward of the inner ones by their number, and those of the last. Without an
- * adapter nothing is learned, and they only score.
+ * Defines the programs of the segments: forward and backward of the inner ones by their number, and those of the last, with
+ * the ones for those further tokens. Without an adapter nothing is learned, and they only score.
  */
 export function learningDefinitions(
   segments: readonly Segment[],
   { lora, ...options }: Omit<SegmentProgramOptions, 'drops'>,
+  further: readonly FurtherTokens[],
 ): ProgramDefinitions {
-  if (lora.targets.length === 0) return scoringDefinitions(segments, { ...options, lora, drops: false })
+  if (lora.targets.length === 0)
+    return scoringDefinitions(segments, { ...options, lora, drops: false }, further)
   const definitions: Record<string, ProgramDefinition> = {}
   const inner = ['forward', 'backward'] as const
-  const last = [...scoring, 'learn', 'learnEntropy', 'learnAlternatives', 'learnValue'] as const
+  const last = [...scoring, ...further, ...learning, ...further.flatMap((kind) => learningFurther[kind])]
   const kept = ['output', gradientName('hidden'), segmentNames.gradient]
   for (const drops of (lora.dropout ?? 0) > 0 ? [false, true] : [false]) {
     segments.slice(0, -1).forEach((segment, index) => {
@@ -84,12 +91,13 @@ export function learningDefinitions(
 function scoringDefinitions(
   segments: readonly Segment[],
   options: SegmentProgramOptions,
+  further: readonly FurtherTokens[],
 ): ProgramDefinitions {
   const inner = segments.slice(0, -1).map((segment, index) => {
     const program = () => innerForward(segment, options).forward
     return [`forward ${String(index)}`, { program, kept: ['output'] }] as const
   })
-  const last = scoring.map((kind) => {
+  const last = [...scoring, ...further].map((kind) => {
     const program = () => scoringPrograms(segments.at(-1)!, options)[kind]
     return [kind, { program }] as const
   })

@@ -22,6 +22,8 @@ export interface OpenModelRequest {
   readonly precision: RolloutPrecision
   /** Precision of the base; null: the one the adapter was trained on. */
   readonly base: HeldPrecision | null
+  /** It will be asked for the likeliest tokens of predictions; false if absent. */
+  readonly tellsLikeliest?: boolean
   /** Rows generated together. */
   readonly maxRows: number
   /** Tokens of a completion at most, where it is known. */
@@ -58,6 +60,7 @@ export async function openModel(request: OpenModelRequest): Promise<OpenedModel>
     rolloutPrecision: request.precision,
     activations: 'recompute',
     maxRows: request.maxRows,
+    ...(request.tellsLikeliest === true && { further: ['likeliest'] as const }),
     packsWeights: packingPays(request.maxRows, request.newTokens ?? 0),
   })
   return {

@@ -270,6 +270,7 @@ async function openPolicy(setup: ServingSetup, folder: ModelFolder, lora: LoraCo
     rolloutPrecision: setup.precision,
     activations: 'recompute',
     maxRows: setup.maxRows,
+    further: ['likeliest'],
   })
 }
 

@@ -59,7 +59,8 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
   const adapter = { ...form, lora: { ...form.lora, dropout: config.adapter.dropout } }
   const hasCritic = code.algorithm.needs.values
   const { consents } = setup
-  const opening = { model, device, cacheDirectory, consents, adapter, reference, hasCritic }
+  const hasAlternatives = code.algorithm.needs.likeliest > 0
+  const opening = { model, device, cacheDirectory, consents, adapter, reference, hasCritic, hasAlternatives }
   const policy = await openPolicy(config, opening)
   if (start === null && adapter.critic !== null) restoreCritic(policy, adapter.critic)
   const warnings = start === null ? adapter.warnings : restore(policy, stage, start, reference !== null)
@@ -212,6 +213,8 @@ interface PolicySetup extends Pick<TrainingSetup, 'model' | 'device' | 'cacheDir
   /** null: what the policy begins as. */
   readonly reference: readonly NamedTensor[] | null
   readonly hasCritic: boolean
+  /** The loss reads log-probabilities of further tokens. */
+  readonly hasAlternatives: boolean
 }
 
 /**
@@ -231,6 +234,7 @@ async function openLocalTeacher(
     precision: 'f32',
     base: null,
     maxRows,
+    tellsLikeliest: true,
   })
   const [own, theirs] = [openText(student).tokenizer, openText(folder).tokenizer]
   const differs = Array.from({ length: own.vocabSize }, (_, id) => id).find(
@@ -269,7 +273,7 @@ async function openPolicy(
   { base, rollout, optimization, seed, contextLength, reference: teaching }: RunConfig,
   setup: PolicySetup,
 ): Promise<OrtPolicy> {
-  const { model, device, cacheDirectory, adapter, reference, hasCritic } = setup
+  const { model, device, cacheDirectory, adapter, reference, hasCritic, hasAlternatives } = setup
   const { lora, tensors } = adapter
   const teacher = await openTeacher(teaching, setup)
   const rolloutPrecision = holdsTensors(device) ? 'f32' : rollout.precision
@@ -281,6 +285,7 @@ async function openPolicy(
     lora,
     loraSeed: seed,
     critic: hasCritic,
+    ...(hasAlternatives && { further: ['alternatives'] as const }),
     ...(tensors === null ? {} : { adapter: tensors }),
     ...(reference === null ? {} : { reference }),
     ...(teacher === undefined ? {} : { teacher }),

@@ -70,7 +70,7 @@ test.each([
   ['the whole vocabulary at once', {}],
   ['whole programs', { programs: { form: 'resident', segmentLayers: 2 } }],
 ] as const)('the likeliest are the largest of all: %s', async (_, options: Partial<OrtPolicyOptions>) => {
-  using policy = await openTiny(source, options)
+  using policy = await openTiny(source, { ...options, further: ['likeliest'] })
   const { vocabSize } = source.config
   const sequences = sequencesOf(source).map(({ ids, actionMask }) => ({ ids, actionMask }))
   const [all, few] = await Promise.all(
@@ -109,7 +109,7 @@ test('whole programs and saved activations give the same gradient', async () => 
   const sequences = sequencesOf(source)
   const coefficients = coefficientsOf(sequences)
   const learned = async (options: Partial<OrtPolicyOptions>) => {
-    using policy = await openTiny(source, options)
+    using policy = await openTiny(source, { ...options, further: ['alternatives'] })
     const heads = await policy.accumulate(
       sequences,
       { temperature, entropyGradient: true },
