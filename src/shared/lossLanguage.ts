@@ -5,7 +5,16 @@
  * the sandbox may read no other file of this folder.
  */
 
-export const levels = ['batch', 'group', 'pair', 'sequence', 'turn', 'position', 'token'] as const
+export const levels = [
+  'batch',
+  'group',
+  'pair',
+  'sequence',
+  'turn',
+  'position',
+  'token',
+  'alternative',
+] as const
 /** Granularity of a value. */
 export type Level = (typeof levels)[number]
 
@@ -56,6 +65,11 @@ export const lossInputs = {
     help: '1 where the policy chose the token; 0 for prompts, responses of an environment and padding.',
   },
   turns: { per: 'token', help: "Number of the token's turn, from 0." },
+  topLogp: {
+    per: 'alternative',
+    help: 'Log-probabilities under the learning policy of the tokens that the reference finds likeliest in the place of each token, `likeliest` many; sum(x, "token") makes one value per token of them.',
+  },
+  topRefLogp: { per: 'alternative', help: 'The same under the reference policy, such as a teacher.' },
   groups: {
     per: 'sequence',
     help: 'Number of the prompt, equal for its completions. One value per sequence, like all that follow.',

@@ -1,5 +1,6 @@
 /** Custom losses as the sandbox reports them: the description in the code, and the recorded program. */
 import { z } from 'zod'
+import { maxLikeliest } from './config/settings.ts'
 import {
   advantageNeeds,
   type InputName,
@@ -12,7 +13,7 @@ import {
 } from './lossLanguage.ts'
 
 /** Outputs of the learning policy, with respect to which the loss has a gradient. */
-export const headNames = ['logp', 'entropy', 'values'] as const
+export const headNames = ['logp', 'entropy', 'values', 'topLogp'] as const
 export type HeadName = (typeof headNames)[number]
 
 /** Largest number of terms, and of metrics, of a loss. */
@@ -94,14 +95,14 @@ function isSoundOperation(
 const isFinest = (level: Level, of: readonly Level[]): boolean =>
   of.every((each) => isWithin(level, each)) && of.includes(level)
 
-const ranks: Partial<Record<Level, number>> = { group: 1, sequence: 2, turn: 3, token: 4 }
+const ranks: Partial<Record<Level, number>> = { group: 1, sequence: 2, turn: 3, token: 4, alternative: 5 }
 
 /** True if every value of `fine` belongs to one of `coarse`. */
 const isWithin = (fine: Level, coarse: Level): boolean =>
   fine === coarse ||
   coarse === 'batch' ||
   (fine === 'token' && coarse === 'position') ||
-  (ranks[fine] ?? 0) > (ranks[coarse] ?? 5)
+  (ranks[fine] ?? 0) > (ranks[coarse] ?? 6)
 
 /** Parses output of the sandbox; null if it is not a program. */
 export function readProgram(json: unknown): LossProgram | null {
@@ -119,6 +120,7 @@ export const lossDescriptionSchema = z.object({
   source: z.string().max(200).optional(),
   experience: z.enum(['rollout', 'demonstrations', 'preferences']).default('rollout'),
   groupSize: z.int().min(1).max(1024).optional(),
+  likeliest: z.int().min(1).max(maxLikeliest).default(32),
   needs: z.array(z.enum(advantageNeeds)).default([]),
   /** Algorithm whose advantages it uses, with settings of that; null: its own, or GRPO's. */
   like: z.object({ algorithm: z.string(), settings: z.record(z.string(), z.unknown()) }).nullable(),

@@ -22,7 +22,7 @@ export interface OpenModelRequest {
   readonly precision: RolloutPrecision
   /** Precision of the base; null: the one the adapter was trained on. */
   readonly base: HeldPrecision | null
-  /** It will be asked for the likeliest tokens of predictions; false if absent. */
+  /** Prepares it to tell the likeliest tokens of predictions; false if absent. */
   readonly tellsLikeliest?: boolean
   /** Rows generated together. */
   readonly maxRows: number

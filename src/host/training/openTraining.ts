@@ -285,7 +285,7 @@ async function openPolicy(
     lora,
     loraSeed: seed,
     critic: hasCritic,
-    ...(hasAlternatives && { further: ['alternatives'] as const }),
+    ...(hasAlternatives && { further: ['likeliest', 'alternatives'] as const }),
     ...(tensors === null ? {} : { adapter: tensors }),
     ...(reference === null ? {} : { reference }),
     ...(teacher === undefined ? {} : { teacher }),

@@ -2,9 +2,13 @@
 import type { HeadName } from '#shared/losses.ts'
 import { randomStream } from '#shared/random.ts'
 import type { LossRow } from '../algorithms/types.ts'
+import { alternativesOf } from './layout.ts'
 
 /** Alters rows to be as in the first update of a step: every ratio is 1. */
 export const onPolicy = (row: LossRow): LossRow => ({ ...row, behaviorLogprobs: row.logprobs })
+
+/** Index of the alternative that stands for a token in the checks: another one from token to token. */
+export const alternativeAt = (place: number, each: number): number => place * each + (place % each)
 
 export interface Place {
   readonly row: number
@@ -35,6 +39,7 @@ export function jittered(rows: readonly LossRow[], scale = jitter): LossRow[] {
       logprobs: moved(row.logprobs, 0).map((x) => Math.min(x, -1e-6)),
       entropies: moved(row.entropies, n).map((x) => Math.max(x, 1e-6)),
       values: row.values && moved(row.values, 2 * n),
+      ...(row.likeliestLogprobs && { likeliestLogprobs: moved(row.likeliestLogprobs, 3 * n) }),
     }
   })
 }
@@ -53,13 +58,16 @@ export function shiftedTo(
 type List = Float64Array | Uint8Array | Int32Array
 
 /** A row with each of its lists per token changed. `filler`: what stands outside the action mask. */
-function withLists(row: LossRow, change: <T extends List>(values: T, filler: number) => T): LossRow {
-  const numbers = (values: Float64Array) => change(values, -1.5)
+function withLists(
+  row: LossRow,
+  change: <T extends List>(values: T, filler: number, each: number) => T,
+): LossRow {
+  const numbers = (values: Float64Array, each = 1) => change(values, -1.5, each)
   const orNull = (values: Float64Array | null) => values && numbers(values)
   return {
     ...row,
-    actionMask: change(row.actionMask, 0),
-    turnIds: row.turnIds && change(row.turnIds, -1),
+    actionMask: change(row.actionMask, 0, 1),
+    turnIds: row.turnIds && change(row.turnIds, -1, 1),
     logprobs: numbers(row.logprobs),
     entropies: numbers(row.entropies),
     values: orNull(row.values),
@@ -71,21 +79,28 @@ function withLists(row: LossRow, change: <T extends List>(values: T, filler: num
     returns: orNull(row.returns),
     correction: orNull(row.correction),
     samplerLogprobs: orNull(row.samplerLogprobs ?? null),
+    ...(row.likeliest && {
+      likeliest: {
+        ids: change(row.likeliest.ids, 0, alternativesOf(row)),
+        logprobs: numbers(row.likeliest.logprobs, alternativesOf(row)),
+      },
+    }),
+    ...(row.likeliestLogprobs && { likeliestLogprobs: numbers(row.likeliestLogprobs, alternativesOf(row)) }),
   }
 }
 
 /** Appends tokens outside the action mask, filled with arbitrary numbers. */
 export const withPadding = (row: LossRow, count: number): LossRow =>
-  withLists(row, (values, filler) => {
+  withLists(row, (values, filler, each) => {
     const longer = values.constructor as new (length: number) => typeof values
-    const result = new longer(values.length + count).fill(filler) as typeof values
+    const result = new longer(values.length + count * each).fill(filler) as typeof values
     result.set(values)
     return result
   })
 
 /** Leaves out the tokens before the first one to learn from, so that the row begins with an action. */
 export const withoutPrompt = (row: LossRow): LossRow =>
-  withLists(row, (values) => values.slice(promptLength(row)) as typeof values)
+  withLists(row, (values, _, each) => values.slice(promptLength(row) * each) as typeof values)
 
 /** Positions before the first token to learn from. */
 export const promptLength = ({ actionMask }: LossRow): number => Math.max(actionMask.indexOf(1), 0)
@@ -96,12 +111,14 @@ export function moved(
   head: HeadName,
   by: number,
 ): LossRow[] {
-  const key = ({ logp: 'logprobs', entropy: 'entropies', values: 'values' } as const)[head]
+  const key = (
+    { logp: 'logprobs', entropy: 'entropies', values: 'values', topLogp: 'likeliestLogprobs' } as const
+  )[head]
   return rows.map((each, i) => {
     const values = each[key]
-    if (i !== row || values === null) return each
+    if (i !== row || values == null) return each
     const changed = Float64Array.from(values)
-    changed[place]! += by
+    changed[alternativeAt(place, values.length / each.actionMask.length)]! += by
     return { ...each, [key]: changed }
   })
 }

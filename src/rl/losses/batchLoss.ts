@@ -1,7 +1,8 @@
 /** The loss of a batch, computed in one piece and in other ways that must not change it, and where two of them differ. */
 import { headNames, type HeadName, type LossProgram } from '#shared/losses.ts'
 import type { HeadCoefficients, LossRow } from '../algorithms/types.ts'
-import { actionsOf, type Place, promptLength, withoutPrompt } from './alteredRows.ts'
+import { actionsOf, alternativeAt, type Place, promptLength, withoutPrompt } from './alteredRows.ts'
+import { alternativesOf } from './layout.ts'
 import { evaluate, type Evaluation } from './evaluate.ts'
 
 export interface Loss {
@@ -39,7 +40,8 @@ export const coefficientAt = (
   head: HeadName,
   { row, place }: Place,
 ): number | undefined => {
-  const { logprobs, entropies, values } = coefficients[row]!
+  const { logprobs, entropies, values, alternatives } = coefficients[row]!
+  if (head === 'topLogp') return alternatives?.[alternativeAt(place, alternatives.length / logprobs.length)]
   return { logp: logprobs, entropy: entropies, values }[head]?.[place]
 }
 
@@ -49,14 +51,15 @@ export function lossWithoutPrompts(
   rows: readonly LossRow[],
 ): Pick<Loss, 'value' | 'coefficients'> {
   const { value, coefficients } = lossOf(program, rows.map(withoutPrompt))
-  const moved = (values: Float64Array | null, i: number) =>
-    values && Float64Array.of(...new Float64Array(promptLength(rows[i]!)), ...values)
+  const moved = (values: Float64Array | null | undefined, i: number, each = 1) =>
+    values ? Float64Array.of(...new Float64Array(promptLength(rows[i]!) * each), ...values) : null
   return {
     value,
-    coefficients: coefficients.map(({ logprobs, entropies, values }, i) => ({
+    coefficients: coefficients.map(({ logprobs, entropies, values, alternatives }, i) => ({
       logprobs: moved(logprobs, i)!,
       entropies: moved(entropies, i),
       values: moved(values, i),
+      alternatives: moved(alternatives, i, alternativesOf(rows[i]!)),
     })),
   }
 }

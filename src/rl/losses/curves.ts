@@ -87,5 +87,7 @@ function token(logp: number, advantage: 1 | -1): LossRow {
     returns: one(0),
     advantages: one(advantage),
     correction: null,
+    likeliest: { ids: Int32Array.of(0), logprobs: one(oldLogp) },
+    likeliestLogprobs: one(logp),
   }
 }

@@ -1,5 +1,5 @@
 /** Evaluates a program on a batch: its value, its gradient with respect to the heads of each token, and its metrics. */
-import type { InputName, Level, Reduction } from '#shared/lossLanguage.ts'
+import { type InputName, type Level, lossInputs, type Reduction } from '#shared/lossLanguage.ts'
 import { headNames, type HeadName, type LossNode, type LossProgram, type LossWeight } from '#shared/losses.ts'
 import {
   arithmetic,
@@ -156,6 +156,8 @@ const tokenInputs: Readonly<Partial<Record<InputName, PerToken>>> = {
   oldValues: ({ behaviorValues }) => behaviorValues,
   advantages: ({ advantages }) => advantages,
   returns: ({ returns }) => returns,
+  topLogp: ({ likeliestLogprobs }) => likeliestLogprobs ?? null,
+  topRefLogp: ({ likeliest }) => likeliest?.logprobs ?? null,
   mask: ({ actionMask }) => actionMask,
 }
 
@@ -172,8 +174,12 @@ const sequenceInputs: Readonly<Partial<Record<InputName, PerSequence>>> = {
 function inputValue(name: InputName, { rows, layout, heads }: Place): Value {
   const ofSequence = sequenceInputs[name]
   if (ofSequence) return constant(Float64Array.from(rows, (row) => ofSequence(row) ?? missing(name)))
-  const data = new Float64Array(layout.counts.token)
-  rows.forEach((row, i) => fill(data.subarray(layout.offsets[i], layout.offsets[i + 1]), name, row))
+  const each = lossInputs[name].per === 'alternative' ? layout.counts.alternative / layout.counts.token : 1
+  const data = new Float64Array(layout.counts.token * each)
+  rows.forEach((row, i) => {
+    const [start, end] = [layout.offsets[i]!, layout.offsets[i + 1]!]
+    fill(data.subarray(start * each, end * each), each, name, row)
+  })
   const head = headNames.find((each) => each === name)
   if (head === undefined) return constant(data)
   const value = heads.get(head) ?? variable(data)
@@ -182,12 +188,12 @@ function inputValue(name: InputName, { rows, layout, heads }: Place): Value {
 }
 
 /** 0 outside the action mask, where inputs hold nothing meaningful. */
-function fill(into: Float64Array, name: InputName, row: LossRow): void {
+function fill(into: Float64Array, each: number, name: InputName, row: LossRow): void {
   const { actionMask, turnIds, correction } = row
   const given =
     name === 'turns' ? (turnIds ?? into) : name === 'correction' ? correction : tokenInputs[name]?.(row)
   for (let t = 0; t < into.length; t++) {
-    if (actionMask[t] !== 1) continue
+    if (actionMask[Math.floor(t / each)] !== 1) continue
     into[t] = given?.[t] ?? (name === 'correction' ? 1 : missing(name))
   }
 }
@@ -198,20 +204,21 @@ function missing(name: InputName): never {
 
 function coefficientsOf(
   rows: readonly LossRow[],
-  { offsets }: Layout,
+  { offsets, counts }: Layout,
   heads: ReadonlyMap<HeadName, Value>,
   gradients: ReadonlyMap<Value, Float64Array>,
 ): HeadCoefficients[] {
   return rows.map(({ actionMask }, i) => {
-    const head = (name: HeadName): Float64Array | null => {
+    const head = (name: HeadName, each = 1): Float64Array | null => {
       const variable = heads.get(name)
       const gradient = variable && gradients.get(variable)
-      return gradient ? gradient.slice(offsets[i], offsets[i + 1]) : null
+      return gradient ? gradient.slice(offsets[i]! * each, offsets[i + 1]! * each) : null
     }
     return {
       logprobs: head('logp') ?? new Float64Array(actionMask.length),
       entropies: head('entropy'),
       values: head('values'),
+      alternatives: head('topLogp', counts.alternative / counts.token),
     }
   })
 }

@@ -14,7 +14,11 @@ export interface Layout {
   units(fine: Level, coarse: Level): Units
 }
 
-type Row = Pick<LossRow, 'actionMask' | 'turnIds' | 'group'>
+type Row = Pick<LossRow, 'actionMask' | 'turnIds' | 'group' | 'likeliest'>
+
+/** Alternatives that a row tells in the place of each token. */
+export const alternativesOf = ({ likeliest, actionMask }: Pick<Row, 'likeliest' | 'actionMask'>): number =>
+  likeliest === undefined ? 1 : likeliest.ids.length / actionMask.length
 
 export function layoutOf(rows: readonly Row[]): Layout {
   const tokens = tokensOf(rows)
@@ -23,7 +27,9 @@ export function layoutOf(rows: readonly Row[]): Layout {
     if (!groups.has(group)) groups.set(group, groups.size)
     return groups.get(group)!
   })
+  const each = rows[0] === undefined ? 1 : alternativesOf(rows[0])
   const counts = {
+    alternative: tokens.sequences.length * each,
     token: tokens.sequences.length,
     turn: tokens.sequenceOfTurn.length,
     sequence: rows.length,
@@ -97,6 +103,11 @@ function unitIndices(
     if (direct) return Int32Array.from(direct)
     if (coarse === 'batch') return new Int32Array(counts[fine])
     if (coarse === fine) return Int32Array.from({ length: counts[fine] }, (_, i) => i)
+    if (fine === 'alternative') {
+      const each = counts.alternative / counts.token
+      const ofToken = indexOf('token', coarse)
+      return Int32Array.from({ length: counts.alternative }, (_, i) => ofToken[Math.floor(i / each)]!)
+    }
     const next = above[fine]
     if (next === undefined) throw new Error(`Expected ${coarse} above ${fine}.`)
     const rest = indexOf(next, coarse)

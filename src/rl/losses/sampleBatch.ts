@@ -37,6 +37,8 @@ function sampleRow(row: number, prompt: number, turns: readonly number[]): LossR
     Float64Array.from(turnIds, () => low + (high - low) * chance.uniformAt(drawn++))
   const advantage = row % 2 === 0 ? 1 : -1
   const logprobs = draw(-4, -0.1)
+  const likely = (from: number) =>
+    Float64Array.from({ length: 3 * turnIds.length }, (_, at) => -1.2 - 2 * chance.uniformAt(from + at))
   return {
     group: row >> 1,
     actionMask: Uint8Array.from(turnIds, (turn) => Number(turn >= 0)),
@@ -58,5 +60,7 @@ function sampleRow(row: number, prompt: number, turns: readonly number[]): LossR
     tokenRewards: null,
     lastStateValue: null,
     correction: null,
+    likeliest: { ids: new Int32Array(3 * turnIds.length), logprobs: likely(10_000) },
+    likeliestLogprobs: likely(20_000),
   }
 }

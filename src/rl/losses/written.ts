@@ -117,12 +117,12 @@ function needsOf(program: LossProgram, description: LossDescription, ofAdvantage
     behavior: either('behavior', enters('oldLogp', 'refLogp', 'oldEntropy')),
     ratio: isUsed('oldLogp', 'samplerLogp', 'correction'),
     behaviorEntropies: isUsed('oldEntropy'),
-    reference: either('reference', isUsed('refLogp')),
+    reference: either('reference', isUsed('refLogp', 'topLogp', 'topRefLogp')),
     values: either('values', isUsed('values', 'oldValues', 'returns')),
     greedyBaseline: either('greedyBaseline', isUsed('baseline')),
     mismatched: false,
     teacher: false,
-    likeliest: 0,
+    likeliest: isUsed('topLogp', 'topRefLogp') ? description.likeliest : 0,
     entropyGradient: inputsOf({ ...program, metrics: {} }).has('entropy'),
     unit: description.experience === 'preferences' ? 2 : 1,
   }
@@ -280,5 +280,6 @@ function withoutHeads(row: LearningRow): LossRow {
     entropies: zeros,
     values: zeros,
     correction: null,
+    ...(row.likeliest && { likeliestLogprobs: new Float64Array(row.likeliest.ids.length) }),
   }
 }

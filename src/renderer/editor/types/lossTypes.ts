@@ -61,7 +61,7 @@ type Condition = boolean | Tensor
  * Granularity of a value: one for the whole minibatch, or one per group of completions, completion, turn, position or
  * token.
  */
-type Level = ${union(levels.filter((level) => level !== 'pair'))}
+type Level = ${union(levels.filter((level) => level !== 'pair' && level !== 'alternative'))}
 
 interface LossInputs<Settings> {
 ${inputs}
@@ -111,6 +111,8 @@ interface LossDefinition<S extends Readonly<Record<string, PlainSetting | Settin
   experience?: 'rollout' | 'demonstrations' | 'preferences'
   /** Default number of completions per prompt. */
   groupSize?: number
+  /** Tokens that topLogp and topRefLogp tell in the place of each token; 32 if absent. */
+  likeliest?: number
   settings?: S
   /** Inputs of \`advantages\` besides rewards. */
   needs?: readonly (${union(advantageNeeds)})[]

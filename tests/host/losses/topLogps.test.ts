@@ -1,0 +1,52 @@
+/** A loss of one's own over the likeliest tokens of the reference: GKD typed in is the built-in one, and passes the checks. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { distillation } from '#rl/algorithms/distillation.ts'
+import type { ConfiguredAlgorithm } from '#rl/algorithms/types.ts'
+import { sampleBatch } from '#rl/losses/sampleBatch.ts'
+import { resolveAlgorithms } from '#host/code/resolveAlgorithms.ts'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-top-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const code = `export default defineLoss({
+  likeliest: 3,
+  settings: { beta: { default: 0.5, minimum: 0, maximum: 1 } },
+  loss: ({ topLogp, topRefLogp, mask, settings: { beta } }) => {
+    const [q, p] = [exp(topLogp), exp(topRefLogp)]
+    const [restQ, restP] = [1 - sum(q, 'token'), 1 - sum(p, 'token')]
+    const term = (p, logp, q, logq) => {
+      const m = log(beta * p + (1 - beta) * q)
+      return beta * p * (logp - m) + (1 - beta) * q * (logq - m)
+    }
+    const compared = sum(term(p, topRefLogp, q, topLogp), 'token')
+    return mean(compared + term(restP, log(restP), restQ, log(restQ)), mask)
+  },
+})`
+
+async function written(settings: object): Promise<ConfiguredAlgorithm> {
+  const file = path.join(folder, 'gkd.js')
+  writeFileSync(file, code)
+  const config = parseRunConfig({ model: 'm', data: { train: 't' }, algorithm: { id: file, settings } })
+  await using resolved = await resolveAlgorithms(config, null)
+  return resolved.byId(file).configure(config.algorithm.settings)
+}
+
+test.each([0.5, 0.2])('it is the built-in one: beta %s', async (beta) => {
+  const own = await written({ beta })
+  expect(own.needs).toMatchObject({ likeliest: 3, reference: true, teacher: false })
+  const rows = sampleBatch()
+  own.admit?.(rows, () => undefined)
+  const builtIn = distillation.configure({ compares: 'likeliest', beta, likeliestTokens: 3 })
+  const [ours, theirs] = [own, builtIn].map((each) => each.minibatchLoss(rows)(rows))
+  expect(ours!.loss).toBeCloseTo(theirs!.loss, 12)
+  for (const [i, { alternatives, logprobs }] of ours!.coefficients.entries()) {
+    expect(logprobs.every((slope) => slope === 0)).toBe(true)
+    const expected = theirs!.coefficients[i]!.alternatives!
+    expect(alternatives).toHaveLength(expected.length)
+    alternatives!.forEach((slope, at) => expect(slope).toBeCloseTo(expected[at]!, 12))
+  }
+})
