@@ -70,7 +70,7 @@ const row = (run: RunEntry): string[] => [
   run.status,
   run.finding?.severity ?? '–',
   run.steps === null ? `${run.step}` : `${run.step}/${run.steps}`,
-  run.algorithm,
+  run.algorithmTitle,
   ...[run.reward, run.rewardBefore, run.rewardAfter].map(formatReward),
   formatTime(run.createdAt),
 ]
@@ -116,7 +116,7 @@ function runLines(run: RunEntry): string[] {
     ...settingChanges.map((change) => `Changed     ${changeWords(change)}`),
     ...(tags.length === 0 ? [] : [`Tags        ${tags.join(', ')}`]),
     `Model       ${run.model}`,
-    `Algorithm   ${run.algorithm}, seed ${run.seed}`,
+    `Algorithm   ${run.algorithmTitle}, seed ${run.seed}`,
     `Reward      ${formatReward(run.reward)} in the last step`,
     `Eval reward ${evalRewardWords(run)}`,
     `Folder      ${run.directory}`,
