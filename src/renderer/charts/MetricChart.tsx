@@ -100,12 +100,7 @@ export function MetricChart(given: MetricChartProps) {
       {plot === null && <EmptyPlot text={props.emptyText} height={height} />}
       {plot !== null && isTable && <PlotTable title={title} plot={plot} height={height} />}
       {plot !== null && !isTable && (
-        <VisiblePlot
-          {...{ plot, group }}
-          minHeight={height}
-          label={summary}
-          others={props.others ?? noLines}
-        />
+        <VisiblePlot {...{ plot, height, group }} label={summary} others={props.others ?? noLines} />
       )}
       {plot !== null && (props.hasLegend ?? lines.length > 1) && <Legend plot={plot} />}
     </section>
@@ -127,13 +122,13 @@ interface PlotProps {
   readonly label: string
   readonly plot: Plot
   readonly others: readonly ChartLine[]
-  /** In px. */
-  readonly minHeight: number
+  /** The least, in px. */
+  readonly height: number
   readonly group: ReturnType<typeof useGroup>
 }
 
 /** Draws nothing while far outside of the viewport. */
-function VisiblePlot({ label, plot, others, minHeight, group }: PlotProps) {
+function VisiblePlot({ label, plot, others, height: minHeight, group }: PlotProps) {
   const { size, element, setElement } = useSize()
   const isNear = useIsNear(element)
   const { width, height } = size ?? { width: 0, height: minHeight }
