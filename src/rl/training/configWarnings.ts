@@ -3,7 +3,6 @@ import { unwise } from '#shared/config/problems.ts'
 import { deviceTitles, holdsTensors } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { algorithmTitle } from '../algorithms/registry.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 import { groupSizeOf, type ModelFacts } from './conflicts.ts'
 import { pluginWarnings } from './pluginWarnings.ts'
@@ -98,7 +97,7 @@ function sizeWarnings(config: RunConfig, algorithm: Parts): Problem[] {
     ...when(
       algorithm.needs.mismatched && promptsPerStep < 2,
       'rollout.promptsPerStep',
-      `${promptsPerStep}; ${algorithmTitle(algorithm.id)} measures answers against those of other rows of the step, of which there are none; 8 or more is usual.`,
+      `${promptsPerStep}; the algorithm measures answers against those of other rows of the step, of which there are none; 8 or more is usual.`,
     ),
     ...when(
       promptsPerStep > 1024,

@@ -4,7 +4,6 @@ import { computesIn, devicesFor, type DeviceOption } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'
 import { roundedTo } from '#shared/precision.ts'
 import { isRewarded, type RunConfig } from '#shared/runConfig.ts'
-import { algorithmTitle } from '../algorithms/registry.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 import { replaysOf } from './replay.ts'
 
@@ -262,7 +261,7 @@ function minibatchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
     ...when(
       size % unit !== 0,
       'optimization.minibatchSize',
-      `${size}, but ${algorithmTitle(algorithm.id)} needs a multiple of ${unit}, since a chosen and a rejected answer belong together.`,
+      `${size}, but the algorithm needs a multiple of ${unit}, since a chosen and a rejected answer belong together.`,
     ),
     ...when(
       size > all || all % size !== 0,
