@@ -197,7 +197,10 @@ const trash = (context: Context) =>
         const day = new Date(until).toISOString().slice(0, 10)
         output.line(`${runId}  ${megabytes(sizeBytes)}  until ${day}  ${name ?? ''}`)
       }
-      if (empty) output.line(`Permanently deleted ${deleted.length} runs and freed ${megabytes(freedBytes)}.`)
+      if (empty)
+        output.line(
+          `Permanently deleted ${plural(deleted.length, 'run')} and freed ${megabytes(freedBytes)}.`,
+        )
       else if (deleted.length === 0) output.line('The trash is empty.')
     })
 
