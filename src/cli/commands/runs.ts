@@ -133,7 +133,7 @@ const remove = (context: Context) =>
       const { dataDirectory, output } = context()
       await using host = createHost({ dataDirectory, servesQueue: false })
       // Taken from the history, so that a run whose folder is already gone can be deleted too.
-      const run = oneRun(host.store.runs.list(), part)
+      const run = oneRun(host.store.runs.list(), part, 'turnwise runs list shows all runs.')
       const isThere = existsSync(run.directory)
       const files = runFiles(run.directory)
       const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0)
@@ -156,15 +156,15 @@ function deletedLine(run: RunEntry, found: string | null, isTrial: boolean): str
   return `${isTrial ? 'Would remove' : 'Removed'} ${what} from the history alone: its folder ${run.directory} is not there.`
 }
 
-/** Returns the single run whose id begins or ends with the text. Errors: AppError 'run/not-found'. */
-function oneRun<Run extends { readonly id: string }>(all: readonly Run[], part: string): Run {
+/** Returns the single run whose id begins or ends with the text. Errors: AppError 'run/not-found', with the hint if there is none. */
+function oneRun<Run extends { readonly id: string }>(all: readonly Run[], part: string, hint: string): Run {
   const found = all.filter(({ id }) => id.startsWith(part) || id.endsWith(part))
   const [run, other] = found
   if (run !== undefined && other === undefined) return run
   throw new AppError(
     'run/not-found',
     run === undefined ? `There is no run “${part}”.` : `“${part}” matches ${found.length} runs.`,
-    run === undefined ? 'turnwise runs list shows all runs.' : 'Give more of the run id.',
+    run === undefined ? hint : 'Give more of the run id.',
   )
 }
 
@@ -176,7 +176,7 @@ const restore = (context: Context) =>
       const { dataDirectory, output } = context()
       await using host = createHost({ dataDirectory, servesQueue: false })
       const deleted = trashedRuns(dataDirectory).map(({ runId, name }) => ({ id: runId, name }))
-      const { id, name } = oneRun(deleted, part)
+      const { id, name } = oneRun(deleted, part, 'turnwise runs trash shows what can be restored.')
       restoreRun(host, id)
       output.json({ run: id, restored: true })
       output.line(`Restored ${name ?? id}.`)
