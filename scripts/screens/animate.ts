@@ -72,7 +72,7 @@ class Film {
 
 async function firstRun(page: Page, film: Film): Promise<void> {
   const guide = page.getByRole('complementary', { name: 'Guide' })
-  const next = guide.getByRole('button', { name: 'Next' })
+  const next = guide.getByRole('button', { name: /^(Next|Finish)$/ })
   await page.getByRole('button', { name: 'Start the first run' }).waitFor()
   await film.take(900)
   await film.press(page.getByRole('button', { name: 'Start the first run' }), 600)

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { attempt } from '#shared/attempt.ts'
+import { AppError } from '#shared/errors.ts'
 import { runProgram, type Program } from '#host/processes/programs.ts'
 import type { Output } from './output.ts'
 
@@ -91,7 +92,7 @@ export function isStale(folder: string): boolean {
   return results.some((file) => changed(file) < newest)
 }
 
-/** Builds the window if necessary, in a checkout with all packages. */
+/** Builds the window if necessary, in a checkout with all packages. Errors: AppError 'api/cancelled' after a Ctrl-C. */
 export async function buildWindow(output: Output, folder: string = applicationFolder): Promise<void> {
   const builder = path.join(folder, 'node_modules/electron-vite/bin/electron-vite.js')
   const isCheckout = existsSync(path.join(folder, 'src/renderer')) && existsSync(builder)
@@ -99,6 +100,8 @@ export async function buildWindow(output: Output, folder: string = applicationFo
     output.note('Building the window; this takes half a minute and happens only once.')
     // Paths in its configuration are relative to its working folder.
     const args = [builder, 'build', '--logLevel', 'error']
-    await runProgram({ file: process.execPath, args, cwd: folder })
+    const exit = await runProgram({ file: process.execPath, args, cwd: folder })
+    if (exit !== null && exit.signal !== null)
+      throw new AppError('api/cancelled', 'Building the window was stopped.', 'The next start builds it.')
   }
 }

@@ -7,6 +7,7 @@ import type { Output } from './output.ts'
 
 export interface ProgressState {
   readonly done: number
+  /** 0: nobody knows. */
   readonly total: number
   /** Name of one unit: `step`. */
   readonly unit: string
@@ -104,7 +105,7 @@ function createPace(clock: () => number): (state: ProgressState) => number | nul
 }
 
 const progressLine = ({ done, total, unit, facts }: ProgressState, pace: readonly string[]): string =>
-  [`${unit} ${done}/${total}`, ...facts, ...pace].join('  ')
+  [...(total === 0 ? [] : [`${unit} ${done}/${total}`]), ...facts, ...pace].join('  ')
 
 function paceWords({ done, total, unit, left }: ProgressState, secondsPerUnit: number | null): string[] {
   if (left === null) return []

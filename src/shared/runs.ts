@@ -52,7 +52,10 @@ export const runEntry = z.object({
   /** Steps completed, of `steps`, which is null until the run has begun. */
   step: count,
   steps: count.nullable(),
+  /** Id of the algorithm; of a loss from a file its name. */
   algorithm: z.string(),
+  /** Name of the algorithm for people: “GRPO”. */
+  algorithmTitle: z.string(),
   seed: z.number(),
   model: z.string(),
   /** Mean reward of the last step. */

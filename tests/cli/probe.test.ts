@@ -33,7 +33,7 @@ describe('probe', () => {
     )
     expect(done.status).toBe(1)
     expect(done.stdout).toContain('not learned: requires a greedy accuracy of at least 90 %')
-    expect(done.stderr).toContain('reinforce did not learn the probe grid')
+    expect(done.stderr).toContain('REINFORCE did not learn the probe grid')
   })
 
   test.runIf(isWhole)(wholeTitle('prints a table of several runs'), async () => {

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { createOutput } from '#cli/output.ts'
-import { createProgress, duration } from '#cli/progress.ts'
+import { createProgress, duration, taskProgress } from '#cli/progress.ts'
 
 function screen(isTTY: boolean, columns = 80) {
   const stderr = Object.assign(new PassThrough(), { isTTY, columns })
@@ -40,6 +40,13 @@ describe('progress', () => {
     expect(text()).toContain('step 10/10  14 s/step  40–90 s left, then another stage')
     progress.update({ ...state(1), left: null })
     expect(text()).not.toContain('left')
+  })
+
+  test('says what goes on, without numbers, where nobody knows how much there is', () => {
+    const { output, text } = screen(false)
+    const progress = createProgress(output, false, () => 0)
+    progress.update(taskProgress({ phase: 'Comparing weights', done: 0, total: null, unit: 'tensors' }))
+    expect(text()).toBe('Comparing weights\n')
   })
 
   test('elsewhere a last step whose evaluation goes on is not a line each time', () => {

@@ -121,6 +121,7 @@ describe('train', () => {
     })
     expect(run.checkpoints.map(({ step }) => step)).toEqual(expect.arrayContaining([6, 8]))
     expect((await place.run('runs', 'show', String(id))).stdout).toContain('finished, step 8 of 8')
+    expect((await place.run('runs', 'restore', 'none')).stderr).toContain('turnwise runs trash shows')
   })
 
   test('is taken into another history as one file', async () => {

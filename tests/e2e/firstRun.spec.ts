@@ -49,7 +49,7 @@ test('from an empty data directory to a rising reward curve, with the guide @who
     await expect(guide(page)).toContainText(words)
     expect(await seriousProblems(page)).toEqual([])
   }
-  await guide(page).getByRole('button', { name: 'Next' }).click()
+  await guide(page).getByRole('button', { name: 'Finish' }).click()
   await expect(guide(page).getByRole('heading', { name: /^It worked: 0\.32 → 0\.8\d$/ })).toBeVisible()
   await expect(guide(page)).toContainText('The eval reward went from 0.316 to')
   await guide(page).getByRole('button', { name: 'Compare before and after' }).click()
@@ -110,8 +110,8 @@ test('the same first run with the keyboard alone', async ({ app }) => {
   await client.call('runs.setTags', { runId, tags: ['sample'] })
   await app.go(`/runs/${runId}/overview`)
   await expect(page.getByRole('button', { name: 'trained, rename' })).toBeVisible()
-  for (let i = 0; i < 4; i++) {
-    await tabTo(page, 'Next')
+  for (const words of ['Next', 'Next', 'Next', 'Finish']) {
+    await tabTo(page, words)
     await page.keyboard.press('Enter')
   }
   await expect(guide(page)).toContainText('The eval reward went from')

@@ -72,6 +72,26 @@ test('the cursor stands at the step that is named, and its band is told @whole',
   await expect(reward.getByText(/^\d(\.\d+)?–\d(\.\d+)?$/)).toBeVisible()
 })
 
+test('charts fill their panels, also beside a taller one', async ({ app }) => {
+  const { page } = app
+  const runId = await addTrainedRun(app, 'three steps')
+  await app.open(`/runs/${runId}/overview`)
+  for (const width of [1440, 1024]) {
+    await page.setViewportSize({ width, height: 1400 })
+    await expect(region(page, 'Gradient norm').locator('.recharts-line-curve').first()).toBeAttached()
+    const rest = () =>
+      page.locator('[data-chart]').evaluateAll((panels) =>
+        panels.flatMap((panel) => {
+          const last = panel.lastElementChild!
+          const drawn = last.querySelector('svg.recharts-surface') ?? last
+          const left = panel.getBoundingClientRect().bottom - drawn.getBoundingClientRect().bottom
+          return left < 4 ? [] : [`${String(panel.getAttribute('data-chart'))}: ${String(left)} px`]
+        }),
+      )
+    await expect.poll(rest).toEqual([])
+  }
+})
+
 test('charts that never move are one line that can be opened @whole', async ({ app }) => {
   const { page } = app
   const runId = await addTrainedRun(app, 'flat')

@@ -216,6 +216,15 @@ describe('the window of a checkout', () => {
     expect(isStale(folder)).toBe(false)
   })
 
+  test('whose building is stopped is not shown in pieces', async () => {
+    const stopped = `process.kill(process.pid, 'SIGINT')\nsetInterval(() => undefined, 1000)`
+    touch('node_modules/electron-vite/bin/electron-vite.js', 100, stopped)
+    touch('src/main/index.ts', Date.now() / 1000 + 60)
+    await expect(buildWindow(output, folder)).rejects.toThrow('Building the window was stopped.')
+    touch('src/main/index.ts', 100)
+    notes.pop()
+  })
+
   test('that cannot be built is not tried', async () => {
     rmSync(path.join(folder, 'node_modules'), { recursive: true })
     rmSync(path.join(folder, results[2] ?? ''))

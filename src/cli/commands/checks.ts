@@ -155,7 +155,7 @@ function tableLine(report: ProbeReport): string {
   const { sampledAccuracy, greedyAccuracy, valueError, seconds, passed } = report
   return [
     report.probe.padEnd(12),
-    report.algorithm.padEnd(20),
+    report.algorithmTitle.padEnd(20),
     String(report.seed).padStart(4),
     percent(sampledAccuracy).padStart(8),
     percent(greedyAccuracy).padStart(7),
@@ -170,7 +170,7 @@ const percent = (share: number): string => `${(100 * share).toFixed(0)} %`
 function reportLines({ before, steps, seconds, ...report }: ProbeReport): string[] {
   const values = report.valueError === null ? [] : [`  value error ${shown(before)} → ${shown(report)}`]
   return [
-    `${report.probe} with ${report.algorithm}, seed ${report.seed}: ${plural(steps, 'step')} in ${seconds.toFixed(1)} s`,
+    `${report.probe} with ${report.algorithmTitle}, seed ${report.seed}: ${plural(steps, 'step')} in ${seconds.toFixed(1)} s`,
     `  sampled  ${percent(before.sampledAccuracy)} → ${percent(report.sampledAccuracy)}`,
     `  greedy   ${percent(before.greedyAccuracy)} → ${percent(report.greedyAccuracy)}`,
     ...values,
@@ -188,7 +188,7 @@ const wanted = ({ measure, threshold }: Pick<ProbeReport, 'measure' | 'threshold
 const notLearned = (report: ProbeReport): AppError =>
   new AppError(
     'probe/failed',
-    `${report.algorithm} did not learn the probe ${report.probe}, which requires ${wanted(report)}.`,
+    `${report.algorithmTitle} did not learn the probe ${report.probe}, which requires ${wanted(report)}.`,
     'Try another seed and more --steps; if it never learns, something between sampling and update is broken.',
   )
 

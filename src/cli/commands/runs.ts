@@ -70,7 +70,7 @@ const row = (run: RunEntry): string[] => [
   run.status,
   run.finding?.severity ?? '–',
   run.steps === null ? `${run.step}` : `${run.step}/${run.steps}`,
-  run.algorithm,
+  run.algorithmTitle,
   ...[run.reward, run.rewardBefore, run.rewardAfter].map(formatReward),
   formatTime(run.createdAt),
 ]
@@ -116,7 +116,7 @@ function runLines(run: RunEntry): string[] {
     ...settingChanges.map((change) => `Changed     ${changeWords(change)}`),
     ...(tags.length === 0 ? [] : [`Tags        ${tags.join(', ')}`]),
     `Model       ${run.model}`,
-    `Algorithm   ${run.algorithm}, seed ${run.seed}`,
+    `Algorithm   ${run.algorithmTitle}, seed ${run.seed}`,
     `Reward      ${formatReward(run.reward)} in the last step`,
     `Eval reward ${evalRewardWords(run)}`,
     `Folder      ${run.directory}`,
@@ -133,7 +133,7 @@ const remove = (context: Context) =>
       const { dataDirectory, output } = context()
       await using host = createHost({ dataDirectory, servesQueue: false })
       // Taken from the history, so that a run whose folder is already gone can be deleted too.
-      const run = oneRun(host.store.runs.list(), part)
+      const run = oneRun(host.store.runs.list(), part, 'turnwise runs list shows all runs.')
       const isThere = existsSync(run.directory)
       const files = runFiles(run.directory)
       const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0)
@@ -156,15 +156,15 @@ function deletedLine(run: RunEntry, found: string | null, isTrial: boolean): str
   return `${isTrial ? 'Would remove' : 'Removed'} ${what} from the history alone: its folder ${run.directory} is not there.`
 }
 
-/** Returns the single run whose id begins or ends with the text. Errors: AppError 'run/not-found'. */
-function oneRun<Run extends { readonly id: string }>(all: readonly Run[], part: string): Run {
+/** Returns the single run whose id begins or ends with the text. Errors: AppError 'run/not-found', with the hint if there is none. */
+function oneRun<Run extends { readonly id: string }>(all: readonly Run[], part: string, hint: string): Run {
   const found = all.filter(({ id }) => id.startsWith(part) || id.endsWith(part))
   const [run, other] = found
   if (run !== undefined && other === undefined) return run
   throw new AppError(
     'run/not-found',
     run === undefined ? `There is no run “${part}”.` : `“${part}” matches ${found.length} runs.`,
-    run === undefined ? 'turnwise runs list shows all runs.' : 'Give more of the run id.',
+    run === undefined ? hint : 'Give more of the run id.',
   )
 }
 
@@ -176,7 +176,7 @@ const restore = (context: Context) =>
       const { dataDirectory, output } = context()
       await using host = createHost({ dataDirectory, servesQueue: false })
       const deleted = trashedRuns(dataDirectory).map(({ runId, name }) => ({ id: runId, name }))
-      const { id, name } = oneRun(deleted, part)
+      const { id, name } = oneRun(deleted, part, 'turnwise runs trash shows what can be restored.')
       restoreRun(host, id)
       output.json({ run: id, restored: true })
       output.line(`Restored ${name ?? id}.`)
@@ -197,7 +197,10 @@ const trash = (context: Context) =>
         const day = new Date(until).toISOString().slice(0, 10)
         output.line(`${runId}  ${megabytes(sizeBytes)}  until ${day}  ${name ?? ''}`)
       }
-      if (empty) output.line(`Permanently deleted ${deleted.length} runs and freed ${megabytes(freedBytes)}.`)
+      if (empty)
+        output.line(
+          `Permanently deleted ${plural(deleted.length, 'run')} and freed ${megabytes(freedBytes)}.`,
+        )
       else if (deleted.length === 0) output.line('The trash is empty.')
     })
 

@@ -16,7 +16,7 @@ import { exportPeft } from '#host/models/exportAdapter.ts'
 import type { Host } from '#host/host.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { calibrateRun } from '#host/jobs/calibration.ts'
-import { readDemoConfig } from '#host/runs/demoConfig.ts'
+import { readDemoConfig, trainingWords } from '#host/runs/demoConfig.ts'
 import {
   readRunConfig,
   requireKnownParts,
@@ -70,7 +70,7 @@ async function trainDemo(changes: DemoChanges, context: CommandContext): Promise
   const run = createRun(host, config)
   const { seed } = config
   const trainings = stagesOf(config).map((stage) => stage.algorithm.id)
-  output.line(`Training the starter model with ${trainings.join(', then ')}, seed ${seed}. Run ${run.id}`)
+  output.line(`Training the starter model with ${trainingWords(trainings)}, seed ${seed}. Run ${run.id}`)
   output.line('Task: short exercises (sort, reverse, largest, add, count), answered with the bare result.')
   const outcome = await followTraining({ host, run, resumeFrom: null, streamEvents: false }, context)
   const { rewardBefore, rewardAfter, steps, seconds, checkpoint } = outcome

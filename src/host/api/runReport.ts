@@ -81,7 +81,7 @@ function runTable(
   const facts: readonly (readonly [string, (run: RunRecord) => string])[] = [
     ['Id', ({ id }) => id],
     ['Status', ({ status }) => status],
-    ['Method', ({ algorithm }) => algorithm],
+    ['Method', ({ algorithmTitle }) => algorithmTitle],
     ['Model', ({ model }) => path.basename(model)],
     ['Seed', ({ seed }) => String(seed)],
     ['Step', ({ step, steps }) => `${step} of ${steps ?? '?'}`],

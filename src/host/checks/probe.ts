@@ -28,6 +28,7 @@ export interface ProbeRun {
 export interface ProbeReport extends ProbeResult {
   readonly probe: string
   readonly algorithm: string
+  readonly algorithmTitle: string
   readonly seed: number
   /** Time from making the model to the last answer. */
   readonly seconds: number
@@ -63,6 +64,7 @@ export async function probeAlgorithm(run: ProbeRun): Promise<ProbeReport> {
     return {
       probe: probe.name,
       algorithm: algorithm.id,
+      algorithmTitle: algorithm.title,
       seed,
       ...result,
       seconds: (performance.now() - began) / 1000,

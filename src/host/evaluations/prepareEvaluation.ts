@@ -151,7 +151,7 @@ function subjectOf({ store, dataDirectory }: Parts, request: EvaluationRequest, 
   const run = store.runs.get(runId)
   const adapter = step === null ? null : checkpointDirectory(run, step)
   const sections = runSections(run, adapter)
-  const title = `${run.name ?? `${run.algorithm} · seed ${run.seed}`}, ${step === null ? 'base model' : `step ${step}`}`
+  const title = `${run.name ?? `${run.algorithmTitle} · seed ${run.seed}`}, ${step === null ? 'base model' : `step ${step}`}`
   const { model } = sections
   return { subject: { title, model, adapter, runId, step }, config: parsed(model, sections), run }
 }

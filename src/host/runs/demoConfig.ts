@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { algorithms } from '#rl/algorithms/registry.ts'
+import { algorithms, algorithmTitle } from '#rl/algorithms/registry.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { readRunConfig } from './runConfigFile.ts'
 
@@ -13,3 +13,6 @@ export function readDemoConfig(dataDirectory: string, algorithm = 'run'): RunCon
   const own = fileOf(experience === 'preferences' || experience === 'marks' ? 'dpo' : algorithm)
   return readRunConfig(existsSync(own) ? own : fileOf('run'), dataDirectory)
 }
+
+/** Names algorithms that learn one after the other: “SFT, then DPO”. */
+export const trainingWords = (ids: readonly string[]): string => ids.map(algorithmTitle).join(', then ')

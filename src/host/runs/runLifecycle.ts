@@ -116,7 +116,7 @@ export function createFork(host: RunKeeper, request: ForkRequest): RunEntry {
 function nameOfFork({ store }: DataStorage, { checkpoint, changes }: ForkRequest): string {
   const [step, , runId = ''] = path.resolve(checkpoint).split(path.sep).toReversed()
   const parent = store.runs.find(runId)
-  const base = parent === null ? runId : (parent.name ?? `${parent.algorithm} · seed ${parent.seed}`)
+  const base = parent === null ? runId : (parent.name ?? `${parent.algorithmTitle} · seed ${parent.seed}`)
   const taken = new Set(store.runs.list().map(({ name }) => name))
   return forkName({ base, step: Number(/\d+$/.exec(step ?? '')?.[0] ?? 0), changes, taken })
 }

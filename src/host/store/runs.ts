@@ -11,6 +11,7 @@ import { parsedJson } from '#shared/parsedJson.ts'
 import { runEntry, type RunEntry, type RunFailure, type RunRecord, type RunStatus } from '#shared/runs.ts'
 import { configButSeed } from '#shared/seedFamilies.ts'
 import { count } from '#shared/api/common.ts'
+import { algorithmTitle } from '#rl/algorithms/registry.ts'
 import { entryOf } from '#host/files/ownFiles.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { moved, movedText } from '#host/files/movedPaths.ts'
@@ -38,7 +39,10 @@ export interface StatusDetails {
 }
 
 /** An entry whose lists and objects are JSON, with what its folder follows from. */
-type RunRow = Omit<RunEntry, 'directory' | 'tags' | 'settingChanges' | 'finding' | 'error'> & {
+type RunRow = Omit<
+  RunEntry,
+  'directory' | 'algorithmTitle' | 'tags' | 'settingChanges' | 'finding' | 'error'
+> & {
   readonly home: string | null
   readonly tags: string
   readonly settingChanges: string
@@ -64,7 +68,7 @@ const withUnderscores = (key: string): string =>
   key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** The columns of an entry, by its keys. */
-const columns = [...Object.keys(runEntry.omit({ directory: true }).shape), 'home']
+const columns = [...Object.keys(runEntry.omit({ directory: true, algorithmTitle: true }).shape), 'home']
   .map((key) => `${special[key] ?? withUnderscores(key)} AS ${key}`)
   .join(', ')
 
@@ -265,7 +269,7 @@ export class RunsTable {
       ...row,
       directory: entryOf(dataFolders(this.#home).runs, row.id),
       model: moved(row.model, home, this.#home),
-      algorithm: this.#algorithmTitle(row.algorithm),
+      ...this.#algorithmOf(row.algorithm),
       createdAt: Math.max(-lastInstant, Math.min(lastInstant, row.createdAt)),
       tags: parsed(row.tags) as string[],
       settingChanges: parsed(row.settingChanges) as SettingChange[],
@@ -274,14 +278,17 @@ export class RunsTable {
     }
   }
 
-  /** The id of a built-in one; of a loss of the library its name, of another file that of the file. */
-  #algorithmTitle(id: string): string {
+  /** A loss of the library has a name, another one that of its file. */
+  #algorithmOf(id: string): Pick<RunEntry, 'algorithm' | 'algorithmTitle'> {
     const lossId = /[\\/](rw_[0-9a-f-]{36})[\\/][^\\/]+$/.exec(id)?.[1]
     const loss =
       lossId === undefined
         ? undefined
         : this.#db.query<{ readonly name: string }>('SELECT name FROM rewards WHERE id = ?').get(lossId)
-    return loss?.name ?? id.split(/[\\/]/).at(-1) ?? id
+    return {
+      algorithm: loss?.name ?? id.split(/[\\/]/).at(-1) ?? id,
+      algorithmTitle: loss?.name ?? algorithmTitle(id),
+    }
   }
 }
 

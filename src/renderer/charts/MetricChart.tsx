@@ -37,7 +37,7 @@ export interface MetricChartProps {
   readonly xRange?: Range | null | undefined
   /** True lets a few outliers leave the panel. */
   readonly clipsSpikes?: boolean
-  /** Height of the plot in px. */
+  /** Least height of the plot in px; it takes what a taller neighbour in the row leaves. */
   readonly height?: number
   /** Lists the names of the lines below the plot. Default: only with several lines. */
   readonly hasLegend?: boolean
@@ -122,20 +122,19 @@ interface PlotProps {
   readonly label: string
   readonly plot: Plot
   readonly others: readonly ChartLine[]
+  /** The least, in px. */
   readonly height: number
   readonly group: ReturnType<typeof useGroup>
 }
 
 /** Draws nothing while far outside of the viewport. */
-function VisiblePlot({ label, plot, others, height, group }: PlotProps) {
+function VisiblePlot({ label, plot, others, height: minHeight, group }: PlotProps) {
   const { size, element, setElement } = useSize()
   const isNear = useIsNear(element)
-  const width = size?.width ?? 0
+  const { width, height } = size ?? { width: 0, height: minHeight }
   return (
-    <div ref={setElement} className="relative min-w-0" style={{ height }}>
-      {isNear && width > 0 && (
-        <LinePlot label={label} plot={plot} others={others} width={width} height={height} group={group} />
-      )}
+    <div ref={setElement} className="relative min-w-0 grow" style={{ minHeight }}>
+      {isNear && width > 0 && <LinePlot {...{ label, plot, others, width, height, group }} />}
     </div>
   )
 }
@@ -148,7 +147,7 @@ function PlotTable({ title, plot, height }: { title: string; plot: Plot; height:
   const { label, write } = xAxisSpecs[plot.xAxis]
   return (
     <div
-      className="overflow-auto px-3 pb-2"
+      className="grow overflow-auto px-3 pb-2"
       style={{ height }}
       tabIndex={0}
       role="group"
@@ -191,7 +190,7 @@ function PlotTable({ title, plot, height }: { title: string; plot: Plot; height:
 
 const EmptyPlot = ({ text, height }: { text: string; height: number }) => (
   <div
-    className="flex items-center justify-center px-6 text-center text-sm text-faint text-pretty"
+    className="flex grow items-center justify-center px-6 text-center text-sm text-faint text-pretty"
     style={{ height }}
   >
     {text}

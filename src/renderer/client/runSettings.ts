@@ -34,10 +34,10 @@ export function useRunSettings(): RunSettings | null {
 }
 
 /** Returns the entry of a config's algorithm; for another version of a custom loss, that of the newest. */
-export const algorithmEntry = (
+export const algorithmEntry = <Entry extends Pick<AlgorithmEntry, 'id'>>(
   id: unknown,
-  algorithms: readonly AlgorithmEntry[],
-): AlgorithmEntry | undefined => {
+  algorithms: readonly Entry[],
+): Entry | undefined => {
   const folder = typeof id === 'string' ? libraryFolder.exec(id)?.[0] : undefined
   return algorithms.find(
     (each) => each.id === id || (folder !== undefined && libraryFolder.exec(each.id)?.[0] === folder),
@@ -48,8 +48,10 @@ export const algorithmEntry = (
 export const isFile = (id: string): boolean => /[\\/]/.test(id)
 
 /** Title of a built-in algorithm, or file name of a custom one. */
-export const algorithmTitle = (id: string, algorithms: readonly AlgorithmEntry[]): string =>
-  algorithmEntry(id, algorithms)?.title ?? lastPart(id)
+export const algorithmTitle = (
+  id: string,
+  algorithms: readonly Pick<AlgorithmEntry, 'id' | 'title'>[],
+): string => algorithmEntry(id, algorithms)?.title ?? lastPart(id)
 
 /** Same as `valueText`, but shows an algorithm by its title. */
 export const settingWords = (key: string, value: unknown, algorithms: readonly AlgorithmEntry[]): string =>

@@ -1,4 +1,4 @@
-/** Short notices in the corner: actions that can be undone, and failures. */
+/** Short notices at the foot of the window: actions that can be undone, and failures. */
 import { create } from 'zustand'
 import { AppError } from '#shared/errors.ts'
 

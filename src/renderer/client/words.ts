@@ -8,11 +8,11 @@ import type { Load } from './live.ts'
 /** Title of a run; without a name, when and how it was made. */
 export const runTitle = ({
   name,
-  algorithm,
+  algorithmTitle,
   seed,
   id,
-}: Pick<RunEntry, 'name' | 'algorithm' | 'seed' | 'id'>): string =>
-  name ?? `${algorithm} · seed ${String(seed)} · ${id.slice(-4)}`
+}: Pick<RunEntry, 'name' | 'algorithmTitle' | 'seed' | 'id'>): string =>
+  name ?? `${algorithmTitle} · seed ${String(seed)} · ${id.slice(-4)}`
 
 type Steps = Pick<RunEntry, 'step' | 'steps' | 'parentCheckpointStep'>
 

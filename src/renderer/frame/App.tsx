@@ -49,16 +49,20 @@ export function App() {
       <SkipLink />
       <div className="flex min-h-0 grow">
         <Rail />
-        {isRefused ? <ConnectionRefused /> : <ScreenOutlet />}
+        <div className="flex min-w-0 grow flex-col">
+          <div className="relative flex min-h-0 grow">
+            {isRefused ? <ConnectionRefused /> : <ScreenOutlet />}
+            <FirstRunGuide />
+          </div>
+          <Toasts />
+        </div>
       </div>
       <StatusStrip />
       <CommandPalette />
       <KeySheet />
       <FileDialogs />
-      <FirstRunGuide />
       <DropTarget />
       <KeyDialog />
-      <Toasts />
     </div>
   )
 }
@@ -293,13 +297,15 @@ function KeyField() {
   )
 }
 
+/** Notices in a row of their own: the page above and dialogs give way, since nothing may lie over a button. */
 function Toasts() {
   const { toasts, dismiss } = useToasts()
   return (
     <section
+      ref={tellHeight}
       aria-label="Notices"
       aria-live="polite"
-      className="fixed top-13 right-4 z-50 flex w-90 max-w-[calc(100vw-32px)] flex-col gap-2"
+      className="relative z-50 flex max-h-[40vh] shrink-0 flex-wrap gap-2 overflow-auto bg-panel px-4 not-empty:border-t not-empty:border-line not-empty:py-2"
     >
       {toasts.map((toast) => (
         <Notice key={toast.id} toast={toast} onClose={() => dismiss(toast.id)} />
@@ -308,9 +314,18 @@ function Toasts() {
   )
 }
 
+/** Tells the style sheet how much of the window is taken, for what is placed on the window itself. */
+function tellHeight(element: HTMLElement): () => void {
+  const observer = new ResizeObserver(() =>
+    document.documentElement.style.setProperty('--notices', `${String(element.offsetHeight)}px`),
+  )
+  observer.observe(element)
+  return () => observer.disconnect()
+}
+
 function Notice({ toast: { title, detail, tone, action }, onClose }: { toast: Toast; onClose: () => void }) {
   return (
-    <div className="flex items-start gap-2 rounded border border-line bg-bg px-3 py-2 shadow-float animate-appear">
+    <div className="flex w-90 max-w-full items-start gap-2 rounded border border-line bg-bg px-3 py-2 animate-appear">
       {tone === 'bad' && <CircleAlert size={16} aria-hidden className="mt-0.5 shrink-0 text-bad" />}
       {tone === 'good' && <CircleCheck size={16} aria-hidden className="mt-0.5 shrink-0 text-good" />}
       <div className="min-w-0 grow break-words">

@@ -7,7 +7,7 @@ import { classes } from './classes.ts'
 
 const veil = 'fixed inset-0 z-40 bg-[rgb(0_0_0/0.45)] animate-appear'
 const box =
-  'fixed top-1/2 left-1/2 z-40 flex max-h-[calc(100vh-48px)] max-w-[calc(100vw-48px)] -translate-x-1/2 -translate-y-1/2 flex-col rounded border border-line bg-bg shadow-float animate-appear'
+  'fixed top-[calc(50%-var(--notices)/2)] left-1/2 z-40 flex max-h-[calc(100vh-56px-var(--notices))] max-w-[calc(100vw-48px)] -translate-x-1/2 -translate-y-1/2 flex-col rounded border border-line bg-bg shadow-float animate-appear'
 
 interface DialogAction extends Partial<Pick<Action, 'icon' | 'isDisabled' | 'run'>> {
   readonly label: ReactNode

@@ -90,7 +90,7 @@ function Sizes({ found, runs }: { found: readonly RunFiles[] | null; runs: reado
               {runTitle(run)}
             </span>
             <span className="min-w-0 grow truncate text-sm">
-              {run.algorithm} · step {run.step} · {formatDate(run.createdAt)}
+              {run.algorithmTitle} · step {run.step} · {formatDate(run.createdAt)}
             </span>
             <span className="shrink-0 font-mono text-sm tabular-nums">
               {formatBytes(sizes.get(run.id) ?? 0)}

@@ -6,7 +6,7 @@ import { StatusBadge } from '#renderer/kit/Badge.tsx'
 export const isInTheWay = ({ status }: Pick<RunEntry, 'status'>): boolean => status !== 'finished'
 
 interface InTheWayProps {
-  readonly runs: readonly Pick<RunEntry, 'id' | 'name' | 'algorithm' | 'seed' | 'status'>[]
+  readonly runs: readonly Pick<RunEntry, 'id' | 'name' | 'algorithmTitle' | 'seed' | 'status'>[]
   /** Verb and object of their use: “use it”. */
   readonly need: string
   /** Consequence of a deletion for runs that are finished. */

@@ -5,7 +5,7 @@ import { runTitle } from '#renderer/client/words.ts'
 
 export type RunLike = Pick<
   RunEntry,
-  'id' | 'name' | 'algorithm' | 'model' | 'seed' | 'status' | 'studyId' | 'tags' | 'notes'
+  'id' | 'name' | 'algorithm' | 'algorithmTitle' | 'model' | 'seed' | 'status' | 'studyId' | 'tags' | 'notes'
 >
 
 export interface RunFilter {
@@ -29,7 +29,7 @@ export function filterRuns<Run extends RunLike>(runs: readonly Run[], filter: Ru
   const phrase = filter.text.trim().toLowerCase()
   return runs.filter((run) => {
     if (filter.status !== '' && run.status !== filter.status) return false
-    if (filter.algorithm !== '' && run.algorithm !== filter.algorithm) return false
+    if (filter.algorithm !== '' && run.algorithmTitle !== filter.algorithm) return false
     if (filter.study !== '' && run.studyId !== filter.study) return false
     if (filter.tag !== '' && !run.tags.includes(filter.tag)) return false
     return runTitle(run).toLowerCase().includes(phrase) || hasAllWords(run, phrase.split(/\s+/))
@@ -37,7 +37,7 @@ export function filterRuns<Run extends RunLike>(runs: readonly Run[], filter: Ru
 }
 
 function hasAllWords(run: RunLike, words: readonly string[]): boolean {
-  const said = [runTitle(run), ...run.tags, run.algorithm, lastPart(run.model), run.notes]
+  const said = [runTitle(run), ...run.tags, run.algorithm, run.algorithmTitle, lastPart(run.model), run.notes]
   const text = said.join('\n').toLowerCase()
   return words.every((word) => {
     if (word.startsWith('seed:')) return String(run.seed) === word.slice('seed:'.length)
@@ -51,7 +51,7 @@ function hasAllWords(run: RunLike, words: readonly string[]): boolean {
 export function choicesOf(runs: readonly RunLike[]) {
   const sorted = (values: readonly string[]) => [...new Set(values)].sort((a, b) => a.localeCompare(b))
   return {
-    algorithms: sorted(runs.map(({ algorithm }) => algorithm)),
+    algorithms: sorted(runs.map(({ algorithmTitle }) => algorithmTitle)),
     tags: sorted(runs.flatMap(({ tags }) => tags)),
   }
 }

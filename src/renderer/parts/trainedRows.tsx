@@ -37,7 +37,7 @@ export function trainedItem({ run, title, runs }: TrainedRow, facts: readonly st
   const words =
     runs.length > 1
       ? [plural(runs.length, 'trial'), ...facts, reward && `best ${reward}`]
-      : [run.algorithm.toUpperCase(), ...facts, `step ${String(run.step)}`, reward]
+      : [run.algorithmTitle, ...facts, `step ${String(run.step)}`, reward]
   return { key: run.id, title, detail: words.filter(Boolean).join(' · ') }
 }
 

@@ -42,16 +42,21 @@ export type AlgorithmById = (id: string) => Algorithm
 export const algorithmById: AlgorithmById = (id) =>
   /\.[cm]?[jt]s$/.test(id) ? unloaded(id) : builtInAlgorithm(id)
 
+/** Returns what people call an algorithm, “GRPO” for grpo; the last part of any other id, such as the file of a loss. */
+export const algorithmTitle = (id: string): string =>
+  algorithms.find((algorithm) => algorithm.id === id)?.title ?? lastPart(id)
+
+const lastPart = (id: string): string => id.split(/[\\/]/).at(-1) ?? id
+
 /** A stand-in for a user-written loss whose code was not loaded, as when an old run is shown. */
 function unloaded(id: string): Algorithm {
-  const [title = id] = id.split(/[\\/]/).slice(-1)
   const groupSize = { default: 8, minimum: 1 }
   const missing = (): never => {
     throw new Error(`Expected the code of ${id} to be loaded.`)
   }
   return {
     id,
-    title,
+    title: lastPart(id),
     groupSize,
     settings: {},
     experience: 'rollout',

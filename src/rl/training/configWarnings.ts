@@ -97,7 +97,7 @@ function sizeWarnings(config: RunConfig, algorithm: Parts): Problem[] {
     ...when(
       algorithm.needs.mismatched && promptsPerStep < 2,
       'rollout.promptsPerStep',
-      `${promptsPerStep}; ${algorithm.id} measures answers against those of other rows of the step, of which there are none; 8 or more is usual.`,
+      `${promptsPerStep}; the algorithm measures answers against those of other rows of the step, of which there are none; 8 or more is usual.`,
     ),
     ...when(
       promptsPerStep > 1024,

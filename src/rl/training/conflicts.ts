@@ -261,7 +261,7 @@ function minibatchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
     ...when(
       size % unit !== 0,
       'optimization.minibatchSize',
-      `${size}, but ${algorithm.id} needs a multiple of ${unit}, since a chosen and a rejected answer belong together.`,
+      `${size}, but the algorithm needs a multiple of ${unit}, since a chosen and a rejected answer belong together.`,
     ),
     ...when(
       size > all || all % size !== 0,

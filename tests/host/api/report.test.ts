@@ -50,6 +50,7 @@ test('a report holds what the history says, and every text of others as text', a
     'Machine and versions',
   ])
     expect(written).toContain(`<h2>${heading}</h2>`)
+  expect(written).toContain('<td>GRPO</td>')
   expect(written).toContain('too few values to tell')
   expect(written).toContain('cpu, 1 thread')
   expect(written).toMatch(/<path class="line c1" d="M[\d. ]+L/)

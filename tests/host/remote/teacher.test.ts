@@ -14,7 +14,7 @@ import { openModelFolder } from '#host/models/modelFolder.ts'
 import { chooseDevice, openModel } from '#host/models/openModel.ts'
 import { openTeacherServer } from '#host/remote/teacher.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
-import { createHostFixture } from '../api/hostFixture.ts'
+import { collect, createHostFixture } from '../api/hostFixture.ts'
 import { createHome, historyOf, starterConfig } from '../runs/runFixture.ts'
 import { writeStudent } from '../training/student.ts'
 
@@ -208,6 +208,17 @@ describe('log-probabilities of a server', () => {
   test('the key goes nowhere without leave', async () => {
     await expect(openTeacher({}, { isAllowed: false })).rejects.toMatchObject({ code: 'key/not-allowed' })
   })
+})
+
+test('a check asks it with the key that was allowed', async () => {
+  const { reference, ...rest } = configOf({
+    server: { kind: 'vllm', url: served.address, apiKeyVariable: 'TEACHER_KEY' },
+  })
+  const config = { ...rest, reference }
+  const check = () => collect(client.stream('runs.calibrate', { config }))
+  await expect(check()).rejects.toMatchObject({ code: 'key/not-allowed' })
+  await client.call('keys.allow', { keys: [...keyUsesOf(config)] })
+  expect((await check()).at(-1)).toMatchObject({ result: { samples: [expect.anything()] } })
 })
 
 test('a run learns from it what it learns from the model itself', async () => {

@@ -52,7 +52,8 @@ describe('a run that is followed live', () => {
     expect(followed.flatMap(({ events }) => events.map(({ event }) => event))).toEqual(own)
     expect(followed.length).toBeGreaterThan(1)
     expect(new Set(followed.flatMap(({ sampleSteps }) => sampleSteps))).toEqual(new Set([0, 1, 2, 3, 4]))
-    expect(run).toMatchObject({ status: 'finished', step: 4, steps: 4, name: 'followed', algorithm: 'grpo' })
+    expect(run).toMatchObject({ status: 'finished', step: 4, steps: 4, name: 'followed' })
+    expect(run).toMatchObject({ algorithm: 'grpo', algorithmTitle: 'GRPO' })
   })
 
   test('is seen by whoever watches all of them', async () => {

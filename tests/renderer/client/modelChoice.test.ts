@@ -27,7 +27,7 @@ const broken: ListedModel = {
   problem: 'It has no config.json.',
   origin: null,
 }
-const run = { id: 'run_1', name: 'arith', algorithm: 'grpo', seed: 1 } as Parameters<
+const run = { id: 'run_1', name: 'arith', algorithmTitle: 'GRPO', seed: 1 } as Parameters<
   typeof choiceTitle
 >[2][number]
 

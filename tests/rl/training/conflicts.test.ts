@@ -34,7 +34,7 @@ describe('settings that do not fit each other are named', () => {
     [{ optimization: { minibatchSize: 128 } }, 'does not divide the 64 trajectories'],
     [
       { algorithm: { id: 'dpo' }, optimization: { minibatchSize: 1 } },
-      'optimization.minibatchSize: 1, but dpo needs a multiple of 2',
+      'optimization.minibatchSize: 1, but the algorithm needs a multiple of 2',
     ],
     [
       { algorithm: { id: 'sft' }, data: { train: { episodes: 4 } } },

@@ -45,7 +45,7 @@ export async function calibrate(
   let report: CalibrationReport
   try {
     await using algorithms = await resolveAlgorithms(config, directory)
-    // A check sends nothing to other machines.
+    // Of what is behind an address a check asks no judge, only what generates or teaches.
     await using judges = new RunJudges({ folder: null, cacheDirectory, asksAddresses: false })
     await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
     await using world = await resolveEnvironment(config, directory, { cacheDirectory, consents })
@@ -66,7 +66,7 @@ export async function calibrate(
         void say({ phase, stage: index, stages: stages.length })
       }
       const { heldBack, ...result } = await calibrateStage(
-        { directory, stage, model, device, cacheDirectory },
+        { directory, stage, model, device, cacheDirectory, consents },
         tell,
       )
       meter.end(heldBack)
@@ -145,6 +145,8 @@ interface StageSetup {
   readonly model: ModelFolder
   readonly device: Device
   readonly cacheDirectory: string
+  /** File of this machine's consents, as to keys of servers. */
+  readonly consents: string
 }
 
 async function calibrateStage(

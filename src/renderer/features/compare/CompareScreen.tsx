@@ -338,7 +338,7 @@ function RunPicker({ chosen, onChange }: RunPickerProps) {
                 <CutName name={row.title} />
               </span>
               <span className="shrink-0 text-sm text-faint">
-                {row.runs.length > 1 ? plural(row.runs.length, 'trial') : row.run.algorithm}
+                {row.runs.length > 1 ? plural(row.runs.length, 'trial') : row.run.algorithmTitle}
               </span>
               <span className="w-12 shrink-0 text-right font-mono text-sm tabular-nums">
                 {formatReward(row.run.rewardAfter ?? row.run.reward)}

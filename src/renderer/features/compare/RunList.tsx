@@ -111,7 +111,7 @@ function RunLine({ run, baseline, metric, hasValues, onHide, onBaseline, onRemov
       </div>
       <div className="flex h-6 items-center gap-1 pl-6 text-sm">
         <span className="min-w-0 truncate text-faint">
-          {isBaseline ? 'baseline' : `${entry.algorithm} · seed ${String(entry.seed)}`}
+          {isBaseline ? 'baseline' : `${entry.algorithmTitle} · seed ${String(entry.seed)}`}
         </span>
         <span className="ml-auto hidden shrink-0 items-center group-focus-within:flex group-hover:flex">
           <IconButton

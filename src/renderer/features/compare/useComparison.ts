@@ -36,10 +36,10 @@ export function useCompareState(): readonly [CompareState, (changes: Partial<Com
 }
 
 /** Picks the facts of a run that no step changes. */
-const factsOf = ({ id, name, algorithm, seed, status, steps, parentCheckpointStep }: RunEntry) => ({
+const factsOf = ({ id, name, algorithmTitle, seed, status, steps, parentCheckpointStep }: RunEntry) => ({
   id,
   name,
-  algorithm,
+  algorithmTitle,
   seed,
   status,
   steps,

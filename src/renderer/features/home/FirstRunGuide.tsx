@@ -33,7 +33,7 @@ function Guide({ run, onClose }: { run: RunEntry; onClose: () => void }) {
       {place !== null && <Outline place={place} />}
       <aside
         aria-label="Guide"
-        className="fixed right-4 bottom-10 z-30 w-90 max-w-[calc(100vw-32px)] rounded border border-accent bg-bg p-4 shadow-float"
+        className="absolute right-4 bottom-3 z-30 w-90 max-w-[calc(100vw-32px)] rounded border border-accent bg-bg p-4 shadow-float"
       >
         <header className="flex items-start gap-2">
           <h2 className="grow font-semibold text-balance">
@@ -57,7 +57,7 @@ function Guide({ run, onClose }: { run: RunEntry; onClose: () => void }) {
               </span>
               {index > 0 && <Button onClick={() => go(index - 1)}>Back</Button>}
               <Button variant="primary" onClick={() => go(index + 1)}>
-                Next
+                {index + 1 < guideSteps.length ? 'Next' : 'Finish'}
               </Button>
             </footer>
           </>

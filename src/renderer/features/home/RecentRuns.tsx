@@ -86,7 +86,7 @@ const Named = ({ run, color, trials }: NamedProps) => (
       <CutName name={runTitle(run)} />
     </span>
     {trials !== null && <span className="shrink-0 text-muted">of {plural(trials, 'trial')}</span>}
-    <span className="shrink-0 text-muted @max-[660px]:hidden">{run.algorithm}</span>
+    <span className="shrink-0 text-muted @max-[660px]:hidden">{run.algorithmTitle}</span>
   </span>
 )
 

@@ -65,7 +65,7 @@ const columnsAt = (now: number): readonly Column<Trained>[] => [
     ({ run }) => <StatusBadge status={run.status} />,
     ({ run }) => run.status,
   ),
-  mutedColumn(['method', 'Method', '104px'], ({ run }) => run.algorithm),
+  mutedColumn(['method', 'Method', '104px'], ({ run }) => run.algorithmTitle),
   numberColumn(['best', 'Best step', '88px'], ({ best }) => best.step, formatCount),
   numberColumn(['reward', 'Eval reward', '88px'], ({ best }) => best.reward, formatFixed),
   numberColumn(['last', 'Last step', '88px'], ({ last }) => last.step, formatCount),

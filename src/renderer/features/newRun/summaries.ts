@@ -140,4 +140,3 @@ export const suggestedName = (config: JsonObject, known: Known): string =>
   ]
     .filter(Boolean)
     .join(' · ')
-    .toLowerCase()

@@ -1,6 +1,7 @@
 /** Import of another tool's settings into the run being set up. */
 import { invalidConfig } from '#shared/errors.ts'
 import type { Answer } from '#renderer/client/api.tsx'
+import { algorithmTitle } from '#renderer/client/runSettings.ts'
 import { plural } from '#renderer/client/format.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { pruned } from './draft.ts'
@@ -13,12 +14,9 @@ export type ImportNote = ImportedConfig['notes'][number]
 export const sourceTitle = ({ tool }: ImportedConfig): string =>
   tool === null ? 'The sweep' : toolTitles[tool]
 
-export const readWords = (
-  imported: ImportedConfig,
-  algorithms: readonly { readonly id: string; readonly title: string }[],
-) => ({
+export const readWords = (imported: ImportedConfig, algorithms: Parameters<typeof algorithmTitle>[1]) => ({
   tool: `, here ${sourceTitle(imported)}`,
-  algorithm: `, here ${algorithms.find(({ id }) => id === imported.config.algorithm.id)?.title ?? imported.config.algorithm.id}`,
+  algorithm: `, here ${algorithmTitle(imported.config.algorithm.id, algorithms)}`,
 })
 
 /** Kind of a file that describes more than a run: `sweep`, `population`. */

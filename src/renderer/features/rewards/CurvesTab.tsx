@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import { FunctionChart, type FunctionLine } from '#renderer/charts/FunctionChart.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
-import { isFile, useRunSettings } from '#renderer/client/runSettings.ts'
+import { algorithmTitle, isFile, useRunSettings } from '#renderer/client/runSettings.ts'
 import { Select } from '#renderer/kit/choices.tsx'
 import { ErrorNote, EmptyState, Loading } from '#renderer/kit/states.tsx'
 import { failureWords } from './results.ts'
@@ -94,7 +94,7 @@ function linesOf(
 
 function useAlgorithmTitle(id: string | null): string {
   const algorithms = useRunSettings()?.algorithms ?? []
-  return algorithms.find((algorithm) => algorithm.id === id)?.title ?? id ?? ''
+  return algorithmTitle(id ?? '', algorithms)
 }
 
 type Ends = readonly [number, number]

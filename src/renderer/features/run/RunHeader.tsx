@@ -98,15 +98,9 @@ export function RunFacts({ run, config, device }: RunFactsProps) {
   const server = config === null ? null : serverWords(config)
   const engine = config === null ? null : engineWords(config)
   const place = device === null ? null : `on ${deviceWords(device)}`
-  const facts = [
-    run.algorithm.toUpperCase(),
-    lastPart(run.model),
-    data,
-    rewards,
-    server,
-    engine,
-    place,
-  ].filter((fact) => fact !== null)
+  const facts = [run.algorithmTitle, lastPart(run.model), data, rewards, server, engine, place].filter(
+    (fact) => fact !== null,
+  )
   return (
     <>
       {worker?.activity === 'starting' ? (

@@ -163,8 +163,8 @@ const factColumns = (): readonly Column<Row>[] => [
   ),
   plainColumn(
     ['algorithm', 'Method', '74px'],
-    ({ run }) => <span title={run.algorithm}>{run.algorithm}</span>,
-    ({ run }) => run.algorithm,
+    ({ run }) => <span title={run.algorithmTitle}>{run.algorithmTitle}</span>,
+    ({ run }) => run.algorithmTitle,
   ),
   plainColumn(
     ['model', 'Model', 'minmax(68px, 0.5fr)'],

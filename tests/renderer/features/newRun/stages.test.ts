@@ -76,7 +76,7 @@ describe('steps in one line', () => {
     expect(lengthWords({ stages: [{ steps: 5 }, { steps: 7 }] })).toBe('12 steps')
     expect(batchWords({}, known)).toBe('8 prompts × 8 completions')
     expect(batchWords({ algorithm: { id: 'sft' }, rollout: { promptsPerStep: 3 } }, known)).toBe('3 rows')
-    expect(suggestedName(small, known)).toBe('grpo · starter · sums')
+    expect(suggestedName(small, known)).toBe('GRPO · starter · sums')
   })
 })
 

@@ -9,6 +9,7 @@ const run = (id: string, more: object = {}) => ({
   id,
   name: id,
   algorithm: 'grpo',
+  algorithmTitle: 'GRPO',
   model: '/models/starter',
   seed: 1,
   status: 'finished' as const,
@@ -23,7 +24,7 @@ const run = (id: string, more: object = {}) => ({
 describe('filter', () => {
   const runs = [
     run('alpha', { tags: ['paper'], notes: 'too slow' }),
-    run('beta', { algorithm: 'ppo', status: 'failed', seed: 7, studyId: 'st_1' }),
+    run('beta', { algorithm: 'ppo', algorithmTitle: 'PPO', status: 'failed', seed: 7, studyId: 'st_1' }),
     run('gamma', { name: null }),
   ]
   const ids = (changes: Partial<typeof noFilter>) =>
@@ -55,14 +56,14 @@ describe('filter', () => {
 
   test('status, method, tag and study', () => {
     expect(ids({ status: 'failed' })).toEqual(['beta'])
-    expect(ids({ algorithm: 'grpo', tag: 'paper' })).toEqual(['alpha'])
+    expect(ids({ algorithm: 'GRPO', tag: 'paper' })).toEqual(['alpha'])
     expect(ids({ study: 'st_1' })).toEqual(['beta'])
     const filters = [noFilter, { ...noFilter, tag: 'x' }, { ...noFilter, study: 'st_1' }]
     expect(filters.map(isFiltering)).toEqual([false, true, true])
   })
 
   test('what there is to choose from', () => {
-    expect(choicesOf(runs)).toEqual({ algorithms: ['grpo', 'ppo'], tags: ['paper'] })
+    expect(choicesOf(runs)).toEqual({ algorithms: ['GRPO', 'PPO'], tags: ['paper'] })
   })
 
   test('the last part of a path', () => {

@@ -6,7 +6,7 @@ const run = (id: string, change: Partial<RunEntry> = {}): RunEntry =>
   ({
     id,
     name: id,
-    algorithm: 'grpo',
+    algorithmTitle: 'GRPO',
     step: 9,
     studyId: null,
     trial: null,
