@@ -153,7 +153,7 @@ export function summaryLines(outcomes: readonly Outcome[], run: Run): string[] {
   const failures = outcomes.flatMap((outcome) => outcome.failures)
   // A run that broke elsewhere (a crash after the last test) must not look like a success.
   if (!run.isPassed && failures.length === 0)
-    failures.push('A test program ended with a failure that no report names.')
+    failures.push('A test program ended with a failure that no report names: look for “Unhandled” above.')
   const files = outcomes.flatMap((outcome) => outcome.files).toSorted((a, b) => b.seconds - a.seconds)
   const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0)
   const skipped = skips.length === 0 ? '' : `, ${String(skips.length)} skipped`

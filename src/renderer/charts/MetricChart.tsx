@@ -134,7 +134,9 @@ function VisiblePlot({ label, plot, others, height: minHeight, group }: PlotProp
   const { width, height } = size ?? { width: 0, height: minHeight }
   return (
     <div ref={setElement} className="relative min-w-0 grow" style={{ minHeight }}>
-      {isNear && width > 0 && <LinePlot {...{ label, plot, others, width, height, group }} />}
+      {isNear && width > 0 && (
+        <LinePlot label={label} plot={plot} others={others} width={width} height={height} group={group} />
+      )}
     </div>
   )
 }

@@ -79,14 +79,16 @@ async function train(run: RunFolder, resumeFrom: string | null, stopAfter = Infi
   const control = createControl()
   const cacheDirectory = path.join(home.directory, 'cache')
   const request = { runDirectory: run.directory, cacheDirectory, resumeFrom, agentKey: key }
-  const agents: Promise<void>[] = []
+  const agents: Promise<unknown>[] = []
   for await (const event of runTraining(request, control)) {
-    if (event.type === 'agents') agents.push(...Array.from({ length: 8 }, () => play(run, event.address)))
+    // A stop refuses their calls while the loop still waits.
+    if (event.type === 'agents')
+      agents.push(Promise.allSettled(Array.from({ length: 8 }, () => play(run, event.address))))
     if (event.type !== 'step' || event.step !== stopAfter) continue
     await eventually(() => expect(endedIn(run)).toContain(stopAfter + 1))
     control.stop()
   }
-  await Promise.allSettled(agents)
+  await Promise.all(agents)
 }
 
 test('sessions go on over an update, are corrected for it, and are asked anew after a stop', async () => {
