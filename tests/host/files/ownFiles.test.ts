@@ -37,6 +37,7 @@ import { countOutboundRequest } from '#host/outboundRequests.ts'
 import { interpreterFiles } from '#host/python/interpreterFiles.ts'
 import { loadScript } from '#host/training/scriptFile.ts'
 import { openDatabase } from '#host/store/database.ts'
+import { openStore } from '#host/store/store.ts'
 import { openEventLog, readEvents } from '#host/workFolder/eventLog.ts'
 import { findLeftovers } from '#host/workFolder/leftovers.ts'
 import { copyFolder, createRunFolder, lockRun, readOwnConfig, runPaths } from '#host/workFolder/runFolder.ts'
@@ -272,6 +273,31 @@ describe('a file with a second name', () => {
     linkSync(target, runPaths(run.directory).workerLog)
     expect(() => home.supervise().start(run, { resumeFrom: null })).toThrow(unwritable)
     expect(readFileSync(target, 'utf8')).toHaveLength(2 << 20)
+  })
+
+  test('is neither copied nor read as a part of a folder from elsewhere, but for weights', async () => {
+    const folder = newFolder()
+    for (const name of ['LICENSE', 'adapter_config.json']) {
+      linkSync(own, path.join(folder, name))
+      await expect(copyIfThere(path.join(folder, name), path.join(newFolder(), name))).rejects.toThrow(
+        `${name} is a file with a second name`,
+      )
+    }
+    expect(() => copyFolder(folder, path.join(newFolder(), 'to'))).toThrow(unreadable)
+    const run = home.createRun(starterConfig)
+    const { config, events } = runPaths(run.directory)
+    for (const file of [config, events]) {
+      rmSync(file, { force: true })
+      linkSync(own, file)
+    }
+    expect(() => readOwnConfig(run.directory)).toThrow('second name')
+    using store = openStore(path.join(newFolder(), 'history.db'))
+    store.runs.add({ ...run, config: JSON.stringify(starterConfig) })
+    expect(() => store.ingest(run.id, events)).toThrow('second name')
+    const [weights, copy] = [path.join(folder, 'model.safetensors'), path.join(newFolder(), 'copy')]
+    linkSync(own, weights)
+    await copyIfThere(weights, copy)
+    expect(readFileSync(copy, 'utf8')).toBe(mine)
   })
 })
 
