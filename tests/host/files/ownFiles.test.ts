@@ -21,6 +21,7 @@ import { AppError } from '#shared/errors.ts'
 import { runsService } from '#host/api/runsService.ts'
 import { readRewardCode, runRewardCode } from '#host/code/rewardCode.ts'
 import { createHost } from '#host/createHost.ts'
+import { openDataSetVersion } from '#host/data/dataSetVersion.ts'
 import { importDataSet } from '#host/data/importDataSet.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { plannedConfig } from '#host/devices/devicePlan.ts'
@@ -28,6 +29,7 @@ import * as answers from '#host/evaluations/answers.ts'
 import { download } from '#host/files/download.ts'
 import { takeTurn } from '#host/files/turns.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
+import { readFetched, writeFetched } from '#host/hub/fetchData.ts'
 import { licenseOf } from '#host/hub/license.ts'
 import { entryOf, openOwnFile, ownDataDirectory } from '#host/files/ownFiles.ts'
 import { JudgeLog, judgeLogName } from '#host/judges/judgeLog.ts'
@@ -36,6 +38,7 @@ import { copyIfThere } from '#host/models/modelLibrary.ts'
 import { countOutboundRequest } from '#host/outboundRequests.ts'
 import { interpreterFiles } from '#host/python/interpreterFiles.ts'
 import { loadScript } from '#host/training/scriptFile.ts'
+import { findUpload, listUploads } from '#host/transports/uploads.ts'
 import { openDatabase } from '#host/store/database.ts'
 import { openStore } from '#host/store/store.ts'
 import { openEventLog, readEvents } from '#host/workFolder/eventLog.ts'
@@ -250,6 +253,40 @@ describe.runIf(isPosix)('a data directory', () => {
     mkdirSync(path.join(data, 'studies'))
     symlinkSync(elsewhere, path.join(data, 'studies', 'st_1'))
     expect(() => studyDirectory(data, 'st_1')).toThrow(unwritable)
+  })
+})
+
+describe.runIf(isPosix)('rows of others', () => {
+  const rows = '{"prompt":"mine"}\n'
+  const outside = path.join(root, 'rows.jsonl')
+  writeFileSync(outside, rows)
+
+  test.each([
+    ['a link', symlinkSync],
+    ['a second name', linkSync],
+  ] as const)('are not read under %s of an upload or a data set', async (_, linkTo) => {
+    const { uploads, datasets } = dataFolders(newFolder())
+    const uploadId = 'upl_01900000-0000-7000-8000-000000000000'
+    const folder = path.join(uploads, uploadId)
+    mkdirSync(folder, { recursive: true })
+    linkTo(outside, path.join(folder, 'train.jsonl'))
+    await expect(findUpload(uploads, uploadId)).rejects.toEqual(unreadable)
+    writeFetched(folder, 'a/b', ['train.jsonl'])
+    expect(() => readFetched(folder)).toThrow(unreadable)
+    const { version } = await importDataSet(outside, { folder: datasets })
+    rmSync(path.join(version.directory, 'rows.jsonl'))
+    linkTo(outside, path.join(version.directory, 'rows.jsonl'))
+    expect(() => openDataSetVersion(version.directory)).toThrow(unreadable)
+  })
+
+  test('are not read where a note of a download leads out of its folder, nor listed behind a link', async () => {
+    const { uploads } = dataFolders(newFolder())
+    const folder = path.join(uploads, 'upl_01900000-0000-7000-8000-000000000000')
+    mkdirSync(folder, { recursive: true })
+    writeFetched(folder, 'a/b', [path.relative(folder, outside)])
+    expect(() => readFetched(folder)).toThrow(unreadable)
+    symlinkSync(outside, path.join(folder, 'train.jsonl'))
+    expect(await listUploads(uploads)).toEqual([])
   })
 })
 
