@@ -178,7 +178,8 @@ function queueOf(
   return new RunQueue({
     ...options,
     onReleased: () => {
-      settle(waiting)
+      const trained = options.supervisor.list().map(({ runId }) => runId)
+      settle(waiting, trained)
       finishWhatWasLeft(waiting)
     },
     takeNext: () => (servesQueue ? (history.attempt(() => takeNext(store, dataDirectory)) ?? null) : null),
@@ -216,9 +217,10 @@ function finishWhatWasLeft({ history, left, evaluations, studies }: Waiting): vo
   history.attempt(() => studies.takeUpWaiting(left.areResumed))
 }
 
-/** Makes a directory this machine's, with new keys for other programs; of what was left elsewhere only what waits now is known. */
-function settle({ store, dataDirectory, studies, left }: Waiting): void {
+/** Makes a directory this machine's, with new keys for other programs; of what was left elsewhere only what waits now is known. `trained`: runs in training. */
+function settle({ store, dataDirectory, studies, left }: Waiting, trained: readonly string[] = []): void {
   studies.forgetOthers(left.areResumed)
+  left.remember(trained) // else runs that nobody here left would go on once this is set
   takeOver(store, historyFile(dataDirectory))
   forgetProgramKeys(store.settings)
 }
@@ -232,10 +234,7 @@ function isHeldBack({ isReadOnly, isOwn }: OpenDirectory, waiting: Waiting): boo
   const { store, history, left, evaluations, studies } = waiting
   const isQueued = store.queue.list().length > 0 || left.isAnyLeft
   if (isQueued || evaluations.isAnyUnfinished || studies.isAnyUnfinished) return true
-  history.attempt(() => {
-    settle(waiting)
-    left.remember([]) // else runs that nobody here left would go on once this is set
-  })
+  history.attempt(() => settle(waiting))
   return false
 }
 

@@ -214,6 +214,29 @@ test('a study that was deleted, or released in another directory and stopped, is
   expect(known()).toBeUndefined()
 })
 
+test('runs that a stranger left are forgotten too where something else waited until it was let go', async () => {
+  const { directory, folder } = await leavingStudy('two')
+  writeFileSync(path.join(folder, 'state.json'), '{}')
+  let id = ''
+  {
+    await using host = opened(directory, false)
+    id = createRun(host, parseRunConfig(smallConfig)).id
+    host.store.settings.set('host.training', [id])
+    host.store.runs.setStatus(id, 'stopped')
+  }
+  const copy = path.join(root, 'two-copy')
+  cpSync(directory, copy, { recursive: true })
+  {
+    await using host = opened(copy)
+    expect(host.queue.isHeld).toBe(true)
+    host.queue.proceed()
+    host.store.settings.set('runs.resumeLeft', true)
+  }
+  await using host = opened(copy)
+  expect(host.queue.isHeld).toBe(false)
+  expect(host.store.runs.get(id).status).toBe('stopped')
+})
+
 test('a queued run that was changed since it was left does not start, and says so', async () => {
   const { directory, id } = await ownDirectory('queued', true)
   const { config } = runPaths(path.join(directory, 'runs', id))
