@@ -217,7 +217,10 @@ function finishWhatWasLeft({ history, left, evaluations, studies }: Waiting): vo
   history.attempt(() => studies.takeUpWaiting(left.areResumed))
 }
 
-/** Makes a directory this machine's, with new keys for other programs; of what was left elsewhere only what waits now is known. `trained`: runs in training. */
+/**
+ * Makes a directory this machine's, with new keys for other programs; of what was left elsewhere only what waits now stays known.
+ * `trained`: runs in training.
+ */
 function settle({ store, dataDirectory, studies, left }: Waiting, trained: readonly string[] = []): void {
   studies.forgetOthers(left.areResumed)
   left.remember(trained) // else runs that nobody here left would go on once this is set

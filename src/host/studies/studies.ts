@@ -111,8 +111,9 @@ export class Studies implements AsyncDisposable {
 
   /** Continues where it stopped. Errors: AppError 'run/not-found', 'run/busy', 'api/refused' where it is finished. */
   resume(id: string): void {
-    this.#open(id)
-    if (!this.#work.has(id)) this.#parts.store.settings.set(drivenKey(id), undefined)
+    const { directory } = this.#open(id)
+    // The person resumes it as it is now.
+    if (workHolder(directory) === null) this.#parts.store.settings.set(drivenKey(id), undefined)
     this.#work.resume(id)
   }
 

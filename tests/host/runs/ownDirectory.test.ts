@@ -194,6 +194,9 @@ test('a study that was changed since it was left stops, and says so', async () =
   await using host = opened(directory)
   expect(host.studies.get(id)).toMatchObject({ status: 'stopped', ...changed })
   expect(known()).toBeUndefined()
+  host.studies.resume(id)
+  expect(host.studies.get(id).status).toBe('running')
+  expect(known()).toBe(studyDigest(folder))
 })
 
 test('a study that was deleted, or released in another directory and stopped, is no longer known', async () => {
