@@ -1,10 +1,12 @@
 /** Downloads from a hub on the command line, and exports sent to one: recognizing addresses, progress, and stopping with Ctrl-C. */
 import { existsSync } from 'node:fs'
+import { type AppError, refusal } from '#shared/errors.ts'
+import { defaultHub } from '#shared/hub.ts'
 import { plural } from '#shared/plural.ts'
 import { createHost } from '#host/createHost.ts'
 import type { Host } from '#host/host.ts'
 import { consentsFile } from '#host/consents/consents.ts'
-import { allowKeys } from '#host/consents/keys.ts'
+import { allowKeys, missingKeys } from '#host/consents/keys.ts'
 import { outgoing, type Outgoing } from '#host/export/outgoing.ts'
 import { hubAccess, pushAccess } from '#host/hub/hubFetching.ts'
 import type { HubProgress } from '#host/hub/fetchFiles.ts'
@@ -113,7 +115,7 @@ export async function pushExport(
 
 const visibility = (isPublic: boolean): string => (isPublic ? 'public' : 'private')
 
-/** Errors: those of `pushAccess`. */
+/** Errors: those of `pushAccess`; AppError 'api/refused' for an address that nobody here has named. */
 function accessFor(
   { endpoint, trustKeys }: Pushing,
   host: Host,
@@ -122,12 +124,23 @@ function accessFor(
 ): HubAccess {
   const hub = endpoint ?? orAbsent(process.env['HF_ENDPOINT'])
   if (trustKeys) {
-    const { origin } = new URL(hubAccess(host, signal, { endpoint: hub }).endpoint)
-    output.note(`${tokenVariable} may be sent to ${origin}.`)
-    allowKeys([{ variable: tokenVariable, origin }], consentsFile(host.dataDirectory))
+    const address = hubAccess(host, signal, { endpoint: hub }).endpoint
+    const use = { variable: tokenVariable, origin: new URL(address).origin }
+    const consents = consentsFile(host.dataDirectory)
+    const isNamed = hub !== undefined || address === defaultHub
+    if (!isNamed && missingKeys([use], consents).length > 0) throw notNamed(address)
+    output.note(`${tokenVariable} may be sent to ${use.origin}.`)
+    allowKeys([use], consents)
   }
   return pushAccess(host, signal, hub)
 }
+
+/** The settings may have come with the data directory. */
+const notNamed = (address: string): AppError =>
+  refusal(
+    `--trust-keys does not allow ${tokenVariable} for ${address}, which only the settings of the data directory name.`,
+    'Nothing was sent. If this is the hub that you mean, name it with --endpoint.',
+  )
 
 const sentLines = ({ files, baseModel, license, notes }: Outgoing, where: string): string[] => [
   `To ${where}:`,

@@ -18,6 +18,8 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
 import { attempt } from '#shared/attempt.ts'
+import { isEqual } from '#shared/config/paths.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
 import { namesAgent } from '#host/agents/openAgents.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { listAdapters } from '#host/models/adapters.ts'
@@ -29,6 +31,8 @@ import { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
 import { Evaluations } from '#host/evaluations/evaluations.ts'
 import { clearLeftovers } from '#host/workFolder/leftovers.ts'
+import { readOwnConfig } from '#host/workFolder/runFolder.ts'
+import { changedSince } from '#host/workFolder/workFolder.ts'
 import { LeftRuns } from '#host/runs/leftRuns.ts'
 import { RunHistory } from '#host/runs/runHistory.ts'
 import { forkRun, resumePoint } from '#host/runs/runLifecycle.ts'
@@ -174,7 +178,8 @@ function queueOf(
   return new RunQueue({
     ...options,
     onReleased: () => {
-      settle(store, historyFile(dataDirectory))
+      const trained = options.supervisor.list().map(({ runId }) => runId)
+      settle(waiting, trained)
       finishWhatWasLeft(waiting)
     },
     takeNext: () => (servesQueue ? (history.attempt(() => takeNext(store, dataDirectory)) ?? null) : null),
@@ -212,9 +217,14 @@ function finishWhatWasLeft({ history, left, evaluations, studies }: Waiting): vo
   history.attempt(() => studies.takeUpWaiting(left.areResumed))
 }
 
-/** Makes a directory this machine's, with new keys for other programs. */
-function settle(store: Store, history: string): void {
-  takeOver(store, history)
+/**
+ * Makes a directory this machine's, with new keys for other programs; of what was left elsewhere only what waits now stays known.
+ * `trained`: runs in training.
+ */
+function settle({ store, dataDirectory, studies, left }: Waiting, trained: readonly string[] = []): void {
+  studies.forgetOthers(left.areResumed)
+  left.remember(trained) // else runs that nobody here left would go on once this is set
+  takeOver(store, historyFile(dataDirectory))
   forgetProgramKeys(store.settings)
 }
 
@@ -222,18 +232,12 @@ function settle(store: Store, history: string): void {
  * Tells whether work waits in a directory from elsewhere: it may send files of this person's to a stranger's address. One in which
  * nothing waits becomes this machine's.
  */
-function isHeldBack(
-  { isReadOnly, isOwn }: OpenDirectory,
-  { dataDirectory, store, history, left, evaluations, studies }: Waiting,
-): boolean {
+function isHeldBack({ isReadOnly, isOwn }: OpenDirectory, waiting: Waiting): boolean {
   if (isReadOnly || isOwn) return false
-  const file = historyFile(dataDirectory)
+  const { store, history, left, evaluations, studies } = waiting
   const isQueued = store.queue.list().length > 0 || left.isAnyLeft
   if (isQueued || evaluations.isAnyUnfinished || studies.isAnyUnfinished) return true
-  history.attempt(() => {
-    settle(store, file)
-    left.remember([]) // else runs that nobody here left would go on once this is set
-  })
+  history.attempt(() => settle(waiting))
   return false
 }
 
@@ -323,7 +327,8 @@ function takeNext(store: Store, dataDirectory: string): QueuedRun | null {
     if (next === null) return null
     const { runId: id, continueOnError } = next
     try {
-      const { directory } = store.runs.get(id)
+      const { directory, config } = store.runs.get(id)
+      if (!isEqual(readOwnConfig(directory), parsedJson(config))) throw changedSince('This run')
       return { id, directory, continueOnError, resumeFrom: resumePoint(dataDirectory, id).resumeFrom }
     } catch (error) {
       // One that cannot go on must not stop those behind it.

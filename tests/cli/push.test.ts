@@ -2,6 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { historyFile } from '#host/createHost.ts'
+import { openStore } from '#host/store/store.ts'
 import { randomFixture, type ExportFixture } from '../host/export/exportFixture.ts'
 import { startPushHub, type PushHub } from '../host/hub/pushHub.ts'
 import { createWorkplace, linesOf } from './turnwise.ts'
@@ -52,6 +54,25 @@ test('without consent nobody is asked and nothing is exported', async () => {
   expect(done.stderr).toContain(`Sending the value of HF_TOKEN to ${hub.endpoint} has not been allowed`)
   expect(done.stderr).toContain(`turnwise key allow HF_TOKEN@${hub.endpoint}`)
   expect([hub.asked, existsSync(place.path('refused'))]).toEqual([[], false])
+})
+
+test('--trust-keys allows no hub that only the settings of the data directory name', async () => {
+  const keep = (address: string | undefined) => {
+    using store = openStore(historyFile(place.path('home')))
+    store.settings.set('hub.endpoint', address)
+  }
+  keep(hub.endpoint)
+  const asked = [...exporting('unnamed'), '--push', 'me/sums'] as const
+  const refused = await place.run(...asked, '--trust-keys')
+  expect([refused.status, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining(`--trust-keys does not allow HF_TOKEN for ${hub.endpoint}`),
+  ])
+  expect([hub.asked, existsSync(place.path('unnamed'))]).toEqual([[], false])
+  await place.run('key', 'allow', `HF_TOKEN@${hub.endpoint}`)
+  const done = await place.run(...asked, '--trust-keys')
+  keep(undefined)
+  expect(done.status, done.stderr).toBe(0)
 })
 
 test('without a token it says where it has to be', async () => {

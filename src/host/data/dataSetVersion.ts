@@ -10,6 +10,7 @@ import { z } from 'zod'
 import { count, instant } from '#shared/api/common.ts'
 import { type AppError, invalidData } from '#shared/errors.ts'
 import { reading } from '#host/files/fileErrors.ts'
+import { requireInside } from '#host/files/ownFiles.ts'
 import { isJsonObject, readJsonObject, readSmallFile, regularFileSize } from '#host/files/strictJson.ts'
 import { columnStatisticsSchema } from './columnStatistics.ts'
 import { openDataFile, type DataRow, type ReadOptions } from './dataFile.ts'
@@ -60,6 +61,7 @@ export const isDataSetVersion = (directory: string): boolean =>
 
 /** Errors: AppError 'data/invalid' for a folder that is no whole version, 'file/unreadable'. */
 export function openDataSetVersion(directory: string): DataSetVersion {
+  for (const name of Object.values(versionFiles)) requireInside(path.join(directory, name), directory)
   const info = readInfo(directory)
   const rowsFile = path.join(directory, versionFiles.rows)
   if (regularFileSize(rowsFile) !== info.sizeBytes) throw damaged(rowsFile)

@@ -4,9 +4,12 @@ import path from 'node:path'
 import { z } from 'zod'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
+import { attempt } from '#shared/attempt.ts'
 import { refusal } from '#shared/errors.ts'
 import { reading } from '#host/files/fileErrors.ts'
+import { openSafetensors } from '#host/files/safetensors.ts'
 import { readJsonObject, readSmallText } from '#host/files/strictJson.ts'
+import { openGguf } from '#host/gguf/ggufReader.ts'
 import { frontMatter, licenseOfCard } from '#host/hub/card.ts'
 import { filesBelow } from './exportFolder.ts'
 
@@ -69,10 +72,22 @@ function writtenNames(directory: string): readonly string[] {
   )
 }
 
-/** Errors: AppError 'api/refused' for anything but a file that lies there itself; 'file/unreadable'. */
+/** Errors: AppError 'api/refused' for anything but a file that lies there itself, under one name; 'file/unreadable'. */
 function ownSize(folder: string, each: string): number {
   const file = path.join(folder, each)
   const status = reading(file, () => lstatSync(file))
-  if (status.isFile() && reading(file, () => realpathSync(file)) === file) return status.size
-  throw refusal(`${file} is a link, or no file.`, 'Nothing was sent. Export again into another folder.')
+  const isOwn = status.isFile() && reading(file, () => realpathSync(file)) === file
+  if (isOwn && (status.nlink < 2 || areWeights(file))) return status.size
+  throw refusal(
+    `${file} is ${isOwn ? 'a file with a second name (a hard link)' : 'a link, or no file'}.`,
+    'Nothing was sent. Export again into another folder.',
+  )
 }
+
+/** The cache gives weights a second name when the export is used; another file would have to be of their form. */
+const areWeights = (file: string): boolean =>
+  attempt(() => {
+    if (file.endsWith('.gguf')) openGguf(file)
+    else openSafetensors(file)
+    return true
+  }, false)

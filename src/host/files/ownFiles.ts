@@ -172,17 +172,20 @@ export function openLineLog(file: string): number {
 }
 
 /**
- * Refuses to take over what is no ordinary file, and a link that leads out of a folder. Errors: AppError 'file/unreadable'.
+ * Refuses to take over what is no ordinary file, a link that leads out of a folder, and a file with a second name, which archives
+ * can give to any file of the person's. Errors: AppError 'file/unreadable'.
  */
 export function requireInside(file: string, folder: string): void {
   try {
     const real = realpathSync(file)
     const isInside = real.startsWith(path.join(realpathSync(folder), path.sep))
-    if (isInside && statSync(real).isFile()) return
+    const status = statSync(real)
+    if (isInside && status.isFile() && status.nlink < 2) return
+    const inside = status.isFile() ? 'a file with a second name (a hard link)' : 'no ordinary file'
     throw new AppError(
       'file/unreadable',
-      `${file} is ${isInside ? 'no ordinary file' : 'a link that leads out of its folder'}, so its content is not used.`,
-      'It may have come with the folder: remove it, or put the file that you mean in its place.',
+      `${file} is ${isInside ? inside : 'a link that leads out of its folder'}, so its content is not used.`,
+      'It may have come with the folder: remove it, or put the file that you mean in its place, as a copy. A copy of the whole folder (cp -r) has no second names.',
     )
   } catch (error) {
     throw readError(file, error)

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { z } from 'zod'
 import { type AppError, invalidData, usageError } from '#shared/errors.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
+import { requireInside } from '#host/files/ownFiles.ts'
 import type { DataFiles } from '#host/data/dataFiles.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import {
@@ -126,13 +127,20 @@ export function writeFetched(folder: string, origin: string, files: readonly str
   writeFileAtomic(path.join(folder, noteName), `${JSON.stringify({ origin, files })}\n`)
 }
 
-/** Returns null if nothing was fetched into the folder as a data set. Errors: AppError 'data/invalid', 'file/unreadable'. */
+/**
+ * Returns null if nothing was fetched into the folder as a data set. Errors: AppError 'data/invalid'; 'file/unreadable', also where the
+ * note names what is not in the folder.
+ */
 export function readFetched(folder: string): FetchedData | null {
   const file = path.join(folder, noteName)
   if (!existsSync(file)) return null
   const { success, data } = note.safeParse(readJsonObject(file, 'data/invalid'))
   if (!success) throw invalidData(`${file} is damaged.`, 'Download the data set again.')
   const [first, ...others] = data.files
-  const inside = (name: string) => path.join(folder, name)
+  const inside = (name: string) => {
+    const place = path.join(folder, name)
+    requireInside(place, folder)
+    return place
+  }
   return { origin: data.origin, files: [inside(first), ...others.map(inside)] }
 }

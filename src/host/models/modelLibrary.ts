@@ -234,7 +234,7 @@ export async function importModel(
 export async function copyModelFiles(directory: string, folder: string): Promise<void> {
   makeFolder(folder)
   const gguf = ggufFileOf(directory)
-  if (gguf !== null) await copyIfThere(realpathSync(gguf), path.join(folder, ggufName(gguf)))
+  if (gguf !== null) await copyWhole(realpathSync(gguf), path.join(folder, ggufName(gguf)))
   if (gguf === directory) return
   for (const file of [...companions, ...namesIn(directory).filter(isOwnFile)])
     await copyIfThere(path.join(directory, file), path.join(folder, file))
@@ -260,6 +260,10 @@ const namesIn = (directory: string): string[] => reading(directory, () => readdi
 export async function copyIfThere(from: string, to: string): Promise<void> {
   if (!existsSync(from) || !statSync(from).isFile()) return
   requireOwnText(from)
+  await copyWhole(from, to)
+}
+
+async function copyWhole(from: string, to: string): Promise<void> {
   try {
     // If the file system can share the bytes, nothing is copied.
     await copyFile(from, to, constants.COPYFILE_FICLONE)

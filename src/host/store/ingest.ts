@@ -4,9 +4,10 @@
  */
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
-import { regularFileSize } from '#host/files/strictJson.ts'
+import { requireInside } from '#host/files/ownFiles.ts'
 import type { Connection } from './connection.ts'
 import type { StoredEvent, NamesTable } from './names.ts'
 import { emptyHistory, HistoryWriter, type HistoryState } from './history.ts'
@@ -123,7 +124,7 @@ function readPiece(file: string, from: LogPosition, maxBytes: number): LogPiece 
 
 function open(file: string): number | null {
   try {
-    regularFileSize(file)
+    requireInside(file, path.dirname(file))
     return openSync(file, 'r')
   } catch (error) {
     // Not asked of the file system a second time: the log may have been begun between the two questions.

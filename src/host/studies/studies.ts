@@ -9,6 +9,7 @@
  */
 import path from 'node:path'
 import type { StudyEntry, StudyImportance, StudyTrial, UnreadableStudy } from '#shared/api/studies.ts'
+import { attempt } from '#shared/attempt.ts'
 import { AppError } from '#shared/errors.ts'
 import { importanceOf } from '#rl/studies/importance.ts'
 import { planStudy, stepsOf, wavesOf } from '#rl/studies/plan.ts'
@@ -23,7 +24,7 @@ import { coresAllow, sharingOf } from './sharing.ts'
 import { checkStudy, subjectOf, type StudyVerdict } from './studyConfig.ts'
 import { StudyDrive, type DriveParts } from './studyDrive.ts'
 import { estimateStudy, type CalibrationItem } from './studyEstimate.ts'
-import { workHolder } from '#host/workFolder/workFolder.ts'
+import { changedSince, workHolder } from '#host/workFolder/workFolder.ts'
 import { LongWork } from '#host/workFolder/longWork.ts'
 import {
   createStudyFolder,
@@ -32,6 +33,7 @@ import {
   repairStudyLog,
   setStudyState,
   studyDirectories,
+  studyDigest,
   studyDirectory,
   studyStamp,
   studyState,
@@ -45,8 +47,9 @@ interface StudyParts extends DriveParts, Calibrating {
   readonly onFault: OnFault
 }
 
-/** Setting that is true from the start of a study until it has ended. */
-const drivenKey = (id: string): string => `host.study.${id}`
+/** Setting that holds the digest with which a study began here, until it has ended: only that goes on by itself. */
+const drivenKey = (id: string): string => `${drivenKeys}${id}`
+const drivenKeys = 'host.study.'
 
 export class Studies implements AsyncDisposable {
   readonly #parts: StudyParts
@@ -65,13 +68,12 @@ export class Studies implements AsyncDisposable {
       folder,
       onFault: parts.onFault,
       state: (id) => studyState(folder(id)),
-      setState: (id, state) => {
-        const isDriven = state.status === 'running' || state.status === 'waiting'
-        parts.store.settings.set(drivenKey(id), isDriven || undefined)
-        setStudyState(folder(id), state)
-      },
+      setState: (id, state) => this.#setState(id, state),
       perform: (id, stopping) => this.#toItsEnd(this.#open(id), stopping),
-      forget: (id) => this.#known.delete(id),
+      forget: (id) => {
+        this.#known.delete(id)
+        parts.store.settings.set(drivenKey(id), undefined)
+      },
       notify: () => parts.notifier.notify(),
     })
   }
@@ -109,7 +111,9 @@ export class Studies implements AsyncDisposable {
 
   /** Continues where it stopped. Errors: AppError 'run/not-found', 'run/busy', 'api/refused' where it is finished. */
   resume(id: string): void {
-    this.#open(id)
+    const { directory } = this.#open(id)
+    // The person resumes it as it is now.
+    if (workHolder(directory) === null) this.#parts.store.settings.set(drivenKey(id), undefined)
     this.#work.resume(id)
   }
 
@@ -169,16 +173,27 @@ export class Studies implements AsyncDisposable {
   /** Takes up what a host before this one had to leave. `also`: those whose host was killed. */
   takeUpWaiting(also: boolean): void {
     const ids = this.#left(also).map((directory) => path.basename(directory))
-    const isWhole = (id: string) => {
-      this.#open(id)
-      return true
-    }
-    this.#work.takeUp(ids, isWhole)
+    this.#work.takeUp(ids, (id) => this.#isAsLeft(id))
   }
 
-  /** True if any is unfinished, also one that a process seems to be at: the folder may say so falsely. */
+  /** Forgets what a history from elsewhere says of studies, but of those that `takeUpWaiting` takes up. */
+  forgetOthers(also: boolean): void {
+    const { settings } = this.#parts.store
+    const kept = new Set(this.#left(also).map((directory) => drivenKey(path.basename(directory))))
+    for (const key of settings.all().keys())
+      if (key.startsWith(drivenKeys) && !kept.has(key)) settings.set(key, undefined)
+  }
+
+  /**
+   * True if any is unfinished, also one that a process seems to be at, since the folder may say so falsely, and one of which
+   * nothing can be read yet.
+   */
   get isAnyUnfinished(): boolean {
-    return this.#inState('waiting', 'running', 'interrupted').length > 0
+    const isOver = (directory: string) => {
+      const { status } = attempt(() => studyState(directory), { status: null })
+      return status === 'stopped' || status === 'failed' || status === 'finished'
+    }
+    return !this.#driven().every(isOver)
   }
 
   /** Stops; what is not done waits for the next host. */
@@ -188,21 +203,39 @@ export class Studies implements AsyncDisposable {
   }
 
   #left(also: boolean): string[] {
-    return this.#inState('waiting', ...(also ? ['interrupted' as const] : []))
+    const found: string[] = []
+    const look = (directory: string) => {
+      const { status } = studyState(directory)
+      if (status === 'waiting' || (also && status === 'interrupted')) found.push(directory)
+    }
+    for (const directory of this.#driven()) guarded('a study', this.#parts.onFault, () => look(directory))()
+    return found
   }
 
   /** Studies that the history knows, the oldest first: a folder that somebody put there says nothing of itself. */
-  #inState(...wanted: StudyEntry['status'][]): string[] {
-    const { dataDirectory, store, onFault } = this.#parts
-    const found: string[] = []
-    const look = (directory: string) => {
-      if (wanted.includes(studyState(directory).status)) found.push(directory)
-    }
-    for (const directory of studyDirectories(dataDirectory).toReversed()) {
-      const isKnown = store.settings.get(drivenKey(path.basename(directory))) === true
-      if (isKnown) guarded('a study', onFault, () => look(directory))()
-    }
-    return found
+  #driven(): string[] {
+    const { dataDirectory, store } = this.#parts
+    const isKnown = (directory: string) =>
+      store.settings.get(drivenKey(path.basename(directory))) !== undefined
+    return studyDirectories(dataDirectory).toReversed().filter(isKnown)
+  }
+
+  /** One that is not stops, with the reason. Errors: AppError 'file/unreadable' for one that is damaged. */
+  #isAsLeft(id: string): boolean {
+    const { directory } = this.#open(id)
+    if (this.#parts.store.settings.get(drivenKey(id)) === studyDigest(directory)) return true
+    if (workHolder(directory) === null)
+      this.#setState(id, { status: 'stopped', error: packFailure(changedSince('This study')) })
+    return false
+  }
+
+  #setState(id: string, state: StudyState): void {
+    const { settings } = this.#parts.store
+    const directory = this.#directoryOf(id)
+    if (state.status !== 'running' && state.status !== 'waiting') settings.set(drivenKey(id), undefined)
+    // What it began with stays: its file may be exchanged while it goes on.
+    else if (settings.get(drivenKey(id)) === undefined) settings.set(drivenKey(id), studyDigest(directory))
+    setStudyState(directory, state)
   }
 
   #open(id: string): StudyFolder {

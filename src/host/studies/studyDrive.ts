@@ -1,6 +1,7 @@
 /** Drives one study while this process runs it. The next trials are computed again from the log after every result. */
 import { setTimeout } from 'node:timers/promises'
-import { AppError } from '#shared/errors.ts'
+import { isEqual } from '#shared/config/paths.ts'
+import { AppError, refusal } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import type { RunRecord } from '#shared/runs.ts'
 import type { StudyPlan, Trial, TrialResult } from '#shared/studies.ts'
@@ -13,6 +14,7 @@ import {
   createRunFolder,
   isRunFolder,
   newRunId,
+  readOwnConfig,
   type RunFolder,
   type TrialRun,
 } from '#host/workFolder/runFolder.ts'
@@ -103,7 +105,10 @@ export class StudyDrive {
    * present checkpoint.
    */
   #begin({ pending, trials }: StudyPlan): void {
-    for (const { trial } of pending) this.#ensureRun(trials, trial)
+    for (const { trial } of pending) {
+      this.#ensureRun(trials, trial)
+      this.#requireOwnRun(trials, trial)
+    }
     for (const { trial, until } of pending) {
       if (this.#training.size >= this.#study.parallel) return
       if (this.#training.has(trial)) continue
@@ -142,6 +147,17 @@ export class StudyDrive {
       history.add(fork({ dataDirectory, checkpoint, changes, baseDirectory: dataDirectory, trial: own }))
     }
     this.#parts.notifier.notify()
+  }
+
+  /** Refuses a run that was put in the place of a trial's: it would train with settings of its own. Errors: AppError 'api/refused'. */
+  #requireOwnRun(trials: readonly Trial[], index: number): void {
+    const { id, directory } = this.#runOf(index)
+    const own = parseRunConfig(readOwnConfig(directory))
+    if (isEqual(own, parseRunConfig(trialConfig(this.#study.config, trials[index])))) return
+    throw refusal(
+      `The run ${id} has other settings than the study has for its trial ${index + 1}.`,
+      'It was changed, or is another run. Delete it, and the study trains a new one when it is resumed.',
+    )
   }
 
   async #train(trial: number, until: number): Promise<void> {

@@ -4,10 +4,10 @@
  */
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { lstat, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { AppError, refusal } from '#shared/errors.ts'
-import { makeOwnFolder } from '#host/files/ownFiles.ts'
+import { entryOf, makeOwnFolder, requireInside } from '#host/files/ownFiles.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 
 export interface Upload {
@@ -79,12 +79,14 @@ async function freeBytes(folder: string): Promise<number> {
   return Math.max(0, bavail * bsize - reservedBytes)
 }
 
-/** Path of an uploaded file. Errors: AppError 'file/unreadable' when there is no such upload (any more). */
+/** Path of an uploaded file. Errors: AppError 'file/unreadable' when there is no such upload (any more), or a link in its place. */
 export async function findUpload(directory: string, uploadId: string): Promise<string> {
   const folder = uploadFolder(directory, uploadId)
   const [name] = await namesIn(folder)
-  if (name !== undefined) return path.join(folder, name)
-  throw gone()
+  if (name === undefined) throw gone()
+  const file = path.join(folder, name)
+  requireInside(file, folder)
+  return file
 }
 
 /** Finds the folder of an upload's files. Errors: AppError 'file/unreadable' when it is not there (any more). */
@@ -100,7 +102,7 @@ export async function findUploadedFolder(directory: string, uploadId: string): P
   const [name, ...others] = await namesIn(folder)
   if (name === undefined) throw gone()
   const only = path.join(folder, name)
-  return others.length === 0 && (await stat(only)).isDirectory() ? only : folder
+  return others.length === 0 && (await lstat(only)).isDirectory() ? only : folder
 }
 
 /** Lists the files of an upload without those that are still coming. */
@@ -123,7 +125,7 @@ export async function listUploads(directory: string): Promise<Upload[]> {
     ids.toSorted().map(async (uploadId) => {
       const [name, ...others] = await namesIn(path.join(directory, uploadId))
       if (name === undefined || others.length > 0) return []
-      const status = await stat(path.join(directory, uploadId, name)).catch(() => null)
+      const status = await lstat(path.join(directory, uploadId, name)).catch(() => null)
       return status?.isFile() === true ? [{ uploadId, name, sizeBytes: status.size }] : []
     }),
   )
@@ -141,7 +143,7 @@ export async function discardOldUploads(directory: string, olderThanMs: number):
 }
 
 function uploadFolder(directory: string, uploadId: string): string {
-  if (idPattern.test(uploadId)) return path.join(directory, uploadId)
+  if (idPattern.test(uploadId)) return entryOf(directory, uploadId)
   throw new AppError('api/invalid', 'That is not the id of an upload.')
 }
 

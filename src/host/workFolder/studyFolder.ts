@@ -3,7 +3,7 @@
  * `log.jsonl` (which run a trial is, before the run exists, and what trials came to), `state.json` (whether it goes on)
  * and, while a process drives it, `lock`.
  */
-import { randomUUIDv7 } from 'node:crypto'
+import { createHash, randomUUIDv7 } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
@@ -15,8 +15,8 @@ import { parseStudyConfig, trialResult, type StudyConfig, type TrialResult } fro
 import { dataFolders } from '#host/dataDirectory.ts'
 import { createFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { asItLies, homeSchema } from '#host/files/movedPaths.ts'
-import { appendToOwn, entryOf } from '#host/files/ownFiles.ts'
-import { readJsonObject, regularFileSize } from '#host/files/strictJson.ts'
+import { appendToOwn, entryOf, requireInside } from '#host/files/ownFiles.ts'
+import { jsonObjectOf, readSmallFile, regularFileSize } from '#host/files/strictJson.ts'
 import { dropTornLine, readLines } from './lineLog.ts'
 import { lockFile, workHolder, workNames } from './workFolder.ts'
 
@@ -83,7 +83,7 @@ export function createStudyFolder(dataDirectory: string, study: NewStudy): Study
 
 /** Errors: AppError 'file/unreadable' where it is not one that this version understands, 'config/invalid'. */
 export function openStudyFolder(directory: string): StudyFolder {
-  const document = readJsonObject(paths(directory).study, 'file/unreadable')
+  const document = read(directory, 'study').document
   const { data } = fileSchema.safeParse(asItLies(document, directory))
   if (data === undefined)
     throw new AppError(
@@ -94,6 +94,19 @@ export function openStudyFolder(directory: string): StudyFolder {
   const { format: _, home: _home, ...study } = data
   return { ...study, directory, config: parseStudyConfig(data.file) }
 }
+
+function read(directory: string, part: 'study' | 'state'): { bytes: Uint8Array; document: JsonObject } {
+  const file = paths(directory)[part]
+  requireInside(file, directory)
+  const bytes = readSmallFile(file, maxBytes)
+  return { bytes, document: jsonObjectOf(bytes, file, 'file/unreadable') }
+}
+
+const maxBytes = 4 << 20
+
+/** Digest of what a study does, which stays the same while it goes on. Errors: AppError 'file/unreadable'. */
+export const studyDigest = (directory: string): string =>
+  createHash('sha256').update(read(directory, 'study').bytes).digest('hex')
 
 export const studyDirectory = (dataDirectory: string, id: string): string =>
   entryOf(dataFolders(dataDirectory).studies, id)
@@ -118,9 +131,13 @@ export function studyDirectories(dataDirectory: string): string[] {
  * 'file/unreadable'.
  */
 export function studyState(directory: string): StudyState {
-  const { state } = paths(directory)
-  const { data } = stateSchema.safeParse(readJsonObject(state, 'file/unreadable'))
-  const known: StudyState = data ?? { status: 'interrupted', error: null }
+  const { data: known } = stateSchema.safeParse(read(directory, 'state').document)
+  if (known === undefined)
+    throw new AppError(
+      'file/unreadable',
+      `${paths(directory).state} does not say how far the study is in a way that this version can read.`,
+      'Its runs and other studies are not affected. A study that cannot be read can be deleted.',
+    )
   const isLeft = known.status === 'running' && workHolder(directory) === null
   return isLeft ? { ...known, status: 'interrupted' } : known
 }

@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
-import type { AppError } from '#shared/errors.ts'
+import { type AppError, refusal } from '#shared/errors.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { holdLock, livingOwner } from '#host/files/living.ts'
 
@@ -22,6 +22,13 @@ export const lockFile = (directory: string): string => path.join(directory, 'loc
 
 /** Returns the id of the living process that does the work; null: none. Errors: AppError 'file/unreadable'. */
 export const workHolder = (directory: string): number | null => livingOwner(lockFile(directory))
+
+/** Error of what would go on by itself with other content than it was left with. `what`: subject of the sentence. */
+export const changedSince = (what: string): AppError =>
+  refusal(
+    `${what} was changed since it was left, so it has not gone on by itself.`,
+    'It can read your files and send them to the addresses that it names. Look at it, then resume it.',
+  )
 
 /** Keeps other processes from the work until disposed of. Errors: `busy`; AppError 'file/unwritable'. */
 export function lockWork(directory: string, busy: (holder: number) => AppError): Disposable {

@@ -21,6 +21,7 @@ import { AppError } from '#shared/errors.ts'
 import { runsService } from '#host/api/runsService.ts'
 import { readRewardCode, runRewardCode } from '#host/code/rewardCode.ts'
 import { createHost } from '#host/createHost.ts'
+import { openDataSetVersion } from '#host/data/dataSetVersion.ts'
 import { importDataSet } from '#host/data/importDataSet.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { plannedConfig } from '#host/devices/devicePlan.ts'
@@ -28,6 +29,7 @@ import * as answers from '#host/evaluations/answers.ts'
 import { download } from '#host/files/download.ts'
 import { takeTurn } from '#host/files/turns.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
+import { readFetched, writeFetched } from '#host/hub/fetchData.ts'
 import { licenseOf } from '#host/hub/license.ts'
 import { entryOf, openOwnFile, ownDataDirectory } from '#host/files/ownFiles.ts'
 import { JudgeLog, judgeLogName } from '#host/judges/judgeLog.ts'
@@ -36,7 +38,9 @@ import { copyIfThere } from '#host/models/modelLibrary.ts'
 import { countOutboundRequest } from '#host/outboundRequests.ts'
 import { interpreterFiles } from '#host/python/interpreterFiles.ts'
 import { loadScript } from '#host/training/scriptFile.ts'
+import { findUpload, listUploads } from '#host/transports/uploads.ts'
 import { openDatabase } from '#host/store/database.ts'
+import { openStore } from '#host/store/store.ts'
 import { openEventLog, readEvents } from '#host/workFolder/eventLog.ts'
 import { findLeftovers } from '#host/workFolder/leftovers.ts'
 import { copyFolder, createRunFolder, lockRun, readOwnConfig, runPaths } from '#host/workFolder/runFolder.ts'
@@ -252,6 +256,40 @@ describe.runIf(isPosix)('a data directory', () => {
   })
 })
 
+describe.runIf(isPosix)('rows of others', () => {
+  const rows = '{"prompt":"mine"}\n'
+  const outside = path.join(root, 'rows.jsonl')
+  writeFileSync(outside, rows)
+
+  test.each([
+    ['a link', symlinkSync],
+    ['a second name', linkSync],
+  ] as const)('are not read under %s of an upload or a data set', async (_, linkTo) => {
+    const { uploads, datasets } = dataFolders(newFolder())
+    const uploadId = 'upl_01900000-0000-7000-8000-000000000000'
+    const folder = path.join(uploads, uploadId)
+    mkdirSync(folder, { recursive: true })
+    linkTo(outside, path.join(folder, 'train.jsonl'))
+    await expect(findUpload(uploads, uploadId)).rejects.toEqual(unreadable)
+    writeFetched(folder, 'a/b', ['train.jsonl'])
+    expect(() => readFetched(folder)).toThrow(unreadable)
+    const { version } = await importDataSet(outside, { folder: datasets })
+    rmSync(path.join(version.directory, 'rows.jsonl'))
+    linkTo(outside, path.join(version.directory, 'rows.jsonl'))
+    expect(() => openDataSetVersion(version.directory)).toThrow(unreadable)
+  })
+
+  test('are not read where a note of a download leads out of its folder, nor listed behind a link', async () => {
+    const { uploads } = dataFolders(newFolder())
+    const folder = path.join(uploads, 'upl_01900000-0000-7000-8000-000000000000')
+    mkdirSync(folder, { recursive: true })
+    writeFetched(folder, 'a/b', [path.relative(folder, outside)])
+    expect(() => readFetched(folder)).toThrow(unreadable)
+    symlinkSync(outside, path.join(folder, 'train.jsonl'))
+    expect(await listUploads(uploads)).toEqual([])
+  })
+})
+
 describe('a file with a second name', () => {
   test.each(writers.filter(([name]) => name !== 'file.part'))(
     'is not written as %s (%#)',
@@ -272,6 +310,31 @@ describe('a file with a second name', () => {
     linkSync(target, runPaths(run.directory).workerLog)
     expect(() => home.supervise().start(run, { resumeFrom: null })).toThrow(unwritable)
     expect(readFileSync(target, 'utf8')).toHaveLength(2 << 20)
+  })
+
+  test('is neither copied nor read as a part of a folder from elsewhere, but for weights', async () => {
+    const folder = newFolder()
+    for (const name of ['LICENSE', 'adapter_config.json']) {
+      linkSync(own, path.join(folder, name))
+      await expect(copyIfThere(path.join(folder, name), path.join(newFolder(), name))).rejects.toThrow(
+        `${name} is a file with a second name`,
+      )
+    }
+    expect(() => copyFolder(folder, path.join(newFolder(), 'to'))).toThrow(unreadable)
+    const run = home.createRun(starterConfig)
+    const { config, events } = runPaths(run.directory)
+    for (const file of [config, events]) {
+      rmSync(file, { force: true })
+      linkSync(own, file)
+    }
+    expect(() => readOwnConfig(run.directory)).toThrow('second name')
+    using store = openStore(path.join(newFolder(), 'history.db'))
+    store.runs.add({ ...run, config: JSON.stringify(starterConfig) })
+    expect(() => store.ingest(run.id, events)).toThrow('second name')
+    const [weights, copy] = [path.join(folder, 'model.safetensors'), path.join(newFolder(), 'copy')]
+    linkSync(own, weights)
+    await copyIfThere(weights, copy)
+    expect(readFileSync(copy, 'utf8')).toBe(mine)
   })
 })
 

@@ -1,7 +1,8 @@
 /** Exports go to a hub whole, with the token for it alone, and every refusal says what is there. */
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { f32ToWrite, writeSafetensors } from '#host/files/safetensors.ts'
 import { frontMatter, licenseLines, licenseOfCard } from '#host/hub/card.ts'
 import type { HubAccess } from '#host/hub/hub.ts'
 import { outgoing, type Outgoing } from '#host/export/outgoing.ts'
@@ -305,6 +306,24 @@ describe('what is sent', () => {
     writeFileSync(file, weights)
     expect(() => outgoing(folder)).toThrow(refusedWith('is a link, or no file'))
     expect(hub.asked).toEqual([])
+  })
+
+  test('is no file with a second name but weights, which the cache gives one', async () => {
+    const [card, file] = [path.join(folder, 'README.md'), path.join(folder, 'model.safetensors')]
+    const [secret, cached] = [path.join(all, 'second'), path.join(all, 'cached')]
+    writeFileSync(secret, 'secret')
+    for (const name of ['model.safetensors', 'empty.bin']) {
+      rmSync(path.join(folder, name))
+      linkSync(secret, path.join(folder, name))
+      expect(() => outgoing(folder)).toThrow(refusedWith(`${name} is a file with a second name`))
+      rmSync(path.join(folder, name))
+      writeFileSync(path.join(folder, name), '')
+    }
+    await writeSafetensors(file, [f32ToWrite({ name: 'w', shape: [1], data: new Float32Array(1) })])
+    linkSync(file, cached)
+    expect(outgoing(folder).files).toHaveLength(5)
+    linkSync(card, path.join(all, 'card'))
+    expect(() => outgoing(folder)).toThrow(refusedWith('README.md is a file with a second name'))
   })
 
   test('is no export that failed, and no folder that is none', () => {

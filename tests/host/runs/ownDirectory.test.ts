@@ -5,6 +5,7 @@ import {
   cpSync,
   existsSync,
   mkdtempSync,
+  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -17,6 +18,8 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import { createHost, historyFile } from '#host/createHost.ts'
 import { openStore } from '#host/store/store.ts'
 import { createRun } from '#host/runs/runLifecycle.ts'
+import { runPaths } from '#host/workFolder/runFolder.ts'
+import { createStudyFolder, setStudyState, studyDigest } from '#host/workFolder/studyFolder.ts'
 import { lockFile } from '#host/workFolder/workFolder.ts'
 import { until } from './runFixture.ts'
 import { createHostFixture, smallConfig } from '../api/hostFixture.ts'
@@ -135,4 +138,129 @@ test('a conversation that is a link leads to no files of the person’s', async 
   renameSync(files, folder)
   await client.call('chat.update', { id, title: 'renamed' })
   expect(existsSync(path.join(folder, 'tax.json'))).toBe(true)
+})
+
+/* What goes on by itself is what was left: a history or a folder of somebody else's that comes later changes nothing of that. */
+
+const changed = { error: { message: expect.stringContaining('was changed since it was left') as string } }
+
+/** A directory in which a study waits, as a host leaves it that is closed. */
+async function leavingStudy(name: string) {
+  const directory = path.join(root, name)
+  await using host = opened(directory, false)
+  const file = { ...smallConfig, seeds: { values: 2 } }
+  const study = createStudyFolder(directory, { file, steps: 2, parallel: 1, start: {} })
+  host.store.settings.set(`host.study.${study.id}`, studyDigest(study.directory))
+  const known = () => {
+    using store = openStore(historyFile(directory))
+    return store.settings.get(`host.study.${study.id}`)
+  }
+  return { directory, id: study.id, folder: study.directory, known }
+}
+
+const replaceIn = (file: string, from: string, to: string) => {
+  const text = readFileSync(file, 'utf8')
+  expect(text).toContain(from)
+  writeFileSync(file, text.replace(from, to))
+}
+
+test('a history from elsewhere says nothing of a study that comes later', async () => {
+  const { directory, folder, id } = await leavingStudy('announced')
+  const later = path.join(root, 'later')
+  renameSync(folder, later)
+  const copy = path.join(root, 'announced-copy')
+  cpSync(directory, copy, { recursive: true })
+  expect(await isHeld(copy)).toBe(false)
+  renameSync(later, path.join(copy, 'studies', id))
+  await using host = opened(copy)
+  expect(host.studies.get(id).status).toBe('waiting')
+})
+
+test.each([
+  ['a link to what does not exist yet', (state: string) => symlinkSync('../../cache/hashes.json', state)],
+  ['other JSON', (state: string) => writeFileSync(state, '{"/some/model.safetensors":{"size":1}}')],
+])('a study of a directory from elsewhere waits if its state is %s', async (name, write) => {
+  const { directory, folder } = await leavingStudy(name)
+  const copy = path.join(root, `${name} copy`)
+  rmSync(path.join(folder, 'state.json'))
+  write(path.join(folder, 'state.json'))
+  cpSync(directory, copy, { recursive: true, verbatimSymlinks: true })
+  expect(await isHeld(copy)).toBe(true)
+})
+
+test('a study that was changed since it was left stops, and says so', async () => {
+  const { directory, folder, id, known } = await leavingStudy('exchanged')
+  replaceIn(path.join(folder, 'study.json'), '"seed": 7', '"seed": 8')
+  await using host = opened(directory)
+  expect(host.studies.get(id)).toMatchObject({ status: 'stopped', ...changed })
+  expect(known()).toBeUndefined()
+  host.studies.resume(id)
+  expect(host.studies.get(id).status).toBe('running')
+  expect(known()).toBe(studyDigest(folder))
+})
+
+test('a study that was deleted, or released in another directory and stopped, is no longer known', async () => {
+  const { directory, folder, id, known } = await leavingStudy('deleted')
+  setStudyState(folder, { status: 'interrupted', error: null })
+  const copy = path.join(root, 'deleted-copy')
+  cpSync(directory, copy, { recursive: true })
+  {
+    await using host = opened(copy)
+    expect(host.queue.isHeld).toBe(true)
+    host.queue.proceed()
+    expect(host.studies.get(id).status).toBe('interrupted')
+    expect(host.store.settings.get(`host.study.${id}`)).toBeUndefined()
+  }
+  await using host = opened(directory)
+  expect(known()).toBeDefined()
+  host.studies.remove(id)
+  expect(known()).toBeUndefined()
+})
+
+test('runs that a stranger left are forgotten too where something else waited until it was let go', async () => {
+  const { directory, folder } = await leavingStudy('two')
+  writeFileSync(path.join(folder, 'state.json'), '{}')
+  let id = ''
+  {
+    await using host = opened(directory, false)
+    id = createRun(host, parseRunConfig(smallConfig)).id
+    host.store.settings.set('host.training', [id])
+    host.store.runs.setStatus(id, 'stopped')
+  }
+  const copy = path.join(root, 'two-copy')
+  cpSync(directory, copy, { recursive: true })
+  {
+    await using host = opened(copy)
+    expect(host.queue.isHeld).toBe(true)
+    host.queue.proceed()
+    host.store.settings.set('runs.resumeLeft', true)
+  }
+  await using host = opened(copy)
+  expect(host.queue.isHeld).toBe(false)
+  expect(host.store.runs.get(id).status).toBe('stopped')
+})
+
+test('a queued run that was changed since it was left does not start, and says so', async () => {
+  const { directory, id } = await ownDirectory('queued', true)
+  const { config } = runPaths(path.join(directory, 'runs', id))
+  replaceIn(config, '"seed": 7', '"seed": 8')
+  await using host = opened(directory)
+  expect(host.store.runs.get(id)).toMatchObject({ status: 'failed', ...changed })
+  expect(host.supervisor.list()).toEqual([])
+})
+
+test('a study trains no run that was put in the place of its own', async () => {
+  const { directory, id, folder } = await leavingStudy('swapped')
+  {
+    await using host = opened(directory, false)
+    const run = createRun(host, parseRunConfig({ ...smallConfig, steps: 1 }))
+    writeFileSync(
+      path.join(folder, 'log.jsonl'),
+      `${JSON.stringify({ type: 'trial', trial: 0, runId: run.id })}\n`,
+    )
+  }
+  await using host = opened(directory)
+  const { status, error } = await host.studies.ended(id)
+  expect(status).toBe('failed')
+  expect(error?.message).toContain('has other settings than the study has for its trial 1')
 })
