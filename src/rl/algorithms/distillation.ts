@@ -30,7 +30,7 @@ export const distillation = defineAlgorithm({
       'chosen',
       'Whether the chosen token is compared, as an advantage, or the distribution over the teacher’s likeliest tokens, as the loss (GKD).',
     ),
-    beta: numberSetting({
+    jsdBeta: numberSetting({
       default: 0.5,
       minimum: 0,
       maximum: 1,
@@ -55,13 +55,13 @@ export const distillation = defineAlgorithm({
     returns: null,
     kept: batch.map((_, i) => i),
   }),
-  loss(minibatch, { clipCoefficient, compares, beta }) {
+  loss(minibatch, { clipCoefficient, compares, jsdBeta }) {
     const bounds = clipBounds(clipCoefficient)
     const average = unitMean(minibatch, 'token')
     if (compares === 'likeliest')
       return (tokens) => {
         const alternatives = alternativesOf(tokens)
-        const { divergence, covered } = teacherDivergence(alternatives, beta)
+        const { divergence, covered } = teacherDivergence(alternatives, jsdBeta)
         const metrics = { divergence: tally(divergence), teacher_coverage: tally({ data: covered }) }
         return {
           loss: average(divergence),

@@ -40,7 +40,7 @@ test.each([0.5, 0.2])('it is the built-in one: beta %s', async (beta) => {
   expect(own.needs).toMatchObject({ likeliest: 3, reference: true, teacher: false })
   const rows = sampleBatch()
   own.admit?.(rows, () => undefined)
-  const builtIn = distillation.configure({ compares: 'likeliest', beta, likeliestTokens: 3 })
+  const builtIn = distillation.configure({ compares: 'likeliest', jsdBeta: beta, likeliestTokens: 3 })
   const [ours, theirs] = [own, builtIn].map((each) => each.minibatchLoss(rows)(rows))
   expect(ours!.loss).toBeCloseTo(theirs!.loss, 12)
   for (const [i, { alternatives, logprobs }] of ours!.coefficients.entries()) {

@@ -30,9 +30,9 @@ test.each([
   [0.5, 2],
   [1, 4],
 ])(
-  'GKD with beta %s over the likeliest %s tokens comes close, and says how close',
-  async (beta, likeliestTokens) => {
-    const settings = { compares: 'likeliest', beta, likeliestTokens }
+  'GKD with β %s over the likeliest %s tokens comes close, and says how close',
+  async (jsdBeta, likeliestTokens) => {
+    const settings = { compares: 'likeliest', jsdBeta, likeliestTokens }
     const metrics = steps(await collect(dependenciesOf(options(settings)))).map((step) => step.metrics)
     const covered = metrics[0]!.teacher_coverage!
     if (likeliestTokens === 9) expect(covered).toBeCloseTo(1, 12)

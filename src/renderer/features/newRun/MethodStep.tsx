@@ -254,14 +254,14 @@ function presetWords({ values }: Preset): string {
   return counts.join(' · ')
 }
 
-/** Most important settings; alternatives cover algorithms that name the KL coefficient differently. */
+/** Most important settings; alternatives cover algorithms that name the KL coefficient differently, or have none. */
 const simpleKeys: readonly (readonly string[])[] = [
   ['steps'],
   ['rollout.promptsPerStep'],
   ['rollout.groupSize'],
   ['rollout.maxNewTokens'],
   ['optimization.learningRate'],
-  ['algorithm.settings.klCoefficient', 'algorithm.settings.beta'],
+  ['algorithm.settings.klCoefficient', 'algorithm.settings.beta', 'algorithm.settings.compares'],
   ['adapter.rank'],
   ['reference.model'],
 ]
