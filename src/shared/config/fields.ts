@@ -309,7 +309,7 @@ const algorithmLabels: Readonly<Record<string, string>> = {
   negativeTemperature: 'Gate temperature, A < 0',
   clipCoefficient: 'Clip range',
   beta: 'KL coefficient (β)',
-  compares: 'Compared with the teacher',
+  compares: 'Compared tokens',
   jsdBeta: 'β of GKD',
   nllAlpha: 'NLL weight (α)',
 }
