@@ -40,8 +40,9 @@ test.each(betas)('the gradient is that of differences: beta %s', (beta) => {
 })
 
 test.each(betas)('it is finite where one of the two is certain: beta %s', (beta) => {
-  for (const p of [1 - 1e-16, 1e-320]) {
-    const alternatives = [{ logp: variable(Float64Array.of(Math.log(p))), teacherLogp: Float64Array.of(0) }]
+  // The probability of the second one is a denormal number, which threads with a session take for 0.
+  for (const logp of [-1e-16, -737]) {
+    const alternatives = [{ logp: variable(Float64Array.of(logp)), teacherLogp: Float64Array.of(0) }]
     const { divergence: value } = teacherDivergence(alternatives, beta)
     expect(value.data[0]).toBeGreaterThanOrEqual(-1e-12)
     expect(Number.isFinite(value.data[0])).toBe(true)
