@@ -6,7 +6,7 @@ import { completionMask, type Trajectory } from '../rollout/trajectory.ts'
 import { forMicroBatches, type LearningLoad, microBatches } from './packing.ts'
 
 export interface ScoringOptions {
-  readonly policy: Pick<Policy, 'score' | 'contextLength'>
+  readonly policy: Pick<Policy, 'score' | 'contextLength' | 'vocabSize'>
   /** The policy whose log-probabilities are the reference's. */
   readonly referenceRole: 'reference' | 'base'
   readonly temperature: number
@@ -85,13 +85,29 @@ async function scored(
     behaviorEntropies: headOf(entropies, i, 'entropies'),
     referenceLogprobs: headOf(reference, i, 'logprobs'),
     mismatchedLogRatio: mismatched?.[i] ?? null,
-    ...likeliestOf(reference?.[i]),
+    ...likeliestOf(reference?.[i], options.policy.vocabSize),
     ...valuesOf(trajectories[i]!, headOf(critic, i, 'values')),
   }))
 }
 
-const likeliestOf = (heads: Heads | undefined): Pick<Experience, 'likeliest'> =>
-  heads?.alternatives === undefined ? {} : { likeliest: heads.alternatives }
+/**
+ * Log-probability of what a teacher finds likely and the policy does not have, such as a row that pads its table: for
+ * both, so that it counts as nothing.
+ */
+export const UNKNOWN = -80
+
+function likeliestOf(heads: Heads | undefined, vocabSize: number): Pick<Experience, 'likeliest'> {
+  if (heads?.alternatives === undefined) return {}
+  const { ids, logprobs } = heads.alternatives
+  const isKnown = (id: number) => id < vocabSize
+  if (ids.every(isKnown)) return { likeliest: { ids, logprobs } }
+  return {
+    likeliest: {
+      ids: ids.map((id) => (isKnown(id) ? id : 0)),
+      logprobs: logprobs.map((logprob, at) => (isKnown(ids[at]!) ? logprob : UNKNOWN)),
+    },
+  }
+}
 
 /**
  * [rows] log-ratio of the policy to the reference, nats, of the answer of the row before after each row's prompt (of the last

@@ -1,5 +1,6 @@
 /** The updates of a step: minibatch by minibatch, each split into micro-batches whose gradients add up. */
 import type {
+  Alternatives,
   Heads,
   LossCoefficients,
   Policy,
@@ -19,7 +20,7 @@ import {
 import { addTallies, type Tallies, tallyMeans } from '../algorithms/terms/tally.ts'
 import type { ConfiguredAlgorithm, LossRow, PartLoss } from '../algorithms/types.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
-import type { TrainingRow } from './experience.ts'
+import { type TrainingRow, UNKNOWN } from './experience.ts'
 import { balanceLoss, summedUse, useOf } from './routerBalance.ts'
 import { forMicroBatches, type LearningLoad, microBatches } from './packing.ts'
 import {
@@ -262,9 +263,12 @@ function lossRow(
     values,
     correction,
     samplerLogprobs,
-    ...(alternatives && { likeliestLogprobs: alternatives.logprobs }),
+    ...(alternatives && { likeliestLogprobs: knownLogprobs(alternatives, learning) }),
   }
 }
+
+const knownLogprobs = ({ logprobs }: Alternatives, { likeliest }: TrainingRow['learning']): Float64Array =>
+  logprobs.map((logprob, at) => (likeliest?.logprobs[at] === UNKNOWN ? UNKNOWN : logprob))
 
 function entropyTally(rows: readonly LossRow[]): Tallies {
   let [sum, count] = [0, 0]

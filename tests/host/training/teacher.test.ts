@@ -6,7 +6,7 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 import { runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { createHome, historyOf, learnedBy, starterConfig, tensorsOf } from '../runs/runFixture.ts'
-import { writeStudent } from './student.ts'
+import { writePadded, writeStudent } from './student.ts'
 
 const home = createHome()
 const student = path.join(home.directory, 'student')
@@ -46,6 +46,20 @@ test('GKD draws the distributions together, and resumes exactly', async () => {
   const expected = [learnedBy(run), tensorsOf(run, 4)]
   await trainRun(run, path.join(runPaths(run.directory).checkpoints, 'step-000002'))
   expect([learnedBy(run), tensorsOf(run, 4)]).toEqual(expected)
+})
+
+test('rows that pad the table of a teacher count as nothing', async () => {
+  using folder = createHome()
+  const [model, padded] = ['student', 'padded'].map((name) => path.join(folder.directory, name))
+  await writeStudent(model!)
+  await writePadded(padded!, 300)
+  const settings = { compares: 'likeliest', likeliestTokens: 1024 }
+  const run = folder.createRun({ ...configWith(padded!, settings), model, steps: 1 })
+  await trainRun(run)
+  const [metrics] = historyOf(run, 'step').map((step) => step.metrics as Record<string, number>)
+  expect(metrics!['divergence']).toBeGreaterThan(0)
+  expect(metrics!['divergence']).toBeLessThan(1)
+  expect(metrics!['teacher_coverage']).toBeLessThan(1) // the rest has what they are given
 })
 
 test('completions are measured by the teacher, without a reward; the run resumes exactly', async () => {
