@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import type { EnvironmentTurn } from '#rl/rollout/environment.ts'
+import { schemaProblems } from '#shared/config/problems.ts'
 import { lossDescriptionSchema } from '#shared/losses.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
 import { answerLimits } from './harness.ts'
@@ -120,6 +121,15 @@ export function readJson(text: string): { readonly json: unknown } | Failed {
 export function readDescription(text: string): CodeDescription | null {
   const result = descriptionSchema.safeParse(parsedJson(text))
   return result.success ? result.data : null
+}
+
+/** Returns the sentence for a loss whose description is none that `readDescription` reads; null for anything else. */
+export function descriptionFailure(text: string): SandboxFailure | null {
+  const given = z.object({ loss: z.unknown() }).safeParse(parsedJson(text)).data?.loss
+  const result = lossDescriptionSchema.safeParse(given, { reportInput: true })
+  const [first] = given === undefined || result.success ? [] : schemaProblems(result.error.issues)
+  if (first === undefined) return null
+  return { kind: 'wrong-type', message: `${first.path}: ${first.message}`, line: null, column: null }
 }
 
 export function readFailure(json: unknown): Failed {

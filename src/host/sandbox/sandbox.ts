@@ -22,6 +22,7 @@ import type { ToolCall } from '#engine/text/toolCalls.ts'
 import type { GeneratedToken } from '#rl/rewards.ts'
 import type { EpisodeRun } from '#rl/rollout/workflow.ts'
 import {
+  descriptionFailure,
   readDescription,
   readFailure,
   readJson,
@@ -326,7 +327,11 @@ export class Sandbox implements AsyncDisposable {
     if (!isSaid)
       throw this.#loadError(readFailure(parsedJson(failureJson('timeout', loadedTooLong(loadMs)))).failure)
     throw this.#loadError(
-      message.type === 'refused' ? readFailure(parsedJson(message.failure)).failure : null,
+      message.type === 'refused'
+        ? readFailure(parsedJson(message.failure)).failure
+        : message.type === 'loaded'
+          ? descriptionFailure(message.description)
+          : null,
     )
   }
 

@@ -27,9 +27,9 @@ const code = `export default defineLoss({
   },
 })`
 
-async function written(settings: object): Promise<ConfiguredAlgorithm> {
+async function written(settings: object, text = code): Promise<ConfiguredAlgorithm> {
   const file = path.join(folder, 'gkd.js')
-  writeFileSync(file, code)
+  writeFileSync(file, text)
   const config = parseRunConfig({ model: 'm', data: { train: 't' }, algorithm: { id: file, settings } })
   await using resolved = await resolveAlgorithms(config, null)
   return resolved.byId(file).configure(config.algorithm.settings)
@@ -49,4 +49,13 @@ test.each([0.5, 0.2])('it is the built-in one: beta %s', async (beta) => {
     expect(alternatives).toHaveLength(expected.length)
     alternatives!.forEach((slope, at) => expect(slope).toBeCloseTo(expected[at]!, 12))
   }
+})
+
+test.each([
+  ['likeliest: 0', 'likeliest: expected at least 1, got 0.'],
+  ['likeliest: "8"', 'likeliest: expected a number, got "8".'],
+  ['experience: "foo"', 'experience: expected one of'],
+])('a key of the definition that is wrong is named: %s', async (line, sentence) => {
+  const loss = `export default defineLoss({ ${line}, loss: ({ logp, mask }) => -mean(logp, mask) })`
+  await expect(written({}, loss)).rejects.toThrow(sentence)
 })
