@@ -159,7 +159,8 @@ class TeacherServer implements Teacher {
   }
 
   #refused(what: string, answer: Answer): AppError {
-    return new AppError('server/failed', `${this.#name} refused ${what}: ${problemOf(answer)}.`, kindHint)
+    const hint = `${kindHint} Its context must hold the longest sequence and one token more.`
+    return new AppError('server/failed', `${this.#name} refused ${what}: ${problemOf(answer)}.`, hint)
   }
 
   [Symbol.dispose](): void {
