@@ -196,8 +196,11 @@ describe('a run that was disturbed ends with the same bytes', () => {
       signal(running)
       const done = await running.finished
       const [run] = eventsOf(done) as [Event]
-      const shown = await place.run('runs', 'show', String(run['id']), '--json')
-      const { status, step } = linesOf(shown.stdout)[0] as Event
+      const look = async () =>
+        linesOf((await place.run('runs', 'show', String(run['id']), '--json')).stdout)[0] as Event
+      // A process that was killed is there until the system has taken it down.
+      let { status, step } = await look()
+      while (status === 'running') ({ status, step } = await look())
       if (status === 'finished' || step === 8) continue
       expect(status).toMatch(left)
       return done
