@@ -91,6 +91,43 @@ test('a dropped file is looked at, mapped, imported and seen as tokens', async (
   await expectNoProblems(page)
 })
 
+test('the part kept for validation survives a prompt that is stored before the settings are read again', async ({
+  app,
+}) => {
+  const { page, client } = app
+  let isHeld = false
+  await page.routeWebSocket(/.*/, (socket) => {
+    const asked = new Set<unknown>()
+    const server = socket.connectToServer()
+    socket.onMessage((message) => {
+      const { id, name } = JSON.parse(String(message)) as { id?: unknown; name?: string }
+      if (isHeld && name === 'settings.all') asked.add(id)
+      server.send(message)
+    })
+    server.onMessage((message) => {
+      if (!asked.has((JSON.parse(String(message)) as { id?: unknown }).id)) socket.send(message)
+    })
+  })
+  await app.open('/data')
+  await drop(page, writeFile(app, 'sums.csv', questions))
+  await expect(page.getByRole('checkbox', { name: /^Keep 10 % of the rows for validation/ })).toBeChecked()
+  isHeld = true
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await expect(page).toHaveURL(/#\/data\/[0-9a-f]{64}/)
+  const [dataSet] = await client.call('datasets.list')
+  const versionId = dataSet?.versions[0]?.id ?? ''
+  await tab(page, 'Prompt')
+  await page.getByLabel('Message 1', { exact: true }).fill('Answer briefly: ')
+  await page.getByRole('button', { name: '{question}' }).click()
+  await page.getByRole('button', { name: 'Use for runs' }).click()
+  await expect
+    .poll(() => client.call('settings.get', { key: `data.preparation.${versionId}` }))
+    .toMatchObject({ prompt: { messages: [{ role: 'user', content: 'Answer briefly: {question}' }] } })
+  expect(await client.call('settings.get', { key: `data.preparation.${versionId}` })).toMatchObject({
+    heldOut: { share: 0.1, seed: 42 },
+  })
+})
+
 test('several files are decided about one by one; the same rows are not there twice @whole', async ({
   app,
 }) => {

@@ -6,11 +6,18 @@ import { asError, toastError } from './toasts.ts'
 
 /** Returns a setting and its setter; changes show at once, and `undefined` is never a value. */
 export function useSetting<T>(key: string, fallback: T): readonly [T, (value: T) => void] {
+  const { data } = useAnswer('settings.all', undefined)
+  const write = useSettingWriter()
+  const set = useCallback((value: T) => write(key, value), [write, key])
+  return [valueOf(data, key, fallback), set]
+}
+
+/** Returns a function that stores a setting whose key is known only later; the change shows at once. */
+export function useSettingWriter(): (key: string, value: unknown) => void {
   const client = useApi()
   const queries = useQueryClient()
-  const { data } = useAnswer('settings.all', undefined)
-  const set = useCallback(
-    (value: T) => {
+  return useCallback(
+    (key, value) => {
       const show = () =>
         queries.setQueryData(queryKey, (all: Record<string, unknown> | undefined) => ({
           ...all,
@@ -21,9 +28,8 @@ export function useSetting<T>(key: string, fallback: T): readonly [T, (value: T)
       void queries.cancelQueries({ queryKey }).then(show)
       client.call('settings.set', { key, value }).catch((thrown: unknown) => toastError(asError(thrown)))
     },
-    [client, queries, key],
+    [client, queries],
   )
-  return [valueOf(data, key, fallback), set]
 }
 
 /** Reads settings at the time of the call: a recent change may not be rendered yet. */

@@ -10,7 +10,7 @@ import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import { navigate, parseRoute } from '#renderer/client/route.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
-import { useSetting } from '#renderer/client/settings.ts'
+import { useSetting, useSettingWriter } from '#renderer/client/settings.ts'
 
 interface Returning {
   /** Location to return to with the data set, passed in the query's `data`. */
@@ -117,18 +117,15 @@ const fewestToSplit = 20
 
 /** Imports a file, keeping the chosen prompt and validation split for the new version. */
 export function useImport(arrival: Arrival, { prompt, heldOut }: Pick<Preparation, 'prompt' | 'heldOut'>) {
-  const client = useApi()
+  const writeSetting = useSettingWriter()
   return useTaskResult('datasets.import', ({ version, dataSet, isNew }) => {
     const value = {
       ...parsePreparation(null),
       prompt,
       heldOut: version.rows < fewestToSplit ? null : heldOut,
     }
-    if (isNew && (prompt !== null || value.heldOut !== null)) {
-      client
-        .call('settings.set', { key: `data.preparation.${version.id}`, value })
-        .catch((thrown: unknown) => toastError(asError(thrown)))
-    }
+    if (isNew && (prompt !== null || value.heldOut !== null))
+      writeSetting(`data.preparation.${version.id}`, value)
     const left = version.problems > 0 ? ` ${plural(version.problems, 'row')} left out.` : ''
     toast(
       isNew
