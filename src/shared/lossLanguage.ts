@@ -67,7 +67,7 @@ export const lossInputs = {
   turns: { per: 'token', help: "Number of the token's turn, from 0." },
   topLogp: {
     per: 'alternative',
-    help: 'Log-probabilities under the learning policy of the tokens that the reference finds likeliest in the place of each token, `likeliest` many; sum(x, "token") makes one value per token of them.',
+    help: 'Log-probabilities under the learning policy of the top-k tokens of the reference at each position; sum(x, "token") adds them up. The definition sets topK.',
   },
   topRefLogp: { per: 'alternative', help: 'The same under the reference policy, such as a teacher.' },
   groups: {

@@ -120,7 +120,7 @@ export const lossDescriptionSchema = z.object({
   source: z.string().max(200).optional(),
   experience: z.enum(['rollout', 'demonstrations', 'preferences']).default('rollout'),
   groupSize: z.int().min(1).max(1024).optional(),
-  likeliest: z.int().min(1).max(maxLikeliest).default(32),
+  topK: z.int().min(1).max(maxLikeliest).default(32),
   needs: z.array(z.enum(advantageNeeds)).default([]),
   /** Algorithm whose advantages it uses, with settings of that; null: its own, or GRPO's. */
   like: z.object({ algorithm: z.string(), settings: z.record(z.string(), z.unknown()) }).nullable(),

@@ -6,7 +6,7 @@ import { input } from '../graph/value.ts'
 import { cast } from '../ops/arithmetic.ts'
 import {
   alternativesHead,
-  likeliestTokens,
+  topTokens,
   vocabularyHead,
   type VocabularyHeadInputs,
 } from '../ops/vocabularyHead.ts'
@@ -42,7 +42,7 @@ export function headWithAlternatives(inputs: VocabularyHeadInputs, rows: Dim): A
   const { logprob, entropy, logTotal } = vocabularyHead(inputs)
   const given = alternativesHead(inputs, input(alternativeNames.ids, 'int64', [rows, 'K']), logTotal)
   const count = { value: input(alternativeNames.count, 'int64', [1]), length: 'K' }
-  const { ids, logprobs } = likeliestTokens(inputs, count, logTotal)
+  const { ids, logprobs } = topTokens(inputs, count, logTotal)
   const cotangent = (name: string, width: Dim) => input(name, 'float32', [rows, width])
   return {
     alternatives: { logprob, entropy, [alternativeNames.logprobs]: given },

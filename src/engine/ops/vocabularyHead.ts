@@ -185,7 +185,7 @@ export function alternativesHead(
 }
 
 /** The K likeliest tokens of each row, the likeliest first, and their log-probabilities: [N, K] each, no gradient. */
-export function likeliestTokens(
+export function topTokens(
   { hidden, table, logitCap }: Omit<VocabularyHeadInputs, 'targets'>,
   count: TopCount,
   logTotal: Value,

@@ -21,7 +21,7 @@ const refusedTrainers: Readonly<Record<string, readonly [title: string, nearest:
   reward: ['reward model trainer', 'dpo, which learns from the same pairs without a reward model'],
   tpo: ['TPO', 'dpo'],
   bco: ['BCO', 'dpo'],
-  gkd: ['GKD', 'distillation with compares “likeliest”, and the teacher as reference.model'],
+  gkd: ['GKD', 'distillation with compares “top-k”, and the teacher as reference.model'],
   gold: ['GOLD', 'sft on answers of the teacher'],
   asyncgrpo: ['AsyncGRPO', 'grpo with a rollout server and rollout.maxStaleness'],
   sdft: ['SDFT', 'sft on answers of the teacher'],

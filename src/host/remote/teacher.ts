@@ -118,7 +118,7 @@ class TeacherServer implements Teacher {
         throw new AppError(
           'server/unsuitable',
           `${this.#name} tells the ${String(best.length)} likeliest tokens of a prediction, not ${String(each)}.`,
-          'Set algorithm.settings.likeliestTokens to a number that it tells, or start it so that it tells more.',
+          'Set algorithm.settings.topK to a number that it tells, or start it so that it tells more.',
         )
       ids.set(
         best.map(({ id }) => id),

@@ -197,7 +197,7 @@ ${plain.map((as) => `    '${as}': (a, b) => a ${as} b,`).join('\n')}
     return settings
   }
   const describe = (main) => {
-    const { title, description, source, experience, groupSize, likeliest, needs, advantages, lossWeight } = main
+    const { title, description, source, experience, groupSize, topK, needs, advantages, lossWeight } = main
     if (lossWeight !== undefined && lossWeight !== 'tokens' && lossWeight !== 'sequences' && typeof lossWeight !== 'function')
       throw new PlainError('lossWeight is "tokens", "sequences" or a function.')
     const like = typeof advantages === 'string' ? { algorithm: advantages, settings: {} } : isObject(advantages) ? { algorithm: advantages.like, settings: advantages.settings ?? {} } : null
@@ -208,7 +208,7 @@ ${plain.map((as) => `    '${as}': (a, b) => a ${as} b,`).join('\n')}
       kind: 'loss',
       functions: typeof advantages === 'function' ? ['advantages'] : [],
       settings: {},
-      loss: { title, description, source, experience, groupSize, likeliest, needs: needs ?? [], like, settings },
+      loss: { title, description, source, experience, groupSize, topK, needs: needs ?? [], like, settings },
     })
   }
   const scalar = (x, what) => {

@@ -32,7 +32,7 @@ export interface OpenAiRequest {
   /** True if the log-probabilities of its tokens are wanted. */
   readonly withLogprobs: boolean
   readonly withTokenIds: boolean
-  /** The log-probabilities of the prompt's tokens are wanted, each with so many of the likeliest; null: none. */
+  /** Number of top log-probabilities to report at each prompt token; null: no log-probabilities of the prompt. */
   readonly promptLogprobs: number | null
   /** True if completions begin with their prompt's text. */
   readonly echo: boolean

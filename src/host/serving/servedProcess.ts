@@ -48,8 +48,8 @@ export interface ServedRequest {
   /** True if its tokens are sent too. */
   readonly withTokens: boolean
   /**
-   * Sends the log-probabilities of the prompts' tokens too, each with so many of the tokens that are likeliest there; null or
-   * absent: none.
+   * Number of top log-probabilities to send with the log-probability of each prompt token; null or absent: no
+   * log-probabilities of prompts.
    */
   readonly promptLogprobs?: number | null
 }

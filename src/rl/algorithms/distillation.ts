@@ -26,39 +26,38 @@ export const distillation = defineAlgorithm({
   settings: {
     clipCoefficient: symmetricClip,
     compares: choiceSetting(
-      ['chosen', 'likeliest'],
-      'chosen',
-      'Whether the chosen token is compared, as an advantage, or the distribution over the teacher’s likeliest tokens, as the loss (GKD).',
+      ['sampled', 'top-k'],
+      'sampled',
+      'Whether the advantage compares the sampled token, or the loss the distributions over the teacher’s top-k tokens (GKD).',
     ),
     jsdBeta: numberSetting({
       default: 0.5,
       minimum: 0,
       maximum: 1,
-      description:
-        'GKD: 0 covers all that the teacher may say, 1 settles on its likeliest, between them Jensen–Shannon.',
+      description: 'GKD: 0 is the forward KL, 1 the reverse, between them the Jensen–Shannon divergence.',
     }),
-    likeliestTokens: numberSetting({
+    topK: numberSetting({
       default: 64,
       minimum: 1,
       maximum: maxLikeliest,
       integer: true,
-      description: 'GKD: the teacher’s likeliest tokens, compared one by one.',
+      description: 'GKD: tokens of the teacher’s top-k distribution; the rest counts as one token.',
     }),
   },
-  needs: ({ compares, likeliestTokens }) =>
-    compares === 'chosen'
+  needs: ({ compares, topK }) =>
+    compares === 'sampled'
       ? { behavior: true, ratio: true, reference: true, teacher: true }
-      : { reference: true, teacher: true, likeliest: likeliestTokens },
+      : { reference: true, teacher: true, likeliest: topK },
   // A = log π_teacher − log π_old of each token.
   advantages: (batch, { compares }) => ({
-    tokens: batch.map(compares === 'chosen' ? gainOf : onesOf),
+    tokens: batch.map(compares === 'sampled' ? gainOf : onesOf),
     returns: null,
     kept: batch.map((_, i) => i),
   }),
   loss(minibatch, { clipCoefficient, compares, jsdBeta }) {
     const bounds = clipBounds(clipCoefficient)
     const average = unitMean(minibatch, 'token')
-    if (compares === 'likeliest')
+    if (compares === 'top-k')
       return (tokens) => {
         const alternatives = alternativesOf(tokens)
         const { divergence, covered } = teacherDivergence(alternatives, jsdBeta)

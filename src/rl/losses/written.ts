@@ -122,7 +122,7 @@ function needsOf(program: LossProgram, description: LossDescription, ofAdvantage
     greedyBaseline: either('greedyBaseline', isUsed('baseline')),
     mismatched: false,
     teacher: false,
-    likeliest: isUsed('topLogp', 'topRefLogp') ? description.likeliest : 0,
+    likeliest: isUsed('topLogp', 'topRefLogp') ? description.topK : 0,
     entropyGradient: inputsOf({ ...program, metrics: {} }).has('entropy'),
     unit: description.experience === 'preferences' ? 2 : 1,
   }

@@ -15,7 +15,7 @@ export const path = z.string().min(1)
 export const maxStepCount = 10_000_000
 export const maxTokenCount = 10_000_000
 export const maxRows = 1_000_000_000
-/** Most tokens of a prediction whose log-probabilities are told or learned from. */
+/** Upper limit of k in top-k log-probabilities. */
 export const maxLikeliest = 1024
 /** Default bound on the magnitude of any other number. */
 export const maxSetting = 1_000_000

@@ -122,7 +122,7 @@ function divergence(inputs: JsonObject): unknown {
   const tokens = new Float64Array(student.length)
   const actionMask = new Uint8Array(student.length).fill(1)
   const { beta: jsdBeta } = asObject(inputs.settings)
-  const algorithm = distillation.configure({ compares: 'likeliest', jsdBeta })
+  const algorithm = distillation.configure({ compares: 'top-k', jsdBeta })
   const answer = { group: 0, actionMask, logprobs: tokens, referenceLogprobs: tokens }
   const ids = Int32Array.from(own, (_, at) => at % size)
   const rows = lossRows(algorithm, [answer]).map((row) => ({

@@ -13,7 +13,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-top-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const code = `export default defineLoss({
-  likeliest: 3,
+  topK: 3,
   settings: { beta: { default: 0.5, minimum: 0, maximum: 1 } },
   loss: ({ topLogp, topRefLogp, mask, settings: { beta } }) => {
     const [q, p] = [exp(topLogp), exp(topRefLogp)]
@@ -40,7 +40,7 @@ test.each([0.5, 0.2])('it is the built-in one: beta %s', async (beta) => {
   expect(own.needs).toMatchObject({ likeliest: 3, reference: true, teacher: false })
   const rows = sampleBatch()
   own.admit?.(rows, () => undefined)
-  const builtIn = distillation.configure({ compares: 'likeliest', jsdBeta: beta, likeliestTokens: 3 })
+  const builtIn = distillation.configure({ compares: 'top-k', jsdBeta: beta, topK: 3 })
   const [ours, theirs] = [own, builtIn].map((each) => each.minibatchLoss(rows)(rows))
   expect(ours!.loss).toBeCloseTo(theirs!.loss, 12)
   for (const [i, { alternatives, logprobs }] of ours!.coefficients.entries()) {
@@ -52,8 +52,8 @@ test.each([0.5, 0.2])('it is the built-in one: beta %s', async (beta) => {
 })
 
 test.each([
-  ['likeliest: 0', 'likeliest: expected at least 1, got 0.'],
-  ['likeliest: "8"', 'likeliest: expected a number, got "8".'],
+  ['topK: 0', 'topK: expected at least 1, got 0.'],
+  ['topK: "8"', 'topK: expected a number, got "8".'],
   ['experience: "foo"', 'experience: expected one of'],
 ])('a key of the definition that is wrong is named: %s', async (line, sentence) => {
   const loss = `export default defineLoss({ ${line}, loss: ({ logp, mask }) => -mean(logp, mask) })`

@@ -37,7 +37,7 @@ test('GKD draws the distributions together, and resumes exactly', async () => {
   using folder = createHome()
   const model = path.join(folder.directory, 'student')
   await writeStudent(model)
-  const settings = { compares: 'likeliest', likeliestTokens: 16 }
+  const settings = { compares: 'top-k', topK: 16 }
   const run = folder.createRun({ ...configWith(starterConfig.model, settings), model })
   await trainRun(run)
   const metrics = historyOf(run, 'step').map((step) => step.metrics as Record<string, number>)
@@ -53,7 +53,7 @@ test('rows that pad the table of a teacher count as nothing', async () => {
   const [model, padded] = ['student', 'padded'].map((name) => path.join(folder.directory, name))
   await writeStudent(model!)
   await writePadded(padded!, 300)
-  const settings = { compares: 'likeliest', likeliestTokens: 1024 }
+  const settings = { compares: 'top-k', topK: 1024 }
   const run = folder.createRun({ ...configWith(padded!, settings), model, steps: 1 })
   await trainRun(run)
   const [metrics] = historyOf(run, 'step').map((step) => step.metrics as Record<string, number>)

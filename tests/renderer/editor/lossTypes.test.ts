@@ -12,7 +12,7 @@ test('the editor knows every field that the advantages of a loss are given, and 
   const algorithm = writtenAlgorithm(
     {
       id: 'mine.js',
-      description: { experience: 'rollout', likeliest: 32, needs: [], like: null, settings: {} },
+      description: { experience: 'rollout', topK: 32, needs: [], like: null, settings: {} },
       programOf: () => ({ nodes: [], terms: [], metrics: {} }),
       advantagesOf(rows) {
         given = rows

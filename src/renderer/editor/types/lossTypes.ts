@@ -111,8 +111,8 @@ interface LossDefinition<S extends Readonly<Record<string, PlainSetting | Settin
   experience?: 'rollout' | 'demonstrations' | 'preferences'
   /** Default number of completions per prompt. */
   groupSize?: number
-  /** Tokens that topLogp and topRefLogp tell in the place of each token; 32 if absent. */
-  likeliest?: number
+  /** Tokens that topLogp and topRefLogp have at each position; 32 if absent. */
+  topK?: number
   settings?: S
   /** Inputs of \`advantages\` besides rewards. */
   needs?: readonly (${union(advantageNeeds)})[]
