@@ -28,7 +28,7 @@ import {
   writeState,
   type CheckpointState,
 } from '#host/workFolder/checkpointState.ts'
-import { runIsGone } from '#host/files/fileErrors.ts'
+import { runIsGone, systemCode } from '#host/files/fileErrors.ts'
 import { actorName } from '#host/adapters/adapterFiles.ts'
 import { copyModelFiles } from './modelLibrary.ts'
 import { type Adapter, readAdapter, requireFinite, writeAdapterFiles } from '#host/adapters/peft.ts'
@@ -129,11 +129,15 @@ export async function saveCheckpoint(runDirectory: string, checkpoint: Checkpoin
       sizeBytes = writeState(folder, state)
     })
   } catch (error) {
-    // The folder may go away while its files are written.
-    throw existsSync(runDirectory) ? notSaved(trainer.step, error) : runIsGone(runDirectory)
+    // The folder may go away while its files are written, and what is in it first.
+    if (!existsSync(runDirectory)) throw runIsGone(runDirectory)
+    throw isMissing(error) ? runIsGone(directory) : notSaved(trainer.step, error)
   }
   return { step: trainer.step, reward, metrics, sizeBytes, directory }
 }
+
+const isMissing = (error: unknown): boolean =>
+  systemCode(error instanceof AppError ? error.cause : error) === 'ENOENT'
 
 /** JSON has no NaN, and a checkpoint cannot be the best by one. */
 const finiteOnly = (metrics: Readonly<Record<string, number>>): Record<string, number> =>

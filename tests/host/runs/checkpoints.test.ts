@@ -56,6 +56,20 @@ const critic = {
 }
 
 describe('checkpoints', () => {
+  test('one whose folder is removed while it is written says so', async () => {
+    const checkpoints = path.join(run.directory, 'checkpoints')
+    const { optimizer, ...rest } = exampleCheckpoint(3)
+    const removing = Object.defineProperty({ ...optimizer! }, 'buffers', {
+      get() {
+        rmSync(checkpoints, { recursive: true })
+        return optimizer!.buffers
+      },
+    })
+    await expect(save({ ...rest, optimizer: removing })).rejects.toThrow(
+      'no longer exists: it was removed or moved during training.',
+    )
+  })
+
   test('come back as they were saved', async () => {
     const saved = exampleCheckpoint(4, { reward: 0.25, metrics: { reward: 0.5 } })
     const { directory } = await save(saved)
