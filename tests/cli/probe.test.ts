@@ -39,7 +39,7 @@ describe('probe', () => {
   test.runIf(isWhole)(wholeTitle('prints a table of several runs'), async () => {
     using place = createWorkplace()
     const done = await place.run('probe', 'constant', '--algorithm', 'rloo', '--seeds', '2', '--threads', '1')
-    expect(done.stdout).toMatch(/constant +rloo +1 .*\nconstant +rloo +2 .*\n2 of 2 learned\.\n$/)
+    expect(done.stdout).toMatch(/constant +RLOO +1 .*\nconstant +RLOO +2 .*\n2 of 2 learned\.\n$/)
   })
 
   test('names the probes there are', async () => {
