@@ -126,7 +126,7 @@ export const nameOf = (command: CommandUnknownOpts): string =>
   command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 
 export const summaryOf = (command: CommandUnknownOpts): string =>
-  command.description().split(/\.?\n/)[0] ?? ''
+  command.description().split(/\.?(?:\n|$)/)[0] ?? ''
 
 const signature = (command: CommandUnknownOpts): string =>
   [nameOf(command), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(' ')

@@ -29,6 +29,7 @@ describe('help', () => {
       for (const [name, command] of commands) {
         expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
         expect(oneLine(stdout)).toContain(` ${summaryOf(command)} `)
+        expect(summaryOf(command)).not.toMatch(/\.$/)
       }
     }
   })
