@@ -74,10 +74,12 @@ function plainProgress(output: Output, clock: () => number): Progress {
   const pace = createPace(clock)
   let last = Number.NEGATIVE_INFINITY
   let held: string | null = null
+  let shown: string | null = null
   let shownDone: number | null = null
   const show = (line: string) => {
     output.note(line)
     last = clock()
+    shown = line
     held = null
   }
   return {
@@ -90,7 +92,7 @@ function plainProgress(output: Output, clock: () => number): Progress {
     },
     note: output.note,
     end() {
-      if (held !== null) show(held)
+      if (held !== null && held !== shown) show(held)
     },
   }
 }

@@ -111,6 +111,14 @@ describe('progress', () => {
     expect(text()).toContain('step 2/10')
   })
 
+  test('elsewhere the end of what was done at once is one line', () => {
+    const { output, text } = screen(false)
+    const progress = createProgress(output, false, () => 0)
+    for (let i = 0; i < 3; i++) progress.update({ done: 1, total: 1, unit: 'MB', facts: [] })
+    progress.end()
+    expect(text()).toBe('MB 1/1\n')
+  })
+
   test('with --json there is none', () => {
     const { output, text } = screen(true)
     const progress = createProgress(output, true)
