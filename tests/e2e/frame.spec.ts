@@ -13,8 +13,11 @@ test('the palette finds places and the keys go to them', async ({ app }) => {
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
   await expect(palette).toBeHidden()
   await page.keyboard.press('Shift+Slash')
-  await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible()
+  const keys = page.getByRole('dialog', { name: 'Keys' })
+  await expect(keys).toBeVisible()
   expect(await seriousProblems(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  await expect(keys).toBeHidden()
 })
 
 test('the key that the menu prints for a place goes there', async ({ app }) => {

@@ -7,7 +7,7 @@ import { classes } from './classes.ts'
 
 const veil = 'fixed inset-0 z-40 bg-[rgb(0_0_0/0.45)] animate-appear'
 const box =
-  'fixed top-[calc(50%-var(--notices)/2)] left-1/2 z-40 flex max-h-[calc(100vh-56px-var(--notices))] max-w-[calc(100vw-48px)] -translate-x-1/2 -translate-y-1/2 flex-col rounded border border-line bg-bg shadow-float animate-appear'
+  'fixed top-[calc(50%-var(--notices)/2)] left-1/2 z-40 flex max-h-[calc(100vh-56px-var(--notices))] max-w-[calc(100vw-48px)] -translate-x-1/2 -translate-y-1/2 flex-col rounded border border-line bg-bg shadow-float outline-none animate-appear'
 
 interface DialogAction extends Partial<Pick<Action, 'icon' | 'isDisabled' | 'run'>> {
   readonly label: ReactNode
@@ -87,15 +87,18 @@ const Answers = ({
   </>
 )
 
-/** Puts the focus into the first field, so that typing can start at once. */
+/**
+ * Puts the focus into the first field, so that typing can start at once; without one, on the dialog: the tooltip of a focused
+ * Close would take the first Escape.
+ */
 function focusFirstField(event: Event): void {
   if (!(event.target instanceof HTMLElement)) return
   const field = event.target.querySelector<HTMLElement>(
     'input:not(:disabled), textarea, select, button[aria-haspopup=dialog]', // the last: a picker
   )
-  if (field === null) return
+  const focused = field ?? event.target
   event.preventDefault()
-  field.focus()
+  focused.focus()
 }
 
 export interface ConfirmDialogProps {
