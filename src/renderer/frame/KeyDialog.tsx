@@ -46,8 +46,8 @@ export function KeyDialog() {
         </table>
         <p className="text-sm text-pretty text-muted">
           Allow it only where the key is meant for that address: whoever wrote the settings may have named any
-          variable. Nothing was sent so far. Then start again what was refused. Settings, Access takes it
-          back.
+          variable. Nothing was sent so far. Once it is allowed, start again what was refused; Settings,
+          Access withdraws it.
         </p>
       </div>
     </Dialog>

@@ -1,6 +1,6 @@
 import type { Problem } from '#shared/errors.ts'
-import { KeyRound, TriangleAlert } from 'lucide-react'
-import { askAboutKeys } from '#renderer/client/keyQuestion.ts'
+import { TriangleAlert } from 'lucide-react'
+import { AllowKeys } from './AllowKeys.tsx'
 import type { Trial, Verdict } from './useNewRun.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { ErrorNote, TaskProgress, Progress } from '#renderer/kit/states.tsx'
@@ -28,12 +28,6 @@ interface CheckStepProps {
   readonly problems: readonly Problem[]
   readonly isComplete: boolean
 }
-
-const AllowKeys = ({ keys }: { readonly keys: NonNullable<Problem['keys']> }) => (
-  <Button small className="ml-2" icon={KeyRound} iconSize={14} onClick={() => askAboutKeys(keys)}>
-    Allow…
-  </Button>
-)
 
 const changedNote = <p className="text-sm text-caution">Settings changed since this check. Run it again.</p>
 
@@ -63,7 +57,7 @@ export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepPro
       {error !== null && state === 'failed' && <ErrorNote error={error} />}
       {problems.map((problem) => (
         <p key={`${problem.path} ${problem.message}`} className="text-sm text-bad">
-          <Sentence text={problemWords(problem)} />
+          <Sentence text={problemWords(problem)} />{' '}
           {problem.keys !== undefined && <AllowKeys keys={problem.keys} />}
         </p>
       ))}

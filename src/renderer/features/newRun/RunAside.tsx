@@ -4,10 +4,10 @@ import { deviceTitles } from '#shared/device.ts'
 import type { Knowledge, Verdict } from './useNewRun.ts'
 import { formatBytes, formatCount, plural } from '#renderer/client/format.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
-import { askAboutKeys } from '#renderer/client/keyQuestion.ts'
 import { link } from '#renderer/client/route.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { KeyValue, Panel } from '#renderer/kit/Page.tsx'
+import { AllowKeys } from './AllowKeys.tsx'
 import { checkpointOption } from '#renderer/client/modelChoice.ts'
 import { forkChanges, isEmptyDraft, type Draft, type ForkPoint } from './draft.ts'
 import { labelOf, valueWords } from '#shared/config/fields.ts'
@@ -208,27 +208,38 @@ function VerdictLine({ verdict, missing }: Pick<RunAsideProps, 'verdict' | 'miss
   )
 }
 
-const ProblemLine = ({ problem, onShow }: { problem: Problem; onShow: (step: StepId) => void }) => (
-  <li>
-    <button
-      type="button"
-      onClick={() => (problem.keys === undefined ? onShow(stepOf(problem)) : askAboutKeys(problem.keys))}
-      className="min-h-6 w-full rounded px-1 text-left text-sm break-words hover:bg-raised"
-    >
-      {problem.path !== '' && (
-        <span className="font-medium" title={problem.path}>
-          {problem.stage === null
-            ? studyLabel(problem.path)
-            : labelOf(`stages[${String(problem.stage)}].${problem.path}`)}
-          :{' '}
-        </span>
-      )}
-      <span className="text-muted">
-        <Sentence text={problemWords(problem)} />
-      </span>
-    </button>
-  </li>
-)
+function ProblemLine({ problem, onShow }: { problem: Problem; onShow: (step: StepId) => void }) {
+  const { path, stage, keys } = problem
+  const words = <Sentence text={problemWords(problem)} />
+  if (keys !== undefined)
+    return (
+      <li className="grid justify-items-start gap-2 px-1 py-0.5 text-sm break-words text-muted">
+        <p className="min-w-0">{words}</p>
+        <AllowKeys keys={keys} />
+      </li>
+    )
+  const label = stage === null ? studyLabel(path) : labelOf(`stages[${String(stage)}].${path}`)
+  return (
+    <li>
+      <button
+        type="button"
+        onClick={() => onShow(stepOf(problem))}
+        className="group min-h-6 w-full rounded px-1 text-left text-sm break-words text-accent-ink hover:bg-raised"
+      >
+        {path === '' ? (
+          <span className="group-hover:underline">{words}</span>
+        ) : (
+          <>
+            <span className="font-medium group-hover:underline" title={path}>
+              {label}:
+            </span>{' '}
+            <span className="text-muted">{words}</span>
+          </>
+        )}
+      </button>
+    </li>
+  )
+}
 
 function ForkStep({ fork, onChange }: { fork: ForkPoint; onChange: (step: number) => void }) {
   const { data = [] } = useAnswer('checkpoints.list', { runId: fork.runId })
