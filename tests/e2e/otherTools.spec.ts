@@ -147,8 +147,11 @@ test('template variables stand beside the prompt and change its preview’s ques
 test('a run goes on elsewhere: a project, its differences, and how it is started', async ({ app }) => {
   const { page, dataDirectory } = app
   const runId = await addTrainedRun(app, 'short demo')
+  await page.setViewportSize({ width: 1024, height: 700 })
   await app.open(`/runs/${runId}/checkpoints`)
-  await page.getByRole('button', { name: 'More for step 2' }).click()
+  const more = page.getByRole('button', { name: 'More for step 2' })
+  await expect(more).toBeInViewport({ ratio: 1 })
+  await more.click()
   await page.getByRole('menuitem', { name: 'Continue elsewhere…' }).click()
   const dialog = page.getByRole('dialog', { name: 'Continue elsewhere' })
   const folder = path.join(dataDirectory, 'exports', 'short-demo-step-2-trl')

@@ -23,6 +23,7 @@ import { useSeries } from '#renderer/charts/useSeries.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { formatBytes, formatDate, formatFixed, formatTime, plural } from '#renderer/client/format.ts'
 import { writeChoice } from '#renderer/parts/candidates.ts'
+import { classes } from '#renderer/kit/classes.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 import { MoreMenu } from '#renderer/kit/Menu.tsx'
@@ -137,22 +138,26 @@ interface TableProps {
   readonly onDelete: (checkpoint: CheckpointItem) => void
 }
 
+/** Without icons where the window is too small for them; the last button has nothing but its icon. */
+const actionsWidth =
+  '[--actions:532px] max-[1200px]:[--actions:420px] max-[1200px]:[&_[role=cell]_button:not(:last-child)>svg]:hidden'
+
 function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }: TableProps) {
   const scoreOf = useScores(run.id, metric)
   const isLiving = useWorkerOf(run.id) !== undefined
   const resume = useResume()
   const verify = useVerify()
   const columns: readonly Column<CheckpointItem>[] = [
-    { id: 'step', title: 'Step', width: '72px', isNumber: true, cell: ({ step }) => step },
-    figureColumn(['score', metricLabel(metric), '160px'], (item) => (
+    { id: 'step', title: 'Step', width: '64px', isNumber: true, cell: ({ step }) => step },
+    figureColumn(['score', metricLabel(metric), '132px'], (item) => (
       <Score score={scoreOf(item)} before={scoredBefore(checkpoints, item.step, scoreOf)} />
     )),
-    figureColumn(['size', 'Size', '88px'], ({ sizeBytes }) => formatBytes(sizeBytes)),
-    plainColumn(['saved', 'Saved', '88px'], ({ savedAt }) => (
+    figureColumn(['size', 'Size', '80px'], ({ sizeBytes }) => formatBytes(sizeBytes)),
+    plainColumn(['saved', 'Saved', '84px'], ({ savedAt }) => (
       <time title={formatDate(savedAt)}>{formatTime(savedAt)}</time>
     )),
-    { id: 'state', title: 'State', width: 'minmax(120px,1fr)', cell: (item) => <State item={item} /> },
-    unnamedColumn(['actions', 'Actions', '532px'], (item) => (
+    { id: 'state', title: 'State', width: 'minmax(96px,1fr)', cell: (item) => <State item={item} /> },
+    unnamedColumn(['actions', 'Actions', 'var(--actions)'], (item) => (
       <CheckpointActions
         {...{ run, item, isLiving }}
         isVerifying={verify.isRunning}
@@ -171,7 +176,7 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
       columns={columns}
       rowKey={({ step, directory }) => `${String(step)} ${directory}`}
       rowHeight={36}
-      className="max-h-96"
+      className={classes('max-h-96', actionsWidth)}
     />
   )
 }

@@ -130,9 +130,9 @@ interface HeadProps extends Pick<Props, 'run'> {
 
 /** Numbers of the run, the pinned step, and whether its charts follow it. */
 const Head = ({ run, pinned, isPaused, isLiving, onPause }: HeadProps) => (
-  <div className="flex min-h-7 flex-wrap items-center gap-x-4 gap-y-2">
+  <div className="flex min-h-7 items-start gap-x-4 gap-y-2 narrow:flex-wrap">
     <RunNumbers run={run} />
-    <div className="ml-auto flex items-center gap-2">
+    <div className="ml-auto flex shrink-0 items-center gap-2">
       {pinned !== null && <Pinned runId={run.id} step={pinned} />}
       {isPaused && isLiving && <Badge tone="caution">Charts stand still</Badge>}
       {isLiving && (
