@@ -72,8 +72,8 @@ function DataSetList() {
       {dataSets === undefined && error === null && <Loading shape="table" />}
       {isEmpty && (
         <EmptyState icon={Database} title="Add tasks to train a model on" action={add}>
-          Drop a file anywhere in the window, or press <AddKey /> Turnwise reads csv, tsv, json, jsonl and
-          parquet. Every row needs a prompt, and most rewards need the expected answer.
+          Drop a file anywhere in the window, or press <AddKey /> Turnwise reads CSV, TSV, JSON, JSONL and
+          Parquet. Every row needs a prompt, and most rewards need the expected answer.
         </EmptyState>
       )}
       {dataSets !== undefined && !isEmpty && (
