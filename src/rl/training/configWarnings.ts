@@ -4,7 +4,7 @@ import { deviceTitles, holdsTensors } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
-import { groupSizeOf, type ModelFacts } from './conflicts.ts'
+import { groupSizeOf, type ModelFacts, readerOf } from './conflicts.ts'
 import { pluginWarnings } from './pluginWarnings.ts'
 
 type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'needs'>
@@ -177,20 +177,21 @@ function lengthWarnings({ steps, passes, evaluation, checkpoints }: RunConfig): 
 function contextWarnings(
   { data, rollout, environment }: RunConfig,
   { experience }: Parts,
-  { contextLength }: ModelFacts,
+  model: ModelFacts,
 ): Problem[] {
+  const { contextLength } = model
   const completion = experience === 'rollout' ? rollout.maxNewTokens : 0
   const room = contextLength - completion
   return [
     ...when(
       data.maxPromptTokens !== null && data.maxPromptTokens > room,
       'data.maxPromptTokens',
-      `${data.maxPromptTokens}, but of the model’s ${contextLength} tokens only ${room} are left for the prompt${completion > 0 ? ` after \`rollout.maxNewTokens\` (${completion})` : ''}: longer prompts are left out.`,
+      `${data.maxPromptTokens}, but of ${readerOf(model)}’s ${contextLength} tokens only ${room} are left for the prompt${completion > 0 ? ` after \`rollout.maxNewTokens\` (${completion})` : ''}: longer prompts are left out.`,
     ),
     ...when(
       environment?.contextLength != null && environment.contextLength > contextLength,
       'environment.contextLength',
-      `${environment?.contextLength}, but the model reads ${contextLength} tokens.`,
+      `${environment?.contextLength}, but ${readerOf(model)} reads ${contextLength} tokens.`,
     ),
   ]
 }
