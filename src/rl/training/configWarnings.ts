@@ -17,10 +17,19 @@ export function configWarnings(config: RunConfig, algorithm: Parts, model: Model
     ...lengthWarnings(config),
     ...pluginWarnings(config),
     ...deviceWarnings(config),
+    ...teacherWarnings(config, algorithm),
     ...(model === null ? [] : contextWarnings(config, algorithm, model)),
     ...(model === null ? [] : expertWarnings(config, model)),
   ]
 }
+
+/** A teacher is asked only for what the algorithm reads of the reference. */
+const teacherWarnings = ({ reference: { model, server } }: RunConfig, { id, needs }: Parts): Problem[] =>
+  when(
+    !needs.reference && (model !== null || server !== null),
+    model === null ? 'reference.server' : 'reference.model',
+    `${model ?? server?.url}, which has no effect: with these settings ${id} reads no reference policy.`,
+  )
 
 /** A device that holds tensors keeps one copy of the frozen weights for rollouts and learning. */
 function deviceWarnings({ device, rollout }: RunConfig): Problem[] {
