@@ -1,4 +1,5 @@
 /** Settings that are hardly meant are named on the command line in the words of the window. */
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { problemSentence, type Problem } from '#shared/errors.ts'
 import { createHost } from '#host/createHost.ts'
@@ -69,6 +70,31 @@ test.each(['bf16', 'tf32'])('auto that finds no device for %s says so, and what 
   const { status, stderr } = await answer('train', file, '--check', '--data-dir', place.folder)
   expect(status).not.toBe(0)
   expect(stderr).toContain(words)
+})
+
+test('a teacher that reads less than the model limits prompt and completion, and is named', async () => {
+  await answer('model', 'random', '--shape', 'tiny-llama', '--out', place.path('short'))
+  const config = JSON.parse(readFileSync(place.path('short/config.json'), 'utf8')) as object
+  place.write('short/config.json', { ...config, max_position_embeddings: 64 })
+  const distilling = {
+    ...settings,
+    rewards: [],
+    algorithm: { id: 'distillation' },
+    reference: { model: 'short' },
+  }
+  const fits = { ...distilling, rollout: { promptsPerStep: 1, maxNewTokens: 56 } }
+  const [long, tight] = [place.write('long.json', distilling), place.write('tight.json', fits)]
+  const words =
+    '100, but the teacher short reads 64 tokens including the prompt: at most 63 can be generated.'
+  await expect(shownOf(long)).rejects.toThrow(words)
+  const { status, stderr } = await answer('train', long, '--check', '--data-dir', place.folder)
+  expect(status).not.toBe(0)
+  expect(stderr).toContain(words)
+  expect(await shownOf(tight)).toContainEqual(
+    expect.stringContaining(
+      'exceed the teacher short’s context of 64 tokens, so that such rows are left out',
+    ),
+  )
 })
 
 test('config import warns of settings that were absurd over there too, and of those that do not fit', async () => {

@@ -137,7 +137,8 @@ export class OrtPolicy implements Policy {
     const { lora, loraSeed, adapter, reference, critic = false, criticSeed = loraSeed } = options
     this.#teacher = options.teacher
     this.vocabSize = config.vocabSize
-    this.contextLength = Math.min(options.contextLength ?? config.contextLength, config.contextLength)
+    const limits = [options.contextLength, options.teacher?.contextLength].map((limit) => limit ?? Infinity)
+    this.contextLength = Math.min(config.contextLength, ...limits)
     this.learningTokens = tokens
     this.replicas = replicasOf(options.device)
     this.savedTokens = learning.savedTokens

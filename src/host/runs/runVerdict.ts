@@ -1,4 +1,5 @@
 /** Checks a run config before training, with the same result in the window and on the command line. */
+import path from 'node:path'
 import { conflict, unwise } from '#shared/config/problems.ts'
 import { ConfigError, type Problem } from '#shared/errors.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
@@ -6,7 +7,7 @@ import { algorithmById, type AlgorithmById } from '#rl/algorithms/registry.ts'
 import type { ConfiguredAlgorithm } from '#rl/algorithms/types.ts'
 import { promptContent } from '#rl/rollout/prompts.ts'
 import { configWarnings } from '#rl/training/configWarnings.ts'
-import { configConflicts, requireFitting, type ModelFacts } from '#rl/training/conflicts.ts'
+import { configConflicts, type ModelFacts, readerOf, requireFitting } from '#rl/training/conflicts.ts'
 import { readRunData } from '#host/data/readDataSet.ts'
 import { columnWarnings } from '#host/data/runColumns.ts'
 import type { SplitResult } from '#host/data/split.ts'
@@ -58,9 +59,7 @@ export async function verdictOf(
     ...precisionWarnings({ config, model: model.config, kind: device.kind, cacheDirectory }),
   ]
   const stages = await Promise.all(
-    stagesOf(config).map((stage) =>
-      verdictOfStage(stage, configured(stage, byId).experience, model, askText),
-    ),
+    stagesOf(config).map((stage) => verdictOfStage(stage, configured(stage, byId), model, askText)),
   )
   const total = (count: 'rows' | 'steps') => stages.reduce((sum, stage) => sum + stage[count], 0)
   return {
@@ -73,17 +72,18 @@ export async function verdictOf(
 
 async function verdictOfStage(
   stage: RunConfig,
-  experience: Experience,
+  algorithm: ConfiguredAlgorithm,
   model: ModelFolder,
   askText: AskText,
 ): Promise<Omit<RunVerdict, 'device'>> {
   const { data, steps, passes, rollout, environment } = stage
+  const { experience } = algorithm
   const rows = await readRunData(data)
   // An environment makes prompts of its own.
   if (environment === null) requirePrompts(rows, data)
   const left = environment === null ? columnWarnings(stage, experience, rows) : []
   const room = hasPrompts(stage, experience)
-    ? await promptRoomWarnings(stage, rows.train, promptModel(stage, model, askText))
+    ? await promptRoomWarnings(stage, rows.train, promptModel(stage, algorithm, model, askText))
     : []
   return {
     warnings: [...left, ...room, ...(await answerWarnings(stage, rows.train))],
@@ -101,12 +101,14 @@ function requirePrompts(rows: SplitResult, { prompt }: RunConfig['data']): void 
 }
 
 const promptModel = (
-  { data: { prompt: form, tools, templateVariables } }: RunConfig,
-  { directory, config: { contextLength } }: ModelFolder,
+  stage: RunConfig,
+  algorithm: ConfiguredAlgorithm,
+  { directory, config }: ModelFolder,
   askText: AskText,
 ): PromptModel => ({
-  contextLength,
+  ...factsOf(stage, algorithm, config),
   lengthsOf(rows) {
+    const { prompt: form, tools, templateVariables } = stage.data
     const template = { templateVariables, ...(tools === null ? {} : { tools }) }
     return askText({ type: 'lengths', directory, rows, from: 0, form, template })
   },
@@ -130,9 +132,23 @@ export function settingWarnings(
   return stages.flatMap((own, i) => {
     const algorithm = configured(own, byId)
     const stage = config.stages.length === 0 ? null : i
-    requireFitting({ ...own, device: config.device }, algorithm, model, { stage, kind })
-    return configWarnings(own, algorithm, model).map((each) => ({ ...each, stage }))
+    const facts = factsOf(own, algorithm, model)
+    requireFitting({ ...own, device: config.device }, algorithm, facts, { stage, kind })
+    return configWarnings(own, algorithm, facts).map((each) => ({ ...each, stage }))
   })
+}
+
+/** Facts of the model, with the limit of a teacher on this machine that scores its completions and reads less. */
+function factsOf(
+  { reference: { model: teacher } }: RunConfig,
+  { needs }: ConfiguredAlgorithm,
+  model: ModelFacts,
+): ModelFacts {
+  if (teacher === null || !needs.reference) return model
+  const { contextLength } = openModelFolder(teacher).config
+  return contextLength < model.contextLength
+    ? { ...model, contextLength, teacher: path.basename(teacher) }
+    : model
 }
 
 /**
@@ -157,8 +173,7 @@ type Experience = ConfiguredAlgorithm['experience']
  */
 const looked = 3
 
-interface PromptModel {
-  readonly contextLength: number
+interface PromptModel extends Pick<ModelFacts, 'contextLength' | 'teacher'> {
   /** Tokens of the rows' prompts; null for a row that makes none. */
   readonly lengthsOf: (rows: readonly DataRow[]) => Promise<readonly (number | null)[]>
 }
@@ -170,7 +185,7 @@ interface PromptModel {
 export async function promptRoomWarnings(
   { data, rollout }: RunConfig,
   rows: readonly DataRow[],
-  { contextLength, lengthsOf }: PromptModel,
+  { contextLength, teacher, lengthsOf }: PromptModel,
 ): Promise<Problem[]> {
   const room = contextLength - rollout.maxNewTokens
   const bySize = rows
@@ -182,7 +197,7 @@ export async function promptRoomWarnings(
   const longest = Math.max(...(await known(bySize.slice(0, looked))))
   if (longest <= room || (data.maxPromptTokens !== null && data.maxPromptTokens <= room)) return []
   const shortest = Math.min(...(await known(bySize.slice(-looked))))
-  const together = `together they exceed the model’s context of ${contextLength} tokens`
+  const together = `together they exceed ${readerOf({ teacher })}’s context of ${contextLength} tokens`
   if (shortest > room && shortest < Infinity) {
     throw new ConfigError([
       conflict(

@@ -4,7 +4,7 @@ import { deviceTitles, holdsTensors } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
-import { groupSizeOf, type ModelFacts } from './conflicts.ts'
+import { groupSizeOf, type ModelFacts, readerOf } from './conflicts.ts'
 import { pluginWarnings } from './pluginWarnings.ts'
 
 type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'needs'>
@@ -17,10 +17,19 @@ export function configWarnings(config: RunConfig, algorithm: Parts, model: Model
     ...lengthWarnings(config),
     ...pluginWarnings(config),
     ...deviceWarnings(config),
+    ...teacherWarnings(config, algorithm),
     ...(model === null ? [] : contextWarnings(config, algorithm, model)),
     ...(model === null ? [] : expertWarnings(config, model)),
   ]
 }
+
+/** A teacher is asked only for what the algorithm reads of the reference. */
+const teacherWarnings = ({ reference: { model, server } }: RunConfig, { id, needs }: Parts): Problem[] =>
+  when(
+    !needs.reference && (model !== null || server !== null),
+    model === null ? 'reference.server' : 'reference.model',
+    `${model ?? server?.url}, which has no effect: with these settings ${id} reads no reference policy.`,
+  )
 
 /** A device that holds tensors keeps one copy of the frozen weights for rollouts and learning. */
 function deviceWarnings({ device, rollout }: RunConfig): Problem[] {
@@ -177,20 +186,21 @@ function lengthWarnings({ steps, passes, evaluation, checkpoints }: RunConfig): 
 function contextWarnings(
   { data, rollout, environment }: RunConfig,
   { experience }: Parts,
-  { contextLength }: ModelFacts,
+  model: ModelFacts,
 ): Problem[] {
+  const { contextLength } = model
   const completion = experience === 'rollout' ? rollout.maxNewTokens : 0
   const room = contextLength - completion
   return [
     ...when(
       data.maxPromptTokens !== null && data.maxPromptTokens > room,
       'data.maxPromptTokens',
-      `${data.maxPromptTokens}, but of the model’s ${contextLength} tokens only ${room} are left for the prompt${completion > 0 ? ` after \`rollout.maxNewTokens\` (${completion})` : ''}: longer prompts are left out.`,
+      `${data.maxPromptTokens}, but of ${readerOf(model)}’s ${contextLength} tokens only ${room} are left for the prompt${completion > 0 ? ` after \`rollout.maxNewTokens\` (${completion})` : ''}: longer prompts are left out.`,
     ),
     ...when(
       environment?.contextLength != null && environment.contextLength > contextLength,
       'environment.contextLength',
-      `${environment?.contextLength}, but the model reads ${contextLength} tokens.`,
+      `${environment?.contextLength}, but ${readerOf(model)} reads ${contextLength} tokens.`,
     ),
   ]
 }

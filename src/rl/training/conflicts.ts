@@ -51,17 +51,24 @@ export function requireFitting(
 export interface ModelFacts {
   /** The longest sequence that can be read, prompt and completion together. */
   readonly contextLength: number
+  /** Name of the teacher that sets this limit, since it reads less than the model; absent: the limit is the model's own. */
+  readonly teacher?: string | undefined
   readonly hiddenSize: number
   /** Mixture of experts; null where the model has none. */
   readonly experts: object | null
 }
 
+/** Names what reads no more than `contextLength` tokens. */
+export const readerOf = ({ teacher }: Pick<ModelFacts, 'teacher'>): string =>
+  teacher === undefined ? 'the model' : `the teacher ${teacher}`
+
 /** Settings that this model does not support. */
 function modelConflicts(
   { adapter, rollout }: RunConfig,
   { experience }: Parts,
-  { contextLength, hiddenSize }: ModelFacts,
+  { contextLength, hiddenSize, teacher }: ModelFacts,
 ): Problem[] {
+  const remedy = teacher === undefined ? '' : ' Or set `reference.model` to a teacher that reads more.'
   const isOwnRank = adapter.initial === null || adapter.mergeConfigs
   return [
     ...when(
@@ -72,7 +79,7 @@ function modelConflicts(
     ...when(
       experience === 'rollout' && rollout.maxNewTokens >= contextLength,
       'rollout.maxNewTokens',
-      `${rollout.maxNewTokens}, but the model reads ${contextLength} tokens including the prompt: at most ${contextLength - 1} can be generated.`,
+      `${rollout.maxNewTokens}, but ${readerOf({ teacher })} reads ${contextLength} tokens including the prompt: at most ${contextLength - 1} can be generated.${remedy}`,
     ),
   ]
 }

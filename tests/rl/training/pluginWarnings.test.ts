@@ -31,9 +31,12 @@ const algorithmOf = ({ algorithm: { id, settings } }: RunConfig) => {
 /** null: nothing is said against it. */
 function saidOf(changes: object, check: (config: RunConfig) => void = () => undefined): string | null {
   try {
-    const config = parseRunConfig({ ...base, ...changes })
+    const given = parseRunConfig({ ...base, ...changes })
+    const algorithm = algorithmOf(given)
+    // A teacher is named only where something reads it.
+    const reference = { ...given.reference, model: algorithm.needs.reference ? 'teacher' : null }
+    const config = { ...given, reference }
     check(config)
-    const algorithm = algorithmOf(config)
     requireFitting(config, algorithm)
     const [first] = configWarnings(config, algorithm, null)
     return first === undefined ? null : problemSentence(first)
@@ -152,4 +155,36 @@ describe('settings of built-in environments', () => {
       expect(JSON.stringify(turn)).not.toMatch(/NaN|Infinity|e\+/)
     }
   })
+})
+
+test.each([
+  [
+    { settings: { jsdBeta: 0.2 } },
+    ['algorithm.settings.jsdBeta: 0.2, which has no effect: only `compares: top-k`'],
+  ],
+  [{ settings: { topK: 8 } }, ['algorithm.settings.topK: 8, which has no effect: only `compares: top-k`']],
+  [{ settings: { topK: 64, jsdBeta: 0.5 } }, []],
+  [{ settings: { compares: 'top-k', topK: 8, jsdBeta: 0 } }, []],
+  [
+    { settings: { compares: 'top-k', clipCoefficient: 0.3 } },
+    ['algorithm.settings.clipCoefficient: 0.3, which has no effect: only `compares: sampled`'],
+  ],
+])('settings of distillation that the other comparison reads have no effect: %j', (algorithm, expected) => {
+  const config = parseRunConfig({ ...base, rewards: [], algorithm: { id: 'distillation', ...algorithm } })
+  const told = configWarnings(config, algorithmOf(config), null).map(problemSentence)
+  expect(told).toEqual(expected.map((start) => expect.stringContaining(start) as string))
+})
+
+const server = { kind: 'vllm', url: 'http://127.0.0.1:8000' }
+
+test.each([
+  ['reference.model', { model: 'teacher' }],
+  ['reference.server', { server }],
+])('a teacher has no effect where nothing reads the reference: %s', (path, reference) => {
+  const told = (settings: object) => {
+    const config = parseRunConfig({ ...base, reference, algorithm: { id: 'grpo', settings } })
+    return configWarnings(config, algorithmOf(config), null).map((problem) => problem.path)
+  }
+  expect(told({ klCoefficient: 0 })).toEqual([path])
+  expect(told({ klCoefficient: 0.1 })).toEqual([])
 })
