@@ -93,7 +93,7 @@ function algorithmWarnings({ algorithm: { settings }, rollout }: RunConfig): Pro
   ]
 }
 
-/** What each way to compare reads, and the other does not. */
+/** Settings that one way to compare reads and the other does not. */
 const comparisonSettings = { sampled: ['clipCoefficient'], 'top-k': ['jsdBeta', 'topK'] } as const
 
 function comparisonWarnings({ algorithm: { id, settings } }: RunConfig): Problem[] {
