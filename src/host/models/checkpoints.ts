@@ -131,13 +131,17 @@ export async function saveCheckpoint(runDirectory: string, checkpoint: Checkpoin
   } catch (error) {
     // The folder may go away while its files are written, and what is in it first.
     if (!existsSync(runDirectory)) throw runIsGone(runDirectory)
-    throw isMissing(error) ? runIsGone(directory) : notSaved(trainer.step, error)
+    throw lacks(error, path.dirname(directory)) ? runIsGone(directory) : notSaved(trainer.step, error)
   }
   return { step: trainer.step, reward, metrics, sizeBytes, directory }
 }
 
-const isMissing = (error: unknown): boolean =>
-  systemCode(error instanceof AppError ? error.cause : error) === 'ENOENT'
+/** True if something in the folder was not there; what is copied from elsewhere may be missing too. */
+function lacks(error: unknown, folder: string): boolean {
+  const cause = error instanceof AppError ? error.cause : error
+  const isMissing = cause instanceof Error && systemCode(cause) === 'ENOENT'
+  return isMissing && 'path' in cause && String(cause.path).startsWith(folder + path.sep)
+}
 
 /** JSON has no NaN, and a checkpoint cannot be the best by one. */
 const finiteOnly = (metrics: Readonly<Record<string, number>>): Record<string, number> =>

@@ -70,6 +70,11 @@ describe('checkpoints', () => {
     )
   })
 
+  test('one whose files to copy are missing does not say that the run was removed', async () => {
+    const engine = path.join(run.directory, 'nowhere')
+    await expect(save({ ...exampleCheckpoint(3), engine })).rejects.toThrow('nowhere could not be read')
+  })
+
   test('come back as they were saved', async () => {
     const saved = exampleCheckpoint(4, { reward: 0.25, metrics: { reward: 0.5 } })
     const { directory } = await save(saved)
