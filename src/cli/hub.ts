@@ -7,7 +7,7 @@ import { createHost } from '#host/createHost.ts'
 import type { Host } from '#host/host.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { allowKeys, missingKeys } from '#host/consents/keys.ts'
-import { outgoing, type Outgoing } from '#host/export/outgoing.ts'
+import { outgoing, sending, type Outgoing } from '#host/export/outgoing.ts'
 import { hubAccess, pushAccess } from '#host/hub/hubFetching.ts'
 import type { HubProgress } from '#host/hub/fetchFiles.ts'
 import { isDataFile } from '#host/hub/splits.ts'
@@ -98,14 +98,15 @@ export async function pushExport(
     stop.abort()
   }
   using _interrupt = watchInterrupts(stopping, stopping)
-  const { directory, files } = sent
   try {
-    for await (const news of pushFiles({ directory, files, repo, isPublic }, access)) {
+    for await (const news of pushFiles({ ...sending(sent), repo, isPublic }, access)) {
       if ('progress' in news) progress.update(taskProgress(news.progress))
       else {
         progress.end()
         output.json(news.result)
-        output.line(`Sent ${plural(files.length, 'file')} to ${news.result.url}, ${visibility(isPublic)}.`)
+        output.line(
+          `Sent ${plural(sent.files.length, 'file')} to ${news.result.url}, ${visibility(isPublic)}.`,
+        )
       }
     }
   } finally {

@@ -44,6 +44,25 @@ export async function requirePermission(kind: Permission, asking: Asking, origin
 }
 
 /**
+ * Requires permission for every origin, and looks again after each round of questions: the files may have changed while the person read
+ * them. Errors: as `requirePermission`, and those of `origins`.
+ */
+export async function requireSending(
+  origins: () => Promise<readonly string[]>,
+  asking: Asking,
+): Promise<void> {
+  const allowed = new Set<string>()
+  for (;;) {
+    const wanted = (await origins()).filter((origin) => !allowed.has(origin))
+    if (wanted.length === 0) return
+    for (const origin of wanted) {
+      await requirePermission('send', asking, origin)
+      allowed.add(origin)
+    }
+  }
+}
+
+/**
  * Origins on other machines that arguments of a tool name, or the config of the run that they name, or the files that are read then.
  * `read`: in question to the host, where they are not just those that the arguments name.
  */

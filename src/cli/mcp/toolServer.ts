@@ -20,7 +20,7 @@ import type { Client } from '#shared/api/client.ts'
 import { described } from '#shared/api/serve.ts'
 import { AppError } from '#shared/errors.ts'
 import { shownText } from '#shared/shownText.ts'
-import { originsOf, requirePermission, type Asking } from './permission.ts'
+import { originsOf, requirePermission, requireSending, type Asking } from './permission.ts'
 import { answerText, errorText } from './results.ts'
 import { tools, type Tool } from './tools.ts'
 import type { Waiting } from './waiting.ts'
@@ -54,8 +54,8 @@ export async function serveTools(transport: Transport, options: ToolServerOption
         const asking = { ...options, client: clientName(server), ask: ask() }
         // First: what is sent is only found by reading files.
         await requirePermission(tool.needs, asking)
-        for (const origin of await originsOf(client, input, tool.reads?.(input) ?? null, extra.signal))
-          await requirePermission('send', asking, origin)
+        const origins = () => originsOf(client, input, tool.reads?.(input) ?? null, extra.signal)
+        await requireSending(origins, asking)
       }
       const answer = await tool.call(client, input, waitingOf(extra))
       return { content: [{ type: 'text', text: answerText(answer, tool.quotes) }] }

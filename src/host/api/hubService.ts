@@ -8,7 +8,7 @@ import type { Host } from '#host/host.ts'
 import { hubIdOf, modelNames } from '#host/models/modelLibrary.ts'
 import { outlookOf } from './outlook.ts'
 import type { HubAccess } from '#host/hub/hub.ts'
-import { outgoing } from '#host/export/outgoing.ts'
+import { outgoing, sending } from '#host/export/outgoing.ts'
 import { hubAccess, placeAt, pushAccess } from '#host/hub/hubFetching.ts'
 import { pushFiles } from '#host/hub/push.ts'
 import {
@@ -32,7 +32,7 @@ export const hubService = (host: Host): Handlers<typeof hubApi> => ({
     hub: hubAccess(host, signal).endpoint,
   }),
   push: ({ directory, repo, isPublic }, { signal }) =>
-    pushFiles({ directory, files: outgoing(directory).files, repo, isPublic }, pushAccess(host, signal)),
+    pushFiles({ ...sending(outgoing(directory)), repo, isPublic }, pushAccess(host, signal)),
 })
 
 /** Lists the known models with what each would need and do here. */

@@ -13,6 +13,8 @@ import type { TaskServices } from '#rl/environments/tasks/common.ts'
 import { builtInEnvironment, builtInEnvironments } from '#rl/environments/tasks/registry.ts'
 import { withRowSettings } from '#rl/environments/rowSettings.ts'
 import type { Environment } from '#rl/rollout/environment.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { countOutboundRequest } from '#host/outboundRequests.ts'
 import { openMcp } from '#host/python/mcpEnvironment.ts'
 import { openPython, type PythonCode, pythonOptions } from '#host/python/pythonCode.ts'
 import { kindTitles, openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
@@ -103,14 +105,15 @@ export function requireKnownEnvironment(entry: EnvironmentEntry): void {
  */
 export async function requireWorkingEnvironment(
   config: EnvironmentConfig,
-  consents: string | null = null,
+  dataDirectory: string,
 ): Promise<void> {
   const entry = config.environment
   if (entry === null) return
   const reference = codeReference(entry.function)
   if (reference !== null) {
-    const place = { config, consents, onRequest: () => {} }
-    await using _ = await openWritten(entry, readRewardCode(reference), place)
+    const consents = consentsFile(dataDirectory)
+    const onRequest = () => countOutboundRequest(dataDirectory, 'search')
+    await using _ = await openWritten(entry, readRewardCode(reference), { config, consents, onRequest })
   }
   const corpus = corpusOf(entry)
   if (corpus !== null) requireCorpus(corpus)

@@ -1,12 +1,13 @@
 /** An export on disk, as it may be sent elsewhere: the files that it wrote, and what its card says of it. */
-import { existsSync, lstatSync, realpathSync } from 'node:fs'
+import { constants, existsSync, lstatSync, realpathSync, type Stats } from 'node:fs'
+import { open, type FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { attempt } from '#shared/attempt.ts'
-import { refusal } from '#shared/errors.ts'
-import { reading } from '#host/files/fileErrors.ts'
+import { AppError, refusal } from '#shared/errors.ts'
+import { readError, reading } from '#host/files/fileErrors.ts'
 import { openSafetensors } from '#host/files/safetensors.ts'
 import { readJsonObject, readSmallText } from '#host/files/strictJson.ts'
 import { openGguf } from '#host/gguf/ggufReader.ts'
@@ -37,9 +38,8 @@ export function exportedNames(folder: string): string[] {
  */
 export function outgoing(directory: string): Outgoing {
   const names = writtenNames(directory)
-  const folder = reading(directory, () => realpathSync(directory))
-  const files = names.map((each) => ({ path: each, sizeBytes: ownSize(folder, each) }))
-  const card = frontMatter(readSmallText(path.join(folder, cardName)))
+  const files = names.map((each) => ({ path: each, sizeBytes: requireOwnFile(directory, each).size }))
+  const card = frontMatter(readSmallText(path.join(directory, cardName)))
   const { base_model: base, library_name: library } = card
   if (typeof library !== 'string') {
     const problem = `${cardName} in ${directory} is no model card: it names no library (library_name) in its first lines.`
@@ -54,6 +54,13 @@ export function outgoing(directory: string): Outgoing {
   ]
   return { directory, files, sizeBytes, baseModel, license, notes }
 }
+
+/** Files of a list of `outgoing` with the way to open each, for `pushFiles`. */
+export const sending = ({ directory, files }: Outgoing) => ({
+  directory,
+  files,
+  openOwn: (name: string) => openOwn(directory, name),
+})
 
 const unknownLicense =
   'The licence of the base model is not known: make sure that you may pass on what was made from it.'
@@ -72,15 +79,41 @@ function writtenNames(directory: string): readonly string[] {
   )
 }
 
-/** Errors: AppError 'api/refused' for anything but a file that lies there itself, under one name; 'file/unreadable'. */
-function ownSize(folder: string, each: string): number {
-  const file = path.join(folder, each)
+/**
+ * Returns the state of a file of an export. Errors: AppError 'api/refused' for anything but a file that lies there itself, under one
+ * name; 'file/unreadable'.
+ */
+function requireOwnFile(directory: string, each: string): Stats {
+  const file = path.join(
+    reading(directory, () => realpathSync(directory)),
+    each,
+  )
   const status = reading(file, () => lstatSync(file))
   const isOwn = status.isFile() && reading(file, () => realpathSync(file)) === file
-  if (isOwn && (status.nlink < 2 || areWeights(file))) return status.size
+  if (isOwn && (status.nlink < 2 || areWeights(file))) return status
   throw refusal(
     `${file} is ${isOwn ? 'a file with a second name (a hard link)' : 'a link, or no file'}.`,
     'Nothing was sent. Export again into another folder.',
+  )
+}
+
+/**
+ * Opens a file, and then looks whether what is open is an export's own file: since it was listed, a link may have come into its place or
+ * into that of its folder. Errors: AppError 'file/unreadable'.
+ */
+async function openOwn(directory: string, name: string): Promise<FileHandle> {
+  const file = path.join(directory, name)
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  const handle = await open(file, flags).catch((error: unknown) => {
+    throw readError(file, error)
+  })
+  const [opened, own] = [await handle.stat(), attempt(() => requireOwnFile(directory, name), null)]
+  if (opened.dev === own?.dev && opened.ino === own.ino) return handle
+  await handle.close()
+  throw new AppError(
+    'file/unreadable',
+    `${file} was exchanged after it was listed.`,
+    'Export again into another folder, and push that.',
   )
 }
 

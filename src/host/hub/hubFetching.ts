@@ -74,11 +74,9 @@ export function pushAccess(storage: DataStorage, signal: AbortSignal, given?: st
 /** The setting `hub.token`, with the origin that it was stored for: whatever changes the address does not get it. */
 const storedToken = z.object({ token: z.string(), origin: z.string() })
 
-/** Earlier versions stored the token alone. */
-function keptToken(stored: unknown, endpoint: string): unknown {
+function keptToken(stored: unknown, endpoint: string): string | null {
   const { data } = storedToken.safeParse(stored)
-  if (data === undefined) return stored
-  return data.origin === new URL(endpoint).origin ? data.token : null
+  return data?.origin === new URL(endpoint).origin ? data.token : null
 }
 
 export const placeAt = (address: string, { endpoint }: HubAccess, kind: HubKind): HubPlace =>

@@ -2,9 +2,7 @@
  * Sends files to a repository of a hub. Large ones go to the hub's storage first; then all of them come into the repository together, in one
  * commit, so it is empty until it is complete. Xet is not used: its pieces go to one more server, which a mirror need not have.
  */
-import { constants } from 'node:fs'
-import { open, type FileHandle } from 'node:fs/promises'
-import path from 'node:path'
+import type { FileHandle } from 'node:fs/promises'
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import { commit, createRepo, HubApiError, modelInfo } from '@huggingface/hub'
 import type { Api } from '#shared/api/api.ts'
@@ -15,7 +13,6 @@ import { shorten } from '#shared/plural.ts'
 import { defaultHub } from '#shared/hub.ts'
 import { commandWord } from '#shared/shownText.ts'
 import { FileBlob } from '#host/files/fileBlob.ts'
-import { readError } from '#host/files/fileErrors.ts'
 import { webAddress } from '#host/outboundRequests.ts'
 import { clientOf, isRepo, tokenVariable, type HubAccess } from './hub.ts'
 
@@ -23,6 +20,8 @@ export interface Sending {
   /** Folder of the files. */
   readonly directory: string
   readonly files: readonly { readonly path: string; readonly sizeBytes: number }[]
+  /** Opens a file of the list. Errors: AppError 'file/unreadable', also for one that was exchanged. */
+  readonly openOwn: (path: string) => Promise<FileHandle>
   /** OWNER/NAME. */
   readonly repo: string
   readonly isPublic: boolean
@@ -73,10 +72,10 @@ async function push(
   course: Course,
   handles: AsyncDisposableStack,
 ): Promise<Extract<News, { readonly result: unknown }>['result']> {
-  const { directory, repo: name, isPublic } = sending
+  const { repo: name, isPublic, openOwn } = sending
   const operations: { operation: 'addOrUpdate'; path: string; content: Blob }[] = []
   for (const { path: file } of sending.files) {
-    const handle = handles.use(await openFile(path.join(directory, file)))
+    const handle = handles.use(await openOwn(file))
     const range = { start: 0, end: (await handle.stat()).size }
     const content = new FileBlob(handle, range, (bytes) => void (course.readBytes += bytes))
     operations.push({ operation: 'addOrUpdate', path: file, content })
@@ -95,15 +94,6 @@ async function push(
     ...client,
   })
   return { repo: name, url: pageOf(sending, access), commit: made?.commit.oid ?? '', isPublic }
-}
-
-/** Opens no link, in whose place the listed file may have been exchanged. Errors: AppError 'file/unreadable'. */
-async function openFile(file: string): Promise<FileHandle> {
-  try {
-    return await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  } catch (error) {
-    throw readError(file, error)
-  }
 }
 
 const pageOf = ({ repo }: Sending, { endpoint }: HubAccess): string => `${endpoint}/${repo}`

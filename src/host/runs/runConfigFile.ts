@@ -59,7 +59,7 @@ export async function requireWorkingCode(config: RunConfig, dataDirectory: strin
   const consents = consentsFile(dataDirectory)
   requireKeys(keysOfConfig(config, null), consents)
   await requireKnownRewards(config, consents)
-  await requireWorkingEnvironment(config, consents)
+  await requireWorkingEnvironment(config, dataDirectory)
   await requireWorkingWorkflows(config)
   requireAllowedEngine(config, consents)
   await using algorithms = await resolveAlgorithms(config, null)

@@ -275,6 +275,29 @@ describe('consent', () => {
     }
     expect(await served.ask('list_runs')).toEqual([])
   })
+
+  test('for an address is none for another that came into the file while the person read the question', async () => {
+    const home = workplace().path('home')
+    const tools = path.join(home, 'tools.json')
+    const lead = (host: string) =>
+      writeFileSync(tools, JSON.stringify({ mcpServers: { far: { url: `https://${host}/mcp` } } }))
+    const questions: string[] = []
+    const answer = (question: string) => {
+      lead('other.example')
+      return questions.push(question) < 2
+    }
+    await using served = await connect(home, { words: ['--allow', 'start'], answer })
+    const { config } = await served.ask<Demo>('demo_config')
+    lead('far.example')
+    const { text } = await served.call('start_run', {
+      config: { ...config, environment: { function: tools } },
+    })
+    expect(text).toContain('may not send prompts, completions and answers to https://other.example')
+    expect(questions.map((each) => /https:[^,]*/.exec(each)?.[0])).toEqual([
+      'https://far.example',
+      'https://other.example',
+    ])
+  })
 })
 
 const address =

@@ -279,6 +279,9 @@ describe('nothing is sent that nobody allowed', () => {
     expect(tokenNow()).toBe('hf_secret')
     store.settings.set('hub.endpoint', origin)
     expect(tokenNow()).toBe(null)
+    // One without an origin is for no hub: nobody knows which it was given for.
+    store.settings.set('hub.token', 'hf_secret')
+    expect(tokenNow()).toBe(null)
     await set('hub.endpoint', null)
   })
 })

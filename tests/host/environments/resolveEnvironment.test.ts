@@ -106,7 +106,7 @@ test('settings come from the rows where the run says so', async () => {
   expect([environment!.maxTurns, environment!.turnsOf!({ from: 7, turns: 2 })]).toEqual([5, 2])
   const misspelt = configOf({ ...entry, settingsFromRow: { begin: 'from' } })
   await expect(resolveEnvironment(misspelt, run, quiet)).rejects.toThrow('has no setting “begin”')
-  await expect(requireWorkingEnvironment(misspelt)).rejects.toThrow('has no setting “begin”')
+  await expect(requireWorkingEnvironment(misspelt, run)).rejects.toThrow('has no setting “begin”')
   const builtIn = (settingsFromRow: object) =>
     configOf({ function: 'number-guessing', settingsFromRow }).environment!
   expect(() => requireKnownEnvironment(builtIn({ guesses: 'tries' }))).not.toThrow()

@@ -120,7 +120,9 @@ describe('documents of one’s own', () => {
     const opened = (corpus: string) => resolveEnvironment(configOf({ corpus }), folder, place)
     const missing = path.join(folder, 'none.jsonl')
     await expect(opened(missing)).rejects.toThrow(`There is no file ${missing}.`)
-    await expect(requireWorkingEnvironment(configOf({ corpus: missing }))).rejects.toThrow('There is no file')
+    await expect(requireWorkingEnvironment(configOf({ corpus: missing }), folder)).rejects.toThrow(
+      'There is no file',
+    )
     await expect(opened(fileOf('a.pdf', 'x'))).rejects.toThrow('is not a file of documents')
     await expect(opened(fileOf('b.jsonl', '{"text":"x"}\n{"title":"y"}'))).rejects.toThrow(
       'row 2: it has no text',

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { f32ToWrite, writeSafetensors } from '#host/files/safetensors.ts'
 import { frontMatter, licenseLines, licenseOfCard } from '#host/hub/card.ts'
 import type { HubAccess } from '#host/hub/hub.ts'
-import { outgoing, type Outgoing } from '#host/export/outgoing.ts'
+import { outgoing, sending, type Outgoing } from '#host/export/outgoing.ts'
 import { pushFiles } from '#host/hub/push.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { startPushHub, type Fault, type PushHub, type Step } from './pushHub.ts'
@@ -43,9 +43,9 @@ const accessTo = (signal = new AbortController().signal): HubAccess => ({
 
 async function push(options: { isPublic?: boolean; access?: HubAccess; name?: string } = {}) {
   const { isPublic = false, access = accessTo(), name = repo } = options
-  const { directory, files } = outgoing(folder)
   const news = []
-  for await (const each of pushFiles({ directory, files, repo: name, isPublic }, access)) news.push(each)
+  for await (const each of pushFiles({ ...sending(outgoing(folder)), repo: name, isPublic }, access))
+    news.push(each)
   return news.at(-1)
 }
 
@@ -85,14 +85,14 @@ describe('a push', () => {
   test('tells how many bytes it has sent', async () => {
     const seen = Promise.withResolvers<undefined>()
     hub.hold = (step) => (step === 'commit' ? seen.promise : undefined)
-    const { directory, files, sizeBytes } = outgoing(folder)
+    const listed = outgoing(folder)
     const told: object[] = []
-    for await (const each of pushFiles({ directory, files, repo, isPublic: false }, accessTo())) {
+    for await (const each of pushFiles({ ...sending(listed), repo, isPublic: false }, accessTo())) {
       told.push(each)
       if ('progress' in each && each.progress.phase === 'Sending' && each.progress.done >= weights.length)
         seen.resolve(undefined)
     }
-    const progress = { phase: 'Sending', done: sizeBytes, total: sizeBytes, unit: 'bytes' }
+    const progress = { phase: 'Sending', done: listed.sizeBytes, total: listed.sizeBytes, unit: 'bytes' }
     expect(told).toContainEqual({ progress })
   })
 
@@ -292,11 +292,11 @@ describe('what is sent', () => {
     const file = path.join(folder, 'model.safetensors')
     const secret = path.join(all, 'secret.txt')
     writeFileSync(secret, 'secret')
-    const { directory, files } = outgoing(folder)
+    const listed = outgoing(folder)
     rmSync(file)
     symlinkSync(secret, file)
     expect(() => outgoing(folder)).toThrow(refusedWith('is a link, or no file'))
-    const late = pushFiles({ directory, files, repo, isPublic: false }, accessTo())
+    const late = pushFiles({ ...sending(listed), repo, isPublic: false }, accessTo())
     await expect(late.next()).rejects.toMatchObject({ code: 'file/unreadable' })
     rmSync(file)
     rmSync(path.join(folder, 'templates'), { recursive: true })
@@ -305,6 +305,11 @@ describe('what is sent', () => {
     symlinkSync(path.join(all, 'elsewhere'), path.join(folder, 'templates'))
     writeFileSync(file, weights)
     expect(() => outgoing(folder)).toThrow(refusedWith('is a link, or no file'))
+    const behind = pushFiles({ ...sending(listed), repo, isPublic: false }, accessTo())
+    await expect(behind.next()).rejects.toMatchObject({
+      code: 'file/unreadable',
+      message: expect.stringContaining('was exchanged after it was listed') as string,
+    })
     expect(hub.asked).toEqual([])
   })
 

@@ -11,7 +11,8 @@ import type { EnvironmentTurn } from '#rl/rollout/environment.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { allowKeys } from '#host/consents/keys.ts'
 import { keysOfConfig, reviewConfig } from '#host/code/rewardCode.ts'
-import { resolveEnvironment } from '#host/code/resolveEnvironment.ts'
+import { requireWorkingEnvironment, resolveEnvironment } from '#host/code/resolveEnvironment.ts'
+import { requestsByPurpose } from '#host/outboundRequests.ts'
 import { allowPython, withdrawPython } from '#host/python/consent.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { eventually } from '../../eventually.ts'
@@ -189,6 +190,12 @@ describe('a program', () => {
     const wrong = { ...config, environment: { ...config.environment!, settings: { tools: 'sub' } } }
     await expect(resolveEnvironment(wrong, home, own)).rejects.toThrow('no MCP server offers “sub”')
   })
+})
+
+test('a server on another machine is asked as the config is checked, which is counted', async () => {
+  const { config, home } = place({ a: { url: 'https://far.invalid/mcp' } })
+  await expect(requireWorkingEnvironment(config, home)).rejects.toThrow()
+  expect(requestsByPurpose(home).search).toBeGreaterThan(0)
 })
 
 /** A server in a few lines, which answers with what `answers` says by the name of the method. */

@@ -104,7 +104,7 @@ const doors: Record<string, (own: Opened, name: string) => Promise<unknown>> = {
         python: { interpreter },
         environment: { function: `${source.file}#${name}`, settings },
       }),
-      consents,
+      path.dirname(consents),
     ),
   'an environment that is played': (own, name) =>
     playEpisode({
