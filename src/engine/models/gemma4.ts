@@ -67,7 +67,7 @@ function family<ModelType extends string>({
     modelType,
     className,
     seeing,
-    gguf: null,
+    gguf: { name: 'gemma4', isPermuted: false },
     tiny: {
       layers: 4,
       headDim: 16,

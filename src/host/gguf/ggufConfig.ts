@@ -10,17 +10,20 @@ import type { Fields } from '#engine/models/fields.ts'
 import { gemmaActivation } from '#engine/models/gemma2.ts'
 import { architectures, type ModelType } from '#engine/models/registry.ts'
 import { expertFields } from './ggufExperts.ts'
+import { ofSlidingLayers, readGemma4 } from './ggufGemma4.ts'
 import { type FamilyKey, familyKeys, ropeTensors, tokenIdKey } from './ggufKeys.ts'
 import {
   factors,
   has,
   integer,
   keyIn,
+  layerTypes,
   type ModelDescription,
   number,
   type Reading,
   scalarFields,
   sizes,
+  slidingLayers,
   value,
 } from './ggufReading.ts'
 import { endOfGeneration } from './ggufTokenizer.ts'
@@ -35,7 +38,8 @@ export function ggufConfig(file: ModelDescription): Json {
   const fields = scalarFields(file)
   const architecture = architectureOf(fields)
   const reading = { file, fields, prefix: `${architecture.gguf?.name ?? ''}.` }
-  const common = commonConfig(reading)
+  const isGemma4 = architecture.modelType === 'gemma4_text'
+  const common = commonConfig(isGemma4 ? ofSlidingLayers(reading) : reading)
   return {
     architectures: [architecture.className],
     model_type: architecture.modelType,
@@ -189,23 +193,12 @@ const readGranite: FamilyConfig = (reading, common) => ({
   logits_scaling: number(reading, 'logitScale', { ...factors, fallback: 1 }),
 })
 
-/** Types of the layers, by the list of those that slide, or by how often one does not. */
-function layerTypes(reading: Reading, { num_hidden_layers: layers }: CommonConfig): readonly string[] {
-  const pattern = value(reading, 'windowPattern')
-  const interval = Array.isArray(pattern) ? 0 : integer(reading, 'windowPattern', { ...sizes, fallback: 4 })
-  return Array.from({ length: layers }, (_, layer) =>
-    (Array.isArray(pattern) ? Boolean(pattern[layer]) : (layer + 1) % interval !== 0)
-      ? 'sliding_attention'
-      : 'full_attention',
-  )
-}
-
 const readWindowed: FamilyConfig = (reading, common) => {
   const window = windowOf(reading)
   return {
     ...common,
     sliding_window: window,
-    ...(window !== null && { layer_types: layerTypes(reading, common) }),
+    ...(window !== null && { layer_types: layerTypes(slidingLayers(reading, common.num_hidden_layers, 4)) }),
   }
 }
 
@@ -288,6 +281,7 @@ const familyConfigs: Readonly<Partial<Record<ModelType, FamilyConfig>>> = {
   smollm3: (reading, common) => ({ ...readLlama(reading, common), no_rope_layer_interval: 4 }),
   gemma2: readGemma2,
   gemma3_text: readGemma3,
+  gemma4_text: readGemma4,
   phi3: readPhi3,
   granite: readGranite,
   granitemoe: (reading, common) => ({ ...readGranite(reading, common), ...expertFields(reading) }),

@@ -11,6 +11,10 @@ export const familyKeys = {
   kvHeads: 'attention.head_count_kv',
   keyWidth: 'attention.key_length',
   valueWidth: 'attention.value_length',
+  keyWidthSliding: 'attention.key_length_swa',
+  valueWidthSliding: 'attention.value_length_swa',
+  sharedLayers: 'attention.shared_kv_layers',
+  layerChannels: 'embedding_length_per_layer_input',
   rmsEpsilon: 'attention.layer_norm_rms_epsilon',
   layerEpsilon: 'attention.layer_norm_epsilon',
   window: 'attention.sliding_window',
@@ -18,6 +22,7 @@ export const familyKeys = {
   attentionCap: 'attn_logit_softcapping',
   finalCap: 'final_logit_softcapping',
   rotated: 'rope.dimension_count',
+  rotatedSliding: 'rope.dimension_count_swa',
   theta: 'rope.freq_base',
   localTheta: 'rope.freq_base_swa',
   linearFactor: 'rope.scale_linear',
@@ -58,6 +63,8 @@ export const ropeTensors = {
 /** `tokenizer.ggml.model` */
 export const wordPieces = 'gpt2'
 export const sentencePieces = 'llama'
+/** Sentence pieces too, with the list of merges in place of scores. */
+export const mergedPieces = 'gemma4'
 
 /** Keys after `tokenizer.ggml.`. */
 export const tokenizerKeys = {

@@ -11,6 +11,7 @@ import { expectedTensors } from '#engine/models/source.ts'
 import type { GgufValue } from './gguf.ts'
 import { ggufConfig } from './ggufConfig.ts'
 import { withExpertsApart } from './ggufExperts.ts'
+import { gemma4Sizes } from './ggufGemma4.ts'
 import { type FamilyKey, familyKeys, ropeTensors } from './ggufKeys.ts'
 import { ggufNaming, ggufPlaces } from './ggufNames.ts'
 
@@ -87,6 +88,8 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
     ['localTheta', real(localRope(config)?.theta ?? 10_000)],
     ...capWords(config),
   ],
+  gemma4_text: gemma4Words,
+  gemma4_unified_text: gemma4Words,
   phi3: (config, fields) => [
     ['window', whole(windowOf(fields, 0))],
     ['ropeOriginal', whole(originalPositions(config, fields))],
@@ -130,6 +133,44 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
   ],
   qwen3_5_text: qwen35Words,
   stablelm: () => [['parallelResidual', { type: 'bool', value: false }]],
+}
+
+/** llama.cpp takes keys that a layer has not from the last two that have their own. Errors: AppError 'model/unsupported'. */
+function requireLastKeys({ mixers, architecture }: ModelConfig, slides: readonly boolean[]): void {
+  const owners = mixers.map((mixer) => (mixer.kind === 'attention' ? mixer.keysOf : undefined))
+  const own = owners.lastIndexOf(undefined) + 1
+  if (owners.every((owner, layer) => owner === undefined || owner === own - (slides[layer] === true ? 2 : 1)))
+    return
+  throw unsupportedModel(
+    `llama.cpp reads ${architecture} models alone whose last two layers with keys of their own are one with a window and one that sees everything; this one has others.`,
+    'Export it as a merged model instead.',
+  )
+}
+
+function gemma4Words(config: ModelConfig): Words {
+  const own = gemma4Sizes(config)
+  requireLastKeys(config, own.slides)
+  const each = (items: readonly number[]): GgufValue =>
+    new Set(items).size === 1
+      ? whole(items[0] ?? 0)
+      : { type: 'array', of: 'uint32', items: Uint32Array.from(items) }
+  return [
+    ['mlpWidth', each(own.mlpWidths)],
+    ['kvHeads', each(own.kvHeads)],
+    ['keyWidth', whole(own.headDim)],
+    ['valueWidth', whole(own.headDim)],
+    ['keyWidthSliding', whole(config.headDim)],
+    ['valueWidthSliding', whole(config.headDim)],
+    ['rotated', whole(own.headDim)],
+    ['rotatedSliding', whole(config.headDim)],
+    ['theta', real(own.theta)],
+    ['localTheta', real(own.localTheta)],
+    ['window', whole(own.window)],
+    ['windowPattern', flags(own.slides)],
+    ['sharedLayers', whole(own.shared)],
+    ['layerChannels', whole(config.layerChannels)],
+    ...capWords(config),
+  ]
 }
 
 function graniteWords(config: ModelConfig): Words {
@@ -208,6 +249,8 @@ interface RopeWords {
 }
 
 function ropeWords(config: ModelConfig, fields: Fields): RopeWords {
+  if (ggufNaming(config).name === 'gemma4')
+    return { words: [], tensors: [[ropeTensors.divisors, gemma4Sizes(config).divisors]] }
   const rope = globalRope(config)
   if (rope === undefined) return { words: [], tensors: [] }
   const plain: Words = [

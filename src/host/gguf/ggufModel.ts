@@ -9,6 +9,7 @@ import { type ExpectedTensor, expectedTensors, type TensorLocation } from '#engi
 import { reading } from '#host/files/fileErrors.ts'
 import { regularFileSize } from '#host/files/strictJson.ts'
 import { ggufConfig } from './ggufConfig.ts'
+import { unreadKeys } from './ggufGemma4.ts'
 import { describedBy } from './ggufReading.ts'
 import { ropeTensors } from './ggufKeys.ts'
 import { withExpertsApart } from './ggufExperts.ts'
@@ -76,7 +77,8 @@ export function openGgufModel(file: string, contextLength: number | null): GgufM
   const config = withExpertsApart(readModelConfig(ggufConfig(describedBy(gguf)), file, contextLength))
   const places = ggufPlaces(config)
   const used = new Set([...places.values()].map(({ name }) => name))
-  const surplus = [...gguf.tensors.keys()].find((name) => !used.has(name) && !partsOfConfig.has(name))
+  const known = [used, partsOfConfig, unreadKeys(config)]
+  const surplus = [...gguf.tensors.keys()].find((name) => !known.some((names) => names.has(name)))
   if (surplus !== undefined) {
     throw unsupportedModel(
       `${file} holds the tensor “${shorten(surplus)}”, which ${config.architecture} models do not have.`,

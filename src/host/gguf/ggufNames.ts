@@ -11,9 +11,11 @@ import {
 import { architectures } from '#engine/models/registry.ts'
 import {
   type Arrangement,
+  blockScaleName,
   deltaNames,
   expectedTensors,
   kernelNames,
+  layerInputNorm,
   layerPrefix,
   type TiledHeads,
 } from '#engine/models/source.ts'
@@ -113,6 +115,7 @@ function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
     [stem(names.positions ?? ''), asIs('position_embd')],
     [names.finalNorm, ofNorm(called('output_norm'))],
     [stem(names.head), asIs('output')],
+    ...layerInputPlaces(config),
   ])
   const norms = [
     [blockNorms.beforeAttention, 'attn_norm'],
@@ -128,6 +131,8 @@ function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
       if (path !== null) places.set(`${prefix}${path}`, ofNorm(`blk.${layer}.${called(name)}`))
     }
     places.set(`${prefix}${stem(kernelNames.weight)}`, asIs(`blk.${layer}.shortconv.conv`))
+    places.set(`${prefix}${layerInputNorm}`, asIs(`blk.${layer}.post_norm`))
+    places.set(`${prefix}${blockScaleName}`, asIs(`blk.${layer}.layer_output_scale.weight`))
     for (const linear of config.linears) {
       const arrangement = linearArrangement(linear, config)
       places.set(`${prefix}${linearPath(linear)}`, { name: ggufLinear(layer, linear), arrangement })
@@ -137,6 +142,16 @@ function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
       places.set(`${prefix}${path}`, { name: `blk.${layer}.${name}`, arrangement })
   }
   return places
+}
+
+/** Places of the tables of what a token brings into each layer. */
+function layerInputPlaces({ names: { layerInputs } }: ModelConfig): (readonly [string, GgufPlace])[] {
+  if (layerInputs === undefined) return []
+  return [
+    [layerInputs.table, { name: 'per_layer_token_embd.weight', arrangement: null }],
+    [layerInputs.projection, { name: 'per_layer_model_proj.weight', arrangement: null }],
+    [layerInputs.norm, { name: 'per_layer_proj_norm', arrangement: null }],
+  ]
 }
 
 const deltaOf = ({ mixers }: ModelConfig): DeltaRule | undefined =>

@@ -48,3 +48,18 @@ export const value = (reading: Reading, key: FamilyKey): unknown => reading.fiel
 
 export const sizes = { min: 1, max: 1 << 24 }
 export const factors = { min: 1e-9, max: 1e9 }
+
+/** Returns which layers have a window, by a list, or by how often one has none: every `interval`th, if the file does not say. */
+export function slidingLayers(reading: Reading, layers: number, interval: number): boolean[] {
+  const pattern = value(reading, 'windowPattern')
+  const every = Array.isArray(pattern)
+    ? 0
+    : integer(reading, 'windowPattern', { ...sizes, fallback: interval })
+  return Array.from({ length: layers }, (_, layer) =>
+    Array.isArray(pattern) ? Boolean(pattern[layer]) : (layer + 1) % every !== 0,
+  )
+}
+
+/** `layer_types` of a config. */
+export const layerTypes = (slides: readonly boolean[]): string[] =>
+  slides.map((each) => (each ? 'sliding_attention' : 'full_attention'))

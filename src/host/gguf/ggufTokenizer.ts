@@ -7,6 +7,7 @@
 import { AppError, unsupportedModel } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import {
+  mergedPieces,
   sentencePieces,
   specialParts,
   templateKey,
@@ -112,6 +113,9 @@ const endNames: ReadonlySet<string> = new Set([
   '<|end_of_text|>',
   '<|eom_id|>',
   '<EOT>',
+  '<eos>',
+  '<turn|>',
+  '<|tool_response>',
 ])
 
 /** Ids of the tokens that end an answer by their names. */
@@ -140,11 +144,11 @@ export function ggufTokenizer(file: TokenizerSource): GgufTokenizer | null {
 export function tokenizerKind(file: TokenizerSource): Pretokenizer | 'sentences' | null {
   const [model, pre] = [textOf(file, tokenizerKeys.model), textOf(file, tokenizerKeys.pre)]
   if (model === null || model === 'none' || model === 'no_vocab') return null
-  if (model === sentencePieces) return 'sentences'
+  if (model === sentencePieces || model === mergedPieces) return 'sentences'
   if (model !== wordPieces) {
     throw unsupportedModel(
       `${file.file} has a vocabulary of the kind “${shorten(model)}”, which is not supported.`,
-      'Supported are gpt2 (byte-pair encoding) and llama (SentencePiece).',
+      'Supported are gpt2 (byte-pair encoding), llama and gemma4 (SentencePiece).',
     )
   }
   const found = pretokenizers.get(pre ?? '')
@@ -292,7 +296,8 @@ const mark = '▁'
 /** Returns SentencePiece's byte-pair encoding, which merges across words by the score of the result. */
 function sentenceModel(file: TokenizerSource, vocabulary: Vocabulary): Json {
   const { tokens, typeOf } = vocabulary
-  const hasSpace = flagOf(file, tokenizerKeys.addsSpace) ?? true
+  const isMerged = textOf(file, tokenizerKeys.model) === mergedPieces
+  const hasSpace = flagOf(file, tokenizerKeys.addsSpace) ?? !isMerged
   const replace = { type: 'Replace', pattern: { String: ' ' }, content: mark }
   const decoders = [
     { type: 'Replace', pattern: { String: mark }, content: ' ' },
@@ -321,7 +326,7 @@ function sentenceModel(file: TokenizerSource, vocabulary: Vocabulary): Json {
       ignore_merges: false,
       byte_fallback: tokens.some((_, id) => typeOf(id) === tokenTypes.byte),
       vocab: vocabularyObject(vocabulary, () => true),
-      merges: mergesByScore(file, vocabulary),
+      merges: isMerged ? mergesOf(file) : mergesByScore(file, vocabulary),
     },
   }
 }
@@ -332,6 +337,12 @@ function takesSpaceOf(file: TokenizerSource): (token: string) => boolean {
   const isPhi3 =
     family?.type === 'string' && family.value === 'phi3' && textOf(file, tokenizerKeys.pre) !== 'dbrx'
   return (token) => isPhi3 && (token === '</s>' || (token.startsWith('<|') && token !== '<|endoftext|>'))
+}
+
+function mergesOf(file: TokenizerSource): readonly string[] {
+  const merges = textsOf(file, tokenizerKeys.merges)
+  if (merges.length === 0) throw invalid(file, 'its tokens have no merges')
+  return merges
 }
 
 /** Lists every way in which two tokens make a third, the highest score of the third first, as transformers does. */

@@ -9,6 +9,7 @@ import { isRecord } from '#engine/text/pipelineLimits.ts'
 import { createTokenizer, type Tokenizer, type TokenizerFiles } from '#engine/text/tokenizer.ts'
 import type { GgufArray, GgufValue } from './gguf.ts'
 import {
+  mergedPieces,
   sentencePieces,
   specialParts,
   templateKey,
@@ -18,6 +19,7 @@ import {
   tokenTypes,
   wordPieces,
 } from './ggufKeys.ts'
+import { ggufNaming } from './ggufNames.ts'
 import { endOfGeneration, ggufTokenizer, pretokenizers } from './ggufTokenizer.ts'
 
 type TextFiles = TokenizerFiles & ChatTemplateFiles
@@ -39,7 +41,7 @@ export function describeTokenizer(
 ): ReadonlyMap<string, GgufValue> {
   const { where } = files
   const original = createTokenizer(files)
-  const parts = readParts(files, model.vocabSize)
+  const parts = readParts(files, model)
   const common = [
     ...words,
     ...tokenEntries(parts),
@@ -65,10 +67,31 @@ interface Parts {
   readonly tokens: readonly string[]
   readonly types: readonly number[]
   readonly merges: readonly string[]
-  readonly isSentences: boolean
+  readonly kind: typeof wordPieces | typeof sentencePieces | typeof mergedPieces
 }
 
-function readParts({ tokenizerJson, where }: TextFiles, vocabSize: number): Parts {
+/** Marks of thoughts and tool calls, which llama.cpp's parser of Gemma 4 has to see in an answer. */
+const shownTokens: ReadonlySet<string> = new Set([
+  '<|channel>',
+  '<channel|>',
+  '<|tool_call>',
+  '<tool_call|>',
+  '<|tool_response>',
+  '<tool_response|>',
+  '<|"|>',
+])
+
+/** Type of a token in a file whose vocabulary is of this kind. */
+const typeIn = (kind: Parts['kind'], token: string, type: number): number =>
+  kind === mergedPieces && shownTokens.has(token) ? tokenTypes.userDefined : type
+
+function kindOf(model: Json, config: ModelConfig): Parts['kind'] {
+  if (!isOfSentences(model)) return wordPieces
+  return ggufNaming(config).name === 'gemma4' ? mergedPieces : sentencePieces
+}
+
+function readParts({ tokenizerJson, where }: TextFiles, config: ModelConfig): Parts {
+  const { vocabSize } = config
   const json = isRecord(tokenizerJson) ? tokenizerJson : {}
   const model = isRecord(json['model']) ? json['model'] : {}
   if (model['type'] !== 'BPE') {
@@ -78,15 +101,17 @@ function readParts({ tokenizerJson, where }: TextFiles, vocabSize: number): Part
   }
   const tokens = Array.from({ length: vocabSize }, (_, id) => `[PAD${id}]`)
   const types = tokens.map((): number => tokenTypes.unused)
+  const kind = kindOf(model, config)
   for (const { id, token, type } of [...piecesOf(model), ...addedTokens(json['added_tokens'], model)]) {
     if (typeof id !== 'number' || id >= vocabSize) continue
     tokens[id] = token
-    types[id] = type
+    types[id] = typeIn(kind, token, type)
   }
   const merges = listOf(model['merges']).map((merge) =>
     Array.isArray(merge) ? merge.join(' ') : String(merge),
   )
-  return { tokens, types, merges, isSentences: isOfSentences(model) }
+  return { tokens, types, merges, kind }
+}
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -120,14 +145,17 @@ const addedTokens = (added: unknown, model: Json): TypedToken[] =>
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])
 
-function tokenEntries({ tokens, types, merges, isSentences }: Parts): Entry[] {
+function tokenEntries({ tokens, types, merges, kind }: Parts): Entry[] {
   return [
-    [tokenizerKey(tokenizerKeys.model), text(isSentences ? sentencePieces : wordPieces)],
+    [tokenizerKey(tokenizerKeys.model), text(kind)],
     list(tokenizerKeys.tokens, { type: 'array', of: 'string', items: tokens }),
     list(tokenizerKeys.types, { type: 'array', of: 'int32', items: Int32Array.from(types) }),
-    isSentences
-      ? list(tokenizerKeys.scores, { type: 'array', of: 'float32', items: scoresOf(tokens, merges) })
-      : list(tokenizerKeys.merges, { type: 'array', of: 'string', items: merges }),
+    ...(kind === wordPieces
+      ? []
+      : [list(tokenizerKeys.scores, { type: 'array', of: 'float32', items: scoresOf(tokens, merges) })]),
+    ...(kind === sentencePieces
+      ? []
+      : [list(tokenizerKeys.merges, { type: 'array', of: 'string', items: merges })]),
   ]
 }
 
@@ -185,10 +213,10 @@ function templateEntries(files: TextFiles): Entry[] {
 }
 
 /** The ways in which a file can say how texts are cut, the likeliest first. */
-function waysOf({ tokenizerJson }: TextFiles, { isSentences }: Parts): readonly (readonly Entry[])[] {
-  if (isSentences) {
+function waysOf({ tokenizerJson }: TextFiles, { kind }: Parts): readonly (readonly Entry[])[] {
+  if (kind !== wordPieces) {
     return [true, false].map((adds) => [
-      [tokenizerKey(tokenizerKeys.pre), text('default')],
+      ...(kind === sentencePieces ? [[tokenizerKey(tokenizerKeys.pre), text('default')] as const] : []),
       [tokenizerKey(tokenizerKeys.addsSpace), flag(adds)],
     ])
   }

@@ -10,7 +10,7 @@ import { weightErrors } from '#host/export/ggufParity.ts'
 import { modelfile, ollamaTemplate } from '#host/export/ollama.ts'
 import { randomAdapter } from '../../engine/runtime/tinyModel.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
-import { tokenizerFixtures, vocabularies } from '../gguf/vocabularies.ts'
+import { folderOf, tokenizerFixtures, vocabularies } from '../gguf/vocabularies.ts'
 import { createFixture, failures, fixtureLora, randomFixture, referenceFixture } from './exportFixture.ts'
 
 const root = temporaryFolder()
@@ -86,6 +86,8 @@ test.each([
   ['qwen2-window', 'windows'],
   ['smollm3', 'attention'],
   ['olmoe', 'as many heads of keys'],
+  ['gemma4', 'keys of their own'],
+  ['gemma4-dense', 'biases'],
   ['qwen3-moe', 'experts'],
 ])('%s is refused, since a file cannot say its %s', async (name, what) => {
   const fixture = await referenceFixture(place(), name)
@@ -133,8 +135,15 @@ describe('tokenizers', () => {
   const { config } = openModelFolder(path.resolve(tokenizerFixtures, '../reference/llama-grouped/model'))
   const describeIn = (name: string, architecture = 'llama') =>
     describeTokenizer(
-      textFiles(path.join(tokenizerFixtures, name)),
-      { ...config, vocabSize: 2_000, bosId: null, eosIds: [], padId: null },
+      textFiles(path.join(tokenizerFixtures, folderOf(name))),
+      {
+        ...config,
+        ...(name === 'gemma4' && { architecture: 'gemma4_text' }),
+        vocabSize: 2_000,
+        bosId: null,
+        eosIds: [],
+        padId: null,
+      },
       new Map([['general.architecture', { type: 'string', value: architecture }]]),
     )
 
@@ -144,7 +153,25 @@ describe('tokenizers', () => {
   test.each(Object.entries(vocabularies))('%s is known again', (name, pre) => {
     const words = describeIn(name, name.startsWith('phi') ? 'phi3' : 'llama')
     const found = words.get('tokenizer.ggml.pre')
-    expect(found).toEqual({ type: 'string', value: sameWay[pre ?? ''] ?? pre ?? 'default' })
+    const wanted = { type: 'string', value: sameWay[pre ?? ''] ?? pre ?? 'default' }
+    expect(found).toEqual(name === 'gemma4' ? undefined : wanted)
+    expect(words.has('tokenizer.ggml.merges')).toBe(pre !== null)
+  })
+
+  test('marks of tool calls stay to be seen in Gemma 4’s answers', () => {
+    const folder = place()
+    cpSync(path.join(tokenizerFixtures, 'gemma'), folder, { recursive: true })
+    const file = path.join(folder, 'tokenizer.json')
+    const json = JSON.parse(readFileSync(file, 'utf8')) as { added_tokens: object[] }
+    const added = { id: 1_999, content: '<|tool_call>', special: true, normalized: false }
+    writeFileSync(file, JSON.stringify({ ...json, added_tokens: [...json.added_tokens, added] }))
+    const typeFor = (architecture: string) => {
+      const model = { ...config, architecture, vocabSize: 2_000, bosId: null, eosIds: [], padId: null }
+      const words = describeTokenizer(textFiles(folder), model, new Map())
+      const types = words.get('tokenizer.ggml.token_type')
+      return types?.type === 'array' ? types.items[1_999] : null
+    }
+    expect([typeFor('gemma3_text'), typeFor('gemma4_text')]).toEqual([3, 4])
   })
 
   test('one that cuts texts otherwise is refused', () => {

@@ -93,7 +93,7 @@ test('there is a model of every family that llama.cpp has', () => {
   const types = models.map((name) => openModelFolder(path.join(fixtures, `${name}.gguf`)).config.architecture)
   expect(new Set(types)).toEqual(
     new Set(
-      ['llama', 'qwen2', 'qwen3', 'smollm3', 'gemma2', 'gemma3_text', 'phi3', 'olmo2'].concat(
+      ['llama', 'qwen2', 'qwen3', 'smollm3', 'gemma2', 'gemma3_text', 'gemma4_text', 'phi3', 'olmo2'].concat(
         'granite',
         'stablelm',
         'gpt2',

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { GgufValue } from '#host/gguf/gguf.ts'
 import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
-import { tokenizerFixtures, vocabularies, writeVocabulary } from './vocabularies.ts'
+import { folderOf, tokenizerFixtures, vocabularies, writeVocabulary } from './vocabularies.ts'
 
 const folder = temporaryFolder()
 const { texts } = JSON.parse(readFileSync(path.join(tokenizerFixtures, 'texts.json'), 'utf8')) as {
@@ -24,7 +24,7 @@ function load(name: string, changes: readonly [string, GgufValue][] = []) {
 describe.each(Object.keys(vocabularies))('%s', (name) => {
   test('makes the ids and texts of its tokenizer.json', () => {
     const { tokenizer } = load(name)
-    const original = loadTokenizer(path.join(tokenizerFixtures, name)).tokenizer
+    const original = loadTokenizer(path.join(tokenizerFixtures, folderOf(name))).tokenizer
     expect(texts.length).toBeGreaterThan(50)
     for (const text of texts.filter((candidate) => name !== 'gemma' || !mergesSpaces.test(candidate))) {
       for (const addSpecialTokens of [false, true]) {

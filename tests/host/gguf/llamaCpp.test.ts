@@ -61,8 +61,11 @@ async function expectNearly(
   expect(total).toBeGreaterThan(count)
 }
 
-/** llama.cpp's Phi 3 ignores the file's window, and takes the long factors if the context it was opened with is long. */
-const departs = ['phi3', 'phi3-longrope']
+/**
+ * llama.cpp's Phi 3 ignores the file's window, and takes the long factors if the context it was opened with is long. Its Gemma 4
+ * takes shared keys from other layers than this one says, and stops the process; exports of such models are refused.
+ */
+const departs = ['phi3', 'phi3-longrope', 'gemma4']
 const families = readdirSync(fixtures)
   .filter((name) => name.endsWith('.gguf') && name !== 'blocks.gguf')
   .filter((name) => !departs.includes(name.replace('.gguf', '')))

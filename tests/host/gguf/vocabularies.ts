@@ -5,7 +5,12 @@ import { type GgufValue, writeGguf } from '#host/gguf/gguf.ts'
 
 export const tokenizerFixtures = path.resolve(import.meta.dirname, '../../fixtures/tokenizers')
 
-/** By folder: the pre-tokenizer's name in llama.cpp, null for SentencePiece. */
+/** The tokenizer of Gemma as files of Gemma 4 have it. */
+const merged = 'merged'
+const folders: Readonly<Record<string, string>> = { gemma4: 'gemma' }
+export const folderOf = (name: string): string => folders[name] ?? name
+
+/** By folder: the pre-tokenizer's name in llama.cpp; of SentencePiece null, or `merged` for its list of merges. */
 export const vocabularies: Readonly<Record<string, string | null>> = {
   gpt2: 'gpt-2',
   smollm2: 'smollm',
@@ -18,6 +23,7 @@ export const vocabularies: Readonly<Record<string, string | null>> = {
   'phi4-mini': 'gpt-4o',
   llama2: null,
   gemma: null,
+  gemma4: merged,
 }
 
 interface TokenizerJson {
@@ -49,11 +55,12 @@ export function writeVocabulary(
 const text = (value: string): GgufValue => ({ type: 'string', value })
 
 function vocabularyOf(folder: string): Map<string, GgufValue> {
-  const json = readJson(folder, 'tokenizer.json') as TokenizerJson
-  const config = readJson(folder, 'tokenizer_config.json') as Readonly<Record<string, string>>
+  const json = readJson(folderOf(folder), 'tokenizer.json') as TokenizerJson
+  const config = readJson(folderOf(folder), 'tokenizer_config.json') as Readonly<Record<string, string>>
   const pre = vocabularies[folder] ?? null
   const architecture = folder.startsWith('phi') ? 'phi3' : 'llama'
-  const { tokens, types, idOf } = tokensOf(json, pre === null)
+  const isSentences = pre === null || pre === merged
+  const { tokens, types, idOf } = tokensOf(json, isSentences)
   const ids = ['bos', 'eos', 'unk', 'pad'].flatMap((part): [string, GgufValue][] => {
     const id = idOf.get(config[`${part}_token`] ?? '')
     const name = part === 'unk' ? 'unknown' : part === 'pad' ? 'padding' : part
@@ -65,11 +72,12 @@ function vocabularyOf(folder: string): Map<string, GgufValue> {
     ['general.architecture', text(architecture)],
     ['general.name', text(folder)],
     [`${architecture}.vocab_size`, { type: 'uint32', value: tokens.length }],
-    ['tokenizer.ggml.model', text(pre === null ? 'llama' : 'gpt2')],
-    ['tokenizer.ggml.pre', text(pre ?? 'default')],
+    ['tokenizer.ggml.model', text(pre === merged ? 'gemma4' : isSentences ? 'llama' : 'gpt2')],
+    ...(pre === merged ? [] : [['tokenizer.ggml.pre', text(pre ?? 'default')] as const]),
     ['tokenizer.ggml.tokens', { type: 'array', of: 'string', items: tokens }],
     ['tokenizer.ggml.token_type', { type: 'array', of: 'int32', items: types }],
-    ...(pre === null ? scoresOf(tokens, merges) : [mergesEntry(merges)]),
+    ...(isSentences ? scoresOf(tokens, merges) : []),
+    ...(pre === null ? [] : [mergesEntry(merges)]),
     ...ids,
     ['tokenizer.ggml.add_bos_token', { type: 'bool', value: isTemplate }],
     [

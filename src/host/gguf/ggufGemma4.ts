@@ -1,0 +1,195 @@
+/** Gemma 4 in GGUF files: heads and MLPs by kind of layer, layers that share keys, and what tokens bring into each layer. */
+import { invalidModel } from '#shared/errors.ts'
+import { unsupported } from '#engine/models/common.ts'
+import { attentionOf, type ModelConfig, type RopeConfig } from '#engine/models/config.ts'
+import { gemmaActivation } from '#engine/models/gemma2.ts'
+import { type FamilyKey, familyKeys, ropeTensors } from './ggufKeys.ts'
+import {
+  factors,
+  has,
+  integer,
+  layerTypes,
+  number,
+  type Reading,
+  scalarFields,
+  sizes,
+  slidingLayers,
+  value,
+} from './ggufReading.ts'
+
+/** One layer in so many sees everything. */
+const interval = 6
+
+/** Reads the value of a layer: the only one, or its own in a list. */
+function ofLayer(reading: Reading, key: FamilyKey, layer: number): number | null {
+  const found = value(reading, key)
+  const own: unknown = Array.isArray(found) ? found[layer] : found
+  return typeof own === 'number' ? own : null
+}
+
+/** The same file with one size for all layers, that of the first with a window, and without the factors of the others' rotation. */
+export function ofSlidingLayers(reading: Reading): Reading {
+  const { file, prefix } = reading
+  const layers = integer(reading, 'layers', sizes)
+  const first = Math.max(0, slidingLayers(reading, layers, interval).indexOf(true))
+  const own = (
+    [
+      ['keyWidth', 'keyWidthSliding', first],
+      ['valueWidth', 'valueWidthSliding', first],
+      ['rotated', 'rotatedSliding', first],
+      ['kvHeads', 'kvHeads', first],
+      ['mlpWidth', 'mlpWidth', 0],
+    ] as const
+  ).flatMap(([key, from, layer]) => {
+    const found = ofLayer(reading, from, layer)
+    return found === null ? [] : [[`${prefix}${familyKeys[key]}`, { type: 'uint32', value: found }] as const]
+  })
+  const uniform = { ...file, metadata: new Map([...file.metadata, ...own]), numbers: () => null }
+  return { file: uniform, fields: scalarFields(uniform), prefix }
+}
+
+/** Sizes of the layers with a window, as all families have them. */
+interface SlidingConfig {
+  readonly num_hidden_layers: number
+  readonly intermediate_size: number
+  readonly num_key_value_heads: number
+  readonly vocab_size: number | null
+  readonly rope_theta: number
+  readonly rope_scaling: object | null
+  readonly num_local_experts: number
+}
+
+/**
+ * Returns the config. Errors: AppError 'model/unsupported' for layers of a kind that differ from each other, for scaled
+ * rotations and experts; 'model/invalid' without the factors of the rotation.
+ */
+export function readGemma4(reading: Reading, sliding: SlidingConfig) {
+  const { rope_scaling: scaling, num_hidden_layers: layers, ...common } = sliding
+  if (scaling !== null) throw unsupported(reading.fields, 'scaled rotations')
+  const slides = slidingLayers(reading, layers, interval)
+  const shared = integer(reading, 'sharedLayers', { min: 0, max: layers - 1, fallback: 0 })
+  return {
+    ...common,
+    ...gemmaActivation,
+    num_hidden_layers: layers,
+    attention_bias: false,
+    layer_types: layerTypes(slides),
+    sliding_window: integer(reading, 'window', sizes),
+    global_head_dim: integer(reading, 'keyWidth', sizes),
+    ...keysOfFullLayers(reading, slides, { shared, kvHeads: common.num_key_value_heads }),
+    hidden_size_per_layer_input: integer(reading, 'layerChannels', { min: 0, max: 65_536, fallback: 0 }),
+    vocab_size_per_layer_input: common.vocab_size,
+    num_kv_shared_layers: shared,
+    use_double_wide_mlp: isDoubled(reading, { layers, shared, width: common.intermediate_size }),
+    final_logit_softcapping: has(reading, 'finalCap') ? number(reading, 'finalCap', factors) : null,
+    rope_parameters: rotations(reading, common.rope_theta),
+    enable_moe_block: common.num_local_experts > 0,
+  }
+}
+
+interface Keys {
+  readonly shared: number
+  readonly kvHeads: number
+}
+
+/** A layer that sees everything may have other heads of keys, if these are its values too: then the file has no matrix of values. */
+function keysOfFullLayers(reading: Reading, slides: readonly boolean[], { shared, kvHeads }: Keys) {
+  const heads = slides.map((_, layer) => ofLayer(reading, 'kvHeads', layer))
+  const full = slides.indexOf(false)
+  const own = heads[full] ?? kvHeads
+  const isKey =
+    full !== -1 &&
+    full < slides.length - shared &&
+    !reading.file.tensors.has(`blk.${String(full)}.attn_v.weight`)
+  const isUniform = heads.every((count, layer) => count === (slides[layer] === true ? kvHeads : own))
+  if (!isUniform || (own !== kvHeads && !isKey))
+    throw unsupported(reading.fields, 'other heads in each layer')
+  return { attention_k_eq_v: isKey, num_global_key_value_heads: own === kvHeads ? null : own }
+}
+
+/** True where the layers without keys of their own have MLPs twice as wide. */
+function isDoubled(
+  reading: Reading,
+  { layers, shared, width }: { readonly layers: number; readonly shared: number; readonly width: number },
+): boolean {
+  const times = Array.from(
+    { length: layers },
+    (_, layer) => (ofLayer(reading, 'mlpWidth', layer) ?? 0) / width,
+  )
+  const doubled = times.at(-1) === 2
+  if (times.every((each, layer) => each === (doubled && layer >= layers - shared ? 2 : 1))) return doubled
+  throw unsupported(reading.fields, 'MLPs of other widths')
+}
+
+/** Factor of the pairs that do not rotate: their frequency divided by it is none. */
+const still = 1e30
+
+/** In a layer that sees everything only the first pairs of a head rotate: the factors of the others are vast. */
+function rotations(reading: Reading, theta: number) {
+  const { file, fields } = reading
+  const divisors = file.numbers(ropeTensors.divisors)
+  if (divisors === null)
+    throw invalidModel(`${file.file} lacks the tensor “${ropeTensors.divisors}” that its metadata asks for.`)
+  const turning = divisors.filter((each) => each === 1).length
+  if (!divisors.every((each, pair) => (pair < turning ? each === 1 : each > 1e20)))
+    throw unsupported(fields, 'scaled rotations')
+  const localTheta = number(reading, 'localTheta', { ...factors, max: 1e12, fallback: 10_000 })
+  return {
+    full_attention: {
+      rope_type: 'proportional',
+      rope_theta: has(reading, 'theta') ? theta : 1_000_000,
+      partial_rotary_factor: turning / divisors.length,
+    },
+    sliding_attention: { rope_type: 'default', rope_theta: localTheta },
+  }
+}
+
+/** What a file says of a model beside the sizes of all families, in lists where layers differ. */
+export interface Gemma4Sizes {
+  readonly slides: readonly boolean[]
+  readonly window: number
+  readonly shared: number
+  readonly headDim: number
+  readonly theta: number
+  readonly localTheta: number
+  readonly kvHeads: readonly number[]
+  readonly mlpWidths: readonly number[]
+  /** One for each pair of a head that sees everything. */
+  readonly divisors: Float32Array
+}
+
+/** Reads them from a config; the last layer sees everything. */
+export function gemma4Sizes(config: ModelConfig): Gemma4Sizes {
+  const { layers, headDim, kvHeads, windows, intermediateSize, innerSizes } = config
+  const attentions = Array.from({ length: layers }, (_, layer) => attentionOf(config, layer))
+  const last = attentionOf(config, layers - 1)
+  const slides = attentions.map(({ rope }) => rope !== last.rope)
+  const rope = rotationOf(config, layers - 1)
+  return {
+    slides,
+    window: windows.find((each) => each !== null) ?? config.maxPositions,
+    shared: attentions.filter(({ keysOf }) => keysOf !== undefined).length,
+    headDim: last.headDim ?? headDim,
+    theta: rope.theta,
+    localTheta: rotationOf(config, Math.max(0, slides.indexOf(true))).theta,
+    kvHeads: attentions.map((attention) => attention.kvHeads ?? kvHeads),
+    mlpWidths: innerSizes ?? attentions.map(() => intermediateSize),
+    divisors: Float32Array.from(rope.inverseFrequencies, (each) => (each === 0 ? still : 1)),
+  }
+}
+
+function rotationOf(config: ModelConfig, layer: number): RopeConfig {
+  const rope = config.ropes[attentionOf(config, layer).rope ?? -1]
+  if (rope === undefined) throw new Error(`Expected a rotation in layer ${layer}.`)
+  return rope
+}
+
+/** Tensors that checkpoints have of layers that read the keys of others; nothing reads them. */
+export function unreadKeys(config: ModelConfig): ReadonlySet<string> {
+  const names = config.mixers.flatMap((mixer, layer) =>
+    mixer.kind === 'attention' && mixer.keysOf !== undefined
+      ? ['attn_k', 'attn_v', 'attn_k_norm'].map((name) => `blk.${layer}.${name}.weight`)
+      : [],
+  )
+  return new Set(names)
+}
