@@ -124,7 +124,7 @@ function isDoubled(
 /** Factor of the pairs that do not rotate: their frequency divided by it is none. */
 const still = 1e30
 
-/** In a layer that sees everything only the first pairs of a head rotate: the factors of the others are vast. */
+/** Rotations of both kinds of layers. Only the first pairs of a head rotate where a layer sees everything: the factors of the others are vast. */
 function rotations(reading: Reading, theta: number) {
   const { file, fields } = reading
   const divisors = file.numbers(ropeTensors.divisors)
@@ -144,7 +144,7 @@ function rotations(reading: Reading, theta: number) {
   }
 }
 
-/** What a file says of a model beside the sizes of all families, in lists where layers differ. */
+/** Sizes that a file states beside those of all families, one for each layer where layers differ. */
 export interface Gemma4Sizes {
   readonly slides: readonly boolean[]
   readonly window: number

@@ -112,7 +112,6 @@ function readParts({ tokenizerJson, where }: TextFiles, config: ModelConfig): Pa
   )
   return { tokens, types, merges, kind }
 }
-}
 
 type Json = Readonly<Record<string, unknown>>
 
