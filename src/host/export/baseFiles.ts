@@ -89,14 +89,14 @@ const licences = /^(LICENSE|LICENCE|NOTICE|USE_POLICY)(\.(md|txt))?$/
 export function requireOwnTexts(directory: string): void {
   if (ggufFileOf(directory) !== null) return
   for (const name of readdirSync(directory).filter((each) => companions.test(each) || licences.test(each)))
-    requireOwnText(path.join(directory, name))
+    requireOwnText(path.join(directory, name), directory)
 }
 
 /** Copies the texts of a model's licence, if it has any. Errors: AppError 'file/unreadable', 'file/unwritable'. */
 export async function copyLicences(directory: string, folder: string): Promise<void> {
   if (ggufFileOf(directory) !== null) return
   for (const name of readdirSync(directory).filter((each) => licences.test(each)))
-    await copyIfThere(path.join(directory, name), path.join(folder, name))
+    await copyIfThere(name, directory, folder)
 }
 
 /**
@@ -111,6 +111,6 @@ export async function copyCompanions(directory: string, folder: string): Promise
     return [...texts.keys()]
   }
   const names = readdirSync(directory).filter((name) => companions.test(name) || licences.test(name))
-  for (const name of names) await copyIfThere(path.join(directory, name), path.join(folder, name))
+  for (const name of names) await copyIfThere(name, directory, folder)
   return names
 }

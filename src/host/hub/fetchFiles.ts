@@ -7,7 +7,7 @@ import { createReadStream } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import path from 'node:path'
 import { download, requireSpace, sizeAt } from '#host/files/download.ts'
-import { makeOwnFolder } from '#host/files/ownFiles.ts'
+import { makeOwnFolder, requireOwn } from '#host/files/ownFiles.ts'
 import { kindWords, type HubPlace, asked, invalid, openFile, type HubCommit, type HubFile } from './hub.ts'
 
 export interface HubProgress {
@@ -61,6 +61,7 @@ async function requireRoom({ kind }: HubPlace, folder: string, bytes: number): P
 async function* fetchFile(commit: HubCommit, file: HubFile, folder: string): AsyncGenerator<number> {
   const { place } = commit
   const target = path.join(folder, file.path)
+  requireOwn(target, 'file')
   if ((await sizeAt(target)) === file.size && (await isAsStated(target, file))) return
   makeOwnFolder(path.dirname(target), folder)
   const blob = await openFile(commit, file.path)

@@ -108,7 +108,7 @@ export async function importAdapter(
   const { tensorsPath } = adapterFiles(source)
   await replaceFolder(directory, async (folder) => {
     for (const file of [configName, path.basename(tensorsPath), 'README.md'])
-      await copyIfThere(path.join(from, file), path.join(folder, file))
+      await copyIfThere(file, from, folder)
   })
   return summarizeAdapter(name, directory)
 }

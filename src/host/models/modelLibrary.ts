@@ -237,12 +237,12 @@ export async function copyModelFiles(directory: string, folder: string): Promise
   if (gguf !== null) await copyWhole(realpathSync(gguf), path.join(folder, ggufName(gguf)))
   if (gguf === directory) return
   for (const file of [...companions, ...namesIn(directory).filter(isOwnFile)])
-    await copyIfThere(path.join(directory, file), path.join(folder, file))
+    await copyIfThere(file, directory, folder)
   const templates = path.join(directory, additionalTemplates)
   if (!existsSync(templates)) return
   makeFolder(path.join(folder, additionalTemplates))
   for (const file of namesIn(templates).filter((name) => name.endsWith('.jinja')))
-    await copyIfThere(path.join(templates, file), path.join(folder, additionalTemplates, file))
+    await copyIfThere(path.join(additionalTemplates, file), directory, folder)
 }
 
 /** Ollama's have no ending, which a file in a folder is known by. */
@@ -256,11 +256,12 @@ const isOwnFile = (name: string): boolean => name.endsWith('.safetensors') || is
 
 const namesIn = (directory: string): string[] => reading(directory, () => readdirSync(directory))
 
-/** Errors: AppError 'file/unwritable', 'file/unreadable'. */
-export async function copyIfThere(from: string, to: string): Promise<void> {
+/** Copies a file of a model's folder, by its path in there. Errors: AppError 'file/unwritable', 'file/unreadable'. */
+export async function copyIfThere(file: string, directory: string, folder: string): Promise<void> {
+  const from = path.join(directory, file)
   if (!existsSync(from) || !statSync(from).isFile()) return
-  requireOwnText(from)
-  await copyWhole(from, to)
+  requireOwnText(from, directory)
+  await copyWhole(from, path.join(folder, file))
 }
 
 async function copyWhole(from: string, to: string): Promise<void> {

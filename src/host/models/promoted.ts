@@ -39,7 +39,7 @@ export async function promoteCheckpoint(
   await replaceFolder(directory, async (folder) => {
     for (const name of Object.keys(carried)) {
       makeFolder(path.dirname(path.join(folder, name)))
-      await copyIfThere(path.join(checkpoint, name), path.join(folder, name))
+      await copyIfThere(name, checkpoint, folder)
     }
     // A run that trains on may have removed it meanwhile.
     requireWhole(folder, { files: carried })

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
-import { dirname, join, resolve, sep } from 'node:path'
+import { join, resolve, sep } from 'node:path'
 import { createChatTemplate, type ChatTemplate, type ChatTemplateFiles } from '#engine/text/chatTemplate.ts'
 import { createTokenizer, type Tokenizer, type TokenizerFiles } from '#engine/text/tokenizer.ts'
 import { AppError, invalidData } from '#shared/errors.ts'
@@ -95,26 +95,26 @@ export function textFiles(directory: string): TokenizerFiles & ChatTemplateFiles
   const [config, template] = ['tokenizer_config.json', 'chat_template.jinja'].map((name) =>
     join(directory, name),
   ) as [string, string]
-  requireOwnText(template)
+  requireOwnText(template, directory)
   return {
     tokenizerJson: readJson(join(directory, tokenizerName), maxBytes.tokenizer),
     tokenizerConfig: existsSync(config) ? readJson(config, maxBytes.config) : null,
     templateFile: existsSync(template) ? readText(template, maxBytes.template) : null,
-    additionalTemplates: readAdditional(join(directory, additionalTemplates)),
+    additionalTemplates: readAdditional(directory),
     where: directory,
   }
 }
 
 /**
- * Refuses a file beside the weights of a model that is a link to elsewhere: a copy, or a prompt that its template writes, would
+ * Refuses a file in the folder of a model that is a link to elsewhere, or lies behind one: a copy, or a prompt that its template writes, would
  * hold whatever that leads to. In Hugging Face's cache links lead to the blobs of the same repository. Weights may be anywhere,
  * since they are read as such, and so may the model that comes with the program. Errors: AppError 'file/unreadable'.
  */
-export function requireOwnText(file: string): void {
+export function requireOwnText(file: string, directory: string): void {
   if (/\.(?:safetensors|gguf)$/.test(file) || statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
     return
   if (resolve(file).startsWith(join(resourcesDirectory, sep))) return
-  const folder = realpathSync(dirname(file))
+  const folder = realpathSync(directory)
   const [, repository] = /^(.*[\\/]models--[^\\/]+)[\\/]snapshots[\\/]/.exec(folder) ?? []
   requireInside(file, repository ?? folder)
 }
@@ -140,17 +140,18 @@ const maxTemplates = 32
 
 /** Reads the templates besides the usual one, such as tool_use.jinja, by name. */
 function readAdditional(directory: string): ReadonlyMap<string, string> {
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return new Map()
-  const files = readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(extension))
-    .map(({ name }) => name)
+  const folder = join(directory, additionalTemplates)
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return new Map()
+  const isFile = (name: string) => statSync(join(folder, name), { throwIfNoEntry: false })?.isFile() === true
+  const names = readdirSync(folder).filter((name) => name.endsWith(extension) && isFile(name))
+  const texts = names
     .sort()
-  const texts = files
     .slice(0, maxTemplates)
-    .map((name): [string, string] => [
-      name.slice(0, -extension.length),
-      readText(join(directory, name), maxBytes.template),
-    ])
+    .map((name): [string, string] => {
+      const file = join(folder, name)
+      requireOwnText(file, directory)
+      return [name.slice(0, -extension.length), readText(file, maxBytes.template)]
+    })
   return new Map(texts)
 }
 

@@ -195,12 +195,25 @@ function inspectTables(connection: Connection): void {
   requireFileNames(connection, version, names)
 }
 
+const leadsElsewhere = (column: string): string =>
+  `${column} GLOB '*[^A-Za-z0-9_.-]*' OR ${column} NOT GLOB '[A-Za-z0-9]*'`
+
+/** Tells whether a name of a file or folder may be kept in the columns that hold such. */
+export const isFileName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name)
+
+/** Removes rows that name files elsewhere from a history of the latest version; returns the tables that had such. */
+export const removeOtherNames = (connection: Connection): string[] =>
+  fileNames
+    .filter(
+      ([table, column]) => connection.run(`DELETE FROM ${table} WHERE ${leadsElsewhere(column)}`).changes > 0,
+    )
+    .map(([table]) => table)
+
 function requireFileNames(connection: Connection, version: number, names: ReadonlySet<string>): void {
   for (const [table, column, from = 1] of fileNames) {
     if (version < from || !names.has(`table ${table}`)) continue
-    const isElse = `${column} GLOB '*[^A-Za-z0-9_.-]*' OR ${column} NOT GLOB '[A-Za-z0-9]*'`
     const [found] = connection
-      .tuples<[string]>(`SELECT ${column} FROM ${table} WHERE ${isElse} LIMIT 1`)
+      .tuples<[string]>(`SELECT ${column} FROM ${table} WHERE ${leadsElsewhere(column)} LIMIT 1`)
       .all()
     if (found === undefined) continue
     throw unreadable(connection.file, `its table ${table} has the ${column} “${shorten(found[0])}”`)

@@ -4,6 +4,7 @@ import type { SettingChange } from '#shared/config/changes.ts'
 import type { RunStatus } from '#shared/runs.ts'
 import { parseLogLine, type LoggedEvent } from '#host/workFolder/eventLog.ts'
 import type { Connection } from './connection.ts'
+import { isFileName } from './database.ts'
 import type { StoredEvent, NamesTable } from './names.ts'
 import { understand, type KnownEvent, type KnownSample } from './loggedEvents.ts'
 import { MetricWriter } from './metricWriter.ts'
@@ -189,11 +190,13 @@ export class HistoryWriter {
 
   #saveCheckpoint(known: Of<'checkpoint-saved'>, at: number): void {
     const { directory, step, reward, sizeBytes, seconds } = known
+    const name = path.basename(directory)
+    if (!isFileName(name)) return // a log of somebody else's, which names no folder of the run
     if (seconds !== undefined) this.#measure({ ...known, metrics: { checkpoint_time: seconds } }, at)
     this.#db.run(
       `INSERT OR REPLACE INTO checkpoints (run, directory, seq, step, reward, size_bytes, saved_at)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      ...[this.#run, path.basename(directory), this.#seq, step, reward, sizeBytes, at],
+      ...[this.#run, name, this.#seq, step, reward, sizeBytes, at],
     )
   }
 

@@ -19,7 +19,7 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { writing } from '#host/files/fileErrors.ts'
 import { Connection, type SqlValue } from './connection.ts'
-import { latestVersion, migrate } from './database.ts'
+import { latestVersion, migrate, removeOtherNames } from './database.ts'
 
 export interface Recovery {
   readonly recoveredFile: string
@@ -86,10 +86,12 @@ function rescueWithoutWal(damaged: string, target: string): Saved | null {
 
 function copyTables(source: Connection, target: Connection, tables: readonly Table[]): Saved {
   const damaged = tables.filter((table) => !copyRows(source, target, table)).map(({ name }) => name)
+  const elsewhere = removeOtherNames(target)
   const orphans = dropOrphans(target, tables)
   if ([...damaged, ...orphans].some((name) => tablesOfLogs.has(name))) readLogsAgain(target)
   const lost = [
     ...damaged.map((name) => `Rows of ${name} could not be read.`),
+    ...elsewhere.map((name) => `Rows of ${name} named files elsewhere.`),
     ...orphans.map((name) => `Rows of ${name} belonged to lost ones.`),
   ]
   const count = ({ name }: Table) =>

@@ -316,7 +316,7 @@ describe('a file with a second name', () => {
     const folder = newFolder()
     for (const name of ['LICENSE', 'adapter_config.json']) {
       linkSync(own, path.join(folder, name))
-      await expect(copyIfThere(path.join(folder, name), path.join(newFolder(), name))).rejects.toThrow(
+      await expect(copyIfThere(name, folder, newFolder())).rejects.toThrow(
         `${name} is a file with a second name`,
       )
     }
@@ -331,10 +331,10 @@ describe('a file with a second name', () => {
     using store = openStore(path.join(newFolder(), 'history.db'))
     store.runs.add({ ...run, config: JSON.stringify(starterConfig) })
     expect(() => store.ingest(run.id, events)).toThrow('second name')
-    const [weights, copy] = [path.join(folder, 'model.safetensors'), path.join(newFolder(), 'copy')]
-    linkSync(own, weights)
-    await copyIfThere(weights, copy)
-    expect(readFileSync(copy, 'utf8')).toBe(mine)
+    const copied = newFolder()
+    linkSync(own, path.join(folder, 'model.safetensors'))
+    await copyIfThere('model.safetensors', folder, copied)
+    expect(readFileSync(path.join(copied, 'model.safetensors'), 'utf8')).toBe(mine)
   })
 })
 
@@ -367,16 +367,16 @@ describe.runIf(isPosix)('a copy', () => {
     mkdirSync(path.join(repo, 'blobs'))
     writeFileSync(path.join(repo, 'blobs', '1'), 'licence')
     symlinkSync('../../blobs/1', path.join(snapshot, 'LICENSE'))
-    const to = path.join(newFolder(), 'copy')
-    await copyIfThere(path.join(snapshot, 'LICENSE'), to)
-    expect(readFileSync(to, 'utf8')).toBe('licence')
+    const to = newFolder()
+    await copyIfThere('LICENSE', snapshot, to)
+    expect(readFileSync(path.join(to, 'LICENSE'), 'utf8')).toBe('licence')
 
     symlinkSync(own, path.join(repo, 'blobs', '2'))
     symlinkSync('../../blobs/2', path.join(snapshot, 'NOTICE'))
     const plain = newFolder()
     symlinkSync(own, path.join(plain, 'NOTICE'))
-    for (const from of [path.join(snapshot, 'NOTICE'), path.join(plain, 'NOTICE')])
-      await expect(copyIfThere(from, path.join(newFolder(), 'copy'))).rejects.toEqual(unreadable)
+    for (const folder of [snapshot, plain])
+      await expect(copyIfThere('NOTICE', folder, newFolder())).rejects.toEqual(unreadable)
   })
 })
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -98,6 +99,17 @@ describe('a model from a hub', () => {
       rmSync(path.join(source, 'additional_chat_templates'), { recursive: true })
     }
     expect(readdirSync(victim)).toEqual(['config.json'])
+  })
+
+  const links = 'is no file that a link has the name of, though its content is as stated, and waits for no pipe'
+  test.skipIf(process.platform === 'win32')(links, async () => {
+    const folder = path.join(home, 'named')
+    mkdirSync(folder)
+    symlinkSync(path.join(source, 'config.json'), path.join(folder, 'config.json'))
+    await expect(fetchInto('named')).rejects.toThrow('config.json is a link, so nothing is written there')
+    rmSync(path.join(folder, 'config.json'))
+    execFileSync('mkfifo', [path.join(folder, 'config.json')])
+    await expect(fetchInto('named')).rejects.toThrow('config.json is no file, so nothing is written there')
   })
 
   test('comes with the chat templates beside the usual one', async () => {

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -49,6 +49,25 @@ describe('loadTokenizer', () => {
     expect(chatTemplate?.render(messages, { addGenerationPrompt: false })).toBe('from the cache')
     rmSync(elsewhere, { recursive: true })
   })
+
+  test.each(['file', 'folder', 'hard link'])(
+    'reads no additional template through a %s that leads elsewhere',
+    (kind) => {
+      const elsewhere = mkdtempSync(join(tmpdir(), 'tokenizer-'))
+      writeFileSync(join(elsewhere, 'tool_use.jinja'), 'hf_secret')
+      const more = join(folder, 'additional_chat_templates')
+      if (kind === 'folder') symlinkSync(elsewhere, more)
+      else {
+        mkdirSync(more)
+        const link = kind === 'file' ? symlinkSync : linkSync
+        link(join(elsewhere, 'tool_use.jinja'), join(more, 'tool_use.jinja'))
+      }
+      expect(() => loadTokenizer(folder)).toThrow(
+        /tool_use\.jinja is a (?:link that leads out|file with a second name)/,
+      )
+      rmSync(elsewhere, { recursive: true })
+    },
+  )
 
   test('takes additional templates by their names, and the one for tools where tools are given', () => {
     const folderOfMore = join(folder, 'additional_chat_templates')

@@ -219,6 +219,22 @@ describe('recovery', () => {
     expect(recoverStore(file).recoveredFile).not.toBe(recoveredFile)
   })
 
+  test('leaves out rows that name files elsewhere, which no log brings in', () => {
+    fill()
+    const log = join(folder, 'run_a.jsonl')
+    appendFileSync(log, lineOf({ ...checkpoint(15), directory: '/x/..' }))
+    const store = openStore(file)
+    store.ingest('run_a', log)
+    store[Symbol.dispose]()
+    openStore(file)[Symbol.dispose]()
+    changed("UPDATE checkpoints SET directory = '..' WHERE run = 1")
+    expect(failureOf(() => openStore(file))).toMatchObject({ code: 'store/unreadable' })
+    const { recoveredFile, lost } = recoverStore(file)
+    expect(lost).toEqual(['Rows of checkpoints named files elsewhere.'])
+    using recovered = openStore(recoveredFile)
+    expect(recovered.runs.list()).toHaveLength(3)
+  })
+
   test('counts what is only in the write-ahead log', () => {
     fill()
     using store = openStore(file)
