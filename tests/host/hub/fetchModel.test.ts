@@ -101,7 +101,8 @@ describe('a model from a hub', () => {
     expect(readdirSync(victim)).toEqual(['config.json'])
   })
 
-  const links = 'is no file that a link has the name of, though its content is as stated, and waits for no pipe'
+  const links =
+    'is no file that a link has the name of, though its content is as stated, and waits for no pipe'
   test.skipIf(process.platform === 'win32')(links, async () => {
     const folder = path.join(home, 'named')
     mkdirSync(folder)
