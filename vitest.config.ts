@@ -56,6 +56,7 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 600_000 } },
+    setupFiles: ['tests/removedFolders.ts'],
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     projects: [
       {
