@@ -17,19 +17,10 @@ export function configWarnings(config: RunConfig, algorithm: Parts, model: Model
     ...lengthWarnings(config),
     ...pluginWarnings(config),
     ...deviceWarnings(config),
-    ...teacherWarnings(config, algorithm),
     ...(model === null ? [] : contextWarnings(config, algorithm, model)),
     ...(model === null ? [] : expertWarnings(config, model)),
   ]
 }
-
-/** A teacher is asked only for what the algorithm reads of the reference. */
-const teacherWarnings = ({ reference: { model, server } }: RunConfig, { id, needs }: Parts): Problem[] =>
-  when(
-    !needs.reference && (model !== null || server !== null),
-    model === null ? 'reference.server' : 'reference.model',
-    `${model ?? server?.url}, which has no effect: with these settings ${id} reads no reference policy.`,
-  )
 
 /** A device that holds tensors keeps one copy of the frozen weights for rollouts and learning. */
 function deviceWarnings({ device, rollout }: RunConfig): Problem[] {
@@ -214,4 +205,23 @@ const expertWarnings = ({ rollout }: RunConfig, { experts }: ModelFacts): Proble
 
 const when = (isSo: boolean, path: string, message: string): Problem[] =>
   isSo ? [unwise(path, message)] : []
+interface StageParts {
+  readonly config: RunConfig
+  readonly algorithm: Parts
+}
+
+/** Warns of a teacher that no stage reads which has it: it is asked only for what an algorithm reads of the reference. */
+export function teacherWarnings({ config, algorithm }: StageParts, stages: readonly StageParts[]): Problem[] {
+  const { model, server } = config.reference
+  const isRead = stages.some(
+    ({ config: { reference }, algorithm: { needs } }) =>
+      needs.reference && reference.model === model && reference.server?.url === server?.url,
+  )
+  return when(
+    !isRead && (model !== null || server !== null),
+    model === null ? 'reference.server' : 'reference.model',
+    `${model ?? server?.url}, which has no effect: with these settings ${algorithm.id} reads no reference policy.`,
+  )
+}
+
 const round = (value: number): string => String(Number(value.toPrecision(3)))

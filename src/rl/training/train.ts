@@ -21,6 +21,7 @@ import { reasonWords } from '#shared/reasons.ts'
 import type { RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
+import { readerOf } from './conflicts.ts'
 import { prepareRows, type TrainingRow } from './experience.ts'
 import { planMinibatches, learningLoad, stopwatch } from './packing.ts'
 import type {
@@ -132,12 +133,13 @@ export const isChanging = ({ change }: Pick<Schedule, 'change'>, { step }: Train
 
 /** Yields the events of a stage's beginning, once per stage, however often it is resumed. */
 async function* beginning(
-  { schedule: { onPhase }, data }: TrainDependencies,
+  { schedule: { onPhase }, data, model }: TrainDependencies,
   plan: TrainPlan,
   state: TrainerState,
 ): AsyncGenerator<RunEvent> {
   const { source } = plan
-  if (source.tooLong > 0) yield { type: 'warning', step: state.step, message: tooLongMessage(source.tooLong) }
+  if (source.tooLong > 0)
+    yield { type: 'warning', step: state.step, message: tooLongMessage(source.tooLong, model) }
   if (data.heldOut.length === 0) return
   yield status('evaluating', state, plan)
   onPhase?.('evaluating')
@@ -326,8 +328,8 @@ function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before
 
 const isDue = (every: number, step: number): boolean => every > 0 && step % every === 0
 
-const tooLongMessage = (tooLong: number): string =>
-  `${plural(tooLong, 'row was', 'rows were')} left out because prompt and completion do not fit in the context together.`
+const tooLongMessage = (tooLong: number, model: TrainedModel): string =>
+  `${plural(tooLong, 'row was', 'rows were')} left out because prompt and completion do not fit in ${readerOf(model)}’s context together.`
 
 /** Workflow and environment report under these names. */
 function failingPart(name: string, trajectories: readonly Trajectory[]): string {
