@@ -122,7 +122,7 @@ function sizeWarnings(config: RunConfig, algorithm: Parts): Problem[] {
   ]
 }
 
-function samplingWarnings({ rollout }: RunConfig, { id, experience }: Parts): Problem[] {
+function samplingWarnings({ rollout }: RunConfig, { id, experience, needs }: Parts): Problem[] {
   if (experience !== 'rollout') {
     const given = `which has no effect: ${id} learns from given answers`
     return [
@@ -144,7 +144,9 @@ function samplingWarnings({ rollout }: RunConfig, { id, experience }: Parts): Pr
     ...when(
       temperature < 0.1,
       'rollout.temperature',
-      `${temperature}; completions of a group are nearly identical, which leaves nothing to learn.`,
+      needs.rewards
+        ? `${temperature}; completions of a group are nearly identical, which leaves nothing to learn.`
+        : `${temperature}; distributions are compared at this temperature, where one token has nearly all probability; 0.6 to 1.2 is usual.`,
     ),
     ...when(
       repetitionPenalty > 2,
@@ -203,8 +205,6 @@ const expertWarnings = ({ rollout }: RunConfig, { experts }: ModelFacts): Proble
     'true, which has no effect: the model has no experts among which a router chooses.',
   )
 
-const when = (isSo: boolean, path: string, message: string): Problem[] =>
-  isSo ? [unwise(path, message)] : []
 interface StageParts {
   readonly config: RunConfig
   readonly algorithm: Parts
@@ -224,4 +224,6 @@ export function teacherWarnings({ config, algorithm }: StageParts, stages: reado
   )
 }
 
+const when = (isSo: boolean, path: string, message: string): Problem[] =>
+  isSo ? [unwise(path, message)] : []
 const round = (value: number): string => String(Number(value.toPrecision(3)))

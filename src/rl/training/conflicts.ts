@@ -126,12 +126,12 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
   ]
 }
 
-/** Rewards have to come from somewhere, unless a teacher judges. */
+/** Rewards have to come from somewhere, where the algorithm reads any. */
 function sourceConflicts(
   config: Pick<RunConfig, 'rewards' | 'environment' | 'rollout'>,
   { id, needs }: Parts,
 ): Problem[] {
-  if (needs.teacher || isRewarded(config)) return []
+  if (!needs.rewards || isRewarded(config)) return []
   return [
     missing(
       'rewards',

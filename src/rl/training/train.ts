@@ -85,12 +85,16 @@ function unscored(
 ): AppError | null {
   const { step, isScored = true } = state
   const { firstStep } = plan
+  const { rewards } = algorithm.needs
   // A script may learn from other numbers than rewards.
-  const isJudged = algorithm.experience === 'rollout' && !algorithm.needs.teacher && script === undefined
+  const isJudged = algorithm.experience === 'rollout' && script === undefined
   if (isScored || !isJudged || step === firstStep || !isStageOver(plan, state)) return null
+  const fault = rewards
+    ? 'got a reward: everything that gives rewards failed or did not apply each time'
+    : 'has a token: every episode ended before the first'
   return new AppError(
     'reward/none',
-    `No completion of ${plural(step - firstStep, 'step')} got a reward: everything that gives rewards failed or did not apply each time. The model was not trained; checkpoints and samples are kept.`,
+    `No completion of ${plural(step - firstStep, 'step')} ${fault}. The model was not trained; checkpoints and samples are kept.`,
     'The warnings of the steps say what failed. Correct it, then train again.',
   )
 }
@@ -208,7 +212,10 @@ async function* trainStep(
   const summary = await learnFrom(rows, minibatches, learning)
   const times = { ...collected.times, score, update: watch.lap(), step: watch.total() }
 
-  const state = stateAfter(before, collected, minibatches.length, guard)
+  const isScored = code.algorithm.needs.rewards
+    ? trajectories.some(hasReward)
+    : collected.candidates.length > 0
+  const state = stateAfter(before, { ...collected, isScored }, minibatches.length, guard)
   await refreshReference(dependencies, plan, before, state)
   yield* warnings(trajectories, rows, step)
   yield* notes(policy, guard.warning(minibatches.length), step)
@@ -283,7 +290,7 @@ function minibatchesOf(
 
 const stateAfter = (
   before: TrainerState,
-  { trajectories, drawn, unsolved }: Collected,
+  { trajectories, drawn, unsolved, isScored }: Collected & { readonly isScored: boolean },
   updates: number,
   { history: updateHistory }: UpdateGuard,
 ): TrainerState => ({
@@ -293,7 +300,7 @@ const stateAfter = (
   updates: before.updates + updates,
   tokens: before.tokens + trajectories.reduce((sum, { ids }) => sum + ids.length, 0),
   updateHistory,
-  isScored: before.isScored !== false || trajectories.some(hasReward),
+  isScored: before.isScored !== false || isScored,
   ...(unsolved === undefined ? {} : { unsolved }),
 })
 

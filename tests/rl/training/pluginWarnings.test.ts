@@ -172,6 +172,16 @@ test.each([
   expect(told).toEqual(expected.map((start) => expect.stringContaining(start) as string))
 })
 
+test.each([
+  ['grpo', 'completions of a group are nearly identical'],
+  [
+    'distillation',
+    'distributions are compared at this temperature, where one token has nearly all probability',
+  ],
+])('a low temperature is warned of in terms of what %s learns from', (id, words) => {
+  expect(saidOf({ algorithm: { id }, rollout: { ...base.rollout, temperature: 0.05 } })).toContain(words)
+})
+
 const server = { kind: 'vllm', url: 'http://127.0.0.1:8000' }
 
 test.each([
