@@ -87,8 +87,6 @@ export interface ScoreOptions<Role = PolicyRole> {
 
 /** Another model that scores as the reference; errors are those of the model or of the server that holds it. */
 export interface Teacher extends Disposable {
-  /** The longest sequence that it can score; absent where nobody knows, as with a server. */
-  readonly contextLength?: number
   score(sequences: readonly TokenSequence[], options: ScoreOptions<'base'>): Promise<Heads[]>
 }
 

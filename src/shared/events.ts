@@ -21,7 +21,7 @@ export interface TrainerState {
   /** Tokens of all trajectories. */
   readonly tokens: number
   readonly updateHistory: UpdateHistory
-  /** True if any completion of the stage got a reward; absent: it was not recorded. */
+  /** True if any completion of the stage took part, which it does by its reward, if rewards are learned from; absent: it was not recorded. */
   readonly isScored?: boolean | undefined
   /** Rows that were drawn and not solved, in the order in which they come again; absent where none does. */
   readonly unsolved?: readonly UnsolvedRow[] | undefined

@@ -1,5 +1,5 @@
 /** Settings that are hardly meant are named on the command line in the words of the window. */
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { problemSentence, type Problem } from '#shared/errors.ts'
 import { createHost } from '#host/createHost.ts'
@@ -95,6 +95,36 @@ test('a teacher that reads less than the model limits prompt and completion, and
       'exceed the teacher short’s context of 64 tokens, so that such rows are left out',
     ),
   )
+})
+
+test('a teacher that cannot be opened is called that, beside its setting, with what to do', async () => {
+  const shown = (name: string) => shownOf(place.path(name))
+  const teachers = {
+    'none-such': 'There is no model “none-such”. Give the path of a model folder or GGUF file',
+    'owner/none-such': 'There is no model “owner/none-such”. No folder has this name; on a hub a model may.',
+    'rows.csv':
+      'rows.csv is a file; a model is a folder with config.json and weights, or a GGUF file. Name a model with the same vocabulary',
+    bare: 'bare has no config.json, so it is not a model folder. Name a model with the same vocabulary',
+    tuned:
+      'tuned has no config.json, so it is not a model folder. It is an adapter: name the folder of a model that it is merged into.',
+  }
+  for (const name of ['bare', 'tuned']) mkdirSync(place.path(name))
+  place.write('tuned/adapter_config.json', {})
+  for (const [model, words] of Object.entries(teachers)) {
+    const given = { ...settings, rewards: [], algorithm: { id: 'distillation' }, reference: { model } }
+    place.write('taught.json', given)
+    await expect(shown('taught.json')).rejects.toMatchObject({
+      code: 'config/invalid',
+      problems: [{ path: 'reference.model', code: 'unusable', stage: null }],
+      message: expect.stringMatching(/reference\.model: the teacher cannot be opened: /) as string,
+    })
+    await expect(shown('taught.json')).rejects.toThrow(words)
+    const stages = [{ algorithm: { id: 'sft' } }, { algorithm: { id: 'distillation' }, reference: { model } }]
+    place.write('staged.json', { ...settings, rewards: [], stages })
+    await expect(shown('staged.json')).rejects.toMatchObject({
+      problems: [{ path: 'reference.model', stage: 1 }],
+    })
+  }
 })
 
 test('config import warns of settings that were absurd over there too, and of those that do not fit', async () => {

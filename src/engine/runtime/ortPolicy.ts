@@ -51,6 +51,8 @@ export interface OrtPolicyOptions extends LearningMemoryOptions {
   readonly reference?: readonly NamedTensor[] | 'base'
   /** Another model that scores as the reference; the policy disposes of it. */
   readonly teacher?: Teacher
+  /** Longest sequence where something else reads less than the model, such as a teacher; no plan of memory follows from it. */
+  readonly readingLimit?: number
   /** A critic with an adapter of its own on the same base and a value head, both fresh; none if absent. */
   readonly critic?: boolean
   /** Seed of the fresh critic; `loraSeed` if absent. */
@@ -137,7 +139,7 @@ export class OrtPolicy implements Policy {
     const { lora, loraSeed, adapter, reference, critic = false, criticSeed = loraSeed } = options
     this.#teacher = options.teacher
     this.vocabSize = config.vocabSize
-    const limits = [options.contextLength, options.teacher?.contextLength].map((limit) => limit ?? Infinity)
+    const limits = [options.contextLength, options.readingLimit].map((limit) => limit ?? Infinity)
     this.contextLength = Math.min(config.contextLength, ...limits)
     this.learningTokens = tokens
     this.replicas = replicasOf(options.device)

@@ -63,12 +63,25 @@ export function ownAlgorithms({ store, dataDirectory }: Pick<Host, 'store' | 'da
 
 async function algorithmOf(source: CodeSource): Promise<Omit<AlgorithmEntry, 'id' | 'title'> | null> {
   try {
-    const { sandbox, algorithm } = await openLoss('The code', source)
-    await sandbox[Symbol.asyncDispose]()
-    const { description, experience, groupSize, settings } = algorithm
-    return { description, experience, groupSize, settings: fieldsOf(settings, 'algorithm.settings') }
+    const loss = await openLoss('The code', source)
+    await using _ = loss.sandbox
+    const { description, experience, groupSize, settings } = loss.algorithm
+    const needsRewards = await readsRewards(loss)
+    const fields = fieldsOf(settings, 'algorithm.settings')
+    return { description, experience, groupSize, needsRewards, settings: fields }
   } catch (error) {
     if (error instanceof AppError) return null
+    throw error
+  }
+}
+
+/** Code that cannot be traced says nothing of what it reads. */
+async function readsRewards(loss: OpenLoss): Promise<boolean> {
+  try {
+    await traced(loss, {})
+    return loss.algorithm.configure({}).needs.rewards
+  } catch (error) {
+    if (error instanceof AppError) return true
     throw error
   }
 }

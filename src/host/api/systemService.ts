@@ -175,12 +175,13 @@ export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
     },
 
     algorithms: async () => [
-      ...algorithms.map(({ id, title, description, experience, groupSize, settings }) => ({
+      ...algorithms.map(({ id, title, description, experience, groupSize, settings, ...algorithm }) => ({
         id,
         title,
         description,
         experience,
         groupSize,
+        needsRewards: algorithm.configure({}).needs.rewards,
         settings: fieldsOf(settings, 'algorithm.settings'),
       })),
       ...(await written()),

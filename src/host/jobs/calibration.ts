@@ -22,6 +22,7 @@ import { openModelFolder } from '#host/models/modelFolder.ts'
 import { precisionWarnings, roundedBase } from '#host/runs/precisionSpeed.ts'
 import { resolveRunConfig } from '#host/runs/runConfigFile.ts'
 import { measureMachine } from './throughput.ts'
+import { readerOf } from '#rl/training/conflicts.ts'
 import type { Supervisor } from '#host/runs/supervisor.ts'
 import type { Trials } from '#host/runs/trials.ts'
 import { requireGates } from '#host/code/rewardVersions.ts'
@@ -223,16 +224,19 @@ function keptBytes(config: RunConfig, steps: number, checkpointBytes: number): n
   return diskBudgetMb === null ? kept : Math.min(kept, Math.max(diskBudgetMb * 1e6, 2 * checkpointBytes))
 }
 
-function stageWarnings({ samples, tooLong }: CalibratedStage, where: string): string[] {
+function stageWarnings({ samples, needsRewards, ...stage }: CalibratedStage, where: string): string[] {
   const isRewarded = samples.some(({ parts }) => Object.keys(parts).length > 0)
   const totals = samples.map(({ reward }) => reward)
   const scored = totals.filter((total) => total !== null)
   const failed = samples.filter(({ failures: own }) => own !== undefined && own.length > 0)
   const failures = failed.flatMap(({ failures: own }) => own ?? [])
   const words = [
-    ...when(isRewarded && scored.length === 0, 'No completion has a reward, so nothing would be learned.'),
     ...when(
-      scored.length > 1 && scored.every((total) => total === scored[0]),
+      isRewarded && needsRewards && scored.length === 0,
+      'No completion has a reward, so nothing would be learned.',
+    ),
+    ...when(
+      needsRewards && scored.length > 1 && scored.every((total) => total === scored[0]),
       `Every completion ${scored.length === totals.length ? '' : 'that has a reward '}earned ${round(scored[0] ?? 0)}: a zero-variance group teaches nothing.`,
     ),
     ...when(
@@ -248,8 +252,8 @@ function stageWarnings({ samples, tooLong }: CalibratedStage, where: string): st
       `A reward failed on ${failed.length} of ${plural(samples.length, 'completion')}. ${reasonWords(failures)}`,
     ),
     ...when(
-      tooLong > 0,
-      `${plural(tooLong, 'row is', 'rows are')} too long for the context together with a completion and left out.`,
+      stage.tooLong > 0,
+      `${plural(stage.tooLong, 'row is', 'rows are')} too long for ${readerOf(stage)}’s context together with a completion and left out.`,
     ),
   ]
   return words.map((sentence) => where + sentence)

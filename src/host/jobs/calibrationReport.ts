@@ -46,6 +46,10 @@ export interface CalibratedStage {
   readonly promptTokens: number
   /** Rows that are left out because they are too long. */
   readonly tooLong: number
+  /** Name of the teacher whose context they exceed; absent: it is the model's. */
+  readonly teacher?: string | undefined
+  /** Completions take part by their rewards. */
+  readonly needsRewards: boolean
   /** Time that the one group took, not a whole step. */
   readonly seconds: {
     readonly loading: number

@@ -253,6 +253,6 @@ const wordsFor = (url: string): ServerWords => ({
   keyHint:
     'rollout.server.apiKeyVariable names the environment variable that holds the key the server was started with.',
   addressHint:
-    'Check that it is running and that rollout.server.url is its address; then resume the run from its last checkpoint.',
+    'Check that it is running and that rollout.server.url is its address. A run that has begun can then be resumed from its last checkpoint.',
   kindHint: 'Check that rollout.server.url is the address of a vLLM or SGLang server.',
 })

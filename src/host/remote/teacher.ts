@@ -138,7 +138,7 @@ class TeacherServer implements Teacher {
   ): Promise<readonly ScoredToken[]> {
     const call = this.#dialect.scoreCall(ids, { model: this.#model, likeliest })
     const answer = await this.#connection.ask(call, signal === undefined ? {} : { signal })
-    if (answer.status !== 200) throw this.#refused('to score a text', answer)
+    if (answer.status !== 200) throw this.#failed('refused to score a text', answer, contextHint)
     const scores = this.#dialect.readScores(answer.json, ids)
     if (scores !== undefined) return scores
     throw new AppError(
@@ -153,14 +153,13 @@ class TeacherServer implements Teacher {
     const retries = Math.min(firstRetries, this.#options.settings.retries)
     const answer = await this.#connection.ask(listModels, { retries })
     const models = readModels(answer)
-    if (models === undefined) throw this.#refused('to list its models', answer)
+    if (models === undefined) throw this.#failed('did not list its models', answer, kindHint)
     const words = { server: this.#name, advice: 'Correct reference.server.model.' }
     this.#model = servedModel(models, this.#model, words).id
   }
 
-  #refused(what: string, answer: Answer): AppError {
-    const hint = `${kindHint} Its context must hold the longest sequence and one token more.`
-    return new AppError('server/failed', `${this.#name} refused ${what}: ${problemOf(answer)}.`, hint)
+  #failed(what: string, answer: Answer, hint: string): AppError {
+    return new AppError('server/failed', `${this.#name} ${what}: ${problemOf(answer)}.`, hint)
   }
 
   [Symbol.dispose](): void {
@@ -174,6 +173,7 @@ const bare = (text: string): string => text.replaceAll(/\s/g, '')
 const keyHint =
   'reference.server.apiKeyVariable names the environment variable that holds the key the server was started with.'
 const addressHint =
-  'Check that it is running and that reference.server.url is its address; then resume the run from its last checkpoint.'
+  'Check that it is running and that reference.server.url is its address. A run that has begun can then be resumed from its last checkpoint.'
 const kindHint =
   'Check that reference.server.url is the address of vLLM, SGLang or `turnwise serve`, and reference.server.kind of that kind.'
+const contextHint = `${kindHint} Its context must hold the longest sequence and one token more.`

@@ -19,6 +19,7 @@ import { consentsFile } from '#host/consents/consents.ts'
 import { requireKeys } from '#host/consents/keys.ts'
 import { programAt } from '#host/python/consent.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
+import { openingTeacher } from '#host/models/teacher.ts'
 import { absoluteReward, keysOfConfig } from '#host/code/rewardCode.ts'
 import {
   requireKnownEnvironment,
@@ -125,7 +126,7 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
     },
     rollout: withWorkflowAt(rollout, base),
     data: { ...data, train: rowsOf(data.train), heldOut: rowsOf(data.heldOut) },
-    stages: stages.map((stage) => ({
+    stages: stages.map((stage, i) => ({
       ...stage,
       ...(stage.algorithm?.id === undefined
         ? {}
@@ -133,7 +134,7 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
       ...(stage.data === undefined ? {} : { data: withRowsAt(stage.data, rowsOf) }),
       ...(stage.reference === undefined
         ? {}
-        : { reference: withReferenceAt(stage.reference, { absolute, modelAt }) }),
+        : { reference: withReferenceAt(stage.reference, { absolute, modelAt }, i) }),
       ...(stage.rollout === undefined ? {} : { rollout: withWorkflowAt(stage.rollout, base) }),
     })),
   }
@@ -171,12 +172,15 @@ function withWorkflowAt<Rollout extends Readonly<Record<string, unknown>>>(
 function withReferenceAt<Reference extends Readonly<Record<string, unknown>>>(
   reference: Reference,
   at: Readonly<Record<'modelAt' | 'absolute', (given: string) => string>>,
+  stage: number | null = null,
 ): Reference {
   const { adapter, model } = reference
+  const teacherAt = (name: string) =>
+    blaming('reference.model', stage, () => openingTeacher(name, () => at.modelAt(name)))
   return {
     ...reference,
     ...(typeof adapter === 'string' ? { adapter: at.absolute(adapter) } : {}),
-    ...(typeof model === 'string' ? { model: at.modelAt(model) } : {}),
+    ...(typeof model === 'string' ? { model: teacherAt(model) } : {}),
   }
 }
 

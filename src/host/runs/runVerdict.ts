@@ -1,19 +1,27 @@
 /** Checks a run config before training, with the same result in the window and on the command line. */
-import path from 'node:path'
+import { blaming } from '#shared/config/blame.ts'
 import { conflict, unwise } from '#shared/config/problems.ts'
 import { ConfigError, type Problem } from '#shared/errors.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById, type AlgorithmById } from '#rl/algorithms/registry.ts'
 import type { ConfiguredAlgorithm } from '#rl/algorithms/types.ts'
 import { promptContent } from '#rl/rollout/prompts.ts'
-import { configWarnings } from '#rl/training/configWarnings.ts'
-import { configConflicts, type ModelFacts, readerOf, requireFitting } from '#rl/training/conflicts.ts'
+import { configWarnings, teacherWarnings } from '#rl/training/configWarnings.ts'
+import {
+  configConflicts,
+  type ModelFacts,
+  orOther,
+  readerOf,
+  type ReadingLimit,
+  requireFitting,
+} from '#rl/training/conflicts.ts'
 import { readRunData } from '#host/data/readDataSet.ts'
 import { columnWarnings } from '#host/data/runColumns.ts'
 import type { SplitResult } from '#host/data/split.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { plannedDevice, type DeviceChoice } from '#host/devices/deviceChoice.ts'
+import { readingLimit } from '#host/models/teacher.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
 import { answerWarnings } from './answerWarnings.ts'
@@ -106,7 +114,7 @@ const promptModel = (
   { directory, config }: ModelFolder,
   askText: AskText,
 ): PromptModel => ({
-  ...factsOf(stage, algorithm, config),
+  ...readingLimit(stage, algorithm, config),
   lengthsOf(rows) {
     const { prompt: form, tools, templateVariables } = stage.data
     const template = { templateVariables, ...(tools === null ? {} : { tools }) }
@@ -128,27 +136,18 @@ export function settingWarnings(
   model: ModelFacts,
   kind: RunConfig['device']['kind'] = config.device.kind,
 ): Problem[] {
-  const stages = stagesOf({ ...config, device: { ...config.device, kind } })
-  return stages.flatMap((own, i) => {
-    const algorithm = configured(own, byId)
+  const stages = stagesOf({ ...config, device: { ...config.device, kind } }).map((own) => ({
+    config: own,
+    algorithm: configured(own, byId),
+  }))
+  return stages.flatMap((each, i) => {
+    const { config: own, algorithm } = each
     const stage = config.stages.length === 0 ? null : i
-    const facts = factsOf(own, algorithm, model)
+    const facts = blaming('reference.model', stage, () => readingLimit(own, algorithm, model))
     requireFitting({ ...own, device: config.device }, algorithm, facts, { stage, kind })
-    return configWarnings(own, algorithm, facts).map((each) => ({ ...each, stage }))
+    const warnings = [...configWarnings(own, algorithm, facts), ...teacherWarnings(each, stages)]
+    return warnings.map((warning) => ({ ...warning, stage }))
   })
-}
-
-/** Facts of the model, with the limit of a teacher on this machine that scores its completions and reads less. */
-function factsOf(
-  { reference: { model: teacher } }: RunConfig,
-  { needs }: ConfiguredAlgorithm,
-  model: ModelFacts,
-): ModelFacts {
-  if (teacher === null || !needs.reference) return model
-  const { contextLength } = openModelFolder(teacher).config
-  return contextLength < model.contextLength
-    ? { ...model, contextLength, teacher: path.basename(teacher) }
-    : model
 }
 
 /**
@@ -157,7 +156,8 @@ function factsOf(
 export function unfinishedWarnings(config: RunConfig): Problem[] {
   const algorithm = configured(config, algorithmById)
   const conflicts = configConflicts(config, algorithm).filter(({ code }) => code !== 'missing')
-  return [...conflicts, ...configWarnings(config, algorithm, null)]
+  const stage = { config, algorithm }
+  return [...conflicts, ...configWarnings(config, algorithm, null), ...teacherWarnings(stage, [stage])]
 }
 
 const configured = ({ algorithm: { id, settings } }: RunConfig, byId: AlgorithmById): ConfiguredAlgorithm =>
@@ -173,7 +173,7 @@ type Experience = ConfiguredAlgorithm['experience']
  */
 const looked = 3
 
-interface PromptModel extends Pick<ModelFacts, 'contextLength' | 'teacher'> {
+interface PromptModel extends ReadingLimit {
   /** Tokens of the rows' prompts; null for a row that makes none. */
   readonly lengthsOf: (rows: readonly DataRow[]) => Promise<readonly (number | null)[]>
 }
@@ -202,7 +202,7 @@ export async function promptRoomWarnings(
     throw new ConfigError([
       conflict(
         'rollout.maxNewTokens',
-        `${rollout.maxNewTokens}, and even short prompts have ${shortest} tokens: ${together}, and no row could be trained on.`,
+        `${rollout.maxNewTokens}, and even short prompts have ${shortest} tokens: ${together}, and no row could be trained on. Lower it, or shorten the prompts.${orOther({ teacher })}`,
       ),
     ])
   }

@@ -15,8 +15,9 @@ import { exactResume, stateToRestore } from '#host/runs/checkpointRestore.ts'
 import type { Checkpoint, CriticState } from '#host/models/checkpoints.ts'
 import { asPolicySource } from '#host/models/baseCache.ts'
 import { openText } from '#host/models/completing.ts'
-import type { ModelFolder } from '#host/models/modelFolder.ts'
+import { type ModelFolder, openModelFolder } from '#host/models/modelFolder.ts'
 import { openModel } from '#host/models/openModel.ts'
+import { openingTeacher, teachingOf } from '#host/models/teacher.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import { openRemotePolicy } from '#host/remote/openRemotePolicy.ts'
 import type { RemotePolicy } from '#host/remote/remotePolicy.ts'
@@ -61,7 +62,7 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
   const { consents } = setup
   const hasAlternatives = code.algorithm.needs.likeliest > 0
   const opening = { model, device, cacheDirectory, consents, adapter, reference, hasCritic, hasAlternatives }
-  const policy = await openPolicy(config, opening)
+  const policy = await openPolicy(stage, opening)
   if (start === null && adapter.critic !== null) restoreCritic(policy, adapter.critic)
   const warnings = start === null ? adapter.warnings : restore(policy, stage, start, reference !== null)
   const acting = await openActing(policy, setup, adapter)
@@ -226,7 +227,20 @@ async function openLocalTeacher(
   student: ModelFolder,
   { device, cacheDirectory }: Pick<PolicySetup, 'device' | 'cacheDirectory'>,
 ): Promise<OrtPolicy> {
-  const { folder, policy } = await openModel({
+  const { tokenizer: own } = openText(student)
+  const { config, theirs } = openingTeacher(directory, () => {
+    const folder = openModelFolder(directory)
+    return { config: folder.config, theirs: openText(folder).tokenizer }
+  })
+  const differs = Array.from({ length: own.vocabSize }, (_, id) => id).find(
+    (id) => own.idToToken(id) !== theirs.idToToken(id),
+  )
+  if (differs !== undefined || config.vocabSize < own.vocabSize)
+    throw invalidConfig(
+      `The teacher ${path.basename(directory)} has another vocabulary than the model: it cannot tell how likely the model’s tokens are.`,
+      'Set `reference.model` to a model of the same family.',
+    )
+  const { policy } = await openModel({
     directory,
     adapter: null,
     device,
@@ -236,27 +250,19 @@ async function openLocalTeacher(
     maxRows,
     tellsLikeliest: true,
   })
-  const [own, theirs] = [openText(student).tokenizer, openText(folder).tokenizer]
-  const differs = Array.from({ length: own.vocabSize }, (_, id) => id).find(
-    (id) => own.idToToken(id) !== theirs.idToToken(id),
-  )
-  if (differs === undefined && folder.config.vocabSize >= own.vocabSize) return policy
-  policy[Symbol.dispose]()
-  throw invalidConfig(
-    `The teacher ${path.basename(directory)} has another vocabulary than the model: it cannot tell how likely the model’s tokens are.`,
-    'Set `reference.model` to a model of the same family.',
-  )
+  return policy
 }
 
-/** Opens the teacher that a run names; undefined where it names none. Errors: AppError 'server/…', 'config/invalid'. */
+/** Opens the teacher that a stage reads; undefined where it reads none. Errors: AppError 'server/…', 'config/invalid'. */
 async function openTeacher(
-  { model: directory, server }: RunConfig['reference'],
+  { config, code }: Stage['parts'],
   {
     model: student,
     consents,
     ...place
   }: Pick<PolicySetup, 'model' | 'device' | 'cacheDirectory' | 'consents'>,
 ): Promise<Teacher | undefined> {
+  const { model: directory, server } = teachingOf(config, code.algorithm)
   if (directory !== null) return openLocalTeacher(directory, student, place)
   if (server === null) return undefined
   return openTeacherServer({
@@ -270,12 +276,13 @@ async function openTeacher(
 }
 
 async function openPolicy(
-  { base, rollout, optimization, seed, contextLength, reference: teaching }: RunConfig,
+  { parts, contextLength: readingLimit }: Stage,
   setup: PolicySetup,
 ): Promise<OrtPolicy> {
+  const { base, rollout, optimization, seed, contextLength } = parts.config
   const { model, device, cacheDirectory, adapter, reference, hasCritic, hasAlternatives } = setup
   const { lora, tensors } = adapter
-  const teacher = await openTeacher(teaching, setup)
+  const teacher = await openTeacher(parts, setup)
   const rolloutPrecision = holdsTensors(device) ? 'f32' : rollout.precision
   const precisions = { base: heldIn(base.precision), rollout: rolloutPrecision, int8Form: int8Form(device) }
   const { beta1, beta2, epsilon, weightDecay, memory } = optimization
@@ -295,6 +302,7 @@ async function openPolicy(
     products: base.products,
     memoryBytes: readCheck(device, cacheDirectory)?.memoryBytes ?? null,
     ...(contextLength === null ? {} : { contextLength }),
+    readingLimit,
     optimizer: { beta1, beta2, epsilon, weightDecay },
     maxRows,
   })

@@ -15,6 +15,7 @@ import { countSteps, stageState } from '#rl/training/plan.ts'
 import type { Checkpoint } from '#host/models/checkpoints.ts'
 import { readRunData } from '#host/data/readDataSet.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
+import { readingLimit } from '#host/models/teacher.ts'
 import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import type { AdapterStart } from './adapterStart.ts'
 import { stopIdsOf } from '#host/models/completing.ts'
@@ -29,12 +30,14 @@ export interface Stage {
   readonly place: StagePlace
   /** Steps of the run completed when the stage ends. */
   readonly lastStep: number
+  /** Longest sequence, of the model and of a teacher that reads less. */
+  readonly contextLength: number
   /** Parts without the policy. */
   readonly parts: StageParts
 }
 
 interface StageParts extends Pick<TrainDependencies, 'config' | 'data' | 'code'> {
-  readonly model: Pick<TrainedModel, 'tokenizer' | 'chatTemplate' | 'stopIds'>
+  readonly model: Pick<TrainedModel, 'tokenizer' | 'chatTemplate' | 'stopIds' | 'teacher'>
   readonly schedule: Pick<Schedule, 'learningRatesAt'>
 }
 
@@ -62,26 +65,29 @@ export async function readStages(
 ): Promise<readonly Stage[]> {
   const text = loadTokenizer(model.directory)
   const stopIds = stopIdsOf(model, text)
-  const policy = { contextLength: model.config.contextLength }
-  const parts = await Promise.all(
-    stagesOf(config).map(async (own, index): Promise<StageParts> => {
+  const read = await Promise.all(
+    stagesOf(config).map(async (own, index): Promise<Pick<Stage, 'parts' | 'contextLength'>> => {
       const data = await readRunData(own.data)
       const algorithm = algorithmById(own.algorithm.id).configure(own.algorithm.settings)
-      return {
+      const { contextLength, teacher } = readingLimit(own, algorithm, model.config)
+      const parts = {
         config: own,
         data,
-        model: { ...text, stopIds },
+        model: { ...text, stopIds, teacher },
         code: { algorithm, rewards, environment, workflow: workflows[index] ?? null },
         schedule: { learningRatesAt: scheduled(own) },
       }
+      return { parts, contextLength }
     }),
   )
-  const lengths = parts.map((own) => countSteps({ ...own, model: { ...own.model, policy } }))
+  const lengths = read.map(({ parts, contextLength }) =>
+    countSteps({ ...parts, model: { ...parts.model, policy: { contextLength } } }),
+  )
   const steps = lengths.reduce((sum, length) => sum + length, 0)
-  return parts.map((own, index) => {
+  return read.map((stage, index) => {
     const firstStep = lengths.slice(0, index).reduce((sum, length) => sum + length, 0)
-    const place = { index, firstStep, steps, isLast: index === parts.length - 1 }
-    return { place, lastStep: firstStep + (lengths[index] ?? 0), parts: own }
+    const place = { index, firstStep, steps, isLast: index === read.length - 1 }
+    return { ...stage, place, lastStep: firstStep + (lengths[index] ?? 0) }
   })
 }
 

@@ -27,11 +27,9 @@ export interface AlgorithmDefinition<Table extends SettingsTable> {
   readonly settings: Table
   /** Conflicts between settings that are each in range. */
   conflicts?(settings: NoInfer<SettingsOf<Table>>): readonly (readonly [setting: string, message: string])[]
-  /** Quantities to compute before advantage and loss are called; anything absent is not needed. */
+  /** Quantities to compute before advantage and loss are called; anything absent is not needed, but rewards of completions are. */
   needs(settings: NoInfer<SettingsOf<Table>>): Partial<Needs>
-  /**
-   * Computes advantages of the whole rollout batch, before its split into minibatches; absent: answers are learned as given.
-   */
+  /** Computes advantages of a whole rollout batch, before it is split; absent: answers are learned as given. */
   advantages?(batch: readonly Experience[], settings: NoInfer<SettingsOf<Table>>): Advantages
   /** null or absent: every group is kept. */
   acceptance?(settings: NoInfer<SettingsOf<Table>>): GroupAcceptance | null
@@ -69,6 +67,7 @@ export const noNeeds: Needs = {
   values: false,
   greedyBaseline: false,
   mismatched: false,
+  rewards: false,
   teacher: false,
   likeliest: 0,
   entropyGradient: false,
@@ -82,9 +81,9 @@ export function defineAlgorithm<const Table extends SettingsTable>(
     ...definition,
     configure(given) {
       const values = parseSettings(definition.settings, given, path)
-      const conflicts = definition.conflicts?.(values) ?? []
-      refuse(conflicts.map(([name, message]) => conflict(`${path}.${name}`, message)))
-      const needs = { ...noNeeds, ...definition.needs(values) }
+      refuse((definition.conflicts?.(values) ?? []).map(([name, text]) => conflict(`${path}.${name}`, text)))
+      const isActing = definition.experience === 'rollout'
+      const needs = { ...noNeeds, rewards: isActing, ...definition.needs(values) }
       return {
         id: definition.id,
         experience: definition.experience,
@@ -92,8 +91,7 @@ export function defineAlgorithm<const Table extends SettingsTable>(
         needs,
         acceptance: definition.acceptance?.(values) ?? null,
         // Without other terms the advantage is a factor of every coefficient.
-        needsAdvantage:
-          definition.experience === 'rollout' && !needs.reference && !needs.entropyGradient && !needs.values,
+        needsAdvantage: isActing && !needs.reference && !needs.entropyGradient && !needs.values,
         advantages: (batch) => definition.advantages?.(batch, values) ?? ones(batch),
         minibatchLoss: (minibatch) => minibatchLoss(definition.loss(minibatch, values), needs.unit),
       }

@@ -65,7 +65,7 @@ function unloaded(id: string): Algorithm {
     configure: () => ({
       id,
       groupSize,
-      needs: noNeeds,
+      needs: { ...noNeeds, rewards: true },
       acceptance: null,
       experience: 'rollout',
       needsAdvantage: false,

@@ -153,7 +153,9 @@ export interface Needs {
   readonly greedyBaseline: boolean
   /** Log-ratios to the reference of answers after prompts of other rows. */
   readonly mismatched: boolean
-  /** The reference has to be another model; rewards are not needed. */
+  /** Rewards enter the advantages or the loss: completions without one take no part. */
+  readonly rewards: boolean
+  /** The reference has to be another model. */
   readonly teacher: boolean
   /** Likeliest tokens of the teacher at each prediction; 0: none. */
   readonly likeliest: number

@@ -90,7 +90,7 @@ export function factsOf(
     hasClipPair: takesPair(settings['clipCoefficient']),
     rewards: rewards.map(rewardFacts),
     hasEnvironment: environment !== null,
-    needsReward: !known.configure(algorithm.settings).needs.teacher,
+    needsReward: known.configure(algorithm.settings).needs.rewards,
     heldOutRows: evaluation.rows,
     promptForm: promptForm(data.prompt),
     promptsPerStep: rollout.promptsPerStep,

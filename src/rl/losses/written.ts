@@ -56,7 +56,9 @@ export function writtenAlgorithm(loss: WrittenLoss, algorithmById: (id: string) 
     configure(given) {
       const values = parseSettings(settings, given, 'algorithm.settings')
       const program = loss.programOf(values)
-      const advantages = advantagesWith(loss, values, algorithmById)
+      const like = likeOf(program, description)
+      const builtIn = like && algorithmById(like.algorithm).configure(like.settings)
+      const advantages = advantagesWith(loss, values, builtIn)
       const needs = needsOf(program, description, advantages.needs)
       return {
         id,
@@ -121,7 +123,8 @@ function needsOf(program: LossProgram, description: LossDescription, ofAdvantage
     values: either('values', isUsed('values', 'oldValues', 'returns')),
     greedyBaseline: either('greedyBaseline', isUsed('baseline')),
     mismatched: false,
-    teacher: false,
+    rewards: either('rewards', description.experience === 'rollout' && isUsed('rewards', 'baseline')),
+    teacher: either('teacher', false),
     likeliest: isUsed('topLogp', 'topRefLogp') ? description.topK : 0,
     entropyGradient: inputsOf({ ...program, metrics: {} }).has('entropy'),
     unit: description.experience === 'preferences' ? 2 : 1,
@@ -138,23 +141,33 @@ interface AdvantageSource {
 function advantagesWith(
   { id, description, advantagesOf }: WrittenLoss,
   settings: Settings,
-  algorithmById: (id: string) => Algorithm,
+  builtIn: ConfiguredAlgorithm | null,
 ): AdvantageSource {
   if (advantagesOf !== null) {
     return {
-      needs: {},
+      needs: { rewards: description.experience === 'rollout' },
       of: async (batch) => readAdvantages(await advantagesOf(batch.map(advantageRow), settings), batch, id),
     }
   }
-  if (description.experience !== 'rollout') return { needs: {}, of: everyToken }
-  const { algorithm, settings: own } = description.like ?? { algorithm: 'grpo', settings: {} }
-  const configured = algorithmById(algorithm).configure(own)
+  if (builtIn === null) return { needs: {}, of: everyToken }
   // Without what only that algorithm's loss needs.
-  const { behavior, values, greedyBaseline, reference } = configured.needs
+  const { behavior, values, greedyBaseline, rewards, reference, teacher } = builtIn.needs
+  const compared = { reference: behavior && reference, teacher: behavior && teacher }
   return {
-    needs: { behavior, values, greedyBaseline, reference: behavior && reference },
-    of: (batch) => configured.advantages(batch),
+    needs: { behavior, values, greedyBaseline, rewards, ...compared },
+    of: (batch) => builtIn.advantages(batch),
   }
+}
+
+/** Inputs by which rewards reach a loss. */
+const judging = ['advantages', 'returns', 'rewards', 'baseline'] as const
+
+/** The built-in algorithm that a loss without advantages of its own takes them from; null where it learns from every token alike. */
+function likeOf(program: LossProgram, { experience, like }: LossDescription): LossDescription['like'] {
+  if (experience !== 'rollout') return null
+  const inputs = inputsOf(program)
+  const isJudged = judging.some((name) => inputs.has(name))
+  return like ?? (isJudged ? { algorithm: 'grpo', settings: {} } : null)
 }
 
 const everyToken = (batch: readonly Experience[]): Advantages => ({

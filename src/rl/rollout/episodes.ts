@@ -50,6 +50,8 @@ export interface EpisodeLimits {
   /** Maximum tokens of a whole trajectory before its last turn: what fits into one learning sequence. */
   readonly maxTranscriptTokens: number
   readonly contextLength: number
+  /** Name of the teacher whose context it is; absent: it is the policy's, or the environment's. */
+  readonly teacher?: string | undefined
   readonly maxNewTokens: number | null
 }
 
@@ -225,8 +227,8 @@ export function overflowOf(
   const isWindowed = slidingWindow && windowed(transcript, maxPromptTokens) !== null
   const limit = isWindowed ? maxTranscriptTokens : Math.min(maxPromptTokens, maxTranscriptTokens)
   if (fullPromptLength <= limit) return null
-  const { contextLength, maxNewTokens } = rest
-  return { fullPromptLength, maxPromptTokens: limit, contextLength, maxNewTokens }
+  const { contextLength, teacher, maxNewTokens } = rest
+  return { fullPromptLength, maxPromptTokens: limit, contextLength, teacher, maxNewTokens }
 }
 
 /** One completion per open episode. Episodes that still share their transcript share its computation. */

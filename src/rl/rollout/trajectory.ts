@@ -79,6 +79,8 @@ export interface ContextOverflow {
   readonly fullPromptLength: number
   readonly maxPromptTokens: number
   readonly contextLength: number
+  /** Name of the teacher whose context it is. */
+  readonly teacher?: string | undefined
   readonly maxNewTokens: number | null
 }
 

@@ -170,11 +170,12 @@ function withEnvironment(episode: EpisodeOutcome, judged: Reward, onFailure: Rew
 /** Reason why an episode never began, as a sentence: this is no fault of the environment's, but it must be reported. */
 function openingFault({ turns, overflow }: EpisodeOutcome): string | null {
   if (turns > 0 || overflow === null) return null
-  const { fullPromptLength, maxPromptTokens, contextLength, maxNewTokens } = overflow
+  const { fullPromptLength, maxPromptTokens, contextLength, teacher, maxNewTokens } = overflow
+  const context = teacher === undefined ? 'the context' : `the teacher ${teacher}’s context`
   const reserved =
     maxNewTokens === null
       ? ''
-      : `, since the context of ${contextLength} must also hold ${maxNewTokens} new tokens`
+      : `, since ${context} of ${contextLength} must also hold ${maxNewTokens} new tokens`
   return `The first observation has ${fullPromptLength} tokens, but at most ${maxPromptTokens} fit${reserved}.`
 }
 

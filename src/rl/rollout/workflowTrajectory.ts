@@ -195,7 +195,7 @@ const logprobsOf = ({ start, end, from, generated }: Piece): number[] => [
 function checkedIds({ ids }: ReturnedTrajectory, { contextLength, vocabSize }: TrajectoryParts): Int32Array {
   if (ids.length > contextLength) {
     throw new TrajectoryFault(
-      `The trajectory has ${ids.length} tokens, but the model reads only ${contextLength}.`,
+      `The trajectory has ${ids.length} tokens, but the run reads only ${contextLength}.`,
     )
   }
   const unknown = ids.find((id) => id >= vocabSize)

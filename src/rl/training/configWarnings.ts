@@ -17,19 +17,10 @@ export function configWarnings(config: RunConfig, algorithm: Parts, model: Model
     ...lengthWarnings(config),
     ...pluginWarnings(config),
     ...deviceWarnings(config),
-    ...teacherWarnings(config, algorithm),
     ...(model === null ? [] : contextWarnings(config, algorithm, model)),
     ...(model === null ? [] : expertWarnings(config, model)),
   ]
 }
-
-/** A teacher is asked only for what the algorithm reads of the reference. */
-const teacherWarnings = ({ reference: { model, server } }: RunConfig, { id, needs }: Parts): Problem[] =>
-  when(
-    !needs.reference && (model !== null || server !== null),
-    model === null ? 'reference.server' : 'reference.model',
-    `${model ?? server?.url}, which has no effect: with these settings ${id} reads no reference policy.`,
-  )
 
 /** A device that holds tensors keeps one copy of the frozen weights for rollouts and learning. */
 function deviceWarnings({ device, rollout }: RunConfig): Problem[] {
@@ -131,7 +122,7 @@ function sizeWarnings(config: RunConfig, algorithm: Parts): Problem[] {
   ]
 }
 
-function samplingWarnings({ rollout }: RunConfig, { id, experience }: Parts): Problem[] {
+function samplingWarnings({ rollout }: RunConfig, { id, experience, needs }: Parts): Problem[] {
   if (experience !== 'rollout') {
     const given = `which has no effect: ${id} learns from given answers`
     return [
@@ -153,7 +144,9 @@ function samplingWarnings({ rollout }: RunConfig, { id, experience }: Parts): Pr
     ...when(
       temperature < 0.1,
       'rollout.temperature',
-      `${temperature}; completions of a group are nearly identical, which leaves nothing to learn.`,
+      needs.rewards
+        ? `${temperature}; completions of a group are nearly identical, which leaves nothing to learn.`
+        : `${temperature}; distributions are compared at this temperature, where one token has nearly all probability; 0.6 to 1.2 is usual.`,
     ),
     ...when(
       repetitionPenalty > 2,
@@ -211,6 +204,25 @@ const expertWarnings = ({ rollout }: RunConfig, { experts }: ModelFacts): Proble
     'rollout.routerReplay',
     'true, which has no effect: the model has no experts among which a router chooses.',
   )
+
+interface StageParts {
+  readonly config: RunConfig
+  readonly algorithm: Parts
+}
+
+/** Warns of a teacher that no stage reads which has it: it is asked only for what an algorithm reads of the reference. */
+export function teacherWarnings({ config, algorithm }: StageParts, stages: readonly StageParts[]): Problem[] {
+  const { model, server } = config.reference
+  const isRead = stages.some(
+    ({ config: { reference }, algorithm: { needs } }) =>
+      needs.reference && reference.model === model && reference.server?.url === server?.url,
+  )
+  return when(
+    !isRead && (model !== null || server !== null),
+    model === null ? 'reference.server' : 'reference.model',
+    `${model ?? server?.url}, which has no effect: with these settings ${algorithm.id} reads no reference policy.`,
+  )
+}
 
 const when = (isSo: boolean, path: string, message: string): Problem[] =>
   isSo ? [unwise(path, message)] : []

@@ -58,9 +58,16 @@ export interface ModelFacts {
   readonly experts: object | null
 }
 
+/** The longest sequence, and who sets this limit. */
+export type ReadingLimit = Pick<ModelFacts, 'contextLength' | 'teacher'>
+
 /** Names what reads no more than `contextLength` tokens. */
-export const readerOf = ({ teacher }: Pick<ModelFacts, 'teacher'>): string =>
+export const readerOf = ({ teacher }: Pick<ReadingLimit, 'teacher'>): string =>
   teacher === undefined ? 'the model' : `the teacher ${teacher}`
+
+/** Further advice where a teacher is what reads no more. */
+export const orOther = ({ teacher }: Pick<ReadingLimit, 'teacher'>): string =>
+  teacher === undefined ? '' : ' Or set `reference.model` to a teacher that reads more.'
 
 /** Settings that this model does not support. */
 function modelConflicts(
@@ -68,7 +75,6 @@ function modelConflicts(
   { experience }: Parts,
   { contextLength, hiddenSize, teacher }: ModelFacts,
 ): Problem[] {
-  const remedy = teacher === undefined ? '' : ' Or set `reference.model` to a teacher that reads more.'
   const isOwnRank = adapter.initial === null || adapter.mergeConfigs
   return [
     ...when(
@@ -79,7 +85,7 @@ function modelConflicts(
     ...when(
       experience === 'rollout' && rollout.maxNewTokens >= contextLength,
       'rollout.maxNewTokens',
-      `${rollout.maxNewTokens}, but ${readerOf({ teacher })} reads ${contextLength} tokens including the prompt: at most ${contextLength - 1} can be generated.${remedy}`,
+      `${rollout.maxNewTokens}, but ${readerOf({ teacher })} reads ${contextLength} tokens including the prompt: at most ${contextLength - 1} can be generated.${orOther({ teacher })}`,
     ),
   ]
 }
@@ -120,12 +126,12 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
   ]
 }
 
-/** Rewards have to come from somewhere, unless a teacher judges. */
+/** Rewards have to come from somewhere, where the algorithm reads any. */
 function sourceConflicts(
   config: Pick<RunConfig, 'rewards' | 'environment' | 'rollout'>,
   { id, needs }: Parts,
 ): Problem[] {
-  if (needs.teacher || isRewarded(config)) return []
+  if (!needs.rewards || isRewarded(config)) return []
   return [
     missing(
       'rewards',

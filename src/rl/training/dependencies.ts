@@ -39,6 +39,8 @@ export interface TrainedModel {
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
   /** Ids that end generation. */
   readonly stopIds: readonly number[]
+  /** Name of the teacher that limits the policy's context, since it reads less; absent: the limit is the policy's own. */
+  readonly teacher?: string | undefined
   /** Metrics that a policy which generates elsewhere reports since the last call. */
   readonly rolloutMetrics?: () => Metrics
 }
@@ -110,7 +112,7 @@ export interface StagePlace {
 
 /** Parts needed to compute the length of a run. */
 export interface PlanningParts extends Pick<TrainDependencies, 'config' | 'data'> {
-  readonly model: Pick<TrainedModel, 'tokenizer' | 'chatTemplate' | 'stopIds'> & {
+  readonly model: Pick<TrainedModel, 'tokenizer' | 'chatTemplate' | 'stopIds' | 'teacher'> & {
     readonly policy: Pick<Policy, 'contextLength'>
   }
   readonly code: Pick<RunCode, 'algorithm' | 'environment'>

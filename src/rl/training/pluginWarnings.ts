@@ -1,17 +1,16 @@
 /** Warnings about settings of algorithms, rewards and environments that are in range but probably not intended. */
 import { judgeDoubts, judgeFunction } from '#shared/config/judge.ts'
 import { unwise } from '#shared/config/problems.ts'
-import { parseSettings } from '#shared/config/settings.ts'
 import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { distillation } from '../algorithms/distillation.ts'
+import { distillation, unreadSettings } from '../algorithms/distillation.ts'
 import type { Doubt } from '../environments/common.ts'
 import { builtInRewards } from '../environments/registry.ts'
 import { builtInEnvironments } from '../environments/tasks/registry.ts'
 
 export const pluginWarnings = (config: RunConfig): Problem[] => [
   ...algorithmWarnings(config),
-  ...comparisonWarnings(config),
+  ...unreadWarnings(config),
   ...rewardWarnings(config),
   ...environmentWarnings(config),
 ]
@@ -93,20 +92,14 @@ function algorithmWarnings({ algorithm: { settings }, rollout }: RunConfig): Pro
   ]
 }
 
-/** Settings that one way to compare reads and the other does not. */
-const comparisonSettings = { sampled: ['clipCoefficient'], 'top-k': ['jsdBeta', 'topK'] } as const
-
-function comparisonWarnings({ algorithm: { id, settings } }: RunConfig): Problem[] {
-  if (id !== distillation.id) return []
-  const defaults = parseSettings(distillation.settings, {}, 'algorithm.settings')
-  const other = (settings['compares'] ?? defaults['compares']) === 'sampled' ? 'top-k' : 'sampled'
-  return comparisonSettings[other].flatMap((name) => {
-    const value = settings[name] ?? defaults[name]
-    const path = `algorithm.settings.${name}`
-    return value === defaults[name]
-      ? []
-      : [unwise(path, `${JSON.stringify(value)}, which has no effect: only \`compares: ${other}\` reads it.`)]
-  })
+function unreadWarnings({ algorithm: { id, settings } }: RunConfig): Problem[] {
+  const unread = id === distillation.id ? unreadSettings(settings) : []
+  return unread.map(([name, reader]) =>
+    unwise(
+      `algorithm.settings.${name}`,
+      `${JSON.stringify(settings[name])}, which has no effect: only \`${reader}\` reads it.`,
+    ),
+  )
 }
 
 const rewardWarnings = ({ rewards }: RunConfig): Problem[] =>

@@ -20,6 +20,7 @@ import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
 import { createTurnText, type TurnText } from '../rollout/turnText.ts'
 import { playWorkflow } from '../rollout/workflows.ts'
 import type { WorkflowToolOptions } from '../rollout/workflowTools.ts'
+import { orOther, readerOf } from './conflicts.ts'
 import type { PlanningParts, RunCode, RunRows, TrainDependencies, TrainedModel } from './dependencies.ts'
 
 export interface RollOutRequest {
@@ -47,7 +48,9 @@ export type RollOut = (prompts: readonly Prompt[], request: RollOutRequest) => P
 
 /** Parts of a run that rollouts need; `code` has an algorithm only if a policy learns from them. */
 export interface ActingParts extends Pick<TrainDependencies, 'config'> {
-  readonly model: Pick<TrainedModel, 'tokenizer' | 'chatTemplate'> & { readonly policy: ActingPolicy }
+  readonly model: Pick<TrainedModel, 'tokenizer' | 'chatTemplate' | 'teacher'> & {
+    readonly policy: ActingPolicy
+  }
   readonly code: Partial<RunCode>
 }
 
@@ -90,8 +93,8 @@ export function promptsOf(dependencies: PlanningParts, rows: readonly DataRow[])
   const room = policy.contextLength - config.rollout.maxNewTokens
   if (room < 1) {
     throw invalidConfig(
-      `rollout.maxNewTokens is ${config.rollout.maxNewTokens}, but the model reads only ${policy.contextLength} tokens.`,
-      'Lower rollout.maxNewTokens so that a prompt fits too.',
+      `rollout.maxNewTokens is ${config.rollout.maxNewTokens}, but ${readerOf(model)} reads only ${policy.contextLength} tokens.`,
+      `Lower rollout.maxNewTokens so that a prompt fits too.${orOther(model)}`,
     )
   }
   if (code.environment)
@@ -169,7 +172,7 @@ function workflowTools(dependencies: ActingParts): (step: number) => WorkflowToo
 }
 
 function episodeLimits(
-  { config: { rollout }, model: { policy } }: ActingParts,
+  { config: { rollout }, model: { policy, teacher } }: ActingParts,
   { maxTurns, slidingWindow, contextLength: wanted }: EnvironmentConfig,
   { maxTurns: suggested, turnsOf }: Environment,
 ): EpisodeLimits {
@@ -188,6 +191,7 @@ function episodeLimits(
     slidingWindow,
     maxTranscriptTokens: policy.contextLength - maxNewTokens,
     contextLength,
+    ...(contextLength === policy.contextLength && { teacher }),
     maxNewTokens,
   }
 }

@@ -2,6 +2,7 @@
 import type { PhaseProgress, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import { groupsOf } from '../algorithms/terms/groups.ts'
+import type { Needs } from '../algorithms/types.ts'
 import { rewardTrajectories } from '../rollout/trajectoryRewards.ts'
 import type { Prompt } from '../rollout/prompts.ts'
 import type { DrawRows } from '../rollout/rowOrder.ts'
@@ -64,10 +65,6 @@ export async function collectStep(
     code: { algorithm },
   } = dependencies
   const rounds = algorithm.acceptance?.rounds ?? 0
-  // Trajectories without the reward or the baseline that they need are left out.
-  const takesPart = ({ reward, baselineReward }: Trajectory) =>
-    (reward.total !== null || algorithm.needs.teacher) &&
-    !(algorithm.needs.greedyBaseline && baselineReward === null)
   const drawing = drawer(dependencies, plan, before, version)
   const times = { rollout: 0, reward: 0 }
   const played: Round[] = []
@@ -76,7 +73,7 @@ export async function collectStep(
   let turnedDown = 0
   for (let round = 0; round <= rounds && missing > 0; round++) {
     const result = await playRound(dependencies, plan, drawing.next(missing), times)
-    const groups = groupsOf(result.trajectories).map((group) => group.filter(takesPart))
+    const groups = groupsOf(result.trajectories).map((group) => group.filter(takesPart(algorithm.needs)))
     const taken = groups.filter((group) => algorithm.acceptance?.accepts(group) ?? true)
     played.push(result)
     accepted = [...accepted, ...taken.flat()]
@@ -100,6 +97,12 @@ export async function collectStep(
     times,
   }
 }
+
+/** Tells whether a trajectory has what is learned from: reward and baseline, or without these a token. */
+export const takesPart =
+  ({ rewards, greedyBaseline }: Needs) =>
+  ({ reward, baselineReward, completionTokens }: Trajectory): boolean =>
+    (rewards ? reward.total !== null : completionTokens > 0) && !(greedyBaseline && baselineReward === null)
 
 interface Drawn {
   readonly prompts: readonly Prompt[]

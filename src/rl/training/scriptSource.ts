@@ -11,7 +11,7 @@ import type { Trajectory } from '../rollout/trajectory.ts'
 import type { Collected, CompletedStep, ExperienceSource, TrainDependencies } from './dependencies.ts'
 import { evaluateRollouts, greedyRollouts } from './evaluate.ts'
 import { stopwatch } from './packing.ts'
-import type { RolloutPlan } from './rolloutSource.ts'
+import { type RolloutPlan, takesPart } from './rolloutSource.ts'
 import type { ScriptRollout, ScriptRun, TrainingScript } from './script.ts'
 import { Stats } from './stats.ts'
 import { rolloutMetrics } from './stepMetrics.ts'
@@ -102,11 +102,9 @@ class ScriptSession {
     const lesson = this.#lesson as Lesson | null
     const { trajectories, times, drawn } = this.#gathering
     const { needs } = this.#dependencies.code.algorithm
-    const takesPart = ({ reward, baselineReward }: Trajectory) =>
-      (reward.total !== null || needs.teacher) && !(needs.greedyBaseline && baselineReward === null)
     return {
       trajectories,
-      candidates: (lesson?.trajectories ?? []).filter(takesPart),
+      candidates: (lesson?.trajectories ?? []).filter(takesPart(needs)),
       drawn,
       metrics: rolloutMetrics(trajectories),
       times,

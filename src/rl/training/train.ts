@@ -21,6 +21,7 @@ import { reasonWords } from '#shared/reasons.ts'
 import type { RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
+import { readerOf } from './conflicts.ts'
 import { prepareRows, type TrainingRow } from './experience.ts'
 import { planMinibatches, learningLoad, stopwatch } from './packing.ts'
 import type {
@@ -84,12 +85,16 @@ function unscored(
 ): AppError | null {
   const { step, isScored = true } = state
   const { firstStep } = plan
+  const { rewards } = algorithm.needs
   // A script may learn from other numbers than rewards.
-  const isJudged = algorithm.experience === 'rollout' && !algorithm.needs.teacher && script === undefined
+  const isJudged = algorithm.experience === 'rollout' && script === undefined
   if (isScored || !isJudged || step === firstStep || !isStageOver(plan, state)) return null
+  const fault = rewards
+    ? 'got a reward: everything that gives rewards failed or did not apply each time'
+    : 'has a token: every episode ended before the first'
   return new AppError(
     'reward/none',
-    `No completion of ${plural(step - firstStep, 'step')} got a reward: everything that gives rewards failed or did not apply each time. The model was not trained; checkpoints and samples are kept.`,
+    `No completion of ${plural(step - firstStep, 'step')} ${fault}. The model was not trained; checkpoints and samples are kept.`,
     'The warnings of the steps say what failed. Correct it, then train again.',
   )
 }
@@ -132,12 +137,13 @@ export const isChanging = ({ change }: Pick<Schedule, 'change'>, { step }: Train
 
 /** Yields the events of a stage's beginning, once per stage, however often it is resumed. */
 async function* beginning(
-  { schedule: { onPhase }, data }: TrainDependencies,
+  { schedule: { onPhase }, data, model }: TrainDependencies,
   plan: TrainPlan,
   state: TrainerState,
 ): AsyncGenerator<RunEvent> {
   const { source } = plan
-  if (source.tooLong > 0) yield { type: 'warning', step: state.step, message: tooLongMessage(source.tooLong) }
+  if (source.tooLong > 0)
+    yield { type: 'warning', step: state.step, message: tooLongMessage(source.tooLong, model) }
   if (data.heldOut.length === 0) return
   yield status('evaluating', state, plan)
   onPhase?.('evaluating')
@@ -206,7 +212,10 @@ async function* trainStep(
   const summary = await learnFrom(rows, minibatches, learning)
   const times = { ...collected.times, score, update: watch.lap(), step: watch.total() }
 
-  const state = stateAfter(before, collected, minibatches.length, guard)
+  const isScored = code.algorithm.needs.rewards
+    ? trajectories.some(hasReward)
+    : collected.candidates.length > 0
+  const state = stateAfter(before, { ...collected, isScored }, minibatches.length, guard)
   await refreshReference(dependencies, plan, before, state)
   yield* warnings(trajectories, rows, step)
   yield* notes(policy, guard.warning(minibatches.length), step)
@@ -281,7 +290,7 @@ function minibatchesOf(
 
 const stateAfter = (
   before: TrainerState,
-  { trajectories, drawn, unsolved }: Collected,
+  { trajectories, drawn, unsolved, isScored }: Collected & { readonly isScored: boolean },
   updates: number,
   { history: updateHistory }: UpdateGuard,
 ): TrainerState => ({
@@ -291,7 +300,7 @@ const stateAfter = (
   updates: before.updates + updates,
   tokens: before.tokens + trajectories.reduce((sum, { ids }) => sum + ids.length, 0),
   updateHistory,
-  isScored: before.isScored !== false || trajectories.some(hasReward),
+  isScored: before.isScored !== false || isScored,
   ...(unsolved === undefined ? {} : { unsolved }),
 })
 
@@ -326,8 +335,8 @@ function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before
 
 const isDue = (every: number, step: number): boolean => every > 0 && step % every === 0
 
-const tooLongMessage = (tooLong: number): string =>
-  `${plural(tooLong, 'row was', 'rows were')} left out because prompt and completion do not fit in the context together.`
+const tooLongMessage = (tooLong: number, model: TrainedModel): string =>
+  `${plural(tooLong, 'row was', 'rows were')} left out because prompt and completion do not fit in ${readerOf(model)}’s context together.`
 
 /** Workflow and environment report under these names. */
 function failingPart(name: string, trajectories: readonly Trajectory[]): string {

@@ -28,6 +28,8 @@ export const settingsApi = {
         /** Kind of experience: rewards of its own completions, given answers, or pairs of them. */
         experience: z.enum(['rollout', 'demonstrations', 'preferences', 'marks']),
         groupSize: z.object({ default: count, minimum: count }),
+        /** Completions are learned from by their rewards, with its default settings. */
+        needsRewards: z.boolean(),
         settings: z.array(z.custom<SettingField>((field) => typeof field === 'object')).readonly(),
       }),
     ),

@@ -1,5 +1,5 @@
 /** Errors as problems of the settings that caused them. */
-import { AppError, ConfigError, KeysError, type Problem } from '../errors.ts'
+import { AppError, ConfigError, type Hint, KeysError, type Problem } from '../errors.ts'
 
 /** Attributes errors of `work` to the setting at `path` if they name none. */
 export function blaming<T>(path: string, stage: number | null, work: () => T): T {
@@ -10,10 +10,13 @@ export function blaming<T>(path: string, stage: number | null, work: () => T): T
     const problems = error instanceof ConfigError ? error.problems : [unusable(error, path)]
     throw new ConfigError(
       problems.map((each) => ({ ...each, stage })),
-      error instanceof ConfigError ? error.hint : undefined,
+      error instanceof ConfigError ? adviceOf(error) : undefined,
     )
   }
 }
+
+const adviceOf = ({ hint: text, command }: AppError): string | Hint | undefined =>
+  command === undefined ? text : { ...(text !== undefined && { text }), command }
 
 /** Setting that names the failed thing, by area of the error code. */
 const pathsByArea: Readonly<Record<string, string>> = {

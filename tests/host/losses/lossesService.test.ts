@@ -143,12 +143,21 @@ test('a loss of the library is an algorithm to choose, and its runs are known by
   const saved = await client.call('rewards.save', { rewardId, ...gallery('grpo') })
   const broken = await client.call('rewards.create', { kind: 'loss', name: 'Broken' })
   await client.call('rewards.save', { rewardId: broken.id, language: 'js', code: 'export default (' })
+  for (const [name, body] of [
+    ['Taught', '({ topLogp, mask }) => mean(sum(exp(topLogp), "token"), mask)'],
+    ['Untraceable', '() => { throw new Error("no") }'],
+  ] as const) {
+    const { id } = await client.call('rewards.create', { kind: 'loss', name })
+    const code = `export default defineLoss({ loss: ${body} })`
+    await client.call('rewards.save', { rewardId: id, language: 'js', code })
+  }
   using starting = vi.spyOn(SandboxLink, 'start')
   const own = (await client.call('settings.algorithms')).filter(({ id }) => id.includes('rw_'))
-  expect(own).toMatchObject([
-    { id: saved.file, title: 'Mine', experience: 'rollout', groupSize: { default: 8 } },
-  ])
-  expect(own[0]?.settings.map(({ key }) => key)).toEqual([
+  const mine = own.find(({ title }) => title === 'Mine')
+  expect(mine).toMatchObject({ id: saved.file, experience: 'rollout', groupSize: { default: 8 } })
+  const needing = own.map(({ title, needsRewards }) => [title, needsRewards])
+  expect(Object.fromEntries(needing)).toEqual({ Mine: true, Taught: false, Untraceable: true })
+  expect(mine?.settings.map(({ key }) => key)).toEqual([
     'algorithm.settings.clip',
     'algorithm.settings.klCoefficient',
   ])

@@ -7,6 +7,7 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import { distillation } from '#rl/algorithms/distillation.ts'
 import type { ConfiguredAlgorithm } from '#rl/algorithms/types.ts'
 import { sampleBatch } from '#rl/losses/sampleBatch.ts'
+import { configConflicts } from '#rl/training/conflicts.ts'
 import { resolveAlgorithms } from '#host/code/resolveAlgorithms.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-top-'))
@@ -37,7 +38,7 @@ async function written(settings: object, text = code): Promise<ConfiguredAlgorit
 
 test.each([0.5, 0.2])('it is the built-in one: beta %s', async (beta) => {
   const own = await written({ beta })
-  expect(own.needs).toMatchObject({ likeliest: 3, reference: true, teacher: false })
+  expect(own.needs).toMatchObject({ likeliest: 3, reference: true, teacher: false, rewards: false })
   const rows = sampleBatch()
   own.admit?.(rows, () => undefined)
   const builtIn = distillation.configure({ compares: 'top-k', jsdBeta: beta, topK: 3 })
@@ -49,6 +50,42 @@ test.each([0.5, 0.2])('it is the built-in one: beta %s', async (beta) => {
     expect(alternatives).toHaveLength(expected.length)
     alternatives!.forEach((slope, at) => expect(slope).toBeCloseTo(expected[at]!, 12))
   }
+})
+
+const takingPart = (own: ConfiguredAlgorithm) => ({
+  rewards: own.needs.rewards,
+  teacher: own.needs.teacher,
+  refused: configConflicts(parseRunConfig({ model: 'm', data: { train: 't' } }), own).map(({ path }) => path),
+})
+
+test.each([
+  ['loss: ({ topLogp, mask }) => mean(sum(exp(topLogp) * topLogp, "token"), mask)', false],
+  ['loss: ({ logp, refLogp, mask }) => mean(square(logp - refLogp), mask)', false],
+  ['loss: ({ logp, advantages, mask }) => -mean(logp * advantages, mask)', true],
+  ['loss: ({ logp, rewards, mask }) => -mean(logp * rewards, mask)', true],
+  ['advantages: "rloo", loss: ({ topLogp, mask }) => mean(sum(exp(topLogp), "token"), mask)', true],
+  ['advantages: ({ rows }) => rows.map(() => 1), loss: ({ logp, mask }) => -mean(logp, mask)', true],
+])('rewards are asked for where they reach the loss: %s', async (line, rewards) => {
+  const own = await written({}, `export default defineLoss({ ${line} })`)
+  expect(takingPart(own)).toEqual({ rewards, teacher: false, refused: rewards ? ['rewards'] : [] })
+})
+
+test('whose advantages are those of a distillation needs a teacher in the place of rewards', async () => {
+  const loss = '({ logp, advantages, mask }) => -mean(logp * advantages, mask)'
+  const own = await written({}, `export default defineLoss({ advantages: "distillation", loss: ${loss} })`)
+  expect(own.needs).toMatchObject({ behavior: true, reference: true })
+  expect(takingPart(own)).toEqual({ rewards: false, teacher: true, refused: ['reference.model'] })
+})
+
+test('every completion takes part where no reward is read', async () => {
+  const own = await written(
+    {},
+    `export default defineLoss({ loss: ({ topLogp, mask }) => mean(sum(exp(topLogp), "token"), mask) })`,
+  )
+  const rows = sampleBatch()
+  const { tokens, kept } = await own.advantages(rows)
+  expect(kept).toEqual(rows.map((_, i) => i))
+  expect(tokens.map((each) => [...each])).toEqual(rows.map(({ actionMask }) => [...actionMask]))
 })
 
 test.each([

@@ -135,7 +135,12 @@ async function translating(
       JSON.stringify({ meta_info: { input_token_logprobs: change(triples), input_top_logprobs: tops } }),
     )
   }
-  const server = createServer((request, response) => void answer(request, response))
+  return listening((request, response) => void answer(request, response))
+}
+
+/** A server that says to be SGLang. */
+async function listening(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const server = createServer(answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
   return {
@@ -203,6 +208,14 @@ describe('log-probabilities of a server', () => {
     await expect(openTeacher({ model: 'other' })).rejects.toThrow('does not serve other. It serves starter')
     await expect(openTeacher({}, { key: 'wrong' })).rejects.toThrow('does not accept the key')
     await expect(openTeacher({ url: 'http://127.0.0.1:9' })).rejects.toThrow('does not answer')
+  })
+
+  test('a page in the place of models is no matter of its context', async () => {
+    using page = await listening((_, response) => void response.end('<html></html>'))
+    await expect(openTeacher(page.settings)).rejects.toMatchObject({
+      message: `The teacher at ${page.settings.url} did not list its models: status 200, “<html></html>”.`,
+      hint: expect.not.stringContaining('context') as string,
+    })
   })
 
   test('the key goes nowhere without leave', async () => {

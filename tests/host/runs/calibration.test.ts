@@ -191,32 +191,71 @@ describe('one group of a real step', () => {
   })
 })
 
-test('what does not fit into memory or onto the disk is said before it happens', () => {
+const triedStage: CalibratedStage = {
+  steps: 100,
+  row: 3,
+  promptTokens: 40,
+  tooLong: 0,
+  needsRewards: true,
+  evaluations: 2,
+  secondsPerEvaluation: 10,
+  seconds: { loading: 1, generating: 2, scoring: 3, learning: 4 },
+  secondsPerStep: { expected: 10, low: 8, high: 15 },
+  tokensPerStep: 500,
+  warmUpSeconds: 1,
+  checkpointBytes: 1e9,
+  secondsPerCheckpoint: 4,
+  logBytesPerStep: 1e6,
+  samples: [],
+}
+
+function summaryOf(stage: CalibratedStage) {
   const config = parseRunConfig({ ...smallConfig, checkpoints: { every: 1, keepLast: 2, keepBest: 1 } })
-  const stage: CalibratedStage = {
-    steps: 100,
-    row: 3,
-    promptTokens: 40,
-    tooLong: 0,
-    evaluations: 2,
-    secondsPerEvaluation: 10,
-    seconds: { loading: 1, generating: 2, scoring: 3, learning: 4 },
-    secondsPerStep: { expected: 10, low: 8, high: 15 },
-    tokensPerStep: 500,
-    warmUpSeconds: 1,
-    checkpointBytes: 1e9,
-    secondsPerCheckpoint: 4,
-    logBytesPerStep: 1e6,
-    samples: [],
-  }
   const memory = { anonymousBytes: 5e9, totalBytes: 9e9, expectedBytes: 8e9 }
   const processor = { threads: 2, cores: 2 }
   const device = { kind: 'cpu', reason: 'As the config says.' } as const
-  const summary = summarizeCalibration({
+  return summarizeCalibration({
     config,
     report: { device, processor, memory, stages: [stage] },
     room: { availableBytes: 6e9, freeBytes: 2e9, runs: 1 },
   })
+}
+
+test('rewards are missed only where they are learned from', () => {
+  const sample = {
+    row: 0,
+    sample: 0,
+    prompt: '',
+    completion: '4',
+    tokens: 1,
+    stopReason: 'stop-id',
+    preference: null,
+  } as const
+  const samplesOf = (reward: number | null) =>
+    [0, 1].map(() => ({
+      ...sample,
+      reward,
+      parts: { correct: reward },
+    })) as unknown as CalibratedStage['samples']
+  const told = (changes: Partial<CalibratedStage>) =>
+    summaryOf({ ...triedStage, ...changes }).warnings.filter((sentence) =>
+      /reward|earned|too long/.test(sentence),
+    )
+  expect(told({ samples: samplesOf(null) })).toEqual([
+    'No completion has a reward, so nothing would be learned.',
+  ])
+  expect(told({ samples: samplesOf(1) })).toEqual([
+    'Every completion earned 1: a zero-variance group teaches nothing.',
+  ])
+  for (const reward of [null, 1])
+    expect(told({ samples: samplesOf(reward), needsRewards: false })).toEqual([])
+  expect(told({ tooLong: 1, teacher: 'short' })).toEqual([
+    '1 row is too long for the teacher short’s context together with a completion and left out.',
+  ])
+})
+
+test('what does not fit into memory or onto the disk is said before it happens', () => {
+  const summary = summaryOf(triedStage)
   // The two newest, the best, and one that is being written.
   expect(summary.disk.neededBytes).toBe(4.1e9)
   expect(summary.etaSeconds).toEqual({ low: 1220, expected: 1420, high: 1920 })

@@ -36,4 +36,7 @@ test('no row at all is an error', async () => {
   await expect(promptRoomWarnings(configOf(39), rows, model)).rejects.toThrow(
     'rollout.maxNewTokens: 39, and even short prompts have 2 tokens',
   )
+  await expect(promptRoomWarnings(configOf(39), rows, { ...model, teacher: 'short' })).rejects.toThrow(
+    'together they exceed the teacher short’s context of 40 tokens, and no row could be trained on. Lower it, or shorten the prompts. Or set `reference.model` to a teacher that reads more.',
+  )
 })

@@ -47,6 +47,7 @@ function tried({ config, seconds = 2, ownBytes = 1e9 }: Tried = {}): Calibrated 
           row: 0,
           promptTokens: 10,
           tooLong: 0,
+          needsRewards: true,
           evaluations: 6,
           secondsPerEvaluation: 10,
           seconds: { loading: 3, generating: 1, scoring: 1, learning: 1 },

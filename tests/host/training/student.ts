@@ -29,6 +29,22 @@ export const writeStudent = (directory: string): Promise<void> =>
     data: name === 'model.norm.weight' ? data.map((weight) => 0.5 * weight) : data,
   }))
 
+/** Rewrites some keys of the config of a model. */
+function changeConfig(
+  directory: string,
+  changes: (config: Readonly<Record<string, unknown>>) => object,
+): void {
+  const file = path.join(directory, 'config.json')
+  const config = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
+  writeFileSync(file, JSON.stringify({ ...config, ...changes(config) }))
+}
+
+/** The starter model, which reads no more tokens than this. */
+export function writeShort(directory: string, contextLength: number): void {
+  cpSync(starterConfig.model, directory, { recursive: true })
+  changeConfig(directory, () => ({ max_position_embeddings: contextLength }))
+}
+
 /** The starter model with rows behind its vocabulary that pad its table: copies of others, so as likely as these. */
 export async function writePadded(directory: string, rows: number): Promise<void> {
   await writeChanged(directory, (name, { shape, data }) => {
@@ -39,7 +55,5 @@ export async function writePadded(directory: string, rows: number): Promise<void
     longer.set(data.subarray(0, rows * width), data.length)
     return { shape: [size + rows, width], data: longer }
   })
-  const file = path.join(directory, 'config.json')
-  const config = JSON.parse(readFileSync(file, 'utf8')) as { vocab_size: number }
-  writeFileSync(file, JSON.stringify({ ...config, vocab_size: config.vocab_size + rows }))
+  changeConfig(directory, ({ vocab_size: size }) => ({ vocab_size: Number(size) + rows }))
 }

@@ -6,7 +6,7 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 import { runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { createHome, historyOf, learnedBy, starterConfig, tensorsOf } from '../runs/runFixture.ts'
-import { writePadded, writeStudent } from './student.ts'
+import { writePadded, writeShort, writeStudent } from './student.ts'
 
 const home = createHome()
 const student = path.join(home.directory, 'student')
@@ -60,6 +60,63 @@ test('rows that pad the table of a teacher count as nothing', async () => {
   expect(metrics!['divergence']).toBeGreaterThan(0)
   expect(metrics!['divergence']).toBeLessThan(1)
   expect(metrics!['teacher_coverage']).toBeLessThan(1) // the rest has what they are given
+})
+
+/** Three rows; the last one is too long for 32 tokens together with a completion. */
+function writeRows(folder: string): string {
+  const file = path.join(folder, 'rows.jsonl')
+  const prompts = ['Largest of 4 0 1 0', 'Please sort 6 6 4', `Please sort ${'6 4 '.repeat(12)}`]
+  writeFileSync(file, prompts.map((prompt) => `${JSON.stringify({ prompt, answer: '4' })}\n`).join(''))
+  return file
+}
+
+test('a teacher that reads less leaves out rows where it is read, and there alone', async () => {
+  using folder = createHome()
+  const short = path.join(folder.directory, 'short')
+  writeShort(short, 32)
+  const { data, rewards } = starterConfig
+  const run = folder.createRun({
+    ...configWith(short),
+    model: starterConfig.model,
+    data: { ...data, train: writeRows(folder.directory), heldOut: null },
+    rewards,
+    rollout: { promptsPerStep: 1, groupSize: 2, maxNewTokens: 6 },
+    optimization: {},
+    steps: null,
+    shownTrajectories: 2,
+    stages: [{ algorithm: { id: 'grpo', settings: { klCoefficient: 0 } } }, {}],
+  })
+  await trainRun(run)
+  const [schedule] = historyOf(run, 'schedule')
+  expect(schedule).toMatchObject({ stages: [{ lastStep: 3 }, { firstStep: 3, lastStep: 5 }] })
+  expect(historyOf(run, 'warning')).toEqual([
+    expect.objectContaining({
+      step: 3,
+      message: expect.stringContaining(
+        '1 row was left out because prompt and completion do not fit in the teacher short’s context together.',
+      ) as string,
+    }),
+  ])
+  const rows = historyOf(run, 'samples').map(({ samples }) => (samples as { row: number }[])[0]?.row)
+  expect([rows.slice(0, 3).toSorted(), rows.slice(3).toSorted()]).toEqual([
+    [0, 1, 2],
+    [0, 1],
+  ])
+})
+
+test('a teacher that no stage reads is not opened', async () => {
+  using folder = createHome()
+  const { rewards, rollout } = starterConfig
+  const run = folder.createRun({
+    ...configWith(path.join(folder.directory, 'gone')),
+    model: starterConfig.model,
+    algorithm: { id: 'grpo', settings: { klCoefficient: 0 } },
+    rewards,
+    rollout,
+    steps: 1,
+  })
+  await trainRun(run)
+  expect(historyOf(run, 'step')).toHaveLength(1)
 })
 
 test('completions are measured by the teacher, without a reward; the run resumes exactly', async () => {

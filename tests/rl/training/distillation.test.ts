@@ -1,6 +1,8 @@
 /** Learning from a teacher, whose log-probabilities stand in the place of the reference's. */
+import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
-import { distillation } from '#rl/algorithms/distillation.ts'
+import { distillation, unreadSettings } from '#rl/algorithms/distillation.ts'
+import { sampleBatch } from '#rl/losses/sampleBatch.ts'
 import { fakePolicy } from '../fakePolicy.ts'
 import { collect, dependenciesOf, steps } from './run.ts'
 
@@ -49,6 +51,26 @@ test('the advantage of a token is how much likelier the teacher finds it', () =>
   const { tokens } = distillation.configure({}).advantages([row as never])
   expect([...tokens[0]!]).toEqual([0, -2, 1.5])
 })
+
+test.each(['sampled', 'top-k'])(
+  'a setting is called unread exactly where the loss does not read it: %s',
+  (compares) => {
+    const rows = sampleBatch().map((row) => ({ ...row, logprobs: row.logprobs.map((logp) => 0.9 * logp) }))
+    const lossWith = (settings: object) => {
+      const algorithm = distillation.configure({ compares, ...settings })
+      const [first] = algorithm.minibatchLoss(rows)(rows).coefficients
+      const unread = unreadSettings({ compares, ...settings }).map(([name]) => name)
+      return { unread, needs: algorithm.needs, first }
+    }
+    const initial = lossWith({})
+    expect(initial.unread).toEqual([])
+    for (const [name, value] of Object.entries({ clipCoefficient: 0.01, jsdBeta: 0.1, topK: 5 })) {
+      const changed = lossWith({ [name]: value })
+      const isRead = !isDeepStrictEqual({ ...changed, unread: [] }, initial)
+      expect([name, changed.unread]).toEqual([name, isRead ? [] : [name]])
+    }
+  },
+)
 
 test('without a teacher it is refused', async () => {
   const config = { steps: 1, reference: {} }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { distillation } from '#rl/algorithms/distillation.ts'
 import { ppo } from '#rl/algorithms/ppo.ts'
 import { reinforce } from '#rl/algorithms/reinforce.ts'
 import type { Environment } from '#rl/rollout/environment.ts'
@@ -85,6 +86,34 @@ const runOf = (options: RunOptions = {}, environment: Environment = wantsC) =>
   })
 
 describe('training in an environment', () => {
+  test.each([
+    [null, 'the teacher short’s context of 32 must also hold 1 new tokens'],
+    [20, 'the context of 20 must also hold 1 new tokens'],
+  ])('a teacher that leaves no room for a first observation is named (%s)', async (contextLength, words) => {
+    const wordy: Environment = {
+      ...wantsC,
+      reset: (starts) =>
+        Promise.resolve(
+          starts.map(() => ({ state: 0, observation: 'a'.repeat(40), reward: null, terminated: false })),
+        ),
+    }
+    const own = { function: 'wants-c', applyChatTemplate: false, contextLength }
+    const options = { teacher: 'short', config: { rewards: [], environment: own, steps: 1 } }
+    const events: RunEvent[] = []
+    const playing = collect(runOf(options, wordy), (event) => events.push(event))
+    await expect(playing).rejects.toThrow('No completion of 1 step got a reward')
+    const taught = {
+      ...options,
+      algorithm: distillation.configure({}),
+      config: { ...options.config, reference: { model: 'short' } },
+    }
+    await expect(collect(runOf(taught, wordy))).rejects.toThrow(
+      'No completion of 1 step has a token: every episode ended before the first. The model was not trained',
+    )
+    const warned = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []))
+    expect(warned.join(' ')).toContain(words)
+  })
+
   test.each([
     ['GRPO on turns', { settings: { advantageGranularity: 'turn' } }],
     [

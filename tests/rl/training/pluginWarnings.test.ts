@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { algorithms } from '#rl/algorithms/registry.ts'
 import { builtInRewards } from '#rl/environments/registry.ts'
 import { builtInEnvironments } from '#rl/environments/tasks/registry.ts'
-import { configWarnings } from '#rl/training/configWarnings.ts'
+import { configWarnings, teacherWarnings } from '#rl/training/configWarnings.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
 import { fieldsOf } from '#shared/config/fields.ts'
 import { parseSettings } from '#shared/config/settings.ts'
@@ -31,11 +31,8 @@ const algorithmOf = ({ algorithm: { id, settings } }: RunConfig) => {
 /** null: nothing is said against it. */
 function saidOf(changes: object, check: (config: RunConfig) => void = () => undefined): string | null {
   try {
-    const given = parseRunConfig({ ...base, ...changes })
-    const algorithm = algorithmOf(given)
-    // A teacher is named only where something reads it.
-    const reference = { ...given.reference, model: algorithm.needs.reference ? 'teacher' : null }
-    const config = { ...given, reference }
+    const config = parseRunConfig({ ...base, ...changes })
+    const algorithm = algorithmOf(config)
     check(config)
     requireFitting(config, algorithm)
     const [first] = configWarnings(config, algorithm, null)
@@ -175,16 +172,32 @@ test.each([
   expect(told).toEqual(expected.map((start) => expect.stringContaining(start) as string))
 })
 
+test.each([
+  ['grpo', 'completions of a group are nearly identical'],
+  [
+    'distillation',
+    'distributions are compared at this temperature, where one token has nearly all probability',
+  ],
+])('a low temperature is warned of in terms of what %s learns from', (id, words) => {
+  expect(saidOf({ algorithm: { id }, rollout: { ...base.rollout, temperature: 0.05 } })).toContain(words)
+})
+
 const server = { kind: 'vllm', url: 'http://127.0.0.1:8000' }
 
 test.each([
   ['reference.model', { model: 'teacher' }],
   ['reference.server', { server }],
 ])('a teacher has no effect where nothing reads the reference: %s', (path, reference) => {
-  const told = (settings: object) => {
-    const config = parseRunConfig({ ...base, reference, algorithm: { id: 'grpo', settings } })
-    return configWarnings(config, algorithmOf(config), null).map((problem) => problem.path)
+  const stageOf = (settings: object, teacher: object = reference) => {
+    const config = parseRunConfig({ ...base, reference: teacher, algorithm: { id: 'grpo', settings } })
+    return { config, algorithm: algorithmOf(config) }
   }
-  expect(told({ klCoefficient: 0 })).toEqual([path])
-  expect(told({ klCoefficient: 0.1 })).toEqual([])
+  const [unread, read] = [stageOf({ klCoefficient: 0 }), stageOf({ klCoefficient: 0.1 })]
+  const told = (...stages: Parameters<typeof teacherWarnings>[1]) =>
+    stages.map((stage) => teacherWarnings(stage, stages).map((problem) => problem.path))
+  expect(told(unread)).toEqual([[path]])
+  expect(told(read)).toEqual([[]])
+  // It is named for the run, and one of its stages reads it.
+  expect(told(unread, read)).toEqual([[], []])
+  expect(told(unread, stageOf({ klCoefficient: 0.1 }, { model: 'other' }))).toEqual([[path], []])
 })

@@ -65,7 +65,7 @@ export function dependenciesOf(options: RunOptions = {}): TrainDependencies {
       tokenizer: fakeTokenizer,
       chatTemplate: null,
       stopIds: [stopId],
-      ...given('device', 'tokenizer', 'chatTemplate', 'stopIds', 'rolloutMetrics'),
+      ...given('device', 'tokenizer', 'chatTemplate', 'stopIds', 'teacher', 'rolloutMetrics'),
     },
     data: { train: trainRows, heldOut: heldOutRows },
     code: {

@@ -341,6 +341,10 @@ describe('what goes wrong', () => {
       expect(collect(dependenciesOf(options))).rejects.toThrow(text)
     await refuse({ rollout: { groupSize: 1 } }, 'rollout.groupSize: 1, but grpo compares at least 2')
     await refuse({ rollout: { maxNewTokens: 40 } }, 'the model reads only 32 tokens')
+    await refuse(
+      { rollout: { maxNewTokens: 40 }, teacher: 'short' },
+      'rollout.maxNewTokens is 40, but the teacher short reads only 32 tokens.',
+    )
     await refuse({ trainRows: [] }, 'The data set has no rows.')
     await refuse({ trainRows: [{ prompt: 'a'.repeat(30) }] }, 'Every prompt is longer than 26 tokens.')
   })

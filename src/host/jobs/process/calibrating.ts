@@ -172,6 +172,8 @@ async function calibrateStage(
     steps,
     row,
     tooLong,
+    teacher: stage.parts.model.teacher,
+    needsRewards: stage.parts.code.algorithm.needs.rewards,
     samples,
     heldBack: heldBackBytes(model, config, calibration),
     promptTokens: Math.max(...trajectories.map(({ prompt }) => prompt.ids.length)),

@@ -61,14 +61,12 @@ export function rewardWords(config: JsonObject, known: Known): string | null {
   if (isObject(valueAt(config, 'rollout.agent'))) words.unshift('My agent')
   const said = words.filter((each) => each !== null)
   if (said.length > 0) return said.join(' · ')
-  if (algorithmsOf(config).every((id) => id === 'distillation'))
-    return 'Not needed: a teacher judges each token'
-  const experiences = algorithmsOf(config).map(
-    (id) => known.algorithms.find((each) => each.id === id)?.experience,
-  )
-  return experiences.every((each) => each !== undefined && each !== 'rollout')
-    ? 'Not needed: learns from given answers'
-    : null
+  const chosen = algorithmsOf(config).map((id) => known.algorithms.find((each) => each.id === id))
+  if (!chosen.every((each) => each?.needsRewards === false)) return null
+  const acting = chosen.filter((each) => each?.experience === 'rollout')
+  if (acting.length === 0) return 'Not needed: learns from given answers'
+  const isTaught = acting.every((each) => each?.id === 'distillation')
+  return isTaught ? 'Not needed: a teacher judges each token' : 'Not needed: the loss reads none'
 }
 
 /** Null without an environment and reward functions. */

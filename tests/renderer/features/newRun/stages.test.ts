@@ -68,6 +68,14 @@ describe('steps in one line', () => {
     expect(rewardWords({ rewards }, known)).toBe('0.8 × right digits + brevity')
     expect(rewardWords({ algorithm: { id: 'sft' } }, known)).toContain('Not needed')
     expect(rewardWords({ algorithm: { id: 'distillation' } }, known)).toContain('Not needed: a teacher')
+    const chain = ['sft', 'distillation'].map((id) => ({ algorithm: { id } }))
+    expect(rewardWords({ stages: chain }, known)).toContain('Not needed: a teacher')
+    expect(rewardWords({ stages: [...chain, { algorithm: { id: 'grpo' } }] }, known)).toBeNull()
+    const [own] = known.algorithms.filter(({ id }) => id === 'grpo')
+    const algorithms = [{ ...own!, id: '/losses/own.js', needsRewards: false }]
+    expect(rewardWords({ algorithm: { id: '/losses/own.js' } }, { ...known, algorithms })).toBe(
+      'Not needed: the loss reads none',
+    )
   })
 
   test('length and batch', () => {
