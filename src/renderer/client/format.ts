@@ -52,6 +52,24 @@ export const formatPercent = (share: number | null | undefined): string =>
 export const formatShare = (share: number): string =>
   share > 0 && share < 0.01 ? 'less than 1 %' : `${String(Math.round(100 * share))} %`
 
+/**
+ * Formats the shares of a whole, rounded so that they add up to 100 % (largest remainder): rounded one by one, three thirds
+ * make 99 %. What is rounded to nothing reads `< 1 %`. `unit`: what is rounded to, in percent.
+ */
+export function formatShares(amounts: readonly number[], unit: 1 | 0.1 = 1): readonly string[] {
+  const whole = amounts.reduce((sum, amount) => sum + amount, 0)
+  if (whole === 0) return amounts.map(() => noNumber)
+  const exact = amounts.map((amount) => ((amount / whole) * 100) / unit)
+  const missing = 100 / unit - exact.reduce((sum, share) => sum + Math.floor(share), 0)
+  const largestRemainders = exact.map((share, at) => ({ at, remainder: share % 1 }))
+  largestRemainders.sort((a, b) => b.remainder - a.remainder)
+  const roundedUp = new Set(largestRemainders.slice(0, Math.round(missing)).map(({ at }) => at))
+  return exact.map((share, at) => {
+    const rounded = Math.floor(share) + (roundedUp.has(at) ? 1 : 0)
+    return rounded === 0 && share > 0 ? `< ${String(unit)} %` : `${formatNumber(rounded * unit)} %`
+  })
+}
+
 const sizes = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
 
 export function formatBytes(bytes: number | null | undefined): string {

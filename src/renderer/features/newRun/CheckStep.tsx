@@ -16,6 +16,7 @@ import {
   formatDuration,
   formatPercent,
   formatShare,
+  formatShares,
   plural,
   formatCount,
   formatNumber,
@@ -196,6 +197,8 @@ const parts = [
 function StepTime({ seconds }: { seconds: Calibration['seconds'] }) {
   const total = parts.reduce((sum, [part]) => sum + seconds[part], 0)
   if (total === 0) return null
+  const told = parts.filter(([part]) => seconds[part] / total > 0.005)
+  const shares = formatShares(told.map(([part]) => seconds[part]))
   return (
     <>
       <span aria-hidden className="flex h-1 overflow-hidden rounded-full">
@@ -206,14 +209,7 @@ function StepTime({ seconds }: { seconds: Calibration['seconds'] }) {
           />
         ))}
       </span>
-      <span>
-        {parts
-          .filter(([part]) => seconds[part] / total > 0.005)
-          .map(
-            ([part, words]) => `${formatPercent(Math.round((100 * seconds[part]) / total) / 100)} ${words}`,
-          )
-          .join(' · ')}
-      </span>
+      <span>{told.map(([, words], at) => `${shares[at] ?? ''} ${words}`).join(' · ')}</span>
     </>
   )
 }
