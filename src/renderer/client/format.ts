@@ -119,6 +119,9 @@ const times = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 export const formatDate = (at: number): string => dates.format(at)
 export const formatTime = (at: number): string => times.format(at)
 
+/** Formats date and minute, for what may be of another day. */
+export const formatMoment = (at: number): string => `${formatDate(at)} ${formatTime(at).slice(0, 5)}`
+
 /** Returns the last part of a path of any system: the name of a folder or file. */
 export const lastPart = (path: string): string => path.split(/[\\/]/).findLast(Boolean) ?? path
 

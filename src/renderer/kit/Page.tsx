@@ -152,7 +152,11 @@ function TabbedHead({ here, title, about, actions }: HeadProps) {
                 {title}
               </h2>
             )}
-            <div className={classes(aboutLook, 'w-20')}>{about}</div>
+            {about !== undefined && (
+              <div className={classes(aboutLook, 'w-20', title === undefined && 'border-l border-line pl-3')}>
+                {about}
+              </div>
+            )}
           </div>
         )}
         {actions}

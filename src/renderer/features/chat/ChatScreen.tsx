@@ -43,7 +43,7 @@ export function ChatScreen() {
           )}
           {chat !== null && id !== null && <ConversationMenu conversation={chat.conversation} />}
           <Button icon={Plus} onClick={() => navigate('/playground/chat')}>
-            New conversation
+            <span className="phone:sr-only">New conversation</span>
           </Button>
         </>
       }

@@ -57,10 +57,12 @@ export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepPro
       )}
       {error !== null && state === 'failed' && <ErrorNote error={error} />}
       {problems.map((problem) => (
-        <p key={`${problem.path} ${problem.message}`} className="text-sm text-bad">
-          <Sentence text={problemWords(problem)} />{' '}
+        <div key={`${problem.path} ${problem.message}`} className="grid justify-items-start gap-2">
+          <p className="text-sm text-bad">
+            <Sentence text={problemWords(problem)} />
+          </p>
           {problem.keys !== undefined && <AllowKeys keys={problem.keys} />}
-        </p>
+        </div>
       ))}
       {result !== null && (
         <div className={classes('grid gap-4', !isCurrent && 'opacity-60')}>
