@@ -1,4 +1,4 @@
-import type { Page } from '@playwright/test'
+import type { Locator, Page } from '@playwright/test'
 import { isWhole } from '../sweeps.ts'
 import { reflowProblems } from './reflow.ts'
 import { furnish } from './furnish.ts'
@@ -71,6 +71,51 @@ test(`every screen is accessible in ${themes.join(', ')}, and fits into small wi
     })
   }
   expect(problems).toEqual([])
+})
+
+/** Middles of controls that stand on one line are as high as each other. */
+async function expectOneLine(...controls: readonly Locator[]): Promise<void> {
+  const heights: number[] = []
+  for (const control of controls) {
+    const box = (await control.boundingBox())!
+    heights.push(box.y + box.height / 2)
+  }
+  expect(Math.max(...heights) - Math.min(...heights)).toBeLessThan(8)
+}
+
+test('lists and toolbars fit into a window of 1024 pixels', async ({ app }) => {
+  const { page } = app
+  const routes = await furnish(app)
+  const routeLike = (pattern: RegExp) => routes.find((route) => pattern.test(route))!
+  await page.setViewportSize({ width: 1024, height: 640 })
+  await app.open()
+  for (const [route, label] of [
+    ['/runs', 'Runs'],
+    ['/runs/studies', 'Studies'],
+    ['/playground/evaluate', 'Evaluations'],
+  ] as const) {
+    await app.go(route)
+    const table = page.getByRole('table', { name: label, exact: true })
+    await expect(table.getByRole('row').nth(1)).toBeVisible()
+    await settled(page)
+    expect(await table.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0)
+  }
+
+  await app.go(routeLike(/samples/))
+  await settled(page)
+  const samples = page.getByRole('main')
+  await expectOneLine(
+    samples.getByRole('radio', { name: 'One step' }),
+    samples.getByRole('button', { name: 'Newest' }),
+    samples.getByRole('button', { name: 'Filter' }),
+  )
+  await app.go(routeLike(/compare\?/))
+  const curves = page.getByRole('toolbar', { name: 'Curves' })
+  await expectOneLine(
+    curves.getByLabel('Group runs'),
+    curves.getByRole('checkbox', { name: 'Events' }),
+    curves.getByRole('checkbox', { name: 'Clip spikes' }),
+  )
 })
 
 test('every empty screen says what it is for', async ({ app }) => {

@@ -92,7 +92,7 @@ function EvaluationTable({ evaluations, chosen }: EvaluationTableProps) {
   const scale = scaleOf(evaluations.map(({ summary }) => summary?.reward))
   const columns: readonly Column<Evaluation>[] = [
     plainColumn(
-      ['title', 'Evaluated', 'minmax(124px, 1.4fr)'],
+      ['title', 'Evaluated', 'minmax(112px, 1.25fr)'],
       ({ title }) => <CutName name={title} />,
       ({ title }) => title,
     ),

@@ -178,7 +178,7 @@ const factColumns = (): readonly Column<Row>[] => [
   ),
   { id: 'data', title: 'Data', width: 'minmax(84px, 0.5fr)', cell: ({ run }) => <DataCell run={run} /> },
   figureColumn(
-    ['progress', 'Steps', '78px'],
+    ['progress', 'Steps', '92px'],
     ({ run }) => <Steps run={run} />,
     ({ run }) => run.step,
   ),

@@ -62,7 +62,7 @@ export function useShownRuns(runs: readonly RunEntry[]) {
 
 /** Columns shown and their sorting; remembered. Until the user chooses columns, there are as many as fit the window. */
 export function useColumns() {
-  const hasRoom = useMediaQuery('(width >= 1240px)')
+  const hasRoom = useMediaQuery('(width >= 1260px)')
   const initial = hasRoom ? defaultColumns : fewerColumns
   const [columns, setColumns] = useSetting<readonly ColumnId[]>('runs.columns', initial)
   const [sorting, setSorting] = useSetting<Sorting | null>('runs.sorting', null)

@@ -58,7 +58,11 @@ export function SampleToolbar({ run, address, steps, step }: Props) {
   const { range, source, filter } = address
   const scope: Scope = range === null ? 'step' : range === 'all' ? 'all' : 'range'
   return (
-    <div className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2">
+    <div
+      role="toolbar"
+      aria-label="Samples shown"
+      className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2"
+    >
       <Segmented
         label="Steps shown"
         value={scope}
