@@ -77,15 +77,17 @@ const Answers = ({
 }: Pick<DialogProps, 'aside' | 'onClose'> & { action: DialogAction }) => (
   <>
     {aside}
-    <Button onClick={onClose}>Cancel</Button>
-    <Button
-      variant="primary"
-      icon={action.icon}
-      disabled={action.isDisabled}
-      {...(action.form === undefined ? { onClick: action.run } : { type: 'submit', form: action.form })}
-    >
-      {action.label}
-    </Button>
+    <span className="ml-auto flex gap-2">
+      <Button onClick={onClose}>Cancel</Button>
+      <Button
+        variant="primary"
+        icon={action.icon}
+        disabled={action.isDisabled}
+        {...(action.form === undefined ? { onClick: action.run } : { type: 'submit', form: action.form })}
+      >
+        {action.label}
+      </Button>
+    </span>
   </>
 )
 
