@@ -14,7 +14,6 @@ import { etaWords } from '#renderer/client/live.ts'
 import {
   formatBytes,
   formatDuration,
-  formatPercent,
   formatShare,
   formatShares,
   plural,
