@@ -13,9 +13,9 @@ import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { CurveControls } from '#renderer/charts/CurveControls.tsx'
 import { CursorGroup } from '#renderer/charts/CursorGroup.tsx'
 import { MarkLegend } from '#renderer/charts/marks.tsx'
-import { axesOf, type Range } from '#renderer/charts/axes.ts'
+import { axesOf } from '#renderer/charts/axes.ts'
 import { type Placement, type ChartEvent, seriesLine, withBand } from '#renderer/charts/lines.ts'
-import { fullCsvOf, type SeriesByMetric } from '#renderer/charts/useSeries.ts'
+import { fullCsvOf } from '#renderer/charts/useSeries.ts'
 import { MetricChart } from '#renderer/charts/MetricChart.tsx'
 import { useSize } from '#renderer/charts/useSize.ts'
 import { Explained } from '#renderer/kit/Tooltip.tsx'
@@ -64,12 +64,9 @@ export function OverviewTab({ run, config, events, findings }: Props) {
   const panel = (chart: PlannedChart, height: number) => (
     <PlannedPanel
       key={chart.id}
-      {...{ chart, byMetric, height, color, place }}
-      isLoaded={overview.isLoaded}
+      {...{ chart, overview, height, color }}
       runId={run.id}
       events={chart.size === 'wide' ? marks : grave}
-      look={overview.look}
-      range={overview.range}
     />
   )
   const small = plan.small.filter(moves)
@@ -77,14 +74,7 @@ export function OverviewTab({ run, config, events, findings }: Props) {
   const [beside, ...learning] = [...(plan.loss === null ? [] : [plan.loss]), ...plan.learning].filter(moves)
   return (
     <div className="flex min-w-0 flex-col gap-3 px-page py-4">
-      <div className="flex min-h-7 items-start gap-x-4 gap-y-2 narrow:flex-wrap">
-        <RunNumbers run={run} />
-        {pinned !== null && (
-          <div className="ml-auto shrink-0">
-            <Pinned runId={run.id} step={pinned} />
-          </div>
-        )}
-      </div>
+      <Head run={run} pinned={pinned} />
       <CurveBar overview={overview} names={names} marks={marks}>
         {isLiving && <LiveSwitch isPaused={isPaused} onPause={setPaused} />}
       </CurveBar>
@@ -131,6 +121,18 @@ function usePlan(run: RunEntry, config: RunConfig | null) {
   const metrics = useMemo(() => [...metricsOf(all), ...timeMetrics], [all])
   return { names, algorithms, plan, all, metrics }
 }
+
+/** Numbers of the run, and the pinned step. */
+const Head = ({ run, pinned }: Pick<Props, 'run'> & { readonly pinned: number | null }) => (
+  <div className="flex min-h-7 items-start gap-x-4 gap-y-2 narrow:flex-wrap">
+    <RunNumbers run={run} />
+    {pinned !== null && (
+      <div className="ml-auto shrink-0">
+        <Pinned runId={run.id} step={pinned} />
+      </div>
+    )}
+  </div>
+)
 
 interface LiveSwitchProps {
   readonly isPaused: boolean
@@ -255,15 +257,11 @@ const Pinned = ({ runId, step }: { runId: string; step: number }) => (
 interface PlannedPanelProps {
   readonly runId: string
   readonly chart: PlannedChart
-  readonly byMetric: SeriesByMetric
-  readonly isLoaded: boolean
+  readonly overview: Overview
   readonly events: readonly ChartEvent[]
   readonly height: number
   /** Colour of the run; further lines take the hues after it. */
   readonly color: string
-  readonly look: Overview['look']
-  readonly place: Placement
-  readonly range: Range | null
 }
 
 const others = [
@@ -292,7 +290,8 @@ const hasSameMembers = (before: readonly unknown[], now: readonly unknown[]): bo
   before.length === now.length && before.every((item, i) => item === now[i])
 
 function PlannedPanel(props: PlannedPanelProps) {
-  const { runId, chart, byMetric, isLoaded, events, height, color, look, place, range } = props
+  const { runId, chart, overview, events, height, color } = props
+  const { byMetric, isLoaded, look, place, range } = overview
   const client = useApi()
   const found = [
     chart.bandMetric === undefined ? undefined : byMetric.get(chart.bandMetric)?.get(runId),
