@@ -108,8 +108,12 @@ function readFilter(given: unknown): FileFilter & { extensions: string[] } {
   const read = entries(extensions).map(text)
   if (!read.every((each) => /^(?:\*|[A-Za-z0-9.]+)$/.test(each)))
     throw new TypeError('Expected extensions without dot.')
-  return { name: text(name), extensions: read }
+  return { name: text(name), extensions: [...new Set(read.flatMap(inBothCases))] }
 }
+
+/** Adds capitals on Linux, whose dialogs compare letters as they stand: `jsonl` alone hides ROWS.JSONL. */
+const inBothCases = (extension: string): readonly string[] =>
+  process.platform === 'linux' ? [extension, extension.toUpperCase()] : [extension]
 
 function fieldsOf(given: unknown): Readonly<Record<string, unknown>> {
   if (given === undefined || given === null) return {}

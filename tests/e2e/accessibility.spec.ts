@@ -1,8 +1,8 @@
-import type { Page } from '@playwright/test'
+import type { Locator, Page } from '@playwright/test'
 import { isWhole } from '../sweeps.ts'
 import { reflowProblems } from './reflow.ts'
 import { furnish } from './furnish.ts'
-import { colourRules, expect, seriousProblems, test, type App } from './support.ts'
+import { addTrainedRun, colourRules, demoConfig, expect, seriousProblems, test, type App } from './support.ts'
 
 /** A phone; in the whole run a usual window at 200 % zoom and a small laptop as well. */
 const sizes = [
@@ -71,6 +71,84 @@ test(`every screen is accessible in ${themes.join(', ')}, and fits into small wi
     })
   }
   expect(problems).toEqual([])
+})
+
+/** Middles of controls that stand on one line are as high as each other. */
+async function expectOneLine(...controls: readonly Locator[]): Promise<void> {
+  const heights: number[] = []
+  for (const control of controls) {
+    const box = (await control.boundingBox())!
+    heights.push(box.y + box.height / 2)
+  }
+  expect(Math.max(...heights) - Math.min(...heights)).toBeLessThan(8)
+}
+
+test('lists and toolbars fit into a window of 1024 pixels', async ({ app }) => {
+  const { page } = app
+  const routes = await furnish(app)
+  const routeLike = (pattern: RegExp) => routes.find((route) => pattern.test(route))!
+  await page.setViewportSize({ width: 1024, height: 640 })
+  await app.open()
+  for (const [route, label] of [
+    ['/runs', 'Runs'],
+    ['/runs/studies', 'Studies'],
+    ['/playground/evaluate', 'Evaluations'],
+  ] as const) {
+    await app.go(route)
+    const table = page.getByRole('table', { name: label, exact: true })
+    await expect(table.getByRole('row').nth(1)).toBeVisible()
+    await settled(page)
+    expect(await table.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0)
+  }
+
+  await app.go(routeLike(/samples/))
+  await settled(page)
+  const samples = page.getByRole('main')
+  await expectOneLine(
+    samples.getByRole('radio', { name: 'One step' }),
+    samples.getByRole('button', { name: 'Newest' }),
+    samples.getByRole('button', { name: 'Filter' }),
+  )
+  await app.go(routeLike(/compare\?/))
+  const curves = page.getByRole('toolbar', { name: 'Curves' })
+  await expectOneLine(
+    curves.getByLabel('Group runs'),
+    curves.getByRole('checkbox', { name: 'Events' }),
+    curves.getByRole('checkbox', { name: 'Clip spikes' }),
+  )
+})
+
+test('a live run, its queue and a dialog fit into small windows', async ({ app }) => {
+  const { page, client } = app
+  const rollout = { promptsPerStep: 2, groupSize: 2, maxNewTokens: 8 }
+  const config = (name: string) => demoConfig({ name, steps: 2000, rollout })
+  const { runId } = await client.call('runs.start', { config: config('a run with a name of some length') })
+  await client.call('runs.start', { config: config('another one that waits'), queue: true })
+  await expect.poll(async () => (await client.call('runs.get', { runId })).step).toBeGreaterThan(0)
+  await page.setViewportSize({ width: 1024, height: 640 })
+
+  await app.open('/')
+  const queue = page.getByRole('list', { name: 'Queue' })
+  const row = queue.getByRole('listitem')
+  await expect(row.getByRole('link', { name: 'another one that waits' })).toBeVisible()
+  expect(await row.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0)
+  const panel = (await page.locator('section', { has: queue }).boundingBox())!
+  const list = (await queue.boundingBox())!
+  expect(list.x + list.width).toBeLessThan(panel.x + panel.width)
+
+  await app.go(`/runs/${runId}/overview`)
+  await page.getByRole('button', { name: 'Pause', exact: true }).click()
+  await expect(page.locator('main header').first().getByText('Paused')).toBeInViewport({ ratio: 1 })
+  await client.call('runs.kill', { runId })
+
+  const trained = await addTrainedRun(app, 'trained')
+  await page.setViewportSize({ width: 390, height: 844 })
+  await app.go(`/runs/${trained}/checkpoints`)
+  await page.getByRole('button', { name: /Fork/ }).first().click()
+  const dialog = page.getByRole('dialog')
+  await expect(dialog.getByRole('button', { name: 'Open in New run' })).toBeInViewport({ ratio: 1 })
+  const aside = (await dialog.getByRole('button', { name: 'Open in New run' }).boundingBox())!
+  expect(aside.x).toBeGreaterThan((await dialog.boundingBox())!.x)
 })
 
 test('every empty screen says what it is for', async ({ app }) => {

@@ -1,5 +1,5 @@
 import { Bar, BarChart, Rectangle, Tooltip, XAxis, YAxis } from 'recharts'
-import { formatNumber } from '#renderer/client/format.ts'
+import { formatNumber, formatShares } from '#renderer/client/format.ts'
 import { axisTime } from './axes.ts'
 import { useSize } from './useSize.ts'
 
@@ -40,6 +40,7 @@ export function StackedTime({ label, whole }: { label: string; whole: TimeColumn
     return seconds === undefined ? [] : [{ ...part, seconds }]
   })
   const total = shown.reduce((sum, { seconds }) => sum + seconds, 0)
+  const shares = formatShares(shown.map(({ seconds }) => seconds))
   const words = shown.map((part) => `${part.label} ${axisTime(part.seconds)}`).join(', ')
   return (
     <figure ref={setElement} className="min-w-0">
@@ -62,12 +63,12 @@ export function StackedTime({ label, whole }: { label: string; whole: TimeColumn
         )}
       </div>
       <figcaption className="mt-2 flex flex-wrap gap-x-4 gap-y-1 text-sm">
-        {shown.map((part) => (
+        {shown.map((part, at) => (
           <span key={part.id} className="inline-flex items-center gap-1.5 whitespace-nowrap">
             <span className="size-2 rounded-sm" style={{ background: part.color }} />
             <span className="text-muted">{part.label}</span>
             <span className="font-mono tabular-nums">{axisTime(part.seconds)}</span>
-            <span className="text-faint tabular-nums">{Math.round((100 * part.seconds) / total)} %</span>
+            <span className="text-faint tabular-nums">{shares[at]}</span>
           </span>
         ))}
       </figcaption>

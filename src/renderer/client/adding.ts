@@ -4,7 +4,7 @@ import { foreignFolder, foreignNamed } from '#shared/foreignData.ts'
 import { lastPart } from '#renderer/client/format.ts'
 import { useCallback } from 'react'
 import { create } from 'zustand'
-import { isGguf, kindOfFolder, kindOfName, whatHappens, useFileDialog } from './fileDialog.ts'
+import { dataFilter, isGguf, kindOfFolder, kindOfName, whatHappens, useFileDialog } from './fileDialog.ts'
 import { sourceOfFile, sourceOfFolder, type FileSource } from './connection.ts'
 import { asError, toast, toastError } from './toasts.ts'
 import { navigate } from './route.ts'
@@ -96,13 +96,6 @@ async function addData(name: string, path: string | undefined, file: File | unde
 async function addReward(name: string, file: File): Promise<void> {
   useArrivals.setState({ reward: { name, code: await file.text() } })
   navigate('/rewards')
-}
-
-export const ggufFilter = { name: 'GGUF', extensions: ['gguf'] }
-
-export const dataFilter = {
-  name: 'Data',
-  extensions: ['csv', 'tsv', 'json', 'jsonl', 'ndjson', 'parquet', 'gz', 'zst'],
 }
 
 export function useAddFile() {

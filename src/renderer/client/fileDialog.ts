@@ -61,10 +61,28 @@ const endings: Readonly<Record<string, FileKind>> = {
 export const acceptedWords =
   'data (csv, tsv, json, jsonl, parquet), reward code (ts, js), models (gguf), folders of models and adapters'
 
-export const kindOfName = (name: string): FileKind =>
-  endings[/\.([^.]+?)(?:\.gz|\.zst)?$/.exec(name.toLowerCase())?.[1] ?? ''] ?? 'unknown'
+const packings = ['gz', 'zst']
+const ending = new RegExp(String.raw`\.([^.]+?)(?:\.(?:${packings.join('|')}))?$`, 'i')
 
-export const isGguf = (name: string): boolean => /\.gguf$/i.test(name)
+export const kindOfName = (name: string): FileKind =>
+  endings[ending.exec(name)?.[1]?.toLowerCase() ?? ''] ?? 'unknown'
+
+/** Returns a data file's name without its ending; a split of a data set on Hugging Face has none, but may contain a dot. */
+export const withoutDataEnding = (name: string): string =>
+  kindOfName(name) === 'data' ? name.replace(ending, '') : name
+
+const endingsOf = (kind: FileKind): readonly string[] =>
+  Object.keys(endings).filter((each) => endings[each] === kind)
+
+export const dataFilter: FileFilter = { name: 'Data', extensions: [...endingsOf('data'), ...packings] }
+export const ggufFilter: FileFilter = { name: 'GGUF', extensions: endingsOf('model') }
+
+/** Tells whether a dialog offers a file: any without filters, else by its ending in capital or small letters. */
+export const isOfFilters = (name: string, filters: readonly FileFilter[] | undefined): boolean =>
+  filters === undefined ||
+  filters.some(({ extensions }) => extensions.some((each) => name.toLowerCase().endsWith(`.${each}`)))
+
+export const isGguf = (name: string): boolean => isOfFilters(name, [ggufFilter])
 
 export function kindOfFolder(names: readonly string[]): FileKind {
   if (names.includes('adapter_config.json')) return 'adapter'

@@ -52,6 +52,24 @@ export const formatPercent = (share: number | null | undefined): string =>
 export const formatShare = (share: number): string =>
   share > 0 && share < 0.01 ? 'less than 1 %' : `${String(Math.round(100 * share))} %`
 
+/**
+ * Formats the shares of a whole, rounded so that they add up to 100 % (largest remainder): rounded one by one, three thirds
+ * make 99 %. What is rounded to nothing reads `< 1 %`. `unit`: what is rounded to, in percent.
+ */
+export function formatShares(amounts: readonly number[], unit: 1 | 0.1 = 1): readonly string[] {
+  const whole = amounts.reduce((sum, amount) => sum + amount, 0)
+  if (whole === 0) return amounts.map(() => noNumber)
+  const exact = amounts.map((amount) => ((amount / whole) * 100) / unit)
+  const missing = 100 / unit - exact.reduce((sum, share) => sum + Math.floor(share), 0)
+  const largestRemainders = exact.map((share, at) => ({ at, remainder: share % 1 }))
+  largestRemainders.sort((a, b) => b.remainder - a.remainder)
+  const roundedUp = new Set(largestRemainders.slice(0, Math.round(missing)).map(({ at }) => at))
+  return exact.map((share, at) => {
+    const rounded = Math.floor(share) + (roundedUp.has(at) ? 1 : 0)
+    return rounded === 0 && share > 0 ? `< ${String(unit)} %` : `${formatNumber(rounded * unit)} %`
+  })
+}
+
 const sizes = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
 
 export function formatBytes(bytes: number | null | undefined): string {
@@ -100,6 +118,9 @@ const times = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 
 export const formatDate = (at: number): string => dates.format(at)
 export const formatTime = (at: number): string => times.format(at)
+
+/** Formats date and minute, for what may be of another day. */
+export const formatMoment = (at: number): string => `${formatDate(at)} ${formatTime(at).slice(0, 5)}`
 
 /** Returns the last part of a path of any system: the name of a folder or file. */
 export const lastPart = (path: string): string => path.split(/[\\/]/).findLast(Boolean) ?? path

@@ -1,10 +1,9 @@
 import { ArrowUp, CircleCheck, File, Folder } from 'lucide-react'
 import { useState } from 'react'
-import type { FileFilter } from '#shared/bridge.ts'
 import { foreignNamed } from '#shared/foreignData.ts'
 import { formatBytes } from '#renderer/client/format.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
-import { isGguf, useFileDialog, type Choosing } from '#renderer/client/fileDialog.ts'
+import { isGguf, isOfFilters, useFileDialog, type Choosing } from '#renderer/client/fileDialog.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
@@ -239,11 +238,7 @@ export function refusal(
 }
 
 const isOffered = (name: string, { kind, filters, isForModels = false }: Choosing): boolean =>
-  (kind !== 'folder' || isForModels) && matches(name, filters)
-
-const matches = (name: string, filters: readonly FileFilter[] | undefined): boolean =>
-  filters === undefined ||
-  filters.some(({ extensions }) => extensions.some((ending) => name.toLowerCase().endsWith(`.${ending}`)))
+  (kind !== 'folder' || isForModels) && isOfFilters(name, filters)
 
 function placeWords({ kind, filters = [] }: Choosing): string {
   const endings = kind === 'folder' ? [] : filters.flatMap(({ extensions }) => extensions)

@@ -31,7 +31,7 @@ export function KeyDialog() {
         <table className="w-full text-left">
           <thead className="text-muted">
             <tr>
-              <th className="py-1 pr-3 font-normal">The value of</th>
+              <th className="py-1 pr-3 font-normal whitespace-nowrap">The value of</th>
               <th className="py-1 font-normal">is sent to</th>
             </tr>
           </thead>

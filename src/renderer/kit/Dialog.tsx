@@ -60,7 +60,9 @@ export function Dialog(props: DialogProps) {
           </header>
           {children !== undefined && <div className="min-h-0 grow overflow-auto p-4">{children}</div>}
           {actions !== undefined && (
-            <footer className="flex justify-end gap-2 border-t border-line px-4 py-3">{actions}</footer>
+            <footer className="flex flex-wrap items-center justify-end gap-2 border-t border-line px-4 py-3">
+              {actions}
+            </footer>
           )}
         </Radix.Content>
       </Radix.Portal>
@@ -75,15 +77,17 @@ const Answers = ({
 }: Pick<DialogProps, 'aside' | 'onClose'> & { action: DialogAction }) => (
   <>
     {aside}
-    <Button onClick={onClose}>Cancel</Button>
-    <Button
-      variant="primary"
-      icon={action.icon}
-      disabled={action.isDisabled}
-      {...(action.form === undefined ? { onClick: action.run } : { type: 'submit', form: action.form })}
-    >
-      {action.label}
-    </Button>
+    <span className="ml-auto flex gap-2">
+      <Button onClick={onClose}>Cancel</Button>
+      <Button
+        variant="primary"
+        icon={action.icon}
+        disabled={action.isDisabled}
+        {...(action.form === undefined ? { onClick: action.run } : { type: 'submit', form: action.form })}
+      >
+        {action.label}
+      </Button>
+    </span>
   </>
 )
 

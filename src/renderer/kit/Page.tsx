@@ -115,8 +115,8 @@ function PageHead({ here, title, about, actions }: HeadProps) {
   const heading = useDocumentTitle(here)
   const back = here !== null && isPageOf(here) ? backOf(here) : null
   return (
-    <header className={classes(headLook, 'min-[840px]:flex-nowrap')}>
-      <div className="flex max-w-full shrink-0 items-center gap-2 min-[840px]:max-w-1/2">
+    <header className={classes(headLook, 'min-[960px]:flex-nowrap')}>
+      <div className="flex max-w-full shrink-0 items-center gap-2 min-[840px]:max-w-1/2 min-[960px]:min-w-36 min-[960px]:shrink">
         {back !== null && (
           <>
             <a href={link(back.route)} className="shrink-0 text-lg text-muted hover:text-text">
@@ -129,8 +129,13 @@ function PageHead({ here, title, about, actions }: HeadProps) {
           {title ?? here?.view.title}
         </h1>
       </div>
-      <div className={classes(aboutLook, 'min-w-0')}>{about}</div>
-      {actions}
+      {/* Room for the status at least: a long name gives way to it. */}
+      <div className={classes(aboutLook, 'min-w-0 basis-24 phone:basis-auto min-[960px]:shrink-0')}>
+        {about}
+      </div>
+      <div className="ml-auto flex flex-wrap items-center gap-x-3 gap-y-1 min-[960px]:shrink-0 min-[960px]:flex-nowrap">
+        {actions}
+      </div>
     </header>
   )
 }
@@ -152,7 +157,11 @@ function TabbedHead({ here, title, about, actions }: HeadProps) {
                 {title}
               </h2>
             )}
-            <div className={classes(aboutLook, 'w-20')}>{about}</div>
+            {about !== undefined && (
+              <div className={classes(aboutLook, 'w-20', title === undefined && 'border-l border-line pl-3')}>
+                {about}
+              </div>
+            )}
           </div>
         )}
         {actions}

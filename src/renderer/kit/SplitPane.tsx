@@ -1,5 +1,6 @@
-import { Children, Fragment, useSyncExternalStore, type ReactNode } from 'react'
+import { Children, Fragment, type ReactNode } from 'react'
 import { Group, Panel, Separator, useDefaultLayout } from 'react-resizable-panels'
+import { useMediaQuery } from '#renderer/client/mediaQuery.ts'
 import { classes } from './classes.ts'
 
 interface SplitPaneProps {
@@ -18,19 +19,11 @@ interface SplitPaneProps {
  * one another and the whole scrolls.
  */
 export function SplitPane(props: SplitPaneProps) {
-  return useIsNarrow() ? <Stack>{props.children}</Stack> : <MovablePanes {...props} />
+  return useMediaQuery(narrow) ? <Stack>{props.children}</Stack> : <MovablePanes {...props} />
 }
 
 /** Same as the variant `narrow` in theme.css. */
 const narrow = '(width < 840px)'
-
-function onNarrow(onChange: () => void): () => void {
-  const query = matchMedia(narrow)
-  query.addEventListener('change', onChange)
-  return () => query.removeEventListener('change', onChange)
-}
-
-const useIsNarrow = (): boolean => useSyncExternalStore(onNarrow, () => matchMedia(narrow).matches)
 
 /** Each pane is as tall as its content, but never so tall that the next one is out of sight; nested panes form one list. */
 const Stack = ({ children }: { children: ReactNode }) => (

@@ -33,23 +33,23 @@ export function ColouredTokens({ rows, colour, onColour, reach = 0 }: ColouredTo
   ]
   return (
     <>
-      <div className="mb-3 flex flex-wrap items-center gap-x-3 gap-y-1">
-        <label className="inline-flex items-center gap-2 text-sm text-muted">
-          Colour by
-          <Select small value={value ?? 'none'} options={options} onChange={onColour} className="w-32" />
-        </label>
-        {value !== null && <Help about={heatSpecs[value].title}>{heatSpecs[value].help}</Help>}
-        {scale !== null && <HeatLegend scale={scale} />}
-        <span className="ml-auto">
-          <IconButton
-            small
-            pressed={isTable}
-            label={isTable ? 'Show the text' : 'Show the tokens as a table'}
-            icon={Table2}
-            iconSize={14}
-            onClick={() => setTable(!isTable)}
-          />
-        </span>
+      <div className="mb-3 flex items-start gap-3">
+        <div className="flex grow flex-wrap items-center gap-x-3 gap-y-1">
+          <label className="inline-flex items-center gap-2 text-sm text-muted">
+            Colour by
+            <Select small value={value ?? 'none'} options={options} onChange={onColour} className="w-32" />
+          </label>
+          {value !== null && <Help about={heatSpecs[value].title}>{heatSpecs[value].help}</Help>}
+          {scale !== null && <HeatLegend scale={scale} />}
+        </div>
+        <IconButton
+          small
+          pressed={isTable}
+          label={isTable ? 'Show the text' : 'Show the tokens as a table'}
+          icon={Table2}
+          iconSize={14}
+          onClick={() => setTable(!isTable)}
+        />
       </div>
       {isTable ? <TokenTable rows={rows} present={present} /> : <TokenHeatMap rows={rows} scale={scale} />}
     </>

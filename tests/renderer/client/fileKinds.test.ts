@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
 import { sentFiles } from '#renderer/client/adding.ts'
-import { kindOfFolder, kindOfName } from '#renderer/client/fileDialog.ts'
+import {
+  dataFilter,
+  isOfFilters,
+  kindOfFolder,
+  kindOfName,
+  withoutDataEnding,
+} from '#renderer/client/fileDialog.ts'
 
 test.each([
   ['tasks.CSV', 'data'],
@@ -12,6 +18,23 @@ test.each([
   ['README', 'unknown'],
 ])('%s is %s', (name, kind) => {
   expect(kindOfName(name)).toBe(kind)
+})
+
+test.each([
+  ['rows.jsonl', 'rows'],
+  ['ROWS.JSONL', 'ROWS'],
+  ['Rows.Parquet', 'Rows'],
+  ['rows.csv.gz', 'rows'],
+  ['ROWS.NDJSON.ZST', 'ROWS'],
+])('%s is data, offered by the dialog and named %s', (file, name) => {
+  expect(kindOfName(file)).toBe('data')
+  expect(isOfFilters(file, [dataFilter])).toBe(true)
+  expect(withoutDataEnding(file)).toBe(name)
+})
+
+test.each(['rows.txt', 'jsonl', 'openai/gsm8k.main'])('%s is not data by its name', (file) => {
+  expect(isOfFilters(file, [dataFilter])).toBe(false)
+  expect(withoutDataEnding(file)).toBe(file)
 })
 
 test('a folder is what its files make it', () => {

@@ -47,6 +47,20 @@ describe('numbers as people read them', () => {
     expect([-0.003, -0.25].map((each) => format.formatFixed(each, 2))).toEqual(['0.00', '−0.25'])
   })
 
+  test.each([
+    [[1, 1, 1], 1, '34 % 33 % 33 %'],
+    [[8.5, 1.5], 1, '85 % 15 %'],
+    [[505, 495], 1, '51 % 49 %'], // one by one: 51 + 50
+    [[335, 335, 330], 1, '34 % 33 % 33 %'], // one by one: 34 + 34 + 33
+    [[999, 1, 0], 1, '100 % < 1 % 0 %'],
+    [[1, 7], 0.1, '12.5 % 87.5 %'],
+    [[199, 1801], 0.1, '10 % 90 %'],
+    [[9999, 1], 0.1, '100 % < 0.1 %'],
+    [[0, 0], 1, '– –'],
+  ] as const)('shares of a whole add up to 100 %%: %j', (amounts, unit, words) => {
+    expect(format.formatShares(amounts, unit).join(' ')).toBe(words)
+  })
+
   test('ages are told from now', () => {
     expect(format.formatAgo(0, 20_000)).toBe('just now')
     expect(format.formatAgo(0, 120_000)).toBe('2 min ago')

@@ -6,6 +6,7 @@ import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { ErrorNote, Progress, Skeleton } from '#renderer/kit/states.tsx'
+import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import { CandidatePickers } from '#renderer/parts/CandidatePickers.tsx'
 import { ChatSettings } from './ChatSettings.tsx'
 import { usedTokens } from './conversation.ts'
@@ -31,14 +32,6 @@ export function ChatHead({ chat, candidates, onCandidates, hasSettings, onSettin
           isDisabled={isRunning}
           onChange={onCandidates}
         />
-        <Button
-          icon={SlidersHorizontal}
-          aria-expanded={hasSettings}
-          onClick={() => onSettings(!hasSettings)}
-          className="ml-auto"
-        >
-          Settings
-        </Button>
       </div>
       {candidates.length > conversation.columns.length && (
         <p className="text-sm text-caution">
@@ -46,7 +39,14 @@ export function ChatHead({ chat, candidates, onCandidates, hasSettings, onSettin
           {lastPart(conversation.model)} alone. Blind vote compares models on different bases.
         </p>
       )}
-      <BaseLine chat={chat} />
+      <div className="flex items-start gap-3">
+        <div className="min-w-0 grow">
+          <BaseLine chat={chat} />
+        </div>
+        <Button icon={SlidersHorizontal} aria-expanded={hasSettings} onClick={() => onSettings(!hasSettings)}>
+          Settings
+        </Button>
+      </div>
       {hasSettings && <ChatSettings chat={chat} />}
     </div>
   )
@@ -60,7 +60,7 @@ function BaseLine({ chat }: { chat: Chat }) {
   const { data: room, error } = useAnswer('chat.room', { model, base, columns }, { keep: true })
   const close = useCommand('chat.close')
   if (error !== null) return <ErrorNote error={error} />
-  if (room === undefined) return <Skeleton label="Looking at the model" className="h-6 w-100 max-w-full" />
+  if (room === undefined) return <Skeleton label="Looking at the model" className="h-7 w-100 max-w-full" />
   if (room.problem !== null)
     return (
       <ErrorNote
@@ -68,13 +68,15 @@ function BaseLine({ chat }: { chat: Chat }) {
       />
     )
   return (
-    <div className="flex min-h-6 flex-wrap items-center gap-x-4 gap-y-1 text-sm text-muted tabular-nums">
+    <div className="flex min-h-7 flex-wrap items-center gap-x-4 gap-y-1 text-sm text-muted tabular-nums">
       <ContextMeter used={usedTokens(chat.turns)} length={room.contextLength} />
       <span className={classes(isTight(room) && 'text-caution')}>{memoryWords(room)}</span>
       {room.state === 'open' && !chat.isRunning && (
-        <Button small variant="quiet" disabled={close.isRunning} onClick={() => void close.run(undefined)}>
-          Unload
-        </Button>
+        <Tooltip text="It is unloaded after five minutes without use, too.">
+          <Button small variant="quiet" disabled={close.isRunning} onClick={() => void close.run(undefined)}>
+            Unload
+          </Button>
+        </Tooltip>
       )}
     </div>
   )
@@ -85,8 +87,9 @@ const neededBytes = ({ weightBytes, contextBytes }: Room): number => weightBytes
 const isTight = (room: Room): boolean => room.state === 'closed' && neededBytes(room) > room.availableBytes
 
 function memoryWords(room: Room): string {
-  const size = `about ${formatBytes(neededBytes(room))} of memory in ${room.base}`
-  if (room.state === 'open') return `Loaded: ${size}. It is unloaded after five minutes without use.`
+  const needed = `about ${formatBytes(neededBytes(room))}`
+  if (room.state === 'open') return `Loaded: ${needed} in ${room.base}`
+  const size = `${needed} of memory in ${room.base}`
   if (room.state === 'opening') return `Loading: ${size}`
   const free = `${formatBytes(room.availableBytes)} are free`
   return isTight(room)

@@ -43,14 +43,14 @@ export function ChatScreen() {
           )}
           {chat !== null && id !== null && <ConversationMenu conversation={chat.conversation} />}
           <Button icon={Plus} onClick={() => navigate('/playground/chat')}>
-            New conversation
+            <span className="phone:sr-only">New conversation</span>
           </Button>
         </>
       }
     >
       <div className="flex min-h-0 grow">
         {conversations.length > 0 && (
-          <div className="flex w-60 shrink-0 flex-col border-r border-line narrow:hidden">
+          <div className="flex w-60 shrink-0 flex-col border-r border-line max-[1100px]:w-52 narrow:hidden">
             <ConversationList conversations={conversations} chosen={id} />
           </div>
         )}
@@ -95,7 +95,7 @@ function ConversationPane({ chat, candidates, onCandidates, hasSettings, onSetti
   const follow = ({ scrollHeight, scrollTop, clientHeight }: HTMLElement) =>
     setFollowing(scrollHeight - scrollTop - clientHeight < 40)
   return (
-    <div className="flex min-h-0 min-w-0 grow flex-col">
+    <div className="flex min-h-0 min-w-0 grow flex-col max-[1100px]:[--page:16px]">
       <ChatHead {...{ chat, candidates, hasSettings, onSettings }} onCandidates={choose} />
       <div
         ref={scroller}

@@ -257,12 +257,30 @@ function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps
         smoothing={smoothing}
         onChange={(look) => onChange(look.x === undefined ? look : { ...look, zoom: null })}
       />
-      <Select
-        aria-label="Group runs"
-        value={state.group ?? ''}
-        options={groupings(groupKeys)}
-        onChange={(group) => onChange({ group: group === '' ? null : group })}
-      />
+      <span className="flex items-center gap-3">
+        <Select
+          aria-label="Group runs"
+          value={state.group ?? ''}
+          options={groupings(groupKeys)}
+          onChange={(group) => onChange({ group: group === '' ? null : group })}
+        />
+        <Checkbox
+          label={
+            <span title="Resumptions, warnings and forks; checkpoints too where at most three runs are shown">
+              Events
+            </span>
+          }
+          checked={state.hasMarks}
+          onChange={(hasMarks) => onChange({ hasMarks })}
+        />
+        <Checkbox
+          label={
+            <span title="Clips a few outliers, so that the other values stay readable">Clip spikes</span>
+          }
+          checked={state.clipsSpikes}
+          onChange={(clipsSpikes) => onChange({ clipsSpikes })}
+        />
+      </span>
       {state.group !== null && (
         <Segmented
           label="Band"
@@ -271,20 +289,6 @@ function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps
           onChange={(band) => onChange({ band })}
         />
       )}
-      <Checkbox
-        label={
-          <span title="Resumptions, warnings and forks; checkpoints too where at most three runs are shown">
-            Events
-          </span>
-        }
-        checked={state.hasMarks}
-        onChange={(hasMarks) => onChange({ hasMarks })}
-      />
-      <Checkbox
-        label={<span title="Clips a few outliers, so that the other values stay readable">Clip spikes</span>}
-        checked={state.clipsSpikes}
-        onChange={(clipsSpikes) => onChange({ clipsSpikes })}
-      />
       {state.zoom !== null && (
         <Button variant="quiet" icon={RotateCcw} iconSize={13} onClick={() => onChange({ zoom: null })}>
           Whole length

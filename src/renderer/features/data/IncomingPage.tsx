@@ -1,6 +1,7 @@
 import { FileText, TriangleAlert } from 'lucide-react'
 import { useState, useMemo, type ComponentProps, type ReactNode } from 'react'
 import type { Arrival } from '#renderer/client/adding.ts'
+import { withoutDataEnding } from '#renderer/client/fileDialog.ts'
 import { plural, formatBytes, formatCount } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
@@ -136,9 +137,6 @@ function IncomingFile(props: IncomingFileProps) {
 
 type Inspection = Answer<'datasets.inspect'>
 
-/** Matches data extensions; a hub split has none, but its name may contain a dot. */
-const dataEnding = /\.(?:csv|tsv|json|jsonl|ndjson|parquet)(?:\.gz|\.zst)?$/i
-
 /** Names of files whose rows are all for validation. */
 const heldOutName = /valid|held.?out|test|\bdev\b|eval/i
 
@@ -152,7 +150,7 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
   const facts = useMemo(() => factsOf(file), [file])
   const [changed, setForm] = useState<MappingForm | null>(null)
   const form = useMemo(() => changed ?? formOf(file.shape, facts), [changed, file, facts])
-  const [name, setName] = useState(arrival.name.replace(dataEnding, ''))
+  const [name, setName] = useState(withoutDataEnding(arrival.name))
   const [target, setTarget] = useState(into ?? '')
   const mapping = useMemo(() => mappingOf(form, facts), [form, facts])
   const asked = useSettled(mapping)

@@ -1,5 +1,5 @@
 import { useMemo, useState, type ReactNode } from 'react'
-import { formatCount, formatPercent, plural } from '#renderer/client/format.ts'
+import { formatCount, formatPercent, formatShares, plural } from '#renderer/client/format.ts'
 import { Segmented } from '#renderer/kit/choices.tsx'
 import { CountBars } from '#renderer/charts/Histogram.tsx'
 import { classes } from '#renderer/kit/classes.ts'
@@ -47,19 +47,18 @@ export function PassRates({ rows, problems, samples, action }: PassRatesProps) {
     [all, band],
   )
   const counts = bandCounts(all)
+  const shares = formatShares([counts.hard, counts.useful, counts.easy, counts.unrated], 0.1)
   return (
     <div className="flex min-h-0 grow flex-col">
       <div className="grid shrink-0 grid-cols-[minmax(0,1fr)_220px] gap-6 px-6 py-4 narrow:grid-cols-[minmax(0,1fr)]">
         <RateChart rows={all} samples={samples} />
         <div className="flex flex-col gap-2">
-          {(['hard', 'useful', 'easy'] as const).map((id) => (
+          {(['hard', 'useful', 'easy'] as const).map((id, at) => (
             <p key={id} className="flex items-center gap-2 tabular-nums">
               <span className={classes('size-2 rounded-full', bandLooks[id].fill)} aria-hidden />
               <span className="grow text-muted">{bandLooks[id].words}</span>
               {formatCount(counts[id])}
-              <span className="w-14 text-right text-sm text-faint">
-                {formatPercent(all.length === 0 ? null : counts[id] / all.length)}
-              </span>
+              <span className="w-14 text-right text-sm text-faint">{shares[at]}</span>
             </p>
           ))}
           {counts.unrated > 0 && (

@@ -1,6 +1,6 @@
 import { useState, useMemo } from 'react'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
-import { formatCount, formatPercent, plural } from '#renderer/client/format.ts'
+import { formatCount, formatShares, plural } from '#renderer/client/format.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Checkbox, Segmented } from '#renderer/kit/choices.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
@@ -131,6 +131,7 @@ function Sides(props: SidesProps) {
 
 function Shares({ train, heldOut }: { train: number; heldOut: number }) {
   const all = train + heldOut
+  const [trainShare, heldOutShare] = formatShares([train, heldOut], 0.1)
   return (
     <div className="shrink-0 px-6 py-4">
       <div className="flex h-2 gap-px overflow-hidden rounded-full" aria-hidden>
@@ -140,12 +141,11 @@ function Shares({ train, heldOut }: { train: number; heldOut: number }) {
       <div className="mt-2 flex justify-between gap-4 tabular-nums">
         <span className="flex items-center gap-2">
           <span className="size-2 rounded-full bg-run-1" aria-hidden />
-          {plural(train, 'training row')} <span className="text-faint">{formatPercent(train / all)}</span>
+          {plural(train, 'training row')} <span className="text-faint">{trainShare}</span>
         </span>
         <span className="flex items-center gap-2">
           <span className="size-2 rounded-full bg-run-2" aria-hidden />
-          {plural(heldOut, 'validation row')}{' '}
-          <span className="text-faint">{formatPercent(heldOut / all)}</span>
+          {plural(heldOut, 'validation row')} <span className="text-faint">{heldOutShare}</span>
         </span>
       </div>
     </div>

@@ -8,6 +8,7 @@ import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
+import { CutName } from '#renderer/kit/CutName.tsx'
 import { EmptyState, ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { EvaluateDialog } from './EvaluateDialog.tsx'
@@ -50,9 +51,9 @@ export function EvaluationsScreen() {
   )
 }
 
-function aboutWords(evaluations: readonly Evaluation[]): string {
+function aboutWords(evaluations: readonly Evaluation[]): string | undefined {
   const open = evaluations.filter(({ status }) => status === 'running' || status === 'waiting').length
-  return open === 0 ? '' : `${String(open)} in progress`
+  return open === 0 ? undefined : `${String(open)} in progress`
 }
 
 /** The list beside the chosen evaluation, by default the newest. */
@@ -91,17 +92,17 @@ function EvaluationTable({ evaluations, chosen }: EvaluationTableProps) {
   const scale = scaleOf(evaluations.map(({ summary }) => summary?.reward))
   const columns: readonly Column<Evaluation>[] = [
     plainColumn(
-      ['title', 'Evaluated', 'minmax(150px, 1.4fr)'],
-      ({ title }) => <span title={title}>{title}</span>,
+      ['title', 'Evaluated', 'minmax(112px, 1.25fr)'],
+      ({ title }) => <CutName name={title} />,
       ({ title }) => title,
     ),
-    numberColumn(['reward', 'Reward', '76px'], ({ summary }) => summary?.reward?.value, formatReward),
+    numberColumn(['reward', 'Reward', '70px'], ({ summary }) => summary?.reward?.value, formatReward),
     plainColumn(['interval', '95 % interval', 'minmax(88px, 1fr)'], (evaluation) => (
       <IntervalCell evaluation={evaluation} scale={scale} />
     )),
-    numberColumn(['pass', 'pass@1', '76px'], ({ summary }) => summary?.pass[0]?.value, formatPercent),
+    numberColumn(['pass', 'pass@1', '70px'], ({ summary }) => summary?.pass[0]?.value, formatPercent),
     figureColumn(
-      ['prompts', 'Prompts', '92px'],
+      ['prompts', 'Prompts', '84px'],
       ({ total, samples, greedy }) => (greedy ? total : `${String(total)} × ${String(samples)}`),
       ({ total }) => total,
     ),
@@ -125,9 +126,9 @@ function IntervalCell({ evaluation, scale }: { evaluation: Evaluation; scale: Re
   if (status === 'running') {
     const left = secondsLeft === null ? 'starting' : formatDuration(1000 * Math.ceil(secondsLeft))
     return (
-      <span className="flex items-center gap-2" title={`${String(done)} of ${plural(total, 'prompt')}`}>
-        <Progress label={`Evaluating ${evaluation.title}`} value={done / total} className="grow" />
-        <span className="shrink-0 text-xs text-faint">{left}</span>
+      <span className="flex flex-col gap-1" title={`${String(done)} of ${plural(total, 'prompt')}`}>
+        <span className="truncate text-xs leading-none text-faint">{left}</span>
+        <Progress label={`Evaluating ${evaluation.title}`} value={done / total} className="h-0.5" />
       </span>
     )
   }

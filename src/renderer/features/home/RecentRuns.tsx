@@ -104,9 +104,15 @@ function oneOfEachStudy(runs: readonly RunEntry[]): readonly RunEntry[] {
 function Outcome({ run }: { run: RunEntry }) {
   if (run.status === 'running' || run.status === 'paused') {
     return (
-      <span className="flex items-center gap-2 text-sm text-muted tabular-nums">
-        <Progress label="Steps" value={run.steps === null ? null : run.step / run.steps} className="grow" />
-        {run.step}/{run.steps ?? '?'}
+      <span className="flex flex-col items-end gap-1 text-sm text-muted tabular-nums @max-[400px]:col-span-2">
+        <span>
+          {run.step}/{run.steps ?? '?'}
+        </span>
+        <Progress
+          label="Steps"
+          value={run.steps === null ? null : run.step / run.steps}
+          className="h-0.5 w-full"
+        />
       </span>
     )
   }

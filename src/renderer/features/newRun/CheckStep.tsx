@@ -14,8 +14,8 @@ import { etaWords } from '#renderer/client/live.ts'
 import {
   formatBytes,
   formatDuration,
-  formatPercent,
   formatShare,
+  formatShares,
   plural,
   formatCount,
   formatNumber,
@@ -56,10 +56,12 @@ export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepPro
       )}
       {error !== null && state === 'failed' && <ErrorNote error={error} />}
       {problems.map((problem) => (
-        <p key={`${problem.path} ${problem.message}`} className="text-sm text-bad">
-          <Sentence text={problemWords(problem)} />{' '}
+        <div key={`${problem.path} ${problem.message}`} className="grid justify-items-start gap-2">
+          <p className="text-sm text-bad">
+            <Sentence text={problemWords(problem)} />
+          </p>
           {problem.keys !== undefined && <AllowKeys keys={problem.keys} />}
-        </p>
+        </div>
       ))}
       {result !== null && (
         <div className={classes('grid gap-4', !isCurrent && 'opacity-60')}>
@@ -196,6 +198,8 @@ const parts = [
 function StepTime({ seconds }: { seconds: Calibration['seconds'] }) {
   const total = parts.reduce((sum, [part]) => sum + seconds[part], 0)
   if (total === 0) return null
+  const told = parts.filter(([part]) => seconds[part] / total > 0.005)
+  const shares = formatShares(told.map(([part]) => seconds[part]))
   return (
     <>
       <span aria-hidden className="flex h-1 overflow-hidden rounded-full">
@@ -206,14 +210,7 @@ function StepTime({ seconds }: { seconds: Calibration['seconds'] }) {
           />
         ))}
       </span>
-      <span>
-        {parts
-          .filter(([part]) => seconds[part] / total > 0.005)
-          .map(
-            ([part, words]) => `${formatPercent(Math.round((100 * seconds[part]) / total) / 100)} ${words}`,
-          )
-          .join(' · ')}
-      </span>
+      <span>{told.map(([, words], at) => `${shares[at] ?? ''} ${words}`).join(' · ')}</span>
     </>
   )
 }

@@ -65,18 +65,15 @@ function QueueRow(props: QueueRowProps) {
     onMove(to)
   }
   return (
-    <li className="flex min-h-9 items-center gap-2 py-1 pr-1 pl-3" onKeyDown={onKeyDown}>
+    <li className="flex min-h-9 flex-wrap items-center gap-x-2 py-1 pr-1 pl-3" onKeyDown={onKeyDown}>
       <span className="w-5 shrink-0 text-sm text-faint tabular-nums">{place + 1}</span>
       <a
         href={link(`/runs/${runId}/overview`)}
         aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown"
-        className="min-w-0 grow truncate hover:underline"
+        className="min-w-0 flex-1 truncate hover:underline"
       >
         {title}
       </a>
-      <span className="hidden text-sm text-muted sm:inline">
-        <Checkbox label="Continue on failure" checked={continueOnError} onChange={onContinue} />
-      </span>
       <span className="flex shrink-0">
         <IconButton
           small
@@ -93,6 +90,9 @@ function QueueRow(props: QueueRowProps) {
           onClick={() => onMove(place + 1)}
         />
         <IconButton small label={`Take ${title} out of the queue`} icon={X} onClick={onRemove} />
+      </span>
+      <span className="basis-full pl-6 text-sm text-muted">
+        <Checkbox label="Continue on failure" checked={continueOnError} onChange={onContinue} />
       </span>
     </li>
   )

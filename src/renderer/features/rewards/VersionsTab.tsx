@@ -1,7 +1,7 @@
 import { RotateCcw, ShieldCheck } from 'lucide-react'
 import { useState } from 'react'
 import { toast } from '#renderer/client/toasts.ts'
-import { formatDate, formatTime, plural } from '#renderer/client/format.ts'
+import { formatMoment, plural } from '#renderer/client/format.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { besideClasses, classes } from '#renderer/kit/classes.ts'
@@ -104,9 +104,7 @@ function VersionItem({ version, number, isOpen, isCurrent, onOpen }: VersionItem
               <ShieldCheck size={13} role="img" aria-label="Tests gate the start" />
             </span>
           )}
-          <span className="ml-auto text-xs text-muted tabular-nums">
-            {formatDate(createdAt)} {formatTime(createdAt).slice(0, 5)}
-          </span>
+          <span className="ml-auto text-xs text-muted tabular-nums">{formatMoment(createdAt)}</span>
         </span>
         <span className="truncate text-sm text-muted">
           {note === '' ? plural(code.split('\n').length, 'line') : note}

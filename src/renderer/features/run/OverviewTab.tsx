@@ -13,9 +13,9 @@ import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { CurveControls } from '#renderer/charts/CurveControls.tsx'
 import { CursorGroup } from '#renderer/charts/CursorGroup.tsx'
 import { MarkLegend } from '#renderer/charts/marks.tsx'
-import { axesOf, type Range } from '#renderer/charts/axes.ts'
+import { axesOf } from '#renderer/charts/axes.ts'
 import { type Placement, type ChartEvent, seriesLine, withBand } from '#renderer/charts/lines.ts'
-import { fullCsvOf, type SeriesByMetric } from '#renderer/charts/useSeries.ts'
+import { fullCsvOf } from '#renderer/charts/useSeries.ts'
 import { MetricChart } from '#renderer/charts/MetricChart.tsx'
 import { useSize } from '#renderer/charts/useSize.ts'
 import { Explained } from '#renderer/kit/Tooltip.tsx'
@@ -26,7 +26,7 @@ import { metricsOf, planCharts, planLearning, planLoss, type PlannedChart } from
 import { flatValue, quieted } from './flatCharts.ts'
 import { experiencesOf, type KnownAlgorithm } from '#renderer/parts/runFacts.ts'
 import { RunNumbers } from './RunNumbers.tsx'
-import { TimePanel, timeMetrics } from './TimePanel.tsx'
+import { readingWords, TimePanel, timeMetrics } from './TimePanel.tsx'
 
 interface Props {
   readonly run: RunEntry
@@ -64,11 +64,9 @@ export function OverviewTab({ run, config, events, findings }: Props) {
   const panel = (chart: PlannedChart, height: number) => (
     <PlannedPanel
       key={chart.id}
-      {...{ chart, byMetric, height, color, place }}
+      {...{ chart, overview, height, color }}
       runId={run.id}
       events={chart.size === 'wide' ? marks : grave}
-      look={overview.look}
-      range={overview.range}
     />
   )
   const small = plan.small.filter(moves)
@@ -76,8 +74,10 @@ export function OverviewTab({ run, config, events, findings }: Props) {
   const [beside, ...learning] = [...(plan.loss === null ? [] : [plan.loss]), ...plan.learning].filter(moves)
   return (
     <div className="flex min-w-0 flex-col gap-3 px-page py-4">
-      <Head {...{ run, pinned, isPaused, isLiving }} onPause={setPaused} />
-      <CurveBar overview={overview} names={names} marks={marks} />
+      <Head run={run} pinned={pinned} />
+      <CurveBar overview={overview} names={names} marks={marks}>
+        {isLiving && <LiveSwitch isPaused={isPaused} onPause={setPaused} />}
+      </CurveBar>
       {overview.error !== null && <ErrorNote error={overview.error} />}
       <CursorGroup
         zoom={zoom}
@@ -93,6 +93,7 @@ export function OverviewTab({ run, config, events, findings }: Props) {
           <TimePanel
             runId={run.id}
             byMetric={byMetric}
+            isLoaded={overview.isLoaded}
             isGenerating={config !== null && experiencesOf(config, algorithms ?? []).includes('rollout')}
           />
           {beside !== undefined && panel(beside, 150)}
@@ -121,31 +122,35 @@ function usePlan(run: RunEntry, config: RunConfig | null) {
   return { names, algorithms, plan, all, metrics }
 }
 
-interface HeadProps extends Pick<Props, 'run'> {
-  readonly pinned: number | null
+/** Numbers of the run, and the pinned step. */
+const Head = ({ run, pinned }: Pick<Props, 'run'> & { readonly pinned: number | null }) => (
+  <div className="flex min-h-7 items-start gap-x-4 gap-y-2 narrow:flex-wrap">
+    <RunNumbers run={run} />
+    {pinned !== null && (
+      <div className="ml-auto shrink-0">
+        <Pinned runId={run.id} step={pinned} />
+      </div>
+    )}
+  </div>
+)
+
+interface LiveSwitchProps {
   readonly isPaused: boolean
-  readonly isLiving: boolean
   readonly onPause: (isPaused: boolean) => void
 }
 
-/** Numbers of the run, the pinned step, and whether its charts follow it. */
-const Head = ({ run, pinned, isPaused, isLiving, onPause }: HeadProps) => (
-  <div className="flex min-h-7 items-start gap-x-4 gap-y-2 narrow:flex-wrap">
-    <RunNumbers run={run} />
-    <div className="ml-auto flex shrink-0 items-center gap-2">
-      {pinned !== null && <Pinned runId={run.id} step={pinned} />}
-      {isPaused && isLiving && <Badge tone="caution">Charts stand still</Badge>}
-      {isLiving && (
-        <IconButton
-          label={isPaused ? 'Resume live charts (Space)' : 'Pause live charts (Space)'}
-          pressed={isPaused}
-          icon={isPaused ? Play : Pause}
-          iconSize={14}
-          onClick={() => onPause(!isPaused)}
-        />
-      )}
-    </div>
-  </div>
+/** Lets the charts of a live run stand still. */
+const LiveSwitch = ({ isPaused, onPause }: LiveSwitchProps) => (
+  <>
+    {isPaused && <Badge tone="caution">Charts stand still</Badge>}
+    <IconButton
+      label={isPaused ? 'Resume live charts (Space)' : 'Pause live charts (Space)'}
+      pressed={isPaused}
+      icon={isPaused ? Play : Pause}
+      iconSize={14}
+      onClick={() => onPause(!isPaused)}
+    />
+  </>
 )
 
 const noNames: readonly string[] = []
@@ -162,19 +167,27 @@ interface CurveBarProps {
   readonly overview: Overview
   readonly names: readonly string[]
   readonly marks: readonly ChartEvent[]
+  /** Stands at the end of the bar. */
+  readonly children: ReactNode
 }
 
 /** Display options of the curves, and a legend of their marks. */
-const CurveBar = ({ overview: { look, setLook, zoom, setZoom }, names, marks }: CurveBarProps) => (
+const CurveBar = ({ overview, names, marks, children }: CurveBarProps) => (
   <div role="toolbar" aria-label="Curves" className="flex flex-wrap items-center gap-x-3 gap-y-2">
-    <CurveControls look={look} axes={axesOf(names)} smoothing={look.smoothing} onChange={setLook} />
-    {zoom !== null && (
-      <Button variant="quiet" icon={RotateCcw} iconSize={13} onClick={() => setZoom(null)}>
+    <CurveControls
+      look={overview.look}
+      axes={axesOf(names)}
+      smoothing={overview.look.smoothing}
+      onChange={overview.setLook}
+    />
+    {overview.zoom !== null && (
+      <Button variant="quiet" icon={RotateCcw} iconSize={13} onClick={() => overview.setZoom(null)}>
         Whole length
       </Button>
     )}
-    <span className="ml-auto">
+    <span className="ml-auto flex flex-wrap items-center gap-2">
       <MarkLegend events={marks} />
+      {children}
     </span>
   </div>
 )
@@ -244,14 +257,11 @@ const Pinned = ({ runId, step }: { runId: string; step: number }) => (
 interface PlannedPanelProps {
   readonly runId: string
   readonly chart: PlannedChart
-  readonly byMetric: SeriesByMetric
+  readonly overview: Overview
   readonly events: readonly ChartEvent[]
   readonly height: number
   /** Colour of the run; further lines take the hues after it. */
   readonly color: string
-  readonly look: Overview['look']
-  readonly place: Placement
-  readonly range: Range | null
 }
 
 const others = [
@@ -280,7 +290,8 @@ const hasSameMembers = (before: readonly unknown[], now: readonly unknown[]): bo
   before.length === now.length && before.every((item, i) => item === now[i])
 
 function PlannedPanel(props: PlannedPanelProps) {
-  const { runId, chart, byMetric, events, height, color, look, place, range } = props
+  const { runId, chart, overview, events, height, color } = props
+  const { byMetric, isLoaded, look, place, range } = overview
   const client = useApi()
   const found = [
     chart.bandMetric === undefined ? undefined : byMetric.get(chart.bandMetric)?.get(runId),
@@ -312,7 +323,7 @@ function PlannedPanel(props: PlannedPanelProps) {
       xRange={range}
       events={events}
       height={height}
-      emptyText={chart.emptyText}
+      emptyText={isLoaded ? chart.emptyText : readingWords}
       hasFacts
       fullCsv={fullCsv}
       {...(chart.include === undefined ? {} : { include: chart.include })}

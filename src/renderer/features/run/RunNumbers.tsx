@@ -70,7 +70,7 @@ const Gain = ({ before, after }: { before: number | null; after: number | null }
   )
 
 const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
-  <div className="flex items-baseline gap-1.5 whitespace-nowrap">
+  <div className="flex items-baseline gap-1.5 whitespace-nowrap phone:whitespace-normal">
     <dt className="text-sm text-muted">{name}</dt>
     <dd className="font-medium tabular-nums">{children}</dd>
   </div>

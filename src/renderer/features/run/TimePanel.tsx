@@ -26,16 +26,21 @@ interface Props {
   readonly runId: string
   readonly byMetric: SeriesByMetric
   /** True if it samples completions, false if answers are given. */
+  /** False until the values have been read. */
+  readonly isLoaded: boolean
   readonly isGenerating: boolean
 }
 
 const averaged = 20
 
+/** Shown in place of values while they are read. */
+export const readingWords = 'Reading the values…'
+
 const measuredWords = (steps: number): string =>
   steps === 0 ? '' : `mean of the last ${plural(steps, 'step')}`
 
 /** Time of a step by part, and its development. */
-export function TimePanel({ runId, byMetric, isGenerating }: Props) {
+export function TimePanel({ runId, byMetric, isLoaded, isGenerating }: Props) {
   const points = (metric: string) => byMetric.get(metric)?.get(runId)?.points ?? []
   const meanOf = (metric: string) => {
     const values = lastValues(points(metric), averaged)
@@ -62,7 +67,7 @@ export function TimePanel({ runId, byMetric, isGenerating }: Props) {
       </header>
       {total === null ? (
         <p className="flex min-h-24 items-center justify-center px-6 text-center text-sm text-faint">
-          Appears after step 1.
+          {isLoaded ? 'Appears after step 1.' : readingWords}
         </p>
       ) : (
         <div className="flex grow flex-col gap-3 px-3 pb-3">

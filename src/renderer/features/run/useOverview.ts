@@ -16,6 +16,8 @@ export interface OverviewRequest {
 
 export interface Overview {
   readonly byMetric: SeriesByMetric
+  /** False until the values of all charts have been read. */
+  readonly isLoaded: boolean
   readonly error: Error | null
   /** Display options with the smoothing in effect. */
   readonly look: CurveLook & { readonly smoothing: number }
@@ -49,11 +51,21 @@ export function useOverview({ run, names, metrics, isPaused }: OverviewRequest):
     [look.x, along.byMetric, run.id],
   )
   const steps = useMemo(() => zoom && stepsBetween(zoom, place, run.step), [zoom, place, run.step])
-  const { byMetric, error } = useSeries({ runIds, metrics, zoom: steps, isPaused })
+  const { byMetric, isLoaded, error } = useSeries({ runIds, metrics, zoom: steps, isPaused })
   const range = useMemo(() => rangeOf(byMetric, place), [byMetric, place])
   const smoothing = look.smoothing === 'auto' ? automaticSmoothing(run.step) : look.smoothing
   const shown = useMemo(() => ({ ...look, smoothing }), [look, smoothing])
-  return { byMetric, error: error ?? along.error, look: shown, setLook, place, range, zoom, setZoom }
+  return {
+    byMetric,
+    isLoaded,
+    error: error ?? along.error,
+    look: shown,
+    setLook,
+    place,
+    range,
+    zoom,
+    setZoom,
+  }
 }
 
 function stepsBetween([from, to]: Range, place: Placement, last: number): Range | null {

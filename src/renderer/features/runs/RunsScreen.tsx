@@ -47,11 +47,10 @@ export function RunsScreen() {
   const chosen = runs.filter(({ id }) => selected.has(id))
   const compare = () => navigate('/runs/compare', compareQuery(chosen, marks.baseline))
   const onFilter = () => search.current?.focus()
-  const hasNotes = columns.includes('notes')
   const onSelect = (runId: string) => selection.select(runId, false)
   const { toggleBaseline: onBaseline, togglePin: onPin } = marks
   useRunKeys({ onFilter, onCompare: compare, chosen, onBaseline, onPin, onSelect })
-  const state = useRowState({ marks, selection, hasNotes, toggleSeeds, exportBundles, onDelete: setDeleting })
+  const state = useRowState({ marks, selection, columns, toggleSeeds, exportBundles, onDelete: setDeleting })
   return (
     <Page
       isFull
@@ -97,7 +96,7 @@ export function RunsScreen() {
 interface Handling {
   readonly marks: ReturnType<typeof useShownRuns>['marks']
   readonly selection: ReturnType<typeof useSelection>
-  readonly hasNotes: boolean
+  readonly columns: readonly ColumnId[]
   readonly toggleSeeds: RowState['onToggleSeeds']
   readonly exportBundles: (runs: readonly RunEntry[]) => void
   readonly onDelete: (runs: readonly RunEntry[]) => void
@@ -107,7 +106,7 @@ interface Handling {
 function useRowState({
   marks,
   selection,
-  hasNotes,
+  columns,
   toggleSeeds,
   exportBundles,
   onDelete,
@@ -118,7 +117,7 @@ function useRowState({
     rowMenu(run, {
       isBaseline: baseline === run.id,
       isPinned: pinned.has(run.id),
-      hasNotes,
+      columns,
       onDelete,
       onEdit: setEditing,
       onBaseline: toggleBaseline,
@@ -206,8 +205,8 @@ function UnreadableRuns() {
 interface RowActions {
   readonly isBaseline: boolean
   readonly isPinned: boolean
-  /** True if the column of notes is shown, so that they can be edited in place. */
-  readonly hasNotes: boolean
+  /** Columns shown: tags and notes are edited in theirs. */
+  readonly columns: readonly ColumnId[]
   readonly onEdit: RowState['onEdit']
   readonly onBaseline: (runId: string) => void
   readonly onPin: (runId: string) => void
@@ -217,14 +216,15 @@ interface RowActions {
 
 function rowMenu(run: RunEntry, actions: RowActions): readonly (readonly Action[])[] {
   const { id: runId } = run
-  const { isBaseline, isPinned, hasNotes, onEdit, onBaseline, onPin, onExport, onDelete } = actions
-  const notes = { label: 'Edit notes', run: () => onEdit({ runId, field: 'notes' }) }
+  const { isBaseline, isPinned, columns, onEdit, onBaseline, onPin, onExport, onDelete } = actions
+  const edit = (field: 'tags' | 'notes') =>
+    columns.includes(field) ? [{ label: `Edit ${field}`, run: () => onEdit({ runId, field }) }] : []
   return [
     [
       { label: 'Open', run: () => navigate(`/runs/${runId}`) },
       { label: 'Rename', run: () => onEdit({ runId, field: 'name' }) },
-      { label: 'Edit tags', run: () => onEdit({ runId, field: 'tags' }) },
-      ...(hasNotes ? [notes] : []),
+      ...edit('tags'),
+      ...edit('notes'),
     ],
     [
       {

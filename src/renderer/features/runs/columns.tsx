@@ -73,6 +73,11 @@ export const defaultColumns: readonly ColumnId[] = [
   'tags',
 ]
 
+/** Columns of a table that would scroll sideways with all of the above; what is left out stands on the page of a run. */
+export const fewerColumns: readonly ColumnId[] = defaultColumns.filter(
+  (id) => id !== 'data' && id !== 'duration' && id !== 'started',
+)
+
 /** Returns the columns; `sorting`: order of the rows; null: families stand together, so they cannot be sorted. */
 export function columnsOf(
   chosen: readonly ColumnId[],
@@ -173,7 +178,7 @@ const factColumns = (): readonly Column<Row>[] => [
   ),
   { id: 'data', title: 'Data', width: 'minmax(84px, 0.5fr)', cell: ({ run }) => <DataCell run={run} /> },
   figureColumn(
-    ['progress', 'Steps', '78px'],
+    ['progress', 'Steps', '92px'],
     ({ run }) => <Steps run={run} />,
     ({ run }) => run.step,
   ),

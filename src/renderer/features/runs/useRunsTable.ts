@@ -8,9 +8,10 @@ import { asError, codeOf, hintOf, toast, toastError } from '#renderer/client/toa
 import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import { useKeys } from '#renderer/client/keys.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
+import { useMediaQuery } from '#renderer/client/mediaQuery.ts'
 import { useRoute } from '#renderer/client/route.ts'
 import { useSetting } from '#renderer/client/settings.ts'
-import { defaultColumns, type ColumnId } from './columns.tsx'
+import { defaultColumns, fewerColumns, type ColumnId } from './columns.tsx'
 import { familyRows, flatRows, seedRows } from './families.ts'
 import { between, filterRuns, noFilter } from '#renderer/parts/filter.ts'
 
@@ -59,9 +60,11 @@ export function useShownRuns(runs: readonly RunEntry[]) {
   return { filter, setFilter, isTree, setTree, shown, order, toggleSeeds, marks }
 }
 
-/** Columns shown and their sorting; remembered. */
+/** Columns shown and their sorting; remembered. Until the user chooses columns, there are as many as fit the window. */
 export function useColumns() {
-  const [columns, setColumns] = useSetting<readonly ColumnId[]>('runs.columns', defaultColumns)
+  const hasRoom = useMediaQuery('(width >= 1260px)')
+  const initial = hasRoom ? defaultColumns : fewerColumns
+  const [columns, setColumns] = useSetting<readonly ColumnId[]>('runs.columns', initial)
   const [sorting, setSorting] = useSetting<Sorting | null>('runs.sorting', null)
   return { columns, setColumns, sorting, setSorting }
 }

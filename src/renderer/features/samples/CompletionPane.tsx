@@ -147,22 +147,22 @@ function Tokens({ sample, group, colour, isAhead }: TokensProps) {
   const rows = useMemo(() => (arrays === undefined ? null : tokenRows(arrays)), [arrays])
   return (
     <>
-      <header className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-3 border-b border-line bg-panel px-4 py-1 text-sm text-muted tabular-nums">
-        <h2 className="font-medium">
-          Completion{' '}
-          {group === undefined
-            ? ''
-            : `${String(group.samples.findIndex(({ id }) => id === sample.id) + 1)} of ${String(group.samples.length)}`}
-        </h2>
-        <span>{plural(sample.tokens, 'token')}</span>
-        <span>{stopWords(sample.stopReason)}</span>
-        {sample.advantage !== null && isScored(sample) && (
-          <span>advantage {formatDelta(sample.advantage)}</span>
-        )}
-        {(isAhead || sample.version !== null) && <span>{policyWords(sample)}</span>}
-        <span className="ml-auto">
-          <CopyButton text={sample.completion} label="Copy the completion" />
-        </span>
+      <header className="flex min-h-9 shrink-0 items-start gap-3 border-b border-line bg-panel px-4 py-1.5 text-sm text-muted tabular-nums">
+        <div className="flex min-h-6 grow flex-wrap items-center gap-x-3">
+          <h2 className="font-medium">
+            Completion{' '}
+            {group === undefined
+              ? ''
+              : `${String(group.samples.findIndex(({ id }) => id === sample.id) + 1)} of ${String(group.samples.length)}`}
+          </h2>
+          <span>{plural(sample.tokens, 'token')}</span>
+          <span>{stopWords(sample.stopReason)}</span>
+          {sample.advantage !== null && isScored(sample) && (
+            <span>advantage {formatDelta(sample.advantage)}</span>
+          )}
+          {(isAhead || sample.version !== null) && <span>{policyWords(sample)}</span>}
+        </div>
+        <CopyButton text={sample.completion} label="Copy the completion" />
       </header>
       <div className="shrink-0 px-4 py-3">
         {error !== null && <ErrorNote error={error} className="mb-3" />}

@@ -58,7 +58,11 @@ export function SampleToolbar({ run, address, steps, step }: Props) {
   const { range, source, filter } = address
   const scope: Scope = range === null ? 'step' : range === 'all' ? 'all' : 'range'
   return (
-    <div className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2">
+    <div
+      role="toolbar"
+      aria-label="Samples shown"
+      className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2"
+    >
       <Segmented
         label="Steps shown"
         value={scope}
@@ -76,15 +80,17 @@ export function SampleToolbar({ run, address, steps, step }: Props) {
         onChange={(next) => setQuery({ source: next === 'rollout' ? null : next, sample: null, row: null })}
         options={{ rollout: 'Rollouts', evaluation: 'Eval' }}
       />
-      <SearchInput
-        ref={search}
-        label="Search text"
-        value={filter.text}
-        maxLength={200}
-        onChange={(text) => setQuery({ text, sample: null })}
-        className="w-44"
-      />
-      <FilterMenu address={address} />
+      <span className="flex items-center gap-3">
+        <SearchInput
+          ref={search}
+          label="Search text"
+          value={filter.text}
+          maxLength={200}
+          onChange={(text) => setQuery({ text, sample: null })}
+          className="w-44"
+        />
+        <FilterMenu address={address} />
+      </span>
     </div>
   )
 }
@@ -99,7 +105,7 @@ function StepControls({ run, steps, step, isNewest }: ControlProps) {
   const place = step === null ? -1 : steps.indexOf(step)
   const atPlace = (index: number) => steps[index]
   return (
-    <div className="flex min-w-64 grow flex-wrap items-center gap-1">
+    <div className="flex min-w-64 grow basis-76 flex-wrap items-center gap-1">
       <IconButton
         label="Previous step ( [ )"
         icon={ChevronLeft}
@@ -194,7 +200,7 @@ function StepScrubber({ steps, step, last, onStep }: StepScrubberProps) {
           const next = steps[Number(event.target.value)]
           if (next !== undefined) onStep(next)
         }}
-        className="h-6 min-w-24 grow accent-accent"
+        className="h-6 w-16 grow accent-accent"
       />
       <span className="min-w-24 pl-1 text-right font-medium whitespace-nowrap tabular-nums">
         {step === null ? (

@@ -3,8 +3,9 @@ import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { permissionWords } from '#shared/api/agents.ts'
 import { shownText } from '#shared/shownText.ts'
-import { formatTime } from '#renderer/client/format.ts'
+import { formatMoment } from '#renderer/client/format.ts'
 import { invalidate, useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { consentWords } from '#renderer/parts/consentWords.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Sentence } from '#renderer/kit/Sentence.tsx'
 import { Skeleton } from '#renderer/kit/states.tsx'
@@ -23,7 +24,7 @@ export function PythonSection() {
       none="Nothing: no Python code can run."
       columns={['Run by', 'File']}
       rows={allowed?.map(({ interpreter, path, at }) => ({
-        cells: [shownText(interpreter), shownText(path)],
+        cells: [shownText(interpreter), shownText(consentWords(interpreter, path))],
         at,
       }))}
       isBusy={isRunning}
@@ -150,7 +151,7 @@ function ConsentList(props: ConsentListProps) {
                 >
                   {where}
                 </td>
-                <td className="py-1 pr-3 whitespace-nowrap tabular-nums phone:hidden">{formatTime(at)}</td>
+                <td className="py-1 pr-3 whitespace-nowrap tabular-nums phone:hidden">{formatMoment(at)}</td>
                 <td className="py-1">
                   <Button
                     small

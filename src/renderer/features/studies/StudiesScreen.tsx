@@ -105,7 +105,7 @@ function StudiesTable({ studies }: { studies: readonly StudySummary[] }) {
 
 const columnsAt = (now: number): readonly Column<StudySummary>[] => [
   plainColumn(
-    ['name', 'Name', 'minmax(180px, 2fr)'],
+    ['name', 'Name', 'minmax(180px, 1.8fr)'],
     (study) => (
       <a
         href={link(`/runs/studies/${study.id}`)}
@@ -124,18 +124,18 @@ const columnsAt = (now: number): readonly Column<StudySummary>[] => [
     ({ kind }) => kind,
   ),
   plainColumn(
-    ['status', 'Status', '128px'],
+    ['status', 'Status', '112px'],
     ({ status }) => <StatusBadge status={status} />,
     ({ status }) => status,
   ),
   plainColumn(
-    ['progress', 'Trained', 'minmax(120px, 1fr)'],
+    ['progress', 'Trained', 'minmax(96px, 1fr)'],
     (study) => <TrainedCell study={study} />,
     trainedShare,
   ),
   numberColumn(['trials', 'Trials', '80px'], ({ trials }) => trials, formatCount),
   numberColumn(['best', 'Best', '88px'], ({ best }) => best?.fitness, formatReward),
-  mutedColumn(['metric', 'Compared by', 'minmax(128px, 1fr)'], ({ metric }) => metricLabel(metric)),
+  mutedColumn(['metric', 'Compared by', 'minmax(104px, 1fr)'], ({ metric }) => metricLabel(metric)),
   agoColumn(['made', 'Made', '96px'], ({ createdAt }) => createdAt, now),
 ]
 

@@ -96,7 +96,8 @@ function Charts({
     { runIds },
     { enabled: runIds.length > 0, keep: true },
   )
-  const options = names.map((name) => ({ value: name, label: metricLabel(name) }))
+  // What is drawn is among them, too, before its first value.
+  const options = [...new Set([curve, ...names])].map((name) => ({ value: name, label: metricLabel(name) }))
   return (
     <div className="flex min-h-0 grow flex-col gap-3 overflow-auto px-page py-3">
       <div className="flex flex-wrap items-start gap-x-6 gap-y-2">
@@ -104,11 +105,7 @@ function Charts({
         {names.length > 0 && (
           <label className="ml-auto flex items-center gap-2 text-muted">
             Curves of
-            <Select
-              value={names.includes(curve) ? curve : (names[0] ?? '')}
-              options={options}
-              onChange={setCurve}
-            />
+            <Select value={curve} options={options} onChange={setCurve} />
           </label>
         )}
       </div>
