@@ -262,6 +262,8 @@ describe('a program that means harm', () => {
       ['a file with a URL', 'app.mjs', 'node --import file://@/app.mjs -e 1'],
       ['a file with a URL that begins otherwise', 'app.mjs', 'node --import file:@/app.mjs -e 1'],
       ['a file of a database with settings', 'app', 'server --db file:@/app?mode=ro'],
+      ['a file behind another sign', 'data', 'server @@/data'],
+      ['a file behind two signs', 'data', 'server --data=@@/data'],
       ['a file in a list', 'hook.jar', 'node -cp @/app.py:@/hook.jar'],
     ])('%s', (_, changing, line, variables = {}) => {
       const [command = '', ...words] = line.split(' ')
@@ -274,7 +276,7 @@ describe('a program that means harm', () => {
         writeFileSync(file(each), '')
       }
       writeFileSync(file('venv/pyvenv.cfg'), '')
-      const whole = (word: string) => word.replaceAll('@', folder)
+      const whole = (word: string) => word.replaceAll('@/', `${folder}/`)
       const env = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, whole(value)]))
       const server = { command: path.join(programs, command), args: words.map(whole), env }
       const here = place({ a: server })
@@ -286,7 +288,10 @@ describe('a program that means harm', () => {
   })
 
   describe('may not name what programs read in different ways:', () => {
-    /** “@/” is a folder with `app/server.js`, `app.js`, `t.mjs` and `link`, which leads to `real/deep`; there is `real/app/server.js` too. */
+    /**
+     * “@/” is a folder with `app/server.js`, `app.js`, `t.mjs` and `link`, which leads to `real/deep`; there is `real/app/server.js` too, and
+     * `l.js` and `real/index.js` lead each process elsewhere.
+     */
     const reviewed = (line: string, env: Readonly<Record<string, string>> = {}) => {
       const folder = temporaryFolder()
       for (const each of ['app/server.js', 'app.js', 't.mjs', 'a.db', 'real/app/server.js', 'real/deep/x']) {
@@ -294,6 +299,8 @@ describe('a program that means harm', () => {
         writeFileSync(path.join(folder, each), '')
       }
       symlinkSync(path.join(folder, 'real/deep'), path.join(folder, 'link'))
+      symlinkSync(`/proc/self/root${folder}/app.js`, path.join(folder, 'l.js'))
+      symlinkSync('/proc/self/cwd/none', path.join(folder, 'real/index.js'))
       const whole = (word: string) => word.replaceAll('@/', `${folder}/`)
       const values = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, whole(value)]))
       const args = line.split(' ').map(whole)
@@ -320,6 +327,22 @@ describe('a program that means harm', () => {
       expect(reviewed(line, env)).toThrow('which programs read in different ways')
     })
 
+    test
+      .skipIf(process.platform === 'win32')
+      .each<[string, Readonly<Record<string, string>>?]>([
+        ['node /proc/self/root@/app.js'],
+        ['node /proc/self/cwd/none/server.js'],
+        ['node @/l.js'],
+        ['node @/l'],
+        ['node @/real'],
+        ['node --import=file:///proc/self/cwd/x.mjs -e 1'],
+        ['server --config=/dev/fd/3'],
+        ['server +/dev/stdin'],
+        ['python -m server', { PYTHONPATH: '/proc/thread-self/cwd' }],
+      ])('nor in different processes: %s %o', (line, env) => {
+      expect(reviewed(line, env)).toThrow('which programs read in different ways')
+    })
+
     test.each<[string, Readonly<Record<string, string>>?]>([
       ['npx -y @scope/server-filesystem @/ @/app/'],
       ['uvx server-sqlite --db-path @/a.db --url sqlite:///@/a.db'],
@@ -331,10 +354,21 @@ describe('a program that means harm', () => {
       ['node @/app/server.js ../x 100% --query=a?b'],
       ['node --import tsx @/app/server.js', { API: 'https://server.example/v1/', DATA: '@/app/' }],
       ['python -c', { CODE: 'print(1 // 2) # 5%' }],
+      ['docker run -i -v /proc:/host/proc:ro --tmpfs=/proc image', { LOG: '/dev/stderr' }],
     ])('but may name the usual: %s %o', (line, env) => {
       expect(reviewed(line, env)).not.toThrow()
     })
   })
+
+  test.skipIf(process.platform === 'win32')(
+    'may not be named by a path that leads it elsewhere (skipped on Windows)',
+    () => {
+      const link = path.join(temporaryFolder(), 'serve')
+      symlinkSync(`/proc/self/root${process.execPath}`, link)
+      for (const command of [`/proc/self/root${process.execPath}`, '/dev/fd/3', link])
+        expect(() => place({ a: { command, args: [script] } })).toThrow('leads each process elsewhere')
+    },
+  )
 
   test.each([
     'LD_PRELOAD',
