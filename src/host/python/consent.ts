@@ -16,6 +16,7 @@ import { readSmallFile, readSmallText } from '#host/files/strictJson.ts'
 import { executableName, programFile } from '#host/processes/programs.ts'
 import { importable } from './importable.ts'
 import { interpreterFiles, mostBytes, statusOf } from './interpreterFiles.ts'
+import { requirePlace } from './pythonEnvironment.ts'
 
 export interface PythonSource {
   readonly code: string
@@ -88,19 +89,6 @@ export function reviewContents(
     return { path: where, sha256, isAllowed: known.has(keyOf({ interpreter: program, path: where, sha256 })) }
   })
   return { interpreter: program, files }
-}
-
-/**
- * Refuses a file that a config names without its place, as only a folder from elsewhere has it: what was allowed as something else, under
- * a name that begins with a word and a colon, would serve for it. Errors: AppError 'python/not-allowed'.
- */
-export function requirePlace(file: string): void {
-  if (path.isAbsolute(file)) return
-  throw new AppError(
-    'python/not-allowed',
-    `“${shownText(file)}” is no absolute path, so nothing says which file it means.`,
-    'Nothing was started. Write the whole path of the file into the config.',
-  )
 }
 
 /** Begins the names of files that decide which Python runs: they are no code that a config may call, nor may other code import them by path. */
@@ -203,11 +191,12 @@ export function withdrawPython(paths: readonly string[] | null, consents: string
 
 /**
  * The program itself, so that consent is to a place and no folder that a process starts in can put another one before it.
- * Errors: AppError 'sandbox/failed' where there is none.
+ * Errors: AppError 'sandbox/failed' where there is none, 'python/not-allowed' for one that the process to be started would not find there.
  */
 function interpreterPath(interpreter: string | null): string {
   const name = interpreter ?? (process.platform === 'win32' ? 'python' : 'python3')
   const found = /[\\/]/.test(name) ? path.resolve(executableName(name)) : programFile(name)
+  if (found !== null) requirePlace(found)
   if (found !== null && isFile(found)) return found
   throw new AppError('sandbox/failed', `There is no Python interpreter “${name}”.`, interpreterHint)
 }

@@ -6,13 +6,14 @@
 import { lstatSync, readdirSync, realpathSync, statSync, type Stats } from 'node:fs'
 import path from 'node:path'
 import { attempt } from '#shared/attempt.ts'
+import { shownText } from '#shared/shownText.ts'
 import { reading } from '#host/files/fileErrors.ts'
-import { readSmallFile } from '#host/files/strictJson.ts'
-import { isInside, linkedFrom, mostLinks } from './pythonEnvironment.ts'
+import { readSmallFile, readSmallText } from '#host/files/strictJson.ts'
+import { isInside, linkedFrom, mostLinks, realPath, requirePlace } from './pythonEnvironment.ts'
 
 /**
  * Lists contents by path; for a program behind links, where they lead as well. `folder`: of the code; null: it has none. Errors:
- * AppError 'file/unreadable'.
+ * AppError 'file/unreadable', 'python/not-allowed' for what leads Python elsewhere than this process.
  */
 export function interpreterFiles(
   program: string,
@@ -23,10 +24,9 @@ export function interpreterFiles(
   if (!places.some(isOpen)) return []
   const real = places.at(-1) ?? program
   const links = real === program ? [] : [[program, `links to ${real}`] as const]
-  const around = [
-    ...places.flatMap((place) => landmarks(path.dirname(place), folder)),
-    ...places.filter(isOpen).flatMap(besideProgram),
-  ]
+  const beside = places.filter(isOpen).flatMap(besideProgram).filter(isThere)
+  const starts = [...places.map((place) => path.dirname(place)), ...beside.flatMap(homesIn)]
+  const around = [...starts.flatMap((start) => landmarks(start, folder)).filter(isThere), ...beside]
   const once = new Map([...new Set(around)].map((file) => [realpathSync(file), file]))
   const files = [...(isOpen(real) ? [real] : []), ...once.values()]
   return [...links, ...files.map((file) => [file, contentOf(file)] as const)]
@@ -70,7 +70,7 @@ function placesOf(program: string): string[] {
   return places.filter((place, i) => place !== places[i - 1])
 }
 
-/** Files beside a program, and above it as far as the folder reaches. */
+/** Names of files in a folder of programs, and above it as far as the folder of the code reaches; some may not be there. */
 function landmarks(start: string, folder: string | null): string[] {
   const found: string[] = []
   for (let at = start; isInside(at, folder); at = path.dirname(at)) {
@@ -82,7 +82,7 @@ function landmarks(start: string, folder: string | null): string[] {
     ])
     found.push(...own, path.join(at, 'Modules', 'Setup.local'), ...libraries)
   }
-  return found.filter((place) => statusOf(place) !== null)
+  return found
 }
 
 /** Files by which a program outside the folder of the code takes another library than its own. */
@@ -91,7 +91,27 @@ function besideProgram(place: string): string[] {
   return [
     ...namesIn(folder, /^(?:pyvenv\.cfg|pybuilddir\.txt|.*\._pth)$/i),
     ...namesIn(path.dirname(folder), /^pyvenv\.cfg$/i),
-  ].filter((file) => statusOf(file) !== null)
+  ]
+}
+
+/** Tells whether a file is there for Python too. Errors: AppError 'python/not-allowed'. */
+function isThere(place: string): boolean {
+  requirePlace(place)
+  return statusOf(place) !== null
+}
+
+/**
+ * Lists the folders in which Python looks for its library where a file makes it an environment: its home, there or not, and those above
+ * by its text. Versions of Python end the text at different signs. Errors: as isThere.
+ */
+function homesIn(file: string): string[] {
+  if (!/^pyvenv\.cfg$/i.test(path.basename(file))) return []
+  // Python takes no larger one.
+  const homes = [...readSmallText(file, 1 << 15).matchAll(/^[\s\p{Cc}]*home[\s\p{Cc}]*=[ \t]*([^\n]*)/gimu)]
+    .flatMap(([, text = '']) => [text, text.replace(/[\s\p{Cc}]+$/u, ''), text.replace(/[\r\0].*/s, '')])
+    .filter((home) => home.trim() !== '')
+  for (const home of homes) requirePlace(home, ` in ${shownText(file)}`)
+  return homes.flatMap((home) => [home, ...above(home)]).map((each) => realPath(each) ?? each)
 }
 
 /** An archive, or a folder by what marks it as the library. */

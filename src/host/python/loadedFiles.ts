@@ -9,6 +9,7 @@ import { attempt } from '#shared/attempt.ts'
 import { reading } from '#host/files/fileErrors.ts'
 import { importable, type Loader } from './importable.ts'
 import { statusOf } from './interpreterFiles.ts'
+import { differsByProcess } from './pythonEnvironment.ts'
 
 interface Command {
   readonly program: string
@@ -30,24 +31,22 @@ export function loadedFiles({ program, args, env }: Command): string[] {
 const ofFolder = ['__main__.py', '__main__.pyc', 'package.json', 'index.js', 'index.json', 'index.node']
 
 /** Lists files that words name, or as what runs of a folder. */
-function filesIn(words: readonly string[]): string[] {
-  const all = new Set(
-    words
-      .flatMap(placesIn)
-      .flatMap((place) => [
-        ...endings.map((end) => place + end),
-        ...ofFolder.map((name) => path.join(place, name)),
-      ]),
-  )
-  return [...all].filter((place) => statusOf(place)?.isFile() === true)
-}
+const filesIn = (words: readonly string[]): string[] =>
+  [...new Set(words.flatMap(placesIn).flatMap(loadedBy))].filter((file) => statusOf(file)?.isFile() === true)
 
-/** Lists what a word names by an absolute path or as a URL, also after a sign, as in `--config=FILE`. */
+/** Lists what a program may load that is given a place, there or not. */
+const loadedBy = (place: string): string[] => [
+  ...endings.map((end) => place + end),
+  ...ofFolder.map((name) => path.join(place, name)),
+]
+
+/** Lists what a word names by an absolute path or as a URL, also after a sign, as in `--config=FILE` and `@FILE`. */
 const placesIn = (word: string): string[] =>
   [
     ...[word, word.slice(word.indexOf('=') + 1)],
     ...[...word.split(/[=,;"'\s]+/), ...word.split(path.delimiter), ...urlsIn(word)],
   ]
+    .map((place) => place.replace(/^[^\p{L}\p{N}~.\\/]/u, ''))
     .filter((place) => path.isAbsolute(place))
     // As behind the scheme of an address.
     .map((place) => (path.sep === '/' ? place.replace(/^\/+/, '/') : place))
@@ -58,14 +57,27 @@ const endings = ['', '.js', '.json', '.node']
 const urlsIn = (word: string): string[] =>
   [...word.matchAll(/file:[^\s,;"']+/gi)].map(([url]) => attempt(() => fileURLToPath(url), ''))
 
-/** Finds a place that some programs read by its text and others as the system does, which follows links first, or as a URL; null: there is none. */
+/**
+ * Finds a place that leads a program elsewhere than this process, or that some programs read by its text and others as the system does,
+ * which follows links first, or as a URL; null: there is none.
+ */
 export function unclearPlace({ args, env }: Pick<Command, 'args' | 'env'>): string | null {
   const words = [...args, ...Object.values(env)]
   const urls = [args.join('\n'), ...Object.values(env)].flatMap((text) =>
     [...text.matchAll(byUrl)].map(([, place = '']) => place),
   )
-  return words.flatMap(placesIn).find(isUnclear) ?? urls.find((place) => /[?#%]/.test(place)) ?? null
+  const places = words.flatMap(placesIn)
+  const loaded = places.filter((place) => !loadsNothing.test(place)).flatMap(loadedBy)
+  return (
+    places.find(isUnclear) ??
+    loaded.find(differsByProcess) ??
+    urls.find((place) => /[?#%]/.test(place)) ??
+    null
+  )
 }
+
+/** Places that are another in each process, and that servers name to look at the system, or to log: no code comes from there. */
+const loadsNothing = /^\/(?:proc|dev\/std(?:out|err))\/?$/
 
 /** Options of Node and others that take a module by its path or as a URL. */
 const byUrl =

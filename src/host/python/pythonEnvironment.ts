@@ -2,6 +2,8 @@
 import { readlinkSync } from 'node:fs'
 import path from 'node:path'
 import { attempt } from '#shared/attempt.ts'
+import { AppError } from '#shared/errors.ts'
+import { shownText } from '#shared/shownText.ts'
 
 /** Absolute paths of a list of folders; the others depend on the folder that a process works in. */
 const absolutePaths = (list: string): string[] =>
@@ -30,7 +32,7 @@ export const mostLinks = 40
  * resolves through the folders above it. null: the path leads through something that each process has of its own, such
  * as `/proc/self/cwd`.
  */
-function realPath(place: string, budget = { links: mostLinks }): string | null {
+export function realPath(place: string, budget = { links: mostLinks }): string | null {
   const absolute = path.isAbsolute(place) ? place : `${process.cwd()}${path.sep}${place}`
   let here = path.parse(absolute).root
   for (const part of absolute.slice(here.length).split(separators)) {
@@ -49,7 +51,25 @@ function realPath(place: string, budget = { links: mostLinks }): string | null {
 
 const separators = path.sep === '/' ? '/' : /[\\/]/
 
-const ofEachProcess = /^\/(?:proc|dev\/fd)(?:\/|$)/
+const ofEachProcess = /^\/(?:proc|dev\/fd)(?:\/|$)/i
+
+/** Tells whether a path, or a link on its way, leads each process elsewhere. */
+export const differsByProcess = (place: string): boolean => realPath(place) === null
+
+/**
+ * Refuses a path that does not lead to the same file for whatever reads it: what was allowed as something else, under a name that begins
+ * with a word and a colon, would serve for one without its place, as only a folder from elsewhere has it, and what is compared would not
+ * be what starts. `source`: where the path is written. Errors: AppError 'python/not-allowed'.
+ */
+export function requirePlace(file: string, source = ''): void {
+  const isWhole = path.isAbsolute(file)
+  if (isWhole && !differsByProcess(file)) return
+  throw new AppError(
+    'python/not-allowed',
+    `“${shownText(file)}”${source} ${isWhole ? 'leads each process elsewhere, as /proc/self/cwd does' : 'is no absolute path'}, so nothing says which file it means.`,
+    `Nothing was started. Write the whole path of the file${isWhole ? ' itself, and lead no link by way of /proc or /dev/fd' : ''}.`,
+  )
+}
 
 /** Returns null for a path that is not a link. */
 export function linkedFrom(place: string): string | null {

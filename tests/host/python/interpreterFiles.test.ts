@@ -60,6 +60,22 @@ describe.skipIf(process.platform === 'win32')('consent to an interpreter in the 
     expect(isAllowed()).toBe(true)
   })
 
+  test.each(['base/bin', 'base/none/bin', 'link/../none', 'link/x/y'])(
+    'ends when a library comes above %s, which its environment names',
+    (home) => {
+      const { folder, put, allow, isAllowed } = placed('.venv/bin/python', (link) =>
+        symlinkSync(elsewhere, link),
+      )
+      put('base/bin/python3', '')
+      symlinkSync('base/bin', path.join(folder, 'link'))
+      put('.venv/pyvenv.cfg', `version = 3.11\nHome=  ${folder}/${home} \r\n`)
+      allow()
+      expect(isAllowed()).toBe(true)
+      put('base/lib/python3.11/os.py', 'evil')
+      expect(isAllowed()).toBe(false)
+    },
+  )
+
   test('lets no config name what marks its library, and no code import it', () => {
     const { put, program, allow, review, source, consents } = placed('my-env/bin/python', programAt)
     const code = 'def renames(old, new): ...\n'
@@ -123,6 +139,68 @@ describe.skipIf(process.platform === 'win32')('consent to an interpreter in the 
     expect(review(elsewhere).files.map((file) => file.path)).not.toContain(
       `interpreter:${path.join(own, 'os.py')}`,
     )
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('an interpreter that is another in each process', () => {
+  const refused = 'so nothing says which file it means'
+  // Leads to what is there, where there is such a folder; for a process that works elsewhere, to something else.
+  const here = (place: string) => `/proc/self/cwd${'/..'.repeat(30)}${place}`
+  const library = mkdtempSync(path.join(all, 'library-'))
+  writeFileSync(path.join(library, 'os.py'), '')
+
+  test.each([
+    '/proc/self/root',
+    '/proc/thread-self/root',
+    '/proc/1/root',
+    '/proc/self/cwd',
+    '/dev/fd',
+    '/dev/stdin',
+  ])('is refused by way of %s', (way) => {
+    const { review, source } = placed('python', programAt)
+    expect(() => review(way + elsewhere)).toThrow(refused)
+    const trainer = { code: 'x', language: 'py', file: 'engine:trl', parts: {} } as const
+    expect(() => reviewPython(trainer, way + elsewhere, null)).toThrow(refused)
+    expect(() => reviewPython({ ...source, file: way + source.file }, elsewhere, null)).toThrow(refused)
+  })
+
+  test.each([
+    ['the program', '.venv/bin/python3', here(elsewhere)],
+    ['the program, which leads nowhere', '.venv/bin/python3', '/proc/self/cwd/none'],
+    ['its folder', '.venv/bin', here(path.dirname(elsewhere))],
+  ])('is refused where %s is a link to such a place, which another link leads to', (_, name, target) => {
+    const { folder, program, review } = placed('python', (link) => symlinkSync('.venv/bin/python3', link))
+    mkdirSync(path.join(folder, path.dirname(name)), { recursive: true })
+    symlinkSync(target, path.join(folder, name))
+    for (const link of [program, path.join(folder, '.venv/bin/python3')])
+      expect(() => review(link)).toThrow(refused)
+  })
+
+  test.each([
+    'my-env/pyvenv.cfg',
+    'my-env/bin/pyvenv.cfg',
+    'my-env/bin/python._pth',
+    'my-env/bin/pybuilddir.txt',
+    'my-env/bin/Modules',
+    'my-env/lib',
+    'lib64/python3.12',
+    'lib/python311.zip',
+    'my-env/lib/python3.11/os.py',
+  ])('is refused where %s is a link to such a place', (name) => {
+    for (const target of [library, path.join(library, 'os.py'), '/none'].map(here)) {
+      const { folder, review } = placed('my-env/bin/python', programAt)
+      mkdirSync(path.dirname(path.join(folder, name)), { recursive: true })
+      symlinkSync(target, path.join(folder, name))
+      expect(() => review()).toThrow(refused)
+    }
+  })
+
+  test.each([here(library), 'base/bin', './bin'])('is refused where its environment names %s', (home) => {
+    const { put, review } = placed('my-env/bin/python', programAt)
+    put('my-env/pyvenv.cfg', `home = ${home}\n`)
+    expect(() => review()).toThrow(refused)
+    put('my-env/pyvenv.cfg', 'home =\n')
+    expect(() => review()).not.toThrow()
   })
 })
 

@@ -262,6 +262,8 @@ describe('a program that means harm', () => {
       ['a file with a URL', 'app.mjs', 'node --import file://@/app.mjs -e 1'],
       ['a file with a URL that begins otherwise', 'app.mjs', 'node --import file:@/app.mjs -e 1'],
       ['a file of a database with settings', 'app', 'server --db file:@/app?mode=ro'],
+      ['a file behind another sign', 'data', 'server @@/data'],
+      ['a file behind two signs', 'data', 'server --data=@@/data'],
       ['a file in a list', 'hook.jar', 'node -cp @/app.py:@/hook.jar'],
     ])('%s', (_, changing, line, variables = {}) => {
       const [command = '', ...words] = line.split(' ')
@@ -274,7 +276,7 @@ describe('a program that means harm', () => {
         writeFileSync(file(each), '')
       }
       writeFileSync(file('venv/pyvenv.cfg'), '')
-      const whole = (word: string) => word.replaceAll('@', folder)
+      const whole = (word: string) => word.replaceAll('@/', `${folder}/`)
       const env = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, whole(value)]))
       const server = { command: path.join(programs, command), args: words.map(whole), env }
       const here = place({ a: server })
@@ -282,57 +284,6 @@ describe('a program that means harm', () => {
       expect(changed()).toEqual([])
       writeFileSync(file(changing), 'changed')
       expect(changed().map((each) => each.path)).toEqual([`mcp:${file(changing)}`])
-    })
-  })
-
-  describe('may not name what programs read in different ways:', () => {
-    /** “@/” is a folder with `app/server.js`, `app.js`, `t.mjs` and `link`, which leads to `real/deep`; there is `real/app/server.js` too. */
-    const reviewed = (line: string, env: Readonly<Record<string, string>> = {}) => {
-      const folder = temporaryFolder()
-      for (const each of ['app/server.js', 'app.js', 't.mjs', 'a.db', 'real/app/server.js', 'real/deep/x']) {
-        mkdirSync(path.dirname(path.join(folder, each)), { recursive: true })
-        writeFileSync(path.join(folder, each), '')
-      }
-      symlinkSync(path.join(folder, 'real/deep'), path.join(folder, 'link'))
-      const whole = (word: string) => word.replaceAll('@/', `${folder}/`)
-      const values = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, whole(value)]))
-      const args = line.split(' ').map(whole)
-      return () => place({ a: { command: 'env', args, env: values } }, { isAllowed: false }).review()
-    }
-
-    test.each<[string, Readonly<Record<string, string>>?]>([
-      ['node @/link/../app/server.js'],
-      ['node @/app/server.js/'],
-      ['node @/app.js/.'],
-      ['node @/t.mjs/'],
-      ['node @/real/../app/'],
-      ['node @/none/../app/server.js'],
-      ['node --config=@/none/../app/server.js'],
-      ['node @/app//server.js'],
-      ['python @/link/../app'],
-      ['sh -c', { SCRIPT: 'exec node @/link/../app/server.js' }],
-      ['python -m server', { PYTHONPATH: '@/link/../app' }],
-      ['node --import @/t.mjs?v=1 -e 1'],
-      ['node --import=@/%74.mjs -e 1'],
-      ['node --experimental-loader file://@/t.mjs#1 -e 1'],
-      ['node -e 1', { NODE_OPTIONS: '--import @/%74.mjs' }],
-    ])('%s %o', (line, env) => {
-      expect(reviewed(line, env)).toThrow('which programs read in different ways')
-    })
-
-    test.each<[string, Readonly<Record<string, string>>?]>([
-      ['npx -y @scope/server-filesystem @/ @/app/'],
-      ['uvx server-sqlite --db-path @/a.db --url sqlite:///@/a.db'],
-      ['server file:@/a.db?mode=ro https://server.example//a/../b?c=%20#d'],
-      ['uv --directory @/app/ run server.py'],
-      [
-        'docker run -i --rm -v @/app/:/data:ro --mount type=bind,src=@/app,dst=/x -e ENV=prod --env HOME=/ image',
-      ],
-      ['node @/app/server.js ../x 100% --query=a?b'],
-      ['node --import tsx @/app/server.js', { API: 'https://server.example/v1/', DATA: '@/app/' }],
-      ['python -c', { CODE: 'print(1 // 2) # 5%' }],
-    ])('but may name the usual: %s %o', (line, env) => {
-      expect(reviewed(line, env)).not.toThrow()
     })
   })
 

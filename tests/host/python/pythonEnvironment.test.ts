@@ -84,7 +84,13 @@ test.skipIf(process.platform !== 'linux').each(['PATH', 'PYTHONPATH', 'LD_LIBRAR
   (name) => {
     const link = path.join(folder, `cwd of ${name}`)
     symlinkSync('/proc/self/cwd', link)
-    for (const place of ['/proc/self/cwd', '/tmp/../proc/1/root/x', '/dev/fd/3', path.join(link, 'x')]) {
+    for (const place of [
+      '/proc/self/cwd',
+      '/tmp/../proc/1/root/x',
+      '/dev/fd/3',
+      '/DEV/fd/3',
+      path.join(link, 'x'),
+    ]) {
       vi.stubEnv(name, place)
       expect(pythonEnvironment(code)).not.toHaveProperty(name)
       expect(pythonEnvironment(null)).not.toHaveProperty(name)
