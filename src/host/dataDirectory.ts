@@ -12,14 +12,24 @@ export function resolveDataDirectory(given: string | undefined): string {
 }
 
 function defaultDirectory(): string {
-  const { APPDATA, XDG_DATA_HOME } = process.env
+  const name = ['win32', 'darwin'].includes(process.platform) ? 'Turnwise' : 'turnwise'
+  return path.join(systemFolder('XDG_DATA_HOME', path.join('.local', 'share')), name)
+}
+
+/** Folder of this person's settings, outside of every data directory, so that no copy of one holds it. */
+export const settingsDirectory = (): string =>
+  path.join(systemFolder('XDG_CONFIG_HOME', '.config'), 'turnwise-settings')
+
+/** The folder that the system gives to programs; `variable` and `usual`: on Linux, which has several. */
+function systemFolder(variable: string, usual: string): string {
+  const { APPDATA, [variable]: given = '' } = process.env
   switch (process.platform) {
     case 'win32':
-      return path.join(APPDATA || path.join(homedir(), 'AppData', 'Roaming'), 'Turnwise')
+      return APPDATA || path.join(homedir(), 'AppData', 'Roaming')
     case 'darwin':
-      return path.join(homedir(), 'Library', 'Application Support', 'Turnwise')
+      return path.join(homedir(), 'Library', 'Application Support')
     default:
-      return path.join(XDG_DATA_HOME || path.join(homedir(), '.local', 'share'), 'turnwise')
+      return path.isAbsolute(given) ? given : path.join(homedir(), usual)
   }
 }
 
