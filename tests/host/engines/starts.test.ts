@@ -43,12 +43,14 @@ for name in ("planted", "callback", "watch", "bridge", "colorsys"):
         found[name] = getattr(module, "origin", "planted" if hasattr(module, "planted") else "own")
     except ImportError:
         found[name] = None
+with open("watch.json") as file:
+    words = json.load(file)["arguments"]
 with open(${JSON.stringify(log)}, "a") as file:
     here = os.path.dirname(sys.modules["watch"].__file__)
-    file.write(json.dumps({"found": found, "place": os.path.dirname(here), "words": sys.argv, "files": sorted(os.listdir("."))}) + "\\n")
+    file.write(json.dumps({"found": found, "place": os.path.dirname(here), "words": words, "files": sorted(os.listdir("."))}) + "\\n")
 while not os.path.exists("stop"):
     time.sleep(0.05)
-if os.path.exists(${JSON.stringify(saved)}) and "--resume_from_checkpoint" not in sys.argv:
+if os.path.exists(${JSON.stringify(saved)}) and "--resume_from_checkpoint" not in words:
     shutil.copytree(${JSON.stringify(saved)}, "output/checkpoint-1")
     news = {"at": 1, "type": "saved", "step": 1, "updates": 1, "tokens": 1, "folder": "output/checkpoint-1", "probe": []}
     with open("events.jsonl", "a") as file:
@@ -158,7 +160,7 @@ describe.skipIf(!isHere)('a trainer (skipped without Python 3.10)', () => {
         expect(readFileSync(optimizer(made.run.directory), 'utf8')).toBe('own'),
       )
       expect(again.error).toBeNull()
-      expect(JSON.stringify(again.starts[1])).toContain('--resume_from_checkpoint')
+      expect(again.starts[1]?.words).toContain('--resume_from_checkpoint')
       const changed = await pausedRun((_, made) => writeFileSync(optimizer(made.run.directory), 'evil'))
       expect(changed.error).toMatchObject({ code: 'python/not-allowed' })
       expect(changed.error?.message).toContain('checkpoint of step 1 was not written in this data directory')

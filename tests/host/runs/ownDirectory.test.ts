@@ -22,6 +22,7 @@ import { createHost, historyFile } from '#host/createHost.ts'
 import { openStore } from '#host/store/store.ts'
 import { isOwnSeal, ownSeal } from '#host/consents/ownSeals.ts'
 import { createRun } from '#host/runs/runLifecycle.ts'
+import { LeftRuns } from '#host/runs/leftRuns.ts'
 import { queueRun } from '#host/runs/sealedRuns.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
 import {
@@ -351,7 +352,8 @@ test('a run whose host was killed goes on, with the settings that were changed w
   const run = path.join(directory, 'runs', id)
   {
     await using host = opened(directory, false)
-    const { left, store, history } = host
+    const { store, history } = host
+    const left = new LeftRuns(store)
     store.settings.set('runs.resumeLeft', true)
     left.remember([id])
     appendFileSync(runPaths(run).events, later.replace('%', faster))
