@@ -190,7 +190,7 @@ function answeringWith(
   work: Pick<Host, 'dataDirectory' | 'store' | 'notifier' | 'askText'> &
     Pick<OpenModelsOptions, 'startJob' | 'environment'> & { readonly onFault: OnFault },
 ): Pick<Host, 'models' | 'serving' | 'chats'> {
-  const { dataDirectory, store, notifier } = work
+  const { dataDirectory, notifier } = work
   const adapters = () => listAdapters(dataDirectory)
   const models = new OpenModels({ ...work, onChanged: () => notifier.notify() })
   const serving = new Serving({ ...work, models, adapters })
