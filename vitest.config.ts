@@ -39,9 +39,6 @@ process.env['TURNWISE_FOUND_MODELS'] ??= '0'
 // Processes of ours that tests start begin faster with it, as those that the launcher starts do.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/turnwise', import.meta.url))
 
-// Nor is the key of its person's seals, which lies beside other programs' settings.
-process.env['XDG_CONFIG_HOME'] ??= fileURLToPath(new URL('node_modules/.cache/settings', import.meta.url))
-
 /** Node reads the sources as it does in the product, with its cache of compiled code. */
 const asInProduct = { experimental: { viteModuleRunner: false, nodeLoader: false } }
 

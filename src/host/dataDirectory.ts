@@ -12,24 +12,26 @@ export function resolveDataDirectory(given: string | undefined): string {
 }
 
 function defaultDirectory(): string {
-  const name = ['win32', 'darwin'].includes(process.platform) ? 'Turnwise' : 'turnwise'
-  return path.join(systemFolder('XDG_DATA_HOME', path.join('.local', 'share')), name)
+  const isOneFolder = process.platform === 'win32' || process.platform === 'darwin'
+  if (isOneFolder) return path.join(systemFolder(), 'Turnwise')
+  return path.join(process.env['XDG_DATA_HOME'] || path.join(homedir(), '.local', 'share'), 'turnwise')
 }
 
-/** Folder of this person's settings, outside of every data directory, so that no copy of one holds it. */
-export const settingsDirectory = (): string =>
-  path.join(systemFolder('XDG_CONFIG_HOME', '.config'), 'turnwise-settings')
+/**
+ * Folder of this person's settings, outside of every data directory, so that no copy of one holds it. It does not depend on
+ * XDG_CONFIG_HOME, which not every program passes on that starts Turnwise, such as a client of `turnwise mcp`.
+ */
+export const settingsDirectory = (): string => path.join(systemFolder(), 'turnwise-settings')
 
-/** The folder that the system gives to programs; `variable` and `usual`: on Linux, which has several. */
-function systemFolder(variable: string, usual: string): string {
-  const { APPDATA, [variable]: given = '' } = process.env
+/** The folder that the system gives to programs: for all that is theirs, on Linux for settings. */
+function systemFolder(): string {
   switch (process.platform) {
     case 'win32':
-      return APPDATA || path.join(homedir(), 'AppData', 'Roaming')
+      return process.env['APPDATA'] || path.join(homedir(), 'AppData', 'Roaming')
     case 'darwin':
       return path.join(homedir(), 'Library', 'Application Support')
     default:
-      return path.isAbsolute(given) ? given : path.join(homedir(), usual)
+      return path.join(homedir(), '.config')
   }
 }
 

@@ -32,8 +32,7 @@ export interface Seen {
 
 /** Programs begin without what the runner of the tests was given to be quiet: they have to see to it themselves. */
 function plainEnvironment(): NodeJS.ProcessEnv {
-  const given = [...Object.keys(runtimeEnvironment), 'XDG_CONFIG_HOME']
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !given.includes(name)))
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in runtimeEnvironment)))
 }
 
 /** `command`: program and arguments, all paths absolute. */

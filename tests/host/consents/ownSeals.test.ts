@@ -13,11 +13,15 @@ const key = { variable: 'KEY', origin: 'https://a.example', at: 1 }
 
 let [home, copy, consents] = ['', '', '']
 beforeEach(() => {
-  vi.stubEnv('XDG_CONFIG_HOME', temporaryFolder())
+  liveIn(temporaryFolder())
   ;[home, copy] = [temporaryFolder(), temporaryFolder()]
   consents = consentsFile(home)
   changeConsents(consents, () => ({ keys: [key] }))
 })
+/** Makes it the folder of the person. */
+function liveIn(folder: string): void {
+  for (const name of ['HOME', 'APPDATA']) vi.stubEnv(name, folder)
+}
 afterEach(() => vi.unstubAllEnvs())
 
 /** As `cp -a` does it: what is there is written in place, and keeps its number and birth time. */
@@ -100,7 +104,7 @@ test('the key is made once, for its person alone', () => {
 test('where nothing can be kept outside of the directory, consents are given and count by the marks of their file', () => {
   const file = path.join(copy, 'file')
   writeFileSync(file, '')
-  vi.stubEnv('XDG_CONFIG_HOME', file)
+  liveIn(file)
   changeConsents(consents, () => ({ keys: [key] }))
   expect(readConsents(consents).keys).toEqual([key])
   cpSync(consents, consentsFile(copy))
