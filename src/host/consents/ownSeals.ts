@@ -1,5 +1,5 @@
 /**
- * How Turnwise knows again what it wrote into a data directory. Numbers and birth times of files tell a copy elsewhere, but a copy that
+ * Seals by which Turnwise knows again what it wrote into a data directory. Numbers and birth times of files tell a copy elsewhere, but a copy that
  * is put over the directory is written into the files that are there, and may be of somebody who read them before. So what counts has a
  * seal, under a key of this person on this machine which lies outside of every data directory.
  */
@@ -54,7 +54,7 @@ function machineKey(): string {
   }, '')
 }
 
-/** Of processes that make it at the same time, all get the first one's. */
+/** Makes the key; of processes that do so at the same time, all get the first one's. */
 function makeKey(file: string): void {
   makeFolder(path.dirname(file))
   const temporary = temporaryPath(file)

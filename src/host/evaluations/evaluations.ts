@@ -156,7 +156,7 @@ export class Evaluations implements AsyncDisposable {
     return false
   }
 
-  /** What is sealed of an evaluation. */
+  /** Returns the content of the seal of an evaluation, and for what it counts. */
   #contentOf(id: string) {
     const { model, adapter, config, samples, greedy, limit } = this.#record(id)
     const what = { model, adapter, config, samples, greedy, limit }

@@ -1,6 +1,6 @@
 /**
- * What runs train with that go on by themselves: it is sealed when they are left waiting, so that of a history or a folder which somebody
- * else changed meanwhile, nothing starts. Files that settings name are not compared.
+ * Seals of what runs train with that go on by themselves, made when they are left waiting: of a history or a folder which somebody else
+ * changed meanwhile, nothing starts. Files that settings name are not compared.
  */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -22,7 +22,7 @@ export const sealRun = (store: Store, runId: string): void =>
 export const isSealedRun = (store: Store, runId: string): boolean =>
   isOwnSeal(store.settings.get(settingOf(runId)), ...trainedWith(store, runId))
 
-/** A run that is not left waiting any more. Errors: those of the store. */
+/** Forgets the seal of a run that is not left waiting any more. Errors: those of the store. */
 export const forgetSeal = ({ settings }: Pick<Store, 'settings'>, runId: string): void =>
   settings.set(settingOf(runId), undefined)
 

@@ -240,7 +240,7 @@ export class Studies implements AsyncDisposable {
     setStudyState(directory, state)
   }
 
-  /** What is sealed of a study. */
+  /** Returns the content of the seal of a study, and for what it counts. */
   #contentOf(id: string) {
     const { dataDirectory } = this.#parts
     return [dataDirectory, drivenKey(id), studyDigest(this.#directoryOf(id))] as const
