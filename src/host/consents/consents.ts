@@ -36,7 +36,7 @@ const consentSchema = z.strictObject({
   agents: z.array(z.strictObject({ client: z.string(), may: z.string(), at: z.number() })).default([]),
 })
 
-/** With the seal of all of it, which a file that was made or changed elsewhere has not, see ownSeals.ts. */
+/** The same with the seal of all of it, which a file that was made or changed elsewhere has not, see ownSeals.ts. */
 const sealedSchema = consentSchema.extend({ seal: z.string() })
 
 export type Consents = Pick<z.output<typeof consentSchema>, 'python' | 'keys' | 'agents'>

@@ -1,7 +1,7 @@
 /**
- * Seals by which Turnwise knows again what it wrote into a data directory. Numbers and birth times of files tell a copy elsewhere, but a copy that
- * is put over the directory is written into the files that are there, and may be of somebody who read them before. So what counts has a
- * seal, under a key of this person on this machine which lies outside of every data directory.
+ * Seals by which Turnwise knows again what it wrote into a data directory. Numbers and birth times of files tell a copy elsewhere, but a
+ * copy that is put over the directory is written into the files that are there, and may be of somebody who read them before. So what
+ * counts has a seal, under a key of this person on this machine which lies outside of every data directory.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type BigIntStats, existsSync, linkSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'

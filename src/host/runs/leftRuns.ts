@@ -22,7 +22,7 @@ export class LeftRuns {
   readonly areResumed: boolean
   /** Ids not yet looked after: their processes may still be finishing a step. */
   #waiting: readonly string[]
-  /** Those in training, with the changes of their settings with which they were sealed last. */
+  /** Runs in training, with the changes of their settings with which they were sealed last. */
   #sealed = new Map<string, string>()
 
   constructor(store: Store) {

@@ -17,7 +17,7 @@ import { startOpenAiServer } from './openaiServer.ts'
 import { ServedNames, type NameSources } from './servedNames.ts'
 
 interface KeyStore {
-  /** Of the history, in the data directory. */
+  /** Path of the history, in the data directory. */
   readonly file: string
   readonly settings: { get(key: string): unknown; set(key: string, value: unknown): void }
 }
