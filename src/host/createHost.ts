@@ -18,8 +18,6 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
 import { attempt } from '#shared/attempt.ts'
-import { isEqual } from '#shared/config/paths.ts'
-import { parsedJson } from '#shared/parsedJson.ts'
 import { namesAgent } from '#host/agents/openAgents.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { listAdapters } from '#host/models/adapters.ts'
@@ -31,7 +29,6 @@ import { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
 import { Evaluations } from '#host/evaluations/evaluations.ts'
 import { clearLeftovers } from '#host/workFolder/leftovers.ts'
-import { readOwnConfig } from '#host/workFolder/runFolder.ts'
 import { changedSince } from '#host/workFolder/workFolder.ts'
 import { LeftRuns } from '#host/runs/leftRuns.ts'
 import { RunHistory } from '#host/runs/runHistory.ts'
@@ -42,6 +39,7 @@ import { Trials } from '#host/runs/trials.ts'
 import { tidyTrash } from '#host/runs/trash.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { isOwnDirectory, knowLog, takeOver } from '#host/runs/ownDirectory.ts'
+import { forgetSeal, isSealedRun, sealRun } from '#host/runs/sealedRuns.ts'
 import { RunQueue, type QueuedRun, type RunQueueOptions } from '#host/runs/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from '#host/runs/supervisor.ts'
 import { TextProcesses } from '#host/models/textQuestion.ts'
@@ -51,7 +49,7 @@ import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
 import { Chats } from './chat/chats.ts'
 import { OpenModels, type OpenModelsOptions } from './serving/openModels.ts'
-import { forgetProgramKeys, programKey, Serving } from './serving/serving.ts'
+import { programKey, programKeysOf, Serving } from './serving/serving.ts'
 import { openStore, openStoreCopy, type Store } from './store/store.ts'
 import { Studies } from './studies/studies.ts'
 
@@ -121,8 +119,7 @@ export function createHost({
   const supervisor = new Supervisor({
     cacheDirectory: dataFolders(dataDirectory).cache,
     consents: consentsFile(dataDirectory),
-    agentKey: (id) =>
-      namesAgent(store.runs.get(id).config) ? programKey(store.settings, 'agents') : undefined,
+    agentKey: (id) => (namesAgent(store.runs.get(id).config) ? programKey(store, 'agents') : undefined),
     expectedOf: (runId) => trials.of(store.runs.get(runId).config),
     ...reactions(parts, onFault),
     ...processes,
@@ -193,10 +190,10 @@ function answeringWith(
   work: Pick<Host, 'dataDirectory' | 'store' | 'notifier' | 'askText'> &
     Pick<OpenModelsOptions, 'startJob' | 'environment'> & { readonly onFault: OnFault },
 ): Pick<Host, 'models' | 'serving' | 'chats'> {
-  const { dataDirectory, store, notifier } = work
+  const { dataDirectory, notifier } = work
   const adapters = () => listAdapters(dataDirectory)
   const models = new OpenModels({ ...work, onChanged: () => notifier.notify() })
-  const serving = new Serving({ ...work, models, settings: store.settings, adapters })
+  const serving = new Serving({ ...work, models, adapters })
   return { models, serving, chats: new Chats({ ...work, models }) }
 }
 
@@ -218,14 +215,18 @@ function finishWhatWasLeft({ history, left, evaluations, studies }: Waiting): vo
 }
 
 /**
- * Makes a directory this machine's, with new keys for other programs; of what was left elsewhere only what waits now stays known.
- * `trained`: runs in training.
+ * Makes a directory this machine's; of what was left elsewhere only what waits now stays known, and goes on as it is now. `trained`:
+ * runs in training.
  */
-function settle({ store, dataDirectory, studies, left }: Waiting, trained: readonly string[] = []): void {
-  studies.forgetOthers(left.areResumed)
+function settle(waiting: Waiting, trained: readonly string[] = []): void {
+  const { store, dataDirectory, studies, evaluations, left } = waiting
+  studies.keepAsTheyAre(left.areResumed)
+  evaluations.keepAsTheyAre()
+  const queued = store.queue.list().map(({ runId }) => runId)
+  // One that cannot be read fails when its turn comes.
+  for (const id of [...queued, ...left.waiting]) attempt(() => sealRun(store, id), undefined)
   left.remember(trained) // else runs that nobody here left would go on once this is set
   takeOver(store, historyFile(dataDirectory))
-  forgetProgramKeys(store.settings)
 }
 
 /**
@@ -252,13 +253,15 @@ function reactions(
   parts: () => Parts,
   onFault: OnFault,
 ): Pick<SupervisorOptions, 'onGrown' | 'onChanged' | 'onPhase' | 'onEnded'> {
-  const remember = ({ history, left, supervisor }: Parts) =>
-    history.attempt(() => left.remember(supervisor.list().map(({ runId }) => runId)))
+  const trained = ({ supervisor }: Parts) => supervisor.list().map(({ runId }) => runId)
+  const remember = (all: Parts) => all.history.attempt(() => all.left.remember(trained(all)))
   return {
     onGrown(runId) {
-      const { supervisor, history, notifier } = parts()
+      const { supervisor, history, left, notifier } = parts()
       const status = supervisor.status(runId)
       if (status !== null) history.ingest({ id: runId, directory: status.directory })
+      // What keeps the history from being written is told by those who read it.
+      attempt(() => left.seal(trained(parts())), undefined)
       notifier.notify()
     },
     onChanged() {
@@ -277,8 +280,9 @@ function reactions(
   }
 }
 
-/** Makes a read-only history refuse changes: the copy has everything new, and other changes would be lost. */
+/** Makes a read-only history refuse changes: the copy has everything new and keys of its own, and other changes would be lost. */
 function keepUnchanged(store: Store): Disposable {
+  programKeysOf(store)
   store.refuseChanges()
   return { [Symbol.dispose]: () => undefined }
 }
@@ -327,8 +331,9 @@ function takeNext(store: Store, dataDirectory: string): QueuedRun | null {
     if (next === null) return null
     const { runId: id, continueOnError } = next
     try {
-      const { directory, config } = store.runs.get(id)
-      if (!isEqual(readOwnConfig(directory), parsedJson(config))) throw changedSince('This run')
+      const { directory } = store.runs.get(id)
+      if (!isSealedRun(store, id)) throw changedSince('This run')
+      forgetSeal(store, id)
       return { id, directory, continueOnError, resumeFrom: resumePoint(dataDirectory, id).resumeFrom }
     } catch (error) {
       // One that cannot go on must not stop those behind it.

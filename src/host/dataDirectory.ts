@@ -12,14 +12,26 @@ export function resolveDataDirectory(given: string | undefined): string {
 }
 
 function defaultDirectory(): string {
-  const { APPDATA, XDG_DATA_HOME } = process.env
+  const isOneFolder = process.platform === 'win32' || process.platform === 'darwin'
+  if (isOneFolder) return path.join(systemFolder(), 'Turnwise')
+  return path.join(process.env['XDG_DATA_HOME'] || path.join(homedir(), '.local', 'share'), 'turnwise')
+}
+
+/**
+ * Folder of this person's settings, outside of every data directory, so that no copy of one holds it. It does not depend on
+ * XDG_CONFIG_HOME, which not every program passes on that starts Turnwise, such as a client of `turnwise mcp`.
+ */
+export const settingsDirectory = (): string => path.join(systemFolder(), 'turnwise-settings')
+
+/** The folder that the system gives to programs: for all that is theirs, on Linux for settings. */
+function systemFolder(): string {
   switch (process.platform) {
     case 'win32':
-      return path.join(APPDATA || path.join(homedir(), 'AppData', 'Roaming'), 'Turnwise')
+      return process.env['APPDATA'] || path.join(homedir(), 'AppData', 'Roaming')
     case 'darwin':
-      return path.join(homedir(), 'Library', 'Application Support', 'Turnwise')
+      return path.join(homedir(), 'Library', 'Application Support')
     default:
-      return path.join(XDG_DATA_HOME || path.join(homedir(), '.local', 'share'), 'turnwise')
+      return path.join(homedir(), '.config')
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
 
@@ -14,8 +14,9 @@ const root = path.resolve(import.meta.dirname, '../..')
 /** Of the program in its own view of the files. */
 export const dataDirectory = '/turnwise-data'
 
-/** Where it may write: what a person gave it, and the compiled code beside its own. */
+/** Where it may write: what a person gave it, the compiled code beside its own, and the key of the seals, which no data directory holds. */
 const ours = [`${dataDirectory}/`, path.join(root, 'node_modules/.cache/turnwise/')]
+const key = path.join(homedir(), '.config/turnwise-settings/machine.key')
 
 export interface Seen {
   /** Of the program. */
@@ -74,6 +75,6 @@ export function whyNotIsolated(): string | null {
 export const traces = ({ lookups, packets, files }: Seen) => ({
   lookups,
   packets,
-  files: files.filter((file) => !ours.some((place) => file.startsWith(place))),
+  files: files.filter((file) => file !== key && !ours.some((place) => file.startsWith(place))),
 })
 export const noTrace = { lookups: [], packets: 0, files: [] }

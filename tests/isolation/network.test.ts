@@ -47,7 +47,7 @@ describe.skipIf(reason !== null)(`in a network of its own${where}`, () => {
     expect(count).toBe(distinct)
   })
 
-  test('a run leaves nothing but what is in the data directory', () => {
+  test('a run leaves nothing but what is in the data directory and the key of the seals', () => {
     const config = path.join(folder, 'run.json')
     writeFileSync(config, JSON.stringify({ ...starterConfig, steps: 2 }))
     const seen = isolated([...turnwise, 'train', config, '--data-dir', dataDirectory])

@@ -8,6 +8,7 @@ import type { RunEntry, RunStatus } from '#shared/runs.ts'
 import type { Host } from '#host/host.ts'
 import { newsOf, stampOf } from '#host/store/feeds.ts'
 import { openRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
+import { forgetSeal, queueRun } from '#host/runs/sealedRuns.ts'
 import { workHolder } from '#host/workFolder/workFolder.ts'
 import { readEvents, type LoggedEvent } from '#host/workFolder/eventLog.ts'
 
@@ -23,8 +24,7 @@ export const queueService = (host: Host): Handlers<typeof queueApi> => {
 
     async push({ runId, continueOnError }) {
       await requireIdle(host, runId)
-      store.queue.push(runId, { continueOnError })
-      store.runs.setStatus(runId, 'queued')
+      queueRun(store, runId, { continueOnError })
       changed()
     },
 
@@ -65,6 +65,7 @@ export const queueService = (host: Host): Handlers<typeof queueApi> => {
 /** Takes a run out of the queue: its status is again what its folder says. Returns true if it was queued. */
 export function leaveQueue({ store, dataDirectory }: Host, runId: string): boolean {
   if (!store.queue.remove(runId)) return false
+  forgetSeal(store, runId)
   const { status, directory } = store.runs.get(runId)
   if (status === 'queued')
     store.runs.setStatus(runId, summarizeRun(openRunFolder(dataDirectory, directory)).status)

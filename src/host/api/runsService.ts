@@ -13,6 +13,7 @@ import { openModelFolder } from '#host/models/modelFolder.ts'
 import type { Host } from '#host/host.ts'
 import { newsOf, readCursor, stampOf, writeCursor } from '#host/store/feeds.ts'
 import { readyEnvironment } from '#host/engines/environment.ts'
+import { queueRun } from '#host/runs/sealedRuns.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { requireGates } from '#host/code/rewardVersions.ts'
 import { runReport } from './runReport.ts'
@@ -249,8 +250,7 @@ function begin(
 }
 
 function enqueue({ store, queue, notifier }: Host, run: RunEntry, continueOnError: boolean): void {
-  store.queue.push(run.id, { continueOnError })
-  store.runs.setStatus(run.id, 'queued')
+  queueRun(store, run.id, { continueOnError })
   queue.advance()
   notifier.notify()
 }

@@ -11,7 +11,6 @@ import {
   fstatSync,
   openSync,
   readFileSync,
-  statSync,
 } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -21,15 +20,11 @@ import { AtomicFile, makeFolder } from '#host/files/atomic.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { jsonObjectOf } from '#host/files/strictJson.ts'
 import { takeTurn } from '#host/files/turns.ts'
-
-/** Number and birth time of a file or folder, which the file system gives to it: nobody who packs one can choose them. */
-export const mark = z.strictObject({ id: z.string(), bornAt: z.string() })
-type Mark = z.output<typeof mark>
+import { isMarked, isOwnSeal, mark, markOf, ownSeal } from './ownSeals.ts'
 
 const consentSchema = z.strictObject({
-  format: z.literal(4),
-  /** The folder that it was written in, and itself: an archive unpacked over the folder has another file. */
-  folder: mark,
+  format: z.literal(5),
+  /** Itself: an archive unpacked over the folder has another file. */
   file: mark,
   /** Contents of files, and the interpreters that may run them; paths absolute. Training scripts have a word for theirs. */
   python: z.array(
@@ -37,13 +32,14 @@ const consentSchema = z.strictObject({
   ),
   /** Environment variables, and where their values may be sent. */
   keys: z.array(z.strictObject({ variable: z.string(), origin: z.string(), at: z.number() })),
-  /** Key of the seals of this machine, see seals.ts; absent until something is sealed. */
-  sealKey: z.string().optional(),
   /** Programs that work for the owner, by the names they give, and what each may do; see agents.ts. */
   agents: z.array(z.strictObject({ client: z.string(), may: z.string(), at: z.number() })).default([]),
 })
 
-export type Consents = Pick<z.output<typeof consentSchema>, 'python' | 'keys' | 'sealKey' | 'agents'>
+/** The same with the seal of all of it, which a file that was made or changed elsewhere has not, see ownSeals.ts. */
+const sealedSchema = consentSchema.extend({ seal: z.string() })
+
+export type Consents = Pick<z.output<typeof consentSchema>, 'python' | 'keys' | 'agents'>
 
 const none: Consents = { python: [], keys: [], agents: [] }
 
@@ -68,11 +64,12 @@ function readOwn(consents: string): Consents | null {
   const own = readIfOwn(consents)
   if (own === null) return null
   const said = jsonObjectOf(own.bytes, consents, 'config/invalid')
-  if ([1, 2, 3].includes(Number(said['format']))) return null
-  const { data } = consentSchema.safeParse(said)
+  if ([1, 2, 3, 4].includes(Number(said['format']))) return null
+  const { data } = sealedSchema.safeParse(said)
   if (data !== undefined) {
-    const folder = statSync(path.dirname(consents), { bigint: true })
-    return isMarked(data.folder, folder) && isMarked(data.file, own.status) ? data : null
+    const { seal, ...all } = data
+    const isSealed = isOwnSeal(seal, path.dirname(consents), sealedAs, all)
+    return isSealed && isMarked(data.file, own.status) ? data : null
   }
   throw new AppError(
     'config/invalid',
@@ -81,13 +78,7 @@ function readOwn(consents: string): Consents | null {
   )
 }
 
-/** The birth time is 0 where the file system keeps none. */
-export const markOf = ({ ino, birthtimeNs }: BigIntStats): Mark => ({
-  id: `${ino}`,
-  bornAt: `${birthtimeNs}`,
-})
-
-export const isMarked = (said: Mark, status: BigIntStats): boolean => isDeepStrictEqual(said, markOf(status))
+const sealedAs = 'consents'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
 
@@ -131,13 +122,13 @@ export function changeConsents(consents: string, change: (before: Consents) => P
       'Nothing was changed. Try again when it is done.',
     )
   }
-  const { python, keys, sealKey, agents } = readConsents(consents)
-  const before: Consents = { python, keys, agents, ...(sealKey === undefined ? {} : { sealKey }) }
+  const { python, keys, agents } = readConsents(consents)
+  const before: Consents = { python, keys, agents }
   const after = { ...before, ...change(before) }
   if (isDeepStrictEqual(before, after)) return
   using file = new AtomicFile(consents)
-  const folder = markOf(statSync(directory, { bigint: true }))
-  const all = { format: 4, folder, file: markOf(file.status), ...after }
-  file.write(Buffer.from(`${JSON.stringify(all, null, 2)}\n`))
+  const all = consentSchema.parse({ format: 5, file: markOf(file.status), ...after })
+  const sealed = { ...all, seal: ownSeal(directory, sealedAs, all) }
+  file.write(Buffer.from(`${JSON.stringify(sealed, null, 2)}\n`))
   file.commit()
 }

@@ -7,10 +7,12 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { guarded, type OnFault } from '#host/faults.ts'
 import { evaluationJob, type EvaluationNews } from '#host/jobs/evaluationJob.ts'
 import type { Ask } from '#host/processes/job.ts'
+import { packFailure } from '#host/processes/messages.ts'
 import { consentsFile } from '#host/consents/consents.ts'
+import { isOwnSeal, ownSeal } from '#host/consents/ownSeals.ts'
 import type { EvaluationRecord } from '#host/store/evaluations.ts'
 import type { Store } from '#host/store/store.ts'
-import { workHolder } from '#host/workFolder/workFolder.ts'
+import { changedSince, workHolder } from '#host/workFolder/workFolder.ts'
 import { LongWork, type WorkState } from '#host/workFolder/longWork.ts'
 import { addAnswer, readAnswers, repairAnswers, type Answers } from './answers.ts'
 import {
@@ -32,6 +34,9 @@ export interface EvaluationsOptions {
   readonly onFault: OnFault
 }
 
+/** Setting that holds the seal of an evaluation as it was left here, until it has ended: only that goes on by itself. */
+const sealKey = (id: string): string => `host.evaluation.${id}`
+
 export class Evaluations implements AsyncDisposable {
   readonly #options: EvaluationsOptions
   readonly #work: LongWork
@@ -47,7 +52,10 @@ export class Evaluations implements AsyncDisposable {
       state: (id) => this.#record(id),
       setState: (id, state) => this.#setState(id, state),
       perform: (id, stopping) => this.#compute(id, stopping),
-      forget: (id) => store.evaluations.remove(id),
+      forget: (id) => {
+        store.settings.set(sealKey(id), undefined)
+        store.evaluations.remove(id)
+      },
       notify: () => notifier.notify(),
     })
   }
@@ -57,12 +65,14 @@ export class Evaluations implements AsyncDisposable {
     const { store } = this.#options
     const made = await prepareEvaluation(this.#options, request, place)
     store.evaluations.add({ ...made, status: 'waiting', begunAt: null, begunDone: null })
+    this.#seal(made.id)
     this.#work.begin(made.id)
     return this.get(made.id)
   }
 
   /** Continues with the remaining prompts. Errors: AppError 'run/not-found', 'run/busy' where it is running already. */
   resume(id: string): void {
+    this.#seal(id)
     this.#work.resume(id)
   }
 
@@ -108,7 +118,12 @@ export class Evaluations implements AsyncDisposable {
 
   /** Takes up what a host before this one had to leave waiting. */
   takeUpWaiting(): void {
-    this.#work.takeUp(this.#left().toReversed(), () => true)
+    this.#work.takeUp(this.#left().toReversed(), (id) => this.#isAsLeft(id))
+  }
+
+  /** Lets those that wait go on as they are now. */
+  keepAsTheyAre(): void {
+    for (const id of this.#waiting()) this.#seal(id)
   }
 
   /** True if any is unfinished, also one that a process seems to be at: the folder may say so falsely. */
@@ -128,6 +143,24 @@ export class Evaluations implements AsyncDisposable {
   #waiting(): string[] {
     const all = this.#options.store.evaluations.list()
     return all.filter(({ status }) => status === 'waiting').map(({ id }) => id)
+  }
+
+  #seal(id: string): void {
+    this.#options.store.settings.set(sealKey(id), ownSeal(...this.#contentOf(id)))
+  }
+
+  /** One that is not stops, with the reason. */
+  #isAsLeft(id: string): boolean {
+    if (isOwnSeal(this.#options.store.settings.get(sealKey(id)), ...this.#contentOf(id))) return true
+    this.#setState(id, { status: 'stopped', error: packFailure(changedSince('This evaluation')) })
+    return false
+  }
+
+  /** Returns the content of the seal of an evaluation, and for what it counts. */
+  #contentOf(id: string) {
+    const { model, adapter, config, samples, greedy, limit } = this.#record(id)
+    const what = { model, adapter, config, samples, greedy, limit }
+    return [this.#options.dataDirectory, sealKey(id), what] as const
   }
 
   async #compute(id: string, stopping: AbortSignal): Promise<boolean> {
@@ -170,6 +203,7 @@ export class Evaluations implements AsyncDisposable {
       store.evaluations.set(id, { status, error, endedAt: null, summary: null })
       return
     }
+    store.settings.set(sealKey(id), undefined)
     const answers = readAnswers(this.folder(id))
     store.evaluations.set(id, {
       status,

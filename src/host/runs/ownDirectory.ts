@@ -3,9 +3,9 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Store } from '#host/store/store.ts'
-import { markOf } from '#host/consents/consents.ts'
+import { isOwnSeal, markOf, ownSeal } from '#host/consents/ownSeals.ts'
 
-/** Setting with the marks of the folder and of the history in it that somebody let work on this machine. */
+/** Setting with the seal of the folder and of the history in it that somebody let work on this machine. */
 const markKey = 'host.place'
 /** Setting with the mark of the log beside the history, which SQLite makes at each opening and may leave when a process is killed. */
 const logKey = 'host.log'
@@ -19,14 +19,14 @@ export function isOwnDirectory({ settings, merged }: Store, history: string): bo
   const isOurs = process.geteuid === undefined || uid === process.geteuid()
   return (
     isOurs &&
-    isDeepStrictEqual(settings.get(markKey), marksOf(history)) &&
+    isOwnSeal(settings.get(markKey), ...placeOf(history)) &&
     (merged === null || isDeepStrictEqual(settings.get(logKey), markOf(merged)))
   )
 }
 
 /** Counts the directory as this machine's from now on. Errors: those of the store. */
 export function takeOver(store: Store, history: string): void {
-  store.settings.set(markKey, marksOf(history))
+  store.settings.set(markKey, ownSeal(...placeOf(history)))
   knowLog(store)
 }
 
@@ -37,5 +37,5 @@ export function knowLog({ settings, file }: Store): void {
   if (mark !== undefined && !isDeepStrictEqual(settings.get(logKey), mark)) settings.set(logKey, mark)
 }
 
-const marksOf = (history: string) =>
-  [path.dirname(history), history].map((place) => markOf(statSync(place, { bigint: true })))
+const placeOf = (history: string) =>
+  [path.dirname(history), markKey, markOf(statSync(history, { bigint: true }))] as const

@@ -1,7 +1,10 @@
 /** Keeps a model open for other programs: starts and stops it, and reports its state. */
+import path from 'node:path'
+import { z } from 'zod'
 import { refusal } from '#shared/errors.ts'
 import type { ServingStatus } from '#shared/api/serving.ts'
 import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
+import { isOwnSeal, ownSeal } from '#host/consents/ownSeals.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { OnFault } from '#host/faults.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
@@ -13,9 +16,15 @@ import type { Lease, OpenModels } from './openModels.ts'
 import { startOpenAiServer } from './openaiServer.ts'
 import { ServedNames, type NameSources } from './servedNames.ts'
 
+interface KeyStore {
+  /** Path of the history, in the data directory. */
+  readonly file: string
+  readonly settings: { get(key: string): unknown; set(key: string, value: unknown): void }
+}
+
 export interface ServingOptions extends NameSources {
   readonly dataDirectory: string
-  readonly settings: { get(key: string): unknown; set(key: string, value: unknown): void }
+  readonly store: NameSources['store'] & KeyStore
   readonly notifier: ChangeNotifier
   readonly models: OpenModels
   readonly onFault: OnFault
@@ -37,22 +46,25 @@ interface Served {
 /** Settings that hold the keys of other programs: of those that use a model, and of the agents that a run trains. */
 const keySettings = { models: 'host.openAiKey', agents: 'host.agentKey' } as const
 
+const keptKey = z.object({ key: z.string(), seal: z.string() })
+
 /**
  * The key of programs that use models of this data directory, or act as agents in its runs; made when it is first asked for, and kept
- * so that they need not be told a new one whenever a server starts.
+ * so that they need not be told a new one whenever a server starts. One that was not made here is known to whoever made it, and not used.
  */
-export function programKey(settings: ServingOptions['settings'], of: keyof typeof keySettings): string {
-  const kept = settings.get(keySettings[of])
-  if (typeof kept === 'string') return kept
+export function programKey({ settings, file }: KeyStore, of: keyof typeof keySettings): string {
+  const setting = keySettings[of]
+  const place = path.dirname(file)
+  const { data } = keptKey.safeParse(settings.get(setting))
+  if (data !== undefined && isOwnSeal(data.seal, place, setting, data.key)) return data.key
   const key = createToken()
-  settings.set(keySettings[of], key)
+  settings.set(setting, { key, seal: ownSeal(place, setting, key) })
   return key
 }
 
-/** Forgets both keys: those of a directory that came from elsewhere are known to whoever made it. */
-export function forgetProgramKeys(settings: ServingOptions['settings']): void {
-  for (const setting of Object.values(keySettings)) settings.set(setting, null)
-}
+/** Both keys. */
+export const programKeysOf = (store: KeyStore): readonly string[] =>
+  (['models', 'agents'] as const).map((of) => programKey(store, of))
 
 export class Serving implements AsyncDisposable {
   readonly #options: ServingOptions
@@ -66,11 +78,11 @@ export class Serving implements AsyncDisposable {
   }
 
   get key(): string {
-    return programKey(this.#options.settings, 'models')
+    return programKey(this.#options.store, 'models')
   }
 
   get agentKey(): string {
-    return programKey(this.#options.settings, 'agents')
+    return programKey(this.#options.store, 'agents')
   }
 
   get status(): ServingStatus {
@@ -138,7 +150,7 @@ export class Serving implements AsyncDisposable {
   renewKey(): string {
     if (this.#served !== null || this.#starting !== null)
       throw refusal('The server is on.', 'Stop it first, then make a new key.')
-    forgetProgramKeys(this.#options.settings)
+    for (const setting of Object.values(keySettings)) this.#options.store.settings.set(setting, undefined)
     return this.key
   }
 

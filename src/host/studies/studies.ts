@@ -15,6 +15,7 @@ import { importanceOf } from '#rl/studies/importance.ts'
 import { planStudy, stepsOf, wavesOf } from '#rl/studies/plan.ts'
 import { resultsByTrial } from '#rl/studies/trials.ts'
 import { stampOf } from '#host/store/feeds.ts'
+import { isOwnSeal, ownSeal } from '#host/consents/ownSeals.ts'
 import { guarded, type OnFault } from '#host/faults.ts'
 import { packFailure } from '#host/processes/messages.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
@@ -47,7 +48,7 @@ interface StudyParts extends DriveParts, Calibrating {
   readonly onFault: OnFault
 }
 
-/** Setting that holds the digest with which a study began here, until it has ended: only that goes on by itself. */
+/** Setting that holds the seal of the study as it began here, until it has ended: only that goes on by itself. */
 const drivenKey = (id: string): string => `${drivenKeys}${id}`
 const drivenKeys = 'host.study.'
 
@@ -176,12 +177,12 @@ export class Studies implements AsyncDisposable {
     this.#work.takeUp(ids, (id) => this.#isAsLeft(id))
   }
 
-  /** Forgets what a history from elsewhere says of studies, but of those that `takeUpWaiting` takes up. */
-  forgetOthers(also: boolean): void {
+  /** Lets those that `takeUpWaiting` takes up go on as they are now, and forgets what a history from elsewhere says of others. */
+  keepAsTheyAre(also: boolean): void {
     const { settings } = this.#parts.store
-    const kept = new Set(this.#left(also).map((directory) => drivenKey(path.basename(directory))))
-    for (const key of settings.all().keys())
-      if (key.startsWith(drivenKeys) && !kept.has(key)) settings.set(key, undefined)
+    const kept = this.#left(also).map((directory) => path.basename(directory))
+    for (const key of settings.all().keys()) if (key.startsWith(drivenKeys)) settings.set(key, undefined)
+    for (const id of kept) settings.set(drivenKey(id), ownSeal(...this.#contentOf(id)))
   }
 
   /**
@@ -223,7 +224,7 @@ export class Studies implements AsyncDisposable {
   /** One that is not stops, with the reason. Errors: AppError 'file/unreadable' for one that is damaged. */
   #isAsLeft(id: string): boolean {
     const { directory } = this.#open(id)
-    if (this.#parts.store.settings.get(drivenKey(id)) === studyDigest(directory)) return true
+    if (isOwnSeal(this.#parts.store.settings.get(drivenKey(id)), ...this.#contentOf(id))) return true
     if (workHolder(directory) === null)
       this.#setState(id, { status: 'stopped', error: packFailure(changedSince('This study')) })
     return false
@@ -234,8 +235,15 @@ export class Studies implements AsyncDisposable {
     const directory = this.#directoryOf(id)
     if (state.status !== 'running' && state.status !== 'waiting') settings.set(drivenKey(id), undefined)
     // What it began with stays: its file may be exchanged while it goes on.
-    else if (settings.get(drivenKey(id)) === undefined) settings.set(drivenKey(id), studyDigest(directory))
+    else if (settings.get(drivenKey(id)) === undefined)
+      settings.set(drivenKey(id), ownSeal(...this.#contentOf(id)))
     setStudyState(directory, state)
+  }
+
+  /** Returns the content of the seal of a study, and for what it counts. */
+  #contentOf(id: string) {
+    const { dataDirectory } = this.#parts
+    return [dataDirectory, drivenKey(id), studyDigest(this.#directoryOf(id))] as const
   }
 
   #open(id: string): StudyFolder {

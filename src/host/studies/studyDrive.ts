@@ -15,10 +15,12 @@ import {
   isRunFolder,
   newRunId,
   readOwnConfig,
+  readScriptReference,
   type RunFolder,
   type TrialRun,
 } from '#host/workFolder/runFolder.ts'
 import { workHolder } from '#host/workFolder/workFolder.ts'
+import { changesOfRun } from '#host/runs/settingChanges.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'
 import { checkpointDirectory, resolveResume } from '#host/runs/runTarget.ts'
 import type { Supervisor, WorkerEnding } from '#host/runs/supervisor.ts'
@@ -153,7 +155,10 @@ export class StudyDrive {
   #requireOwnRun(trials: readonly Trial[], index: number): void {
     const { id, directory } = this.#runOf(index)
     const own = parseRunConfig(readOwnConfig(directory))
-    if (isEqual(own, parseRunConfig(trialConfig(this.#study.config, trials[index])))) return
+    const isOwn = isEqual(own, parseRunConfig(trialConfig(this.#study.config, trials[index])))
+    // Neither has a study's run.
+    const isChanged = changesOfRun(directory).length > 0 || readScriptReference(directory) !== null
+    if (isOwn && !isChanged) return
     throw refusal(
       `The run ${id} has other settings than the study has for its trial ${index + 1}.`,
       'It was changed, or is another run. Delete it, and the study trains a new one when it is resumed.',

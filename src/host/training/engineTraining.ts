@@ -110,8 +110,8 @@ class EngineTraining {
   readonly #run: EngineRun
   readonly #plan: TrainPlan | null
   #state: TrainerState
-  /** The trainer's checkpoint to go on from. */
-  #resumeFrom: string | null = null
+  /** The trainer's checkpoint to go on from, and its step. */
+  #resumeFrom: TrainerCheckpoint | null = null
   #saved: TrainedState | null = null
   /** Last step that the trainer reported, which may be after the last one it saved. */
   #lastStep: number
@@ -122,7 +122,7 @@ class EngineTraining {
     this.#plan = run.training && planTraining(run.training.dependencies)
     this.#state = run.start?.checkpoint.trainer ?? initialState
     this.#lastStep = this.#state.step
-    if (run.start !== null) this.#resumeFrom = requireTrainerCheckpoint(run, run.start, this.#title)
+    if (run.start !== null) this.#resumeFrom = trainerCheckpointOf(run.start, this.#title)
   }
 
   get #title(): string {
@@ -184,6 +184,7 @@ class EngineTraining {
     // Checked each time, and last: the person may have withdrawn consent, and files may have changed.
     const allowed = requireAllowedEngine(stage.parts.config, this.#run.consents ?? null)
     if (allowed === null) throw new Error('Expected another trainer.')
+    if (this.#resumeFrom !== null) requireSealed(this.#resumeFrom, this.#run, this.#title)
     const settings = writeCode(project, allowed)
     const words = launchers[engine.launcher]({ script: project.script, engine, settings })
     const program = startProgram(await programOf(allowed.interpreter), words, {
@@ -211,7 +212,7 @@ class EngineTraining {
     const isOnCpu = gpus === 0 || config.device.kind === 'cpu'
     return {
       arguments: engines[kind].words({ isRollout, isOnCpu, model: config.engine.model }),
-      resumeFrom: this.#resumeFrom,
+      resumeFrom: this.#resumeFrom?.directory ?? null,
       steps: stage.place.steps,
       updatesPerStep: updatesOf(config, rows, unit),
       saveEvery: [config.checkpoints.every, data.heldOut.length === 0 ? 0 : config.evaluation.every],
@@ -292,7 +293,7 @@ class EngineTraining {
       const others = { reference: null, critic: null, optimizer: null, model: copy, engine: directory }
       this.#saved = { lora, baseModel: hubIdOf(model.directory), actor, ...others }
       yield { type: 'checkpoint-due', step, reason: 'interval', state: this.#state }
-      this.#resumeFrom = trainerCheckpoint(runDirectory, step)
+      this.#resumeFrom = { directory: trainerCheckpoint(runDirectory, step), step }
     }
     rmSync(directory, { recursive: true, force: true })
   }
@@ -318,25 +319,33 @@ class EngineTraining {
   }
 }
 
-/** Errors: AppError 'checkpoint/invalid'; 'python/not-allowed' for one from elsewhere, since a trainer may run what it reads. */
-function requireTrainerCheckpoint(
-  { consents }: Pick<EngineRun, 'consents'>,
-  { checkpoint }: TrainingStart,
-  title: string,
-): string {
+interface TrainerCheckpoint {
+  readonly directory: string
+  readonly step: number
+}
+
+/** Errors: AppError 'checkpoint/invalid'. */
+function trainerCheckpointOf({ checkpoint }: TrainingStart, title: string): TrainerCheckpoint {
   const { engine = null, trainer } = checkpoint
-  if (engine !== null) {
-    if (isSealed(engine, consents ?? null)) return engine
-    throw new AppError(
-      'python/not-allowed',
-      `The checkpoint of step ${trainer.step} was not written in this data directory, or was changed, and what ${title} reads from one can run code with your rights.`,
-      'Nothing of it was read. Start a new run with `adapter.initial` set to the checkpoint, of which weights alone are read.',
-    )
-  }
+  if (engine !== null) return { directory: engine, step: trainer.step }
   throw new AppError(
     'checkpoint/invalid',
     `The checkpoint of step ${trainer.step} does not hold what ${title} needs to go on.`,
     'Nothing was changed. Start a new run with `adapter.initial` set to the checkpoint.',
+  )
+}
+
+/** Refuses one from elsewhere, or that was changed, before every start: a trainer may run what it reads. Errors: AppError 'python/not-allowed'. */
+function requireSealed(
+  { directory, step }: TrainerCheckpoint,
+  { consents }: Pick<EngineRun, 'consents'>,
+  title: string,
+): void {
+  if (isSealed(directory, consents ?? null)) return
+  throw new AppError(
+    'python/not-allowed',
+    `The checkpoint of step ${step} was not written in this data directory, or was changed, and what ${title} reads from one can run code with your rights.`,
+    'Nothing of it was read. Start a new run with `adapter.initial` set to the checkpoint, of which weights alone are read.',
   )
 }
 

@@ -11,6 +11,7 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
@@ -18,6 +19,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { allowPython } from '#host/python/consent.ts'
 import { reviewEngine } from '#host/engines/engineCode.ts'
 import { consentsFile } from '#host/consents/consents.ts'
+import { trainerCheckpoint } from '#host/models/checkpoints.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { hasPython, interpreter } from '../python/interpreter.ts'
 import { until } from '../runs/runFixture.ts'
@@ -29,8 +31,11 @@ const venv = path.join(all, 'venv')
 const program = path.join(venv, 'bin', 'python')
 const log = path.join(all, 'log.jsonl')
 
+/** Checkpoint that the trainer saves when it is asked to stop; absent: none. */
+const saved = path.join(all, 'saved')
+
 /** Tells of one start, then waits as a trainer does until it is asked to stop. */
-const standIn = `import importlib, json, os, sys, time
+const standIn = `import importlib, json, os, shutil, sys, time
 found = {}
 for name in ("planted", "callback", "watch", "bridge", "colorsys"):
     try:
@@ -38,11 +43,18 @@ for name in ("planted", "callback", "watch", "bridge", "colorsys"):
         found[name] = getattr(module, "origin", "planted" if hasattr(module, "planted") else "own")
     except ImportError:
         found[name] = None
+with open("watch.json") as file:
+    words = json.load(file)["arguments"]
 with open(${JSON.stringify(log)}, "a") as file:
     here = os.path.dirname(sys.modules["watch"].__file__)
-    file.write(json.dumps({"found": found, "place": os.path.dirname(here), "words": sys.argv, "files": sorted(os.listdir("."))}) + "\\n")
+    file.write(json.dumps({"found": found, "place": os.path.dirname(here), "words": words, "files": sorted(os.listdir("."))}) + "\\n")
 while not os.path.exists("stop"):
     time.sleep(0.05)
+if os.path.exists(${JSON.stringify(saved)}) and "--resume_from_checkpoint" not in words:
+    shutil.copytree(${JSON.stringify(saved)}, "output/checkpoint-1")
+    news = {"at": 1, "type": "saved", "step": 1, "updates": 1, "tokens": 1, "folder": "output/checkpoint-1", "probe": []}
+    with open("events.jsonl", "a") as file:
+        file.write(json.dumps(news) + "\\n")
 sys.exit(0)
 `
 const launch = `import json, runpy, sys
@@ -85,7 +97,7 @@ function makeEnvironment(): void {
   put('accelerate/commands/launch.py', launch)
 }
 
-const said = (): { found?: object; place?: string; config?: string; files?: string[] }[] =>
+const said = (): { found?: object; words?: string[]; place?: string; config?: string; files?: string[] }[] =>
   existsSync(log)
     ? readFileSync(log, 'utf8')
         .split('\n')
@@ -136,6 +148,27 @@ describe.skipIf(!isHere)('a trainer (skipped without Python 3.10)', () => {
     if (starts().length === 2) await supervisor.stop(run.id)
     return { ...(await ended), directory: run.directory, said: said().slice(before), starts: starts() }
   }
+
+  test('goes on from the checkpoint that it saved, but not from one that changed while it paused', async () => {
+    const { run } = runs.createRun({ engine: { kind: 'local' }, steps: 1 })
+    await runs.supervise().start(run, { resumeFrom: null })
+    cpSync(path.join(trainerCheckpoint(run.directory, 1), '..', 'actor'), saved, { recursive: true })
+    writeFileSync(path.join(saved, 'optimizer.pt'), 'own')
+    const optimizer = (directory: string) => path.join(trainerCheckpoint(directory, 1), 'optimizer.pt')
+    try {
+      const again = await pausedRun((_, made) =>
+        expect(readFileSync(optimizer(made.run.directory), 'utf8')).toBe('own'),
+      )
+      expect(again.error).toBeNull()
+      expect(again.starts[1]?.words).toContain('--resume_from_checkpoint')
+      const changed = await pausedRun((_, made) => writeFileSync(optimizer(made.run.directory), 'evil'))
+      expect(changed.error).toMatchObject({ code: 'python/not-allowed' })
+      expect(changed.error?.message).toContain('checkpoint of step 1 was not written in this data directory')
+      expect(changed.starts).toHaveLength(1)
+    } finally {
+      rmSync(saved, { recursive: true })
+    }
+  })
 
   test('is not started again by a config that changed while it paused', async () => {
     const changed = await pausedRun(() => writeFileSync(settings, 'num_processes: 1\n# changed\n'))

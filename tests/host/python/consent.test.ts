@@ -17,6 +17,7 @@ import { reviewConfig } from '#host/code/rewardCode.ts'
 import { resolveEnvironment } from '#host/code/resolveEnvironment.ts'
 import { resolveRewards } from '#host/code/resolveRewards.ts'
 import { createRunFolder } from '#host/workFolder/runFolder.ts'
+import { queueRun } from '#host/runs/sealedRuns.ts'
 import { collect, createHostFixture, smallConfig, type HostFixture } from '../api/hostFixture.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { createWorkplace } from '../../cli/turnwise.ts'
@@ -144,8 +145,7 @@ describe('a config that nobody allowed starts no Python', () => {
     fixture.host.history.lookAround()
     fixture.host.history.refresh(fixture.host.history.add(run))
     if (way === 'the queue') {
-      fixture.host.store.queue.push(run.id, { continueOnError: true })
-      fixture.host.store.runs.setStatus(run.id, 'queued')
+      queueRun(fixture.host.store, run.id, { continueOnError: true })
       fixture.host.queue.advance()
     } else await client.call('runs.resume', { runId: run.id })
     const { error } = await fixture.reached(run.id, 'failed')

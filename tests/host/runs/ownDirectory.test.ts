@@ -1,6 +1,7 @@
 /** What makes a data directory this machine's, and what somebody else may put into one. */
 import Database from 'better-sqlite3'
 import {
+  appendFileSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -8,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -15,11 +17,21 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
+import { planStudy } from '#rl/studies/plan.ts'
 import { createHost, historyFile } from '#host/createHost.ts'
 import { openStore } from '#host/store/store.ts'
+import { isOwnSeal, ownSeal } from '#host/consents/ownSeals.ts'
 import { createRun } from '#host/runs/runLifecycle.ts'
+import { LeftRuns } from '#host/runs/leftRuns.ts'
+import { queueRun } from '#host/runs/sealedRuns.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
-import { createStudyFolder, setStudyState, studyDigest } from '#host/workFolder/studyFolder.ts'
+import {
+  createStudyFolder,
+  openStudyFolder,
+  setStudyState,
+  studyDigest,
+} from '#host/workFolder/studyFolder.ts'
+import { subjectOf, trialConfig } from '#host/studies/studyConfig.ts'
 import { lockFile } from '#host/workFolder/workFolder.ts'
 import { until } from './runFixture.ts'
 import { createHostFixture, smallConfig } from '../api/hostFixture.ts'
@@ -35,8 +47,7 @@ async function ownDirectory(name: string, queued: boolean) {
   await using host = opened(directory, false)
   const { id } = createRun(host, parseRunConfig(smallConfig))
   if (queued) {
-    host.store.queue.push(id, { continueOnError: false })
-    host.store.runs.setStatus(id, 'queued')
+    queueRun(host.store, id, { continueOnError: false })
   }
   return { directory, id, file: historyFile(directory) }
 }
@@ -150,7 +161,8 @@ async function leavingStudy(name: string) {
   await using host = opened(directory, false)
   const file = { ...smallConfig, seeds: { values: 2 } }
   const study = createStudyFolder(directory, { file, steps: 2, parallel: 1, start: {} })
-  host.store.settings.set(`host.study.${study.id}`, studyDigest(study.directory))
+  const sealed = [directory, `host.study.${study.id}`, studyDigest(study.directory)] as const
+  host.store.settings.set(sealed[1], ownSeal(...sealed))
   const known = () => {
     using store = openStore(historyFile(directory))
     return store.settings.get(`host.study.${study.id}`)
@@ -196,7 +208,7 @@ test('a study that was changed since it was left stops, and says so', async () =
   expect(known()).toBeUndefined()
   host.studies.resume(id)
   expect(host.studies.get(id).status).toBe('running')
-  expect(known()).toBe(studyDigest(folder))
+  expect(isOwnSeal(known(), directory, `host.study.${id}`, studyDigest(folder))).toBe(true)
 })
 
 test('a study that was deleted, or released in another directory and stopped, is no longer known', async () => {
@@ -249,6 +261,112 @@ test('a queued run that was changed since it was left does not start, and says s
   expect(host.supervisor.list()).toEqual([])
 })
 
+const later = '{"at":1795942600000,"type":"settings-changed","step":1,"changes":[%]}\n'
+const faster = '{"step":1,"key":"optimization.learningRate","from":0.001,"to":0.9}'
+
+test.each<[string, (run: string) => void]>([
+  [
+    'changes of settings that nobody here made',
+    (run) => appendFileSync(runPaths(run).events, later.replace('%', faster)),
+  ],
+  [
+    'a script',
+    (run) => writeFileSync(runPaths(run).script, JSON.stringify({ file: '/x/train.ts', sha256: '0' })),
+  ],
+])('a queued run does not start with %s', async (name, change) => {
+  const { directory, id } = await ownDirectory(`queued with ${name}`, true)
+  change(path.join(directory, 'runs', id))
+  await using host = opened(directory)
+  expect(host.store.runs.get(id)).toMatchObject({ status: 'failed', ...changed })
+  expect(host.supervisor.list()).toEqual([])
+})
+
+/** Puts a copy over the directory, as `cp -a` does: what is there is written in place. */
+function putOver(copy: string, directory: string): void {
+  const before = statSync(historyFile(directory)).ino
+  cpSync(copy, directory, { recursive: true, force: true })
+  expect(statSync(historyFile(directory)).ino).toBe(before)
+}
+
+test('of a changed copy that is put over the directory itself nothing goes on', async () => {
+  const { directory, id: queued } = await ownDirectory('mine', false)
+  const copy = path.join(root, 'mallory')
+  const ids = { left: '', own: '' }
+  {
+    await using host = opened(directory, false)
+    for (const each of ['left', 'own'] as const) ids[each] = createRun(host, parseRunConfig(smallConfig)).id
+    queueRun(host.store, ids.own, { continueOnError: false })
+    host.store.settings.set('host.queueHaltedBy', queued)
+  }
+  cpSync(directory, copy, { recursive: true })
+  const file = { ...smallConfig, seeds: { values: 2 } }
+  const study = createStudyFolder(copy, { file, steps: 2, parallel: 1, start: {} })
+  {
+    using store = openStore(historyFile(copy))
+    store.queue.push(queued)
+    for (const [id, status] of [[queued, 'queued'] as const, [ids.left, 'interrupted'] as const])
+      store.runs.setStatus(id, status)
+    for (const [key, value] of [
+      ['runs.resumeLeft', true],
+      ['host.training', [ids.left]],
+      ['host.queueHaltedBy', queued],
+      [`host.study.${study.id}`, studyDigest(study.directory)],
+    ] as const)
+      store.settings.set(key, value)
+  }
+  putOver(copy, directory)
+  await using host = opened(directory)
+  expect(host.queue.isHeld).toBe(false)
+  expect(host.studies.get(study.id)).toMatchObject({ status: 'stopped', ...changed })
+  expect(host.store.runs.get(ids.left)).toMatchObject({ status: 'failed', ...changed })
+  // What was left here is none the worse.
+  expect(host.store.runs.get(ids.own).status).toBe('queued')
+  host.queue.proceed()
+  await until(() => host.supervisor.list().length > 0)
+  expect(host.supervisor.list().map(({ runId }) => runId)).toEqual([ids.own])
+  await host.supervisor.stop(ids.own)
+  await until(() => host.store.runs.get(queued).status === 'failed')
+  expect(host.store.runs.get(queued)).toMatchObject(changed)
+})
+
+test('nor does an evaluation that such a copy says waits, but one that was left does', async () => {
+  const directory = path.join(root, 'evaluated')
+  await using made = createHostFixture({ dataDirectory: directory })
+  const { client, host } = made
+  const runId = await made.start({ ...smallConfig, steps: 1, evaluation: { every: 0, rows: 1 } })
+  await made.reached(runId, 'finished')
+  const { id } = await client.call('evaluations.start', { subject: { runId, step: 1 }, limit: 1 })
+  await until(() => host.evaluations.get(id).status === 'finished')
+  const wait = () => host.store.evaluations.set(id, { status: 'waiting', summary: null, endedAt: null })
+  wait()
+  host.evaluations.takeUpWaiting()
+  expect(host.evaluations.get(id)).toMatchObject({ status: 'stopped', ...changed })
+  wait()
+  host.evaluations.keepAsTheyAre()
+  host.evaluations.takeUpWaiting()
+  await until(() => host.evaluations.get(id).status === 'finished')
+})
+
+test('a run whose host was killed goes on, with the settings that were changed while it trained', async () => {
+  const { directory, id } = await ownDirectory('killed while training', false)
+  const run = path.join(directory, 'runs', id)
+  {
+    await using host = opened(directory, false)
+    const { store, history } = host
+    const left = new LeftRuns(store)
+    store.settings.set('runs.resumeLeft', true)
+    left.remember([id])
+    appendFileSync(runPaths(run).events, later.replace('%', faster))
+    history.ingest({ id, directory: run })
+    left.seal([id])
+    store.runs.setStatus(id, 'interrupted')
+  }
+  {
+    await using host = opened(directory)
+    expect(host.supervisor.list().map(({ runId }) => runId)).toEqual([id])
+  }
+})
+
 test('a study trains no run that was put in the place of its own', async () => {
   const { directory, id, folder } = await leavingStudy('swapped')
   {
@@ -262,5 +380,22 @@ test('a study trains no run that was put in the place of its own', async () => {
   await using host = opened(directory)
   const { status, error } = await host.studies.ended(id)
   expect(status).toBe('failed')
+  expect(error?.message).toContain('has other settings than the study has for its trial 1')
+})
+
+test('a study does not train its own run with changes of settings that it did not make', async () => {
+  const { directory, id, folder } = await leavingStudy('changed trial')
+  {
+    await using host = opened(directory, false)
+    const run = createRun(host, parseRunConfig({ ...smallConfig, steps: 2 }))
+    const line = { type: 'trial', trial: 0, runId: run.id }
+    writeFileSync(path.join(folder, 'log.jsonl'), `${JSON.stringify(line)}\n`)
+    const { config } = openStudyFolder(folder)
+    const [trial] = planStudy(subjectOf(openStudyFolder(folder)), []).trials
+    writeFileSync(runPaths(run.directory).config, JSON.stringify(parseRunConfig(trialConfig(config, trial))))
+    appendFileSync(runPaths(run.directory).events, later.replace('%', faster))
+  }
+  await using host = opened(directory)
+  const { error } = await host.studies.ended(id)
   expect(error?.message).toContain('has other settings than the study has for its trial 1')
 })

@@ -8,6 +8,7 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import { createHost, historyFile } from '#host/createHost.ts'
 import { openStore } from '#host/store/store.ts'
 import { createRun } from '#host/runs/runLifecycle.ts'
+import { queueRun } from '#host/runs/sealedRuns.ts'
 import { until } from './runFixture.ts'
 import { createHostFixture, smallConfig, type Config } from '../api/hostFixture.ts'
 import { isWhole, wholeTitle } from '../../sweeps.ts'
@@ -94,8 +95,7 @@ test.runIf(isWhole)(wholeTitle(halted), async () => {
       await using host = open()
       for (const config of [failing, short]) {
         const { id } = createRun(host, parseRunConfig(config))
-        host.store.queue.push(id, { continueOnError: false })
-        host.store.runs.setStatus(id, 'queued')
+        queueRun(host.store, id, { continueOnError: false })
         waiting.push(id)
       }
       host.queue.advance()
@@ -132,8 +132,7 @@ test('in a directory from elsewhere nothing that waits starts by itself, until s
       host.store.runs.setStatus(ids.left, 'interrupted')
       host.store.settings.set('runs.resumeLeft', true)
       ids.queued = createRun(host, parseRunConfig(short)).id
-      host.store.queue.push(ids.queued, { continueOnError: false })
-      host.store.runs.setStatus(ids.queued, 'queued')
+      queueRun(host.store, ids.queued, { continueOnError: false })
     }
     {
       // What a host that was killed leaves.
@@ -163,8 +162,7 @@ test('in a directory from elsewhere nothing that waits starts by itself, until s
       expect(await fixture.reached(ids.queued, 'finished', 'failed')).toMatchObject({ status: 'finished' })
       await until(() => host.store.queue.list().length === 0)
       await fixture.left()
-      host.store.queue.push(ids.left)
-      host.store.runs.setStatus(ids.left, 'queued')
+      queueRun(host.store, ids.left)
     }
     await using next = createHostFixture({ dataDirectory: copy })
     expect(next.host.queue.isHeld).toBe(false)

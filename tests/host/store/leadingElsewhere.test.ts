@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { openStore, openStoreCopy } from '#host/store/store.ts'
@@ -19,7 +19,7 @@ import { asFloat32Source } from '#host/models/weightCache.ts'
 import type { Tools } from '#host/processes/job.ts'
 import { entryOf } from '#host/files/ownFiles.ts'
 import type { RewardVersionRecord } from '#host/store/rewards.ts'
-import { programKey } from '#host/serving/serving.ts'
+import { programKeysOf } from '#host/serving/serving.ts'
 import { readStudyLog } from '#host/workFolder/studyFolder.ts'
 import { Connection } from '#host/store/connection.ts'
 import { openPolicy, resume, train } from '../../../src/library/turnwise.ts'
@@ -101,16 +101,37 @@ test('a line of a study’s log whose run would lie elsewhere is not taken', () 
   expect(() => readStudyLog(folder)).toThrow('is damaged in line 1')
 })
 
-test('a directory from elsewhere gets other keys for programs and agents than its maker knows', async () => {
-  const dataDirectory = temporaryFolder()
-  const file = historyFile(dataDirectory)
-  const store = openStore(file)
-  const known = (['models', 'agents'] as const).map((of) => programKey(store.settings, of))
-  store[Symbol.dispose]()
-  await using host = createHost({ dataDirectory, servesQueue: false })
-  const { key, agentKey } = host.serving
-  expect(new Set([...known, key, agentKey]).size).toBe(4)
-})
+test.each([
+  ['that nobody has opened yet', false],
+  ['in which something waits', true],
+])(
+  'a directory from elsewhere %s has other keys for programs and agents than its maker knows',
+  async (_, isWaiting) => {
+    const [made, dataDirectory] = [temporaryFolder(), temporaryFolder()]
+    let known: readonly string[]
+    {
+      using store = openStore(historyFile(made))
+      known = programKeysOf(store)
+      expect(programKeysOf(store)).toEqual(known)
+      if (isWaiting) store.settings.set('host.training', ['run_1'])
+      if (isWaiting) store.settings.set('runs.resumeLeft', true)
+    }
+    cpSync(made, dataDirectory, { recursive: true })
+    {
+      // As it is shown where nothing can be written.
+      using store = openStoreCopy(historyFile(dataDirectory))
+      const keys = programKeysOf(store)
+      store.refuseChanges()
+      expect(programKeysOf(store)).toEqual(keys)
+      expect(new Set([...known, ...keys]).size).toBe(4)
+    }
+    await using host = createHost({ dataDirectory, servesQueue: true })
+    expect(host.queue.isHeld).toBe(isWaiting)
+    const { key, agentKey } = host.serving
+    expect(new Set([...known, key, agentKey]).size).toBe(4)
+    expect([host.serving.key, host.serving.agentKey]).toEqual([key, agentKey])
+  },
+)
 
 test.each(['..', '.', '', '../other', '/etc/other', 'a/../../other', '..\\other', 'a\0'])(
   'the name %j leads to no other folder',
