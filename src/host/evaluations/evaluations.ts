@@ -1,9 +1,11 @@
 /** Evaluations of a host: computed one after the other, each in a process of its own; every answer is kept as it comes. */
+import path from 'node:path'
 import type { EvaluationEntry, EvaluationRequest } from '#shared/api/evaluations.ts'
 import { AppError, invalidData } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
+import { moved } from '#host/files/movedPaths.ts'
 import { guarded, type OnFault } from '#host/faults.ts'
 import { evaluationJob, type EvaluationNews } from '#host/jobs/evaluationJob.ts'
 import type { Ask } from '#host/processes/job.ts'
@@ -159,8 +161,10 @@ export class Evaluations implements AsyncDisposable {
   /** Returns the content of the seal of an evaluation, and for what it counts. */
   #contentOf(id: string) {
     const { model, adapter, config, samples, greedy, limit } = this.#record(id)
-    const what = { model, adapter, config, samples, greedy, limit }
-    return [this.#options.dataDirectory, sealKey(id), what] as const
+    const { dataDirectory } = this.#options
+    // The directory may be moved.
+    const what = moved({ model, adapter, config, samples, greedy, limit }, dataDirectory, path.sep)
+    return [dataDirectory, sealKey(id), what] as const
   }
 
   async #compute(id: string, stopping: AbortSignal): Promise<boolean> {

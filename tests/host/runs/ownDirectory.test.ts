@@ -347,6 +347,25 @@ test('nor does an evaluation that such a copy says waits, but one that was left 
   await until(() => host.evaluations.get(id).status === 'finished')
 })
 
+test('an evaluation that was left waiting goes on where the directory was moved to', async () => {
+  const [from, to] = [path.join(root, 'before the move'), path.join(root, 'moved')]
+  let id = ''
+  {
+    await using made = createHostFixture({ dataDirectory: from })
+    const { host, client } = made
+    const runId = await made.start({ ...smallConfig, steps: 1, evaluation: { every: 0, rows: 1 } })
+    await made.reached(runId, 'finished')
+    id = (await client.call('evaluations.start', { subject: { runId, step: 1 }, limit: 1 })).id
+    await until(() => host.evaluations.get(id).status === 'finished')
+    host.store.evaluations.set(id, { status: 'waiting', summary: null, endedAt: null })
+    host.evaluations.keepAsTheyAre()
+  }
+  renameSync(from, to)
+  await using host = opened(to)
+  await until(() => ['finished', 'stopped'].includes(host.evaluations.get(id).status))
+  expect(host.evaluations.get(id)).toMatchObject({ status: 'finished', error: null })
+})
+
 test('a run whose host was killed goes on, with the settings that were changed while it trained', async () => {
   const { directory, id } = await ownDirectory('killed while training', false)
   const run = path.join(directory, 'runs', id)
