@@ -49,7 +49,8 @@ export const machineKeyFile = (): string => path.join(settingsDirectory(), 'mach
 function machineKey(): string {
   return attempt(() => {
     const file = machineKeyFile()
-    if (!existsSync(file)) makeKey(file)
+    // A person without a folder gets none.
+    if (!existsSync(file) && existsSync(path.resolve(file, '../../..'))) makeKey(file)
     return Buffer.from(readSmallFile(file, 1000)).toString('utf8')
   }, '')
 }

@@ -1,5 +1,14 @@
 /** What counts in a data directory after somebody who has read it hands back a copy, which is put over the directory itself. */
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { changeConsents, consentsFile, foreignConsents, readConsents } from '#host/consents/consents.ts'
@@ -109,4 +118,11 @@ test('where nothing can be kept outside of the directory, consents are given and
   expect(readConsents(consents).keys).toEqual([key])
   cpSync(consents, consentsFile(copy))
   expect(readConsents(consentsFile(copy)).keys).toEqual([])
+})
+
+test('a person without a folder gets none', () => {
+  const missing = path.join(copy, 'missing')
+  liveIn(missing)
+  expect(isOwnSeal(ownSeal(home, 'a', [1]), home, 'a', [1])).toBe(true)
+  expect(existsSync(missing)).toBe(false)
 })

@@ -132,7 +132,7 @@ describe('consent', () => {
     const consents = machine()
     allowPython([reviewPython(source, program, consents)], consents)
     const text = readFileSync(consents, 'utf8')
-    for (const damaged of ['', '{}', text.slice(0, -9), text.replace('"format": 4', '"format": 5')]) {
+    for (const damaged of ['', '{}', text.slice(0, -9), text.replace('"format": 5', '"format": 6')]) {
       writeFileSync(consents, damaged)
       expect(() => readConsents(consents)).toThrow(
         expect.objectContaining({ code: 'config/invalid' }) as Error,

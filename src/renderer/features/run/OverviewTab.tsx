@@ -26,7 +26,7 @@ import { metricsOf, planCharts, planLearning, planLoss, type PlannedChart } from
 import { flatValue, quieted } from './flatCharts.ts'
 import { experiencesOf, type KnownAlgorithm } from '#renderer/parts/runFacts.ts'
 import { RunNumbers } from './RunNumbers.tsx'
-import { readingWords, TimePanel, timeMetrics } from './TimePanel.tsx'
+import { TimePanel, timeMetrics } from './TimePanel.tsx'
 
 interface Props {
   readonly run: RunEntry
@@ -323,7 +323,7 @@ function PlannedPanel(props: PlannedPanelProps) {
       xRange={range}
       events={events}
       height={height}
-      emptyText={isLoaded ? chart.emptyText : readingWords}
+      emptyText={isLoaded ? chart.emptyText : ''}
       hasFacts
       fullCsv={fullCsv}
       {...(chart.include === undefined ? {} : { include: chart.include })}

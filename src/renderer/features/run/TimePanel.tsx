@@ -3,6 +3,7 @@ import { lastValues, type SeriesPoint } from '#renderer/charts/lines.ts'
 import { StackedTime, TimeColumns, type TimeColumn } from '#renderer/charts/TimeShares.tsx'
 import { noun } from '#shared/plural.ts'
 import { formatNumber, plural } from '#renderer/client/format.ts'
+import { Skeleton } from '#renderer/kit/states.tsx'
 import { Help } from '#renderer/kit/Tooltip.tsx'
 
 export const timeMetrics = [
@@ -32,9 +33,6 @@ interface Props {
 }
 
 const averaged = 20
-
-/** Shown in place of values while they are read. */
-export const readingWords = 'Reading the values…'
 
 const measuredWords = (steps: number): string =>
   steps === 0 ? '' : `mean of the last ${plural(steps, 'step')}`
@@ -67,7 +65,7 @@ export function TimePanel({ runId, byMetric, isLoaded, isGenerating }: Props) {
       </header>
       {total === null ? (
         <p className="flex min-h-24 items-center justify-center px-6 text-center text-sm text-faint">
-          {isLoaded ? 'Appears after step 1.' : readingWords}
+          {isLoaded ? 'Appears after step 1.' : <Skeleton label="Time per step" className="h-16 grow" />}
         </p>
       ) : (
         <div className="flex grow flex-col gap-3 px-3 pb-3">
