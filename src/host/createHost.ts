@@ -260,7 +260,7 @@ function reactions(
       const { supervisor, history, left, notifier } = parts()
       const status = supervisor.status(runId)
       if (status !== null) history.ingest({ id: runId, directory: status.directory })
-      // What keeps the history from being written is told by those who read it.
+      // A history that cannot be written is reported where it is read.
       attempt(() => left.seal(trained(parts())), undefined)
       notifier.notify()
     },

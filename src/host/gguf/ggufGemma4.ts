@@ -17,7 +17,7 @@ import {
   value,
 } from './ggufReading.ts'
 
-/** One layer in so many sees everything. */
+/** Every sixth layer has full attention, unless the file says otherwise. */
 const interval = 6
 
 /** Reads the value of a layer: the only one, or its own in a list. */
@@ -27,7 +27,7 @@ function ofLayer(reading: Reading, key: FamilyKey, layer: number): number | null
   return typeof own === 'number' ? own : null
 }
 
-/** The same file with one size for all layers, that of the first with a window, and without the factors of the others' rotation. */
+/** Returns the file with the sizes of its first sliding-window layer for all layers, and without the rotary factors of full attention. */
 export function ofSlidingLayers(reading: Reading): Reading {
   const { file, prefix } = reading
   const layers = integer(reading, 'layers', sizes)
@@ -48,7 +48,7 @@ export function ofSlidingLayers(reading: Reading): Reading {
   return { file: uniform, fields: scalarFields(uniform), prefix }
 }
 
-/** Sizes of the layers with a window, as all families have them. */
+/** Sizes of the sliding-window layers, under the names that all families share. */
 interface SlidingConfig {
   readonly num_hidden_layers: number
   readonly intermediate_size: number
@@ -92,7 +92,7 @@ interface Keys {
   readonly kvHeads: number
 }
 
-/** A layer that sees everything may have other heads of keys, if these are its values too: then the file has no matrix of values. */
+/** Full attention may have another number of key/value heads, but only where the keys are the values too: the file then has no v projection. */
 function keysOfFullLayers(reading: Reading, slides: readonly boolean[], { shared, kvHeads }: Keys) {
   const heads = slides.map((_, layer) => ofLayer(reading, 'kvHeads', layer))
   const full = slides.indexOf(false)
@@ -107,7 +107,7 @@ function keysOfFullLayers(reading: Reading, slides: readonly boolean[], { shared
   return { attention_k_eq_v: isKey, num_global_key_value_heads: own === kvHeads ? null : own }
 }
 
-/** True where the layers without keys of their own have MLPs twice as wide. */
+/** Tells whether the layers that share keys have MLPs twice as wide. */
 function isDoubled(
   reading: Reading,
   { layers, shared, width }: { readonly layers: number; readonly shared: number; readonly width: number },
@@ -121,10 +121,10 @@ function isDoubled(
   throw unsupported(reading.fields, 'MLPs of other widths')
 }
 
-/** Factor of the pairs that do not rotate: their frequency divided by it is none. */
+/** Factor of the pairs that do not rotate: divided by it, their frequency is practically 0. */
 const still = 1e30
 
-/** Rotations of both kinds of layers. Only the first pairs of a head rotate where a layer sees everything: the factors of the others are vast. */
+/** Rotary settings of both kinds of layers. In full attention only the first pairs of a head rotate: the factors of the others are huge. */
 function rotations(reading: Reading, theta: number) {
   const { file, fields } = reading
   const divisors = file.numbers(ropeTensors.divisors)
@@ -154,11 +154,11 @@ export interface Gemma4Sizes {
   readonly localTheta: number
   readonly kvHeads: readonly number[]
   readonly mlpWidths: readonly number[]
-  /** One for each pair of a head that sees everything. */
+  /** One for each rotary pair of a head with full attention. */
   readonly divisors: Float32Array
 }
 
-/** Reads them from a config; the last layer sees everything. */
+/** Reads these sizes from a config, whose last layer always has full attention. */
 export function gemma4Sizes(config: ModelConfig): Gemma4Sizes {
   const { layers, headDim, kvHeads, windows, intermediateSize, innerSizes } = config
   const attentions = Array.from({ length: layers }, (_, layer) => attentionOf(config, layer))
@@ -184,7 +184,7 @@ function rotationOf(config: ModelConfig, layer: number): RopeConfig {
   return rope
 }
 
-/** Tensors that checkpoints have of layers that read the keys of others; nothing reads them. */
+/** Lists the k and v tensors that checkpoints keep for layers that share the keys of earlier ones; nothing reads them. */
 export function unreadKeys(config: ModelConfig): ReadonlySet<string> {
   const names = config.mixers.flatMap((mixer, layer) =>
     mixer.kind === 'attention' && mixer.keysOf !== undefined

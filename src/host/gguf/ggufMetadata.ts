@@ -135,14 +135,14 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
   stablelm: () => [['parallelResidual', { type: 'bool', value: false }]],
 }
 
-/** llama.cpp takes keys that a layer has not from the last two that have their own. Errors: AppError 'model/unsupported'. */
+/** Requires what llama.cpp assumes: layers without keys share those of the last two layers that have them. Errors: AppError 'model/unsupported'. */
 function requireLastKeys({ mixers, architecture }: ModelConfig, slides: readonly boolean[]): void {
   const owners = mixers.map((mixer) => (mixer.kind === 'attention' ? mixer.keysOf : undefined))
   const own = owners.lastIndexOf(undefined) + 1
   if (owners.every((owner, layer) => owner === undefined || owner === own - (slides[layer] === true ? 2 : 1)))
     return
   throw unsupportedModel(
-    `llama.cpp reads ${architecture} models alone whose last two layers with keys of their own are one with a window and one that sees everything; this one has others.`,
+    `llama.cpp takes the keys that ${architecture} layers share from the last two layers with keys of their own, a sliding-window one and then one with full attention; this model takes them from others.`,
     'Export it as a merged model instead.',
   )
 }
