@@ -138,10 +138,16 @@ function rotations(reading: Reading, theta: number) {
     full_attention: {
       rope_type: 'proportional',
       rope_theta: has(reading, 'theta') ? theta : 1_000_000,
-      partial_rotary_factor: turning / divisors.length,
+      partial_rotary_factor: shareOf(turning, divisors.length),
     },
     sliding_attention: { rope_type: 'default', rope_theta: localTheta },
   }
+}
+
+/** Returns a share of the pairs whose product with their number, rounded down, is `turning` again. */
+function shareOf(turning: number, pairs: number): number {
+  const share = turning / pairs
+  return Math.floor(share * pairs) === turning ? share : (turning + 0.5) / pairs
 }
 
 /** Sizes that a file states beside those of all families, one for each layer where layers differ. */

@@ -81,6 +81,17 @@ describe('experts', () => {
   })
 })
 
+test('of Gemma 4 any number of pairs may rotate, also one whose share is rounded down', async () => {
+  const full = { rope_type: 'proportional', rope_theta: 1e6, partial_rotary_factor: 0.7 }
+  const sliding = { rope_type: 'default', rope_theta: 1e4 }
+  const config = {
+    global_head_dim: 44, // 15 of 22 pairs
+    rope_parameters: { full_attention: full, sliding_attention: sliding },
+  }
+  const fixture = await randomFixture(place(), 'tiny-gemma4', { overrides: { config } })
+  expect(failures(await fixture.export({ format: 'gguf-model', dtype: 'f32' }))).toEqual([])
+})
+
 test.each([
   ['gemma2', 'attentionScale'],
   ['qwen2-window', 'windows'],
