@@ -43,7 +43,8 @@ const loops = Number(values.busy ?? 0)
 const cores = availableParallelism()
 const hasJourneys = !quick && files.length === 0
 
-const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-report-'))
+/** Holds all that the tests and what they start leave in the folder for temporary files. */
+const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-'))
 const [unitReport, browserReport] = [path.join(folder, 'unit.json'), path.join(folder, 'browser.json')]
 
 const start = (script: string, args: readonly string[], stdio: StdioOptions = 'inherit') =>
@@ -51,6 +52,7 @@ const start = (script: string, args: readonly string[], stdio: StdioOptions = 'i
     stdio,
     env: {
       ...process.env,
+      TMPDIR: folder,
       TURNWISE_TEST_REPORT: unitReport,
       TURNWISE_BROWSER_REPORT: browserReport,
       ...(whole ? { TURNWISE_WHOLE: '1' } : {}),
@@ -113,5 +115,5 @@ for (const line of summaryLines(reports, {
   seconds: (performance.now() - startedAt) / 1000,
 }))
   console.log(line)
-rmSync(folder, { recursive: true, force: true })
+rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 process.exitCode = isUnitPassed && walked.isPassed ? 0 : 1

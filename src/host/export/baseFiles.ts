@@ -8,7 +8,7 @@ import { readError } from '#host/files/fileErrors.ts'
 import { ggufFileOf, ggufTexts } from '#host/gguf/ggufModel.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { copyIfThere } from '#host/models/modelLibrary.ts'
-import { requireOwnText } from '#host/models/tokenizerFolder.ts'
+import { additionalTemplateFiles, requireOwnText } from '#host/models/tokenizerFolder.ts'
 import {
   maxHeaderLength,
   parseSafetensorsHeader,
@@ -85,11 +85,16 @@ const companions =
 /** Licences go where the weights go. */
 const licences = /^(LICENSE|LICENCE|NOTICE|USE_POLICY)(\.(md|txt))?$/
 
+/** Names what an export takes from the folder of a model beside its weights. */
+const textsOf = (directory: string): string[] => [
+  ...readdirSync(directory).filter((name) => companions.test(name) || licences.test(name)),
+  ...additionalTemplateFiles(directory),
+]
+
 /** Refuses files of a model that would be exported but are links to elsewhere. Errors: AppError 'file/unreadable'. */
 export function requireOwnTexts(directory: string): void {
   if (ggufFileOf(directory) !== null) return
-  for (const name of readdirSync(directory).filter((each) => companions.test(each) || licences.test(each)))
-    requireOwnText(path.join(directory, name), directory)
+  for (const name of textsOf(directory)) requireOwnText(path.join(directory, name), directory)
 }
 
 /** Copies the texts of a model's licence, if it has any. Errors: AppError 'file/unreadable', 'file/unwritable'. */
@@ -110,7 +115,7 @@ export async function copyCompanions(directory: string, folder: string): Promise
     for (const [name, text] of texts) writeFileAtomic(path.join(folder, name), text)
     return [...texts.keys()]
   }
-  const names = readdirSync(directory).filter((name) => companions.test(name) || licences.test(name))
+  const names = textsOf(directory)
   for (const name of names) await copyIfThere(name, directory, folder)
   return names
 }

@@ -15,7 +15,7 @@ import { elementCount } from '#host/files/safetensors.ts'
 import { memoryFit, type MemoryFit } from '#host/devices/memoryFit.ts'
 import { cachedHubId, foundModels, type FoundModel } from './foundModels.ts'
 import { openModelFolder, type ModelFolder } from './modelFolder.ts'
-import { additionalTemplates, requireOwnText } from './tokenizerFolder.ts'
+import { additionalTemplateFiles, requireOwnText } from './tokenizerFolder.ts'
 import { requireNumbers } from './weightCache.ts'
 import { z } from 'zod'
 import { isHubId } from '#host/adapters/peftConfig.ts'
@@ -236,13 +236,8 @@ export async function copyModelFiles(directory: string, folder: string): Promise
   const gguf = ggufFileOf(directory)
   if (gguf !== null) await copyWhole(realpathSync(gguf), path.join(folder, ggufName(gguf)))
   if (gguf === directory) return
-  for (const file of [...companions, ...namesIn(directory).filter(isOwnFile)])
-    await copyIfThere(file, directory, folder)
-  const templates = path.join(directory, additionalTemplates)
-  if (!existsSync(templates)) return
-  makeFolder(path.join(folder, additionalTemplates))
-  for (const file of namesIn(templates).filter((name) => name.endsWith('.jinja')))
-    await copyIfThere(path.join(additionalTemplates, file), directory, folder)
+  const files = [...companions, ...namesIn(directory).filter(isOwnFile), ...additionalTemplateFiles(directory)]
+  for (const file of files) await copyIfThere(file, directory, folder)
 }
 
 /** Ollama's have no ending, which a file in a folder is known by. */
@@ -261,7 +256,9 @@ export async function copyIfThere(file: string, directory: string, folder: strin
   const from = path.join(directory, file)
   if (!existsSync(from) || !statSync(from).isFile()) return
   requireOwnText(from, directory)
-  await copyWhole(from, path.join(folder, file))
+  const to = path.join(folder, file)
+  makeFolder(path.dirname(to))
+  await copyWhole(from, to)
 }
 
 async function copyWhole(from: string, to: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
-import { join, resolve, sep } from 'node:path'
+import { basename, join, resolve, sep } from 'node:path'
 import { createChatTemplate, type ChatTemplate, type ChatTemplateFiles } from '#engine/text/chatTemplate.ts'
 import { createTokenizer, type Tokenizer, type TokenizerFiles } from '#engine/text/tokenizer.ts'
 import { AppError, invalidData } from '#shared/errors.ts'
@@ -138,20 +138,25 @@ const extension = '.jinja'
 /** Far more than any model has. */
 const maxTemplates = 32
 
-/** Reads the templates besides the usual one, such as tool_use.jinja, by name. */
-function readAdditional(directory: string): ReadonlyMap<string, string> {
+/** Names the files of templates besides the usual one, such as tool_use.jinja, by their paths in the folder of a model. */
+export function additionalTemplateFiles(directory: string): string[] {
   const folder = join(directory, additionalTemplates)
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return new Map()
-  const isFile = (name: string) => statSync(join(folder, name), { throwIfNoEntry: false })?.isFile() === true
-  const names = readdirSync(folder).filter((name) => name.endsWith(extension) && isFile(name))
-  const texts = names
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return []
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(extension))
+    .map((name) => join(additionalTemplates, name))
+    .filter((file) => statSync(join(directory, file), { throwIfNoEntry: false })?.isFile() === true)
     .sort()
     .slice(0, maxTemplates)
-    .map((name): [string, string] => {
-      const file = join(folder, name)
-      requireOwnText(file, directory)
-      return [name.slice(0, -extension.length), readText(file, maxBytes.template)]
-    })
+}
+
+/** Reads the templates besides the usual one, by name. */
+function readAdditional(directory: string): ReadonlyMap<string, string> {
+  const texts = additionalTemplateFiles(directory).map((name): [string, string] => {
+    const file = join(directory, name)
+    requireOwnText(file, directory)
+    return [basename(name, extension), readText(file, maxBytes.template)]
+  })
   return new Map(texts)
 }
 

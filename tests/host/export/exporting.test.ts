@@ -70,9 +70,13 @@ eachOf(
 describe('a merged model', () => {
   test('has the base files, byte by byte, shards of the given size, and every tensor of the base', async () => {
     const fixture = await randomFixture(place(), 'tiny-qwen2', { dtype: 'BF16' })
-    const { directory } = await fixture.export({ format: 'merged', shardBytes: 40_000 })
     const base = fixture.model.directory
-    for (const name of ['config.json', 'generation_config.json', 'tokenizer.json', 'tokenizer_config.json']) {
+    const template = path.join('additional_chat_templates', 'tool_use.jinja')
+    mkdirSync(path.dirname(path.join(base, template)))
+    writeFileSync(path.join(base, template), '{{ tools }}')
+    const { directory } = await fixture.export({ format: 'merged', shardBytes: 40_000 })
+    const configs = ['config.json', 'generation_config.json', 'tokenizer.json', 'tokenizer_config.json']
+    for (const name of [...configs, template]) {
       expect(readFileSync(path.join(directory, name)).equals(readFileSync(path.join(base, name)))).toBe(true)
     }
     const index = readJsonObject(path.join(directory, 'model.safetensors.index.json'), 'model/invalid')

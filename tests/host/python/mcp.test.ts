@@ -503,25 +503,25 @@ describe('consent', () => {
 })
 
 describe('an address', () => {
-  const server = spawn(process.execPath, [script, '--http'], { stdio: ['ignore', 'pipe', 'inherit'] })
-  afterAll(() => server.kill())
   let heard = ''
-  server.stdout.setEncoding('utf8').on('data', (text: string) => (heard += text))
-  const origin = async () => {
+  const origin = () => heard.slice(0, heard.indexOf('\n'))
+  beforeAll(async () => {
+    const server = spawn(process.execPath, [script, '--http'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    server.stdout.setEncoding('utf8').on('data', (text: string) => (heard += text))
     while (!heard.includes('\n')) await once(server.stdout, 'data')
-    return heard.slice(0, heard.indexOf('\n'))
-  }
+    return () => server.kill()
+  })
 
   test('needs consent, its key consent of its own, and is called like a program', async () => {
     process.env['TURNWISE_TEST_KEY'] = 'the-key-of-the-server'
-    const servers = { far: { url: `${await origin()}/mcp`, headers: { 'x-key': '${TURNWISE_TEST_KEY}' } } }
+    const servers = { far: { url: `${origin()}/mcp`, headers: { 'x-key': '${TURNWISE_TEST_KEY}' } } }
     const here = place(servers, { isAllowed: false })
     await expect(here.open()).rejects.toMatchObject({ code: 'python/not-allowed' })
     allowPython(here.review(), here.consents)
     await expect(here.open()).rejects.toMatchObject({ code: 'key/not-allowed' })
     expect(heard).not.toContain('POST')
     const keys = keysOfConfig(here.config, null)
-    expect(keys).toEqual([{ variable: 'TURNWISE_TEST_KEY', origin: await origin() }])
+    expect(keys).toEqual([{ variable: 'TURNWISE_TEST_KEY', origin: origin() }])
     allowKeys(keys, here.consents)
     await using world = await here.open()
     const [turn] = (await world.environment?.step([{ ...step, calls: [call('add', { a: 2, b: 3 })] }])) ?? []
@@ -530,7 +530,7 @@ describe('an address', () => {
   })
 
   test('a redirect is not followed, and a server that is not there is a sentence', async () => {
-    await expect(place({ far: { url: `${await origin()}/elsewhere` } }).open()).rejects.toMatchObject({
+    await expect(place({ far: { url: `${origin()}/elsewhere` } }).open()).rejects.toMatchObject({
       message: expect.stringContaining('“far” lists no tools: fetch failed: unexpected redirect') as string,
     })
     await expect(place({ far: { url: 'http://127.0.0.1:9/mcp' } }).open()).rejects.toThrow(
