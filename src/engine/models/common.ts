@@ -12,6 +12,7 @@ import {
   type NormKind,
   mixerOf,
   separateLinears,
+  sharedLinears,
 } from './config.ts'
 import { type ExpertTraits, readExperts } from './expertConfig.ts'
 import { Fields } from './fields.ts'
@@ -153,6 +154,7 @@ export function readDecoderConfig(
   const positions = { min: 1, max: maxPositionsLimit, fallback: traits.defaultMaxPositions }
   const limits = contextLimits(fields, fields.integer('max_position_embeddings', positions), wantedContext)
   const rope = readRope(fields, ropeTraits(traits, headDim), limits)
+  const inner = linearsAndExperts(fields, traits, layers)
   const epsilon = { min: 1e-12, max: 0.1, fallback: traits.defaultNormEpsilon ?? 1e-6 }
   return {
     architecture: traits.name,
@@ -161,9 +163,9 @@ export function readDecoderConfig(
     heads,
     kvHeads: readKvHeads(fields, traits, heads),
     headDim,
-    intermediateSize: fields.integer('intermediate_size', { min: 1, max: 1 << 20 }),
+    intermediateSize: readInnerSize(fields, inner),
     ...limits,
-    ...linearsAndExperts(fields, traits, layers),
+    ...inner,
     biases: traits.biases ?? {},
     transposedLinears: false,
     activation: activations[traits.activationName ?? 'silu'],
@@ -184,6 +186,13 @@ export function readDecoderConfig(
   }
 }
 
+/** Width of the MLPs, which a model whose every layer has a shared expert in their place need not say. */
+function readInnerSize(fields: Fields, { experts }: Pick<ModelConfig, 'experts'>): number {
+  const shared = experts?.sharedWidth ?? 0
+  const limits = { min: 1, max: 1 << 20 }
+  return fields.integer('intermediate_size', shared > 0 ? { ...limits, fallback: shared } : limits)
+}
+
 /** The linears beside experts, those of an MLP only where a layer has one. */
 function linearsAndExperts(
   fields: Fields,
@@ -191,8 +200,9 @@ function linearsAndExperts(
   layers: number,
 ): Pick<ModelConfig, 'linears' | 'experts'> {
   const experts = traits === undefined ? null : readExperts(fields, traits, layers)
-  const isThere = (name: LinearName) => mixerOf(name) !== null || experts?.layers.every(Boolean) !== true
-  return { linears: linears.filter(isThere), experts }
+  const hasMlp = experts?.layers.every(Boolean) !== true
+  const own = linears.filter((name) => mixerOf(name) !== null || hasMlp)
+  return { linears: [...own, ...(experts !== null && experts.sharedWidth > 0 ? sharedLinears : [])], experts }
 }
 
 export const ropeTraits = (

@@ -217,6 +217,10 @@ const linearPaths = {
   c_fc: 'mlp.c_fc',
   down_proj: 'mlp.down_proj',
   'mlp.c_proj': 'mlp.c_proj',
+  /** Linears of the expert that all tokens go through. */
+  'shared_expert.gate_proj': 'mlp.shared_expert.gate_proj',
+  'shared_expert.up_proj': 'mlp.shared_expert.up_proj',
+  'shared_expert.down_proj': 'mlp.shared_expert.down_proj',
   /** LFM2's gate, up and down. */
   w1: 'feed_forward.w1',
   w3: 'feed_forward.w3',
@@ -241,6 +245,16 @@ export const separateLinears = [
   'down_proj',
 ] as const satisfies readonly LinearName[]
 
+const sharedGates = ['shared_expert.gate_proj', 'shared_expert.up_proj'] as const
+
+/** Linears of the expert that all tokens go through. */
+export const sharedLinears = [
+  ...sharedGates,
+  'shared_expert.down_proj',
+] as const satisfies readonly LinearName[]
+
+const isShared = (name: LinearName): boolean => linearPaths[name].startsWith('mlp.shared_expert.')
+
 /** Linears that read the same input. */
 export const linearsByInput: readonly (readonly LinearName[])[] = [
   [
@@ -248,8 +262,8 @@ export const linearsByInput: readonly (readonly LinearName[])[] = [
     ...(['in_proj_qkv', 'in_proj_z', 'in_proj_b', 'in_proj_a'] as const),
   ],
   ['o_proj', 'attn.c_proj', 'self_attn.out_proj', 'conv.out_proj', 'linear_attn.out_proj'],
-  ['gate_proj', 'up_proj', 'gate_up_proj', 'c_fc', 'w1', 'w3'],
-  ['down_proj', 'mlp.c_proj', 'w2'],
+  ['gate_proj', 'up_proj', 'gate_up_proj', 'c_fc', 'w1', 'w3', ...sharedGates],
+  ['down_proj', 'mlp.c_proj', 'w2', 'shared_expert.down_proj'],
   ['per_layer_input_gate'],
   ['per_layer_projection'],
 ]
@@ -267,7 +281,7 @@ export const mixerOf = (name: LinearName): LayerMixer['kind'] | null => {
 
 /**
  * The linears of a layer: all of the model's but those of mixers that other layers have, of keys that it has not, and of an
- * MLP where it has experts.
+ * MLP where it has experts, or of a shared expert where it has an MLP.
  */
 export function linearsOf(config: ModelConfig, layer: number): readonly LinearName[] {
   const mixer = config.mixers[layer]
@@ -278,8 +292,10 @@ export function linearsOf(config: ModelConfig, layer: number): readonly LinearNa
           ...(mixer.keysOf === undefined ? [] : (['k_proj', 'v_proj'] as const)),
           ...(mixer.valuesAreKeys === true ? (['v_proj'] as const) : []),
         ]
-  const ofMlp = expertsOf(config, layer) === null ? mixer?.kind : null
-  return config.linears.filter((name) => (mixerOf(name) ?? ofMlp) === mixer?.kind && !lacking.includes(name))
+  const mixes = expertsOf(config, layer) !== null
+  const isHere = (name: LinearName) =>
+    mixerOf(name) === null ? isShared(name) === mixes : mixerOf(name) === mixer?.kind
+  return config.linears.filter((name) => isHere(name) && !lacking.includes(name))
 }
 
 /** Heads of a layer's attention, and channels of each. */
@@ -333,6 +349,7 @@ export function linearShape(
   const { heads, kvHeads, headDim } = headShape(config, config.mixers[layer])
   const intermediateSize = config.innerSizes?.[layer] ?? config.intermediateSize
   const [queries, keys] = [heads * headDim, kvHeads * headDim]
+  const sharedWidth = config.experts?.sharedWidth ?? 0
   const delta = config.mixers.find((mixer) => mixer.kind === 'delta')
   const [valueHeads, values] = [delta?.valueHeads ?? 0, delta ? delta.valueHeads * delta.valueDim : 0]
   const shapes: Readonly<Record<LinearName, readonly [out: number, input: number]>> = {
@@ -357,6 +374,9 @@ export function linearShape(
     c_fc: [intermediateSize, hiddenSize],
     down_proj: [hiddenSize, intermediateSize],
     'mlp.c_proj': [hiddenSize, intermediateSize],
+    'shared_expert.gate_proj': [sharedWidth, hiddenSize],
+    'shared_expert.up_proj': [sharedWidth, hiddenSize],
+    'shared_expert.down_proj': [hiddenSize, sharedWidth],
     w1: [intermediateSize, hiddenSize],
     w3: [intermediateSize, hiddenSize],
     w2: [hiddenSize, intermediateSize],
@@ -381,11 +401,11 @@ export const loraScale = ({ rank, alpha, rsLora }: LoraConfig): number =>
   alpha / (rsLora ? Math.sqrt(rank) : rank)
 
 /**
- * The linears that an adapter may change. Where a model has experts, its MLPs stay as they are: by their names PEFT means the
- * experts.
+ * The linears that an adapter may change. Where a model has experts, its MLPs stay as they are, but for the expert that all
+ * tokens go through: by their names PEFT means the experts.
  */
 export const adaptableLinears = ({ linears, experts }: ModelConfig): readonly LinearName[] =>
-  experts === null ? linears : linears.filter((name) => mixerOf(name) !== null)
+  experts === null ? linears : linears.filter((name) => mixerOf(name) !== null || isShared(name))
 
 /** The linears of a model that an adapter changes, in the model's order; those of one layer if it is given. */
 export const adaptedLinears = (

@@ -14,9 +14,10 @@ import { layerNorm, rmsNorm } from '../ops/normalization.ts'
 import { shortConvolution } from '../ops/shortConvolution.ts'
 import { headShape, type LinearName, type ModelConfig, type ShortConvolution } from './config.ts'
 import { deltaPart } from './deltaPart.ts'
+import type { Experts } from './expertConfig.ts'
 import { expertPart } from './expertPart.ts'
 import type { LayerResult, LayerScope, Part } from './layerScope.ts'
-import { blockScaleName, kernelNames, layerInputNorm } from './source.ts'
+import { blockScaleName, kernelNames, layerInputNorm, sharedGatePath } from './source.ts'
 
 /** hidden […, D] → […, D]. */
 export function decoderLayer(hidden: Value, layer: LayerScope): LayerResult {
@@ -130,7 +131,7 @@ function projections(x: Value, layer: LayerScope): Projections {
 }
 
 function mlpPart(x: Value, layer: LayerScope): Part {
-  if (layer.experts !== null) return expertPart(x, layer.experts, layer)
+  if (layer.experts !== null) return mixturePart(x, layer.experts, layer)
   const { linears, activation, intermediateSize } = layer.config
   const down = theOne(layer, ['down_proj', 'mlp.c_proj', 'w2'])
   if (!gates.some((gate) => linears.includes(gate))) {
@@ -146,6 +147,25 @@ function mlpPart(x: Value, layer: LayerScope): Part {
     : [layer.linear(theOne(layer, ['gate_proj', 'w1']), x), layer.linear(theOne(layer, ['up_proj', 'w3']), x)]
   const gated = activation === 'silu' ? swiglu(gate, up) : geglu(gate, up)
   return { output: layer.linear(down, gated), activations: { gate, up } }
+}
+
+/** A mixture of experts, and beside it the one that all tokens go through. */
+function mixturePart(x: Value, experts: Experts, layer: LayerScope): Part {
+  const chosen = expertPart(x, experts, layer)
+  if (experts.sharedWidth === 0) return chosen
+  const gate = layer.linear('shared_expert.gate_proj', x)
+  const up = layer.linear('shared_expert.up_proj', x)
+  const shared = layer.linear('shared_expert.down_proj', swiglu(gate, up))
+  const share = sigmoid(matmul(x, layer.vector(sharedGatePath), { transB: true }))
+  return {
+    output: add(chosen.output, mul(share, shared)),
+    activations: {
+      ...chosen.activations,
+      'shared gate': gate,
+      'shared up': up,
+      'shared output': shared,
+    },
+  }
 }
 
 const gates: readonly LinearName[] = ['gate_proj', 'gate_up_proj', 'w1']

@@ -10,8 +10,13 @@ export interface Experts {
   readonly width: number
   /** Experts among whose scores the softmax is taken that weighs the chosen ones. */
   readonly weighed: 'all' | 'chosen'
-  /** Way in which checkpoints hold their matrices: each by itself, or those of a layer stacked, with gate and up in one. */
-  readonly form: 'apart' | 'stacked'
+  /** Channels inside the one that all tokens go through besides, behind a gate of its own; 0: there is none. */
+  readonly sharedWidth: number
+  /**
+   * Way in which checkpoints hold their matrices: each by itself, or those of a layer stacked, with gate and up in one, under
+   * Granite's names or those of transformers.
+   */
+  readonly form: 'apart' | 'stacked' | 'fused'
   /** [layers]: true where a mixture takes the place of the MLP. */
   readonly layers: readonly boolean[]
 }
@@ -33,6 +38,8 @@ export interface ExpertTraits {
   /** Field of the channels inside one. */
   readonly widthKey: string
   readonly defaultWidth: number
+  /** Field of the channels inside the one that all tokens go through, and its default; absent: there is none. */
+  readonly shared?: { readonly key: string; readonly defaultWidth: number }
   readonly form: Experts['form']
   /** Absent: as `norm_topk_prob` says. */
   readonly weighed?: Experts['weighed']
@@ -40,11 +47,17 @@ export interface ExpertTraits {
   readonly has?: (layer: number) => boolean
 }
 
-export function readExperts(
-  fields: Fields,
-  { defaultCount, defaultChosen, widthKey, defaultWidth, form, weighed, has = () => true }: ExpertTraits,
-  layers: number,
-): Experts {
+export function readExperts(fields: Fields, traits: ExpertTraits, layers: number): Experts {
+  const {
+    defaultCount,
+    defaultChosen,
+    widthKey,
+    defaultWidth,
+    shared,
+    form,
+    weighed,
+    has = () => true,
+  } = traits
   const whole = (key: string, max: number, fallback: number) => fields.integer(key, { min: 1, max, fallback })
   const countKey = fields.has('num_experts') ? 'num_experts' : 'num_local_experts'
   const count = whole(countKey, 1_024, defaultCount)
@@ -54,6 +67,7 @@ export function readExperts(
     count,
     chosen: whole('num_experts_per_tok', count, Math.min(defaultChosen, count)),
     width: whole(widthKey, 1 << 20, defaultWidth),
+    sharedWidth: shared === undefined ? 0 : whole(shared.key, 1 << 20, shared.defaultWidth),
     weighed: weighed ?? among,
     form,
     layers: Array.from({ length: layers }, (_, layer) => has(layer)),

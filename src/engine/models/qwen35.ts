@@ -1,5 +1,5 @@
 import { replacedMixers } from './attentionLayout.ts'
-import { type Architecture, attentionBiases, readDecoderConfig } from './common.ts'
+import { type Architecture, type ArchitectureTraits, attentionBiases, readDecoderConfig } from './common.ts'
 import { type DeltaRule, type LayerMixer, type ModelConfig, deltaWidth, separateLinears } from './config.ts'
 import type { Fields } from './fields.ts'
 
@@ -25,31 +25,69 @@ export const qwen35 = {
       linear_value_head_dim: 8,
     }),
   },
+  read: (fields, contextLength) =>
+    readQwen35(fields, { name: 'qwen3_5_text', defaultKvHeads: 4 }, contextLength),
+} as const satisfies Architecture
+
+/** Qwen 3.5 with a mixture of experts in every layer, beside an expert that all tokens go through. */
+export const qwen35Moe = {
+  modelType: 'qwen3_5_moe_text',
+  className: 'Qwen3_5MoeForCausalLM',
+  seeing: { modelType: 'qwen3_5_moe', className: 'Qwen3_5MoeForConditionalGeneration' },
+  gguf: { ...qwen35.gguf, name: 'qwen35moe' },
+  mixes: true,
+  tiny: {
+    ...qwen35.tiny,
+    tiedHead: false,
+    config: () => ({
+      ...qwen35.tiny.config(),
+      num_experts: 4,
+      num_experts_per_tok: 2,
+      moe_intermediate_size: 12,
+      shared_expert_intermediate_size: 20,
+    }),
+  },
   read(fields, contextLength) {
-    const traits = {
-      name: 'qwen3_5_text',
-      defaultKvHeads: 4,
-      defaultHeadDim: 256,
-      defaultMaxPositions: 32_768,
-      defaultRotatedShare: 0.25,
-      defaultBosId: null,
-      defaultEosIds: [],
-      linears: [
-        'in_proj_qkv',
-        'in_proj_z',
-        'in_proj_b',
-        'in_proj_a',
-        'linear_attn.out_proj',
-        ...separateLinears,
-      ],
-      biases: attentionBiases(fields),
-      norm: 'rms-offset',
-      qkNorm: 'head',
+    const experts = {
+      defaultCount: 256,
+      defaultChosen: 8,
+      widthKey: 'moe_intermediate_size',
+      defaultWidth: 512,
+      shared: { key: 'shared_expert_intermediate_size', defaultWidth: 512 },
+      form: 'apart',
+      weighed: 'chosen',
     } as const
-    const config = readDecoderConfig(fields, traits, contextLength)
-    return { ...config, attentionGate: true, mixers: mixersOf(fields, config) }
+    return readQwen35(fields, { name: 'qwen3_5_moe_text', defaultKvHeads: 2, experts }, contextLength)
   },
 } as const satisfies Architecture
+
+function readQwen35(
+  fields: Fields,
+  own: Pick<ArchitectureTraits, 'name' | 'defaultKvHeads' | 'experts'>,
+  contextLength: number | null,
+): ModelConfig {
+  const traits = {
+    ...own,
+    defaultHeadDim: 256,
+    defaultMaxPositions: 32_768,
+    defaultRotatedShare: 0.25,
+    defaultBosId: null,
+    defaultEosIds: [],
+    linears: [
+      'in_proj_qkv',
+      'in_proj_z',
+      'in_proj_b',
+      'in_proj_a',
+      'linear_attn.out_proj',
+      ...separateLinears,
+    ],
+    biases: attentionBiases(fields),
+    norm: 'rms-offset',
+    qkNorm: 'head',
+  } as const
+  const config = readDecoderConfig(fields, traits, contextLength)
+  return { ...config, attentionGate: true, mixers: mixersOf(fields, config) }
+}
 
 /** Puts linear attention in the place of attention, by the types of layers or by how often one attends. */
 function mixersOf(fields: Fields, config: ModelConfig): LayerMixer[] {

@@ -24,7 +24,7 @@ import { olmoe } from './olmoe.ts'
 import { phi3 } from './phi3.ts'
 import { qwen2 } from './qwen2.ts'
 import { qwen3 } from './qwen3.ts'
-import { qwen35 } from './qwen35.ts'
+import { qwen35, qwen35Moe } from './qwen35.ts'
 import { qwen3Moe } from './qwen3Moe.ts'
 import { seedOss } from './seedOss.ts'
 import { smollm3 } from './smollm3.ts'
@@ -38,6 +38,7 @@ const families = [
   qwen2,
   qwen3,
   qwen35,
+  qwen35Moe,
   qwen3Moe,
   smollm3,
   gemma2,

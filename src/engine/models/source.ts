@@ -186,9 +186,11 @@ export interface ExpertPaths {
   readonly down: (expert: number) => string
 }
 
+const routerPath = 'mlp.gate.weight'
+
 export const expertPaths: Readonly<Record<Experts['form'], ExpertPaths>> = {
   apart: {
-    router: 'mlp.gate.weight',
+    router: routerPath,
     gates: [
       (expert) => `mlp.experts.${String(expert)}.gate_proj.weight`,
       (expert) => `mlp.experts.${String(expert)}.up_proj.weight`,
@@ -200,28 +202,37 @@ export const expertPaths: Readonly<Record<Experts['form'], ExpertPaths>> = {
     gates: [(expert) => `block_sparse_moe.input_linear.${String(expert)}.weight`],
     down: (expert) => `block_sparse_moe.output_linear.${String(expert)}.weight`,
   },
+  fused: {
+    router: routerPath,
+    gates: [(expert) => `mlp.experts.${String(expert)}.gate_up_proj`],
+    down: (expert) => `mlp.experts.${String(expert)}.down_proj`,
+  },
 }
+
+/** [1, D]: how much a token takes of the expert that all go through. */
+export const sharedGatePath = 'mlp.shared_expert_gate.weight'
 
 /** Output and input width of the matrices of an expert. */
 export const expertShapes = ({ form, width }: Experts, hiddenSize: number) => ({
-  gate: [form === 'stacked' ? 2 * width : width, hiddenSize] as const,
+  gate: [form === 'apart' ? width : 2 * width, hiddenSize] as const,
   down: [hiddenSize, width] as const,
 })
 
 function expertTensors(config: ModelConfig, layer: number): ExpectedTensor[] {
   const experts = expertsOf(config, layer)
   if (experts === null) return []
-  const { form, count } = experts
+  const { form, count, sharedWidth } = experts
   const { router, gates, down } = expertPaths[form]
   const shapes = expertShapes(experts, config.hiddenSize)
   const ofAll = (nameOf: (expert: number) => string, shape: readonly number[]): ExpectedTensor[] =>
     Array.from({ length: count }, (_, index) => {
       const name = nameOf(index)
       const stack = { name: name.replace(`.${String(index)}.`, '.'), count, index }
-      return form === 'stacked' ? { name, shape, stack } : { name, shape }
+      return form === 'apart' ? { name, shape } : { name, shape, stack }
     })
   return [
     { name: router, shape: [count, config.hiddenSize], isExact: true },
+    ...(sharedWidth > 0 ? [{ name: sharedGatePath, shape: [1, config.hiddenSize], isExact: true }] : []),
     ...gates.flatMap((nameOf) => ofAll(nameOf, shapes.gate)),
     ...ofAll(down, shapes.down),
   ]

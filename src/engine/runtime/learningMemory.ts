@@ -4,7 +4,7 @@ import type { Device } from '#shared/device.ts'
 import type { FrozenProducts } from '#shared/precision.ts'
 import { basePrecisionOf } from '../models/blocks.ts'
 import { headShape, type LoraConfig, type ModelConfig } from '../models/config.ts'
-import { expertsOf } from '../models/expertConfig.ts'
+import { type Experts, expertsOf } from '../models/expertConfig.ts'
 import { planDevice, type Activations, type DevicePlan } from '../models/deviceMemory.ts'
 import { learnsInBytes, packedBytes } from '../models/frozenWeights.ts'
 import type { ModelSource } from '../models/source.ts'
@@ -73,9 +73,17 @@ export function learningMemory(
 const saving = { backward: ['backwardFromSaved'], savedTokens: Infinity } as const
 const recomputing = { backward: ['backward'], savedTokens: 0 } as const
 
+function innerNumbers(
+  { chosen, width, sharedWidth, count }: Experts,
+  { hiddenSize }: Pick<ModelConfig, 'hiddenSize'>,
+): number {
+  const shared = sharedWidth > 0 ? 2 * sharedWidth + hiddenSize : 0
+  return chosen * (2 * width + hiddenSize) + shared + count
+}
+
 /**
  * Saved activations of one token over all layers: query, key, value, mixed, attended, the layer's input, and gate and up; of
- * each chosen expert its gate, up and result, and the scores of all.
+ * each chosen expert its gate, up and result, the same of a shared one, and the scores of all.
  */
 function activationBytes(config: ModelConfig): number {
   const numbers = config.mixers.map((mixer, layer) => {
@@ -84,7 +92,7 @@ function activationBytes(config: ModelConfig): number {
     const inner =
       experts === null
         ? 2 * (config.innerSizes?.[layer] ?? config.intermediateSize)
-        : experts.chosen * (2 * experts.width + config.hiddenSize) + experts.count
+        : innerNumbers(experts, config)
     return 2 * (heads * headDim + kvHeads * headDim + config.hiddenSize + config.layerChannels) + inner
   })
   return 4 * numbers.reduce((sum, count) => sum + count, 0)

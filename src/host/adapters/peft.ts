@@ -213,7 +213,7 @@ interface Matrix extends MatrixName {
 
 /** The decoder of a model that also sees has a name in front; an adapter's own name is left over from some savings. */
 const matrixPattern =
-  /^base_model\.model\.((?:language_model\.)?model\.(?:language_model\.)?layers\.|transformer\.h\.)(0|[1-9][0-9]{0,3})\.((?:[a-z_]+\.)?[a-z0-9_]+)\.lora_([AB])(?:\.default)?\.weight$/
+  /^base_model\.model\.((?:language_model\.)?model\.(?:language_model\.)?layers\.|transformer\.h\.)(0|[1-9][0-9]{0,3})\.((?:[a-z_]+\.){0,2}[a-z0-9_]+)\.lora_([AB])(?:\.default)?\.weight$/
 const linearOfPath = new Map(linearNames.map((name) => [linearPath(name), name]))
 
 /** `given`: the name in the file, `name`: PEFT's. */

@@ -70,7 +70,8 @@ function mergedTensors(
       isSame
         ? readPieces({ ...location, dtype: 'U8' }, pieceElements)
         : mergedPieces(name, { location, place, delta, dtype })
-    return { ...place, dtype, shape: ggufShape(location.shape), pieces }
+    const shape = place.stack === undefined ? ggufShape(location.shape) : location.shape
+    return { ...place, dtype, shape, pieces }
   })
   return stacked(parts)
 }

@@ -295,6 +295,7 @@ const familyConfigs: Readonly<Partial<Record<ModelType, FamilyConfig>>> = {
   arcee: (reading, common) => ({ ...refusingWindows(reading, common), hidden_act: 'relu2' }),
   lfm2: readLfm2,
   qwen3_5_text: readQwen35,
+  qwen3_5_moe_text: (reading, common) => ({ ...readQwen35(reading, common), ...expertFields(reading) }),
   stablelm: readStablelm,
   gpt2: readGpt2,
 }

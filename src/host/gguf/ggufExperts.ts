@@ -1,10 +1,11 @@
 /** Mixtures of experts in GGUF files, where the matrices of all experts of a layer are one tensor, gate and up apart. */
 import type { ModelConfig } from '#engine/models/config.ts'
-import { expertsOf } from '#engine/models/expertConfig.ts'
+import { type Experts, expertsOf } from '#engine/models/expertConfig.ts'
 import {
   expertPaths,
   expectedTensors,
   layerPrefix,
+  sharedGatePath,
   type ModelSource,
   type TensorLocation,
 } from '#engine/models/source.ts'
@@ -30,7 +31,11 @@ export function expertPlaces(config: ModelConfig, layer: number): [string, Exper
       { name, arrangement: null, stack: { index, count: experts.count } },
     ])
   })
-  return [[stem(router), { name: `blk.${layer}.ffn_gate_inp`, arrangement: null }], ...matrices.flat()]
+  return [
+    [stem(router), { name: `blk.${layer}.ffn_gate_inp`, arrangement: null }],
+    [stem(sharedGatePath), { name: `blk.${layer}.ffn_gate_inp_shexp`, arrangement: null }],
+    ...matrices.flat(),
+  ]
 }
 
 /** Says of the experts what the keys do; that the weights of a token's add up to 1 is in llama.cpp's code, by family. */
@@ -38,6 +43,9 @@ export const expertFields = (reading: Reading) => ({
   num_experts_per_tok: integer(reading, 'expertsUsed', sizes),
   norm_topk_prob: reading.prefix === 'qwen3moe.',
   ...(has(reading, 'expertWidth') && { moe_intermediate_size: integer(reading, 'expertWidth', sizes) }),
+  ...(has(reading, 'sharedWidth') && {
+    shared_expert_intermediate_size: integer(reading, 'sharedWidth', sizes),
+  }),
 })
 
 /** The config of the same model with each matrix of each expert by itself. */
@@ -53,7 +61,8 @@ export function modelApart<Source extends ModelSource>(model: Source): Source {
   const known = new Map(model.tensors)
   for (let layer = 0; layer < config.layers; layer++) {
     const prefix = layerPrefix(config, layer)
-    for (const [name, { from, part }] of partsApart(expertsOf(config, layer)?.count ?? 0)) {
+    const experts = expertsOf(model.config, layer)
+    for (const [name, { from, part }] of experts === null ? [] : partsApart(experts)) {
       const location = model.tensors.get(`${prefix}${from}`)
       if (location !== undefined) known.set(`${prefix}${name}`, part(location))
     }
@@ -73,8 +82,8 @@ interface Part {
 }
 
 /** Parts of a layer by their names where experts are apart. */
-function partsApart(count: number): [string, Part][] {
-  const { stacked, apart } = expertPaths
+function partsApart({ form, count }: Experts): [string, Part][] {
+  const { apart, [form]: stacked } = expertPaths
   const whole = (from: string): Part => ({ from, part: (location) => location })
   const ofExperts = Array.from({ length: count }, (_, expert): [string, Part][] => [
     ...stacked.gates.flatMap((both) =>

@@ -45,6 +45,7 @@ export const familyKeys = {
   experts: 'expert_count',
   expertsUsed: 'expert_used_count',
   expertWidth: 'expert_feed_forward_length',
+  sharedWidth: 'expert_shared_feed_forward_length',
   embeddingScale: 'embedding_scale',
   attentionScale: 'attention.scale',
   residualScale: 'residual_scale',

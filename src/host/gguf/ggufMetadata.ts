@@ -132,6 +132,7 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
     ['convolution', whole(mixers.find((mixer) => mixer.kind === 'convolution')?.kernel ?? 3)],
   ],
   qwen3_5_text: qwen35Words,
+  qwen3_5_moe_text: (config, fields) => [...qwen35Words(config, fields), ...expertWords(config)],
   stablelm: () => [['parallelResidual', { type: 'bool', value: false }]],
 }
 
@@ -197,6 +198,7 @@ function expertWords({ experts }: ModelConfig): Words {
     ['experts', whole(experts.count)],
     ['expertsUsed', whole(experts.chosen)],
     ['expertWidth', whole(experts.width)],
+    ...(experts.sharedWidth > 0 ? ([['sharedWidth', whole(experts.sharedWidth)]] as const) : []),
   ]
 }
 

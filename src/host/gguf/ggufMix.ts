@@ -26,7 +26,7 @@ interface Matrix {
 /** Vectors, norms, learned positions and routers stay f32. */
 export function typeInMix(mix: GgufMix, { name, shape }: Matrix, model: ModelConfig): WrittenType {
   const [, columns] = shape
-  if (columns === undefined || name === 'position_embd.weight' || name.endsWith('.ffn_gate_inp.weight'))
+  if (columns === undefined || /^position_embd[.]weight$|[.]ffn_gate_inp(?:_shexp)?[.]weight$/.test(name))
     return 'F32'
   if (mix === 'F32' || mix === 'F16' || mix === 'BF16') return mix
   return fitting(mix === 'Q8_0' ? mix : typeInQ4_K_M(name, model), columns)
@@ -35,7 +35,8 @@ export function typeInMix(mix: GgufMix, { name, shape }: Matrix, model: ModelCon
 function typeInQ4_K_M(name: string, model: ModelConfig): 'Q4_K' | 'Q6_K' {
   // The matrix that gives the logits, be it the embeddings too.
   if (name === (model.tiedHead ? 'token_embd.weight' : 'output.weight')) return 'Q6_K'
-  const [, layer] = /^blk[.](\d+)[.](?:attn_v|attn_qkv|ffn_down|ffn_down_exps)[.]/.exec(name) ?? []
+  const [, layer] =
+    /^blk[.](\d+)[.](?:attn_v|attn_qkv|ffn_down|ffn_down_exps|ffn_down_shexp)[.]/.exec(name) ?? []
   return layer !== undefined && getsMoreBits(Number(layer), model.layers) ? 'Q6_K' : 'Q4_K'
 }
 

@@ -49,6 +49,9 @@ const linearNames: Readonly<Record<LinearName, string>> = {
   c_fc: 'ffn_up',
   down_proj: 'ffn_down',
   'mlp.c_proj': 'ffn_down',
+  'shared_expert.gate_proj': 'ffn_gate_shexp',
+  'shared_expert.up_proj': 'ffn_up_shexp',
+  'shared_expert.down_proj': 'ffn_down_shexp',
   per_layer_input_gate: 'inp_gate',
   per_layer_projection: 'proj',
 }
@@ -95,9 +98,9 @@ export function ggufPlaces(config: ModelConfig): ReadonlyMap<string, GgufPlace> 
   )
 }
 
-/** Shape of a tensor in a file: a convolution of each channel by itself has no axis for that. */
+/** Shape of a tensor in a file: a convolution of each channel by itself has no axis for that, and a matrix of one row none for it. */
 export const ggufShape = (shape: readonly number[]): readonly number[] =>
-  shape.length === 3 ? shape.filter((_, axis) => axis !== 1) : shape
+  shape.length === 3 ? shape.filter((_, axis) => axis !== 1) : shape[0] === 1 ? shape.slice(-1) : shape
 
 /** The same for paths without `.weight` and `.bias`. */
 function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {

@@ -61,8 +61,9 @@ export function openModelFolder(
   const gguf = ggufFileOf(root)
   if (gguf !== null) return openGgufFile(root, gguf, contextLength)
   requireFolder(root)
-  const declared = readConfig(root, contextLength)
+  const written = readConfig(root, contextLength)
   const { files, shardOf } = openWeights(root)
+  const declared = withStoredExperts(written, files)
   const hasOwnHead = comparesHead && declared.tiedHead && holdsOwnHead(declared, files)
   const config = hasOwnHead ? { ...declared, tiedHead: false } : declared
   const expected = expectedTensors(config)
@@ -87,6 +88,15 @@ export function openModelFolder(
     notes: [...(hasOwnHead ? [ownHeadNote(declared)] : []), ...unusedNotes(config, unused)],
     ignoredTensors: ignored,
   }
+}
+
+/** Says that the weights have the experts stacked, as hubs do where transformers writes each by itself. */
+function withStoredExperts(config: ModelConfig, files: readonly SafetensorsFile[]): ModelConfig {
+  const { experts } = config
+  if (experts?.form !== 'apart') return config
+  const fused = { ...config, experts: { ...experts, form: 'fused' } } as const
+  const [first] = expectedTensors(fused).flatMap(({ stack }) => stack?.name ?? [])
+  return files.some(({ tensors }) => tensors.has(first ?? '')) ? fused : config
 }
 
 /** A copy of the embedding says no more than the config does; other numbers were trained, and transformers keeps them. */

@@ -98,7 +98,15 @@ test('a token is as much work as the experts that are chosen for it', () => {
   const mixture = (chosen: number, count: number): ModelConfig => ({
     ...exampleConfig,
     linears: ['q_proj', 'k_proj', 'v_proj', 'o_proj'],
-    experts: { count, chosen, width: 20, weighed: 'all', form: 'apart', layers: [true, true] },
+    experts: {
+      count,
+      chosen,
+      width: 20,
+      sharedWidth: 0,
+      weighed: 'all',
+      form: 'apart',
+      layers: [true, true],
+    },
   })
   const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: ['q_proj'] }
   const flops = (config: ModelConfig) => learningFlops({ config, lora, lengths: [8], recompute: true })

@@ -15,6 +15,8 @@ export interface PolicyGradientCheck {
   readonly role?: 'actor' | 'critic'
   /** Which of the parameters move; all if absent. */
   readonly moves?: (name: string) => boolean
+  /** Length of a move, shorter for a model that is bent more; 5e-3 if absent. */
+  readonly step?: number
 }
 
 /** Room for what rounding leaves in a loss summed over a few dozen tokens. */
@@ -27,6 +29,7 @@ export const policyGradientLimit = 1e-4
  */
 export async function policyGradientError(policy: OrtPolicy, check: PolicyGradientCheck): Promise<number> {
   const { sequences, coefficients, temperature, seed, role = 'actor', moves = () => true } = check
+  const { step: length = POLICY_STEP } = check
   policy.discardGradients()
   await policy.accumulate(sequences, { temperature, entropyGradient: true }, () => coefficients)
   const accumulated = await policy.gradientTensors(role)
@@ -51,7 +54,7 @@ export async function policyGradientError(policy: OrtPolicy, check: PolicyGradie
     const heads = await policy.score(sequences, { role, temperature })
     return [heads.reduce((loss, head, row) => loss + lossOf(head, coefficients[row]!), 0)]
   }
-  const [numeric = NaN] = await directionalDerivative(lossAt, POLICY_STEP)
+  const [numeric = NaN] = await directionalDerivative(lossAt, length)
   restore(policy, role, start)
   const byRule = gradient.reduce((sum, data, tensor) => sum + dot(data, direction[tensor]!), 0)
   return Math.abs(numeric - byRule) / gradientNorm

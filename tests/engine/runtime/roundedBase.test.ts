@@ -49,6 +49,7 @@ const models: readonly (readonly [string, () => Promise<ModelSource> | ModelSour
     'lfm2-older',
     'qwen35',
     'qwen3-moe',
+    'qwen35-moe',
     'olmoe',
     'granite-moe-several',
     'gemma4',

@@ -48,6 +48,7 @@ const families: Readonly<Record<string, readonly Asked[]>> = {
   gemma2: [merged, gguf, inputs],
   phi3: [peft, merged, gguf, onnx, inputs],
   gpt2: [peft, merged, gguf, inputs],
+  'qwen35-moe': [peft, merged],
 }
 
 eachOf(

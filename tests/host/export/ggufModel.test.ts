@@ -68,6 +68,22 @@ describe('experts', () => {
     expect(said('ffn_down_exps')).toEqual(['F16', count, hiddenSize, width])
   })
 
+  test('one that all tokens go through is tensors of its own, behind a vector', async () => {
+    const fixture = await randomFixture(place(), 'tiny-qwen3_5_moe')
+    const report = await fixture.export({ format: 'gguf-model', dtype: 'f32' })
+    expect(failures(report)).toEqual([])
+    const { tensors } = openGguf(path.join(report.directory, 'model.gguf'))
+    const { hiddenSize, experts } = fixture.model.config
+    const said = ['ffn_gate_inp_shexp', 'ffn_up_shexp'].map((name) => {
+      const { dtype, shape } = tensors.get(`blk.1.${name}.weight`)!
+      return [dtype, ...shape]
+    })
+    expect(said).toEqual([
+      ['F32', hiddenSize],
+      ['F32', experts!.sharedWidth, hiddenSize],
+    ])
+  })
+
   test('of a file become a file again, but no folder whose tensors are others', async () => {
     const first = await randomFixture(place(), 'tiny-granitemoe')
     const { directory } = await first.export({ format: 'gguf-model', dtype: 'q8_0' })

@@ -148,6 +148,7 @@ if (typeof loading === 'string') {
     'tiny-exaone4': { config: { sliding_window: null, sliding_window_pattern: null } },
     // Linear attention there divides by no less than this number.
     'tiny-qwen3_5': { normEpsilon: 1e-6 },
+    'tiny-qwen3_5_moe': { normEpsilon: 1e-6 },
     'tiny-olmoe': { kvHeads: modelShapes['tiny-olmoe'].heads },
     // All layers have experts there.
     'tiny-qwen3_moe': { config: { mlp_only_layers: [] } },
@@ -166,6 +167,7 @@ if (typeof loading === 'string') {
     'tiny-hunyuan_v1_dense',
     'tiny-lfm2',
     'tiny-qwen3_5',
+    'tiny-qwen3_5_moe',
     'tiny-qwen3_moe',
     'tiny-olmoe',
     'tiny-granitemoe',
