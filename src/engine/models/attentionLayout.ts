@@ -148,6 +148,12 @@ export function readWindows(
   })
 }
 
+/** Types of layers as configs spelled them before transformers 5. */
+const olderTypes: Readonly<Record<string, string>> = {
+  attention: 'full_attention',
+  mamba: 'linear_attention',
+}
+
 /**
  * Returns which layers are of `type` by `layer_types`, or by the family's rule where the config has no such list. The others
  * attend in full. Errors: AppError 'model/invalid' for a list of another length, 'model/unsupported' for a third type.
@@ -157,11 +163,12 @@ function layersOfType(
   layers: number,
   { type, otherwise }: { readonly type: string; readonly otherwise: (layer: number) => boolean },
 ): readonly boolean[] {
-  const types = fields.texts('layer_types')
+  const given = fields.texts('layer_types')
+  const types = given.map((each) => olderTypes[each] ?? each)
   if (types.length > 0 && types.length !== layers) {
     throw fields.invalid('layer_types', `a list of ${layers} types, one for each layer`)
   }
-  const strange = types.find((each) => each !== 'full_attention' && each !== type)
+  const strange = given[types.findIndex((each) => each !== 'full_attention' && each !== type)]
   if (strange !== undefined) {
     throw unsupportedModel(
       `${fields.where} describes a model with layers of type “${shorten(strange)}”, which is not supported.`,

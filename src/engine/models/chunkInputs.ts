@@ -4,7 +4,7 @@ import { input, integers, type Value } from '../graph/value.ts'
 import { packRows, unpackRows } from '../ops/gather.ts'
 import { joinIntegers, lengthOf } from '../ops/layout.ts'
 import { zeros } from '../ops/reduce.ts'
-import type { DeltaRule } from './config.ts'
+import type { Recurrence } from './config.ts'
 import type { Chunks } from './layerScope.ts'
 
 /** Positions of a chunk: while learning, where all of a sequence are there, and while generating, where mostly one is new. */
@@ -43,7 +43,7 @@ export function learningChunks(): Chunks {
     cut: (x) => unpackRows(x, all)[0] as Value,
     join: (x) => packRows([x], own),
     backwards: input(chunkNames.backwards, 'int64', ['chunks']),
-    before({ valueHeads, keyDim, valueDim }: DeltaRule) {
+    before({ valueHeads, keyDim, valueDim }: Recurrence) {
       const sizes = [valueHeads, keyDim, valueDim]
       return zeros(joinIntegers([lengthOf(slots, 1), integers(sizes)]), ['S', ...sizes])
     },

@@ -90,7 +90,7 @@ export interface BlockNorms {
 export type AttentionWindow = number | null
 
 /** Way in which a layer mixes positions. */
-export type LayerMixer = LayerAttention | ShortConvolution | DeltaRule
+export type LayerMixer = LayerAttention | ShortConvolution | DeltaRule | StateSpace
 
 export interface LayerAttention {
   readonly kind: 'attention'
@@ -117,9 +117,8 @@ export interface ShortConvolution {
   readonly bias: boolean
 }
 
-/** Linear attention by the gated delta rule, behind a convolution over few positions. */
-export interface DeltaRule {
-  readonly kind: 'delta'
+/** Linear attention: a matrix for each head that every position changes, behind a convolution over few positions. */
+export interface Recurrence {
   /** Positions that the convolution reads of queries, keys and values; see `ShortConvolution.kernel`. */
   readonly kernel: number
   /** Heads of queries and keys; a divisor of `valueHeads`. */
@@ -130,12 +129,27 @@ export interface DeltaRule {
   readonly valueDim: number
 }
 
-/** True if a layer remembers by the delta rule, which the programs of devices do not compute yet. */
-export const attendsLinearly = ({ mixers }: Pick<ModelConfig, 'mixers'>): boolean =>
-  mixers.some(({ kind }) => kind === 'delta')
+/** Linear attention by the gated delta rule. */
+export interface DeltaRule extends Recurrence {
+  readonly kind: 'delta'
+}
+
+/** The state space of Mamba-2, which is linear attention that only forgets and adds: B are its keys, C its queries. */
+export interface StateSpace extends Recurrence {
+  readonly kind: 'state'
+  /** True if its convolution has a bias. */
+  readonly bias: boolean
+}
+
+/** Mixers that remember a matrix for each head. */
+export const isRecurrent = (mixer: LayerMixer | undefined): mixer is DeltaRule | StateSpace =>
+  mixer?.kind === 'delta' || mixer?.kind === 'state'
+
+/** True if a layer attends linearly, which the programs of devices do not compute yet. */
+export const attendsLinearly = ({ mixers }: Pick<ModelConfig, 'mixers'>): boolean => mixers.some(isRecurrent)
 
 /** Channels of queries, keys and values together. */
-export const deltaWidth = ({ keyHeads, valueHeads, keyDim, valueDim }: DeltaRule): number =>
+export const recurrentWidth = ({ keyHeads, valueHeads, keyDim, valueDim }: Recurrence): number =>
   2 * keyHeads * keyDim + valueHeads * valueDim
 
 /** Names of the tensors in a checkpoint of the family. */
@@ -208,6 +222,9 @@ const linearPaths = {
   in_proj_b: 'linear_attn.in_proj_b',
   in_proj_a: 'linear_attn.in_proj_a',
   'linear_attn.out_proj': 'linear_attn.out_proj',
+  /** Mamba's gate, values, keys, queries and steps in one matrix. */
+  'mamba.in_proj': 'mamba.in_proj',
+  'mamba.out_proj': 'mamba.out_proj',
   'conv.out_proj': 'conv.out_proj',
   gate_proj: 'mlp.gate_proj',
   up_proj: 'mlp.up_proj',
@@ -217,6 +234,9 @@ const linearPaths = {
   c_fc: 'mlp.c_fc',
   down_proj: 'mlp.down_proj',
   'mlp.c_proj': 'mlp.c_proj',
+  /** Granite 4's gate and up in one matrix, and its down. */
+  'shared_mlp.input_linear': 'shared_mlp.input_linear',
+  'shared_mlp.output_linear': 'shared_mlp.output_linear',
   /** Linears of the expert that all tokens go through. */
   'shared_expert.gate_proj': 'mlp.shared_expert.gate_proj',
   'shared_expert.up_proj': 'mlp.shared_expert.up_proj',
@@ -259,11 +279,14 @@ const isShared = (name: LinearName): boolean => linearPaths[name].startsWith('ml
 export const linearsByInput: readonly (readonly LinearName[])[] = [
   [
     ...(['q_proj', 'k_proj', 'v_proj', 'qkv_proj', 'c_attn', 'in_proj'] as const),
-    ...(['in_proj_qkv', 'in_proj_z', 'in_proj_b', 'in_proj_a'] as const),
+    ...(['in_proj_qkv', 'in_proj_z', 'in_proj_b', 'in_proj_a', 'mamba.in_proj'] as const),
   ],
-  ['o_proj', 'attn.c_proj', 'self_attn.out_proj', 'conv.out_proj', 'linear_attn.out_proj'],
-  ['gate_proj', 'up_proj', 'gate_up_proj', 'c_fc', 'w1', 'w3', ...sharedGates],
-  ['down_proj', 'mlp.c_proj', 'w2', 'shared_expert.down_proj'],
+  [
+    ...(['o_proj', 'attn.c_proj', 'self_attn.out_proj', 'conv.out_proj'] as const),
+    ...(['linear_attn.out_proj', 'mamba.out_proj'] as const),
+  ],
+  ['gate_proj', 'up_proj', 'gate_up_proj', 'c_fc', 'w1', 'w3', ...sharedGates, 'shared_mlp.input_linear'],
+  ['down_proj', 'mlp.c_proj', 'w2', 'shared_expert.down_proj', 'shared_mlp.output_linear'],
   ['per_layer_input_gate'],
   ['per_layer_projection'],
 ]
@@ -276,6 +299,7 @@ export const mixerOf = (name: LinearName): LayerMixer['kind'] | null => {
   const [module] = linearPaths[name].split('.')
   if (module === 'conv') return 'convolution'
   if (module === 'linear_attn') return 'delta'
+  if (module === 'mamba') return 'state'
   return module === 'self_attn' || module === 'attn' ? 'attention' : null
 }
 
@@ -339,6 +363,14 @@ export function attentionOf({ mixers }: ModelConfig, layer: number): LayerAttent
   return mixer
 }
 
+/** Channels of queries, keys and values, heads of values and channels of all of these, of the mixers that are recurrent; else 0. */
+function recurrentSizes({ mixers }: ModelConfig) {
+  const found = mixers.find(isRecurrent)
+  if (found === undefined) return { width: 0, valueHeads: 0, values: 0 }
+  const { valueHeads, valueDim } = found
+  return { width: recurrentWidth(found), valueHeads, values: valueHeads * valueDim }
+}
+
 /** Output and input width of a layer's linear: its weight is [out, in] wherever it is computed with. */
 export function linearShape(
   config: ModelConfig,
@@ -350,8 +382,7 @@ export function linearShape(
   const intermediateSize = config.innerSizes?.[layer] ?? config.intermediateSize
   const [queries, keys] = [heads * headDim, kvHeads * headDim]
   const sharedWidth = config.experts?.sharedWidth ?? 0
-  const delta = config.mixers.find((mixer) => mixer.kind === 'delta')
-  const [valueHeads, values] = [delta?.valueHeads ?? 0, delta ? delta.valueHeads * delta.valueDim : 0]
+  const { width, valueHeads, values } = recurrentSizes(config)
   const shapes: Readonly<Record<LinearName, readonly [out: number, input: number]>> = {
     q_proj: [attentionGate ? 2 * queries : queries, hiddenSize],
     k_proj: [keys, hiddenSize],
@@ -362,7 +393,9 @@ export function linearShape(
     'attn.c_proj': [hiddenSize, queries],
     'self_attn.out_proj': [hiddenSize, queries],
     in_proj: [3 * hiddenSize, hiddenSize],
-    in_proj_qkv: [delta ? deltaWidth(delta) : 0, hiddenSize],
+    in_proj_qkv: [width, hiddenSize],
+    'mamba.in_proj': [values + width + valueHeads, hiddenSize],
+    'mamba.out_proj': [hiddenSize, values],
     in_proj_z: [values, hiddenSize],
     in_proj_b: [valueHeads, hiddenSize],
     in_proj_a: [valueHeads, hiddenSize],
@@ -374,6 +407,8 @@ export function linearShape(
     c_fc: [intermediateSize, hiddenSize],
     down_proj: [hiddenSize, intermediateSize],
     'mlp.c_proj': [hiddenSize, intermediateSize],
+    'shared_mlp.input_linear': [2 * intermediateSize, hiddenSize],
+    'shared_mlp.output_linear': [hiddenSize, intermediateSize],
     'shared_expert.gate_proj': [sharedWidth, hiddenSize],
     'shared_expert.up_proj': [sharedWidth, hiddenSize],
     'shared_expert.down_proj': [hiddenSize, sharedWidth],

@@ -16,6 +16,7 @@ import { headShape, type LinearName, type ModelConfig, type ShortConvolution } f
 import { deltaPart } from './deltaPart.ts'
 import type { Experts } from './expertConfig.ts'
 import { expertPart } from './expertPart.ts'
+import { statePart } from './statePart.ts'
 import type { LayerResult, LayerScope, Part } from './layerScope.ts'
 import { blockScaleName, kernelNames, layerInputNorm, sharedGatePath } from './source.ts'
 
@@ -49,6 +50,8 @@ function mixerPart(x: Value, layer: LayerScope): Part {
       return convolutionPart(x, mixer, layer)
     case 'delta':
       return deltaPart(x, mixer, layer)
+    case 'state':
+      return statePart(x, mixer, layer)
   }
 }
 
@@ -133,17 +136,15 @@ function projections(x: Value, layer: LayerScope): Projections {
 function mlpPart(x: Value, layer: LayerScope): Part {
   if (layer.experts !== null) return mixturePart(x, layer.experts, layer)
   const { linears, activation, intermediateSize } = layer.config
-  const down = theOne(layer, ['down_proj', 'mlp.c_proj', 'w2'])
+  const down = theOne(layer, ['down_proj', 'mlp.c_proj', 'w2', 'shared_mlp.output_linear'])
   if (!gates.some((gate) => linears.includes(gate))) {
     const up = layer.linear(theOne(layer, ['up_proj', 'c_fc']), x)
     const activated = activation === 'gelu-tanh' ? geluTanh(up) : reluSquared(up)
     return { output: layer.linear(down, activated), activations: { up } }
   }
-  const [gate, up] = linears.includes('gate_up_proj')
-    ? (splitSizes(layer.linear('gate_up_proj', x), -1, [intermediateSize, intermediateSize]) as [
-        Value,
-        Value,
-      ])
+  const both = fusedGates.find((name) => linears.includes(name))
+  const [gate, up] = both
+    ? (splitSizes(layer.linear(both, x), -1, [intermediateSize, intermediateSize]) as [Value, Value])
     : [layer.linear(theOne(layer, ['gate_proj', 'w1']), x), layer.linear(theOne(layer, ['up_proj', 'w3']), x)]
   const gated = activation === 'silu' ? swiglu(gate, up) : geglu(gate, up)
   return { output: layer.linear(down, gated), activations: { gate, up } }
@@ -168,7 +169,9 @@ function mixturePart(x: Value, experts: Experts, layer: LayerScope): Part {
   }
 }
 
-const gates: readonly LinearName[] = ['gate_proj', 'gate_up_proj', 'w1']
+/** Gate and up in one. */
+const fusedGates: readonly LinearName[] = ['gate_up_proj', 'shared_mlp.input_linear']
+const gates: readonly LinearName[] = ['gate_proj', 'w1', ...fusedGates]
 
 /** The one of these that the model has. */
 function theOne({ config }: LayerScope, names: readonly LinearName[]): LinearName {

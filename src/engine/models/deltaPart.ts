@@ -1,12 +1,13 @@
 /** Linear attention of a block by the gated delta rule, as Qwen 3.5 has it. Yang et al. 2024, arXiv:2412.06464. */
 import type { Dim } from '../graph/shape.ts'
-import { type Value, constant } from '../graph/value.ts'
+import { type Value } from '../graph/value.ts'
 import { preciseSilu, sigmoid, silu } from '../ops/activation.ts'
 import { add, exp, mul, neg, scale } from '../ops/arithmetic.ts'
 import { gatedDeltaRule, softplus, unitRows } from '../ops/deltaRule.ts'
-import { reshape, splitSizes, transpose } from '../ops/layout.ts'
+import { reshape, splitSizes } from '../ops/layout.ts'
 import { rmsNorm } from '../ops/normalization.ts'
 import { shortConvolution } from '../ops/shortConvolution.ts'
+import { fromHeads, headsOf } from './chunkHeads.ts'
 import type { DeltaRule } from './config.ts'
 import type { LayerScope, Part } from './layerScope.ts'
 import { deltaNames } from './source.ts'
@@ -54,24 +55,6 @@ export function deltaPart(x: Value, mixer: DeltaRule, layer: LayerScope): Part {
 const unitHeads = (x: Value, heads: number): Value => {
   const [rows, width] = x.shape as readonly [Dim, number]
   return reshape(unitRows(reshape(x, [rows, heads, width / heads]), UNIT_EPSILON), x.shape)
-}
-
-/** [M, B, C, h·d] → [M, B·H, C, d]; each of h heads serves H / h neighbours. */
-function headsOf(x: Value, heads: number, all: number): Value {
-  const [chunks, batch, length, width] = x.shape as readonly [Dim, Dim, number, number]
-  const channels = width / heads
-  const apart = transpose(reshape(x, [chunks, batch, length, heads, channels]), [0, 1, 3, 2, 4])
-  if (heads === all) return reshape(apart, [chunks, -1, length, channels])
-  const copies = constant(new Array<number>(all / heads).fill(1), [all / heads, 1, 1])
-  const repeated = mul(reshape(apart, [chunks, batch, heads, 1, length, channels] as const), copies)
-  return reshape(repeated, [chunks, -1, length, channels])
-}
-
-/** [M, B·H, C, V] → [M, B, C, H·V] */
-function fromHeads(x: Value, heads: number): Value {
-  const [chunks, , length, channels] = x.shape as readonly [Dim, Dim, number, number]
-  const apart = transpose(reshape(x, [chunks, -1, heads, length, channels]), [0, 1, 3, 2, 4])
-  return reshape(apart, [chunks, -1, length, heads * channels])
 }
 
 /** Norm of each head times silu(gate). x and gate [N, H·V]. */

@@ -8,14 +8,7 @@ import { gather } from '../ops/gather.ts'
 import { rotary } from '../ops/attention.ts'
 import { addIntegers, concat, lengthOf, reshape, slice, splitRows, transpose } from '../ops/layout.ts'
 import { cachedAttention, type KeyValue, type SharedPrompts } from './cachedAttention.ts'
-import type {
-  DeltaRule,
-  LayerMixer,
-  LinearName,
-  LoraConfig,
-  ModelConfig,
-  ShortConvolution,
-} from './config.ts'
+import type { LayerMixer, LinearName, LoraConfig, ModelConfig, Recurrence } from './config.ts'
 import { attentionOf, headShape, keysOfLayer, linearPath } from './config.ts'
 import { expertsOf } from './expertConfig.ts'
 import { generationChunks } from './chunkInputs.ts'
@@ -23,6 +16,7 @@ import {
   convolutionState,
   matrixState,
   routeState,
+  type Convolving,
   type LatestState,
   type MatrixState,
   type SlotState,
@@ -268,12 +262,12 @@ function cachedScope(
     layerInput: () =>
       input(layerInputName(layer, tokenPartName), 'float32', [product(['B', length]), config.layerChannels]),
     before(x, count) {
-      const state = convolutionState(layer, config, mixer as ShortConvolution | DeltaRule)
+      const state = convolutionState(layer, config, mixer as Convolving)
       const fresh = reshape(splitRows(x, positions), ['B', 1, length, state.channels])
       return positionsBack(recall(state, fresh), fresh, count).map((back) => reshape(back, x.shape))
     },
     chunks() {
-      const state = matrixState(layer, mixer as DeltaRule)
+      const state = matrixState(layer, mixer as Convolving & Recurrence)
       return generationChunks(product(['B', length]), matrixInput(state), (last) => {
         remember(state, last)
       })

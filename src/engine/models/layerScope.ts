@@ -1,7 +1,7 @@
 /** Parts of a decoder block that its uses bring, for learning and for generation, and what it gives back. */
 import type { Value } from '../graph/value.ts'
 import type { ExpertRows } from '../ops/experts.ts'
-import type { DeltaRule, LayerMixer, LinearName, ModelConfig } from './config.ts'
+import type { Recurrence, LayerMixer, LinearName, ModelConfig } from './config.ts'
 import type { Experts } from './expertConfig.ts'
 
 /** Graph input of a layer: what each token brings into it beside the stream, [N, P]. */
@@ -16,7 +16,7 @@ export interface Chunks {
   /** [M] i64: M − 1, …, 0 */
   readonly backwards: Value
   /** Memory of the sequences before their first chunk, [B, H, K, V]. */
-  before(mixer: DeltaRule): Value
+  before(mixer: Recurrence): Value
   /** Takes their memory behind the last, [B, H, K, V]. */
   after(last: Value): void
 }

@@ -3,12 +3,13 @@
  * computed. Caches, feeds and results follow the list, whatever the layers are.
  */
 import {
-  deltaWidth,
   headShape,
+  isRecurrent,
+  recurrentWidth,
   type AttentionWindow,
-  type DeltaRule,
+  type LayerMixer,
   type ModelConfig,
-  type ShortConvolution,
+  type Recurrence,
 } from './config.ts'
 import type { Experts } from './expertConfig.ts'
 
@@ -53,7 +54,7 @@ export type LayerState = SlotState | LatestState | MatrixState
 export const layerStates = (config: ModelConfig): readonly LayerState[] =>
   config.mixers.slice(0, config.layers).flatMap((mixer, layer): readonly LayerState[] => {
     if (mixer.kind === 'convolution') return [convolutionState(layer, config, mixer)]
-    if (mixer.kind === 'delta') return [convolutionState(layer, config, mixer), matrixState(layer, mixer)]
+    if (isRecurrent(mixer)) return [convolutionState(layer, config, mixer), matrixState(layer, mixer)]
     if (mixer.keysOf !== undefined) return []
     return attentionStates(layer, headShape(config, mixer), config.windows[mixer.window] ?? null)
   })
@@ -85,21 +86,24 @@ export const attentionStates = (
     window,
   }))
 
+/** Mixers that read a few positions before. */
+export type Convolving = Exclude<LayerMixer, { readonly kind: 'attention' }>
+
 /** The inputs that a short convolution reads of positions before. */
 export const convolutionState = (
   layer: number,
   { hiddenSize }: Pick<ModelConfig, 'hiddenSize'>,
-  mixer: ShortConvolution | DeltaRule,
+  mixer: Convolving,
 ): LatestState => ({
   kind: 'latest',
   name: `convolved ${String(layer)}`,
   heads: 1,
-  channels: mixer.kind === 'delta' ? deltaWidth(mixer) : hiddenSize,
+  channels: isRecurrent(mixer) ? recurrentWidth(mixer) : hiddenSize,
   positions: mixer.kernel - 1,
 })
 
 /** Memory of linear attention. */
-export const matrixState = (layer: number, { valueHeads, keyDim, valueDim }: DeltaRule): MatrixState => ({
+export const matrixState = (layer: number, { valueHeads, keyDim, valueDim }: Recurrence): MatrixState => ({
   kind: 'matrix',
   name: `memory ${String(layer)}`,
   heads: valueHeads,

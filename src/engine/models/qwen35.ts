@@ -1,6 +1,12 @@
 import { replacedMixers } from './attentionLayout.ts'
 import { type Architecture, type ArchitectureTraits, attentionBiases, readDecoderConfig } from './common.ts'
-import { type DeltaRule, type LayerMixer, type ModelConfig, deltaWidth, separateLinears } from './config.ts'
+import {
+  type DeltaRule,
+  type LayerMixer,
+  type ModelConfig,
+  recurrentWidth,
+  separateLinears,
+} from './config.ts'
 import type { Fields } from './fields.ts'
 
 /**
@@ -112,6 +118,6 @@ function deltaOf(fields: Fields): DeltaRule {
   if (delta.valueHeads % delta.keyHeads !== 0) {
     throw fields.invalid('linear_num_value_heads', `a multiple of linear_num_key_heads (${delta.keyHeads})`)
   }
-  if (deltaWidth(delta) > 1 << 20) throw fields.invalid('linear_value_head_dim', 'a smaller number')
+  if (recurrentWidth(delta) > 1 << 20) throw fields.invalid('linear_value_head_dim', 'a smaller number')
   return delta
 }

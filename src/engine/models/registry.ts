@@ -12,6 +12,7 @@ import { gemma4, gemma4Unified } from './gemma4.ts'
 import { glm4 } from './glm4.ts'
 import { gpt2 } from './gpt2.ts'
 import { granite } from './granite.ts'
+import { graniteHybrid } from './graniteHybrid.ts'
 import { graniteMoe } from './graniteMoe.ts'
 import { lfm2 } from './lfm2.ts'
 import { hunyuanDense } from './hunyuanDense.ts'
@@ -55,6 +56,7 @@ const families = [
   ernie45,
   granite,
   graniteMoe,
+  graniteHybrid,
   hunyuanDense,
   arcee,
   lfm2,

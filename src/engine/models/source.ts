@@ -3,7 +3,8 @@ import {
   type LayerAttention,
   type ModelConfig,
   type LinearName,
-  deltaWidth,
+  type StateSpace,
+  recurrentWidth,
   headShape,
   linearPath,
   linearShape,
@@ -248,6 +249,7 @@ export const kernelNames = { weight: 'conv.conv.weight', bias: 'conv.conv.bias' 
 function mixerTensors(config: ModelConfig, layer: number): ExpectedTensor[] {
   const mixer = config.mixers[layer]
   if (mixer?.kind === 'delta') return deltaTensors(mixer)
+  if (mixer?.kind === 'state') return stateTensors(mixer)
   if (mixer?.kind !== 'convolution') return headNorms(config, mixer)
   const weight = { name: kernelNames.weight, shape: [config.hiddenSize, 1, mixer.kernel] }
   return mixer.bias ? [weight, { name: kernelNames.bias, shape: [config.hiddenSize] }] : [weight]
@@ -263,11 +265,36 @@ export const deltaNames = {
 } as const
 
 const deltaTensors = (mixer: DeltaRule): ExpectedTensor[] => [
-  { name: deltaNames.kernel, shape: [deltaWidth(mixer), 1, mixer.kernel] },
+  { name: deltaNames.kernel, shape: [recurrentWidth(mixer), 1, mixer.kernel] },
   { name: deltaNames.norm, shape: [mixer.valueDim] },
   { name: deltaNames.rate, shape: [mixer.valueHeads] },
   { name: deltaNames.step, shape: [mixer.valueHeads] },
 ]
+
+/** Vectors of a state space, named as in its module. */
+export const stateNames = {
+  kernel: 'mamba.conv1d.weight',
+  bias: 'mamba.conv1d.bias',
+  norm: 'mamba.norm.weight',
+  /** log of the rate at which a head forgets, what is added to its steps, and how much of a value is passed on as it is. */
+  rate: 'mamba.A_log',
+  step: 'mamba.dt_bias',
+  skip: 'mamba.D',
+} as const
+
+function stateTensors(mixer: StateSpace): ExpectedTensor[] {
+  const width = recurrentWidth(mixer)
+  const ofHeads = [stateNames.rate, stateNames.step, stateNames.skip].map((name) => ({
+    name,
+    shape: [mixer.valueHeads],
+  }))
+  return [
+    { name: stateNames.kernel, shape: [width, 1, mixer.kernel] },
+    ...(mixer.bias ? [{ name: stateNames.bias, shape: [width] }] : []),
+    { name: stateNames.norm, shape: [mixer.valueHeads * mixer.valueDim] },
+    ...ofHeads,
+  ]
+}
 
 function headNorms(config: ModelConfig, mixer: LayerAttention | undefined): ExpectedTensor[] {
   const { qkNorm, names } = config

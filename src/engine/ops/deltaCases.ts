@@ -1,7 +1,7 @@
 /** Cases of linear attention; see gradientCases.ts. */
 import { sigmoid } from './activation.ts'
 import { exp, mul, neg } from './arithmetic.ts'
-import { gatedDeltaRule, softplus, unitLowerInverse, unitRows } from './deltaRule.ts'
+import { decayingSum, gatedDeltaRule, softplus, unitLowerInverse, unitRows } from './deltaRule.ts'
 import { constant, gradientCase, integer, real } from './gradientCase.ts'
 import { shortConvolution } from './shortConvolution.ts'
 
@@ -38,6 +38,21 @@ export const deltaCases = [
         initial,
         backwards,
       })
+      return [mixed, last]
+    },
+  }),
+  gradientCase('DeltaStates', 'a state space in three chunks of four', {
+    inputs: [
+      real('M', 'B', 4, 2),
+      real('M', 'B', 4, 2),
+      real('M', 'B', 4, 3),
+      real('M', 'B', 4, 1),
+      real('B', 2, 3),
+      integer(['M'], [2, 1, 0]),
+    ],
+    build([queries, keys, values, decays, initial, backwards]) {
+      const rates = neg(exp(decays))
+      const { mixed, last } = decayingSum({ queries, keys, values, decays: rates, initial, backwards })
       return [mixed, last]
     },
   }),

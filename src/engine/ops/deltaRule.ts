@@ -56,6 +56,22 @@ export function gatedDeltaRule(inputs: DeltaRuleInputs): { readonly mixed: Value
   return { mixed: add(matmul(mul(queries, fromStart), states), matmul(own, corrections)), last }
 }
 
+/**
+ * The same without a correction: S ← α·S + k·vᵀ, o = Sᵀq, the state space of Mamba-2 (Dao and Gu 2024, arXiv:2405.21060, §6), whose
+ * keys need no length of 1.
+ */
+export function decayingSum(inputs: Omit<DeltaRuleInputs, 'strengths'>): {
+  readonly mixed: Value
+  readonly last: Value
+} {
+  const { queries, keys, values, initial, backwards } = inputs
+  const { between, fromStart, toEnd, whole } = chunkDecays(inputs)
+  const written = mul(keys, toEnd)
+  const { states, last } = scanStates({ whole, written, reads: null, updates: values, initial, backwards })
+  const own = mul(matmul(queries, keys, { transB: true }), between)
+  return { mixed: add(matmul(mul(queries, fromStart), states), matmul(own, values)), last }
+}
+
 /** The products of α between the positions of a chunk. */
 interface ChunkDecays {
   /** [M, G, C, C]: from after j to i; 0 where j is after i. */
@@ -68,7 +84,7 @@ interface ChunkDecays {
   readonly whole: Value
 }
 
-function chunkDecays({ decays }: DeltaRuleInputs): ChunkDecays {
+function chunkDecays({ decays }: Pick<DeltaRuleInputs, 'decays'>): ChunkDecays {
   const length = decays.shape[2] as number
   const square = (at: (row: number, column: number) => number) => squareOf(length, at, decays)
   const sums = matmul(
@@ -129,8 +145,8 @@ interface ScanInputs {
   readonly whole: Value
   /** [M, G, C, K]: keys as they are written into the state at the chunk's end. */
   readonly written: Value
-  /** [M, G, C, K]: what each position reads of the state at the chunk's start. */
-  readonly reads: Value
+  /** [M, G, C, K]: what each position reads of the state at the chunk's start to correct it; null: nothing. */
+  readonly reads: Value | null
   /** [M, G, C, V]: the moves if that state were 0. */
   readonly updates: Value
   readonly initial: Value
@@ -140,20 +156,21 @@ interface ScanInputs {
 /** S′ = whole·S + writtenᵀ(updates − reads·S) → the state before each chunk, [M, G, K, V], and after the last, [G, K, V]. */
 function scanStates(inputs: ScanInputs): { readonly states: Value; readonly last: Value } {
   const { whole, written, reads, updates, initial, backwards } = inputs
+  const corrected = reads ? [reads] : []
   const { last, stacked } = loop({
     turns: lengthOf(whole, 0),
-    reads: [whole, written, reads, updates],
+    reads: [whole, written, updates, ...corrected],
     initial: [initial],
     body(turn, chunks, [carried]) {
-      const [kept, keys, read, update] = chunkAt(chunks, turn)
+      const [kept, keys, update, read] = chunkAt(chunks, turn)
       const state = carried as Value
-      const correction = sub(update, matmul(read, state))
-      return { next: [add(mul(state, kept), matmul(keys, correction, { transA: true }))], stacked: [state] }
+      const move = read ? sub(update, matmul(read, state)) : update
+      return { next: [add(mul(state, kept), matmul(keys, move, { transA: true }))], stacked: [state] }
     },
   })
   const states = chunksOf(stacked[0] as Value, whole)
   const vjp: CompositeOp['vjp'] = ({ node, cotangents }) => scanGradients(inputs, outputOf(node), cotangents)
-  const values = [whole, written, reads, updates, initial, backwards]
+  const values = [whole, written, updates, initial, backwards, ...corrected]
   const [all, end] = compose({ name: 'DeltaStates', vjp }, values, [states, last[0] as Value]) as [
     Value,
     Value,
@@ -161,11 +178,9 @@ function scanStates(inputs: ScanInputs): { readonly states: Value; readonly last
   return { states: all, last: end }
 }
 
-/** One chunk of each of four. */
-const chunkAt = (chunks: readonly Value[], turn: Value) => {
-  const [first, second, third, fourth] = chunks as readonly [Value, Value, Value, Value]
-  return [gather(first, turn), gather(second, turn), gather(third, turn), gather(fourth, turn)] as const
-}
+/** One chunk of each of three or four. */
+const chunkAt = (chunks: readonly Value[], turn: Value) =>
+  chunks.map((each) => gather(each, turn)) as [Value, Value, Value, Value | undefined]
 
 /** Names the first axis of what turns stacked as the chunks are named. */
 const chunksOf = (stacked: Value, like: Value): Value =>
@@ -184,27 +199,27 @@ function scanGradients(
   const zero = constant([0], [1, 1, 1], initial.dtype === 'float64' ? 'float64' : 'float32')
   const { last, stacked } = loop({
     turns: lengthOf(whole, 0),
-    reads: [backwards, whole, written, reads, dStates ?? expandLike(zero, states)],
+    reads: [backwards, whole, written, dStates ?? expandLike(zero, states), ...(reads ? [reads] : [])],
     initial: [dLast ?? expandLike(zero, initial)],
     body(turn, [order, ...chunks], [carried]) {
       const at = gather(order as Value, turn)
-      const [kept, keys, read, dState] = chunkAt(chunks, at)
+      const [kept, keys, dState, read] = chunkAt(chunks, at)
       const after = carried as Value
-      const dMoves = matmul(keys, after)
-      const before = sub(add(dState, mul(after, kept)), matmul(read, dMoves, { transA: true }))
+      const direct = add(dState, mul(after, kept))
+      const before = read ? sub(direct, matmul(read, matmul(keys, after), { transA: true })) : direct
       return { next: [before], stacked: [after] }
     },
   })
   const after = gather(chunksOf(stacked[0] as Value, whole), backwards)
   const dMoves = matmul(written, after)
-  const moves = sub(updates, matmul(reads, states))
+  const moves = reads ? sub(updates, matmul(reads, states)) : updates
   return [
     reduceSum(mul(after, states), [2, 3]),
     matmul(moves, after, { transB: true }),
-    neg(matmul(dMoves, states, { transB: true })),
     dMoves,
     last[0] as Value,
     null,
+    ...(reads ? [neg(matmul(dMoves, states, { transB: true }))] : []),
   ]
 }
 

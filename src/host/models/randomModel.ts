@@ -4,7 +4,7 @@ import { usageError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { architectures, readModelConfig } from '#engine/models/registry.ts'
-import { blockScaleName, deltaNames, storedTensors } from '#engine/models/source.ts'
+import { blockScaleName, deltaNames, stateNames, storedTensors } from '#engine/models/source.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writing } from '#host/files/fileErrors.ts'
 import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
@@ -138,6 +138,7 @@ function distributionOf(
 ): Distribution {
   if (name.endsWith('.bias')) return { mean: 0, deviation: 0.02 }
   // Some norms are stored as what is added to 1, not that of linear attention.
+  if (name.endsWith(stateNames.skip)) return { mean: 1, deviation: 0.02 }
   const isOffset = norm === 'rms-offset' && !name.endsWith(deltaNames.norm)
   // Where nothing else scales the scores, models learn to do it here.
   if (attentionScale === 1 && name.endsWith(`${names.queryNorm}.weight`))

@@ -36,6 +36,7 @@ describe.each([
   ['tiny-qwen3', false],
   ['tiny-lfm2', false],
   ['tiny-qwen3_5', false],
+  ['tiny-granitemoehybrid', false],
   ['tiny-qwen3_moe', false],
   ['tiny-granitemoe', false],
   ['tiny-gemma4', false],

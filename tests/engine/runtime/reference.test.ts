@@ -52,6 +52,8 @@ const ways: readonly [string, Partial<OrtPolicyOptions> & { readonly onlyLearns?
 /** Parts of families that the whole programs of devices do not compute, by family or by folder. */
 const partsOnCpu: Readonly<Record<string, string>> = {
   qwen3_5_text: 'linear attention',
+  qwen3_5_moe_text: 'a mixture of experts',
+  'granite4-hybrid': 'linear attention',
   gemma4: 'embeddings for each layer',
   'gemma4-dense': 'attention heads that differ between layers',
   qwen3_moe: 'a mixture of experts',

@@ -50,6 +50,7 @@ const models: readonly (readonly [string, () => Promise<ModelSource> | ModelSour
     'qwen35',
     'qwen3-moe',
     'qwen35-moe',
+    'granite4-hybrid',
     'olmoe',
     'granite-moe-several',
     'gemma4',
