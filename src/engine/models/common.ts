@@ -10,6 +10,7 @@ import {
   type ModelConfig,
   type ModelNames,
   type NormKind,
+  isBeside,
   mixerOf,
   separateLinears,
   sharedLinears,
@@ -201,7 +202,7 @@ function linearsAndExperts(
 ): Pick<ModelConfig, 'linears' | 'experts'> {
   const experts = traits === undefined ? null : readExperts(fields, traits, layers)
   const hasMlp = experts?.layers.every(Boolean) !== true
-  const own = linears.filter((name) => mixerOf(name) !== null || hasMlp)
+  const own = linears.filter((name) => mixerOf(name) !== null || isBeside(name) || hasMlp)
   return { linears: [...own, ...(experts !== null && experts.sharedWidth > 0 ? sharedLinears : [])], experts }
 }
 

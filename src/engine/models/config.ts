@@ -275,6 +275,9 @@ export const sharedLinears = [
 
 const isShared = (name: LinearName): boolean => linearPaths[name].startsWith('mlp.shared_expert.')
 
+/** True for Granite 4's MLP, which a layer has beside its experts too. */
+export const isBeside = (name: LinearName): boolean => linearPaths[name].startsWith('shared_mlp.')
+
 /** Linears that read the same input. */
 export const linearsByInput: readonly (readonly LinearName[])[] = [
   [
@@ -318,7 +321,7 @@ export function linearsOf(config: ModelConfig, layer: number): readonly LinearNa
         ]
   const mixes = expertsOf(config, layer) !== null
   const isHere = (name: LinearName) =>
-    mixerOf(name) === null ? isShared(name) === mixes : mixerOf(name) === mixer?.kind
+    mixerOf(name) === null ? isBeside(name) || isShared(name) === mixes : mixerOf(name) === mixer?.kind
   return config.linears.filter((name) => isHere(name) && !lacking.includes(name))
 }
 
@@ -440,7 +443,9 @@ export const loraScale = ({ rank, alpha, rsLora }: LoraConfig): number =>
  * tokens go through: by their names PEFT means the experts.
  */
 export const adaptableLinears = ({ linears, experts }: ModelConfig): readonly LinearName[] =>
-  experts === null ? linears : linears.filter((name) => mixerOf(name) !== null || isShared(name))
+  experts === null
+    ? linears
+    : linears.filter((name) => mixerOf(name) !== null || isShared(name) || isBeside(name))
 
 /** The linears of a model that an adapter changes, in the model's order; those of one layer if it is given. */
 export const adaptedLinears = (

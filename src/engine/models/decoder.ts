@@ -12,7 +12,7 @@ import { reshape, split, splitSizes, transpose } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
 import { layerNorm, rmsNorm } from '../ops/normalization.ts'
 import { shortConvolution } from '../ops/shortConvolution.ts'
-import { headShape, type LinearName, type ModelConfig, type ShortConvolution } from './config.ts'
+import { headShape, isBeside, type LinearName, type ModelConfig, type ShortConvolution } from './config.ts'
 import { deltaPart } from './deltaPart.ts'
 import type { Experts } from './expertConfig.ts'
 import { expertPart } from './expertPart.ts'
@@ -134,7 +134,29 @@ function projections(x: Value, layer: LayerScope): Projections {
 }
 
 function mlpPart(x: Value, layer: LayerScope): Part {
-  if (layer.experts !== null) return mixturePart(x, layer.experts, layer)
+  if (layer.experts === null) return ownMlp(x, layer)
+  const chosen = expertPart(x, layer.experts, layer)
+  const shared = sharedPart(x, layer.experts, layer)
+  if (shared === null) return chosen
+  const named = Object.entries(shared.activations).map(([name, value]) => [`shared ${name}`, value] as const)
+  return {
+    output: add(chosen.output, shared.output),
+    activations: { ...chosen.activations, ...Object.fromEntries(named) },
+  }
+}
+
+/** What all tokens go through beside a mixture: an MLP, or an expert behind a gate; null where there is neither. */
+function sharedPart(x: Value, { sharedWidth }: Experts, layer: LayerScope): Part | null {
+  if (layer.config.linears.some(isBeside)) return ownMlp(x, layer)
+  if (sharedWidth === 0) return null
+  const gate = layer.linear('shared_expert.gate_proj', x)
+  const up = layer.linear('shared_expert.up_proj', x)
+  const output = layer.linear('shared_expert.down_proj', swiglu(gate, up))
+  const share = sigmoid(matmul(x, layer.vector(sharedGatePath), { transB: true }))
+  return { output: mul(share, output), activations: { gate, up, output } }
+}
+
+function ownMlp(x: Value, layer: LayerScope): Part {
   const { linears, activation, intermediateSize } = layer.config
   const down = theOne(layer, ['down_proj', 'mlp.c_proj', 'w2', 'shared_mlp.output_linear'])
   if (!gates.some((gate) => linears.includes(gate))) {
@@ -148,25 +170,6 @@ function mlpPart(x: Value, layer: LayerScope): Part {
     : [layer.linear(theOne(layer, ['gate_proj', 'w1']), x), layer.linear(theOne(layer, ['up_proj', 'w3']), x)]
   const gated = activation === 'silu' ? swiglu(gate, up) : geglu(gate, up)
   return { output: layer.linear(down, gated), activations: { gate, up } }
-}
-
-/** A mixture of experts, and beside it the one that all tokens go through. */
-function mixturePart(x: Value, experts: Experts, layer: LayerScope): Part {
-  const chosen = expertPart(x, experts, layer)
-  if (experts.sharedWidth === 0) return chosen
-  const gate = layer.linear('shared_expert.gate_proj', x)
-  const up = layer.linear('shared_expert.up_proj', x)
-  const shared = layer.linear('shared_expert.down_proj', swiglu(gate, up))
-  const share = sigmoid(matmul(x, layer.vector(sharedGatePath), { transB: true }))
-  return {
-    output: add(chosen.output, mul(share, shared)),
-    activations: {
-      ...chosen.activations,
-      'shared gate': gate,
-      'shared up': up,
-      'shared output': shared,
-    },
-  }
 }
 
 /** Gate and up in one. */

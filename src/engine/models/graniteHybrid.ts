@@ -3,12 +3,17 @@ import { attentionBiases, type Architecture, readDecoderConfig, unsupported } fr
 import { type ModelConfig, type StateSpace, recurrentWidth } from './config.ts'
 import type { Fields } from './fields.ts'
 import { graniteFactors, graniteTraits, tinyFactors } from './granite.ts'
+import { graniteExperts } from './graniteMoe.ts'
 
-/** Granite 4, dense: Granite 3 with gate and up in one matrix; in most layers of a hybrid, Mamba-2 in the place of attention. */
+/**
+ * Granite 4: Granite 3 with gate and up in one matrix, beside experts in some; in most layers of a hybrid, Mamba-2 in the place of
+ * attention.
+ */
 export const graniteHybrid = {
   modelType: 'granitemoehybrid',
   className: 'GraniteMoeHybridForCausalLM',
   gguf: null,
+  mixes: true,
   tiny: {
     layers: 4,
     tiedHead: true,
@@ -24,10 +29,10 @@ export const graniteHybrid = {
     }),
   },
   read(fields, contextLength) {
-    const count = fields.integer('num_local_experts', { min: 0, max: 1_024, fallback: 8 })
-    if (count > 0) throw unsupported(fields, 'a mixture of experts beside state spaces')
+    const mixes = fields.integer('num_local_experts', { min: 0, max: 1_024, fallback: 8 }) > 0
     const traits = {
       ...graniteTraits,
+      ...(mixes && { experts: graniteExperts }),
       name: 'granitemoehybrid',
       biases: { ...attentionBiases(fields), ...mambaBiases(fields) },
       linears: [

@@ -1,6 +1,16 @@
 import { attentionBiases, type Architecture, readDecoderConfig, refuseWindows } from './common.ts'
 import { graniteFactors, graniteTraits, tinyFactors } from './granite.ts'
 
+/** Defaults of the classes. */
+export const graniteExperts = {
+  defaultCount: 8,
+  defaultChosen: 2,
+  widthKey: 'intermediate_size',
+  defaultWidth: 11_008,
+  form: 'stacked',
+  weighed: 'chosen',
+} as const
+
 /** Granite 3 with a mixture of experts in every layer, whose checkpoints stack the experts. */
 export const graniteMoe = {
   modelType: 'granitemoe',
@@ -18,14 +28,7 @@ export const graniteMoe = {
       ...graniteTraits,
       name: 'granitemoe',
       biases: attentionBiases(fields),
-      experts: {
-        defaultCount: 8,
-        defaultChosen: 2,
-        widthKey: 'intermediate_size',
-        defaultWidth: 11_008,
-        form: 'stacked',
-        weighed: 'chosen',
-      },
+      experts: graniteExperts,
     } as const
     return { ...readDecoderConfig(fields, traits, contextLength), ...graniteFactors(fields) }
   },

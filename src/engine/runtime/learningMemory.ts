@@ -3,7 +3,7 @@ import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
 import type { FrozenProducts } from '#shared/precision.ts'
 import { basePrecisionOf } from '../models/blocks.ts'
-import { headShape, type LoraConfig, type ModelConfig } from '../models/config.ts'
+import { headShape, isBeside, type LoraConfig, type ModelConfig } from '../models/config.ts'
 import { type Experts, expertsOf } from '../models/expertConfig.ts'
 import { planDevice, type Activations, type DevicePlan } from '../models/deviceMemory.ts'
 import { learnsInBytes, packedBytes } from '../models/frozenWeights.ts'
@@ -75,9 +75,10 @@ const recomputing = { backward: ['backward'], savedTokens: 0 } as const
 
 function innerNumbers(
   { chosen, width, sharedWidth, count }: Experts,
-  { hiddenSize }: Pick<ModelConfig, 'hiddenSize'>,
+  { hiddenSize, intermediateSize, linears }: ModelConfig,
 ): number {
-  const shared = sharedWidth > 0 ? 2 * sharedWidth + hiddenSize : 0
+  const gated = sharedWidth > 0 ? 2 * sharedWidth + hiddenSize : 0
+  const shared = linears.some(isBeside) ? 2 * intermediateSize : gated
   return chosen * (2 * width + hiddenSize) + shared + count
 }
 

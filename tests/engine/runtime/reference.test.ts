@@ -54,6 +54,7 @@ const partsOnCpu: Readonly<Record<string, string>> = {
   qwen3_5_text: 'linear attention',
   qwen3_5_moe_text: 'a mixture of experts',
   'granite4-hybrid': 'linear attention',
+  'granite4-moe': 'a mixture of experts',
   gemma4: 'embeddings for each layer',
   'gemma4-dense': 'attention heads that differ between layers',
   qwen3_moe: 'a mixture of experts',
