@@ -145,7 +145,7 @@ function mlpPart(x: Value, layer: LayerScope): Part {
   }
 }
 
-/** What all tokens go through beside a mixture: an MLP, or an expert behind a gate; null where there is neither. */
+/** Branch that all tokens go through beside a mixture: an MLP, or an expert behind a gate; null where there is neither. */
 function sharedPart(x: Value, { sharedWidth }: Experts, layer: LayerScope): Part | null {
   if (layer.config.linears.some(isBeside)) return ownMlp(x, layer)
   if (sharedWidth === 0) return null
