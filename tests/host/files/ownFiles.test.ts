@@ -45,7 +45,15 @@ import { openDatabase } from '#host/store/database.ts'
 import { openStore } from '#host/store/store.ts'
 import { openEventLog, readEvents } from '#host/workFolder/eventLog.ts'
 import { findLeftovers } from '#host/workFolder/leftovers.ts'
-import { copyFolder, createRunFolder, lockRun, readOwnConfig, runPaths } from '#host/workFolder/runFolder.ts'
+import {
+  copyFolder,
+  createRunFolder,
+  lockRun,
+  openRunFolder,
+  readOwnConfig,
+  readScriptReference,
+  runPaths,
+} from '#host/workFolder/runFolder.ts'
 import { logTrial, readStudyLog, repairStudyLog, studyDirectory } from '#host/workFolder/studyFolder.ts'
 import { createHome, starterConfig } from '../runs/runFixture.ts'
 import { temporaryFolder } from './temporaryFolder.ts'
@@ -167,6 +175,31 @@ describe.runIf(isPosix)('a folder of a run in which a link takes the place of a 
     expect(() => host.history.add(later)).toThrow('is a link that leads out of its folder')
     const asked = { runId: runs[2]!.id, maxBytes: 1000 }
     expect(() => log(asked, context)).toThrow('is a link that leads out of its folder')
+  })
+
+  test.each([
+    ['a link', symlinkSync],
+    ['a second name', linkSync],
+  ] as const)('gives no code, script or description that is %s of a file elsewhere', (_, linkTo) => {
+    const elsewhere = path.join(newFolder(), 'secret.js')
+    writeFileSync(elsewhere, '{"format":1,"file":null,"sha256":null}')
+    const { directory } = createRunFolder(newFolder(), { model: 'm' })
+    const rewards = [{ function: path.join(root, 'mine.js'), weight: 1, settings: {} }]
+    const { rewards: code, script, run } = runPaths(directory)
+    mkdirSync(code, { recursive: true })
+    rmSync(run)
+    for (const name of [path.join(code, '0-mine.js'), script, run]) linkTo(elsewhere, name)
+    expect(() => runRewardCode({ rewards }, 0, directory)).toThrow(unreadable)
+    expect(() => readScriptReference(directory)).toThrow(unreadable)
+    expect(() => openRunFolder(root, directory)).toThrow(`${run} is a`)
+  })
+
+  test('gives no code through a folder of it that leads elsewhere', () => {
+    const [run, elsewhere] = [newFolder(), newFolder()]
+    writeFileSync(path.join(elsewhere, '0-mine.js'), 'export default () => 1')
+    symlinkSync(elsewhere, runPaths(run).rewards)
+    const rewards = [{ function: path.join(root, 'mine.js'), weight: 1, settings: {} }]
+    expect(() => runRewardCode({ rewards }, 0, run)).toThrow(unreadable)
   })
 
   test('has no leftovers behind the link', () => {
