@@ -1,5 +1,5 @@
 import { shownText } from '#shared/shownText.ts'
-import { terminalLines, terminalText } from '#shared/terminalText.ts'
+import { lineMark, terminalJson, terminalLines, terminalText } from '#shared/terminalText.ts'
 import type { Estimate } from '#shared/statistics.ts'
 
 /** The two streams of a command. With `--json` stdout carries only JSON, and text for people goes to stderr. */
@@ -11,6 +11,8 @@ export interface Output {
   readonly line: (text: string) => void
   /** Writes text of several lines that is not the program's, such as a completion, to stdout, each line marked; dropped with `--json`. */
   readonly text: (text: string) => void
+  /** Begins such a text that comes in pieces. Its lines are marked on a terminal alone: a pipe or a file gets only the text. */
+  readonly stream: () => (piece: string) => void
   /** Writes text for people to stdout as it is, without a line end; dropped with `--json`. */
   readonly write: (text: string) => void
   /** Writes a JSON document or event to stdout on a line of its own; dropped without `--json`. */
@@ -22,7 +24,7 @@ export interface Output {
 }
 
 export interface Streams {
-  readonly stdout: NodeJS.WritableStream & { readonly columns?: number }
+  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
 }
 
@@ -40,11 +42,19 @@ export function createOutput(streams: Streams, json: boolean): Output {
     text: (text) => {
       if (!json) stdout.write(`${terminalLines(text)}\n`)
     },
+    stream: () => {
+      const mark = stdout.isTTY === true ? lineMark : ''
+      let begun = 0
+      return (piece) => {
+        if (!json) stdout.write(terminalLines(piece, mark).slice(begun))
+        begun = mark.length
+      }
+    },
     write: (text) => {
       if (!json) stdout.write(text)
     },
     json: (value) => {
-      if (json) stdout.write(`${JSON.stringify(value)}\n`)
+      if (json) stdout.write(`${terminalJson(value)}\n`)
     },
     note: (text) => void stderr.write(`${terminalText(text)}\n`),
     writeNote: (text) => void stderr.write(text),

@@ -65,7 +65,7 @@ export async function tellWebhook(
   const address = webhookAddress(place)
   if (address === null) return
   if (!isOnThisMachine(address)) countOutboundRequest(dataDirectory, 'webhook')
-  const text = `Turnwise: ${kind === 'failed' ? title : `${title}. ${body}`}`
+  const text = `Turnwise: ${kind === 'done' ? `${title}. ${body}` : title}`
   const response = await fetch(address, {
     method: 'POST',
     redirect: 'error',

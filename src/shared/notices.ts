@@ -4,7 +4,9 @@ import type { RunEntry } from './runs.ts'
 
 export interface Notice {
   readonly kind: 'done' | 'failed' | 'alarm' | 'disk'
+  /** Names and figures alone, since it goes to other machines too. */
   readonly title: string
+  /** Figures where a run is done; otherwise it may quote data and errors. */
   readonly body: string
   /** Route opened by a click. */
   readonly route: string
@@ -63,6 +65,6 @@ export function alarmNotice(run: RunEntry, told: Set<FindingId>): Notice | null 
   const { finding } = run
   if (finding?.severity !== 'problem' || told.has(finding.id)) return null
   told.add(finding.id)
-  const title = `${runLabel(run)} needs a look at step ${run.step}`
+  const title = `${runLabel(run)} needs a look at step ${run.step} (${finding.id.replaceAll('-', ' ')})`
   return { kind: 'alarm', title, body: finding.words, route: `/runs/${run.id}/diagnosis` }
 }

@@ -1,7 +1,9 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { terminalLines } from '#shared/terminalText.ts'
+import { main } from '#cli/main.ts'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
 import { f32ToWrite, openSafetensors, readTensor, writeSafetensors } from '#host/files/safetensors.ts'
 import { answer, createWorkplace, linesOf } from './turnwise.ts'
@@ -206,6 +208,11 @@ describe('generate', () => {
     const [plain, json] = [await place.run(...args), await place.run(...args, '--json')]
     const [{ completions }] = linesOf(json.stdout) as [{ completions: [{ text: string }] }]
     expect(plain.stdout).toBe(`${terminalLines(completions[0].text, '')}\n`)
+    for (const more of [[], ['--stop', 'no such text']]) {
+      const [stdout, stderr] = [Object.assign(new PassThrough(), { isTTY: true }), new PassThrough()]
+      await main([...args, ...more], { stdout, stderr })
+      expect(String(stdout.read())).toBe(`${terminalLines(completions[0].text)}\n`)
+    }
   })
 
   test('a stop text ends a completion and is not part of it', async () => {

@@ -28,6 +28,16 @@ const commands = {
     answer('config', 'import', settings, '--from', 'trl', '--out', out, ...more),
 } as const
 
+test('a config shows on a terminal what would move or turn its text', async () => {
+  const odd = path.join(folder, 'odd.yaml')
+  writeFileSync(odd, 'model_name_or_path: "a\\u202eb\\u009bc"\nnum_generations: 8\n')
+  const { stdout } = await answer('config', 'import', odd, '--from', 'trl')
+  expect(stdout).toContain(String.raw`a\u202eb\u009bc`)
+  expect(JSON.parse(stdout)).toMatchObject({ model: 'a\u202eb\u009bc' })
+  const asked = await answer('config', 'import', odd, '--from', 'trl', '--json')
+  for (const text of [stdout, asked.stdout]) expect(text).not.toMatch(/[\u009b\u202e]/)
+})
+
 describe.each(Object.entries(commands))('%s', (name, write) => {
   const out = path.join(folder, `${name.replace(' ', '-')}.out`)
 

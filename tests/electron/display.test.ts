@@ -99,7 +99,7 @@ describe('notices', () => {
     expect(notice('cap-hits', 'warning')).toBe(null)
     expect(notice('diverged')).toEqual({
       kind: 'alarm',
-      title: 'Sums needs a look at step 40',
+      title: 'Sums needs a look at step 40 (diverged)',
       body: 'Words of diverged.',
       route: '/runs/run_1/diagnosis',
     })

@@ -112,7 +112,7 @@ test.runIf(isWhole)(wholeTitle(wrong), async () => {
   await eventually(() => expect(said.notices).toHaveLength(1))
   const { finding, step } = await client.call('runs.get', { runId })
   expect(finding).toMatchObject({ id: 'constant-reward', severity: 'problem' })
-  expect(said.notices[0]?.options.title).toMatch(/^Wrong needs a look at step \d+$/)
+  expect(said.notices[0]?.options.title).toMatch(/^Wrong needs a look at step \d+ \([a-z ]+\)$/)
   expect(said.notices[0]?.options.body).toBe(finding?.words)
   said.notices[0]?.emit('click')
   expect(started.told().at(-1)).toEqual({ type: 'go', route: `/runs/${runId}/diagnosis` })

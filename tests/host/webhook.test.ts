@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { cpSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { RunNotices } from '#shared/notices.ts'
+import { alarmNotice, RunNotices } from '#shared/notices.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { missingKeys, withdrawKeys } from '#host/consents/keys.ts'
 import { consentsFile } from '#host/consents/consents.ts'
@@ -64,6 +64,21 @@ test('it is told in one line, without the words of errors', async () => {
     ['Turnwise: Sums is done. 30 steps; reward 0.9.', 'finished'],
   ])
   expect(requestsByPurpose(place.dataDirectory).webhook).toBe(0) // of this very machine
+})
+
+test('a problem is told of by its name and step, not in words that may quote data or errors', async () => {
+  using server = await receiver()
+  using place = openPlace()
+  setWebhook(place, server.address)
+  const words = 'The reward is nothing but whether the completion has the word “hunter2”.'
+  const finding = { id: 'reward-is-one-word', severity: 'problem', words } as const
+  const notice = alarmNotice({ id: 'run_1', name: 'Sums', step: 40, finding } as RunEntry, new Set())
+  expect(notice?.body).toBe(words)
+  await tellWebhook(place, notice!)
+  expect(JSON.stringify(server.heard)).not.toContain('hunter2')
+  expect(server.heard).toMatchObject([
+    { text: 'Turnwise: Sums needs a look at step 40 (reward is one word)', event: 'problem' },
+  ])
 })
 
 test('its address counts where it was allowed: not once withdrawn, and not in a copied data directory', async () => {

@@ -33,6 +33,18 @@ test('a command writes one line where one was meant, whatever a name holds', () 
   expect(others.every((each) => each.startsWith('  │ '))).toBe(true)
 })
 
+test('a text that comes in pieces has the mark before each line on a terminal, and is alone in a pipe', () => {
+  for (const [isTTY, mark] of [
+    [true, '  │ '],
+    [false, ''],
+  ] as const) {
+    const [stdout, stderr] = [Object.assign(new PassThrough(), { isTTY }), new PassThrough()]
+    const write = createOutput({ stdout, stderr }, false).stream()
+    for (const piece of ['', 'one\n', 'turnwise: ', 'two\n\u001b']) write(piece)
+    expect(String(stdout.read())).toBe(`${mark}one\n${mark}turnwise: two\n${mark}\\u{1b}`)
+  }
+})
+
 test.each(['\u3164', '\u115f', '\uffa0', '\u034f', '\ufe0f', '\u{e0100}', '\u2800', '\u200b', '\u00a0'])(
   'a name with something that cannot be seen is not that without it: %j',
   (hidden) => {

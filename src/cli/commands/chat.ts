@@ -1,7 +1,6 @@
 /** A conversation in the terminal, line by line. */
 import { createInterface, type Interface } from 'node:readline'
 import { AppError } from '#shared/errors.ts'
-import { terminalLines } from '#shared/terminalText.ts'
 import type { Question } from '#host/models/completing.ts'
 import type { OpenedModel } from '#host/models/openModel.ts'
 import { real, whole, type Context, type OptionsOf } from '../command.ts'
@@ -92,9 +91,10 @@ class Conversation {
     const { temperature, topP, maxTokens: maxNewTokens, seed: first } = this.#options
     const filters = { topP, topK: 0, minP: 0, repetitionPenalty: 1, minNewTokens: 0, stopStrings: [] }
     let text = ''
+    const write = this.#output.stream()
     const onText = (_sample: number, piece: string) => {
       text += piece
-      this.#output.write(terminalLines(piece, ''))
+      write(piece)
     }
     const seed = first + this.#answers++
     const sampling = { ...filters, ...greedyAtZero(temperature), maxNewTokens }

@@ -5,6 +5,7 @@ import type { JsonObject } from '#shared/config/paths.ts'
 import { csvOf } from '#shared/csv.ts'
 import { AppError, problemSentence, usageError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
+import { terminalJson } from '#shared/terminalText.ts'
 import { toolIds, toolTitles, type ToolId } from '#shared/tools.ts'
 import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -282,7 +283,7 @@ const importSettings = (context: Context) =>
       const { dataDirectory, json, output } = context()
       const choices = { algorithm, hasCard: hasCard(dataFolders(dataDirectory).cache) }
       const { reading, tool, config, study, notes } = importConfig(readSmallText(file), from, choices)
-      const written = `${JSON.stringify({ ...config, ...study }, null, 2)}\n`
+      const written = `${terminalJson({ ...config, ...study }, 2)}\n`
       if (out !== undefined) writeUserFile(out, written, { overwrite })
       const warnings = unfinishedWarnings(config)
       output.json({ reading, tool, config, study, notes, warnings, file: out ?? null })

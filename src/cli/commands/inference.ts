@@ -6,7 +6,6 @@ import { Command, Option } from '@commander-js/extra-typings'
 import { deviceOptions } from '#shared/device.ts'
 import { usageError } from '#shared/errors.ts'
 import { heldPrecisions, rolloutPrecisions } from '#shared/precision.ts'
-import { terminalLines } from '#shared/terminalText.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { writeUserFile } from '#host/files/atomic.ts'
 import { readMessages, type AnsweredCompletion, type Question } from '#host/models/completing.ts'
@@ -90,21 +89,21 @@ export const generate = (context: Context) =>
       const question = questionOf(options.prompt, options.messages)
       const { openModel } = await import('#host/models/openModel.ts')
       const { complete, openText } = await import('#host/models/completing.ts')
-      const request = openRequest(options, dataDirectory)
-      const stopStrings = stop === undefined ? [] : [stop]
-      const sampling = { ...options, minNewTokens: 0, maxNewTokens, stopStrings }
-      const maxRows = Math.min(samples, 64)
-      using model = await openModel({ ...request, precision, maxRows, newTokens: maxNewTokens })
+      const sampling = { ...options, minNewTokens: 0, maxNewTokens, stopStrings: [stop ?? []].flat() }
+      const size = { precision, maxRows: Math.min(samples, 64), newTokens: maxNewTokens }
+      using model = await openModel({ ...openRequest(options, dataDirectory), ...size })
       // A single completion is streamed; several would mix, and a stop text is known only when it is complete.
       const isStreamed = samples === 1 && stop === undefined
-      const onText = (_sample: number, piece: string) => output.write(terminalLines(piece, ''))
+      const write = output.stream()
+      const onText = (_sample: number, piece: string) => write(piece)
       const asked = { question, samples, seed, sampling, ...(isStreamed ? { onText } : {}) }
       const completions: AnsweredCompletion[] = []
       for await (const completion of complete(model, openText(model.folder), asked)) {
         completions.push(completion)
         if (samples > 1) output.line(`— ${completion.sample + 1} —`)
         if (samples > 1) output.text(completion.text)
-        else output.write(`${isStreamed ? '' : terminalLines(completion.text, '')}\n`)
+        else if (!isStreamed) write(completion.text)
+        if (samples === 1) output.line('')
       }
       output.json({ completions })
     })

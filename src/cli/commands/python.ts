@@ -112,18 +112,15 @@ const withdraw = (context: Context) =>
 /** Names the code of a config, then allows it, for --trust-python. */
 export function allowConfig(config: RunConfig, { dataDirectory, output }: Place): void {
   const reviews = [...reviewConfig(config, null, dataDirectory), ...reviewEngine(config, dataDirectory)]
-  trusting({ dataDirectory, output })(reviews, callLines(config))
+  trusting({ dataDirectory, output })(reviews, config)
 }
 
 /** Names and allows the code of a run, which has copies of its own. */
 export const allowRun = (runDirectory: string, place: Place): void =>
-  trusting(place)(
-    reviewRun(runDirectory, place.dataDirectory),
-    callLines(parseRunConfig(readOwnConfig(runDirectory))),
-  )
+  trusting(place)(reviewRun(runDirectory, place.dataDirectory), parseRunConfig(readOwnConfig(runDirectory)))
 
 /** Lists the names in the code that a config calls, and their settings. */
-const callLines = ({ rewards, environment }: Pick<RunConfig, 'rewards' | 'environment'>): string[] =>
+const callLines = ({ rewards, environment }: Calling): string[] =>
   [...rewards, ...(environment === null ? [] : [environment])]
     .filter((entry) => ['py', 'json'].includes(codeReference(entry.function)?.language ?? ''))
     .map(({ function: id, settings }) => {
@@ -131,14 +128,15 @@ const callLines = ({ rewards, environment }: Pick<RunConfig, 'rewards' | 'enviro
       return `The config calls ${shownText(`${id}${given}`)}`
     })
 
+type Calling = Pick<RunConfig, 'rewards' | 'environment'>
 type Place = Pick<ReturnType<Context>, 'dataDirectory' | 'output'>
 
-/** Names the new files of the reviewed code, then allows all of it. */
+/** Names the new files of the reviewed code, and what of it a config calls, new or not, then allows all of it. */
 export const trusting =
   ({ dataDirectory, output }: Place) =>
-  (reviews: readonly PythonReview[], calls: readonly string[] = []): void => {
+  (reviews: readonly PythonReview[], config: Calling = { rewards: [], environment: null }): void => {
     const fresh = reviews.filter(({ files }) => files.some((file) => !file.isAllowed))
-    const lines = [...reviewLines(fresh, 'Trusted'), ...(fresh.length === 0 ? [] : calls)]
+    const lines = [...reviewLines(fresh, 'Trusted'), ...callLines(config)]
     for (const line of lines) output.note(line)
     allowPython(reviews, consentsFile(dataDirectory))
   }

@@ -8,6 +8,7 @@ import { plural } from '#shared/plural.ts'
 import { rangeWords } from '#shared/remaining.ts'
 import type { StudyKind } from '#shared/studies.ts'
 import { commandWord } from '#shared/shownText.ts'
+import { terminalJson } from '#shared/terminalText.ts'
 import { createHost } from '#host/createHost.ts'
 import { writeProject } from '#host/exchange/project/project.ts'
 import { projectTools } from '#host/exchange/tools.ts'
@@ -216,7 +217,7 @@ const exportTrial = (context: Context) =>
       const chosen = chosenTrial(entry, trial === undefined ? null : trial - 1)
       const config = configOfTrial(entry, chosen.trial)
       if (format === 'turnwise') {
-        const written = `${JSON.stringify(config, null, 2)}\n`
+        const written = `${terminalJson(config, 2)}\n`
         if (out !== undefined) writeUserFile(out, written, { overwrite })
         output.json({ ...chosen, format, config, file: out ?? null })
         if (out === undefined) output.write(written)

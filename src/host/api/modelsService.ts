@@ -2,6 +2,7 @@
 import { plural } from '#shared/plural.ts'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
+import { attempt } from '#shared/attempt.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { modelsApi } from '#shared/api/models.ts'
@@ -138,7 +139,7 @@ async function describeModel({ askText }: Host, directory: string): Promise<Outp
     dtypes: [...new Set([...tensors.values()].map(({ dtype }) => dtype))],
     hasChatTemplate,
     notes: [...model.notes, ...notes],
-    license: licenseOf(model.directory),
+    license: attempt(() => licenseOf(model.directory), null),
     hubId: hubIdOf(model.directory),
     ownName: ggufOwnName(model.directory),
     isBuiltIn: path.dirname(directory) === resourcesDirectory,

@@ -7,7 +7,7 @@ import type { TrialNews, workflowsApi } from '#shared/api/workflows.ts'
 import { isObject } from '#shared/config/paths.ts'
 import { fittingNewTokens } from '#shared/config/settings.ts'
 import { invalidData } from '#shared/errors.ts'
-import { parseRunConfig } from '#shared/runConfig.ts'
+import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import type { PromptRow } from '#rl/rollout/prompts.ts'
 import { openVersion } from '#host/data/dataSetVersions.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -55,7 +55,7 @@ export interface EpisodeTrial extends Pick<
   /** Folder that relative paths in them start from. */
   readonly base: string
   /** Allows its Python; absent: it is asked about. */
-  readonly trust?: (reviews: readonly PythonReview[]) => void
+  readonly trust?: (reviews: readonly PythonReview[], config: RunConfig) => void
 }
 
 let trials = 0
@@ -69,7 +69,7 @@ export async function* playEpisode(
   const config = withAbsolutePaths(parseRunConfig(configOf(sections, trial)), base, dataDirectory)
   const { cache: cacheDirectory } = dataFolders(dataDirectory)
   const consents = consentsFile(dataDirectory)
-  trust?.(reviewConfig(config, null, dataDirectory))
+  trust?.(reviewConfig(config, null, dataDirectory), config)
   const directory = path.join(cacheDirectory, `.workflow.${process.pid}.${++trials}.partial`)
   makeFolder(directory)
   try {

@@ -7,7 +7,7 @@ import { keyUsesOf } from '#shared/config/keyUses.ts'
 import { type AppError, invalidConfig, type KeyUse } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
-import { makeOwnFolder } from '#host/files/ownFiles.ts'
+import { makeOwnFolder, requireInside } from '#host/files/ownFiles.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { type PythonReview, type PythonSource, reviewPython } from '#host/python/consent.ts'
@@ -135,14 +135,14 @@ function runCode(id: string, copyName: string, runDirectory: string): UserCode |
   return source
 }
 
-/** A run's own copy; null: it has none yet. */
+/** A run's own copy; null: it has none yet. Errors: AppError 'file/unreadable', also for a link to elsewhere. */
 function copied(reference: CodeReference, copyName: string, runDirectory: string): UserCode | null {
   const copy = copyIn(runDirectory, copyName, reference)
   const { language, file } = reference
   // Code of a package is ours, which no folder brings.
-  return existsSync(copy) && packagedCode(file) === null
-    ? { code: readSmallText(copy), language, file, copy }
-    : null
+  if (!existsSync(copy) || packagedCode(file) !== null) return null
+  requireInside(copy, runDirectory)
+  return { code: readSmallText(copy), language, file, copy }
 }
 
 const copyIn = (directory: string, name: string, { language }: Pick<UserCode, 'language'>): string =>

@@ -54,17 +54,16 @@ export function keyAsSent(key: string, what: string): string {
 /** Replacement for the value of a key in text from a server. */
 export const hiddenKey = '•••'
 
-/** Keys shorter than this are only searched for in the forms in which they are sent: a few characters occur in any text. */
+/** Keys shorter than this are only searched for in the header that they are sent in: a few characters occur in any text. */
 const shortestKey = 8
 
 /**
  * Returns a function that replaces the value of a key in text from a server, so that a key that is sent back is never
  * shown, logged or stored. It finds each character as it is or escaped as in JSON, addresses (also one in the other) or
- * HTML, and the whole in base64, also in lines.
+ * HTML, and the whole in base64, also in lines. `header`: the value of the header that it is sent in.
  */
-export function keyHider(key: string | null): (text: string) => string {
+export function keyHider(key: string | null, header = `Bearer ${key}`): (text: string) => string {
   if (key === null || key === '') return (text) => text
-  const header = `Bearer ${key}`
   const texts = key.length < shortestKey ? [header] : [header, key]
   const forms = texts.flatMap((text) => [escapable(text), ...inJson(text).flatMap(base64Forms)])
   const written = new RegExp(forms.join('|'), 'g')

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import { invalidData } from '#shared/errors.ts'
 import { commandWord } from '#shared/shownText.ts'
+import { requirePart } from '#host/files/ownFiles.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { isProblem, openDataFile, problemText, type DataRow } from './dataFile.ts'
 import { isDataSetVersion, openDataSetVersion } from './dataSetVersion.ts'
@@ -52,6 +53,10 @@ async function rowsOfVersion(directory: string): Promise<DataRow[]> {
 
 async function rowsOfFile(file: string): Promise<DataRow[]> {
   formatOf(file)
+  requirePart(file, undefined, {
+    text: 'Name the file that you mean itself, put a copy in its place, or import it as a data set: an import reads links.',
+    command: `\`turnwise dataset import ${commandWord(file)}\` does so.`,
+  })
   await using source = await openDataFile(file)
   requireSmall(file, source.sizeBytes)
   const rows: DataRow[] = []

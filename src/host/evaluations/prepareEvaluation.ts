@@ -68,7 +68,7 @@ export interface EvaluationPlace {
   /** A column that the rows must have; null: none. */
   readonly by: string | null
   /** Allows the Python code as it is now; absent: it is asked about. */
-  readonly trust?: (reviews: readonly PythonReview[]) => void
+  readonly trust?: (reviews: readonly PythonReview[], config: RunConfig) => void
 }
 
 /**
@@ -94,7 +94,7 @@ export async function prepareEvaluation(
   makeFolder(directory)
   try {
     if (run !== null) takeOverCode(run, config, directory)
-    trust?.(reviewConfig(config, directory, parts.dataDirectory))
+    trust?.(reviewConfig(config, directory, parts.dataDirectory), config)
     return {
       id,
       ...subject,

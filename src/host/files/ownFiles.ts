@@ -21,10 +21,10 @@ import {
 } from 'node:fs'
 import { devNull } from 'node:os'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
+import { AppError, type Hint } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { attempt } from '#shared/attempt.ts'
-import { dataFolders, isDataFile, resolveDataDirectory } from '#host/dataDirectory.ts'
+import { dataFolders, isDataFile, resolveDataDirectory, resourcesDirectory } from '#host/dataDirectory.ts'
 import { makeFolder } from './atomic.ts'
 import { readError, reading, writeError, writing } from './fileErrors.ts'
 
@@ -173,9 +173,9 @@ export function openLineLog(file: string): number {
 
 /**
  * Refuses to take over what is no ordinary file, a link that leads out of a folder, and a file with a second name, which archives
- * can give to any file of the person's. Errors: AppError 'file/unreadable'.
+ * can give to any file of the person's. Errors: AppError 'file/unreadable', by default with the advice to copy.
  */
-export function requireInside(file: string, folder: string): void {
+export function requireInside(file: string, folder: string, hint: string | Hint = copyIt): void {
   try {
     const real = realpathSync(file)
     const isInside = real.startsWith(path.join(realpathSync(folder), path.sep))
@@ -185,9 +185,23 @@ export function requireInside(file: string, folder: string): void {
     throw new AppError(
       'file/unreadable',
       `${file} is ${isInside ? inside : 'a link that leads out of its folder'}, so its content is not used.`,
-      'It may have come with the folder: remove it, or put the file that you mean in its place, as a copy. A copy of the whole folder (cp -r) has no second names.',
+      hint,
     )
   } catch (error) {
     throw readError(file, error)
   }
+}
+
+const copyIt =
+  'It may have come with the folder: remove it, or put the file that you mean in its place, as a copy. A copy of the whole folder (cp -r) has no second names.'
+
+/**
+ * Refuses a file that counts as a part of a folder as `requireInside` does. In Hugging Face's cache links lead to the blobs of the same
+ * repository, and what comes with the program is ours, however it was installed. Errors: AppError 'file/unreadable'.
+ */
+export function requirePart(file: string, folder = path.dirname(file), hint?: string | Hint): void {
+  if (path.resolve(file).startsWith(path.join(resourcesDirectory, path.sep))) return
+  const real = reading(file, () => realpathSync(folder))
+  const [, repository] = /^(.*[\\/](?:models|datasets)--[^\\/]+)[\\/]snapshots[\\/]/.exec(real) ?? []
+  requireInside(file, repository ?? real, hint)
 }

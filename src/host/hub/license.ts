@@ -5,6 +5,7 @@ import { frontMatter, licenseOfCard, type License } from './card.ts'
 import { openGguf } from '#host/gguf/ggufReader.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { hubNoteOf } from '#host/models/modelLibrary.ts'
+import { requireOwnText } from '#host/models/tokenizerFolder.ts'
 
 export interface ModelLicense extends License {
   /** Time at which a person accepted it here before the download, in epoch milliseconds; null: it came in another way. */
@@ -16,17 +17,19 @@ const cardBytes = 1 << 16
 
 /**
  * Returns the licence that was accepted before the download, else that of the card beside the model, else that of a
- * GGUF file itself; null if none is stated. `directory`: a folder, or a GGUF file.
+ * GGUF file itself; null if none is stated. `directory`: a folder, or a GGUF file. Errors: AppError 'file/unreadable' for a card that
+ * is a link to elsewhere.
  */
 export function licenseOf(directory: string): ModelLicense | null {
   const accepted = hubNoteOf(directory)?.license
   if (accepted !== undefined) return accepted
-  const stated = licenseInCard(path.join(directory, 'README.md')) ?? licenseInGguf(directory)
+  const stated = licenseInCard(path.join(directory, 'README.md'), directory) ?? licenseInGguf(directory)
   return stated === null ? null : { ...stated, acceptedAt: null }
 }
 
-function licenseInCard(file: string): License | null {
+function licenseInCard(file: string, directory: string): License | null {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return null
+  requireOwnText(file, directory)
   const handle = openSync(file, 'r')
   try {
     const bytes = Buffer.alloc(cardBytes)

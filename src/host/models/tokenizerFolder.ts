@@ -1,11 +1,10 @@
-import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
-import { basename, join, resolve, sep } from 'node:path'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { createChatTemplate, type ChatTemplate, type ChatTemplateFiles } from '#engine/text/chatTemplate.ts'
 import { createTokenizer, type Tokenizer, type TokenizerFiles } from '#engine/text/tokenizer.ts'
 import { AppError, invalidData } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
-import { resourcesDirectory } from '#host/dataDirectory.ts'
-import { requireInside } from '#host/files/ownFiles.ts'
+import { requirePart } from '#host/files/ownFiles.ts'
 import { readJsonObject, readSmallFile } from '#host/files/strictJson.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { openGguf } from '#host/gguf/ggufReader.ts'
@@ -107,16 +106,12 @@ export function textFiles(directory: string): TokenizerFiles & ChatTemplateFiles
 
 /**
  * Refuses a file in the folder of a model that is a link to elsewhere, or lies behind one: a copy, or a prompt that its template writes, would
- * hold whatever that leads to. In Hugging Face's cache links lead to the blobs of the same repository. Weights may be anywhere,
- * since they are read as such, and so may the model that comes with the program. Errors: AppError 'file/unreadable'.
+ * hold whatever that leads to. Weights may be anywhere, since they are read as such. Errors: AppError 'file/unreadable'.
  */
 export function requireOwnText(file: string, directory: string): void {
   if (/\.(?:safetensors|gguf)$/.test(file) || statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
     return
-  if (resolve(file).startsWith(join(resourcesDirectory, sep))) return
-  const folder = realpathSync(directory)
-  const [, repository] = /^(.*[\\/]models--[^\\/]+)[\\/]snapshots[\\/]/.exec(folder) ?? []
-  requireInside(file, repository ?? folder)
+  requirePart(file, directory)
 }
 
 function tokenizerOfGguf(file: string): LoadedTokenizer {

@@ -137,7 +137,7 @@ export class McpConnection implements AsyncDisposable {
   async #connect(onClose: () => void): Promise<Client> {
     const { Client } = await import('@modelcontextprotocol/sdk/client/index.js')
     const server = this.#allowed()
-    const hiders = server.secrets.map(keyHider)
+    const hiders = server.secrets.map((secret) => keyHider(...secret))
     this.#hide = (text) => hiders.reduce((hidden, hide) => hide(hidden), text)
     const client = new Client({ name: 'turnwise', version: '1' })
     client.onclose = onClose

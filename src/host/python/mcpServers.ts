@@ -34,8 +34,8 @@ export interface McpSource {
   readonly copy?: string
 }
 
-/** A server that the person allowed. Values of variables are filled in; `secrets`: those values. */
-export type AllowedServer = { readonly name: string; readonly secrets: readonly string[] } & (
+/** A server that the person allowed. Values of variables are filled in. */
+export type AllowedServer = { readonly name: string; readonly secrets: readonly Secret[] } & (
   | {
       readonly program: AllowedInterpreter
       readonly args: readonly string[]
@@ -43,6 +43,9 @@ export type AllowedServer = { readonly name: string; readonly secrets: readonly 
     }
   | { readonly url: URL; readonly headers: Readonly<Record<string, string>> }
 )
+
+/** The value of a variable, and the value of the header that it is a part of. */
+type Secret = readonly [value: string, header?: string]
 
 const texts = z.record(z.string(), z.string()).default({})
 const program = z.object({ command: z.string().min(1), args: z.array(z.string()).default([]), env: texts })
@@ -195,17 +198,19 @@ function allowedServer(server: Server, source: McpSource, place: KeyPlace): Allo
       'Nothing was started or sent. A program could read and change your files and use the network, and a server at an address gets what the model writes to it: allow only what you trust.',
     words: placeOf(source),
   })
-  const secrets: string[] = []
+  const secrets: Secret[] = []
   const fill = (values: Readonly<Record<string, string>>, url: string | null) =>
     Object.fromEntries(
-      Object.entries(values).map(([key, text]) => [
-        key,
-        text.replaceAll(variableForm, (_, variable: string) => {
+      Object.entries(values).map(([key, text]) => {
+        const own: string[] = []
+        const filled = text.replaceAll(variableForm, (_, variable: string) => {
           const value = valueOf(variable, url, name, place)
-          secrets.push(value)
+          own.push(value)
           return value
-        }),
-      ]),
+        })
+        secrets.push(...own.map((value): Secret => (url === null ? [value] : [value, filled.trim()])))
+        return [key, filled]
+      }),
     )
   if ('url' in server)
     return { name, secrets, url: new URL(server.url), headers: fill(server.headers, server.url) }

@@ -14,6 +14,7 @@ import {
 } from '#host/models/checkpoints.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { isCheckpoint } from '#host/workFolder/checkpointState.ts'
+import { requireInside } from '#host/files/ownFiles.ts'
 import { isRunFolder, openRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { workHolder } from '#host/workFolder/workFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
@@ -178,6 +179,7 @@ const rankingConfig = z.object({ checkpoints: z.object({ bestBy: z.string() }) }
 export function rankingOf(runDirectory: string): string {
   const { config } = runPaths(runDirectory)
   if (!existsSync(config)) return defaultRanking
+  requireInside(config, runDirectory)
   const parsed = rankingConfig.safeParse(readJsonObject(config, 'config/invalid'))
   return parsed.success ? parsed.data.checkpoints.bestBy : defaultRanking
 }

@@ -12,7 +12,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RunRecord } from '#shared/runs.ts'
 import { makeFolder, removeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { reading, writing } from '#host/files/fileErrors.ts'
-import { requireOwn } from '#host/files/ownFiles.ts'
+import { requireInside, requireOwn } from '#host/files/ownFiles.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
 import { isRunFolder, lockRun, runPaths } from '#host/workFolder/runFolder.ts'
 import { workNames } from '#host/workFolder/workFolder.ts'
@@ -178,7 +178,9 @@ const readAbout = (trash: string, runId: string): About =>
 
 const nameInConfig = (directory: string): string | null =>
   attempt(() => {
-    const config = JSON.parse(readSmallText(runPaths(directory).config)) as { name?: unknown }
+    const file = runPaths(directory).config
+    requireInside(file, directory)
+    const config = JSON.parse(readSmallText(file)) as { name?: unknown }
     return typeof config.name === 'string' ? config.name : null
   }, null)
 

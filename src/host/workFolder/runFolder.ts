@@ -98,7 +98,9 @@ export interface ScriptReference {
 /** null for runs whose steps are taken by this program. Errors: AppError 'config/invalid'. */
 export function readScriptReference(runDirectory: string): ScriptReference | null {
   const { script } = runPaths(runDirectory)
-  return existsSync(script) ? scriptSchema.parse(readJsonObject(script, 'config/invalid')) : null
+  if (!existsSync(script)) return null
+  requireInside(script, runDirectory)
+  return scriptSchema.parse(readJsonObject(script, 'config/invalid'))
 }
 
 const scriptSchema = z.object({ file: z.string().nullable(), sha256: z.string().nullable() })
@@ -187,6 +189,7 @@ export const isRunFolder = (directory: string): boolean => existsSync(runPaths(d
 
 function readRunFolder(directory: string): RunFolder {
   const file = runPaths(directory).run
+  requireInside(file, directory)
   const { data, error } = runSchema.safeParse(readJsonObject(file, 'file/unreadable'))
   if (data !== undefined) {
     const { format: _, ...run } = data

@@ -23,6 +23,8 @@ const breaks = [
   '\u0000',
   '\u001b',
   '\u007f',
+  '\u202e',
+  '\u2066',
   '\ud800',
 ]
 const texts = [
@@ -50,6 +52,10 @@ const texts = [
 ]
 
 describe('yamlText', () => {
+  test('shows what turns the direction of later text', () => {
+    expect(yamlText({ first: 'a\u202eb\u2066c' })).toBe(String.raw`first: "a\u202eb\u2066c"` + '\n')
+  })
+
   test('has no line that a text brought', () => {
     for (const text of texts) {
       const lines = yamlText({ first: text, trust_remote_code: false }).split(/\r\n|[\n\r\u0085\u2028\u2029]/)

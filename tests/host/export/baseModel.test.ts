@@ -99,6 +99,7 @@ test('a link that leads out of the model folder is not exported', async () => {
   for (const [name, format] of [
     ['NOTICE', 'merged'],
     ['chat_template.jinja', 'gguf'],
+    ['README.md', 'peft'],
   ] as const) {
     symlinkSync(secret, path.join(model, name))
     const trained = await trainedOn(model, path.join(folder, name))

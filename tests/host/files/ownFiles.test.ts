@@ -19,10 +19,12 @@ import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
 import { runsService } from '#host/api/runsService.ts'
+import { openCorpus } from '#host/code/corpus.ts'
 import { readRewardCode, runRewardCode } from '#host/code/rewardCode.ts'
 import { createHost } from '#host/createHost.ts'
 import { openDataSetVersion } from '#host/data/dataSetVersion.ts'
 import { importDataSet } from '#host/data/importDataSet.ts'
+import { readDataSet, readRunData } from '#host/data/readDataSet.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { plannedConfig } from '#host/devices/devicePlan.ts'
 import * as answers from '#host/evaluations/answers.ts'
@@ -43,7 +45,15 @@ import { openDatabase } from '#host/store/database.ts'
 import { openStore } from '#host/store/store.ts'
 import { openEventLog, readEvents } from '#host/workFolder/eventLog.ts'
 import { findLeftovers } from '#host/workFolder/leftovers.ts'
-import { copyFolder, createRunFolder, lockRun, readOwnConfig, runPaths } from '#host/workFolder/runFolder.ts'
+import {
+  copyFolder,
+  createRunFolder,
+  lockRun,
+  openRunFolder,
+  readOwnConfig,
+  readScriptReference,
+  runPaths,
+} from '#host/workFolder/runFolder.ts'
 import { logTrial, readStudyLog, repairStudyLog, studyDirectory } from '#host/workFolder/studyFolder.ts'
 import { createHome, starterConfig } from '../runs/runFixture.ts'
 import { temporaryFolder } from './temporaryFolder.ts'
@@ -167,6 +177,31 @@ describe.runIf(isPosix)('a folder of a run in which a link takes the place of a 
     expect(() => log(asked, context)).toThrow('is a link that leads out of its folder')
   })
 
+  test.each([
+    ['a link', symlinkSync],
+    ['a second name', linkSync],
+  ] as const)('gives no code, script or description that is %s of a file elsewhere', (_, linkTo) => {
+    const elsewhere = path.join(newFolder(), 'secret.js')
+    writeFileSync(elsewhere, '{"format":1,"file":null,"sha256":null}')
+    const { directory } = createRunFolder(newFolder(), { model: 'm' })
+    const rewards = [{ function: path.join(root, 'mine.js'), weight: 1, settings: {} }]
+    const { rewards: code, script, run } = runPaths(directory)
+    mkdirSync(code, { recursive: true })
+    rmSync(run)
+    for (const name of [path.join(code, '0-mine.js'), script, run]) linkTo(elsewhere, name)
+    expect(() => runRewardCode({ rewards }, 0, directory)).toThrow(unreadable)
+    expect(() => readScriptReference(directory)).toThrow(unreadable)
+    expect(() => openRunFolder(root, directory)).toThrow(`${run} is a`)
+  })
+
+  test('gives no code through a folder of it that leads elsewhere', () => {
+    const [run, elsewhere] = [newFolder(), newFolder()]
+    writeFileSync(path.join(elsewhere, '0-mine.js'), 'export default () => 1')
+    symlinkSync(elsewhere, runPaths(run).rewards)
+    const rewards = [{ function: path.join(root, 'mine.js'), weight: 1, settings: {} }]
+    expect(() => runRewardCode({ rewards }, 0, run)).toThrow(unreadable)
+  })
+
   test('has no leftovers behind the link', () => {
     const [data, elsewhere] = [newFolder(), newFolder()]
     const run = path.join(data, 'runs', 'run_1')
@@ -277,6 +312,51 @@ describe.runIf(isPosix)('rows of others', () => {
     rmSync(path.join(version.directory, 'rows.jsonl'))
     linkTo(outside, path.join(version.directory, 'rows.jsonl'))
     expect(() => openDataSetVersion(version.directory)).toThrow(unreadable)
+  })
+
+  test.each([
+    ['a link', symlinkSync],
+    ['a second name', linkSync],
+  ] as const)(
+    'are not read under %s that a config names, for training, validation or a corpus',
+    async (_, linkTo) => {
+      const [folder, disk, cache] = [newFolder(), newFolder(), newFolder()]
+      const [linked, real] = [path.join(folder, 'linked.jsonl'), path.join(folder, 'real.jsonl')]
+      const elsewhere = path.join(disk, 'rows.jsonl')
+      for (const file of [real, elsewhere]) writeFileSync(file, '{"prompt":"mine","text":"mine"}\n')
+      linkTo(elsewhere, linked)
+      const advice = {
+        code: 'file/unreadable',
+        hint: expect.stringContaining('Name the file that you mean') as string,
+      }
+      for (const data of [
+        { train: linked, heldOut: null },
+        { train: real, heldOut: linked },
+      ])
+        await expect(readRunData(data)).rejects.toMatchObject(advice)
+      await expect(openCorpus(linked, cache)).rejects.toMatchObject(advice)
+      // By its own name, also behind a linked folder, and by a link within the folder.
+      const [behind, near] = [path.join(folder, 'disk'), path.join(folder, 'near.jsonl')]
+      symlinkSync(disk, behind)
+      symlinkSync('real.jsonl', near)
+      rmSync(linked)
+      for (const file of [elsewhere, path.join(behind, 'rows.jsonl'), near]) {
+        expect(await readDataSet(file)).toHaveLength(1)
+        using _index = await openCorpus(file, cache)
+      }
+    },
+  )
+
+  test('are read in a cache of data sets from the blobs of the same repository, and from no others', async () => {
+    const repo = path.join(newFolder(), 'datasets--a--b')
+    const folder = path.join(repo, 'snapshots', 'c0ffee', 'data')
+    mkdirSync(folder, { recursive: true })
+    mkdirSync(path.join(repo, 'blobs'))
+    writeFileSync(path.join(repo, 'blobs', '1'), rows)
+    symlinkSync('../../../blobs/1', path.join(folder, 'train.jsonl'))
+    expect(await readDataSet(path.join(folder, 'train.jsonl'))).toEqual([{ prompt: 'mine' }])
+    symlinkSync(outside, path.join(folder, 'test.jsonl'))
+    await expect(readDataSet(path.join(folder, 'test.jsonl'))).rejects.toEqual(unreadable)
   })
 
   test('are not read where a note of a download leads out of its folder, nor listed behind a link', async () => {

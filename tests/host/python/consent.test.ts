@@ -250,6 +250,26 @@ describe('the command line and the library', () => {
     },
   )
 
+  test('show what a config calls, and how, in every command and also of what was allowed before', async () => {
+    await place.run('python', 'allow', file, '--interpreter', program)
+    const entry = { function: `${file}#score`, settings: { times: 3 } }
+    const config = place.write('calls.json', { ...strange, rewards: [entry] })
+    const reward = ['--reward', JSON.stringify(entry), '--trust-python', program]
+    const rows = path.join(project, 'rows.jsonl')
+    writeFileSync(rows, '{"prompt":"Say 4","answer":"4"}\n')
+    const workflow = place.write('play.ts', 'export default async () => {}\n')
+    for (const words of [
+      ['train', config, '--check', '--trust-python'],
+      ['evaluate', '--model', model, '--data', rows, ...reward],
+      ['workflow', 'try', workflow, '--model', model, '--data', rows, ...reward],
+    ]) {
+      const { stderr } = await place.run(...words)
+      expect(stderr).toContain(`The config calls ${file}#score with {"times":3}`)
+    }
+    await place.run('python', 'withdraw')
+    rmSync(mark, { force: true })
+  })
+
   test('python allow lets exactly this pass, list shows it, withdraw takes it back', async () => {
     const allowed = await place.run('python', 'allow', file, '--interpreter', program, '--json')
     expect(JSON.parse(allowed.stdout)).toMatchObject([

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import type { EnvironmentTurn } from '#rl/rollout/environment.ts'
@@ -505,7 +505,8 @@ describe('consent', () => {
 describe('an address', () => {
   let heard = ''
   const origin = () => heard.slice(0, heard.indexOf('\n'))
-  beforeAll(async () => {
+  beforeEach(async () => {
+    heard = ''
     const server = spawn(process.execPath, [script, '--http'], { stdio: ['ignore', 'pipe', 'inherit'] })
     server.stdout.setEncoding('utf8').on('data', (text: string) => (heard += text))
     while (!heard.includes('\n')) await once(server.stdout, 'data')
@@ -528,6 +529,20 @@ describe('an address', () => {
     expect(contents(turn)).toEqual(['5'])
     expect(heard).toContain('POST /mcp the-key-of-the-server')
   })
+
+  test.each(['Basic ', ''])(
+    'a short key that it repeats is hidden as its header had it (%s)',
+    async (kind) => {
+      process.env['TURNWISE_TEST_KEY'] = 'abc1234'
+      const headers = { 'x-key': `${kind}\${TURNWISE_TEST_KEY}` }
+      const here = place({ far: { url: `${origin()}/mcp`, headers } })
+      allowKeys(keysOfConfig(here.config, null), here.consents)
+      await using world = await here.open()
+      const [turn] = (await world.environment?.step([{ ...step, calls: [call('headers')] }])) ?? []
+      expect(heard).toContain(`POST /mcp ${kind}abc1234\n`)
+      expect(JSON.parse(String(contents(turn)[0]))).toMatchObject({ 'x-key': '•••' })
+    },
+  )
 
   test('a redirect is not followed, and a server that is not there is a sentence', async () => {
     await expect(place({ far: { url: `${origin()}/elsewhere` } }).open()).rejects.toMatchObject({

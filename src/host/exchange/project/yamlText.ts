@@ -13,9 +13,10 @@ const exponent: ScalarTag = {
 
 /**
  * Characters that end a line for one of them or cannot stand in a document as they are: text behind U+2028 would be the next key. Letters and
- * other signs above U+00A0 stay.
+ * other signs above U+00A0 stay, but for those that turn the direction of later text.
  */
-const unsafe = /[^\n\u0020-\u007e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u
+const unsafe =
+  /[^\n\u0020-\u007e\u00a0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u
 const everyUnsafe = new RegExp(unsafe.source, 'gu')
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

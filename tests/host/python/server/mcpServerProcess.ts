@@ -28,6 +28,9 @@ function server(): McpServer {
   made.registerTool('environment', { description: 'Tells its variables.' }, () =>
     said(JSON.stringify({ ...process.env, words: process.argv.slice(2) })),
   )
+  made.registerTool('headers', { description: 'Tells the headers of its call.' }, ({ requestInfo }) =>
+    said(JSON.stringify(requestInfo?.headers)),
+  )
   made.registerTool('pid', { description: 'Tells its process.' }, () => said(String(process.pid)))
   made.registerTool('wait', { description: 'Never answers.' }, () => new Promise(() => {}))
   made.registerTool('die', { description: 'Ends the server.' }, () => {
