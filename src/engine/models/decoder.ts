@@ -77,7 +77,7 @@ function attentionPart(x: Value, layer: LayerScope): Part {
   const gated = gate === null ? mixed : mul(mixed, sigmoid(gate))
   const output = layer.linear(theOne(layer, ['o_proj', 'attn.c_proj', 'self_attn.out_proj']), gated)
   const own = keys && { key, value }
-  return { output, activations: { query, ...own, mixed, ...(gate !== null && { gate }) } }
+  return { output, activations: { query, ...own, mixed, ...(gate !== null && { 'attention gate': gate }) } }
 }
 
 /** The MLP's way once more, narrow, with what the token brings in the place of the up projection. Gemma Team 2025, Gemma 3n. */

@@ -49,7 +49,7 @@ export function deltaPart(x: Value, mixer: DeltaRule, layer: LayerScope): Part {
   chunks.after(reshape(last, initial.shape))
   const joined = chunks.join(fromHeads(mixed, valueHeads))
   const output = layer.linear('linear_attn.out_proj', gatedNorm(joined, gate, mixer, layer))
-  return { output, activations: { projected, gate, strengths: b, steps: a, mixed: joined } }
+  return { output, activations: { projected, 'attention gate': gate, strengths: b, steps: a, mixed: joined } }
 }
 
 const unitHeads = (x: Value, heads: number): Value => {

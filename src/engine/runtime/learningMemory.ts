@@ -3,7 +3,15 @@ import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
 import type { FrozenProducts } from '#shared/precision.ts'
 import { basePrecisionOf } from '../models/blocks.ts'
-import { headShape, isBeside, type LoraConfig, type ModelConfig } from '../models/config.ts'
+import {
+  headShape,
+  isBeside,
+  isRecurrent,
+  recurrentWidth,
+  type LayerMixer,
+  type LoraConfig,
+  type ModelConfig,
+} from '../models/config.ts'
 import { type Experts, expertsOf } from '../models/expertConfig.ts'
 import { planDevice, type Activations, type DevicePlan } from '../models/deviceMemory.ts'
 import { learnsInBytes, packedBytes } from '../models/frozenWeights.ts'
@@ -82,19 +90,36 @@ function innerNumbers(
   return chosen * (2 * width + hiddenSize) + shared + count
 }
 
+/** Numbers of a token that a mixer saves: what its matrices give it, and what it mixes of that. */
+function mixerNumbers(mixer: LayerMixer | undefined, config: ModelConfig): number {
+  if (mixer?.kind === 'convolution') return 4 * config.hiddenSize
+  if (isRecurrent(mixer)) {
+    const perHead = mixer.kind === 'delta' ? 2 : 1 // its strength and step, or its step
+    return recurrentWidth(mixer) + mixer.valueHeads * (2 * mixer.valueDim + perHead)
+  }
+  const { heads, kvHeads, headDim } = headShape(config, mixer)
+  const own = mixer?.keysOf === undefined ? kvHeads : 0
+  return headDim * (2 * heads + 2 * own + (config.attentionGate ? heads : 0))
+}
+
+/** The same of an MLP: gate and up, or up alone. */
+function mlpNumbers({ innerSizes, intermediateSize, linears }: ModelConfig, layer: number): number {
+  const isGated = !linears.includes('c_fc') && (!linears.includes('up_proj') || linears.includes('gate_proj'))
+  return (isGated ? 2 : 1) * (innerSizes?.[layer] ?? intermediateSize)
+}
+
 /**
- * Saved activations of one token over all layers: query, key, value, mixed, attended, the layer's input, and gate and up; of
- * each chosen expert its gate, up and result, the same of a shared one, and the scores of all.
+ * Bytes of the saved activations of one token over all layers: those of the mixer and the MLP, attended, the layer's input, and what
+ * norms behind the branches read; of each chosen expert its gate, up and result, the same of a shared one, and the scores of all.
  */
-function activationBytes(config: ModelConfig): number {
+export function activationBytes(config: ModelConfig): number {
+  const { hiddenSize, layerChannels, blockNorms } = config
+  const normed = [blockNorms.afterAttention, blockNorms.afterMlp].filter((name) => name !== null).length
+  const brought = layerChannels > 0 ? layerChannels + hiddenSize : 0
   const numbers = config.mixers.map((mixer, layer) => {
-    const { heads, kvHeads, headDim } = headShape(config, mixer)
     const experts = expertsOf(config, layer)
-    const inner =
-      experts === null
-        ? 2 * (config.innerSizes?.[layer] ?? config.intermediateSize)
-        : innerNumbers(experts, config)
-    return 2 * (heads * headDim + kvHeads * headDim + config.hiddenSize + config.layerChannels) + inner
+    const inner = experts === null ? mlpNumbers(config, layer) : innerNumbers(experts, config)
+    return mixerNumbers(mixer, config) + (2 + normed) * hiddenSize + brought + inner
   })
   return 4 * numbers.reduce((sum, count) => sum + count, 0)
 }
