@@ -63,7 +63,8 @@ const shortestKey = 8
  * HTML, and the whole in base64, also in lines. `header`: the value of the header that it is sent in.
  */
 export function keyHider(key: string | null, header = `Bearer ${key}`): (text: string) => string {
-  if (key === null || key === '') return (text) => text
+  // Less than this is part of too many texts, such as results of tools, and no secret.
+  if (key === null || key === '' || header.length < 4) return (text) => text
   const texts = key.length < shortestKey ? [header] : [header, key]
   const forms = texts.flatMap((text) => [escapable(text), ...inJson(text).flatMap(base64Forms)])
   const written = new RegExp(forms.join('|'), 'g')

@@ -357,6 +357,8 @@ describe('a key that a server sends back', () => {
 
   test('that is short hides nothing but the header', () => {
     expect(keyHider('5')('5 of 15, Bearer 5')).toBe(`5 of 15, ${hiddenKey}`)
+    expect(keyHider('5', '5')('5 of 15')).toBe('5 of 15')
+    expect(keyHider('abc1', 'abc1')('abc1 of 15')).toBe(`${hiddenKey} of 15`)
   })
 })
 
