@@ -65,10 +65,28 @@ const shortestKey = 8
 export function keyHider(key: string | null, header = `Bearer ${key}`): (text: string) => string {
   // Less than this is part of too many texts, such as results of tools, and no secret.
   if (key === null || key === '' || header.length < 4) return (text) => text
-  const texts = key.length < shortestKey ? [header] : [header, key]
-  const forms = texts.flatMap((text) => [escapable(text), ...inJson(text).flatMap(base64Forms)])
-  const written = new RegExp(forms.join('|'), 'g')
-  return (text) => text.replaceAll(written, hiddenKey)
+  const texts = key.length < shortestKey ? [header] : header.length <= longestPiece ? [header, key] : [key]
+  const written = texts
+    .flatMap(piecesOf)
+    .map((piece) => new RegExp([escapable(piece), ...inJson(piece).flatMap(base64Forms)].join('|'), 'g'))
+  const hide = (text: string) => written.reduce((left, piece) => left.replaceAll(piece, hiddenKey), text)
+  return (text) => (written.length <= texts.length ? hide(text) : hide(text).replaceAll(hiddenRow, hiddenKey))
+}
+
+/** The most characters that one pattern looks for: of about two thousand, the engine refuses it in words that quote it. */
+const longestPiece = 128
+const hiddenRow = new RegExp(`${hiddenKey}(?:${hiddenKey})+`, 'g')
+
+/** Cuts a key into parts that tell it by themselves: its lines, and long ones evenly. */
+function piecesOf(text: string): string[] {
+  const lines = text.split(/[\r\n]+/).map((line) => line.trim())
+  const telling = lines.filter(({ length }) => length >= shortestKey)
+  return (telling.length === 0 ? [text.trim()] : telling).flatMap((line) => {
+    const size = Math.ceil(line.length / Math.ceil(line.length / longestPiece))
+    return Array.from({ length: Math.ceil(line.length / size) }, (_, at) =>
+      line.slice(at * size, (at + 1) * size),
+    )
+  })
 }
 
 /** Makes a reviver for `JSON.parse` that hides keys in strings and names, where escapes may have kept them from being found in the text. */

@@ -141,7 +141,11 @@ export class McpConnection implements AsyncDisposable {
     this.#hide = (text) => hiders.reduce((hidden, hide) => hide(hidden), text)
     const client = new Client({ name: 'turnwise', version: '1' })
     client.onclose = onClose
-    const onEnd = (words: string) => (this.#end = words)
+    const onEnd = (words: string, output: string) => {
+      // The lines of a key are hidden while all of them are there.
+      const last = this.#hide(output).split('\n').slice(-6).join('\n')
+      this.#end = last === '' ? words : `${words} Its last output: ${last}`
+    }
     const transport = 'url' in server ? await this.#http(server) : stdioTransport(server, onEnd)
     this.#transport = transport
     await client.connect(transport, { timeout: longestMs })
@@ -230,7 +234,7 @@ function inheritedEnvironment(): NodeJS.ProcessEnv {
 /** Lines of JSON over the pipes of a program, which is killed with its process group when the connection is closed. */
 function stdioTransport(
   { program, args, env }: Extract<AllowedServer, { args: readonly string[] }>,
-  onEnd: (words: string) => void,
+  onEnd: (words: string, output: string) => void,
 ): Transport {
   let started: Program | null = null
   let begun = ''
@@ -254,9 +258,7 @@ function stdioTransport(
       started = startProgram(program, { args }, { folder, environment, hear, isQuiet: true })
       void started.ended.then(({ tail, exitCode, signal }) => {
         const how = signal ?? (exitCode === null ? 'it does not start' : `exit code ${exitCode}`)
-        onEnd(
-          `it ended (${how}).${tail === '' ? '' : ` Its last output: ${tail.split('\n').slice(-6).join('\n')}`}`,
-        )
+        onEnd(`it ended (${how}).`, tail)
         transport.onclose?.()
       })
       return Promise.resolve()

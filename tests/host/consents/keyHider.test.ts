@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -72,6 +73,35 @@ test('long rows of what may stand in a key cost no more than other text', () => 
     ...[`c2st${' '.repeat(199)}`.repeat(5e3), '\\u0025'.repeat(3e5), 's%5C'.repeat(3e5)],
   ]
   for (const row of rows) expect(hide(row)).toBe(row)
+})
+
+test('a key of any length is hidden, and no error quotes it', () => {
+  const parts = Array.from({ length: 70 }, (_, at) =>
+    createHash('sha256').update(`${at}`).digest('base64url'),
+  )
+  const long = parts.join('.')
+  const hide = keyHider(long)
+  expect(hide(`<${long}>`)).toBe('<•••>')
+  expect(hide(`Bearer ${long}.`)).toBe('Bearer •••.')
+  expect(hide(encodeURIComponent(JSON.stringify({ key: long })))).not.toContain(parts[40]!.slice(20))
+  const told = hide(base64(`{"key":"${long}"}`)).split('•••')
+  expect(told.every((left) => left.length < 24)).toBe(true)
+  const short = 'sk-a-short-one'
+  expect(keyHider(short, `${'a'.repeat(4200)} ${short}`)(`It is ${short}.`)).toBe('It is •••.')
+})
+
+test('a key of several lines is hidden line by line, with blanks around it or not', () => {
+  const pem = '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\n9w0BAQEFAASCBKcwggSj\n-----END KEY-----\n'
+  const hide = keyHider(pem, pem)
+  for (const told of [
+    pem,
+    JSON.stringify({ key: pem }),
+    pem.replaceAll('\n', '\r\n'),
+    pem.slice(pem.indexOf('\n') + 1),
+    pem.trim(),
+  ])
+    expect(hide(told)).not.toMatch(/[A-Za-z0-9]{9}/)
+  expect(keyHider('sk-live-123456\n', 'sk-live-123456\n')('{"key":"sk-live-123456"}')).toBe('{"key":"•••"}')
 })
 
 test('a key is what is sent: without blanks around it, and of characters that headers carry', () => {

@@ -174,6 +174,20 @@ describe('a program', () => {
     expect(got['PATH']).toBeDefined()
   })
 
+  test('a value of several lines is hidden in the last lines that it prints, and in JSON', async () => {
+    const line = (at: number) => `MIIEvQIBADANBgkqhkiG9w0BAQEFAASC${String(at)}`
+    process.env['TURNWISE_TEST_PEM'] = `${Array.from({ length: 9 }, (_, at) => line(at)).join('\n')}\n`
+    for (const told of ['process.env.PEM', 'JSON.stringify({ key: process.env.PEM })']) {
+      const code = `process.stderr.write(${told}); process.exitCode = 1`
+      const server = { command: process.execPath, args: ['-e', code], env: { PEM: '${TURNWISE_TEST_PEM}' } }
+      const failed = await place({ a: server })
+        .open()
+        .catch((error: unknown) => (error instanceof Error ? error.message : ''))
+      expect(failed).toContain('•••')
+      expect(failed).not.toContain('MIIE')
+    }
+  })
+
   test('a relative word of its command is meant from the folder of the file; settings choose tools', async () => {
     const { file, config, home, consents } = place({}, { isAllowed: false })
     writeFileSync(path.join(home, 'server.mjs'), `import ${JSON.stringify(script)}`)
