@@ -91,3 +91,19 @@ test.skipIf(process.platform === 'win32')(
       expect(() => review({ command, args: ['server.js'] })).toThrow('leads each process elsewhere')
   },
 )
+
+test.skipIf(process.platform === 'win32').each(['', './', '../'])(
+  'a relative path is meant from the root folder, where the program starts (skipped on Windows): %j',
+  (leading) => {
+    const script = path.join(temporaryFolder(), 'server.py')
+    writeFileSync(script, '')
+    const relative = leading + script.slice(1)
+    const listed = (server: object) =>
+      review({ command: 'env', ...server }).flatMap(({ files }) => files.map((each) => each.path))
+    for (const server of [{ args: [`--config=${relative}`] }, { env: { PLUGIN: relative } }])
+      expect(listed(server)).toContain(`mcp:${script}`)
+    expect(listed({ args: ['python3', script.slice(1)] })).toContain(`mcp:${script}`)
+    expect(() => listed({ args: ['proc/self/cwd/server.py'] })).toThrow('read in different ways')
+    expect(() => listed({ args: ['.', '..', 'x'], env: { EMPTY: '' } })).not.toThrow()
+  },
+)
