@@ -84,6 +84,13 @@ export function unclearPlace({ args, env }: Pick<Command, 'args' | 'env'>): stri
   )
 }
 
+/** Tells whether a word names a file, or what is another in each process. */
+export const namesFile = (word: string): boolean =>
+  placesIn(word)
+    .filter((place) => !loadsNothing.test(place))
+    .flatMap((place) => endings.map((end) => place + end))
+    .some((place) => statusOf(place)?.isFile() === true || differsByProcess(place))
+
 /** Places that are another in each process, and that servers name to look at the system, or to log: no code comes from there. */
 const loadsNothing = /^\/(?:proc|dev\/std(?:out|err))\/?$/
 
