@@ -181,6 +181,18 @@ describe.skipIf(process.platform === 'win32')('an interpreter that is another in
       expect(() => review(link)).toThrow(refused)
   })
 
+  test.skipIf(process.platform !== 'linux')(
+    'is refused where a link leads to a name that is not UTF-8, which is read as another (skipped but on Linux)',
+    () => {
+      const { folder, program, review } = placed('python', (link) =>
+        symlinkSync(Buffer.from(`${path.dirname(link)}/py\xff`, 'latin1'), link),
+      )
+      programAt(path.join(folder, 'py\ufffd'))
+      writeFileSync(Buffer.from(`${folder}/py\xff`, 'latin1'), '')
+      expect(() => review(program)).toThrow(refused)
+    },
+  )
+
   test.each([
     'my-env/pyvenv.cfg',
     'my-env/bin/pyvenv.cfg',
