@@ -1,8 +1,9 @@
 /** The command line: the host without a window. Each file of `commands/` has the commands about one thing. */
 import { Command, CommanderError, Help, type CommandUnknownOpts } from '@commander-js/extra-typings'
+import { attempt } from '#shared/attempt.ts'
 import { shownText } from '#shared/shownText.ts'
 import { terminalMessage, terminalText } from '#shared/terminalText.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, usageError } from '#shared/errors.ts'
 import { ownDataDirectory } from '#host/files/ownFiles.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
 import { keepPrivate } from '#host/files/permissions.ts'
@@ -38,6 +39,7 @@ export async function main(argv: readonly string[], streams: Streams = process):
   endQuietlyWhenTheReaderLeaves(streams.stdout)
   const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv]
   try {
+    requireWholeNames(argv)
     await createProgram(streams, words).parseAsync(words, { from: 'user' })
     return exitStatus.done
   } catch (error) {
@@ -45,6 +47,21 @@ export async function main(argv: readonly string[], streams: Streams = process):
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.done : exitStatus.wrongUsage
     return report(error, streams)
   }
+}
+
+/** Refuses words whose bytes Node replaced, since they would name another file than the one that is meant. Errors: AppError 'usage/invalid'. */
+function requireWholeNames(argv: readonly string[]): void {
+  const names = [
+    ...argv.map((word, i) => [`argument ${i + 1}`, word] as const),
+    ['working folder', attempt(() => process.cwd(), '')] as const,
+    ['variable TURNWISE_HOME', process.env['TURNWISE_HOME'] ?? ''] as const,
+  ]
+  const wrong = names.find(([, name]) => name.includes('\ufffd'))
+  if (wrong === undefined) return
+  throw usageError(
+    `The ${wrong[0]} is not UTF-8, or has the sign U+FFFD, which stands for what is not: ${shownText(wrong[1])}`,
+    'Nothing was done. Rename the file or folder so that nothing else can be meant.',
+  )
 }
 
 /** Sorted as in the help. */

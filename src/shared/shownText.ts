@@ -1,12 +1,12 @@
 /**
  * Escapes a name or a path so that it hides nothing: characters that move the cursor, reverse the direction, or cannot
- * be seen are written as their code, and so are spaces after twenty others.
+ * be seen are written as their code, and so are the sign for bytes that are no text, and spaces after twenty others.
  */
 export const shownText = (text: string): string => text.replaceAll(unseen, code)
 
 const code = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 
-const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}|(?<= {20}) /gu
+const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffd]|(?! )\p{Zs}|(?<= {20}) /gu
 
 /** Quotes a word for the command line of a shell of Unix, whatever is in it. */
 const shellWord = (word: string): string =>

@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { realpathSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createProgram, leavesOf, nameOf, summaryOf } from '#cli/main.ts'
@@ -91,6 +92,25 @@ describe('wrong usage is status 2 with one sentence and a hint, and nothing on s
   ])('%j', async (args, sentence) => {
     expect(await answer(...args)).toEqual({ status: 2, stdout: '', stderr: sentence })
   })
+
+  const launcher = path.resolve(import.meta.dirname, '../../bin/turnwise.mjs')
+  const refused = (what: string, name: string) =>
+    `turnwise: The ${what} is not UTF-8, or has the sign U+FFFD, which stands for what is not: ${name}\n  Nothing was done. Rename the file or folder so that nothing else can be meant.\n`
+
+  test.skipIf(process.platform !== 'linux').each([
+    ['"$0" "$1" python allow "$name/tools.json"', 'argument 3', '\\u{fffd}/tools.json'],
+    ['mkdir "$name" && cd "$name" && "$0" "$1" python allow tools.json', 'working folder', '\\u{fffd}'],
+    ['TURNWISE_HOME="$name" "$0" "$1" python list', 'variable TURNWISE_HOME', '\\u{fffd}'],
+  ])(
+    'names are not UTF-8, which would be read as those of other files (skipped but on Linux): %s',
+    (line, what, name) => {
+      using place = createWorkplace()
+      const words = ['-c', `name=$(printf '\\377'); ${line}`, process.execPath, launcher]
+      const { status, stdout, stderr } = spawnSync('sh', words, { cwd: place.folder, encoding: 'utf8' })
+      const whole = what === 'working folder' ? `${realpathSync(place.folder)}/${name}` : name
+      expect({ status, stdout, stderr }).toEqual({ status: 2, stdout: '', stderr: refused(what, whole) })
+    },
+  )
 
   test('without a command the help says which there are', async () => {
     for (const [args, line] of [

@@ -45,13 +45,21 @@ test('a text that comes in pieces has the mark before each line on a terminal, a
   }
 })
 
-test.each(['\u3164', '\u115f', '\uffa0', '\u034f', '\ufe0f', '\u{e0100}', '\u2800', '\u200b', '\u00a0'])(
-  'a name with something that cannot be seen is not that without it: %j',
-  (hidden) => {
-    const code = `\\u{${(hidden.codePointAt(0) ?? 0).toString(16)}}`
-    expect(shownText(`rewards${hidden}.py`)).toBe(`rewards${code}.py`)
-  },
-)
+test.each([
+  '\u3164',
+  '\u115f',
+  '\uffa0',
+  '\u034f',
+  '\ufe0f',
+  '\u{e0100}',
+  '\u2800',
+  '\u200b',
+  '\u00a0',
+  '\ufffd',
+])('a name with something that cannot be seen or read is not that without it: %j', (hidden) => {
+  const code = `\\u{${(hidden.codePointAt(0) ?? 0).toString(16)}}`
+  expect(shownText(`rewards${hidden}.py`)).toBe(`rewards${code}.py`)
+})
 
 test('a name keeps its letters and its spaces, of which a hundred push nothing out of sight', () => {
   expect(shownText('/मेरा काम/e\u0301t\u00e9  2 한글.py')).toBe('/मेरा काम/e\u0301t\u00e9  2 한글.py')

@@ -25,8 +25,16 @@ export function interpreterFiles(
   const real = places.at(-1) ?? program
   const links = real === program ? [] : [[program, `links to ${real}`] as const]
   const beside = places.filter(isOpen).flatMap(besideProgram).filter(isThere)
-  const starts = [...places.map((place) => path.dirname(place)), ...beside.flatMap(homesIn)]
-  const around = [...starts.flatMap((start) => landmarks(start, folder)).filter(isThere), ...beside]
+  const homes = beside.flatMap(homesIn)
+  const starts = [
+    ...places.map((place) => path.dirname(place)),
+    ...homes.flatMap((home) => [home, ...above(home)]),
+  ]
+  const marks = [
+    ...starts.map(realOf).flatMap((start) => landmarks(start, folder)),
+    ...homes.map(realOf).flatMap(besideLibrary),
+  ]
+  const around = [...marks.filter(isThere), ...beside]
   const once = new Map([...new Set(around)].map((file) => [realpathSync(file), file]))
   const files = [...(isOpen(real) ? [real] : []), ...once.values()]
   return [...links, ...files.map((file) => [file, contentOf(file)] as const)]
@@ -74,13 +82,13 @@ function placesOf(program: string): string[] {
 function landmarks(start: string, folder: string | null): string[] {
   const found: string[] = []
   for (let at = start; isInside(at, folder); at = path.dirname(at)) {
-    const own = namesIn(at, /^(?:pyvenv\.cfg|pybuilddir\.txt|.*\._pth|python3\d+t?\.zip)$/i)
+    const own = namesIn(at, /^(?:pyvenv\.cfg|python3\d+t?\.zip)$/i)
     const libraries = namesIn(at, /^(?:lib(?:64)?)$/i).flatMap((library) => [
       path.join(library, 'os.py'),
       ...namesIn(library, /\._pth$/i),
       ...namesIn(library, /^python3[\d.]*t?(?:\.zip)?$/).flatMap(inLibrary),
     ])
-    found.push(...own, path.join(at, 'Modules', 'Setup.local'), ...libraries)
+    found.push(...own, ...besideLibrary(at), ...libraries)
   }
   return found
 }
@@ -89,9 +97,16 @@ function landmarks(start: string, folder: string | null): string[] {
 function besideProgram(place: string): string[] {
   const folder = path.dirname(place)
   return [
-    ...namesIn(folder, /^(?:pyvenv\.cfg|pybuilddir\.txt|.*\._pth)$/i),
-    ...namesIn(path.dirname(folder), /^pyvenv\.cfg$/i),
+    ...[folder, path.dirname(folder)].flatMap((each) => namesIn(each, /^pyvenv\.cfg$/i)),
+    ...besideLibrary(folder),
   ]
+}
+
+/** Files in the folder of a program, or in the home of its environment, that name another library, or mark a build, which has its own. */
+function besideLibrary(folder: string): string[] {
+  // Python of Windows lies two folders into its build.
+  const build = process.platform === 'win32' ? path.resolve(folder, '..', '..') : folder
+  return [...namesIn(folder, /^(?:pybuilddir\.txt|.*\._pth)$/i), path.join(build, 'Modules', 'Setup.local')]
 }
 
 /** Tells whether a file is there for Python too. Errors: AppError 'python/not-allowed'. */
@@ -100,9 +115,11 @@ function isThere(place: string): boolean {
   return statusOf(place) !== null
 }
 
+const realOf = (place: string): string => realPath(place) ?? place
+
 /**
- * Lists the folders in which Python looks for its library where a file makes it an environment: its home, there or not, and those above
- * by its text. Versions of Python end the text at different signs. Errors: as isThere.
+ * Lists the folders, there or not, in which and, by their text, above which Python looks for its library where a file makes it an
+ * environment. Versions of Python end the text at different signs. Errors: as isThere.
  */
 function homesIn(file: string): string[] {
   if (!/^pyvenv\.cfg$/i.test(path.basename(file))) return []
@@ -111,7 +128,7 @@ function homesIn(file: string): string[] {
     .flatMap(([, text = '']) => [text, text.replace(/[\s\p{Cc}]+$/u, ''), text.replace(/[\r\0].*/s, '')])
     .filter((home) => home.trim() !== '')
   for (const home of homes) requirePlace(home, ` in ${shownText(file)}`)
-  return homes.flatMap((home) => [home, ...above(home)]).map((each) => realPath(each) ?? each)
+  return homes
 }
 
 /** An archive, or a folder by what marks it as the library. */

@@ -40,16 +40,24 @@ const loadedBy = (place: string): string[] => [
   ...ofFolder.map((name) => path.join(place, name)),
 ]
 
-/** Lists what a word names by an absolute path or as a URL, also after a sign, as in `--config=FILE` and `@FILE`. */
+/**
+ * Lists what a word names by a path or as a URL, also after a sign, as in `--config=FILE` and `@FILE`; inside of a longer word, by an
+ * absolute path alone.
+ */
 const placesIn = (word: string): string[] =>
   [
-    ...[word, word.slice(word.indexOf('=') + 1)],
-    ...[...word.split(/[=,;"'\s]+/), ...word.split(path.delimiter), ...urlsIn(word)],
+    ...[word, word.slice(word.indexOf('=') + 1)].map(withoutSign).map(fromRoot),
+    ...[...word.split(/[=,;"'\s]+/), ...word.split(path.delimiter), ...urlsIn(word)].map(withoutSign),
   ]
-    .map((place) => place.replace(/^[^\p{L}\p{N}~.\\/]/u, ''))
     .filter((place) => path.isAbsolute(place))
     // As behind the scheme of an address.
     .map((place) => (path.sep === '/' ? place.replace(/^\/+/, '/') : place))
+
+const withoutSign = (word: string): string => word.replace(/^[^\p{L}\p{N}~.\\/]/u, '')
+
+/** Makes a relative path whole: the program starts in the root folder, and above that is nothing. */
+const fromRoot = (word: string): string =>
+  word === '' || path.isAbsolute(word) ? word : `${path.sep}${word.replace(/^(?:\.{1,2}(?:[\\/]+|$))+/, '')}`
 
 /** Endings that Node adds to a name, among them none. */
 const endings = ['', '.js', '.json', '.node']
@@ -75,6 +83,13 @@ export function unclearPlace({ args, env }: Pick<Command, 'args' | 'env'>): stri
     null
   )
 }
+
+/** Tells whether a word names a file, or what is another in each process. */
+export const namesFile = (word: string): boolean =>
+  placesIn(word)
+    .filter((place) => !loadsNothing.test(place))
+    .flatMap((place) => endings.map((end) => place + end))
+    .some((place) => statusOf(place)?.isFile() === true || differsByProcess(place))
 
 /** Places that are another in each process, and that servers name to look at the system, or to log: no code comes from there. */
 const loadsNothing = /^\/(?:proc|dev\/std(?:out|err))\/?$/

@@ -22,7 +22,7 @@ import {
   reviewPython,
 } from './consent.ts'
 import { mostBytes } from './interpreterFiles.ts'
-import { isPythonProgram, loadedFiles, unclearPlace } from './loadedFiles.ts'
+import { isPythonProgram, loadedFiles, namesFile, unclearPlace } from './loadedFiles.ts'
 import { requirePlace } from './pythonEnvironment.ts'
 
 export interface McpSource {
@@ -59,6 +59,8 @@ type Started = z.output<typeof program>
 type Server = { readonly name: string } & (Started | z.output<typeof address>)
 
 const mostServers = 20
+
+const variableForm = /\$\{([A-Za-z_]\w*)\}/g
 
 /** Variables by which a program loads other code than its own, from places that nobody is shown. */
 const loading =
@@ -118,6 +120,19 @@ function requirePlainPlaces({ name, ...given }: Started & { readonly name: strin
   )
 }
 
+/** Refuses a value that names a file only when it is filled: the file would be compared under a name that may hold a secret. Errors: AppError 'config/invalid'. */
+function requireWrittenPlaces({ name, env }: Started & { readonly name: string }): void {
+  const filled = (text: string) =>
+    text.replaceAll(variableForm, (form, own: string) => process.env[own] ?? form)
+  const hidden = Object.entries(env).find(([, text]) => filled(text) !== text && namesFile(filled(text)))
+  if (hidden === undefined) return
+  throw new AppError(
+    'config/invalid',
+    `The MCP server “${shownText(name)}” sets ${shownText(hidden[0])} to ${shownText(hidden[1])}, which is the path of a file, so nothing shows which file it is.`,
+    'Nothing was started. Write the whole path of the file, without variables.',
+  )
+}
+
 /** Errors: AppError 'config/invalid', 'python/not-allowed' for a file without its place. The program’s path, and words after it that begin with ./ or ../, are meant from the folder of the file. */
 function serversIn({ code, file }: McpSource): Server[] {
   requirePlace(file)
@@ -152,6 +167,7 @@ function reviewServer(server: Server, consents: string | null): PythonReview {
   }
   const { command, args, env, name } = server
   requirePlainPlaces(server)
+  requireWrittenPlaces(server)
   if (!/[\\/]/.test(command) && programFile(command) === null) {
     throw new AppError(
       'sandbox/failed',
@@ -171,8 +187,6 @@ function reviewServer(server: Server, consents: string | null): PythonReview {
 /** Errors: as reviewServer. */
 export const reviewServers = (source: McpSource, consents: string | null): PythonReview[] =>
   serversIn(source).map((server) => reviewServer(server, consents))
-
-const variableForm = /\$\{([A-Za-z_]\w*)\}/g
 
 /** Lists the variables whose values go to servers at an address. Errors: AppError 'config/invalid'. */
 export const keysOfServers = (source: McpSource): KeyUse[] =>

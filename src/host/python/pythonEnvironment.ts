@@ -30,14 +30,14 @@ export const mostLinks = 40
 /**
  * Resolves a path as the system does: `..` is the folder above the target of a link, and a path that does not exist yet
  * resolves through the folders above it. null: the path leads through something that each process has of its own, such
- * as `/proc/self/cwd`.
+ * as `/proc/self/cwd`, or that has a name which is not UTF-8, and under the one that it is read as lies something else.
  */
 export function realPath(place: string, budget = { links: mostLinks }): string | null {
   const absolute = path.isAbsolute(place) ? place : `${process.cwd()}${path.sep}${place}`
   let here = path.parse(absolute).root
   for (const part of absolute.slice(here.length).split(separators)) {
     const next: string = path.join(here, part)
-    if (ofEachProcess.test(next)) return null
+    if (ledElsewhere.test(next)) return null
     const target = part === '..' ? null : linkTarget(next)
     if (target === null || --budget.links < 0) here = next
     else {
@@ -51,7 +51,7 @@ export function realPath(place: string, budget = { links: mostLinks }): string |
 
 const separators = path.sep === '/' ? '/' : /[\\/]/
 
-const ofEachProcess = /^\/(?:proc|dev\/fd)(?:\/|$)/i
+const ledElsewhere = /^\/(?:proc|dev\/fd)(?:\/|$)|\ufffd/i
 
 /** Tells whether a path, or a link on its way, leads each process elsewhere. */
 export const differsByProcess = (place: string): boolean => realPath(place) === null
@@ -66,7 +66,7 @@ export function requirePlace(file: string, source = ''): void {
   if (isWhole && !differsByProcess(file)) return
   throw new AppError(
     'python/not-allowed',
-    `“${shownText(file)}”${source} ${isWhole ? 'leads each process elsewhere, as /proc/self/cwd does' : 'is no absolute path'}, so nothing says which file it means.`,
+    `“${shownText(file)}”${source} ${isWhole ? 'leads each process elsewhere, as /proc/self/cwd does, or is not UTF-8' : 'is no absolute path'}, so nothing says which file it means.`,
     `Nothing was started. Write the whole path of the file${isWhole ? ' itself, and lead no link by way of /proc or /dev/fd' : ''}.`,
   )
 }

@@ -33,6 +33,11 @@ function programAt(place: string): void {
   chmodSync(place, 0o755)
 }
 
+function markBuild(folder: string): void {
+  mkdirSync(path.join(folder, 'Modules'))
+  writeFileSync(path.join(folder, 'Modules', 'Setup.local'), '')
+}
+
 const elsewhere = path.join(mkdtempSync(path.join(all, 'elsewhere-')), 'python3')
 programAt(elsewhere)
 const other = path.join(mkdtempSync(path.join(all, 'elsewhere-')), 'python3')
@@ -176,6 +181,18 @@ describe.skipIf(process.platform === 'win32')('an interpreter that is another in
       expect(() => review(link)).toThrow(refused)
   })
 
+  test.skipIf(process.platform !== 'linux')(
+    'is refused where a link leads to a name that is not UTF-8, which is read as another (skipped but on Linux)',
+    () => {
+      const { folder, program, review } = placed('python', (link) =>
+        symlinkSync(Buffer.from(`${path.dirname(link)}/py\xff`, 'latin1'), link),
+      )
+      programAt(path.join(folder, 'py\ufffd'))
+      writeFileSync(Buffer.from(`${folder}/py\xff`, 'latin1'), '')
+      expect(() => review(program)).toThrow(refused)
+    },
+  )
+
   test.each([
     'my-env/pyvenv.cfg',
     'my-env/bin/pyvenv.cfg',
@@ -255,11 +272,38 @@ describe.skipIf(process.platform === 'win32')('consent to an interpreter elsewhe
       (program) => writeFileSync(path.join(program, '../../pyvenv.cfg'), ''),
     ],
     ['a file gives it other paths', (program) => writeFileSync(`${program}._pth`, '')],
+    ['a file makes it a build', (program) => markBuild(path.dirname(program))],
   ])('ends when %s', (_, change) => {
     const { program, allow, isAllowed } = codeBeside(repository())
     allow()
     expect(isAllowed()).toBe(true)
     change(program)
+    expect(isAllowed()).toBe(false)
+  })
+
+  test.each<[string, (home: string) => void]>([
+    ['makes it a build', markBuild],
+    ['makes it another build', (home) => writeFileSync(path.join(home, 'pybuilddir.txt'), 'lib')],
+    ['gives it other paths', (home) => writeFileSync(path.join(home, 'python._pth'), '')],
+  ])('ends when a file in the home of its environment %s', (_, change) => {
+    const { program, allow, isAllowed } = codeBeside(repository())
+    const home = mkdtempSync(path.join(all, 'home-'))
+    writeFileSync(path.join(program, '../../pyvenv.cfg'), `home = ${home}\n`)
+    allow()
+    expect(isAllowed()).toBe(true)
+    change(home)
+    expect(isAllowed()).toBe(false)
+  })
+
+  test('ends when a file makes what its links lead to a build', () => {
+    const programs = mkdtempSync(path.join(all, 'programs-'))
+    programAt(path.join(programs, 'python3'))
+    const { allow, isAllowed } = codeBeside(
+      placed('bin/python', (program) => symlinkSync(path.join(programs, 'python3'), program)),
+    )
+    allow()
+    expect(isAllowed()).toBe(true)
+    markBuild(programs)
     expect(isAllowed()).toBe(false)
   })
 

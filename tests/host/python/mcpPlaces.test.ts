@@ -1,7 +1,7 @@
 /** Places that a program of an MCP server may not name, and may not lie at, since what is compared would not be what it loads. */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { reviewServers } from '#host/python/mcpServers.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 
@@ -89,5 +89,54 @@ test.skipIf(process.platform === 'win32')(
     symlinkSync(`/proc/self/root${process.execPath}`, link)
     for (const command of [`/proc/self/root${process.execPath}`, '/dev/fd/3', link])
       expect(() => review({ command, args: ['server.js'] })).toThrow('leads each process elsewhere')
+  },
+)
+
+describe('a variable that is filled', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs()
+  })
+
+  const reviewed = (value: string) => {
+    const folder = temporaryFolder()
+    writeFileSync(path.join(folder, 'plugin.js'), '')
+    vi.stubEnv('TURNWISE_TEST_FOLDER', folder)
+    vi.stubEnv('TURNWISE_TEST_FILE', path.join(folder, 'plugin.js'))
+    vi.stubEnv('TURNWISE_TEST_CWD', '/proc/self/cwd')
+    return () => review({ command: 'env', env: { PLUGIN: value } })
+  }
+
+  test.each([
+    '${TURNWISE_TEST_FILE}',
+    '${TURNWISE_TEST_FOLDER}/plugin.js',
+    '${TURNWISE_TEST_FOLDER}/./plugin.js',
+    '--require ${TURNWISE_TEST_FOLDER}/plugin',
+    '@${TURNWISE_TEST_FILE}',
+    ...(process.platform === 'win32' ? [] : ['${TURNWISE_TEST_CWD}/x']),
+  ])('may not hide a file from the comparison: %s', (value) => {
+    expect(reviewed(value)).toThrow(`sets PLUGIN to ${value}, which is the path of a file`)
+  })
+
+  test.each(['${TURNWISE_TEST_FOLDER}', 'Bearer ${TURNWISE_TEST_FOLDER}/none', '${TURNWISE_TEST_NONE}'])(
+    'may name no file: %s',
+    (value) => {
+      expect(reviewed(value)).not.toThrow()
+    },
+  )
+})
+
+test.skipIf(process.platform === 'win32').each(['', './', '../'])(
+  'a relative path is meant from the root folder, where the program starts (skipped on Windows): %j',
+  (leading) => {
+    const script = path.join(temporaryFolder(), 'server.py')
+    writeFileSync(script, '')
+    const relative = leading + script.slice(1)
+    const listed = (server: object) =>
+      review({ command: 'env', ...server }).flatMap(({ files }) => files.map((each) => each.path))
+    for (const server of [{ args: [`--config=${relative}`] }, { env: { PLUGIN: relative } }])
+      expect(listed(server)).toContain(`mcp:${script}`)
+    expect(listed({ args: ['python3', script.slice(1)] })).toContain(`mcp:${script}`)
+    expect(() => listed({ args: ['proc/self/cwd/server.py'] })).toThrow('read in different ways')
+    expect(() => listed({ args: ['.', '..', 'x'], env: { EMPTY: '' } })).not.toThrow()
   },
 )
