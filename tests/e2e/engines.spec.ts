@@ -18,7 +18,7 @@ test('TRL or AgileRL is chosen for a run, asks before Python runs, and tells wha
     .getByRole('heading', { level: 2, name: /method/i })
     .getByRole('button')
     .click()
-  await page.getByRole('button', { name: /^More ways/ }).click()
+  await page.getByRole('button', { name: /^More ways.*TRL/ }).click()
   const where = page.getByRole('region', { name: 'Where' })
   await where.getByRole('radio', { name: 'TRL, in Python' }).click()
   await where.getByRole('textbox', { name: 'Python of the trainer' }).fill(path.join(bare, 'bin', 'python'))

@@ -42,7 +42,7 @@ test('Python asks before it runs, is tried, played and withdrawn', async ({ app 
       .getByRole('heading', { level: 2, name: /reward/i })
       .getByRole('button')
       .click()
-    await page.getByRole('button', { name: /^More ways/ }).click()
+    await page.getByRole('button', { name: /^More ways.*workflow/ }).click()
     await page.getByRole('textbox', { name: 'Python reward' }).fill(`${file}#brief`)
     await page.getByRole('button', { name: 'Use Python' }).click()
     await expect(page.getByText('is Python, which is not sandboxed').first()).toBeVisible()

@@ -3,11 +3,9 @@
  * written in one transaction, which first checks whether another process has already done so.
  */
 import { createHash } from 'node:crypto'
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
-import { readError, systemCode } from '#host/files/fileErrors.ts'
-import { requireInside } from '#host/files/ownFiles.ts'
+import { closeSync, fstatSync, readSync } from 'node:fs'
+import { readError } from '#host/files/fileErrors.ts'
+import { openLog } from '#host/workFolder/lineLog.ts'
 import type { Connection } from './connection.ts'
 import type { StoredEvent, NamesTable } from './names.ts'
 import { emptyHistory, HistoryWriter, type HistoryState } from './history.ts'
@@ -105,7 +103,7 @@ const tailBytes = 512
  * 'replaced' where the file no longer holds what was read before. Errors: AppError 'file/unreadable'.
  */
 function readPiece(file: string, from: LogPosition, maxBytes: number): LogPiece | 'replaced' | null {
-  const handle = open(file)
+  const handle = openLog(file)
   if (handle === null) return null
   try {
     const { size } = fstatSync(handle)
@@ -119,18 +117,6 @@ function readPiece(file: string, from: LogPosition, maxBytes: number): LogPiece 
     throw readError(file, error)
   } finally {
     closeSync(handle)
-  }
-}
-
-function open(file: string): number | null {
-  try {
-    requireInside(file, path.dirname(file))
-    return openSync(file, 'r')
-  } catch (error) {
-    // Not asked of the file system a second time: the log may have been begun between the two questions.
-    const isMissing = systemCode(error instanceof AppError ? error.cause : error) === 'ENOENT'
-    if (isMissing) return null
-    throw readError(file, error)
   }
 }
 

@@ -3,7 +3,8 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
 import type { z } from 'zod'
 import { attempt } from '#shared/attempt.ts'
-import { reading } from '#host/files/fileErrors.ts'
+import { AppError } from '#shared/errors.ts'
+import { readError, reading, systemCode } from '#host/files/fileErrors.ts'
 import { openLineLog, requireInside } from '#host/files/ownFiles.ts'
 
 const newline = 0x0a
@@ -38,14 +39,26 @@ export function dropTornLine(file: string): void {
   if (existsSync(file)) closeSync(openLineLog(file))
 }
 
+/** Opens a log to read it; null where there is none. Errors: AppError 'file/unreadable'. */
+export function openLog(file: string): number | null {
+  try {
+    requireInside(file, path.dirname(file))
+    return openSync(file, 'r')
+  } catch (error) {
+    // Not asked of the file system a second time: the log may have been begun, or removed, between the two questions.
+    const isMissing = systemCode(error instanceof AppError ? error.cause : error) === 'ENOENT'
+    if (isMissing) return null
+    throw readError(file, error)
+  }
+}
+
 /**
  * Yields the lines that have an end, from a byte on; none where there is no file. It is read in pieces. Errors: AppError
  * 'file/unreadable'.
  */
 export function* wholeLines(file: string, from = 0): Generator<Buffer> {
-  if (!existsSync(file)) return
-  requireInside(file, path.dirname(file))
-  const handle = reading(file, () => openSync(file, 'r'))
+  const handle = openLog(file)
+  if (handle === null) return
   try {
     let rest: Buffer = Buffer.alloc(0)
     for (let at = from; ;) {
