@@ -294,6 +294,14 @@ export const linearsByInput: readonly (readonly LinearName[])[] = [
   ['per_layer_projection'],
 ]
 
+/** Gate and up of an MLP in one. */
+export const fusedGates: readonly LinearName[] = ['gate_up_proj', 'shared_mlp.input_linear']
+const gates: readonly LinearName[] = ['gate_proj', 'w1', ...fusedGates]
+
+/** True if MLPs multiply what goes up with a gate. */
+export const hasGate = ({ linears }: Pick<ModelConfig, 'linears'>): boolean =>
+  gates.some((gate) => linears.includes(gate))
+
 /** `self_attn.q_proj`: the module path of a linear within its layer. */
 export const linearPath = (name: LinearName): string => linearPaths[name]
 

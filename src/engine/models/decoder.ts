@@ -12,7 +12,15 @@ import { reshape, split, splitSizes, transpose } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
 import { layerNorm, rmsNorm } from '../ops/normalization.ts'
 import { shortConvolution } from '../ops/shortConvolution.ts'
-import { headShape, isBeside, type LinearName, type ModelConfig, type ShortConvolution } from './config.ts'
+import {
+  fusedGates,
+  hasGate,
+  headShape,
+  isBeside,
+  type LinearName,
+  type ModelConfig,
+  type ShortConvolution,
+} from './config.ts'
 import { deltaPart } from './deltaPart.ts'
 import type { Experts } from './expertConfig.ts'
 import { expertPart } from './expertPart.ts'
@@ -159,7 +167,7 @@ function sharedPart(x: Value, { sharedWidth }: Experts, layer: LayerScope): Part
 function ownMlp(x: Value, layer: LayerScope): Part {
   const { linears, activation, intermediateSize } = layer.config
   const down = theOne(layer, ['down_proj', 'mlp.c_proj', 'w2', 'shared_mlp.output_linear'])
-  if (!gates.some((gate) => linears.includes(gate))) {
+  if (!hasGate(layer.config)) {
     const up = layer.linear(theOne(layer, ['up_proj', 'c_fc']), x)
     const activated = activation === 'gelu-tanh' ? geluTanh(up) : reluSquared(up)
     return { output: layer.linear(down, activated), activations: { up } }
@@ -171,10 +179,6 @@ function ownMlp(x: Value, layer: LayerScope): Part {
   const gated = activation === 'silu' ? swiglu(gate, up) : geglu(gate, up)
   return { output: layer.linear(down, gated), activations: { gate, up } }
 }
-
-/** Gate and up in one. */
-const fusedGates: readonly LinearName[] = ['gate_up_proj', 'shared_mlp.input_linear']
-const gates: readonly LinearName[] = ['gate_proj', 'w1', ...fusedGates]
 
 /** The one of these that the model has. */
 function theOne({ config }: LayerScope, names: readonly LinearName[]): LinearName {

@@ -87,7 +87,7 @@ function stateOf(fields: Fields, { hiddenSize }: ModelConfig): StateSpace {
   const [heads, width] = [whole('mamba_n_heads', 128), whole('mamba_expand', 2) * hiddenSize]
   const valueDim =
     fields.value('mamba_d_head') === 'auto' ? width / heads : whole('mamba_d_head', width / heads)
-  if (valueDim * heads !== width)
+  if (width % heads !== 0 || valueDim * heads !== width)
     throw fields.invalid('mamba_n_heads', `a number whose heads divide ${String(width)} channels`)
   const state: StateSpace = {
     kind: 'state',
@@ -109,5 +109,5 @@ function isUnlimited(fields: Fields): boolean {
   if (!Array.isArray(limit)) return true
   // JSON has no infinity: transformers writes an object in its place.
   const [least, most] = limit as unknown[]
-  return least === 0 && (most === null || typeof most === 'object')
+  return least === 0 && (most === null || JSON.stringify(most) === '{"__float__":"Infinity"}')
 }

@@ -4,6 +4,7 @@ import type { Device } from '#shared/device.ts'
 import type { FrozenProducts } from '#shared/precision.ts'
 import { basePrecisionOf } from '../models/blocks.ts'
 import {
+  hasGate,
   headShape,
   isBeside,
   isRecurrent,
@@ -103,10 +104,8 @@ function mixerNumbers(mixer: LayerMixer | undefined, config: ModelConfig): numbe
 }
 
 /** The same of an MLP: gate and up, or up alone. */
-function mlpNumbers({ innerSizes, intermediateSize, linears }: ModelConfig, layer: number): number {
-  const isGated = !linears.includes('c_fc') && (!linears.includes('up_proj') || linears.includes('gate_proj'))
-  return (isGated ? 2 : 1) * (innerSizes?.[layer] ?? intermediateSize)
-}
+const mlpNumbers = (config: ModelConfig, layer: number): number =>
+  (hasGate(config) ? 2 : 1) * (config.innerSizes?.[layer] ?? config.intermediateSize)
 
 /**
  * Bytes of the saved activations of one token over all layers: those of the mixer and the MLP, attended, the layer's input, and what

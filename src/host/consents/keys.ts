@@ -70,7 +70,7 @@ export function keyHider(key: string | null, header = `Bearer ${key}`): (text: s
     .flatMap(piecesOf)
     .map((piece) => new RegExp([escapable(piece), ...inJson(piece).flatMap(base64Forms)].join('|'), 'g'))
   const hide = (text: string) => written.reduce((left, piece) => left.replaceAll(piece, hiddenKey), text)
-  return (text) => (written.length <= texts.length ? hide(text) : hide(text).replaceAll(hiddenRow, hiddenKey))
+  return (text) => hide(text).replaceAll(hiddenRow, hiddenKey)
 }
 
 /** The most characters that one pattern looks for: of about two thousand, the engine refuses it in words that quote it. */
