@@ -56,9 +56,9 @@ export const hostileTemplates: Readonly<Record<string, string>> = {
   'takes tiny steps': '{{ [1][0:1:0.0000000001] }}',
   'has many blanks': `${' '.repeat(390_000)}x`,
   'nests scopes':
-    '{% for a in [1] %}'.repeat(1_500) +
-    '{% for i in range(10000) %}{{ zz }}{{ zz }}{{ zz }}{{ zz }}{% endfor %}' +
-    '{% endfor %}'.repeat(1_500),
+    '{% for a in [1] %}'.repeat(380) +
+    `{% for i in range(10000) %}${'{{ zz }}'.repeat(6)}{% endfor %}` +
+    '{% endfor %}'.repeat(380),
 }
 
 /** The same with so much less of it that they can be rendered; a digit more, and some cannot. */
@@ -70,3 +70,31 @@ export const busyTemplates: Readonly<Record<string, string>> = Object.fromEntrie
       source.replace('range(60)', 'range(12)').replace(/\d{5,}/g, (size) => size.slice(0, 3)),
     ]),
 )
+
+const nested = (open: string, inner: string, close: string) => (levels: number) =>
+  open.repeat(levels) + inner + close.repeat(levels)
+const wrapped = (use: string) => (levels: number) =>
+  `{% set ns=namespace(x=[1], y=[2]) %}{% for i in range(${levels}) %}` +
+  `{% set ns.x=[ns.x] %}{% set ns.y=[ns.y] %}{% endfor %}{{ ${use} }}`
+
+/** Templates with so many levels inside one another, by what nests. */
+export const nestedTemplates: Readonly<Record<string, (levels: number) => string>> = {
+  loops: nested('{% for a in [1] %}', 'x', '{% endfor %}'),
+  conditions: nested('{% if 1 %}', 'x', '{% endif %}'),
+  branches: (levels) => `{% if 0 %}${'{% elif 0 %}x'.repeat(levels)}{% endif %}`,
+  captures: nested('{% set a %}', 'x', '{% endset %}'),
+  filtered: nested('{% filter upper %}', 'x', '{% endfilter %}'),
+  callers: (levels) =>
+    `{% macro f() %}{{ caller() }}{% endmacro %}${nested('{% call f() %}', 'x', '{% endcall %}')(levels)}`,
+  macros: (levels) => `{% macro f(i) %}{% if i > 0 %}{{ f(i-1) }}{% endif %}{% endmacro %}{{ f(${levels}) }}`,
+  loopTests: (levels) =>
+    `{% macro f(i) %}{% for x in [1] if i == 0 or f(i-1) %}{% endfor %}{% endmacro %}{{ f(${levels}) }}`,
+  lists: (levels) => `{{ ${nested('[', '1', ']')(levels)} | length }}`,
+  arguments: (levels) => `{{ ${nested('dict(a=', '1', ')')(levels)} | length }}`,
+  negations: (levels) => `{{ ${'not '.repeat(levels)}1 }}`,
+  operands: (levels) => `{{ 1${'~1'.repeat(levels)} }}`,
+  filters: (levels) => `{{ 'a'${'|upper'.repeat(levels)} }}`,
+  equalLists: wrapped('ns.x == ns.y'),
+  orderedLists: wrapped('ns.x < ns.y'),
+  soughtLists: wrapped('ns.x in [ns.y]'),
+}

@@ -111,7 +111,8 @@ function parse(given: string, where: string): readonly Node[] {
   try {
     return parseTemplate(source)
   } catch (error) {
-    throw templateInvalid(where, `it could not be parsed: ${sentenceOf(error)}`, error)
+    const problem = error instanceof RangeError ? 'its parts are nested too deep' : sentenceOf(error)
+    throw templateInvalid(where, `it could not be parsed: ${problem}`, error)
   }
 }
 

@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { createChatTemplate } from '#engine/text/chatTemplate.ts'
-import { hostileTemplates } from '../../../scripts/fuzz/templateSeeds.ts'
+import { hostileTemplates, nestedTemplates } from '../../../scripts/fuzz/templateSeeds.ts'
 import { readdirSync, readFileSync } from 'node:fs'
 import { isLong } from '../../sweeps.ts'
 
@@ -32,6 +33,32 @@ test.for(Object.entries(hostileTemplates))(
     expect(process.memoryUsage.rss() - memoryBefore).toBeLessThan(1.5e9)
   },
 )
+
+const tooDeep =
+  /: (it could not be parsed: its parts are nested too deep|it refused these messages: .* 400 deep, or)/
+
+test.for(Object.entries(nestedTemplates))(
+  '%s inside one another are refused where they are too many',
+  ([, write]) => {
+    expect(() => render(write(40), question)).not.toThrow()
+    for (const levels of [1_000, 9_000]) expect(() => render(write(levels), question)).toThrow(tooDeep)
+  },
+)
+
+test('half of a stack holds what may be nested, also where nothing is compiled', () => {
+  const script = `
+    import { createChatTemplate } from ${JSON.stringify(new URL('../../../src/engine/text/chatTemplate.ts', import.meta.url))}
+    import { nestedTemplates } from ${JSON.stringify(new URL('../../../scripts/fuzz/templateSeeds.ts', import.meta.url))}
+    for (const [name, write] of Object.entries(nestedTemplates)) for (let levels = 40; levels < 500; levels += 40) try {
+      const files = { tokenizerConfig: {}, templateFile: write(levels), where: 'the model' }
+      createChatTemplate(files).render([{ role: 'user', content: 'Why?' }], { addGenerationPrompt: false })
+    } catch ({ message }) {
+      if (!${String(tooDeep)}.test(message)) throw new Error(name + ' at ' + levels + ': ' + message)
+    }`
+  const flags = ['--stack-size=492', '--no-opt', '--no-sparkplug', '--no-maglev', '--input-type=module']
+  const { stderr, status } = spawnSync(process.execPath, [...flags, '-e', script], { encoding: 'utf8' })
+  expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
+})
 
 test('what was charged for is no reason to end', () => {
   expect(render(spent, question)).toBe('')

@@ -68,6 +68,7 @@ export const startWarmJob: StartJob = <Input, Item, Order>(
   const listeners: ((message: never) => void)[] = []
   const { promise: ended, resolve: end } = Promise.withResolvers<WorkerExit>()
   let isOver = false
+  let isKilled = false
   const over = (exit: WorkerExit) => {
     isOver = true
     end(exit)
@@ -75,7 +76,8 @@ export const startWarmJob: StartJob = <Input, Item, Order>(
   void own.ended.then(over)
   warm.hear = (message) => {
     for (const listener of listeners) listener(message as never)
-    if (!isLastWord(message)) return
+    // The last word of a process that was killed meanwhile is on its way still; nobody may get that process.
+    if (!isLastWord(message) || isKilled) return
     over({ exitCode: 0, signal: null, failure: null })
     giveBack(warm)
   }
@@ -86,7 +88,9 @@ export const startWarmJob: StartJob = <Input, Item, Order>(
       if (!isOver) own.send(message)
     },
     kill() {
-      if (!isOver) own.kill()
+      if (isOver) return
+      isKilled = true
+      own.kill()
     },
     onMessage: (listener) => void listeners.push(listener),
     ended,

@@ -4,7 +4,7 @@
  */
 import { Template as UntypedTemplate } from '@huggingface/jinja'
 import { findFilter } from './filters.ts'
-import { charge, joinedText, lettersOf } from './limits.ts'
+import { charge, enterLevel, joinedText, leaveLevel, lettersOf } from './limits.ts'
 import { methodOf } from './methods.ts'
 import { checks, operators } from './operators.ts'
 import type { Scope } from './scope.ts'
@@ -107,10 +107,12 @@ function exact(value: number): number {
 }
 
 export function evaluate(node: Node, scope: Scope): Value {
-  charge(1)
+  enterLevel()
   const evaluator = evaluators[node.type] as ((node: Node, scope: Scope) => Value) | undefined
   if (evaluator === undefined) throw new Error(`it has ${node.type} where a value should be`)
-  return evaluator(node, scope)
+  const value = evaluator(node, scope)
+  leaveLevel()
+  return value
 }
 
 function evaluateBinary(node: NodeOf<'BinaryExpression'>, scope: Scope): Value {

@@ -5,7 +5,7 @@
  * and `filters.ts` are tables; `scope.ts` knows the names.
  */
 import { applyFilter, argumentsOf, callValue, evaluate, type Node, type NodeOf } from './expressions.ts'
-import { boundedText, boundLength, charge, joinedText } from './limits.ts'
+import { boundedText, boundLength, charge, enterLevel, joinedText, leaveLevel } from './limits.ts'
 import { Scope } from './scope.ts'
 import {
   type CallArguments,
@@ -20,7 +20,6 @@ import {
 } from './values.ts'
 
 const maxPasses = 50_000
-const maxDepth = 100
 
 /** End of a block: normal, or a jump to the end of its loop's round or of its loop. */
 type Jump = 'next' | 'end' | null
@@ -34,7 +33,6 @@ interface Output {
 /** Runs one rendering of one template. Errors: Error with half a sentence, for whatever the template or its limits refuse. */
 export class Interpreter {
   #passes = 0
-  #depth = 0
 
   render(statements: readonly Node[], scope: Scope): string {
     const output: Output = { parts: [], length: 0 }
@@ -52,20 +50,11 @@ export class Interpreter {
     if (++this.#passes > maxPasses) throw new Error(`its loops ran more than ${maxPasses} times`)
   }
 
-  /** Guards the stack against macros that call themselves and against deeply nested syntax. */
-  #deeper<Result>(work: () => Result): Result {
-    if (++this.#depth > maxDepth) throw new Error('its macros call one another endlessly')
-    try {
-      return work()
-    } finally {
-      this.#depth--
-    }
-  }
-
   #runBlock(statements: readonly Node[], scope: Scope, output: Output): Jump {
     for (const statement of statements) {
-      charge(1)
+      enterLevel()
       const jump = this.#run(statement, scope, output)
+      leaveLevel()
       if (jump !== null) return jump
     }
     return null
@@ -152,27 +141,23 @@ export class Interpreter {
   }
 
   #macro(parameters: readonly Node[], body: readonly Node[], scope: Scope): Callable {
-    return ({ args, named }) =>
-      this.#deeper(() => {
-        this.#count()
-        charge((1 + parameters.length) * (1 + named.size))
-        const inner = new Scope(scope)
-        const names = parameters.map(parameterName)
-        for (const [at, parameter] of parameters.entries()) {
-          const name = names[at] ?? ''
-          const given = at < args.length ? args[at] : named.get(name)
-          const isGiven = at < args.length || named.has(name)
-          const fallback = parameter.type === 'KeywordArgumentExpression' ? parameter.value : null
-          inner.set(name, isGiven || fallback === null ? given : evaluate(fallback, inner))
-        }
-        inner.set('varargs', Tuple.from(args.slice(parameters.length)))
-        inner.set(
-          'kwargs',
-          new Map([...named].filter(([name]) => !names.includes(name) && name !== 'caller')),
-        )
-        if (named.has('caller')) inner.set('caller', named.get('caller'))
-        return this.render(body, inner)
-      })
+    return ({ args, named }) => {
+      this.#count()
+      charge((1 + parameters.length) * (1 + named.size))
+      const inner = new Scope(scope)
+      const names = parameters.map(parameterName)
+      for (const [at, parameter] of parameters.entries()) {
+        const name = names[at] ?? ''
+        const given = at < args.length ? args[at] : named.get(name)
+        const isGiven = at < args.length || named.has(name)
+        const fallback = parameter.type === 'KeywordArgumentExpression' ? parameter.value : null
+        inner.set(name, isGiven || fallback === null ? given : evaluate(fallback, inner))
+      }
+      inner.set('varargs', Tuple.from(args.slice(parameters.length)))
+      inner.set('kwargs', new Map([...named].filter(([name]) => !names.includes(name) && name !== 'caller')))
+      if (named.has('caller')) inner.set('caller', named.get('caller'))
+      return this.render(body, inner)
+    }
   }
 
   #callBlock(node: NodeOf<'CallStatement'>, scope: Scope): Value {

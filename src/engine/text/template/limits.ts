@@ -16,6 +16,12 @@ const maxItems = 200_000
 /** A second or two. Templates in use need some thousand steps for each message. */
 const maxSteps = 20_000_000
 
+/**
+ * Statements, expressions and compared values open inside one another. Half of the stack that V8 gives a thread holds them,
+ * compiled or not; the templates in use have some twenty.
+ */
+const maxLevels = 400
+
 /** Characters that are copied or scanned in one step. */
 const perStep = 16
 /** Pairs of characters that a search may have to compare in one step. */
@@ -27,14 +33,18 @@ const matchSteps = 8
 /** Steps left to the rendering under way; a rendering is never interrupted by another one. */
 let stepsLeft = Infinity
 
+/** Levels open in that rendering. */
+let levels = 0
+
 /** Runs a rendering under the limits. */
 export function metered<Result>(render: () => Result): Result {
-  const outer = stepsLeft
+  const outer = { stepsLeft, levels }
   stepsLeft = maxSteps
+  levels = 0
   try {
     return render()
   } finally {
-    stepsLeft = outer
+    ;({ stepsLeft, levels } = outer)
   }
 }
 
@@ -42,6 +52,22 @@ export function metered<Result>(render: () => Result): Result {
 export function charge(steps: number): void {
   stepsLeft -= steps
   if (stepsLeft < 0) throw new Error(`it needs more than ${maxSteps} steps of work`)
+}
+
+/**
+ * Opens a level, and charges a step for it; `leaveLevel` closes it, unless an error ends the rendering. Errors: Error when
+ * too many are open.
+ */
+export function enterLevel(): void {
+  charge(1)
+  if (++levels > maxLevels)
+    throw new Error(
+      `its parts are nested more than ${maxLevels} deep, or its macros call one another endlessly`,
+    )
+}
+
+export function leaveLevel(): void {
+  levels--
 }
 
 /** Steps for scanning or copying this many characters. */

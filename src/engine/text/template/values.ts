@@ -1,5 +1,5 @@
 /** The values of templates: Python's, as far as chat templates use them. */
-import { charge, chargeText, joinedText, lettersOf, replacedText } from './limits.ts'
+import { charge, chargeText, enterLevel, joinedText, leaveLevel, lettersOf, replacedText } from './limits.ts'
 
 /** A floating-point number; whole ones are written with a decimal point, unlike integers. */
 export class Float {
@@ -101,7 +101,13 @@ export function nameOfType(value: Value): string {
 }
 
 export function isEqual(left: Value, right: Value): boolean {
-  charge(1)
+  enterLevel()
+  const isSo = areEqual(left, right)
+  leaveLevel()
+  return isSo
+}
+
+function areEqual(left: Value, right: Value): boolean {
   const [a, b] = [numberOf(left), numberOf(right)]
   if (a !== null && b !== null) return a === b
   if (isList(left) && isList(right)) {
@@ -128,7 +134,13 @@ function areSameEntries(left: Dict, right: Dict): boolean {
 
 /** Returns a number below, equal to or above zero. Errors: Error for values without an order. */
 export function compare(left: Value, right: Value): number {
-  charge(1)
+  enterLevel()
+  const order = orderOf(left, right)
+  leaveLevel()
+  return order
+}
+
+function orderOf(left: Value, right: Value): number {
   const [a, b] = [numberOf(left), numberOf(right)]
   if (a !== null && b !== null) return a - b
   if (typeof left === 'string' && typeof right === 'string') return compareTexts(left, right)
