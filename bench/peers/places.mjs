@@ -9,6 +9,8 @@ export const turnwise = resolve(here, '../../bin/turnwise.mjs')
 export const shapes = ['smol-30m', 'qwen2.5-0.5b']
 /** A whole step is measured on these too; no other peer reads them. */
 export const stepShapes = ['smol-30m', 'smollm2-135m', 'granite-3.1-1b-a400m']
+/** Decoded by ours and llama.cpp alone, from files that `turnwise` writes: no other peer reads them. */
+export const ggufShapes = ['qwen3.5-0.8b']
 export const venvPython = resolve(here, '.venv/bin/python')
 export const dataFolder = resolve(here, '.models/turnwise')
 

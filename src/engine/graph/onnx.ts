@@ -9,6 +9,7 @@ import {
   nameOf,
   writeConstant,
   writeIdentity,
+  writeIf,
   writeLoop,
   writeNode,
   writeValueInfo,
@@ -16,7 +17,7 @@ import {
 } from './onnxMessages.ts'
 import { sameShape, showShape } from './shape.ts'
 import { lower, resolve } from './substitute.ts'
-import type { InputNode, LoopNode, Node, TensorType, Value, WeightNode } from './value.ts'
+import type { ChoiceNode, InputNode, LoopNode, Node, TensorType, Value, WeightNode } from './value.ts'
 import { outputOf, topologicalOrder } from './value.ts'
 
 const IR_VERSION = 10
@@ -68,8 +69,8 @@ export interface Body {
   readonly outputs: NamedOutputs
   /** Inputs that are not the model's, under the names by which the body has them. */
   readonly own: ReadonlyMap<Node, string>
-  /** Nodes computed in each turn of each of the body's loops. */
-  readonly turns: ReadonlyMap<Node, Body>
+  /** The bodies inside it: the turn of each of its loops, and both of each of its choices. */
+  readonly inner: ReadonlyMap<Node, readonly Body[]>
 }
 
 /** The inputs that a body shares with others. */
@@ -98,9 +99,13 @@ export function bodyOf(
   )
   const given = new Map([...inputNames, ...own])
   const names = nameValues(nodes, outputs, { prefix, given })
-  const loops = nodes.filter((node) => node.kind === 'loop')
-  const turns = new Map(loops.map((node) => [node, turnOf(node, names, writing)]))
-  return { nodes, names, outputs, own, turns }
+  const inner = new Map(
+    nodes.flatMap((node): [Node, Body[]][] => {
+      if (node.kind === 'loop') return [[node, [turnOf(node, names, writing)]]]
+      return node.kind === 'choice' ? [[node, choicesOf(node, names, writing)]] : []
+    }),
+  )
+  return { nodes, names, outputs, own, inner }
 }
 
 /** A turn of a loop. It reads the values around it by the names that they have there. */
@@ -112,12 +117,40 @@ function turnOf({ inputs, outputs, body }: LoopNode, names: Names, writing: Writ
     ...reads.map(({ node }, index) => [node, nameOf(names, inputs[1 + index] as Value)] as const),
     ...carried.map(({ node }, index) => [node, `${prefix}carried ${String(index)}`] as const),
   ] as const
-  const given = [...next, ...stacked].map((value, index) => [`${prefix}result ${String(index)}`, value])
-  return bodyOf(Object.fromEntries(given) as Program, prefix, writing, new Map(own))
+  return bodyOf(resultsOf([...next, ...stacked], prefix), prefix, writing, new Map(own))
 }
 
-function writeLoopNode(graph: ProtobufWriter, node: LoopNode, { names, turns }: Body): void {
-  const turn = turns.get(node) as Body
+const resultsOf = (values: readonly Value[], prefix: string): Program =>
+  Object.fromEntries(values.map((value, index) => [`${prefix}result ${String(index)}`, value]))
+
+/** Both bodies of a choice, which read the values around it by the names that they have there. */
+function choicesOf({ inputs, outputs, bodies }: ChoiceNode, names: Names, writing: Writing): Body[] {
+  const own = new Map(
+    bodies.reads.map(({ node }, index) => [node, nameOf(names, inputs[1 + index] as Value)]),
+  )
+  return (['met', 'otherwise'] as const).map((body) => {
+    const prefix = `${nameOf(names, outputs[0] as Value)}/${body}/`
+    return bodyOf(resultsOf(bodies[body], prefix), prefix, writing, own)
+  })
+}
+
+function writeChoiceNode(graph: ProtobufWriter, node: ChoiceNode, { names, inner }: Body): void {
+  const outputs = node.outputs.map((value) => nameOf(names, value))
+  const [met, otherwise] = inner.get(node) as [Body, Body]
+  const write = (body: Body) => (branch: ProtobufWriter) => {
+    writeBody(branch, body)
+    branch.string(2, `a branch of ${outputs[0] ?? ''}`)
+    for (const [output, value] of body.outputs) writeValueInfo(branch, 12, output, value)
+  }
+  writeIf(
+    graph,
+    { name: outputs[0] ?? '', condition: nameOf(names, node.inputs[0] as Value), outputs },
+    { then_branch: write(met), else_branch: write(otherwise) },
+  )
+}
+
+function writeLoopNode(graph: ProtobufWriter, node: LoopNode, { names, inner }: Body): void {
+  const [turn] = inner.get(node) as [Body]
   const { reads, carried } = node.body
   const called = (value: Value) => nameOf(names, value)
   const name = called(node.outputs[0] as Value)
@@ -141,6 +174,7 @@ export function writeBody(graph: ProtobufWriter, body: Body): void {
   const { nodes, names, outputs } = body
   for (const node of nodes) {
     if (node.kind === 'loop') writeLoopNode(graph, node, body)
+    if (node.kind === 'choice') writeChoiceNode(graph, node, body)
     if (node.kind === 'op') writeNode(graph, node, names)
     if (node.kind === 'constant') {
       graph.message(5, (tensor) => {

@@ -1,5 +1,5 @@
 import type { Node, OpNode, Value } from './value.ts'
-import { apply, compose, outputOf, repeat, topologicalOrder } from './value.ts'
+import { apply, compose, decide, outputOf, repeat, topologicalOrder } from './value.ts'
 
 /**
  * Returns the same expressions with some values replaced, such as activations of the forward pass by inputs that carry
@@ -48,6 +48,7 @@ function rebuild(
     return compose(node.op, node.inputs.map(read), node.expansion.map(read))
   }
   if (node.kind === 'loop' && node.inputs.some(changed)) return repeat(node.inputs.map(read), node.body)
+  if (node.kind === 'choice' && node.inputs.some(changed)) return decide(node.inputs.map(read), node.bodies)
   return null
 }
 

@@ -30,7 +30,7 @@ export type Attribute =
   | { readonly text: string }
 export type Attributes = Readonly<Record<string, Attribute>>
 
-export type Node = OpNode | CompositeNode | LoopNode | InputNode | ConstantNode | WeightNode
+export type Node = OpNode | CompositeNode | LoopNode | ChoiceNode | InputNode | ConstantNode | WeightNode
 
 interface NodeBase {
   readonly outputs: readonly Value[]
@@ -72,6 +72,21 @@ export interface LoopBody {
   readonly carried: readonly Value[]
   readonly next: readonly Value[]
   readonly stacked: readonly Value[]
+}
+
+/** One of two bodies, of which the condition says at every run which is computed. It has no gradient. */
+export interface ChoiceNode extends NodeBase {
+  readonly kind: 'choice'
+  /** The condition ([1] bool), and what the bodies read. */
+  readonly inputs: readonly Value[]
+  readonly bodies: ChoiceBodies
+}
+
+export interface ChoiceBodies {
+  /** Inputs in place of the values around the choice. */
+  readonly reads: readonly Value[]
+  readonly met: readonly Value[]
+  readonly otherwise: readonly Value[]
 }
 
 /** Fed at every run. */
@@ -183,8 +198,6 @@ export function loop({ turns, reads, initial, body }: LoopRequest): {
   readonly last: readonly Value[]
   readonly stacked: readonly Value[]
 } {
-  const standIns = (values: readonly Value[], name: string) =>
-    values.map(({ dtype, shape }, index) => input(`${name} ${String(index)}`, dtype, shape))
   const own = {
     turn: input('turn', 'int64', []),
     reads: standIns(reads, 'read'),
@@ -194,11 +207,34 @@ export function loop({ turns, reads, initial, body }: LoopRequest): {
   return { last: outputs.slice(0, initial.length), stacked: outputs.slice(initial.length) }
 }
 
+const standIns = (values: readonly Value[], name: string) =>
+  values.map(({ dtype, shape }, index) => input(`${name} ${String(index)}`, dtype, shape))
+
 /** Loops over an existing body. */
 export function repeat(inputs: readonly Value[], body: LoopBody): readonly Value[] {
   const stacked = body.stacked.map(({ dtype, shape }) => ({ dtype, shape: ['turns', ...shape] }))
   return finish({ kind: 'loop', inputs, body }, [...body.next, ...stacked]).outputs
 }
+
+/** Computes `met` or `otherwise`, which give values of the same types, from the values read. */
+export function choose({
+  condition,
+  reads,
+  met,
+  otherwise,
+}: {
+  readonly condition: Value
+  readonly reads: readonly Value[]
+  readonly met: (reads: readonly Value[]) => readonly Value[]
+  readonly otherwise: (reads: readonly Value[]) => readonly Value[]
+}): readonly Value[] {
+  const own = standIns(reads, 'read')
+  return decide([condition, ...reads], { reads: own, met: met(own), otherwise: otherwise(own) })
+}
+
+/** Chooses between existing bodies. */
+export const decide = (inputs: readonly Value[], bodies: ChoiceBodies): readonly Value[] =>
+  finish({ kind: 'choice', inputs, bodies }, bodies.met).outputs
 
 export const input = (name: string, dtype: Dtype, shape: Shape): Value =>
   outputOf(finish({ kind: 'input', name }, [{ dtype, shape }]))
@@ -235,8 +271,7 @@ export const weight = (
 ): Value => outputOf(finish({ kind: 'weight', name, ...location }, [{ dtype, shape }]))
 
 /** Returns what a node reads; a composite reads its expansion only when written, not when differentiated. */
-export const nodeInputs = (node: Node): readonly (Value | null)[] =>
-  node.kind === 'op' || node.kind === 'composite' || node.kind === 'loop' ? node.inputs : []
+export const nodeInputs = (node: Node): readonly (Value | null)[] => ('inputs' in node ? node.inputs : [])
 
 /** Returns all nodes needed for `values`, inputs before users. `inside` also enters composites. */
 export function topologicalOrder(values: readonly Value[], inside: boolean): Node[] {

@@ -7,7 +7,7 @@ import { gatedDeltaRule, softplus, unitRows } from '../ops/deltaRule.ts'
 import { reshape, splitSizes } from '../ops/layout.ts'
 import { rmsNorm } from '../ops/normalization.ts'
 import { shortConvolution } from '../ops/shortConvolution.ts'
-import { fromHeads, headsOf } from './chunkHeads.ts'
+import { recurrentForms, rowsOf } from './recurrence.ts'
 import type { DeltaRule } from './config.ts'
 import type { LayerScope, Part } from './layerScope.ts'
 import { deltaNames } from './source.ts'
@@ -34,20 +34,14 @@ export function deltaPart(x: Value, mixer: DeltaRule, layer: LayerScope): Part {
   ]) as [Value, Value, Value]
   const rates = neg(exp(layer.vector(deltaNames.rate)))
   const decays = mul(softplus(add(a, layer.vector(deltaNames.step))), rates)
-  const chunks = layer.chunks()
-  const byHead = (y: Value, heads: number) => headsOf(chunks.cut(y), heads, valueHeads)
-  const initial = chunks.before(mixer)
-  const { mixed, last } = gatedDeltaRule({
-    queries: byHead(scale(unitHeads(q, keyHeads), keyDim ** -0.5), keyHeads),
-    keys: byHead(unitHeads(k, keyHeads), keyHeads),
-    values: byHead(v, valueHeads),
-    decays: byHead(decays, valueHeads),
-    strengths: byHead(sigmoid(b), valueHeads),
-    initial: reshape(initial, [-1, keyDim, valueDim]),
-    backwards: chunks.backwards,
-  })
-  chunks.after(reshape(last, initial.shape))
-  const joined = chunks.join(fromHeads(mixed, valueHeads))
+  const rows = {
+    queries: scale(unitHeads(q, keyHeads), keyDim ** -0.5),
+    keys: unitHeads(k, keyHeads),
+    values: v,
+    decays,
+    strengths: sigmoid(b),
+  }
+  const joined = layer.recur(mixer, rowsOf(rows), recurrentForms(mixer, gatedDeltaRule))
   const output = layer.linear('linear_attn.out_proj', gatedNorm(joined, gate, mixer, layer))
   return { output, activations: { projected, 'attention gate': gate, strengths: b, steps: a, mixed: joined } }
 }

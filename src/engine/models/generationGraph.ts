@@ -6,12 +6,21 @@ import { add, cast, mul } from '../ops/arithmetic.ts'
 import { byExpert } from '../ops/experts.ts'
 import { gather } from '../ops/gather.ts'
 import { rotary } from '../ops/attention.ts'
-import { addIntegers, concat, lengthOf, reshape, slice, splitRows, transpose } from '../ops/layout.ts'
+import {
+  addIntegers,
+  concat,
+  isLength,
+  lengthOf,
+  reshape,
+  slice,
+  splitRows,
+  transpose,
+} from '../ops/layout.ts'
 import { cachedAttention, type KeyValue, type SharedPrompts } from './cachedAttention.ts'
-import type { LayerMixer, LinearName, LoraConfig, ModelConfig, Recurrence } from './config.ts'
+import type { LayerMixer, LinearName, LoraConfig, ModelConfig } from './config.ts'
 import { attentionOf, headShape, keysOfLayer, linearPath } from './config.ts'
 import { expertsOf } from './expertConfig.ts'
-import { generationChunks } from './chunkInputs.ts'
+import { recurInGeneration } from './chunkInputs.ts'
 import {
   convolutionState,
   matrixState,
@@ -179,6 +188,7 @@ export function decoderScores(
     ...seen,
     tables: config.ropes.map((_, rope) => rotaryInputs(config, rope, 'L')),
     keys: new Map(),
+    isOne: isLength(lengthOf(seen.positions, 1), 1),
   }
   let hidden = start
   for (let layer = 0; layer < config.layers; layer++) {
@@ -207,6 +217,8 @@ type Tables = ReturnType<typeof rotaryInputs>
 
 interface SharedInputs {
   readonly positions: Value
+  /** Whether every row has one new position: [1] bool. */
+  readonly isOne: Value
   readonly tables: readonly Tables[]
   /** Keys and values of the layers so far, [B·T, K·C]. */
   readonly keys: Map<number, KeyValue>
@@ -229,7 +241,7 @@ function cachedScope(
   { weights, adapter, layer }: LayerSources,
   shared: SharedInputs,
 ): LayerScope {
-  const { positions, tables, keys, recall, remember, record } = shared
+  const { positions, isOne, tables, keys, recall, remember, record } = shared
   const experts = expertsOf(config, layer)
   const prefix = layerPrefix(config, layer)
   const mixer = config.mixers[layer] as LayerMixer
@@ -266,11 +278,11 @@ function cachedScope(
       const fresh = reshape(splitRows(x, positions), ['B', 1, length, state.channels])
       return positionsBack(recall(state, fresh), fresh, count).map((back) => reshape(back, x.shape))
     },
-    chunks() {
-      const state = matrixState(layer, mixer as Convolving & Recurrence)
-      return generationChunks(product(['B', length]), matrixInput(state), (last) => {
-        remember(state, last)
-      })
+    recur(recurrence, rows, forms) {
+      const state = matrixState(layer, recurrence)
+      const { mixed, last } = recurInGeneration({ isOne, before: matrixInput(state) }, rows, forms)
+      remember(state, last)
+      return mixed
     },
   }
 }

@@ -10,15 +10,24 @@ export const tokenPartName = 'layer input'
 /** Rows cut into chunks of C positions: M of each of B sequences, what is behind the end of one filled with zeros. */
 export interface Chunks {
   /** x [N, W] → [M, B, C, W] */
-  cut(x: Value): Value
+  readonly cut: (x: Value) => Value
   /** x [M, B, C, W] → [N, W] */
-  join(x: Value): Value
+  readonly join: (x: Value) => Value
   /** [M] i64: M − 1, …, 0 */
   readonly backwards: Value
-  /** Memory of the sequences before their first chunk, [B, H, K, V]. */
-  before(mixer: Recurrence): Value
-  /** Takes their memory behind the last, [B, H, K, V]. */
-  after(last: Value): void
+}
+
+/** What a recurrence gives each row, [N, H·V], and the memory of the sequences behind their last, [B, H, K, V]. */
+export interface Recurred {
+  readonly mixed: Value
+  readonly last: Value
+}
+
+/** Ways to compute a recurrence of `rows` [N, …] from the memory before the first, [B, H, K, V]. */
+export interface RecurrentForms {
+  readonly inChunks: (rows: readonly Value[], before: Value, chunks: Chunks) => Recurred
+  /** Where every sequence has one row. */
+  readonly atOnce: (rows: readonly Value[], before: Value) => Recurred
 }
 
 /** The parts in which uses of the block differ: where weights come from, and where the positions before are found. */
@@ -48,8 +57,8 @@ export interface LayerScope {
   layerInput(): Value
   /** The rows of x […, D] that are 1 to `count` positions before each; zeros where a sequence has none. */
   before(x: Value, count: number): readonly Value[]
-  /** Cuts rows into the chunks of their sequences, where a recurrence goes on. */
-  readonly chunks: () => Chunks
+  /** Goes on with a recurrence, from what it remembers of the rows before. → [N, H·V] */
+  recur(mixer: Recurrence, rows: readonly Value[], forms: RecurrentForms): Value
 }
 
 export interface LayerResult {

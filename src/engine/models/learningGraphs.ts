@@ -31,7 +31,7 @@ import {
 import { expertsOf } from './expertConfig.ts'
 import { replayed, routerScores } from './expertPart.ts'
 import { partInputs, type PartName } from './partInputs.ts'
-import { type ChunkName, learningChunks } from './chunkInputs.ts'
+import { type ChunkName, recurInLearning } from './chunkInputs.ts'
 import { type PrecedingName, precedingRows } from './precedingRows.ts'
 import { decoderLayer, modelNorm } from './decoder.ts'
 import { tokenPartName, type LayerResult, type LayerScope } from './layerScope.ts'
@@ -216,7 +216,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
     earlierKeys: () => inputs.earlier ?? noAttention(),
     layerInput: () => inputs.layerInput,
     before: precedingRows,
-    chunks: learningChunks,
+    recur: recurInLearning,
   }
 }
 

@@ -7,7 +7,7 @@ import { decayingSum, softplus } from '../ops/deltaRule.ts'
 import { reshape, splitSizes } from '../ops/layout.ts'
 import { rmsNorm } from '../ops/normalization.ts'
 import { shortConvolution } from '../ops/shortConvolution.ts'
-import { fromHeads, headsOf } from './chunkHeads.ts'
+import { recurrentForms, rowsOf } from './recurrence.ts'
 import { type StateSpace, recurrentWidth } from './config.ts'
 import type { LayerScope, Part } from './layerScope.ts'
 import { stateNames } from './source.ts'
@@ -31,19 +31,13 @@ export function statePart(x: Value, mixer: StateSpace, layer: LayerScope): Part 
     const rows = y.shape[0] as Dim
     return reshape(mul(reshape(y, [rows, valueHeads, valueDim]), factors), y.shape)
   }
-  const chunks = layer.chunks()
-  const byHead = (y: Value, heads: number) => headsOf(chunks.cut(y), heads, valueHeads)
-  const initial = chunks.before(mixer)
-  const { mixed, last } = decayingSum({
-    queries: byHead(c, keyHeads),
-    keys: byHead(b, keyHeads),
-    values: byHead(ofHeads(v, reshape(steps, [x.shape[0] as Dim, valueHeads, 1])), valueHeads),
-    decays: byHead(mul(steps, neg(exp(layer.vector(stateNames.rate)))), valueHeads),
-    initial: reshape(initial, [-1, keyDim, valueDim]),
-    backwards: chunks.backwards,
-  })
-  chunks.after(reshape(last, initial.shape))
-  const joined = chunks.join(fromHeads(mixed, valueHeads))
+  const rows = {
+    queries: c,
+    keys: b,
+    values: ofHeads(v, reshape(steps, [x.shape[0] as Dim, valueHeads, 1])),
+    decays: mul(steps, neg(exp(layer.vector(stateNames.rate)))),
+  }
+  const joined = layer.recur(mixer, rowsOf(rows), recurrentForms(mixer, decayingSum))
   const passed = ofHeads(v, reshape(layer.vector(stateNames.skip), [valueHeads, 1]))
   const normed = groupNorm(mul(add(joined, passed), silu(gate)), mixer, layer)
   return { output: layer.linear('mamba.out_proj', normed), activations: { projected, mixed: joined } }

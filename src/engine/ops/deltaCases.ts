@@ -1,7 +1,14 @@
 /** Cases of linear attention; see gradientCases.ts. */
 import { sigmoid } from './activation.ts'
 import { exp, mul, neg } from './arithmetic.ts'
-import { decayingSum, gatedDeltaRule, softplus, unitLowerInverse, unitRows } from './deltaRule.ts'
+import {
+  decayingSum,
+  gatedDeltaRule,
+  recurrentStep,
+  softplus,
+  unitLowerInverse,
+  unitRows,
+} from './deltaRule.ts'
 import { constant, gradientCase, integer, real } from './gradientCase.ts'
 import { shortConvolution } from './shortConvolution.ts'
 
@@ -53,6 +60,21 @@ export const deltaCases = [
     build([queries, keys, values, decays, initial, backwards]) {
       const rates = neg(exp(decays))
       const { mixed, last } = decayingSum({ queries, keys, values, decays: rates, initial, backwards })
+      return [mixed, last]
+    },
+  }),
+  gradientCase('Mul', 'one position of the gated delta rule', {
+    inputs: [
+      real('B', 1, 2),
+      real('B', 1, 2),
+      real('B', 1, 3),
+      real('B', 1, 1),
+      real('B', 1, 1),
+      real('B', 2, 3),
+    ],
+    build([queries, keys, values, decays, strengths, initial]) {
+      const rates = neg(exp(decays))
+      const { mixed, last } = recurrentStep({ queries, keys, values, decays: rates, strengths, initial })
       return [mixed, last]
     },
   }),

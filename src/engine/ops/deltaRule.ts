@@ -7,6 +7,7 @@
  * states between chunks depend on each other. They are the turns of an ONNX `Loop`, forwards and in the gradient backwards; all else
  * is computed for all chunks at once. Memory grows with the number of chunks.
  */
+import type { Dim } from '../graph/shape.ts'
 import type { CompositeOp, Value } from '../graph/value.ts'
 import { apply, compose, constant, integers, loop, outputOf } from '../graph/value.ts'
 import { add, div, exp, mul, neg, sqrt, sub } from './arithmetic.ts'
@@ -14,7 +15,7 @@ import { sigmoid } from './activation.ts'
 import { addMask, HIDDEN } from './attention.ts'
 import { defineOp, inputOf, onlyCotangent } from './define.ts'
 import { gather } from './gather.ts'
-import { lengthOf, reshapeTo, transpose } from './layout.ts'
+import { lengthOf, reshape, reshapeTo, transpose } from './layout.ts'
 import { matmul } from './matmul.ts'
 import { expandLike, reduceSum, reduceSumSquare } from './reduce.ts'
 
@@ -70,6 +71,32 @@ export function decayingSum(inputs: Omit<DeltaRuleInputs, 'strengths'>): {
   const { states, last } = scanStates({ whole, written, reads: null, updates: values, initial, backwards })
   const own = mul(matmul(queries, keys, { transB: true }), between)
   return { mixed: add(matmul(mul(queries, fromStart), states), matmul(own, values)), last }
+}
+
+/**
+ * Either rule for one position of G heads, without chunks: S ← α·S + k·moveᵀ, o = Sᵀq = α·Sᵀq + (kᵀq)·move, so that the state is read
+ * before it changes. Shapes as in chunks, without M and with C = 1.
+ */
+export function recurrentStep({
+  queries,
+  keys,
+  values,
+  decays,
+  strengths,
+  initial,
+}: Omit<DeltaRuleInputs, 'backwards' | 'strengths'> & { readonly strengths?: Value }): {
+  readonly mixed: Value
+  readonly last: Value
+} {
+  const kept = exp(decays) // [G, 1, 1]
+  const read = (x: Value) => mul(matmul(x, initial), kept) // [G, 1, V]
+  const move = strengths ? mul(sub(values, read(keys)), strengths) : values
+  const [heads, , width] = keys.shape as readonly [Dim, number, number]
+  const written = mul(reshape(keys, [heads, width, 1]), move)
+  return {
+    mixed: add(read(queries), mul(matmul(queries, keys, { transB: true }), move)),
+    last: add(mul(initial, kept), written),
+  }
 }
 
 /** The products of α between the positions of a chunk. */

@@ -137,6 +137,13 @@ export const integerAddOp = defineOp('IntegerAdd', 'Adds lengths, which are not 
 export const addIntegers = (a: Value, b: Value): Value =>
   apply(integerAddOp, [a, b], {}, [{ dtype: 'int64', shape: a.shape }])[0] as Value
 
+const integerEqualOp = defineOp('IntegerEqual', 'Compares lengths, which are not differentiable.', {
+  type: 'Equal',
+})
+/** Whether [1] i64 is that number, as [1] bool. */
+export const isLength = (length: Value, number: number): Value =>
+  apply(integerEqualOp, [length, integers([number])], {}, [{ dtype: 'bool', shape: [1] }])[0] as Value
+
 export interface SliceRange {
   readonly axis: number
   /** [1] i64 */

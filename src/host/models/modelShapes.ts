@@ -117,6 +117,27 @@ export const modelShapes = {
       logits_scaling: 6,
     },
   },
+  'qwen3.5-0.8b': {
+    modelType: 'qwen3_5_text',
+    layers: 24,
+    hiddenSize: 1_024,
+    heads: 8,
+    kvHeads: 2,
+    headDim: 256,
+    intermediateSize: 3_584,
+    vocabSize: 248_320,
+    maxPositions: 262_144,
+    ropeTheta: 10_000_000,
+    normEpsilon: 1e-6,
+    tiedHead: true,
+    deviation: 0.02,
+    config: {
+      linear_num_key_heads: 16,
+      linear_num_value_heads: 16,
+      linear_key_head_dim: 128,
+      linear_value_head_dim: 128,
+    },
+  },
   // The weights are spread wide enough for the frozen head to tell seven tokens clearly apart.
   probe: {
     modelType: 'llama',

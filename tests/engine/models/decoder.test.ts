@@ -103,7 +103,7 @@ test('a block asks its scope for each part once, with the widths of its config',
     expert: () => {
       throw new Error('Expected an MLP.')
     },
-    chunks: () => {
+    recur: () => {
       throw new Error('Expected attention.')
     },
   }
