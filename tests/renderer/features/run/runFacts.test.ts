@@ -74,8 +74,9 @@ test('what happened to a run is marked on its charts', () => {
     },
     events: [
       stored(1, { type: 'status', phase: 'training', step: 10 }),
-      stored(2, { type: 'checkpoint-saved', step: 20 }),
-      stored(3, { type: 'resumed', keep: 3 }),
+      // A checkpoint is announced after it was made, so a resume voids the announcement and repeats it.
+      stored(3, { type: 'resumed', keep: 2 }),
+      stored(4, { type: 'checkpoint-saved', step: 20 }),
     ],
     findings: [
       {
@@ -95,8 +96,8 @@ test('what happened to a run is marked on its charts', () => {
     [10, 'fork'],
     [12, 'setting'],
     [15, 'alarm'],
-    [20, 'checkpoint'],
     [20, 'resume'],
+    [20, 'checkpoint'],
   ])
 })
 
