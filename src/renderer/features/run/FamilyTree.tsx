@@ -6,6 +6,7 @@ import { formatReward } from '#renderer/client/format.ts'
 import { madeWords } from '#renderer/client/runSettings.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
+import { CutName } from '#renderer/kit/CutName.tsx'
 import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Panel } from '#renderer/kit/Page.tsx'
@@ -38,27 +39,27 @@ export function FamilyTree({ run }: { run: RunEntry }) {
             <li
               key={member.id}
               aria-current={isThis ? 'page' : undefined}
-              className={classes('flex h-8 items-center gap-2 pr-3', isThis && 'bg-accent-soft')}
+              className={classes('flex min-h-8 flex-wrap items-center gap-x-2 py-1 pr-3', isThis && 'bg-accent-soft')}
               style={{ paddingLeft: 12 + depth * 24 }}
             >
               {depth > 0 && <GitFork size={13} aria-hidden className="shrink-0 text-faint" />}
               <LineMark color={color} dash={dash} />
               <a
-                className="min-w-0 truncate font-medium hover:underline"
+                className="max-w-full min-w-0 font-medium hover:underline"
                 href={link(`/runs/${member.id}/checkpoints`)}
               >
-                {runTitle(member)}
+                <CutName name={runTitle(member)} />
               </a>
               <StatusBadge status={member.status} />
               {member.parentCheckpointStep !== null && (
-                <span className="text-sm text-muted">from step {member.parentCheckpointStep}</span>
+                <span className="text-sm whitespace-nowrap text-muted">from step {member.parentCheckpointStep}</span>
               )}
               {member.settingChanges.length > 0 && (
                 <Tooltip text={madeWords(member.settingChanges)}>
                   <Badge icon={SlidersHorizontal}>{`Settings changed at step ${changedAt(member)}`}</Badge>
                 </Tooltip>
               )}
-              <span className="ml-auto font-mono text-sm text-muted tabular-nums">
+              <span className="ml-auto font-mono text-sm whitespace-nowrap text-muted tabular-nums">
                 step {member.step}
                 {member.rewardAfter !== null && ` · eval reward ${formatReward(member.rewardAfter)}`}
               </span>
