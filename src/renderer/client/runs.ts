@@ -178,7 +178,7 @@ function withEvent(events: readonly StoredEvent[], added: StoredEvent): readonly
 
 interface NumberedEvent {
   readonly seq: number
-  readonly event: { readonly step?: unknown }
+  readonly event: { readonly type: string; readonly step?: unknown }
 }
 
 export const stepOf = ({ step }: NumberedEvent['event']): number | null =>

@@ -39,7 +39,10 @@ export function FamilyTree({ run }: { run: RunEntry }) {
             <li
               key={member.id}
               aria-current={isThis ? 'page' : undefined}
-              className={classes('flex min-h-8 flex-wrap items-center gap-x-2 py-1 pr-3', isThis && 'bg-accent-soft')}
+              className={classes(
+                'flex min-h-8 flex-wrap items-center gap-x-2 py-1 pr-3',
+                isThis && 'bg-accent-soft',
+              )}
               style={{ paddingLeft: 12 + depth * 24 }}
             >
               {depth > 0 && <GitFork size={13} aria-hidden className="shrink-0 text-faint" />}
@@ -52,7 +55,9 @@ export function FamilyTree({ run }: { run: RunEntry }) {
               </a>
               <StatusBadge status={member.status} />
               {member.parentCheckpointStep !== null && (
-                <span className="text-sm whitespace-nowrap text-muted">from step {member.parentCheckpointStep}</span>
+                <span className="text-sm whitespace-nowrap text-muted">
+                  from step {member.parentCheckpointStep}
+                </span>
               )}
               {member.settingChanges.length > 0 && (
                 <Tooltip text={madeWords(member.settingChanges)}>
