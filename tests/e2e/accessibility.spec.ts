@@ -147,6 +147,15 @@ test('a long name keeps its start, and lies over nothing, in lists, pickers and 
     expect(await start.evaluate((each) => each.clientWidth)).toBeGreaterThan(20)
   }
 
+  // The end of a shorter one stays whole.
+  await client.call('runs.rename', { runId, name: 'Broken: constant reward' })
+  await app.go('/runs')
+  const parts = page.getByRole('main').locator('[title="Broken: constant reward"] > span')
+  await expect(parts).toHaveText(['Broken: constant', 'reward'])
+  await settled(page)
+  expect(await parts.last().evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0)
+
+  await client.call('runs.rename', { runId, name })
   await app.go(`/runs/${runId}/checkpoints`)
   const tree = page.locator('section, div', { has: page.getByText('Compare all') }).getByRole('listitem')
   await expect(tree).toHaveCount(2)

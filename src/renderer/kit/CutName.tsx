@@ -17,7 +17,7 @@ export function CutName({ name }: { name: string }) {
       {isOneWord && <span className="sr-only">{name}</span>}
       <span
         aria-hidden={isOneWord}
-        className="shrink-[99] overflow-hidden text-ellipsis whitespace-pre"
+        className="shrink-[999999] overflow-hidden text-ellipsis whitespace-pre"
         style={{ minWidth: end === '' ? 0 : `${String(Math.min(keptStart, start.length))}ch` }}
       >
         {start}

@@ -45,14 +45,16 @@ export function FamilyTree({ run }: { run: RunEntry }) {
               )}
               style={{ paddingLeft: 12 + depth * 24 }}
             >
-              {depth > 0 && <GitFork size={13} aria-hidden className="shrink-0 text-faint" />}
-              <LineMark color={color} dash={dash} />
-              <a
-                className="max-w-full min-w-0 font-medium hover:underline"
-                href={link(`/runs/${member.id}/checkpoints`)}
-              >
-                <CutName name={runTitle(member)} />
-              </a>
+              <span className="flex max-w-full items-center gap-2">
+                {depth > 0 && <GitFork size={13} aria-hidden className="shrink-0 text-faint" />}
+                <LineMark color={color} dash={dash} />
+                <a
+                  className="min-w-0 font-medium hover:underline"
+                  href={link(`/runs/${member.id}/checkpoints`)}
+                >
+                  <CutName name={runTitle(member)} />
+                </a>
+              </span>
               <StatusBadge status={member.status} />
               {member.parentCheckpointStep !== null && (
                 <span className="text-sm whitespace-nowrap text-muted">
