@@ -17,6 +17,9 @@ function defaultDirectory(): string {
   return path.join(process.env['XDG_DATA_HOME'] || path.join(homedir(), '.local', 'share'), 'turnwise')
 }
 
+/** Folder that the window proposes for exports; what lies there is the user's. */
+export const exportsFolder = (dataDirectory: string): string => path.join(dataDirectory, 'exports')
+
 /**
  * Folder of this person's settings, outside of every data directory, so that no copy of one holds it. It does not depend on
  * XDG_CONFIG_HOME, which not every program passes on that starts Turnwise, such as a client of `turnwise mcp`.

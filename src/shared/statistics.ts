@@ -47,7 +47,8 @@ export function wilson(share: number, draws: number): Interval {
   const center = share + square / (2 * draws)
   const reach = normalReach * Math.sqrt((share * (1 - share) + square / (4 * draws)) / draws)
   const scale = 1 + square / draws
-  return { low: Math.max(0, (center - reach) / scale), high: Math.min(1, (center + reach) / scale) }
+  // Exact at the ends, where rounding would leave a bound such as 2e-17.
+  return { low: share === 0 ? 0 : (center - reach) / scale, high: share === 1 ? 1 : (center + reach) / scale }
 }
 
 /**

@@ -2,7 +2,16 @@ import type { Locator, Page } from '@playwright/test'
 import { isWhole } from '../sweeps.ts'
 import { reflowProblems } from './reflow.ts'
 import { furnish } from './furnish.ts'
-import { addTrainedRun, colourRules, demoConfig, expect, seriousProblems, test, type App } from './support.ts'
+import {
+  addTrainedRun,
+  colourRules,
+  demoConfig,
+  expect,
+  seriousProblems,
+  starter,
+  test,
+  type App,
+} from './support.ts'
 
 /** A phone; in the whole run a usual window at 200 % zoom and a small laptop as well. */
 const sizes = [
@@ -116,6 +125,44 @@ test('lists and toolbars fit into a window of 1024 pixels', async ({ app }) => {
     curves.getByRole('checkbox', { name: 'Events' }),
     curves.getByRole('checkbox', { name: 'Clip spikes' }),
   )
+})
+
+test('a long name keeps its start, and lies over nothing, in lists, pickers and the tree of forks', async ({
+  app,
+}) => {
+  const { page, client } = app
+  const name = 'GRPO · SmolLM2-135M · Year 4 word problems'
+  const runId = await addTrainedRun(app, name)
+  await client.call('runs.fork', { runId, step: 3, changes: { steps: 4 }, start: false })
+  await page.setViewportSize({ width: 390, height: 844 })
+  await app.open()
+  const chosen = encodeURIComponent(`${starter}~${runId}@3`)
+  for (const route of ['/runs', '/runs/compare', `/playground/vote?a=${chosen}`]) {
+    await app.go(route)
+    const cut = page.getByRole('main').locator(`[title="${name}"]`).first()
+    await expect(cut).toBeVisible()
+    await settled(page)
+    expect(await cut.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0)
+    const start = cut.getByText('GRPO', { exact: false }).first()
+    expect(await start.evaluate((each) => each.clientWidth)).toBeGreaterThan(20)
+  }
+
+  // The end of a shorter one stays whole.
+  await client.call('runs.rename', { runId, name: 'Broken: constant reward' })
+  await app.go('/runs')
+  const parts = page.getByRole('main').locator('[title="Broken: constant reward"] > span')
+  await expect(parts).toHaveText(['Broken: constant', 'reward'])
+  await settled(page)
+  expect(await parts.last().evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0)
+
+  await client.call('runs.rename', { runId, name })
+  await app.go(`/runs/${runId}/checkpoints`)
+  const tree = page.locator('section, div', { has: page.getByText('Compare all') }).getByRole('listitem')
+  await expect(tree).toHaveCount(2)
+  await settled(page)
+  for (const row of await tree.all())
+    expect(await row.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0)
+  expect((await reflowProblems(page)).filter((problem) => /lies over|sideways/.test(problem))).toEqual([])
 })
 
 test('a live run, its queue and a dialog fit into small windows', async ({ app }) => {

@@ -62,6 +62,11 @@ test('a dropped table, a reward with a bug that is found and fixed, a dry run, a
     await page.keyboard.press('ControlOrMeta+Enter')
     await expect(page.locator('.cm-tw-failed')).toHaveCount(0)
     await expect(page.getByText(/^mean 1$/)).toBeVisible()
+    // The answers of the rows all earn 1, which says nothing of what a model would earn.
+    await page.getByRole('radio', { name: 'Generated' }).click()
+    await expect(page.getByLabel('Model that writes completions')).toBeVisible()
+    await expect(page.getByText('All the same: nothing to learn from')).toHaveCount(0)
+    await page.getByRole('radio', { name: 'Column' }).click()
     await page.getByRole('textbox', { name: 'Reward code' }).click()
     await page.keyboard.press('ControlOrMeta+s')
     await expect(page.getByText('Version 2 is saved.')).toBeVisible()
@@ -96,6 +101,16 @@ test('a dropped table, a reward with a bug that is found and fixed, a dry run, a
   const names = await client.call('metrics.names', { runIds: [runId] })
   expect(names.filter((name) => name.startsWith('rewards/'))).not.toEqual([])
   await expect(page.locator('[data-chart]').first().locator('.recharts-line-curve').first()).toBeAttached()
+
+  await test.step('the data set is called by its name wherever its digest is meant', async () => {
+    await app.go(`/runs/${runId}/config`)
+    await expect(page.getByText('Data exercises', { exact: true })).toBeVisible()
+    await client.call('evaluations.start', { subject: { runId, step: 3 }, limit: 2 })
+    await app.go('/playground/evaluate')
+    const table = page.getByRole('table', { name: 'Evaluations', exact: true })
+    await table.getByRole('row').nth(1).click()
+    await expect(page.getByText('2 drawn from the validation split of exercises')).toBeVisible()
+  })
 })
 
 test('answers marked as good or bad, without pairs, are imported and learned by KTO @whole', async ({

@@ -49,6 +49,10 @@ test('the share of a count has the interval of Wilson', () => {
   expect(low).toBeCloseTo(0.4902, 4)
   expect(high).toBeCloseTo(0.9433, 4)
   expect(wilson(0, 0)).toEqual({ low: 0, high: 1 })
+  for (let draws = 1; draws <= 200; draws++) {
+    expect(wilson(0, draws).low).toBe(0)
+    expect(wilson(1, draws).high).toBe(1)
+  }
 })
 
 test('all right or all wrong have an interval too: that of as many draws as there are prompts', () => {

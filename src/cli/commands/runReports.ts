@@ -58,10 +58,12 @@ function checkLines(checks: readonly Check[]): string[] {
   })
 }
 
-function healthyLine({ stage, firstStep, steps }: Diagnosis): string {
+function healthyLine({ stage, firstStep, steps, checks }: Diagnosis): string {
   if (steps === 0) return 'No step has finished yet, so there is nothing to diagnose.'
-  const where = stage === null ? '' : ` of stage ${stage + 1}`
-  return `Nothing looks wrong in ${steps === 1 ? `step ${firstStep}` : `steps ${firstStep} to ${firstStep + steps - 1}`}${where}.`
+  const where = `${steps === 1 ? `step ${firstStep}` : `steps ${firstStep} to ${firstStep + steps - 1}`}${stage === null ? '' : ` of stage ${stage + 1}`}`
+  return checks.every(({ isWithin }) => isWithin)
+    ? `Nothing looks wrong in ${where}.`
+    : `No problem is certain in ${where}, but figures marked ! are beyond their limits.`
 }
 
 const titles: Readonly<Record<Finding['severity'], string>> = {

@@ -249,8 +249,10 @@ function columnNames(
   if (cells.some((cell) => cell.includes('\0') || (fault !== null && cell.includes('\uFFFD'))))
     throw invalidData(`The first line of ${file.path} cannot be read: ${fault ?? notUtf8}.`)
   const names = cells.map((cell, index) => (cell.trim() === '' ? `column ${index + 1}` : cell))
-  // A year or a question is what a row holds, not what a column is called.
-  const value = names.find((name) => /^-?[\d.,]+$|[?!.]$/.test(name.trim()) || name.length > longestName)
+  // A year or a sentence is what a row holds, not what a column is called; “No.” and “Correct?” are names.
+  const value = names.find(
+    (name) => /^-?[\d.,]+$|^(\S+\s+){2}.*[?!.]$/s.test(name.trim()) || name.length > longestName,
+  )
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined)
     throw invalidData(

@@ -10,7 +10,7 @@ import { device as deviceSchema } from '#shared/api/common.ts'
 import { attempt } from '#shared/attempt.ts'
 import type { DeviceKind } from '#shared/device.ts'
 import { writing } from '#host/files/fileErrors.ts'
-import { dataFolders } from '#host/dataDirectory.ts'
+import { dataFolders, exportsFolder } from '#host/dataDirectory.ts'
 import type { ConnectionWatch } from '#host/outboundConnections.ts'
 import type { DataStorage } from '#host/store/storage.ts'
 import { bytesOf, findLeftovers } from '#host/workFolder/leftovers.ts'
@@ -147,6 +147,12 @@ export function storedFolders({ dataDirectory, store }: DataStorage): StoredFold
       sizeBytes: bytesOf(folder),
       ...descriptions[name as keyof typeof descriptions],
     })),
+    {
+      folder: exportsFolder(dataDirectory),
+      sizeBytes: bytesOf(exportsFolder(dataDirectory)),
+      isDisposable: false,
+      description: 'Exports that were given no other folder.',
+    },
     ...unfinished(dataDirectory),
     {
       folder: store.file,

@@ -114,12 +114,17 @@ function unsaidProblem({ directory, configFile }: ModelFolder): string | null {
 }
 
 /** About how many bytes a format takes as each of its types; null: the usual one. Adapters are small. */
-export function formatSizes(format: ExportFormat, { config, tensors }: ModelFolder): OfferedSize[] {
+export function formatSizes(
+  format: ExportFormat,
+  { config, tensors, directory }: ModelFolder,
+): OfferedSize[] {
   const locations = [...tensors.values()]
   const elements = locations.reduce((sum, { shape }) => sum + elementCount(shape), 0)
   const stored = locations.reduce((sum, { byteLength }) => sum + byteLength, 0)
   if (format === 'onnx') return [{ dtype: null, bytes: 4 * elements }]
   if (format === 'merged') {
+    // A GGUF file has no bytes that a merged model could keep.
+    if (ggufFileOf(directory) !== null) return [{ dtype: null, bytes: 4 * elements }]
     return [
       { dtype: null, bytes: stored },
       { dtype: 'f32', bytes: 4 * elements },

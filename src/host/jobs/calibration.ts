@@ -241,11 +241,11 @@ function stageWarnings({ samples, needsRewards, ...stage }: CalibratedStage, whe
     ),
     ...when(
       isRewarded && samples.every(({ stopReason }) => stopReason === 'length'),
-      'Every completion was truncated at the length limit: raise rollout.maxNewTokens, or ask for shorter answers.',
+      'Every completion was truncated at the length limit: raise `rollout.maxNewTokens`, or ask for shorter answers.',
     ),
     ...when(
       samples.length > 0 && samples.every(({ stopReason }) => stopReason === 'turn-limit'),
-      'Every episode reached the turn limit: raise environment.maxTurns, or end episodes in the environment with terminated.',
+      'Every episode reached the turn limit: raise `environment.maxTurns`, or end episodes in the environment with terminated.',
     ),
     ...when(
       failed.length > 0,
@@ -263,7 +263,7 @@ function roomWarnings({ memory }: CalibrationReport, neededBytes: number, room: 
   return [
     ...when(
       memory.expectedBytes > room.availableBytes,
-      `A step takes about ${sizeWords(memory.expectedBytes)} of memory, but only ${sizeWords(room.availableBytes)} were free: lower optimization.tokenBudget or rollout.groupSize, or set optimization.memory to recompute.`,
+      `A step takes about ${sizeWords(memory.expectedBytes)} of memory, but only ${sizeWords(room.availableBytes)} were free: lower \`optimization.tokenBudget\` or \`rollout.groupSize\`, or set \`optimization.memory\` to recompute.`,
     ),
     ...when(
       neededBytes > room.freeBytes,

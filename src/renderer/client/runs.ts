@@ -176,6 +176,23 @@ function withEvent(events: readonly StoredEvent[], added: StoredEvent): readonly
   return [...events.filter(({ seq, event }) => seq < keep || event.type === 'resumed'), added]
 }
 
+interface NumberedEvent {
+  readonly seq: number
+  readonly event: { readonly type: string; readonly step?: unknown }
+}
+
+export const stepOf = ({ step }: NumberedEvent['event']): number | null =>
+  typeof step === 'number' ? step : null
+
+/**
+ * Returns the step from which the event `resumed` with this number went on: that of the next event, as the announcement
+ * of the checkpoint is repeated behind it; null until there is one.
+ */
+export function resumedAt(events: readonly NumberedEvent[], seq: number): number | null {
+  const next = events.find((each) => each.seq > seq && stepOf(each.event) !== null)
+  return next === undefined ? null : stepOf(next.event)
+}
+
 /* A run looks the same wherever it is drawn: eight hues, then the same hues dashed. */
 
 export interface RunStyle {

@@ -55,6 +55,8 @@ export function phaseWords(phase: RunPhase | null, worker?: AtWork): string {
   if (worker?.activity === 'starting') return activities.starting
   if (worker === undefined || phase === 'finished' || phase === 'stopped') return name
   if (worker.activity !== 'running') return activities[worker.activity]
+  // It has been told to go on and has reported nothing since.
+  if (phase === 'paused') return phaseNames.preparing
   const { stepPhase, phaseProgress } = worker
   if (stepPhase === null || (phase !== 'training' && phase !== 'evaluating')) return name
   return `${phase === 'evaluating' ? name : stepPhases[stepPhase]}${progressWords(phaseProgress)}`

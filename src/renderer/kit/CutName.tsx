@@ -4,6 +4,9 @@ const maxEnd = 24
 /** Letters that stay of the end of other names: “arith-grpo-1-gentle” and “arith-grpo-1” differ there. */
 const keptEnd = 7
 
+/** Letters that stay of the start, and for which the end gives way where there is no room for both. */
+const keptStart = 5
+
 /** Name that is cut in the middle where there is no room, before its last part if it has parts: similar names differ at their ends. */
 export function CutName({ name }: { name: string }) {
   const [start, end] = partsOf(name)
@@ -12,11 +15,15 @@ export function CutName({ name }: { name: string }) {
   return (
     <span className="flex min-w-0" title={name}>
       {isOneWord && <span className="sr-only">{name}</span>}
-      <span aria-hidden={isOneWord} className="overflow-hidden text-ellipsis whitespace-pre">
+      <span
+        aria-hidden={isOneWord}
+        className="shrink-[999999] overflow-hidden text-ellipsis whitespace-pre"
+        style={{ minWidth: end === '' ? 0 : `${String(Math.min(keptStart, start.length))}ch` }}
+      >
         {start}
       </span>
       {end !== '' && (
-        <span aria-hidden={isOneWord} className="shrink-0 whitespace-pre">
+        <span aria-hidden={isOneWord} className="min-w-0 overflow-hidden text-ellipsis whitespace-pre">
           {end}
         </span>
       )}

@@ -58,12 +58,17 @@ const numberOffers: Readonly<Partial<Record<ExportFormat, readonly NumbersOffer[
 /** Returns the number formats of an export format; empty if there is no choice. */
 export const dtypesOf = (format: ExportFormat): readonly NumbersOffer[] => numberOffers[format] ?? []
 
-export const sizedDtypes = ({ format, sizes }: ExportOffer): readonly NumbersOffer[] =>
-  dtypesOf(format).map((offer) => {
+/** Offers with their sizes; a merged model of which only one size is known has the numbers f32, as its base is a GGUF file. */
+export function sizedDtypes({ format, sizes }: ExportOffer): readonly NumbersOffer[] {
+  const [only] = sizes
+  if (format === 'merged' && only !== undefined && sizes.length === 1)
+    return [{ value: 'usual', label: `f32 · ${formatBytes(only.bytes)}` }]
+  return dtypesOf(format).map((offer) => {
     const dtype = offer.value === 'usual' ? null : offer.value
     const size = sizes.find((each) => each.dtype === dtype)
     return size === undefined ? offer : { ...offer, label: `${offer.label} · ${formatBytes(size.bytes)}` }
   })
+}
 
 /** Returns the request to the host, limited to options of the format. */
 export function choiceFor(format: ExportFormat, { dtype, adapterInputs }: ExportChoice) {

@@ -38,7 +38,7 @@ export const rewardName = ({
 
 /** Name of a data set, whose folder is named by a digest, if it is known. */
 export function dataName(train: RunConfig['data']['train'], names: ReadonlyMap<string, string>): string {
-  if (typeof train !== 'string') return `${String(train.episodes)} episodes`
+  if (typeof train !== 'string') return plural(train.episodes, 'episode')
   const name = lastPart(train)
   return names.get(name) ?? (/^[0-9a-f]{64}$/.test(name) ? `data ${name.slice(0, 8)}` : name)
 }

@@ -16,7 +16,7 @@ export const kindTitles: Readonly<Record<'run' | StudyKind, string>> = {
 
 export const kindWords: Readonly<Record<StudyKind, string>> = {
   sweep:
-    'Trials with settings from a grid, at random, or where earlier trials promise most; weak trials end early.',
+    'Trials with settings from a grid, at random, or where earlier trials promise most; weak trials can end early.',
   population:
     'Members train side by side. After every generation the best are cloned and some of their settings mutated.',
   seeds:

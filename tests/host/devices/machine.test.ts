@@ -1,6 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { expect, test } from 'vitest'
-import { LoadMeter } from '#host/devices/machine.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { LoadMeter, storedFolders } from '#host/devices/machine.ts'
+import { bytesOf } from '#host/workFolder/leftovers.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 
 const host = {
@@ -20,6 +24,21 @@ test('the first answer is not that the processor idles, and answers close togeth
   expect((await meter.read()).cpuShare).toBeCloseTo(0.9)
   expect((await meter.read()).cpuShare).toBeCloseTo(0.9)
   expect((await meter.read()).cpuShare).toBeCloseTo(0.9)
+})
+
+test('what takes space is all that the data directory takes, exports too', () => {
+  const dataDirectory = temporaryFolder()
+  const store = { file: path.join(dataDirectory, 'history.db') }
+  const exports = path.join(dataDirectory, 'exports', 'demo-step-30-peft')
+  for (const folder of [exports, ...Object.values(dataFolders(dataDirectory))]) {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(path.join(folder, 'file'), 'x'.repeat(1000))
+  }
+  writeFileSync(store.file, 'x'.repeat(500))
+  const listed = storedFolders({ dataDirectory, store } as unknown as Parameters<typeof storedFolders>[0])
+  expect(listed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)).toBe(bytesOf(dataDirectory))
+  const clearable = listed.filter(({ isDisposable }) => isDisposable).map(({ folder }) => path.basename(folder))
+  expect(clearable).not.toContain('exports')
 })
 
 test.skipIf(process.platform !== 'linux')(

@@ -6,6 +6,7 @@ import { openGguf } from '#host/gguf/ggufReader.ts'
 import { describeTokenizer } from '#host/gguf/ggufVocabulary.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { loadTokenizer, textFiles } from '#host/models/tokenizerFolder.ts'
+import { formatSizes } from '#host/export/exports.ts'
 import { weightErrors } from '#host/export/ggufParity.ts'
 import { modelfile, ollamaTemplate } from '#host/export/ollama.ts'
 import { randomAdapter } from '../../engine/runtime/tinyModel.ts'
@@ -95,6 +96,23 @@ describe('experts', () => {
     expect(failures(await again.export({ format: 'peft' }))).toEqual([])
     await expect(again.export({ format: 'merged' })).rejects.toThrow('granitemoe cannot be written')
   })
+})
+
+test('merged, one of a file has the size that was told before', async () => {
+  const first = await referenceFixture(place(), 'llama-grouped')
+  const { directory } = await first.export({ format: 'gguf-model', dtype: 'q8_0' })
+  const model = openModelFolder(path.join(directory, 'model.gguf'))
+  const { config } = first.adapter
+  const again = await createFixture(place(), model, {
+    config,
+    baseModel: null,
+    tensors: randomAdapter(model.config, config),
+  })
+  const merged = await again.export({ format: 'merged' })
+  const [size, ...others] = formatSizes('merged', model)
+  expect([size?.dtype, others]).toEqual([null, []])
+  const tensors = [...openModelFolder(merged.directory).tensors.values()]
+  expect(size?.bytes).toBe(tensors.reduce((sum, { byteLength }) => sum + byteLength, 0))
 })
 
 test('of Gemma 4 any number of pairs may rotate, also one whose share is rounded down', async () => {

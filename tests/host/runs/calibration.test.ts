@@ -131,7 +131,8 @@ describe('one group of a real step', () => {
     })
     expect(result.warnings).toEqual([
       expect.stringContaining('Every completion earned 0.5') as string,
-      expect.stringContaining('truncated at the length limit') as string,
+      // In backticks, so that the window shows its label.
+      expect.stringContaining('truncated at the length limit: raise `rollout.maxNewTokens`') as string,
       expect.stringMatching(/failed on 4 of 4 completions. broken: .*line 2/) as string,
       expect.stringContaining('There is no validation split') as string,
     ])

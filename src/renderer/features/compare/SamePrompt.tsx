@@ -61,7 +61,7 @@ export function SamePrompt({ runs }: { runs: readonly ComparedRun[] }) {
         <p className="p-3 text-muted">
           {newest.size < ids.length
             ? 'Searching for prompts that several runs answered…'
-            : 'No two of these runs answered the same prompt. Runs keep samples of the rows they drew; runs with the same data share their validation rows.'}
+            : 'No two of these runs answered the same prompt. Models with different chat templates read different ones; runs of one model with the same data share those of their validation rows.'}
         </p>
       ) : (
         <>

@@ -2,7 +2,7 @@
 import { readChanges } from '#shared/config/changes.ts'
 import { madeWords } from '#renderer/client/runSettings.ts'
 import { formatNumber } from '#renderer/client/format.ts'
-import type { RunStyle } from '#renderer/client/runs.ts'
+import { resumedAt, type RunStyle } from '#renderer/client/runs.ts'
 import { bandOf, type BandKind, forgettingUnit, smooth } from '#renderer/charts/curves.ts'
 import { metricsOfAxis, type XAxis } from '#renderer/charts/axes.ts'
 import {
@@ -116,7 +116,6 @@ export function stepsOfZoom(
 interface LoggedEvent {
   readonly type: string
   readonly step?: unknown
-  readonly keep?: unknown
   readonly message?: unknown
   readonly changes?: unknown
 }
@@ -140,7 +139,7 @@ export function marksOf(
     const place = placed.get(id)
     if (!place) return []
     const found = events.flatMap(({ seq, event }): readonly ChartEvent[] => {
-      const mark = markOf(event, (keep) => resumedAt(events, keep))
+      const mark = markOf(event, resumedAt(events, seq))
       if (!mark) return []
       const x = place(mark.step)
       const isAlarm = mark.kind === 'alarm'
@@ -172,10 +171,12 @@ export function marksOf(
   })
 }
 
-function markOf({ type, step, keep, message, ...event }: LoggedEvent, resumed: (keep: number) => number) {
-  if (type === 'resumed' && typeof keep === 'number') {
-    const from = resumed(keep)
-    return { step: from, kind: 'resume', words: `resumed at step ${String(from)}` } as const
+/** `next`: step of the event behind it. */
+function markOf({ type, step, message, ...event }: LoggedEvent, next: number | null) {
+  if (type === 'resumed') {
+    return next === null
+      ? null
+      : ({ step: next, kind: 'resume', words: `resumed at step ${String(next)}` } as const)
   }
   if (typeof step !== 'number') return null
   const at = `step ${String(step)}`
@@ -187,13 +188,3 @@ function markOf({ type, step, keep, message, ...event }: LoggedEvent, resumed: (
   if (type !== 'warning') return null
   return { step, kind: 'alarm', words: typeof message === 'string' ? message : `warning at ${at}` } as const
 }
-
-/** Returns the step of the checkpoint from which training resumed: the last one in the log. */
-const resumedAt = (events: EventSource['events'], keep: number): number =>
-  events.reduce(
-    (last, { seq, event }) =>
-      seq < keep && event.type === 'checkpoint-saved' && typeof event.step === 'number'
-        ? Math.max(last, event.step)
-        : last,
-    0,
-  )

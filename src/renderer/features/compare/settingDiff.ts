@@ -15,14 +15,23 @@ export const flatSettings = (config: unknown): Settings =>
     ),
   )
 
-/** Replaces folders of data sets, which are called by the digest of what they hold, by names. */
-export const withDataNames = (settings: Settings, names: ReadonlyMap<string, string>): Settings =>
+/**
+ * Replaces folders of data sets and files of rewards, which are called by the digest of what they hold, by names.
+ * `names`: by the digest of a data set and the id of a reward.
+ */
+export const withLibraryNames = (settings: Settings, names: ReadonlyMap<string, string>): Settings =>
   new Map(
-    [...settings].map(([key, value]) => [
-      key,
-      typeof value === 'string' ? (names.get(lastPart(value)) ?? value) : value,
-    ]),
+    [...settings].map(([key, value]) => [key, typeof value === 'string' ? libraryName(value, names) : value]),
   )
+
+const rewardFile = /[\\/](rw_[\w-]+)[\\/]([0-9a-f]{8})[0-9a-f]{56}\.[jt]s(#.+)?$/
+
+function libraryName(value: string, names: ReadonlyMap<string, string>): string {
+  const [, id = '', digest = '', part = ''] = rewardFile.exec(value) ?? []
+  const reward = names.get(id)
+  if (reward !== undefined) return `${reward}${part} (${digest})`
+  return names.get(lastPart(value)) ?? value
+}
 
 /** Lists all values of a setting that changed during the run. */
 export const withHistory = (settings: Settings, changes: readonly SettingChange[]): Settings =>

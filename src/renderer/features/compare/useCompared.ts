@@ -1,7 +1,7 @@
 /** Data that a comparison reads about its runs besides their series. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { flatSettings, withDataNames, withHistory, type Settings } from './settingDiff.ts'
+import { flatSettings, withLibraryNames, withHistory, type Settings } from './settingDiff.ts'
 import { tailStart } from '#shared/runGaps.ts'
 import { useApi, useAnswer, useAnswers, type Answer } from '#renderer/client/api.tsx'
 import { versionNumber } from '#renderer/parts/DataPicker.tsx'
@@ -36,34 +36,33 @@ export function useRecords(runIds: readonly string[]): Found<RunRecord> {
 const inputOf = (runId: string) => ({ runId })
 
 export function useSettingsOf(records: Found<RunRecord>): Found<Settings> {
-  const names = useVersionNames()
+  const names = useLibraryNames()
   return useMemo(
     () =>
       new Map(
         [...records].map(([id, { config, settingChanges }]) => [
           id,
-          withHistory(withDataNames(flatSettings(JSON.parse(config)), names), settingChanges),
+          withHistory(withLibraryNames(flatSettings(JSON.parse(config)), names), settingChanges),
         ]),
       ),
     [records, names],
   )
 }
 
-/** Names of versions of data sets, by their digests. */
-function useVersionNames(): ReadonlyMap<string, string> {
+/** Names of versions of data sets, by their digests, and of rewards, by their ids. */
+function useLibraryNames(): ReadonlyMap<string, string> {
   const { data } = useAnswer('datasets.list', undefined)
-  return useMemo(
-    () =>
-      new Map(
-        (data ?? []).flatMap(({ name, versions }) =>
-          versions.map(({ id }) => {
-            const number = String(versionNumber(versions, id))
-            return [id, versions.length === 1 ? name : `${name}, version ${number}`] as const
-          }),
-        ),
-      ),
-    [data],
-  )
+  const { data: rewards } = useAnswer('rewards.list', {})
+  return useMemo(() => {
+    const dataNames = (data ?? []).flatMap(({ name, versions }) =>
+      versions.map(({ id }) => {
+        const number = String(versionNumber(versions, id))
+        return [id, versions.length === 1 ? name : `${name}, version ${number}`] as const
+      }),
+    )
+    const rewardNames = (rewards ?? []).map(({ id, name }) => [id, name] as const)
+    return new Map([...dataNames, ...rewardNames])
+  }, [data, rewards])
 }
 
 /** Returns all events of each run except its steps. */

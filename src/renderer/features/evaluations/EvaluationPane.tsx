@@ -14,6 +14,8 @@ import {
 } from '#renderer/client/format.ts'
 import { link, navigate, setQuery, useRoute } from '#renderer/client/route.ts'
 import { choiceName, type RewardChoice } from '#renderer/parts/rewardChoice.ts'
+import { dataName } from '#renderer/parts/runFacts.ts'
+import { useDataNames } from '#renderer/parts/useRun.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
@@ -135,6 +137,7 @@ interface ResultsProps {
 
 function Results({ evaluation, summary }: ResultsProps) {
   const { reward, prompts, pass, passRule, truncated, tokens, turns, parts, metrics = {} } = summary
+  const names = useDataNames()
   const scale = scaleOf([reward, ...pass])
   const passWords =
     passRule === 'correct' ? 'the metric correct' : `a reward of at least ${formatNumber(passRule)}`
@@ -157,7 +160,7 @@ function Results({ evaluation, summary }: ResultsProps) {
       </p>
       <KeyValue
         entries={[
-          ['Rows', rowsWords(evaluation)],
+          ['Rows', rowsWords(evaluation, names)],
           ['Scored by', judgeWords(evaluation)],
           ...workflowRow(evaluation),
           ['Decoding', decodingWords(evaluation)],
@@ -183,18 +186,13 @@ const meanRows = (kind: string, means: Readonly<Record<string, number | null>>):
 const workflowRow = ({ config: { rollout } }: Evaluation): readonly Row[] =>
   rollout.workflow?.function === undefined ? [] : [['Workflow', lastPart(rollout.workflow.function)]]
 
-/** Names a file by its name, an imported data set by the start of its digest. */
-function rowsWords({ config: { data }, limit }: Evaluation): string {
+function rowsWords({ config: { data }, limit }: Evaluation, names: ReadonlyMap<string, string>): string {
   const part = limit === null ? '' : `${formatCount(limit)} drawn from `
   const { train, heldOut } = data
-  if (typeof heldOut === 'string') return `${part}${sourceName(heldOut)}`
-  if (typeof train !== 'string') return `${part}${plural(train.episodes, 'episode')}`
-  return heldOut === null
-    ? `${part}${sourceName(train)}`
-    : `${part}the validation split of ${sourceName(train)}`
+  if (typeof heldOut === 'string') return `${part}${dataName(heldOut, names)}`
+  const isWhole = typeof train !== 'string' || heldOut === null
+  return `${part}${isWhole ? '' : 'the validation split of '}${dataName(train, names)}`
 }
-
-const sourceName = (source: string): string => lastPart(source).replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, '$1')
 
 function judgeWords({ config: { rewards, environment } }: Evaluation): string {
   const names = (rewards as readonly RewardChoice[]).map(choiceName)

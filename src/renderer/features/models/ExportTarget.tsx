@@ -171,7 +171,7 @@ function ExportOptions({ offer, value, onChange }: ExportOptionsProps) {
   const dtypes = sizedDtypes(offer)
   return (
     <>
-      {dtypes.length > 1 && (
+      {dtypes.length > 0 && (
         <SelectField<ExportNumbers>
           label="Precision"
           className="mt-4"

@@ -15,8 +15,6 @@ import type { DryRun } from './useTrials.ts'
 
 interface ResultsTabProps {
   readonly dryRun: DryRun
-  /** True if a model wrote the completions: if all earn the same reward, training would learn nothing. */
-  readonly isGenerated: boolean
   /** Null if tests cannot be saved for the open code. */
   readonly onAddTest: ((row: ResultRow) => void) | null
   /** Null if the code is read-only. */
@@ -24,7 +22,7 @@ interface ResultsTabProps {
 }
 
 /** Rewards of all rows, as they arrive. */
-export function ResultsTab({ dryRun, isGenerated, onAddTest, onGoTo }: ResultsTabProps) {
+export function ResultsTab({ dryRun, onAddTest, onGoTo }: ResultsTabProps) {
   const { rows, task, missing } = dryRun
   const [chosen, setChosen] = useState<number | null>(null)
   const open = rows.find(({ index }) => index === chosen) ?? null
@@ -33,7 +31,7 @@ export function ResultsTab({ dryRun, isGenerated, onAddTest, onGoTo }: ResultsTa
   if (rows.length === 0 && task.error !== null) return <ErrorNote error={task.error} className="m-3" />
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <ResultBar {...dryRun} isGenerated={isGenerated} />
+      <ResultBar {...dryRun} />
       {task.error !== null && <ErrorNote error={task.error} className="m-3 shrink-0" />}
       <div className={besideClasses}>
         <Table
@@ -68,14 +66,19 @@ const NothingYet = () => (
   </EmptyState>
 )
 
-function ResultBar({ rows, task, isStale, isGenerated }: DryRun & Pick<ResultsTabProps, 'isGenerated'>) {
+function ResultBar({ rows, task, isStale, isGenerated }: DryRun) {
   const { mean, minimum, maximum, failed, notScored, meanMs } = summaryOf(rows)
   if (task.state === 'running') {
     return (
       <div className="shrink-0 border-b border-line px-4 py-1">
         <TaskProgress
           progress={
-            task.last?.progress ?? { phase: 'Loading the code', done: 0, total: null, unit: 'samples' }
+            task.last?.progress ?? {
+              phase: isGenerated ? 'The model is writing' : 'Loading the code',
+              done: 0,
+              total: null,
+              unit: 'samples',
+            }
           }
           onCancel={task.cancel}
         />

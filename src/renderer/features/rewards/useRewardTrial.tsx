@@ -87,10 +87,10 @@ interface Scored extends TrialInput {
 export function useScoring({ view, tests, onAddTest = null, onGoTo = null, ...input }: Scored) {
   const dryRun = useDryRun(input)
   const battery = useBattery(input)
-  const { bench, version } = input.bench
+  const { version } = input.bench
   const results: WorkbenchTab = {
     tab: { id: 'results', label: 'Results', mark: <Count of={dryRun.rows.length} /> },
-    content: <ResultsTab isGenerated={bench.completions === 'model'} {...{ dryRun, onAddTest, onGoTo }} />,
+    content: <ResultsTab {...{ dryRun, onAddTest, onGoTo }} />,
   }
   const hacking: WorkbenchTab = {
     tab: { id: 'battery', label: 'Reward-hacking tests' },

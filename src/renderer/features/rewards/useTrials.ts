@@ -41,6 +41,7 @@ export function useDryRun({ code, settings, bench }: TrialInput) {
   const [asked, setAsked] = useState<{
     readonly code: Tried
     readonly rows: readonly (number | null)[]
+    readonly isGenerated: boolean
   } | null>(null)
   const [missing, setMissing] = useState<string | null>(null)
   const run = useCallback(() => {
@@ -50,7 +51,7 @@ export function useDryRun({ code, settings, bench }: TrialInput) {
       return
     }
     setMissing(null)
-    setAsked({ code: given(code), rows: request.rows })
+    setAsked({ code: given(code), rows: request.rows, isGenerated: bench.bench.completions === 'model' })
     start({ code: given(code), settings, on: request.on })
   }, [bench.bench, bench.shown, bench.hand, code, settings, start])
   const rows = useMemo(() => resultRows(items, asked?.rows ?? []), [items, asked])
@@ -68,6 +69,8 @@ export function useDryRun({ code, settings, bench }: TrialInput) {
     task: { state, error, last, cancel },
     /** True if the code has changed since. */
     isStale: asked !== null && !isSame(asked.code, code),
+    /** True if a model wrote the completions: if all earn the same reward, training would learn nothing. */
+    isGenerated: asked?.isGenerated ?? false,
   }
 }
 

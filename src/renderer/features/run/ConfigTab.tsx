@@ -4,7 +4,8 @@ import { historyWords } from '#shared/config/changes.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useKeys } from '#renderer/client/keys.ts'
 import { navigate } from '#renderer/client/route.ts'
-import type { RunRecord } from '#renderer/parts/useRun.ts'
+import { dataName } from '#renderer/parts/runFacts.ts'
+import { useDataNames, type RunRecord } from '#renderer/parts/useRun.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Segmented } from '#renderer/kit/choices.tsx'
@@ -22,7 +23,6 @@ import {
   valueText,
   type RunSetting,
 } from '#renderer/client/runSettings.ts'
-import { lastPart } from '#renderer/client/format.ts'
 
 interface Props {
   readonly run: RunEntry
@@ -164,14 +164,18 @@ const ConfigActions = ({ run, config }: { readonly run: RunEntry; readonly confi
   </span>
 )
 
-const digestsOf = ({ config, model, data, rewards }: NonNullable<RunRecord['manifest']>) => [
+const digestsOf = (
+  { config, model, data, rewards }: NonNullable<RunRecord['manifest']>,
+  names: ReadonlyMap<string, string>,
+) => [
   ...[['Settings', config] as const, ['Model', model] as const],
-  ...Object.entries(data).map(([file, digest]) => [`Data ${lastPart(file)}`, digest] as const),
+  ...Object.entries(data).map(([file, digest]) => [`Data ${dataName(file, names)}`, digest] as const),
   ...Object.entries(rewards).map(([name, digest]) => [`Reward ${name}`, digest] as const),
 ]
 
 /** Shows digests of everything that determines the run. */
 function Manifest({ record: { manifest, id, directory, seed } }: { record: RunRecord }) {
+  const names = useDataNames()
   return (
     <aside className="flex w-full shrink-0 flex-col gap-3 min-[1100px]:w-80">
       <Panel
@@ -195,7 +199,7 @@ function Manifest({ record: { manifest, id, directory, seed } }: { record: RunRe
         ) : (
           <dl className="flex flex-col gap-2">
             <Digest name="Made with" text={manifest.app} isWhole />
-            {digestsOf(manifest).map(([name, digest]) => (
+            {digestsOf(manifest, names).map(([name, digest]) => (
               <Digest key={`${name} ${digest}`} name={name} text={digest} />
             ))}
           </dl>

@@ -50,7 +50,11 @@ export function DiagnosisTab({ run, config, diagnosis: { data, error }, onFork }
     <div className="mx-auto flex max-w-240 flex-col gap-3 px-page py-6">
       {isHealthy && (
         <section className="flex gap-3 rounded border border-line bg-bg p-4">
-          <CircleCheck size={18} aria-hidden className="mt-0.5 shrink-0 text-good" />
+          {beyondLimits(data.checks) === 0 ? (
+            <CircleCheck size={18} aria-hidden className="mt-0.5 shrink-0 text-good" />
+          ) : (
+            <TriangleAlert size={18} aria-hidden className="mt-0.5 shrink-0 text-caution" />
+          )}
           <div>
             <h2 className="font-medium">{healthyWords(data)}</h2>
           </div>
@@ -275,19 +279,24 @@ function CheckRow({ check }: { check: Check }) {
   )
 }
 
-// Summary of the checks if all is well.
+// Summary of the checks if they made no finding.
 
 const stepsWords = (from: number, to: number): string =>
   from === to ? `step ${String(from)}` : `steps ${String(from)}–${String(to)}`
+
+const beyondLimits = (checks: readonly Check[]): number => checks.filter(({ isWithin }) => !isWithin).length
 
 export function healthyWords({
   stage,
   firstStep,
   steps,
-}: Pick<Diagnosis, 'stage' | 'firstStep' | 'steps'>): string {
+  checks,
+}: Pick<Diagnosis, 'stage' | 'firstStep' | 'steps' | 'checks'>): string {
   if (steps === 0) return 'No step has finished yet.'
-  const where = stage === null ? '' : ` of stage ${String(stage + 1)}`
-  return `Nothing looks wrong in ${stepsWords(firstStep, firstStep + steps - 1)}${where}.`
+  const where = `${stepsWords(firstStep, firstStep + steps - 1)}${stage === null ? '' : ` of stage ${String(stage + 1)}`}`
+  const beyond = beyondLimits(checks)
+  if (beyond === 0) return `Nothing looks wrong in ${where}.`
+  return `No problem is certain in ${where}, but ${beyond === 1 ? '1 figure is beyond its limit' : `${String(beyond)} figures are beyond their limits`}.`
 }
 
 const units: Readonly<Record<Check['unit'], (value: number) => string>> = {

@@ -6,6 +6,7 @@ import { formatReward } from '#renderer/client/format.ts'
 import { madeWords } from '#renderer/client/runSettings.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
+import { CutName } from '#renderer/kit/CutName.tsx'
 import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Panel } from '#renderer/kit/Page.tsx'
@@ -14,7 +15,6 @@ import { LineMark } from '#renderer/charts/marks.tsx'
 /** Ancestors and forks of a run; renders nothing if it has none. */
 export function FamilyTree({ run }: { run: RunEntry }) {
   const { data: family = [] } = useAnswer('runs.family', { runId: run.id })
-  const styleOf = useRunStyles()
   if (family.length < 2) return null
   const compared = family.map(({ id }) => id).join(',')
   return (
@@ -31,42 +31,47 @@ export function FamilyTree({ run }: { run: RunEntry }) {
       }
     >
       <ul className="py-1">
-        {treeOf(family).map(({ member, depth }) => {
-          const { color, dash } = styleOf(member.id)
-          const isThis = member.id === run.id
-          return (
-            <li
-              key={member.id}
-              aria-current={isThis ? 'page' : undefined}
-              className={classes('flex h-8 items-center gap-2 pr-3', isThis && 'bg-accent-soft')}
-              style={{ paddingLeft: 12 + depth * 24 }}
-            >
-              {depth > 0 && <GitFork size={13} aria-hidden className="shrink-0 text-faint" />}
-              <LineMark color={color} dash={dash} />
-              <a
-                className="min-w-0 truncate font-medium hover:underline"
-                href={link(`/runs/${member.id}/checkpoints`)}
-              >
-                {runTitle(member)}
-              </a>
-              <StatusBadge status={member.status} />
-              {member.parentCheckpointStep !== null && (
-                <span className="text-sm text-muted">from step {member.parentCheckpointStep}</span>
-              )}
-              {member.settingChanges.length > 0 && (
-                <Tooltip text={madeWords(member.settingChanges)}>
-                  <Badge icon={SlidersHorizontal}>{`Settings changed at step ${changedAt(member)}`}</Badge>
-                </Tooltip>
-              )}
-              <span className="ml-auto font-mono text-sm text-muted tabular-nums">
-                step {member.step}
-                {member.rewardAfter !== null && ` · eval reward ${formatReward(member.rewardAfter)}`}
-              </span>
-            </li>
-          )
-        })}
+        {treeOf(family).map(({ member, depth }) => (
+          <FamilyRow key={member.id} {...{ member, depth }} isThis={member.id === run.id} />
+        ))}
       </ul>
     </Panel>
+  )
+}
+
+interface RowProps extends Placed<RunEntry> {
+  readonly isThis: boolean
+}
+
+function FamilyRow({ member, depth, isThis }: RowProps) {
+  const { color, dash } = useRunStyles()(member.id)
+  return (
+    <li
+      aria-current={isThis ? 'page' : undefined}
+      className={classes('flex min-h-8 flex-wrap items-center gap-x-2 py-1 pr-3', isThis && 'bg-accent-soft')}
+      style={{ paddingLeft: 12 + depth * 24 }}
+    >
+      <span className="flex max-w-full items-center gap-2">
+        {depth > 0 && <GitFork size={13} aria-hidden className="shrink-0 text-faint" />}
+        <LineMark color={color} dash={dash} />
+        <a className="min-w-0 font-medium hover:underline" href={link(`/runs/${member.id}/checkpoints`)}>
+          <CutName name={runTitle(member)} />
+        </a>
+      </span>
+      <StatusBadge status={member.status} />
+      {member.parentCheckpointStep !== null && (
+        <span className="text-sm whitespace-nowrap text-muted">from step {member.parentCheckpointStep}</span>
+      )}
+      {member.settingChanges.length > 0 && (
+        <Tooltip text={madeWords(member.settingChanges)}>
+          <Badge icon={SlidersHorizontal}>{`Settings changed at step ${changedAt(member)}`}</Badge>
+        </Tooltip>
+      )}
+      <span className="ml-auto font-mono text-sm whitespace-nowrap text-muted tabular-nums">
+        step {member.step}
+        {member.rewardAfter !== null && ` · eval reward ${formatReward(member.rewardAfter)}`}
+      </span>
+    </li>
   )
 }
 

@@ -249,8 +249,8 @@ const tellers: Readonly<Record<string, (event: StoredEvent['event']) => Omit<Eve
   },
   resumed: () => ({
     title: 'Resumed from a checkpoint',
-    detail: 'What came after it is trained again.',
-    tone: 'caution',
+    detail: 'Steps after it, if there were any, are trained again.',
+    tone: 'plain',
   }),
   'damaged-line': (event) => ({
     title: 'A line of the log could not be read and was skipped',

@@ -106,7 +106,10 @@ export function RunFacts({ run, config, device }: RunFactsProps) {
       {worker?.activity === 'starting' ? (
         <Badge>Starting</Badge>
       ) : (
-        <StatusBadge status={run.status} finding={run.finding} />
+        <StatusBadge
+          status={run.status === 'paused' && worker?.activity === 'running' ? 'running' : run.status}
+          finding={run.finding}
+        />
       )}
       {worker?.activity === 'pausing' && <Badge tone="caution">Pausing after this step</Badge>}
       {worker?.activity === 'stopping' && <Badge tone="caution">Stopping after this step</Badge>}

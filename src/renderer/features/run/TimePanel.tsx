@@ -65,7 +65,7 @@ export function TimePanel({ runId, byMetric, isLoaded, isGenerating }: Props) {
       </header>
       {total === null ? (
         <p className="flex min-h-24 items-center justify-center px-6 text-center text-sm text-faint">
-          {isLoaded ? 'Appears after step 1.' : <Skeleton label="Time per step" className="h-16 grow" />}
+          {isLoaded ? 'Not measured yet.' : <Skeleton label="Time per step" className="h-16 grow" />}
         </p>
       ) : (
         <div className="flex grow flex-col gap-3 px-3 pb-3">

@@ -1,7 +1,7 @@
 /** Events of a run as marks on its charts. */
 import type { Finding } from '#shared/diagnosis.ts'
 import { madeWords } from '#renderer/client/runSettings.ts'
-import type { RunEntry, StoredEvent } from '#renderer/client/runs.ts'
+import { resumedAt, stepOf, type RunEntry, type StoredEvent } from '#renderer/client/runs.ts'
 import type { ChartEvent } from '#renderer/charts/lines.ts'
 
 interface Happened {
@@ -18,12 +18,10 @@ export function chartEvents({ run, events, findings }: Happened): readonly Chart
     marks.push({ id: 'fork', x, kind: 'fork', label: `Forked at step ${String(x)}` })
   }
   const removed = removedSteps(events)
-  let reached = 0
-  for (const { id, event } of events) {
-    const step = typeof event['step'] === 'number' ? event['step'] : null
-    if (event.type === 'resumed') marks.push({ id: String(id), x: reached, kind: 'resume', label: 'Resumed' })
+  for (const { id, seq, event } of events) {
+    const step = event.type === 'resumed' ? resumedAt(events, seq) : stepOf(event)
     if (step === null) continue
-    reached = step
+    if (event.type === 'resumed') marks.push({ id: String(id), x: step, kind: 'resume', label: 'Resumed' })
     if (event.type === 'checkpoint-saved' && !removed.has(step))
       marks.push({ id: String(id), x: step, kind: 'checkpoint', label: `Checkpoint ${String(step)}` })
     if (event.type === 'warning')

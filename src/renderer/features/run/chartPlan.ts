@@ -101,7 +101,7 @@ function partsOf(names: readonly string[], facts: PlanFacts): PlannedChart | nul
     help: 'Mean of each reward function, before its weight. One that never moves teaches nothing.',
     include: [0],
     noise: 0,
-    emptyText: 'One line per reward function, from step 1 on.',
+    emptyText: 'One line per reward function, from the first step on.',
   }
 }
 
@@ -142,7 +142,7 @@ function meaningOf(metric: string, { title, size: asked, help }: ChartSpec) {
 
 function emptyWords({ metrics }: ChartSpec, { evaluationEvery }: PlanFacts): string {
   const isEval = metrics.some(([metric]) => metric.startsWith('eval_'))
-  const first = 'Appears after step 1.'
+  const first = 'Appears after the first step.'
   return isEval && evaluationEvery !== null && evaluationEvery > 0
     ? `${first} The validation split is evaluated every ${String(evaluationEvery)} steps.`
     : first

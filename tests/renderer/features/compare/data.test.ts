@@ -88,8 +88,8 @@ test('what happened in a run, as marks', () => {
   const changes = [{ step: 15, key: 'rollout.temperature', from: 1, to: 0.8 }]
   const events = [
     { seq: 5, event: { type: 'checkpoint-saved', step: 10 } },
-    { seq: 9, event: { type: 'checkpoint-saved', step: 20 } },
-    { seq: 12, event: { type: 'resumed', keep: 8 } },
+    { seq: 10, event: { type: 'resumed', keep: 8 } },
+    { seq: 11, event: { type: 'checkpoint-saved', step: 20 } },
     { seq: 13, event: { type: 'warning', step: 11, message: 'memory is low' } },
     { seq: 14, event: { type: 'status', step: 11 } },
     { seq: 15, event: { type: 'settings-changed', step: 15, changes } },
@@ -100,8 +100,8 @@ test('what happened in a run, as marks', () => {
   expect(marks.map(({ kind, x }) => [kind, x])).toEqual([
     ['fork', 8],
     ['checkpoint', 20],
+    ['resume', 40],
     ['checkpoint', 40],
-    ['resume', 20],
     ['alarm', 22],
     ['setting', 30],
   ])

@@ -6,7 +6,7 @@ import {
   flatSettings,
   settingRows,
   shortSetting,
-  withDataNames,
+  withLibraryNames,
   withHistory,
 } from '#renderer/features/compare/settingDiff.ts'
 
@@ -36,10 +36,24 @@ describe('settings', () => {
       [first, 'sums, version 1'],
       [second, 'sums, version 2'],
     ])
-    const of = (train: string) => withDataNames(flatSettings(config({ data: { train } })), names)
+    const of = (train: string) => withLibraryNames(flatSettings(config({ data: { train } })), names)
     const runs = [of(`/data/datasets/${first}`), of(`C:\\data\\${second}`), of('/elsewhere/rows.jsonl')]
     expect(runs.map((run) => run.get('data.train'))).toEqual([...names.values(), '/elsewhere/rows.jsonl'])
     expect(differingKeys(runs.slice(0, 2))).toEqual(['data.train'])
+  })
+
+  test('a reward of the library is called by its name, its versions by their digests', () => {
+    const names = new Map([['rw_01a2', 'Right number']])
+    const of = (file: string) =>
+      withLibraryNames(flatSettings(config({ rewards: [{ function: file, name: 'short' }] })), names)
+    const files = ['a', 'b'].map((digit) => `/data/rewards/rw_01a2/${digit.repeat(64)}.ts`)
+    const runs = [...files, `${files[0] ?? ''}#strict`, '/data/rewards/rw_gone/x.ts'].map(of)
+    expect(runs.map((run) => run.get('rewards.short.function'))).toEqual([
+      'Right number (aaaaaaaa)',
+      'Right number (bbbbbbbb)',
+      'Right number#strict (aaaaaaaa)',
+      '/data/rewards/rw_gone/x.ts',
+    ])
   })
 
   test('leaves by dotted name; entries of lists by theirs', () => {

@@ -8,6 +8,7 @@ import {
   isImportName,
   joinPath,
   placeIn,
+  sizedDtypes,
 } from '#renderer/parts/exportPlan.ts'
 
 test('a folder is named by run, step and format, in letters every file system takes', () => {
@@ -25,6 +26,18 @@ test('a format is asked only for what it knows', () => {
   expect(choiceFor('onnx', chosen)).toEqual({ format: 'onnx', dtype: null, adapterInputs: true })
   expect(choiceFor('gguf', { dtype: 'usual', adapterInputs: false }).dtype).toBeNull()
   expect(dtypesOf('peft')).toEqual([])
+})
+
+test('a merged model is in the numbers of its base, of a GGUF file in f32', () => {
+  const merged = { format: 'merged', problem: null } as const
+  const stored = { dtype: null, bytes: 270e6 }
+  expect(sizedDtypes({ ...merged, sizes: [stored, { dtype: 'f32', bytes: 540e6 }] })).toEqual([
+    { value: 'usual', label: 'As in the base · 270 MB' },
+    { value: 'f32', label: 'f32 · 540 MB' },
+  ])
+  expect(sizedDtypes({ ...merged, sizes: [{ dtype: null, bytes: 540e6 }] })).toEqual([
+    { value: 'usual', label: 'f32 · 540 MB' },
+  ])
 })
 
 test('a name that is taken gets a number that is not', () => {

@@ -10,8 +10,13 @@ describe('planCharts', () => {
     const charts = planCharts([], rewards)
     expect(titles(charts).slice(0, 2)).toEqual(['Reward', 'Reward components'])
     expect(charts[0]?.emptyText).toBe(
-      'Appears after step 1. The validation split is evaluated every 10 steps.',
+      'Appears after the first step. The validation split is evaluated every 10 steps.',
     )
+  })
+
+  test('no step is named where nothing is yet, as that of a fork is another', () => {
+    const words = [...planCharts([], rewards), ...planLearning([], rewards)].map(({ emptyText }) => emptyText)
+    expect(words.filter((text) => /step \d/.test(text))).toEqual([])
   })
 
   test('an evaluation before the first step takes nothing away', () => {

@@ -49,7 +49,12 @@ test('what went wrong is said as it is', () => {
     tone: 'caution',
     step: 3,
   })
-  expect(words({ type: 'resumed', keep: 12 }).title).toBe('Resumed from a checkpoint')
+  // A run that was paused loses nothing.
+  expect(words({ type: 'resumed', keep: 12 })).toMatchObject({
+    title: 'Resumed from a checkpoint',
+    detail: 'Steps after it, if there were any, are trained again.',
+    tone: 'plain',
+  })
   expect(words({ type: 'something-new' }).title).toBe('something-new')
 })
 

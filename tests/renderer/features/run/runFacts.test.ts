@@ -74,8 +74,9 @@ test('what happened to a run is marked on its charts', () => {
     },
     events: [
       stored(1, { type: 'status', phase: 'training', step: 10 }),
-      stored(2, { type: 'checkpoint-saved', step: 20 }),
-      stored(3, { type: 'resumed', keep: 3 }),
+      // A checkpoint is announced after it was made, so a resume voids the announcement and repeats it.
+      stored(3, { type: 'resumed', keep: 2 }),
+      stored(4, { type: 'checkpoint-saved', step: 20 }),
     ],
     findings: [
       {
@@ -95,8 +96,8 @@ test('what happened to a run is marked on its charts', () => {
     [10, 'fork'],
     [12, 'setting'],
     [15, 'alarm'],
-    [20, 'checkpoint'],
     [20, 'resume'],
+    [20, 'checkpoint'],
   ])
 })
 
@@ -138,9 +139,27 @@ test('the time of steps in at most sixty columns, weighed by how many steps a st
 })
 
 test('all well is said of the steps that were looked at', () => {
-  expect(healthyWords({ stage: null, firstStep: 1, steps: 30 })).toBe('Nothing looks wrong in steps 1–30.')
-  expect(healthyWords({ stage: 1, firstStep: 5, steps: 1 })).toBe('Nothing looks wrong in step 5 of stage 2.')
-  expect(healthyWords({ stage: null, firstStep: 0, steps: 0 })).toContain('No step has finished')
+  const within = { stage: null, firstStep: 1, steps: 30, checks: [] }
+  expect(healthyWords(within)).toBe('Nothing looks wrong in steps 1–30.')
+  expect(healthyWords({ ...within, stage: 1, firstStep: 5, steps: 1 })).toBe(
+    'Nothing looks wrong in step 5 of stage 2.',
+  )
+  expect(healthyWords({ ...within, firstStep: 0, steps: 0 })).toContain('No step has finished')
+  // Some rules wait for more steps than it takes to pass a limit.
+  const cut = {
+    title: 'Truncated completions',
+    metric: 'completions/clipped_ratio',
+    before: null,
+    value: 0.9,
+    unit: 'share',
+    limit: 'above 50 %',
+    isWithin: false,
+  } as const
+  const young = { ...within, steps: 2 }
+  expect(healthyWords({ ...young, checks: [cut, { ...cut, isWithin: true }] })).toBe(
+    'No problem is certain in steps 1–2, but 1 figure is beyond its limit.',
+  )
+  expect(healthyWords({ ...young, checks: [cut, cut] })).toContain('2 figures are beyond their limits')
 })
 
 test('a reward is opened where its code is', () => {
