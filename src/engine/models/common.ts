@@ -130,6 +130,7 @@ export const names: ModelNames = {
 /** Factors and caps of a model without any. */
 export const plainFactors = {
   attentionSoftcap: null,
+  hasSinks: false,
   attentionGate: false,
   normsValues: false,
   finalSoftcap: null,
@@ -335,8 +336,8 @@ export function withGenerationConfig(config: ModelConfig, json: unknown, where: 
 type Biases = ModelConfig['biases']
 
 /** `attention_bias`: biases on all four projections of attention. */
-export function attentionBiases(fields: Fields): Biases {
-  const has = fields.boolean('attention_bias', false)
+export function attentionBiases(fields: Fields, fallback = false): Biases {
+  const has = fields.boolean('attention_bias', fallback)
   return { q_proj: has, k_proj: has, v_proj: has, o_proj: has }
 }
 

@@ -11,6 +11,7 @@ import {
   expectedTensors,
   type ExpectedTensor,
   storedName,
+  storedShape,
 } from '#engine/models/source.ts'
 import { reading } from '#host/files/fileErrors.ts'
 import { ggufFileOf, openGgufModel } from '#host/gguf/ggufModel.ts'
@@ -276,13 +277,16 @@ function isPlainName(name: string): boolean {
 function locate(tensor: ExpectedTensor, shard: Shard): TensorLocation {
   const { name, shape, isTransposed = false, stack } = tensor
   const location = find(storedName(tensor), shard)
+  const arrangement = isTransposed ? ({ arrangement: { kind: 'transposed' } } as const) : null
+  const stored = storedShape(tensor)
   if (stack !== undefined) {
-    requireShape(location, [stack.count, ...shape], { name: stack.name, path: shard.path })
+    requireShape(location, [stack.count, ...stored], { name: stack.name, path: shard.path })
     const byteLength = location.byteLength / stack.count
-    return { ...location, shape, byteLength, offset: location.offset + stack.index * byteLength }
+    const offset = location.offset + stack.index * byteLength
+    return { ...location, shape, byteLength, offset, ...arrangement }
   }
-  requireShape(location, isTransposed ? shape.toReversed() : shape, { name, path: shard.path })
-  return isTransposed ? { ...location, shape, arrangement: { kind: 'transposed' } } : location
+  requireShape(location, stored, { name, path: shard.path })
+  return { ...location, shape, ...arrangement }
 }
 
 /** Finds a tensor in a file, also under its short name. */
