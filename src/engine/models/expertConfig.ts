@@ -46,6 +46,8 @@ export interface ExpertTraits {
   /** Field of the channels inside the one that all tokens go through, and its default; absent: there is none. */
   readonly shared?: { readonly key: string; readonly defaultWidth: number }
   readonly form: Experts['form']
+  /** Way in which checkpoints may hold them in few bits besides, as `quant_method` names it. */
+  readonly packing?: 'mxfp4'
   /** True if they have biases; absent: they have none. */
   readonly biased?: boolean
   /** Absent: there are no bounds. */

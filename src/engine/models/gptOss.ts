@@ -8,6 +8,7 @@ export const gptOss = {
   className: 'GptOssForCausalLM',
   gguf: null,
   mixes: true,
+  packing: 'mxfp4',
   tiny: {
     intermediateSize: 24,
     tiedHead: false,
@@ -41,6 +42,7 @@ export const gptOss = {
         widthKey: 'intermediate_size',
         defaultWidth: 2_880,
         form: 'paired',
+        packing: 'mxfp4',
         weighed: 'chosen',
         biased: true,
         clamp: {

@@ -136,8 +136,8 @@ function namesInside(names: ModelNames): ModelNames {
  */
 export function readModelType(json: unknown, where: string): ModelType {
   const fields = new Fields(json, where)
-  const { modelType, mixes } = architectureOf(fields)
-  refuseUnsupported(fields, mixes)
+  const { modelType, mixes, packing } = architectureOf(fields)
+  refuseUnsupported(fields, mixes, packing)
   return modelType
 }
 

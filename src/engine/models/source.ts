@@ -14,7 +14,7 @@ import { expertsOf, type Experts } from './expertConfig.ts'
 
 export type TensorDtype = 'F32' | 'F16' | 'BF16' | 'U8'
 
-/** Types of GGUF files whose numbers are integers in blocks with scales. Never in a source that is computed with. */
+/** Types of files whose numbers are few bits in blocks with scales. Never in a source that is computed with. */
 export const quantizedDtypes = [
   'Q4_0',
   'Q4_1',
@@ -25,6 +25,7 @@ export const quantizedDtypes = [
   'Q5_K',
   'Q6_K',
   'IQ4_NL',
+  'MXFP4',
 ] as const
 export type QuantizedDtype = (typeof quantizedDtypes)[number]
 
@@ -63,6 +64,11 @@ export interface TensorLocation {
   readonly shape: readonly number[]
   /** Difference between bytes and tensor; absent: the bytes are the tensor's. */
   readonly arrangement?: Arrangement
+  /**
+   * Place of the scales of MXFP4 blocks, a byte each, where they are a tensor of their own, as in safetensors; a byte of such
+   * blocks holds two neighbours. Absent: they are in the blocks.
+   */
+  readonly scales?: { readonly file: string; readonly offset: number }
 }
 
 /** A model on disk whose config and every tensor were checked against each other. */

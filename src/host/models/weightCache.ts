@@ -45,7 +45,7 @@ const pieceElements = 1 << 20
 
 /** The files a source's tensors lie in. */
 const filesOf = ({ tensors }: ModelSource): string[] => [
-  ...new Set([...tensors.values()].map(({ file }) => file)),
+  ...new Set([...tensors.values()].flatMap(({ file, scales }) => [file, ...(scales ? [scales.file] : [])])),
 ]
 
 /** The one folder that all tensors of a source lie in; null if there are several. */
@@ -109,9 +109,18 @@ export async function cacheFolder(
   })
   const hashOf = new Map(files.map((file, index) => [file, hashes[index]]))
   const content = [...source.tensors]
-    .map(([name, { file, offset, dtype, shape, arrangement }]) =>
-      JSON.stringify([name, hashOf.get(file), offset, dtype, shape, ...arrangementKey(arrangement)]),
-    )
+    .map(([name, { file, offset, dtype, shape, arrangement, scales }]) => {
+      const apart = scales ? [hashOf.get(scales.file), scales.offset] : []
+      return JSON.stringify([
+        name,
+        hashOf.get(file),
+        offset,
+        dtype,
+        shape,
+        ...arrangementKey(arrangement),
+        ...apart,
+      ])
+    })
     .sort()
   const key = createHash('sha256').update(content.join('\n')).digest('hex')
   const folder = join(root, key.slice(0, 32))
