@@ -6,7 +6,7 @@ import type { Fields } from './fields.ts'
 export const gptOss = {
   modelType: 'gpt_oss',
   className: 'GptOssForCausalLM',
-  gguf: null,
+  gguf: { name: 'gpt-oss', isPermuted: false, renamed: { ffn_norm: 'post_attention_norm' } },
   mixes: true,
   packing: 'mxfp4',
   tiny: {

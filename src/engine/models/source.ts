@@ -33,12 +33,20 @@ export type QuantizedDtype = (typeof quantizedDtypes)[number]
  * Difference between a file's bytes and the tensor used in computation; absent in a source that is computed with.
  * `transposed`: the two axes are swapped, as in GPT-2's Conv1D. `interleaved`: the rows of each of `heads` heads are in
  * the order in which llama.cpp rotates them. `one-added`: a norm's weight as the factor, where the model stores offsets
- * from 1. `tiled`: see `TiledHeads`.
+ * from 1. `tiled`: see `TiledHeads`. `every-second`: see `EverySecond`.
  */
 export type Arrangement =
   | { readonly kind: 'transposed' | 'one-added' }
   | { readonly kind: 'interleaved'; readonly heads: number }
+  | EverySecond
   | TiledHeads
+
+/** Every second row of another tensor, from the first (0) or the second (1) on. */
+export interface EverySecond {
+  readonly kind: 'every-second'
+  readonly first: number
+  readonly whole: TensorLocation
+}
 
 /** Heads of values in the order in which llama.cpp repeats keys, one of each key head after the other; here those of one key head are neighbours. */
 export interface TiledHeads {

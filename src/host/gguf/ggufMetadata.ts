@@ -133,6 +133,18 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
   ],
   qwen3_5_text: qwen35Words,
   qwen3_5_moe_text: (config, fields) => [...qwen35Words(config, fields), ...expertWords(config)],
+  gpt_oss(config, fields) {
+    requireBiases(config)
+    const slides = config.windows.map((window) => window !== null)
+    return [
+      ['window', whole(windowOf(fields, 128))],
+      [
+        'windowPattern',
+        flags(config.mixers.map((_, layer) => slides[attentionOf(config, layer).window] === true)),
+      ],
+      ...expertWords(config),
+    ]
+  },
   stablelm: () => [['parallelResidual', { type: 'bool', value: false }]],
 }
 
@@ -188,6 +200,15 @@ function requireKeysOfAll({ heads, kvHeads, architecture }: ModelConfig): void {
   if (heads === kvHeads) return
   throw unsupportedModel(
     `llama.cpp reads ${architecture} models with as many heads of keys as of queries alone; this one has ${kvHeads} for ${heads}.`,
+    'Export it as a merged model instead.',
+  )
+}
+
+/** Requires the tensors without which llama.cpp opens no file of GPT-OSS. Errors: AppError 'model/unsupported'. */
+function requireBiases({ biases, tiedHead, architecture }: ModelConfig): void {
+  if (biases.o_proj === true && !tiedHead) return
+  throw unsupportedModel(
+    `llama.cpp reads ${architecture} models with biases on attention and a head of its own alone; this one lacks them.`,
     'Export it as a merged model instead.',
   )
 }

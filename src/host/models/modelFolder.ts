@@ -69,15 +69,11 @@ export function openModelFolder(
   const hasOwnHead = comparesHead && declared.tiedHead && holdsOwnHead(declared, files)
   const config = hasOwnHead ? { ...declared, tiedHead: false } : declared
   const expected = expectedTensors(config)
-  const isPacked = (name: string) => files.some((file) => file.tensors.has(packedName(name, 'blocks')))
   const tensors = new Map(
-    expected.map((tensor) => {
-      const stored = storedName(tensor)
-      return [
-        tensor.name,
-        isPacked(stored) ? locatePacked(tensor, shardOf) : locate(tensor, shardOf(stored)),
-      ]
-    }),
+    expected.map((tensor) => [
+      tensor.name,
+      isPacked(tensor, files) ? locatePacked(tensor, shardOf) : locate(tensor, shardOf(storedName(tensor))),
+    ]),
   )
   const wanted = new Set(expected.map(storedName).flatMap(storedNames))
   const names = files.flatMap((file) => [...file.tensors.keys(), ...file.unreadable.keys()])
@@ -162,6 +158,12 @@ const isDerivedBuffer = (name: string): boolean =>
 
 /** Checkpoints of a model without its head, such as the first GPT-2 ones, leave out the name of the part. */
 const shortened = (name: string): string => name.replace(/^transformer\./, '')
+
+/** True for one of several matrices whose transpose the files have in MXFP4. */
+const isPacked = ({ stack, isTransposed = false }: ExpectedTensor, files: readonly SafetensorsFile[]): boolean =>
+  stack !== undefined &&
+  isTransposed &&
+  files.some((file) => file.tensors.has(packedName(stack.name, 'blocks')))
 
 /** Names under which a tensor may be stored. */
 const storedNames = (name: string): string[] => [

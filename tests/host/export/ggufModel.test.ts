@@ -116,6 +116,7 @@ test.each([
   ['gemma4', 'keys of their own'],
   ['gemma4-dense', 'biases'],
   ['qwen3-moe', 'experts'],
+  ['gpt-oss', 'experts'],
 ])('%s is refused, since a file cannot say its %s', async (name, what) => {
   const fixture = await referenceFixture(place(), name)
   await expect(fixture.export({ format: 'gguf-model' })).rejects.toThrow(what)
