@@ -136,8 +136,8 @@ const readQ6_K: BlockReader = (bytes, at, output, to) => {
   }
 }
 
-/** The 16 numbers of MXFP4: a sign, two bits of an exponent, one of a mantissa. OCP Microscaling Formats 1.0, §5.3.3. */
-const tinyFloats = Float32Array.of(0, 0.5, 1, 1.5, 2, 3, 4, 6, -0, -0.5, -1, -1.5, -2, -3, -4, -6)
+/** The 16 numbers of MXFP4: a sign, two bits of an exponent, one of a mantissa; zero has no sign in ggml. OCP Microscaling Formats 1.0, §5.3.3. */
+const tinyFloats = Float32Array.of(0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6)
 
 /** The power of two that a byte stands for as a scale of its own; 255 means no number, and is beyond those of f32. */
 const powerOfByte = (exponent: number): number => 2 ** (exponent - 127)
