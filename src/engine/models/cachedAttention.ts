@@ -88,10 +88,7 @@ function besideSinks(
 ): Value {
   const [heads] = sinks.shape as readonly [number]
   const byHead = (x: Value) => reshape(x, ['B', heads, length, x.shape[3] as Dim])
-  const share = shareOfKeys(
-    { score: byHead(score), weight: byHead(weight) },
-    reshape(sinks, [heads, 1, 1]),
-  )
+  const share = shareOfKeys({ score: byHead(score), weight: byHead(weight) }, reshape(sinks, [heads, 1, 1]))
   return mul(byHead(mixed), share)
 }
 

@@ -57,9 +57,13 @@ export const clipOp = defineOp('Clip', 'Used only inside the clamped SwiGLU, whi
 const clip = (x: Value, from: number, to: number): Value =>
   apply(clipOp, [x, constant([from], []), constant([to], [])], {}, [x])[0] as Value
 
-export const quickGeluOp = defineOp('QuickGelu', 'Used only inside the clamped SwiGLU, which has its own rule.', {
-  domain: 'com.microsoft',
-})
+export const quickGeluOp = defineOp(
+  'QuickGelu',
+  'Used only inside the clamped SwiGLU, which has its own rule.',
+  {
+    domain: 'com.microsoft',
+  },
+)
 
 /** Largest gate, largest size of up, and factor of the gate within its sigmoid. */
 export interface SwigluClamp {

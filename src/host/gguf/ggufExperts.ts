@@ -27,10 +27,12 @@ export function expertPlaces(config: ModelConfig, layer: number): [string, Exper
   const { router, gates, down, biases } = expertPaths.apart
   const stem = (path: string) => path.replace(/\.weight$/, '')
   const named = ['ffn_gate_exps', 'ffn_up_exps', 'ffn_down_exps'].map((name) => `blk.${layer}.${name}`)
-  const tables = [...(biases?.gates ?? []), biases?.down ?? ''].map((table, matrix): [string, ExpertPlace] => [
-    table,
-    { name: `${named[matrix] ?? ''}.bias`, arrangement: null },
-  ])
+  const tables = [...(biases?.gates ?? []), biases?.down ?? ''].map(
+    (table, matrix): [string, ExpertPlace] => [
+      table,
+      { name: `${named[matrix] ?? ''}.bias`, arrangement: null },
+    ],
+  )
   const matrices = [...gates, down].map((nameOf, matrix) => {
     const name = named[matrix] ?? ''
     return Array.from({ length: experts.count }, (_, index): [string, ExpertPlace] => [

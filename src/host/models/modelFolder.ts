@@ -160,7 +160,10 @@ const isDerivedBuffer = (name: string): boolean =>
 const shortened = (name: string): string => name.replace(/^transformer\./, '')
 
 /** True for one of several matrices whose transpose the files have in MXFP4. */
-const isPacked = ({ stack, isTransposed = false }: ExpectedTensor, files: readonly SafetensorsFile[]): boolean =>
+const isPacked = (
+  { stack, isTransposed = false }: ExpectedTensor,
+  files: readonly SafetensorsFile[],
+): boolean =>
   stack !== undefined &&
   isTransposed &&
   files.some((file) => file.tensors.has(packedName(stack.name, 'blocks')))

@@ -17,7 +17,13 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { attempt } from '#shared/attempt.ts'
 import { AppError, invalidModel } from '#shared/errors.ts'
-import type { Arrangement, EverySecond, ModelSource, TensorLocation, TiledHeads } from '#engine/models/source.ts'
+import type {
+  Arrangement,
+  EverySecond,
+  ModelSource,
+  TensorLocation,
+  TiledHeads,
+} from '#engine/models/source.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { reading, writeError } from '#host/files/fileErrors.ts'
@@ -130,7 +136,8 @@ export async function cacheFolder(
 
 function arrangementKey(arrangement: Arrangement | undefined): readonly (string | number)[] {
   if (arrangement === undefined) return []
-  if (arrangement.kind === 'tiled' || arrangement.kind === 'every-second') return [JSON.stringify(arrangement)]
+  if (arrangement.kind === 'tiled' || arrangement.kind === 'every-second')
+    return [JSON.stringify(arrangement)]
   return arrangement.kind === 'interleaved' ? [arrangement.kind, arrangement.heads] : [arrangement.kind]
 }
 

@@ -36,7 +36,8 @@ const shapes = [
   'tiny-gemma4_unified',
 ] as const
 /** In every run attention of four kinds: full, linear, with windows, and with sinks. */
-const isAlways = (name: string) => ['tiny-llama', 'tiny-qwen3_5', 'tiny-gemma4', 'tiny-gpt_oss'].includes(name)
+const isAlways = (name: string) =>
+  ['tiny-llama', 'tiny-qwen3_5', 'tiny-gemma4', 'tiny-gpt_oss'].includes(name)
 
 eachOf(describe, { rows: shapes, isAlways }, '%s', (name) => {
   let drafted = 0
