@@ -15,7 +15,6 @@ import { attentionGradients, attentionWeights, mixedValues } from './attention.t
 import { defineOp, onlyCotangent, text } from './define.ts'
 import { gather } from './gather.ts'
 import { concat, joinIntegers, lengthOf, reshape, slice, split, transpose } from './layout.ts'
-import { matmul } from './matmul.ts'
 import { expandLike, zeros } from './reduce.ts'
 
 export interface BlockLimits {

@@ -147,15 +147,17 @@ function* readScaledPieces(
 ): Generator<Float32Array> {
   const blocks = Math.max(1, Math.floor(pieceElements / mxfp4Block.elements))
   const byteLength = location.byteLength / mxfp4Block.bytes
-  const powers = readPieces({ ...place, byteLength, dtype: 'U8', shape: [byteLength] }, blocks)
+  const all = readPieces(location, blocks * mxfp4Block.bytes)
   try {
-    for (const pairs of readPieces(location, blocks * mxfp4Block.bytes)) {
-      const floats = new Float32Array(2 * pairs.length)
-      widenMxfp4(powers.next().value ?? new Uint8Array(), pairs, floats)
+    for (const powers of readPieces({ ...place, byteLength, dtype: 'U8', shape: [byteLength] }, blocks)) {
+      const pairs = all.next()
+      if (pairs.done === true) throw new Error('Expected as many blocks as scales.')
+      const floats = new Float32Array(2 * pairs.value.length)
+      widenMxfp4(powers, pairs.value, floats)
       yield floats
     }
   } finally {
-    powers.return(undefined)
+    all.return(undefined)
   }
 }
 
