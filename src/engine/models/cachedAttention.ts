@@ -79,7 +79,7 @@ export function cachedAttention(
   return reshape(joined, [product(['B', length]), heads * headDim])
 }
 
-/** What is left of the mixed values beside a sink of each head; mixed [B, K, g·T, C], sinks [H] → [B, H, T, C]. */
+/** Takes from the mixed values the share of a sink of each head; mixed [B, K, g·T, C], sinks [H] → [B, H, T, C]. */
 function besideSinks(
   mixed: Value,
   { score, weight }: ReturnType<typeof largestOf>,

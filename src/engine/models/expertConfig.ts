@@ -1,5 +1,4 @@
 /** Says what a mixture of experts is, and reads it from config.json. */
-import type { SwigluClamp } from '../ops/activation.ts'
 import type { Fields } from './fields.ts'
 
 /** Mixtures of experts. Shazeer et al. 2017, arXiv:1701.06538. */
@@ -24,6 +23,13 @@ export interface Experts {
   readonly clamp: SwigluClamp | null
   /** [layers]: true where a mixture takes the place of the MLP. */
   readonly layers: readonly boolean[]
+}
+
+/** Bounds of SwiGLU, and the factor of the gate within its sigmoid. */
+export interface SwigluClamp {
+  /** Largest gate, and largest size of up. */
+  readonly limit: number
+  readonly alpha: number
 }
 
 /** The mixture of a layer; null where it has an MLP. */

@@ -48,7 +48,7 @@ export function expertPart(x: Value, experts: Experts, layer: LayerScope): Part 
   }
 }
 
-/** What enters an expert, [M, F] each, from the products with its matrices. */
+/** Gate and up of experts, [M, F] each, from the products with its matrices. */
 function gateAndUp(products: readonly Value[], { form, width }: Experts): readonly Value[] {
   const [both, other] = products as readonly [Value, Value?]
   if (other !== undefined) return [both, other]

@@ -65,17 +65,15 @@ export const quickGeluOp = defineOp(
   },
 )
 
-/** Largest gate, largest size of up, and factor of the gate within its sigmoid. */
-export interface SwigluClamp {
-  readonly limit: number
-  readonly alpha: number
-}
-
 /**
  * (u + 1)·g·σ(αg) with g = min(gate, limit) and u = up within ±limit. OpenAI 2025, arXiv:2508.10925, §2. With s = σ(αg) the
  * slope by g is (u + 1)·(s + α·g·s·(1 − s)); beyond a bound there is none.
  */
-export function clampedSwiglu(gate: Value, up: Value, { limit, alpha }: SwigluClamp): Value {
+export function clampedSwiglu(
+  gate: Value,
+  up: Value,
+  { limit, alpha }: { readonly limit: number; readonly alpha: number },
+): Value {
   const one = constant([1], [])
   const [g, u] = [clip(gate, -Infinity, limit), clip(up, -limit, limit)]
   const activated = apply(quickGeluOp, [g], { alpha: float(alpha) }, [g])[0] as Value
