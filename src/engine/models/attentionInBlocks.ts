@@ -1,6 +1,7 @@
 /** Attention of long sequences while learning: the inputs of `blockwiseAttention` in a layer's graph. */
 import { type Value, input } from '../graph/value.ts'
 import { blockColumns, blockwiseAttention } from '../ops/blockwiseAttention.ts'
+import { forEachRow } from '../ops/reduce.ts'
 import { headShape, type LayerAttention, type ModelConfig } from './config.ts'
 
 /** Graph inputs that all windows share: the packed row of each key, and the place of each packed row among the blocks. */
@@ -17,8 +18,8 @@ export type BlockName =
   | (typeof blockNames)[keyof typeof blockNames]
   | ReturnType<typeof blockWindowNames>[keyof ReturnType<typeof blockWindowNames>]
 
-/** q [N, H·C], k and v [N, K·C] → [N, H·C] */
-export type Attend = (q: Value, k: Value, v: Value) => Value
+/** q [N, H·C], k and v [N, K·C], a sink of each head or null [H] → [N, H·C] */
+export type Attend = (q: Value, k: Value, v: Value, sinks: Value | null) => Value
 
 export function attentionInBlocks(config: ModelConfig, mixer: LayerAttention): Attend {
   const { window } = mixer
@@ -32,6 +33,15 @@ export function attentionInBlocks(config: ModelConfig, mixer: LayerAttention): A
     mask: input(names.mask, 'float32', ['Q', `M${window}`]),
   }
   const scores = { scale: attentionScale, softcap: attentionSoftcap }
-  return (queries, keys, values) =>
-    blockwiseAttention({ queries, keys, values, blocks, kvHeads, headDim, scores })
+  return (queries, keys, values, sinks) =>
+    blockwiseAttention({
+      queries,
+      keys,
+      values,
+      blocks,
+      kvHeads,
+      headDim,
+      scores,
+      sinks: sinks && forEachRow(sinks, queries),
+    })
 }

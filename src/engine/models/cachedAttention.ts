@@ -5,8 +5,8 @@
 import { product, type Dim } from '../graph/shape.ts'
 import { integers, type Value } from '../graph/value.ts'
 import { softcap, softmax } from '../ops/activation.ts'
-import { add } from '../ops/arithmetic.ts'
-import { addMask } from '../ops/attention.ts'
+import { add, mul } from '../ops/arithmetic.ts'
+import { addMask, largestOf, shareOfKeys } from '../ops/attention.ts'
 import { gather } from '../ops/gather.ts'
 import {
   concat,
@@ -51,6 +51,8 @@ export interface SeenSlots {
   readonly mask: Value
   /** T */
   readonly length: Dim
+  /** Score of each head's sink, [H]; null: they have none. */
+  readonly sinks: Value | null
 }
 
 /** q [B·T, H·C] → [B·T, H·C] */
@@ -60,7 +62,7 @@ export function cachedAttention(
   q: Value,
   seen: SeenSlots,
 ): Value {
-  const { parts, prompts, mask, length } = seen
+  const { parts, prompts, mask, length, sinks } = seen
   const group = heads / kvHeads
   const split = transpose(reshape(q, ['B', length, kvHeads, group, headDim]), [0, 2, 3, 1, 4])
   const queries = reshape(split, ['B', kvHeads, -1, headDim]) // [B, K, g·T, C]
@@ -69,10 +71,25 @@ export function cachedAttention(
   const common = prompts ? [ofPrompts(queries, prompts, (rows) => scored(rows, prompts.key))] : []
   const all = [...common, ...own]
   const scores = all.length === 1 ? (all[0] as Value) : concat(all, 3)
-  const weights = softmax(addMask(cap === null ? scores : softcap(scores, cap), mask))
+  const masked = addMask(cap === null ? scores : softcap(scores, cap), mask)
+  const weights = softmax(masked)
   const mixed = prompts ? mixedWithPrompts(weights, prompts, parts) : mixedValues(weights, parts)
-  const joined = transpose(reshape(mixed, ['B', kvHeads, group, length, headDim]), [0, 3, 1, 2, 4])
+  const kept = sinks === null ? mixed : besideSinks(mixed, largestOf(masked, weights), sinks, length)
+  const joined = transpose(reshape(kept, ['B', kvHeads, group, length, headDim]), [0, 3, 1, 2, 4])
   return reshape(joined, [product(['B', length]), heads * headDim])
+}
+
+/** Takes from the mixed values the share of a sink of each head; mixed [B, K, g·T, C], sinks [H] → [B, H, T, C]. */
+function besideSinks(
+  mixed: Value,
+  { score, weight }: ReturnType<typeof largestOf>,
+  sinks: Value,
+  length: Dim,
+): Value {
+  const [heads] = sinks.shape as readonly [number]
+  const byHead = (x: Value) => reshape(x, ['B', heads, length, x.shape[3] as Dim])
+  const share = shareOfKeys({ score: byHead(score), weight: byHead(weight) }, reshape(sinks, [heads, 1, 1]))
+  return mul(byHead(mixed), share)
 }
 
 /** [B, K, g·T, C] */

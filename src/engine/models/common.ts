@@ -31,6 +31,8 @@ export interface Architecture {
   readonly tiny: TinyModel
   /** True if its config may have experts. */
   readonly mixes?: true
+  /** Way in which checkpoints may hold the experts in few bits, as `quant_method` names it. */
+  readonly packing?: ExpertTraits['packing']
   /** `contextLength`: longest sequence that will be computed; null: as long as the model's own positions reach. */
   readonly read: (fields: Fields, contextLength: number | null) => ModelConfig
 }
@@ -130,6 +132,7 @@ export const names: ModelNames = {
 /** Factors and caps of a model without any. */
 export const plainFactors = {
   attentionSoftcap: null,
+  hasSinks: false,
   attentionGate: false,
   normsValues: false,
   finalSoftcap: null,
@@ -146,7 +149,7 @@ export function readDecoderConfig(
   traits: ArchitectureTraits,
   wantedContext: number | null,
 ): ModelConfig {
-  refuseUnsupported(fields, traits.experts !== undefined)
+  refuseUnsupported(fields, traits.experts !== undefined, traits.experts?.packing)
   requireActivation(fields, traits)
   const heads = fields.integer('num_attention_heads', { min: 1, max: 1_024 })
   const hiddenSize = fields.integer('hidden_size', { min: 1, max: 65_536 })
@@ -256,13 +259,15 @@ function readKvHeads(fields: Fields, traits: ArchitectureTraits, heads: number):
 export const unsupported = (fields: Fields, what: string, hint?: string): AppError =>
   unsupportedModel(`${fields.where} describes a model with ${what}, which is not supported.`, hint)
 
-/** `mixes`: true if the family may have experts. */
-export function refuseUnsupported(fields: Fields, mixes = false): void {
-  if (fields.has('quantization_config')) {
-    const method = shorten(fields.object('quantization_config').text('quant_method', 'unknown'))
+/** `mixes`: true if the family may have experts; `packing`: quantised weights that it may have. */
+export function refuseUnsupported(fields: Fields, mixes = false, packing?: string): void {
+  const method = fields.has('quantization_config')
+    ? shorten(fields.object('quantization_config').text('quant_method', 'unknown'))
+    : packing
+  if (method !== packing) {
     const hint =
       'Use the original weights (F32, F16 or BF16); Turnwise quantises them itself for faster rollouts.'
-    throw unsupported(fields, `weights quantised by “${method}”`, hint)
+    throw unsupported(fields, `weights quantised by “${method ?? ''}”`, hint)
   }
   for (const key of mixes ? [] : ['num_experts', 'num_local_experts', 'n_routed_experts']) {
     if (fields.number(key, { min: 0, max: 1e6, fallback: 0 }) > 1)
@@ -335,8 +340,8 @@ export function withGenerationConfig(config: ModelConfig, json: unknown, where: 
 type Biases = ModelConfig['biases']
 
 /** `attention_bias`: biases on all four projections of attention. */
-export function attentionBiases(fields: Fields): Biases {
-  const has = fields.boolean('attention_bias', false)
+export function attentionBiases(fields: Fields, fallback = false): Biases {
+  const has = fields.boolean('attention_bias', fallback)
   return { q_proj: has, k_proj: has, v_proj: has, o_proj: has }
 }
 

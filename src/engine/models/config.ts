@@ -42,6 +42,8 @@ export interface ModelConfig {
   readonly attentionScale: number
   /** c in c·tanh(score/c); null: scores stay as they are. */
   readonly attentionSoftcap: number | null
+  /** True if each head has a sink: a learned score of nothing, which takes a share of the softmax from the keys. */
+  readonly hasSinks: boolean
   /** True if q_proj has, behind each head's query, what its result is multiplied with through a sigmoid. */
   readonly attentionGate: boolean
   /** True if the values of each head are normed too, without a weight. */

@@ -26,7 +26,7 @@ import type { Experts } from './expertConfig.ts'
 import { expertPart } from './expertPart.ts'
 import { statePart } from './statePart.ts'
 import type { LayerResult, LayerScope, Part } from './layerScope.ts'
-import { blockScaleName, kernelNames, layerInputNorm, sharedGatePath } from './source.ts'
+import { blockScaleName, kernelNames, layerInputNorm, sharedGatePath, sinksPath } from './source.ts'
 
 /** hidden […, D] → […, D]. */
 export function decoderLayer(hidden: Value, layer: LayerScope): LayerResult {
@@ -81,7 +81,7 @@ function attentionPart(x: Value, layer: LayerScope): Part {
   const { key, value } = keys
     ? { key: turned(keys.key, 'key', layer), value: valueNorm(keys.value, layer) }
     : layer.earlierKeys()
-  const mixed = layer.attend(query, key, value)
+  const mixed = layer.attend(query, key, value, layer.config.hasSinks ? layer.vector(sinksPath) : null)
   const gated = gate === null ? mixed : mul(mixed, sigmoid(gate))
   const output = layer.linear(theOne(layer, ['o_proj', 'attn.c_proj', 'self_attn.out_proj']), gated)
   const own = keys && { key, value }

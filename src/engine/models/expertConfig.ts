@@ -14,11 +14,22 @@ export interface Experts {
   readonly sharedWidth: number
   /**
    * Way in which checkpoints hold their matrices: each by itself, or those of a layer stacked, with gate and up in one, under
-   * Granite's names or those of transformers.
+   * Granite's names or those of transformers; `paired`: transposed, the channels of gate and up taking turns (GPT-OSS).
    */
-  readonly form: 'apart' | 'stacked' | 'fused'
+  readonly form: 'apart' | 'stacked' | 'fused' | 'paired'
+  /** True if router and matrices have biases. */
+  readonly biased: boolean
+  /** Bounds of what enters an expert; null: SwiGLU without any. */
+  readonly clamp: SwigluClamp | null
   /** [layers]: true where a mixture takes the place of the MLP. */
   readonly layers: readonly boolean[]
+}
+
+/** Bounds of SwiGLU, and the factor of the gate within its sigmoid. */
+export interface SwigluClamp {
+  /** Largest gate, and largest size of up. */
+  readonly limit: number
+  readonly alpha: number
 }
 
 /** The mixture of a layer; null where it has an MLP. */
@@ -41,6 +52,12 @@ export interface ExpertTraits {
   /** Field of the channels inside the one that all tokens go through, and its default; absent: there is none. */
   readonly shared?: { readonly key: string; readonly defaultWidth: number }
   readonly form: Experts['form']
+  /** Way in which checkpoints may hold them in few bits besides, as `quant_method` names it. */
+  readonly packing?: 'mxfp4'
+  /** True if they have biases; absent: they have none. */
+  readonly biased?: boolean
+  /** Absent: there are no bounds. */
+  readonly clamp?: SwigluClamp
   /** Absent: as `norm_topk_prob` says. */
   readonly weighed?: Experts['weighed']
   /** True for the layers that have experts; all if absent. */
@@ -55,6 +72,8 @@ export function readExperts(fields: Fields, traits: ExpertTraits, layers: number
     defaultWidth,
     shared,
     form,
+    biased = false,
+    clamp = null,
     weighed,
     has = () => true,
   } = traits
@@ -70,6 +89,8 @@ export function readExperts(fields: Fields, traits: ExpertTraits, layers: number
     sharedWidth: shared === undefined ? 0 : whole(shared.key, 1 << 20, shared.defaultWidth),
     weighed: weighed ?? among,
     form,
+    biased,
+    clamp,
     layers: Array.from({ length: layers }, (_, layer) => has(layer)),
   }
 }

@@ -1,17 +1,17 @@
 /** The mixture of experts that a block has in the place of an MLP. Shazeer et al. 2017, arXiv:1701.06538. */
 import { type Dim, product } from '../graph/shape.ts'
 import { input, type Value } from '../graph/value.ts'
-import { softmax, swiglu } from '../ops/activation.ts'
+import { clampedSwiglu, softmax, swiglu } from '../ops/activation.ts'
 import { whereAny } from '../ops/choice.ts'
-import { mul } from '../ops/arithmetic.ts'
-import { type ExpertRows, expertRows, fromExperts, largest, toExperts } from '../ops/experts.ts'
+import { add, mul } from '../ops/arithmetic.ts'
+import { addByExpert, type ExpertRows, expertRows, fromExperts, largest, toExperts } from '../ops/experts.ts'
 import { gatherElements } from '../ops/gather.ts'
-import { reshape, splitSizes } from '../ops/layout.ts'
+import { reshape, split, splitSizes } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
 import { reduceSum } from '../ops/reduce.ts'
 import type { Experts } from './expertConfig.ts'
 import type { LayerScope, Part } from './layerScope.ts'
-import { expertPaths, expertShapes } from './source.ts'
+import { type ExpertPaths, expertPaths, expertShapes, routerBias } from './source.ts'
 
 /** Among a layer's activations: the score of each expert, [N, E]. */
 export const routerScores = 'scores'
@@ -24,24 +24,37 @@ export const replayed = (choice: Value): Value => whereAny(input(routesName, 'in
 
 /** x [N, D] → [N, D] */
 export function expertPart(x: Value, experts: Experts, layer: LayerScope): Part {
-  const { count, chosen, width } = experts
-  const { router, gates, down } = expertPaths[experts.form]
+  const { count, chosen, clamp } = experts
+  const { router, gates, down, biases } = expertPaths[experts.form]
   const shapes = expertShapes(experts, layer.config.hiddenSize)
-  const scores = matmul(x, layer.vector(router), { transB: true })
+  const routed = matmul(x, layer.vector(router), { transB: true })
+  const scores = experts.biased ? add(routed, layer.vector(routerBias(router))) : routed
   const choice = layer.route(largest(scores, chosen))
   const rows = expertRows(choice, count)
   const sorted = toExperts(x, rows)
-  const entering = gates.map((nameOf) => layer.expert(nameOf, sorted, rows, shapes.gate[0]))
-  const [gate, up] = (
-    entering.length === 1 ? splitSizes(entering[0] as Value, -1, [width, width]) : entering
-  ).map((y) => ofTokens(y, choice)) as [Value, Value]
-  const entered = swiglu(ofRows(gate, choice), ofRows(up, choice))
-  const results = ofTokens(layer.expert(down, entered, rows, shapes.down[0]), choice)
+  const through = (nameOf: ExpertPaths['down'], rowsIn: Value, width: number, bias: string | undefined) => {
+    const y = layer.expert(nameOf, rowsIn, rows, width)
+    return experts.biased && bias !== undefined ? addByExpert(y, layer.vector(bias), rows) : y
+  }
+  const entering = gates.map((nameOf, at) => through(nameOf, sorted, shapes.gate[0], biases?.gates[at]))
+  const [gate, up] = gateAndUp(entering, experts).map((y) => ofTokens(y, choice)) as [Value, Value]
+  const [opened, risen] = [ofRows(gate, choice), ofRows(up, choice)]
+  const entered = clamp === null ? swiglu(opened, risen) : clampedSwiglu(opened, risen, clamp)
+  const results = ofTokens(through(down, entered, shapes.down[0], biases?.down), choice)
   return {
     output: weighed(ofRows(results, choice), weights(scores, choice, experts), rows),
     // Saved scores choose the same experts again, to the rows of which the rest belongs.
     activations: { [routerScores]: scores, gate, up, results },
   }
+}
+
+/** Gate and up of experts, [M, F] each, from the products with its matrices. */
+function gateAndUp(products: readonly Value[], { form, width }: Experts): readonly Value[] {
+  const [both, other] = products as readonly [Value, Value?]
+  if (other !== undefined) return [both, other]
+  if (form !== 'paired') return splitSizes(both, -1, [width, width])
+  const [rows] = both.shape as readonly [Dim]
+  return split(reshape(both, [rows, width, 2]), -1, 2).map((y) => reshape(y, [rows, width]))
 }
 
 /** Sorted rows [N·k, W] under as many rows as there are tokens, [N, k·W], in which activations are saved. */

@@ -264,7 +264,7 @@ function cachedScope(
       const rows = splitRows(x, positions)
       return turning ? rotary(rows, heads, { positions, ...turning[kind] }, config.rotatedPairs) : rows
     },
-    attend: (q, k, v) => attendCached(config, layer, { q, k, v }, shared),
+    attend: (q, k, v, sinks) => attendCached(config, layer, { q, k, v, sinks }, shared),
     earlierKeys() {
       const found = keys.get(keysOfLayer(config, layer))
       if (!found)
@@ -296,7 +296,7 @@ function recorded(choice: Value, state: SlotState | null, record: DecoderInputs[
 function attendCached(
   config: ModelConfig,
   layer: number,
-  { q, k, v }: { readonly q: Value; readonly k: Value; readonly v: Value },
+  { q, k, v, sinks }: { readonly [name in 'q' | 'k' | 'v']: Value } & { readonly sinks: Value | null },
   { positions, keys, masks, see, prompts }: SharedInputs,
 ): Value {
   keys.set(layer, { key: k, value: v })
@@ -311,6 +311,7 @@ function attendCached(
     parts: see(owner, fresh, owner === layer),
     prompts: prompts?.(owner),
     mask: masks[mixer.window] as Value,
+    sinks,
   }
   return cachedAttention(config, shape, q, { ...seen, length })
 }

@@ -49,8 +49,8 @@ export interface LayerScope {
   route(choice: Value): Value
   /** Rotates the heads of q or k in the last axis by their positions. */
   rotate(x: Value, heads: number, kind: 'query' | 'key'): Value
-  /** Causal attention; q […, H·C], k and v […, K·C] → […, H·C]. */
-  attend(q: Value, k: Value, v: Value): Value
+  /** Causal attention; q […, H·C], k and v […, K·C], a sink of each head or null [H] → […, H·C]. */
+  attend(q: Value, k: Value, v: Value, sinks: Value | null): Value
   /** The keys and values […, K·C] of the earlier layer that this one reads. */
   earlierKeys(): { readonly key: Value; readonly value: Value }
   /** Input of each token into this layer beside the stream, […, P]. */

@@ -13,7 +13,7 @@ import { byExpert } from '../ops/experts.ts'
 import { packRows, unpackRows } from '../ops/gather.ts'
 import { type FrozenMatrix, type RoundedRows, frozenMatmul, roundRows } from '../ops/frozenMatmul.ts'
 import { reshape } from '../ops/layout.ts'
-import { expandLike } from '../ops/reduce.ts'
+import { expandLike, forEachRow } from '../ops/reduce.ts'
 import { slicedHead, type LogitCap, type Vocabulary, vocabularyHead } from '../ops/vocabularyHead.ts'
 import { matmul } from '../ops/matmul.ts'
 import { headWithAlternatives } from './alternativesPart.ts'
@@ -264,13 +264,14 @@ function attentionInParts(config: ModelConfig, mixer: LayerAttention): Attend {
   const { heads, kvHeads, headDim } = shape
   const { queryMap, keyMap, masks } = partInputs(shape, mixer.window)
   const headRows = (x: Value, count: number) => reshape(x, [product([count, 'N']), headDim])
-  return (q, k, v) => {
+  return (q, k, v, sinks) => {
     const mixed = causalAttention({
       queries: unpackRows(headRows(q, heads), queryMap),
       keys: unpackRows(headRows(k, kvHeads), keyMap),
       values: unpackRows(headRows(v, kvHeads), keyMap),
       masks,
       scores: { scale: attentionScale, softcap: attentionSoftcap },
+      sinks: sinks && unpackRows(reshape(forEachRow(sinks, q), [product([heads, 'N']), 1]), queryMap),
     })
     return reshape(packRows(mixed, queryMap), ['N', heads * headDim])
   }

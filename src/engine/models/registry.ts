@@ -11,6 +11,7 @@ import { gemma3 } from './gemma3.ts'
 import { gemma4, gemma4Unified } from './gemma4.ts'
 import { glm4 } from './glm4.ts'
 import { gpt2 } from './gpt2.ts'
+import { gptOss } from './gptOss.ts'
 import { granite } from './granite.ts'
 import { graniteHybrid } from './graniteHybrid.ts'
 import { graniteMoe } from './graniteMoe.ts'
@@ -62,6 +63,7 @@ const families = [
   lfm2,
   stablelm,
   gpt2,
+  gptOss,
 ] as const
 
 export type ModelType = (typeof families)[number]['modelType']
@@ -134,8 +136,8 @@ function namesInside(names: ModelNames): ModelNames {
  */
 export function readModelType(json: unknown, where: string): ModelType {
   const fields = new Fields(json, where)
-  const { modelType, mixes } = architectureOf(fields)
-  refuseUnsupported(fields, mixes)
+  const { modelType, mixes, packing } = architectureOf(fields)
+  refuseUnsupported(fields, mixes, packing)
   return modelType
 }
 

@@ -14,7 +14,7 @@ import { expertsOf, type Experts } from './expertConfig.ts'
 
 export type TensorDtype = 'F32' | 'F16' | 'BF16' | 'U8'
 
-/** Types of GGUF files whose numbers are integers in blocks with scales. Never in a source that is computed with. */
+/** Types of files whose numbers are few bits in blocks with scales. Never in a source that is computed with. */
 export const quantizedDtypes = [
   'Q4_0',
   'Q4_1',
@@ -25,6 +25,7 @@ export const quantizedDtypes = [
   'Q5_K',
   'Q6_K',
   'IQ4_NL',
+  'MXFP4',
 ] as const
 export type QuantizedDtype = (typeof quantizedDtypes)[number]
 
@@ -32,12 +33,20 @@ export type QuantizedDtype = (typeof quantizedDtypes)[number]
  * Difference between a file's bytes and the tensor used in computation; absent in a source that is computed with.
  * `transposed`: the two axes are swapped, as in GPT-2's Conv1D. `interleaved`: the rows of each of `heads` heads are in
  * the order in which llama.cpp rotates them. `one-added`: a norm's weight as the factor, where the model stores offsets
- * from 1. `tiled`: see `TiledHeads`.
+ * from 1. `tiled`: see `TiledHeads`. `every-second`: see `EverySecond`.
  */
 export type Arrangement =
   | { readonly kind: 'transposed' | 'one-added' }
   | { readonly kind: 'interleaved'; readonly heads: number }
+  | EverySecond
   | TiledHeads
+
+/** Every second row of another tensor, from the first (0) or the second (1) on. */
+export interface EverySecond {
+  readonly kind: 'every-second'
+  readonly first: number
+  readonly whole: TensorLocation
+}
 
 /** Heads of values in the order in which llama.cpp repeats keys, one of each key head after the other; here those of one key head are neighbours. */
 export interface TiledHeads {
@@ -63,6 +72,11 @@ export interface TensorLocation {
   readonly shape: readonly number[]
   /** Difference between bytes and tensor; absent: the bytes are the tensor's. */
   readonly arrangement?: Arrangement
+  /**
+   * Place of the scales of MXFP4 blocks, a byte each, where they are a tensor of their own, as in safetensors; a byte of such
+   * blocks holds two neighbours. Absent: they are in the blocks.
+   */
+  readonly scales?: { readonly file: string; readonly offset: number }
 }
 
 /** A model on disk whose config and every tensor were checked against each other. */
@@ -101,6 +115,10 @@ export interface Stack {
 /** Name of the file's tensor that it is, or is a part of. */
 export const storedName = ({ name, stack }: ExpectedTensor): string => stack?.name ?? name
 
+/** Shape in the file, of its own part where several are stacked. */
+export const storedShape = ({ shape, isTransposed = false }: ExpectedTensor): readonly number[] =>
+  isTransposed ? shape.toReversed() : shape
+
 /** True for the weight of a linear layer, which may be rounded. */
 export const isMatrix = ({ shape, isExact = false }: Pick<ExpectedTensor, 'shape' | 'isExact'>): boolean =>
   shape.length === 2 && !isExact
@@ -127,7 +145,7 @@ export const storedTensors = (config: ModelConfig): ExpectedTensor[] =>
   expectedTensors(config).flatMap((tensor) => {
     const { stack } = tensor
     if (stack === undefined) return [tensor]
-    return stack.index === 0 ? [{ name: stack.name, shape: [stack.count, ...tensor.shape] }] : []
+    return stack.index === 0 ? [{ name: stack.name, shape: [stack.count, ...storedShape(tensor)] }] : []
   })
 
 /** Lists every tensor that a model with this config is computed with, under its Hugging Face name; linears as [out, in]. */
@@ -185,9 +203,22 @@ export interface ExpertPaths {
   readonly gates: readonly ((expert: number) => string)[]
   /** [D, F] */
   readonly down: (expert: number) => string
+  /** Tables of biases, [E, F] of each of the gates or [E, 2·F], and [E, D]; absent where there are none. */
+  readonly biases?: { readonly gates: readonly string[]; readonly down: string }
 }
 
+/** Name of the router's bias, [E]. */
+export const routerBias = (router: string): string => router.replace(/weight$/, 'bias')
+
 const routerPath = 'mlp.gate.weight'
+
+const downBias = 'mlp.experts.down_proj_bias'
+
+/** Names of stacked matrices in transformers. */
+const inTransformers = {
+  gates: [(expert: number) => `mlp.experts.${String(expert)}.gate_up_proj`],
+  down: (expert: number) => `mlp.experts.${String(expert)}.down_proj`,
+} as const
 
 export const expertPaths: Readonly<Record<Experts['form'], ExpertPaths>> = {
   apart: {
@@ -197,16 +228,21 @@ export const expertPaths: Readonly<Record<Experts['form'], ExpertPaths>> = {
       (expert) => `mlp.experts.${String(expert)}.up_proj.weight`,
     ],
     down: (expert) => `mlp.experts.${String(expert)}.down_proj.weight`,
+    biases: {
+      gates: ['mlp.experts.gate_proj_bias', 'mlp.experts.up_proj_bias'],
+      down: downBias,
+    },
   },
   stacked: {
     router: 'block_sparse_moe.router.layer.weight',
     gates: [(expert) => `block_sparse_moe.input_linear.${String(expert)}.weight`],
     down: (expert) => `block_sparse_moe.output_linear.${String(expert)}.weight`,
   },
-  fused: {
-    router: routerPath,
-    gates: [(expert) => `mlp.experts.${String(expert)}.gate_up_proj`],
-    down: (expert) => `mlp.experts.${String(expert)}.down_proj`,
+  fused: { router: routerPath, ...inTransformers },
+  paired: {
+    router: 'mlp.router.weight',
+    ...inTransformers,
+    biases: { gates: ['mlp.experts.gate_up_proj_bias'], down: downBias },
   },
 }
 
@@ -222,26 +258,35 @@ export const expertShapes = ({ form, width }: Experts, hiddenSize: number) => ({
 function expertTensors(config: ModelConfig, layer: number): ExpectedTensor[] {
   const experts = expertsOf(config, layer)
   if (experts === null) return []
-  const { form, count, sharedWidth } = experts
-  const { router, gates, down } = expertPaths[form]
+  const { form, count, sharedWidth, biased } = experts
+  const { router, gates, down, biases } = expertPaths[form]
   const shapes = expertShapes(experts, config.hiddenSize)
   const ofAll = (nameOf: (expert: number) => string, shape: readonly number[]): ExpectedTensor[] =>
     Array.from({ length: count }, (_, index) => {
       const name = nameOf(index)
       const stack = { name: name.replace(`.${String(index)}.`, '.'), count, index }
-      return form === 'apart' ? { name, shape } : { name, shape, stack }
+      if (form === 'apart') return { name, shape }
+      return form === 'paired' ? { name, shape, stack, isTransposed: true } : { name, shape, stack }
     })
+  const table = (name: string, width: number) => ({ name, shape: [count, width], isExact: true })
   return [
     { name: router, shape: [count, config.hiddenSize], isExact: true },
     ...(sharedWidth > 0 ? [{ name: sharedGatePath, shape: [1, config.hiddenSize], isExact: true }] : []),
     ...gates.flatMap((nameOf) => ofAll(nameOf, shapes.gate)),
     ...ofAll(down, shapes.down),
+    ...(biased ? [{ name: routerBias(router), shape: [count] }] : []),
+    ...(biased && biases !== undefined
+      ? [...biases.gates.map((name) => table(name, shapes.gate[0])), table(biases.down, shapes.down[0])]
+      : []),
   ]
 }
 
 /** Norm behind what a token brings into a layer, without `.weight`; and the number that a block's result is multiplied with. */
 export const layerInputNorm = 'post_per_layer_input_norm'
 export const blockScaleName = 'layer_scalar'
+
+/** Scores of the sinks of all heads, [H]. */
+export const sinksPath = 'self_attn.sinks'
 
 /** Kernel of a short convolution, named as in its module. */
 export const kernelNames = { weight: 'conv.conv.weight', bias: 'conv.conv.bias' } as const
@@ -250,7 +295,10 @@ function mixerTensors(config: ModelConfig, layer: number): ExpectedTensor[] {
   const mixer = config.mixers[layer]
   if (mixer?.kind === 'delta') return deltaTensors(mixer)
   if (mixer?.kind === 'state') return stateTensors(mixer)
-  if (mixer?.kind !== 'convolution') return headNorms(config, mixer)
+  if (mixer?.kind !== 'convolution') {
+    const sinks = config.hasSinks ? [{ name: sinksPath, shape: [headShape(config, mixer).heads] }] : []
+    return [...headNorms(config, mixer), ...sinks]
+  }
   const weight = { name: kernelNames.weight, shape: [config.hiddenSize, 1, mixer.kernel] }
   return mixer.bias ? [weight, { name: kernelNames.bias, shape: [config.hiddenSize] }] : [weight]
 }

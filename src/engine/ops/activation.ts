@@ -1,5 +1,6 @@
 import { type CompositeOp, type Value, apply, compose, constant, outputOf } from '../graph/value.ts'
 import { add, div, exp, mul, neg, scale, sub } from './arithmetic.ts'
+import { atMost } from './choice.ts'
 import { defineOp, float, inputOf, onlyCotangent } from './define.ts'
 import { reduceSum } from './reduce.ts'
 
@@ -49,6 +50,42 @@ export function swiglu(gate: Value, up: Value): Value {
     return [mul(up, add(mul(sub(dy, dUp), sigmoid(gate)), dUp)), dUp]
   }
   return compose({ name: 'Swiglu', vjp }, [gate, up], [mul(activated, up)])[0] as Value
+}
+
+export const clipOp = defineOp('Clip', 'Used only inside the clamped SwiGLU, which has its own rule.')
+/** x, no smaller than `from` and no larger than `to`. */
+const clip = (x: Value, from: number, to: number): Value =>
+  apply(clipOp, [x, constant([from], []), constant([to], [])], {}, [x])[0] as Value
+
+export const quickGeluOp = defineOp(
+  'QuickGelu',
+  'Used only inside the clamped SwiGLU, which has its own rule.',
+  {
+    domain: 'com.microsoft',
+  },
+)
+
+/**
+ * (u + 1)·g·σ(αg) with g = min(gate, limit) and u = up within ±limit. OpenAI 2025, arXiv:2508.10925, §2. With s = σ(αg) the
+ * slope by g is (u + 1)·(s + α·g·s·(1 − s)); beyond a bound there is none.
+ */
+export function clampedSwiglu(
+  gate: Value,
+  up: Value,
+  { limit, alpha }: { readonly limit: number; readonly alpha: number },
+): Value {
+  const one = constant([1], [])
+  const [g, u] = [clip(gate, -Infinity, limit), clip(up, -limit, limit)]
+  const activated = apply(quickGeluOp, [g], { alpha: float(alpha) }, [g])[0] as Value
+  const raised = add(u, one)
+  const vjp: CompositeOp['vjp'] = ({ cotangents }) => {
+    const dy = onlyCotangent(cotangents)
+    const share = sigmoid(scale(g, alpha))
+    const slope = add(share, scale(mul(activated, sub(one, share)), alpha))
+    const [dGate, dUp] = [mul(mul(dy, raised), slope), mul(dy, activated)]
+    return [mul(dGate, atMost(gate, g)), mul(dUp, mul(atMost(up, u), atMost(u, up)))]
+  }
+  return compose({ name: 'ClampedSwiglu', vjp }, [gate, up], [mul(activated, raised)])[0] as Value
 }
 
 export const reluOp = defineOp('Relu', 'Used only under its square, which has its own rule.')

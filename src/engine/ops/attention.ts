@@ -1,9 +1,9 @@
-import { type CompositeOp, type Value, compose, apply } from '../graph/value.ts'
+import { type CompositeOp, type Value, compose, apply, constant } from '../graph/value.ts'
 import { softmax, tanh } from './activation.ts'
-import { add, mul, scale, sub, neg } from './arithmetic.ts'
+import { add, div, exp, mul, scale, sub, neg } from './arithmetic.ts'
 import { onlyCotangent, defineOp, inputOf, int } from './define.ts'
 import { matmul } from './matmul.ts'
-import { dotLastAxis } from './reduce.ts'
+import { dotLastAxis, reduceMax } from './reduce.ts'
 
 export interface AttentionInputs {
   /** [B, K, Q, C] */
@@ -15,6 +15,8 @@ export interface AttentionInputs {
   /** [Q, T] added to the scores */
   readonly mask: Value
   readonly scores: ScoreRule
+  /** Score of each query's sink, [B, K, Q, 1], which is frozen; null: it has none. */
+  readonly sinks: Value | null
 }
 
 /** Rule by which q·k becomes a score. */
@@ -26,22 +28,23 @@ export interface ScoreRule {
 }
 
 /**
- * softmax(s·q kᵀ + mask) v → [B, K, Q, C]. Its gradient needs Σ P·dP over the keys, which equals dO·O over the channels:
+ * softmax(s·q kᵀ + mask) v → [B, K, Q, C]; a sink is one more score, of a value of zero. Its gradient needs Σ P·dP over the keys, which equals dO·O over the channels:
  * two passes over the scores fewer (Dao et al. 2022, arXiv:2205.14135, §3.1).
  */
 export function attention(inputs: AttentionInputs): Value {
-  const { queries, keys, values, mask } = inputs
+  const { queries, keys, values, mask, sinks } = inputs
   const weighed = attentionWeights(inputs, (scores) => add(scores, mask))
-  const mixed = matmul(weighed.weights, values)
+  const mixed = mixedValues(weighed, values)
   const vjp: CompositeOp['vjp'] = ({ cotangents }) => {
     const dMixed = onlyCotangent(cotangents)
     const found = attentionGradients(inputs, weighed, { mixed, dMixed })
-    return [found.queries, found.keys, found.values, found.scores]
+    return [found.queries, found.keys, found.values, found.scores, ...(sinks === null ? [] : [null])]
   }
-  return compose({ name: 'Attention', vjp }, [queries, keys, values, mask], [mixed])[0] as Value
+  const reads = [queries, keys, values, mask, ...(sinks === null ? [] : [sinks])]
+  return compose({ name: 'Attention', vjp }, reads, [mixed])[0] as Value
 }
 
-type Attended = Omit<AttentionInputs, 'mask'>
+type Attended = Omit<AttentionInputs, 'mask' | 'sinks'>
 
 /** The softmax of the scores, and what their gradient needs. */
 export interface AttentionWeights {
@@ -49,31 +52,59 @@ export interface AttentionWeights {
   readonly weights: Value
   /** The scores' tanh, where they have a soft cap. */
   readonly bent: Value | null
+  /** Share of the softmax that the keys keep beside a sink, [B, K, Q, 1]; null: all of it. */
+  readonly share: Value | null
 }
 
 export function attentionWeights(
-  { queries, keys, scores: { scale: alpha, softcap: cap } }: Omit<Attended, 'values'>,
+  { queries, keys, sinks, scores: { scale: alpha, softcap: cap } }: Omit<AttentionInputs, 'values' | 'mask'>,
   masked: (scores: Value) => Value,
 ): AttentionWeights {
   const scores = matmul(queries, keys, { transB: true, alpha: cap === null ? alpha : alpha / cap })
   const bent = cap === null ? null : tanh(scores)
   const capped = bent === null || cap === null ? scores : scale(bent, cap)
-  return { weights: softmax(masked(capped)), bent }
+  const seen = masked(capped)
+  const weights = softmax(seen)
+  return { weights, bent, share: sinks === null ? null : shareOfKeys(largestOf(seen, weights), sinks) }
+}
+
+/** The largest score of each query and the largest weight, which its softmax has there; [B, K, Q, 1] each. */
+export const largestOf = (scores: Value, weights: Value) => ({
+  score: reduceMax(scores, [-1]),
+  weight: reduceMax(weights, [-1]),
+})
+
+/**
+ * Share of the softmax that the keys keep beside a sink: Σ exp(score) over that and exp(sink). The largest weight is
+ * exp(largest score) over the first sum, so that nothing as large as the scores is computed for it. Xiao et al. 2023,
+ * arXiv:2309.17453; as a learned score OpenAI 2025, arXiv:2508.10925, §2.
+ */
+export function shareOfKeys({ score, weight }: ReturnType<typeof largestOf>, sinks: Value): Value {
+  const one = constant([1], [], score.dtype === 'float64' ? 'float64' : 'float32')
+  return div(one, add(one, mul(exp(sub(sinks, score)), weight)))
+}
+
+/** Mixes the values by their weights. */
+export function mixedValues({ weights, share }: AttentionWeights, values: Value): Value {
+  const mixed = matmul(weights, values)
+  return share === null ? mixed : mul(mixed, share)
 }
 
 /** Computes the gradients from that of the mixed values; `scores`: gradient of the scores that the mask is added to. */
 export function attentionGradients(
   { queries, keys, values, scores: { scale: alpha } }: Attended,
-  { weights, bent }: AttentionWeights,
+  { weights, bent, share }: AttentionWeights,
   { mixed, dMixed }: { readonly mixed: Value; readonly dMixed: Value },
 ): Readonly<Record<'queries' | 'keys' | 'values' | 'scores', Value>> {
-  const dWeights = matmul(dMixed, values, { transB: true })
-  const dCapped = mul(weights, sub(dWeights, dotLastAxis(dMixed, mixed)))
+  // A sink is one more weight of a zero: it changes the sum of the others, and not P·dP.
+  const dShared = share === null ? dMixed : mul(dMixed, share)
+  const dWeights = matmul(dShared, values, { transB: true })
+  const dCapped = mul(weights, sub(dWeights, dotLastAxis(dShared, mixed)))
   const dScores = bent === null ? dCapped : sub(dCapped, mul(dCapped, mul(bent, bent)))
   return {
     queries: matmul(dScores, keys, { alpha }),
     keys: matmul(dScores, queries, { transA: true, alpha }),
-    values: matmul(weights, dMixed, { transA: true }),
+    values: matmul(weights, dShared, { transA: true }),
     scores: dCapped,
   }
 }
@@ -94,6 +125,8 @@ export interface CausalAttentionInputs {
   /** Part i: [g·Q, (i+1)·Q] */
   readonly masks: readonly Value[]
   readonly scores: ScoreRule
+  /** Sinks of each part's queries, [Bᵢ, K, g·Q, 1]; null: there are none. */
+  readonly sinks: readonly Value[] | null
 }
 
 /**
@@ -106,6 +139,7 @@ export function causalAttention({
   values,
   masks,
   scores,
+  sinks,
 }: CausalAttentionInputs): readonly Value[] {
   return queries.map((part, index) =>
     attention({
@@ -114,6 +148,7 @@ export function causalAttention({
       values: values[index] as Value,
       mask: masks[index] as Value,
       scores,
+      sinks: sinks === null ? null : (sinks[index] as Value),
     }),
   )
 }

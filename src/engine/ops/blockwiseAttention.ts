@@ -11,11 +11,10 @@ import { apply, compose, constant, integers, loop, outputOf } from '../graph/val
 import type { CompositeOp, Value } from '../graph/value.ts'
 import { add } from './arithmetic.ts'
 import type { AttentionWeights, ScoreRule } from './attention.ts'
-import { attentionGradients, attentionWeights } from './attention.ts'
+import { attentionGradients, attentionWeights, mixedValues } from './attention.ts'
 import { defineOp, onlyCotangent, text } from './define.ts'
 import { gather } from './gather.ts'
 import { concat, joinIntegers, lengthOf, reshape, slice, split, transpose } from './layout.ts'
-import { matmul } from './matmul.ts'
 import { expandLike, zeros } from './reduce.ts'
 
 export interface BlockLimits {
@@ -66,30 +65,33 @@ export interface BlockwiseAttentionInputs {
   readonly kvHeads: number
   readonly headDim: number
   readonly scores: ScoreRule
+  /** Score of the sink of each head of a query, [N, H], which is frozen; null: they have none. */
+  readonly sinks: Value | null
 }
 
 /** → [N, H·C] */
 export function blockwiseAttention(inputs: BlockwiseAttentionInputs): Value {
-  const { queries, keys, values, blocks } = inputs
+  const { queries, keys, values, blocks, sinks } = inputs
   const { table, keyRows, places, mask } = blocks
+  const sunk = sinks === null ? [] : [sinks]
   const { stacked } = loop({
     turns: lengthOf(table, 0),
-    reads: [table, keyRows, mask, queries, keys, values],
+    reads: [table, keyRows, mask, queries, keys, values, ...sunk],
     initial: [],
-    body(turn, [ownTable, ownRows, ownMask, q, k, v]) {
+    body(turn, [ownTable, ownRows, ownMask, q, k, v, s]) {
       const block = openBlock(inputs, { table: ownTable, keyRows: ownRows, mask: ownMask } as Tables, turn)
-      const [own, seen] = [block.queries(q as Value), block.keys(k as Value)]
-      const { weights } = block.weights(own, seen)
-      return { next: [], stacked: [block.padded(matmul(weights, block.keys(v as Value)))] }
+      const weighed = block.weights(block.queries(q as Value), block.keys(k as Value), s)
+      return { next: [], stacked: [block.padded(mixedValues(weighed, block.keys(v as Value)))] }
     },
   })
   // The gradient reads the composite's result, in whose place an activation may have been kept.
   const vjp: CompositeOp['vjp'] = ({ node, cotangents }) => [
     ...blockwiseGradients(inputs, outputOf(node), onlyCotangent(cotangents)),
     ...[null, null, null, null],
+    ...sunk.map(() => null),
   ]
   const mixed = gather(rowsOf(stacked[0] as Value), places)
-  const reads = [queries, keys, values, table, keyRows, places, mask]
+  const reads = [queries, keys, values, table, keyRows, places, mask, ...sunk]
   return compose({ name: 'BlockwiseAttention', vjp }, reads, [mixed])[0] as Value
 }
 
@@ -99,19 +101,19 @@ function blockwiseGradients(
   mixed: Value,
   dMixed: Value,
 ): readonly [Value, Value, Value] {
-  const { queries, keys, values, blocks, scores } = inputs
+  const { queries, keys, values, blocks, scores, sinks } = inputs
   const { table, keyRows, places, mask } = blocks
   const none = expandLike(constant([0], [1, 1], keys.dtype === 'float64' ? 'float64' : 'float32'), keys)
   const { last, stacked } = loop({
     turns: lengthOf(table, 0),
-    reads: [table, keyRows, mask, queries, keys, values, mixed, dMixed],
+    reads: [table, keyRows, mask, queries, keys, values, mixed, dMixed, ...(sinks === null ? [] : [sinks])],
     initial: [none, none],
-    body(turn, [ownTable, ownRows, ownMask, q, k, v, o, dO], [dKeys, dValues]) {
+    body(turn, [ownTable, ownRows, ownMask, q, k, v, o, dO, s], [dKeys, dValues]) {
       const block = openBlock(inputs, { table: ownTable, keyRows: ownRows, mask: ownMask } as Tables, turn)
       const [own, seen, heard] = [block.queries(q as Value), block.keys(k as Value), block.keys(v as Value)]
       const result = { mixed: block.queries(o as Value), dMixed: block.queries(dO as Value) }
       const attended = { queries: own, keys: seen, values: heard, scores }
-      const found = attentionGradients(attended, block.weights(own, seen), result)
+      const found = attentionGradients(attended, block.weights(own, seen, s), result)
       return {
         next: [block.addToKeys(dKeys as Value, found.keys), block.addToKeys(dValues as Value, found.values)],
         stacked: [block.padded(found.queries)],
@@ -144,17 +146,22 @@ function openBlock(
   )
   const masked = (x: Value) =>
     reshape(add(reshape(x, [kvHeads * group, 'q', 't']), ownMask), [kvHeads, product([group, 'q']), 't'])
+  /** [N, H·C] → [K, g·q, C] */
+  const ofQueries = (x: Value, channels = headDim): Value => {
+    const own = slice(x, { axis: 0, start: from, end, length: 'q' })
+    const heads = transpose(reshape(own, ['q', kvHeads, group, channels]), [1, 2, 0, 3])
+    return reshape(heads, [kvHeads, product([group, 'q']), channels])
+  }
   return {
-    /** [N, H·C] → [K, g·q, C] */
-    queries: (x: Value): Value => {
-      const own = slice(x, { axis: 0, start: from, end, length: 'q' })
-      const heads = transpose(reshape(own, ['q', kvHeads, group, headDim]), [1, 2, 0, 3])
-      return reshape(heads, [kvHeads, product([group, 'q']), headDim])
-    },
+    queries: ofQueries,
     /** [N, K·C] → [K, t, C] */
     keys: (x: Value): Value => transpose(reshape(gather(x, rows), ['t', kvHeads, headDim]), [1, 0, 2]),
-    weights: (own: Value, seen: Value): AttentionWeights =>
-      attentionWeights({ queries: own, keys: seen, scores }, masked),
+    /** `sinks` [N, H] */
+    weights: (own: Value, seen: Value, sinks: Value | undefined): AttentionWeights =>
+      attentionWeights(
+        { queries: own, keys: seen, scores, sinks: sinks === undefined ? null : ofQueries(sinks, 1) },
+        masked,
+      ),
     /** [K, g·q, C] → [Q, H·C], the rows behind the queries zero. */
     padded: (x: Value): Value => {
       const heads = transpose(reshape(x, [kvHeads, group, 'q', headDim]), [2, 0, 1, 3])

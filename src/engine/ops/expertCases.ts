@@ -1,7 +1,8 @@
 /** Cases of mixtures of experts; see gradientCases.ts. */
 import { product } from '../graph/shape.ts'
 import { constant, type Value } from '../graph/value.ts'
-import { byExpert, expertRows, fromExperts, toExperts } from './experts.ts'
+import { exp } from './arithmetic.ts'
+import { addByExpert, byExpert, expertRows, fromExperts, toExperts } from './experts.ts'
 import { gatherElements } from './gather.ts'
 import { gradientCase, integer, real } from './gradientCase.ts'
 import { splitSizes } from './layout.ts'
@@ -27,6 +28,11 @@ export const expertCases = [
   gradientCase('FromExperts', '', {
     inputs: [real(product([2, 'N']), 3), chosen],
     build: ([y, experts]) => fromExperts(y, expertRows(experts, 4)),
+  }),
+  gradientCase('AddByExpert', '', {
+    inputs: [real(product([2, 'N']), 3), chosen],
+    build: ([y, experts]) =>
+      exp(addByExpert(y, splitSizes(expertTable, 0, [4, 8])[0] as Value, expertRows(experts, 4))),
   }),
   gradientCase('ByExpert', 'one of which has no rows', {
     inputs: [real(product([2, 'N']), 3), chosen],

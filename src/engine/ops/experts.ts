@@ -13,7 +13,7 @@ import {
   input,
   integers,
 } from '../graph/value.ts'
-import { cast } from './arithmetic.ts'
+import { add, cast } from './arithmetic.ts'
 import { topK } from './choice.ts'
 import { defineOp, int, onlyCotangent } from './define.ts'
 import { gather } from './gather.ts'
@@ -40,6 +40,8 @@ export interface ExpertRows {
   readonly each: number
   /** [M] i64: which of the unsorted rows, a token's one after the other, each sorted one is. */
   readonly order: Value
+  /** [M] i64: its expert. */
+  readonly experts: Value
   /** [M] i64: its token. */
   readonly tokens: Value
   /** [M] i64: where each of the unsorted rows stands. */
@@ -61,6 +63,7 @@ export function expertRows(chosen: Value, experts: number): ExpertRows {
   return {
     each,
     order,
+    experts: gather(all, order),
     tokens: apply(integerDivOp, [order, integers([each])], {}, [order])[0] as Value,
     places: ascending(order),
     counts: reshape(reduceSum(cast(isOf, 'int64'), [0]), [experts]),
@@ -105,6 +108,12 @@ export function byExpert(
   }
   const products = together(apart(x, counts).map(multiply), { dtype: x.dtype, shape: [rows, width] })
   return compose({ name: 'ByExpert', vjp }, [x], [products])[0] as Value
+}
+
+/** Adds to each row the frozen one of its expert. y [M, W] sorted by expert, table [E, W] → [M, W]. */
+export function addByExpert(y: Value, table: Value, { experts }: Pick<ExpertRows, 'experts'>): Value {
+  const vjp: CompositeOp['vjp'] = ({ cotangents }) => [onlyCotangent(cotangents), null]
+  return compose({ name: 'AddByExpert', vjp }, [y, table], [add(y, gather(table, experts))])[0] as Value
 }
 
 const apart = (x: Value, counts: Value): readonly Value[] => {

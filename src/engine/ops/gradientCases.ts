@@ -3,8 +3,18 @@
  * and the self-test of an installation compare each with central differences (runtime/gradientCheck.ts).
  */
 import { product } from '../graph/shape.ts'
-import type { Value } from '../graph/value.ts'
-import { geluTanh, preciseSilu, reluSquared, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
+import { constant as fixed, type Value } from '../graph/value.ts'
+import {
+  clampedSwiglu,
+  geluTanh,
+  preciseSilu,
+  reluSquared,
+  sigmoid,
+  silu,
+  softcap,
+  softmax,
+  swiglu,
+} from './activation.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
 import { expertCases } from './expertCases.ts'
 import { gather, packRows, unpackRows } from './gather.ts'
@@ -12,7 +22,7 @@ import { constant, gradientCase, type GradientCase, integer, positive, real } fr
 import { concat, flatten, split, splitSizes, reshape, transpose } from './layout.ts'
 import { matmul, matmulAdd } from './matmul.ts'
 import { layerNorm, rmsNorm } from './normalization.ts'
-import { expandLike, meanLastAxis, reduceSum, reduceSumSquare } from './reduce.ts'
+import { expandLike, forEachRow, meanLastAxis, reduceSum, reduceSumSquare } from './reduce.ts'
 import { rotary, addMask, attention, type ScoreRule } from './attention.ts'
 import { blockColumns, blockwiseAttention, type QueryBlocks } from './blockwiseAttention.ts'
 import { deltaCases } from './deltaCases.ts'
@@ -214,6 +224,13 @@ const causalMask = constant(
   Array.from({ length: 50 }, (_, at) => (at % 5 > Math.floor(at / 5) % 5 ? -1e9 : 0)),
 )
 
+const beyondBounds = fixed([-3.5, 0, 3.5, 0], [4])
+
+const sinksOfQueries = constant(
+  ['B', 2, '2*T', 1],
+  Array.from({ length: 40 }, (_, at) => Math.sin(at)),
+)
+
 /** Sequences of four and five tokens with two in common, in blocks of up to two queries. */
 const blockInputs = [
   integer(
@@ -293,27 +310,50 @@ const composites = [
   gradientCase('Attention', 'two query heads per key head', {
     inputs: [real('B', 2, '2*T', 3), real('B', 2, 'T', 3), real('B', 2, 'T', 3), causalMask],
     build: ([queries, keys, values, mask]) =>
-      attention({ queries, keys, values, mask, scores: { scale: 0.6, softcap: null } }),
+      attention({ queries, keys, values, mask, scores: { scale: 0.6, softcap: null }, sinks: null }),
   }),
   gradientCase('Attention', 'capped scores', {
     inputs: [real('B', 2, '2*T', 3), real('B', 2, 'T', 3), real('B', 2, 'T', 3), causalMask],
     build: ([queries, keys, values, mask]) =>
-      attention({ queries, keys, values, mask, scores: { scale: 0.6, softcap: 1.5 } }),
+      attention({ queries, keys, values, mask, scores: { scale: 0.6, softcap: 1.5 }, sinks: null }),
+  }),
+  gradientCase('Attention', 'sinks', {
+    inputs: [real('B', 2, '2*T', 3), real('B', 2, 'T', 3), real('B', 2, 'T', 3), causalMask, sinksOfQueries],
+    build: ([queries, keys, values, mask, sinks]) =>
+      attention({ queries, keys, values, mask, scores: { scale: 0.6, softcap: null }, sinks }),
   }),
   gradientCase('BlockwiseAttention', 'a shared prefix', {
     inputs: [real('N', 8), real('N', 4), real('N', 4), ...blockInputs],
     build: ([queries, keys, values, ...blocks]) =>
-      blockwiseAttention({ queries, keys, values, ...twoHeads(blocks, null) }),
+      blockwiseAttention({ queries, keys, values, ...twoHeads(blocks, null), sinks: null }),
   }),
   gradientCase('BlockwiseAttention', 'capped scores', {
     inputs: [real('N', 8), real('N', 4), real('N', 4), ...blockInputs],
     build: ([queries, keys, values, ...blocks]) =>
-      blockwiseAttention({ queries, keys, values, ...twoHeads(blocks, 1.5) }),
+      blockwiseAttention({ queries, keys, values, ...twoHeads(blocks, 1.5), sinks: null }),
+  }),
+  gradientCase('BlockwiseAttention', 'sinks', {
+    inputs: [real('N', 8), real('N', 4), real('N', 4), ...blockInputs, constant([4], [-0.5, 2, 0.25, 1])],
+    build: ([queries, keys, values, table, keyRows, places, mask, sinks]) =>
+      blockwiseAttention({
+        queries,
+        keys,
+        values,
+        ...twoHeads([table, keyRows, places, mask], null),
+        sinks: forEachRow(sinks, queries),
+      }),
   }),
   gradientCase('Swiglu', '', {
     dtype: 'float32',
     inputs: [real('N', 4), real('N', 4)],
     build: ([gate, up]) => swiglu(gate, up),
+  }),
+  gradientCase('ClampedSwiglu', 'numbers on both sides of the bounds', {
+    dtype: 'float32',
+    inputs: [real('N', 4), real('N', 4)],
+    // Far from the bounds on either side, where there is no slope to compare with.
+    build: ([gate, up]) =>
+      clampedSwiglu(add(gate, beyondBounds), add(up, beyondBounds), { limit: 1.75, alpha: 1.702 }),
   }),
 ]
 

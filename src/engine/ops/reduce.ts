@@ -1,8 +1,8 @@
-import { type Shape, axisIndex, sameShape, showShape } from '../graph/shape.ts'
+import { type Dim, type Shape, axisIndex, sameShape, showShape } from '../graph/shape.ts'
 import { type Op, type Value, apply, constant, integers } from '../graph/value.ts'
 import { mul, scale } from './arithmetic.ts'
 import { defineOp, inputOf, int, onlyCotangent } from './define.ts'
-import { reshape } from './layout.ts'
+import { joinIntegers, lengthOf, reshape } from './layout.ts'
 
 /** Reduced axes stay with length 1, so results broadcast back. */
 function reduce(op: Op, x: Value, axes: readonly number[]): Value {
@@ -21,6 +21,13 @@ export function expandLike(x: Value, like: Value): Value {
   return apply(expandOp, [x, shape], {}, [{ dtype: x.dtype, shape: like.shape }])[0] as Value
 }
 
+/** The same row for each row of `like`. x [W], like [N, …] → [N, W]. */
+export const forEachRow = (x: Value, like: Value): Value => {
+  const lengths = joinIntegers([lengthOf(like, 0), integers(x.shape as readonly number[])])
+  const shape = [like.shape[0] as Dim, ...x.shape]
+  return apply(expandOp, [x, lengths], {}, [{ dtype: x.dtype, shape }])[0] as Value
+}
+
 /** Zeros of a shape that is fed: [n] i64. */
 export const zeros = (lengths: Value, shape: Shape, like: Value | null = null): Value => {
   const dtype = like?.dtype === 'float64' ? 'float64' : 'float32'
@@ -36,7 +43,7 @@ export const reduceSum = (x: Value, axes: readonly number[]): Value => reduce(re
 
 export const reduceMaxOp = defineOp(
   'ReduceMax',
-  'Used only as a shift that cancels, where its gradient is zero by construction.',
+  'Used only as a shift that cancels, where its gradient is zero by construction, or in attention, which has its own rule.',
 )
 /** Largest element over the axes, which stay with length 1. */
 export const reduceMax = (x: Value, axes: readonly number[]): Value => reduce(reduceMaxOp, x, axes)

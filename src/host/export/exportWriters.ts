@@ -207,10 +207,13 @@ async function writeGgufModel(work: ExportWork): Promise<readonly ParityLine[]> 
 const matricesOf = ({ layers, linears, tiedHead }: ModelConfig): number =>
   layers * linears.length + (tiedHead ? 1 : 2)
 
+/** Families whose checkpoints stack the experts, which GGUF files have apart. */
+const stackedExperts: ReadonlySet<string> = new Set(['granitemoe', 'gpt_oss'])
+
 /** The base as its own files have it; of a GGUF file, which has no bytes that a merged model could keep, in f32. */
 function storedBase({ base, source }: ExportWork): ModelFolder {
   if (ggufFileOf(base.directory) === null) return base
-  if (base.config.transposedLinears || base.config.architecture === 'granitemoe') {
+  if (base.config.transposedLinears || stackedExperts.has(base.config.architecture)) {
     throw unsupportedModel(
       `The merged model of a GGUF file of ${base.config.architecture} cannot be written.`,
       'Export the adapter, or train on the original folder.',

@@ -1,5 +1,5 @@
 /**
- * ggml's blocks of quantised numbers, widened to f32 to the bit as ggml and its Python package do. The layouts are those of
+ * Blocks of quantised numbers, widened to f32 to the bit as ggml and its Python package do. The layouts are those of
  * the structs `block_*` in ggml's ggml-common.h: 32 or 256 numbers ("super-blocks") behind or before f16 scales.
  */
 import type { QuantizedDtype } from '#engine/models/source.ts'
@@ -136,6 +136,33 @@ const readQ6_K: BlockReader = (bytes, at, output, to) => {
   }
 }
 
+/** The 16 numbers of MXFP4: a sign, two bits of an exponent, one of a mantissa; zero has no sign in ggml. OCP Microscaling Formats 1.0, §5.3.3. */
+const tinyFloats = Float32Array.of(0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6)
+
+/** The power of two that a byte stands for as a scale of its own; 255 means no number, and is beyond those of f32. */
+const powerOfByte = (exponent: number): number => 2 ** (exponent - 127)
+
+/** Power of two, halves that choose from a table: value·power. */
+const readMXFP4: BlockReader = (bytes, at, output, to) => {
+  const power = powerOfByte(byte(bytes, at))
+  readHalves(bytes, at + 1, (index, half) => {
+    output[to + index] = (tinyFloats[half] ?? 0) * power
+  })
+}
+
+/** Elements of a block of MXFP4, and bytes of its numbers. */
+export const mxfp4Block = { elements: 32, bytes: 16 } as const
+
+/** Widens blocks of MXFP4 whose powers lie apart, [n] and [n · 16] bytes → [n · 32]; a byte holds two neighbours, the lower half first. */
+export function widenMxfp4(powers: Uint8Array, pairs: Uint8Array, output: Float32Array): void {
+  for (let at = 0; at < pairs.length; at++) {
+    const power = powerOfByte(byte(powers, Math.floor(at / mxfp4Block.bytes)))
+    const pair = byte(pairs, at)
+    output[2 * at] = (tinyFloats[pair & 15] ?? 0) * power
+    output[2 * at + 1] = (tinyFloats[pair >> 4] ?? 0) * power
+  }
+}
+
 export const blockLayouts: Readonly<Record<QuantizedDtype, BlockLayout>> = {
   Q4_0: { elements: 32, bytes: 18, read: readQ4_0 },
   Q4_1: { elements: 32, bytes: 20, read: readQ4_1 },
@@ -146,6 +173,7 @@ export const blockLayouts: Readonly<Record<QuantizedDtype, BlockLayout>> = {
   Q5_K: { elements: 256, bytes: 176, read: readSuperBlock(true) },
   Q6_K: { elements: 256, bytes: 210, read: readQ6_K },
   IQ4_NL: { elements: 32, bytes: 18, read: readIQ4_NL },
+  MXFP4: { elements: mxfp4Block.elements, bytes: 1 + mxfp4Block.bytes, read: readMXFP4 },
 }
 
 /** Dequantizes whole blocks, [n · bytes] → [n · elements]. */

@@ -6,7 +6,7 @@
 import { closeSync, fstatSync, openSync, readSync, realpathSync } from 'node:fs'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
 import type { NamedTensor, QuantizedDtype, TensorDtype, TensorLocation } from '#engine/models/source.ts'
-import { blockLayouts, dequantize } from './dequantize.ts'
+import { blockLayouts, dequantize, mxfp4Block, widenMxfp4 } from './dequantize.ts'
 import { AtomicFile } from './atomic.ts'
 import { readError } from './fileErrors.ts'
 import { bf16ToF32, f16ToF32 } from './halfPrecision.ts'
@@ -116,6 +116,10 @@ export function* readPieces(location: TensorLocation, pieceBytes: number): Gener
 export function* readFloatPieces(location: TensorLocation, pieceElements: number): Generator<Float32Array> {
   const { dtype, shape } = location
   if (dtype === 'U8') throw new Error('Expected a float tensor, got U8.')
+  if (location.scales !== undefined) {
+    yield* readScaledPieces(location, location.scales, pieceElements)
+    return
+  }
   const { elements, bytes } = isQuantized(dtype)
     ? blockLayouts[dtype]
     : { elements: 1, bytes: dtypeBytes[dtype] }
@@ -132,6 +136,28 @@ export function* readFloatPieces(location: TensorLocation, pieceElements: number
       }
       yield floats.subarray(0, count)
     }
+  }
+}
+
+/** Yields the same of MXFP4 blocks whose scales lie apart. */
+function* readScaledPieces(
+  location: TensorLocation,
+  place: NonNullable<TensorLocation['scales']>,
+  pieceElements: number,
+): Generator<Float32Array> {
+  const blocks = Math.max(1, Math.floor(pieceElements / mxfp4Block.elements))
+  const byteLength = location.byteLength / mxfp4Block.bytes
+  const all = readPieces(location, blocks * mxfp4Block.bytes)
+  try {
+    for (const powers of readPieces({ ...place, byteLength, dtype: 'U8', shape: [byteLength] }, blocks)) {
+      const pairs = all.next()
+      if (pairs.done === true) throw new Error('Expected as many blocks as scales.')
+      const floats = new Float32Array(2 * pairs.value.length)
+      widenMxfp4(powers, pairs.value, floats)
+      yield floats
+    }
+  } finally {
+    all.return(undefined)
   }
 }
 

@@ -98,6 +98,7 @@ export const tensorTypes: readonly TensorType[] = [
   { number: 13, name: 'Q5_K', block: [256, 176] },
   { number: 14, name: 'Q6_K', block: [256, 210] },
   { number: 20, name: 'IQ4_NL', block: [32, 18] },
+  { number: 39, name: 'MXFP4', block: [32, 17] },
   { number: 10, name: 'Q2_K', block: [256, 84] },
   { number: 11, name: 'Q3_K', block: [256, 110] },
   { number: 16, name: 'IQ2_XXS', block: [256, 66] },
@@ -115,7 +116,6 @@ export const tensorTypes: readonly TensorType[] = [
   { number: 29, name: 'IQ1_M', block: [256, 56] },
   { number: 34, name: 'TQ1_0', block: [256, 54] },
   { number: 35, name: 'TQ2_0', block: [256, 66] },
-  { number: 39, name: 'MXFP4', block: [32, 17] },
 ]
 
 /** Errors: Error for U8. */

@@ -254,6 +254,16 @@ const readQwen35: FamilyConfig = (reading, common) => ({
   full_attention_interval: integer(reading, 'fullInterval', { ...sizes, fallback: 4 }),
 })
 
+/** Files do not say that the blend of YaRN is not rounded to whole pairs, as it is not in any released model. */
+const readGptOss: FamilyConfig = (reading, { rope_scaling: stretch, ...common }) => ({
+  ...common,
+  ...expertFields(reading),
+  intermediate_size: integer(reading, 'expertWidth', sizes),
+  sliding_window: windowOf(reading),
+  layer_types: layerTypes(slidingLayers(reading, common.num_hidden_layers, 2)),
+  rope_parameters: { rope_theta: common.rope_theta, ...stretch, ...(stretch && { truncate: false }) },
+})
+
 const readStablelm: FamilyConfig = (reading, common) => ({
   ...refusingWindows(reading, common),
   layer_norm_eps: value(reading, 'layerEpsilon'),
@@ -298,6 +308,7 @@ const familyConfigs: Readonly<Partial<Record<ModelType, FamilyConfig>>> = {
   qwen3_5_moe_text: (reading, common) => ({ ...readQwen35(reading, common), ...expertFields(reading) }),
   stablelm: readStablelm,
   gpt2: readGpt2,
+  gpt_oss: readGptOss,
 }
 
 interface Rotation {

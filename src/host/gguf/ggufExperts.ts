@@ -2,7 +2,9 @@
 import type { ModelConfig } from '#engine/models/config.ts'
 import { type Experts, expertsOf } from '#engine/models/expertConfig.ts'
 import {
+  type ExpertPaths,
   expertPaths,
+  routerBias,
   expectedTensors,
   layerPrefix,
   sharedGatePath,
@@ -22,10 +24,17 @@ interface ExpertPlace {
 export function expertPlaces(config: ModelConfig, layer: number): [string, ExpertPlace][] {
   const experts = expertsOf(config, layer)
   if (experts === null) return []
-  const { router, gates, down } = expertPaths.apart
+  const { router, gates, down, biases } = expertPaths.apart
   const stem = (path: string) => path.replace(/\.weight$/, '')
+  const named = ['ffn_gate_exps', 'ffn_up_exps', 'ffn_down_exps'].map((name) => `blk.${layer}.${name}`)
+  const tables = [...(biases?.gates ?? []), biases?.down ?? ''].map(
+    (table, matrix): [string, ExpertPlace] => [
+      table,
+      { name: `${named[matrix] ?? ''}.bias`, arrangement: null },
+    ],
+  )
   const matrices = [...gates, down].map((nameOf, matrix) => {
-    const name = `blk.${layer}.${['ffn_gate_exps', 'ffn_up_exps', 'ffn_down_exps'][matrix] ?? ''}`
+    const name = named[matrix] ?? ''
     return Array.from({ length: experts.count }, (_, index): [string, ExpertPlace] => [
       stem(nameOf(index)),
       { name, arrangement: null, stack: { index, count: experts.count } },
@@ -35,6 +44,7 @@ export function expertPlaces(config: ModelConfig, layer: number): [string, Exper
     [stem(router), { name: `blk.${layer}.ffn_gate_inp`, arrangement: null }],
     [stem(sharedGatePath), { name: `blk.${layer}.ffn_gate_inp_shexp`, arrangement: null }],
     ...matrices.flat(),
+    ...tables,
   ]
 }
 
@@ -82,19 +92,51 @@ interface Part {
 }
 
 /** Parts of a layer by their names where experts are apart. */
-function partsApart({ form, count }: Experts): [string, Part][] {
+function partsApart({ form, count, biased }: Experts): [string, Part][] {
   const { apart, [form]: stacked } = expertPaths
   const whole = (from: string): Part => ({ from, part: (location) => location })
+  const half = form === 'paired' ? everySecondOf : halfOf
+  const tables = biased ? biasesApart(stacked.biases, apart.biases) : []
   const ofExperts = Array.from({ length: count }, (_, expert): [string, Part][] => [
     ...stacked.gates.flatMap((both) =>
-      apart.gates.map((nameOf, half): [string, Part] => [
+      apart.gates.map((nameOf, at): [string, Part] => [
         nameOf(expert),
-        { from: both(expert), part: (location) => halfOf(location, half) },
+        { from: both(expert), part: (location) => half(location, at) },
       ]),
     ),
     [apart.down(expert), whole(stacked.down(expert))],
   ])
-  return [[apart.router, whole(stacked.router)], ...ofExperts.flat()]
+  return [
+    [apart.router, whole(stacked.router)],
+    [routerBias(apart.router), whole(routerBias(stacked.router))],
+    ...ofExperts.flat(),
+    ...tables,
+  ]
+}
+
+/** Parts of tables of biases in which the channels of gate and up take turns. */
+function biasesApart(paired: ExpertPaths['biases'], apart: ExpertPaths['biases']): [string, Part][] {
+  if (paired === undefined || apart === undefined) return []
+  return [
+    ...apart.gates.map((name, at): [string, Part] => [
+      name,
+      {
+        from: paired.gates[0] ?? '',
+        part(location) {
+          const [count = 0, width = 0] = location.shape
+          const column = { ...location, shape: [count * width, 1] }
+          return { ...everySecondOf(column, at), shape: [count, width / 2] }
+        },
+      },
+    ]),
+    [apart.down, { from: paired.down, part: (location) => location }],
+  ]
+}
+
+/** Every second row of a matrix, from the first or the second on. */
+function everySecondOf(whole: TensorLocation, first: number): TensorLocation {
+  const [rows = 0, ...rest] = whole.shape
+  return { ...whole, shape: [rows / 2, ...rest], arrangement: { kind: 'every-second', first, whole } }
 }
 
 /** The first or second half of a matrix's rows. */

@@ -133,6 +133,18 @@ const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fiel
   ],
   qwen3_5_text: qwen35Words,
   qwen3_5_moe_text: (config, fields) => [...qwen35Words(config, fields), ...expertWords(config)],
+  gpt_oss(config, fields) {
+    requireOssParts(config, fields)
+    const slides = config.windows.map((window) => window !== null)
+    return [
+      ['window', whole(windowOf(fields, 128))],
+      [
+        'windowPattern',
+        flags(config.mixers.map((_, layer) => slides[attentionOf(config, layer).window] === true)),
+      ],
+      ...expertWords(config),
+    ]
+  },
   stablelm: () => [['parallelResidual', { type: 'bool', value: false }]],
 }
 
@@ -188,6 +200,25 @@ function requireKeysOfAll({ heads, kvHeads, architecture }: ModelConfig): void {
   if (heads === kvHeads) return
   throw unsupportedModel(
     `llama.cpp reads ${architecture} models with as many heads of keys as of queries alone; this one has ${kvHeads} for ${heads}.`,
+    'Export it as a merged model instead.',
+  )
+}
+
+/**
+ * Requires the tensors without which llama.cpp opens no file of GPT-OSS, and the turns between which it blends YaRN whatever
+ * the file says. Errors: AppError 'model/unsupported'.
+ */
+function requireOssParts({ biases, tiedHead, architecture }: ModelConfig, fields: Fields): void {
+  const rope = ropeFields(fields, 'full_attention')
+  const turns = (key: string, usual: number) =>
+    rope.number(key, { min: 0, max: 1e6, fallback: usual }) === usual
+  const lacks = biases.o_proj !== true || tiedHead
+  if (!lacks && turns('beta_fast', 32) && turns('beta_slow', 1)) return
+  const what = lacks
+    ? 'biases on attention and a head of its own'
+    : 'YaRN that blends between 32 turns and 1 (“beta_fast”, “beta_slow”)'
+  throw unsupportedModel(
+    `llama.cpp reads ${architecture} models with ${what} alone; this one has others.`,
     'Export it as a merged model instead.',
   )
 }

@@ -23,11 +23,12 @@ interface Matrix {
   readonly shape: readonly number[]
 }
 
-/** Vectors, norms, learned positions and routers stay f32. */
+const exactTables = /^position_embd[.]weight$|[.]ffn_gate_inp(?:_shexp)?[.]weight$|[.]bias$/
+
+/** Vectors, norms, learned positions, routers and biases stay f32. */
 export function typeInMix(mix: GgufMix, { name, shape }: Matrix, model: ModelConfig): WrittenType {
   const [, columns] = shape
-  if (columns === undefined || /^position_embd[.]weight$|[.]ffn_gate_inp(?:_shexp)?[.]weight$/.test(name))
-    return 'F32'
+  if (columns === undefined || exactTables.test(name)) return 'F32'
   if (mix === 'F32' || mix === 'F16' || mix === 'BF16') return mix
   return fitting(mix === 'Q8_0' ? mix : typeInQ4_K_M(name, model), columns)
 }

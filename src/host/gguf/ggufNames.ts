@@ -17,6 +17,7 @@ import {
   kernelNames,
   layerInputNorm,
   layerPrefix,
+  sinksPath,
   type TiledHeads,
 } from '#engine/models/source.ts'
 import { expertPlaces } from './ggufExperts.ts'
@@ -139,6 +140,7 @@ function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
     }
     places.set(`${prefix}${stem(kernelNames.weight)}`, asIs(`blk.${layer}.shortconv.conv`))
     places.set(`${prefix}${layerInputNorm}`, asIs(`blk.${layer}.post_norm`))
+    places.set(`${prefix}${sinksPath}`, asIs(`blk.${layer}.attn_sinks.weight`))
     places.set(`${prefix}${blockScaleName}`, asIs(`blk.${layer}.layer_output_scale.weight`))
     for (const linear of config.linears) {
       const arrangement = linearArrangement(linear, config)

@@ -11,9 +11,11 @@ import {
   expectedTensors,
   type ExpectedTensor,
   storedName,
+  storedShape,
 } from '#engine/models/source.ts'
 import { reading } from '#host/files/fileErrors.ts'
 import { ggufFileOf, openGgufModel } from '#host/gguf/ggufModel.ts'
+import { mxfp4Block } from '#host/files/dequantize.ts'
 import { openSafetensors, type SafetensorsFile } from '#host/files/safetensors.ts'
 import { isJsonObject, readJsonObject } from '#host/files/strictJson.ts'
 import { differ } from './ownHead.ts'
@@ -68,9 +70,12 @@ export function openModelFolder(
   const config = hasOwnHead ? { ...declared, tiedHead: false } : declared
   const expected = expectedTensors(config)
   const tensors = new Map(
-    expected.map((tensor) => [tensor.name, locate(tensor, shardOf(storedName(tensor)))]),
+    expected.map((tensor) => [
+      tensor.name,
+      isPacked(tensor, files) ? locatePacked(tensor, shardOf) : locate(tensor, shardOf(storedName(tensor))),
+    ]),
   )
-  const wanted = new Set(expected.map(storedName).flatMap((name) => [name, shortened(name)]))
+  const wanted = new Set(expected.map(storedName).flatMap(storedNames))
   const names = files.flatMap((file) => [...file.tensors.keys(), ...file.unreadable.keys()])
   const ignored = names.filter((name) => !wanted.has(name) && !isDerivedBuffer(name))
   requireAllLayers(root, ignored, { wanted, layers: config.layers })
@@ -153,6 +158,26 @@ const isDerivedBuffer = (name: string): boolean =>
 
 /** Checkpoints of a model without its head, such as the first GPT-2 ones, leave out the name of the part. */
 const shortened = (name: string): string => name.replace(/^transformer\./, '')
+
+/** True for one of several matrices whose transpose the files have in MXFP4. */
+const isPacked = (
+  { stack, isTransposed = false }: ExpectedTensor,
+  files: readonly SafetensorsFile[],
+): boolean =>
+  stack !== undefined &&
+  isTransposed &&
+  files.some((file) => file.tensors.has(packedName(stack.name, 'blocks')))
+
+/** Names under which a tensor may be stored. */
+const storedNames = (name: string): string[] => [
+  name,
+  shortened(name),
+  packedName(name, 'blocks'),
+  packedName(name, 'scales'),
+]
+
+/** Names of a tensor in MXFP4: that of its numbers, and that of the powers of two which scale them. */
+const packedName = (name: string, part: 'blocks' | 'scales'): string => `${name}_${part}`
 
 function openGgufFile(root: string, path: string, contextLength: number | null): ModelFolder {
   const file = resolve(path)
@@ -276,13 +301,46 @@ function isPlainName(name: string): boolean {
 function locate(tensor: ExpectedTensor, shard: Shard): TensorLocation {
   const { name, shape, isTransposed = false, stack } = tensor
   const location = find(storedName(tensor), shard)
+  const arrangement = isTransposed ? ({ arrangement: { kind: 'transposed' } } as const) : null
+  const stored = storedShape(tensor)
   if (stack !== undefined) {
-    requireShape(location, [stack.count, ...shape], { name: stack.name, path: shard.path })
+    requireShape(location, [stack.count, ...stored], { name: stack.name, path: shard.path })
     const byteLength = location.byteLength / stack.count
-    return { ...location, shape, byteLength, offset: location.offset + stack.index * byteLength }
+    const offset = location.offset + stack.index * byteLength
+    return { ...location, shape, byteLength, offset, ...arrangement }
   }
-  requireShape(location, isTransposed ? shape.toReversed() : shape, { name, path: shard.path })
-  return isTransposed ? { ...location, shape, arrangement: { kind: 'transposed' } } : location
+  requireShape(location, stored, { name, path: shard.path })
+  return { ...location, shape, ...arrangement }
+}
+
+/** Finds one of several matrices in MXFP4, [count, out, in / 32, 16] bytes with a scale for each block; never transposed. */
+function locatePacked(tensor: ExpectedTensor, shardOf: Weights['shardOf']): TensorLocation {
+  const { shape, stack } = tensor
+  const [rows = 0, columns = 0] = shape
+  const { elements, bytes } = mxfp4Block
+  if (stack === undefined || columns % elements !== 0)
+    throw unsupportedModel(
+      `“${storedName(tensor)}” is in MXFP4, whose rows must be of whole blocks of ${elements}.`,
+    )
+  const blocks = rows * (columns / elements)
+  const [pairs, powers] = (['blocks', 'scales'] as const).map((part) => {
+    const name = packedName(stack.name, part)
+    const { path, content } = shardOf(name)
+    const found = content.tensors.get(name)
+    if (found === undefined) throw lacking(name, path, [...content.tensors.keys()])
+    const inside = part === 'blocks' ? [bytes] : []
+    requireShape(found, [stack.count, rows, columns / elements, ...inside], { name, path })
+    if (found.dtype !== 'U8') throw unsupportedModel(`The tensor “${name}” in ${path} must be of bytes (U8).`)
+    return found
+  }) as [TensorLocation, TensorLocation]
+  return {
+    file: pairs.file,
+    offset: pairs.offset + stack.index * blocks * bytes,
+    byteLength: blocks * bytes,
+    dtype: 'MXFP4',
+    shape,
+    scales: { file: powers.file, offset: powers.offset + stack.index * blocks },
+  }
 }
 
 /** Finds a tensor in a file, also under its short name. */

@@ -4,7 +4,7 @@ import { usageError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { architectures, readModelConfig } from '#engine/models/registry.ts'
-import { blockScaleName, deltaNames, stateNames, storedTensors } from '#engine/models/source.ts'
+import { blockScaleName, deltaNames, stateNames, storedShape, storedTensors } from '#engine/models/source.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writing } from '#host/files/fileErrors.ts'
 import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
@@ -65,13 +65,14 @@ export async function writeRandomModel(
   const document = configJson(shape, dtype)
   const config = readModelConfig(document, 'config.json')
   const pool = normalPool(seed)
-  const tensors = storedTensors(config).map(({ name, shape: size, isTransposed = false }, index) =>
-    randomTensor(
-      { name, shape: isTransposed ? size.toReversed() : size, dtype, ...distributionOf(name, config, shape) },
+  const tensors = storedTensors(config).map((tensor, index) => {
+    const distribution = distributionOf(tensor.name, config, shape)
+    return randomTensor(
+      { name: tensor.name, shape: storedShape(tensor), dtype, ...distribution },
       pool,
       randomStream(seed, index),
-    ),
-  )
+    )
+  })
   await writeSafetensors(join(directory, 'model.safetensors'), tensors, { metadata: { format: 'pt' } })
   const tokenizer = tokenizerOf(shape)
   writeJson(directory, 'tokenizer.json', tokenizer.json())

@@ -17,7 +17,13 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { attempt } from '#shared/attempt.ts'
 import { AppError, invalidModel } from '#shared/errors.ts'
-import type { Arrangement, ModelSource, TensorLocation, TiledHeads } from '#engine/models/source.ts'
+import type {
+  Arrangement,
+  EverySecond,
+  ModelSource,
+  TensorLocation,
+  TiledHeads,
+} from '#engine/models/source.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { reading, writeError } from '#host/files/fileErrors.ts'
@@ -45,7 +51,7 @@ const pieceElements = 1 << 20
 
 /** The files a source's tensors lie in. */
 const filesOf = ({ tensors }: ModelSource): string[] => [
-  ...new Set([...tensors.values()].map(({ file }) => file)),
+  ...new Set([...tensors.values()].flatMap(({ file, scales }) => [file, ...(scales ? [scales.file] : [])])),
 ]
 
 /** The one folder that all tensors of a source lie in; null if there are several. */
@@ -109,9 +115,18 @@ export async function cacheFolder(
   })
   const hashOf = new Map(files.map((file, index) => [file, hashes[index]]))
   const content = [...source.tensors]
-    .map(([name, { file, offset, dtype, shape, arrangement }]) =>
-      JSON.stringify([name, hashOf.get(file), offset, dtype, shape, ...arrangementKey(arrangement)]),
-    )
+    .map(([name, { file, offset, dtype, shape, arrangement, scales }]) => {
+      const apart = scales ? [hashOf.get(scales.file), scales.offset] : []
+      return JSON.stringify([
+        name,
+        hashOf.get(file),
+        offset,
+        dtype,
+        shape,
+        ...arrangementKey(arrangement),
+        ...apart,
+      ])
+    })
     .sort()
   const key = createHash('sha256').update(content.join('\n')).digest('hex')
   const folder = join(root, key.slice(0, 32))
@@ -121,7 +136,8 @@ export async function cacheFolder(
 
 function arrangementKey(arrangement: Arrangement | undefined): readonly (string | number)[] {
   if (arrangement === undefined) return []
-  if (arrangement.kind === 'tiled') return [JSON.stringify(arrangement)]
+  if (arrangement.kind === 'tiled' || arrangement.kind === 'every-second')
+    return [JSON.stringify(arrangement)]
   return arrangement.kind === 'interleaved' ? [arrangement.kind, arrangement.heads] : [arrangement.kind]
 }
 
@@ -184,6 +200,17 @@ function* untwisted(location: TensorLocation, heads: number): Generator<Float32A
     yield permuteRows(head, { heads: 1, rows, back: true })
 }
 
+/** Every second row of a matrix, which is whole in memory, as a transposed one is in any case. */
+function everySecond(values: Float32Array, { first, whole }: EverySecond): Float32Array {
+  const [, columns = 1] = whole.shape
+  const result = new Float32Array(values.length / 2)
+  for (let to = 0; to < result.length; to += columns) {
+    const from = 2 * to + first * columns
+    result.set(values.subarray(from, from + columns), to)
+  }
+  return result
+}
+
 function untiled(location: TensorLocation, arrangement: TiledHeads): Float32Array {
   const [whole] = readFloatPieces(location, elementCount(location.shape))
   const rows = location.shape[0] ?? 1
@@ -208,6 +235,10 @@ function* arrangedPieces(location: TensorLocation, elements: number): Generator<
       return
     case 'interleaved':
       yield* untwisted(location, arrangement.heads)
+      return
+    case 'every-second':
+      for (const whole of arrangedPieces(arrangement.whole, elementCount(arrangement.whole.shape)))
+        yield everySecond(whole, arrangement)
   }
 }
 

@@ -105,6 +105,8 @@ test('a token is as much work as the experts that are chosen for it', () => {
       sharedWidth: 0,
       weighed: 'all',
       form: 'apart',
+      biased: false,
+      clamp: null,
       layers: [true, true],
     },
   })

@@ -4,7 +4,16 @@ import { addMaskOp, rotaryOp } from '#engine/ops/attention.ts'
 import { integerSubOp, scatterAddOp } from '#engine/ops/blockwiseAttention.ts'
 import { softplusOp } from '#engine/ops/deltaRule.ts'
 import { integerDivOp, integerEqualOp } from '#engine/ops/experts.ts'
-import { geluTanhOp, reluOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from '#engine/ops/activation.ts'
+import {
+  clipOp,
+  geluTanhOp,
+  quickGeluOp,
+  reluOp,
+  sigmoidOp,
+  siluOp,
+  softmaxOp,
+  tanhOp,
+} from '#engine/ops/activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp, castOp } from '#engine/ops/arithmetic.ts'
 import {
   argMaxOp,
@@ -39,6 +48,7 @@ export const ops: readonly Op[] = [
   addMaskOp,
   addOp,
   castOp,
+  clipOp,
   concatOp,
   argMaxOp,
   cumulativeSumOp,
@@ -68,6 +78,7 @@ export const ops: readonly Op[] = [
   mulOp,
   negOp,
   oneHotOp,
+  quickGeluOp,
   quantizedMatmulOp,
   quantizeOp,
   reduceMaxOp,
@@ -98,8 +109,10 @@ export const ops: readonly Op[] = [
 export const composites = [
   'Attention',
   'BlockwiseAttention',
+  'AddByExpert',
   'AlternativeLogits',
   'ByExpert',
+  'ClampedSwiglu',
   'DeltaStates',
   'FromExperts',
   'PackRows',

@@ -39,6 +39,7 @@ describe.each([
   ['tiny-granitemoehybrid', false],
   ['tiny-qwen3_moe', false],
   ['tiny-granitemoe', false],
+  ['tiny-gpt_oss', false],
   ['tiny-gemma4', false],
   ['tiny-qwen2', true],
 ] as const)('%s, weights packed: %s', (name, packsWeights) => {

@@ -60,6 +60,7 @@ const partsOnCpu: Readonly<Record<string, string>> = {
   qwen3_moe: 'a mixture of experts',
   olmoe: 'a mixture of experts',
   granitemoe: 'a mixture of experts',
+  gpt_oss: 'a mixture of experts',
 }
 const staysOnCpu = (name: string): string | null => partsOnCpu[name] ?? partsOnCpu[modelTypeOf(name)] ?? null
 

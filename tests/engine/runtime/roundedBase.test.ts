@@ -53,6 +53,8 @@ const models: readonly (readonly [string, () => Promise<ModelSource> | ModelSour
     'granite4-hybrid',
     'olmoe',
     'granite-moe-several',
+    'gpt-oss',
+    'gpt-oss-mxfp4',
     'gemma4',
     'gemma4-dense',
   ].map((name) => [name, () => openModelFolder(join(readReference(name).directory, 'model'))] as const),

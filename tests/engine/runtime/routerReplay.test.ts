@@ -19,6 +19,8 @@ const chosen = {
   olmoe: [2, 2],
   'granite-moe-several': [3, 2],
   'qwen35-moe': [2, 3],
+  // What enters its experts is within their bounds, where differences are as smooth as the gradient.
+  'gpt-oss-mxfp4': [2, 2],
 } as const
 const names = Object.keys(chosen) as (keyof typeof chosen)[]
 

@@ -30,12 +30,14 @@ const shapes = [
     'tiny-qwen3_5',
     'tiny-granitemoehybrid',
     'tiny-gemma4',
+    'tiny-gpt_oss',
   ] as const),
   'tiny-qwen3_moe',
   'tiny-gemma4_unified',
 ] as const
-/** In every run attention of three kinds: full, linear, and with windows. */
-const isAlways = (name: string) => ['tiny-llama', 'tiny-qwen3_5', 'tiny-gemma4'].includes(name)
+/** In every run attention of four kinds: full, linear, with windows, and with sinks. */
+const isAlways = (name: string) =>
+  ['tiny-llama', 'tiny-qwen3_5', 'tiny-gemma4', 'tiny-gpt_oss'].includes(name)
 
 eachOf(describe, { rows: shapes, isAlways }, '%s', (name) => {
   let drafted = 0

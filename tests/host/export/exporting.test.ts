@@ -49,6 +49,8 @@ const families: Readonly<Record<string, readonly Asked[]>> = {
   phi3: [peft, merged, gguf, onnx, inputs],
   gpt2: [peft, merged, gguf, inputs],
   'qwen35-moe': [peft, merged],
+  'gpt-oss': [peft, merged, gguf],
+  'gpt-oss-mxfp4': [widened, gguf],
 }
 
 eachOf(

@@ -134,6 +134,7 @@ test.each([
   ['gemma4', 'keys of their own'],
   ['gemma4-dense', 'biases'],
   ['qwen3-moe', 'experts'],
+  ['gpt-oss', 'beta_fast'],
 ])('%s is refused, since a file cannot say its %s', async (name, what) => {
   const fixture = await referenceFixture(place(), name)
   await expect(fixture.export({ format: 'gguf-model' })).rejects.toThrow(what)
@@ -256,4 +257,14 @@ describe('the Modelfile', () => {
     const loud = chatMl.replace("message['content']", "message['content'] | upper")
     expect(ollamaTemplate(withTemplate(loud))).toBeNull()
   })
+})
+
+test.each([
+  [{ swiglu_limit: 3 }, 'experts'],
+  [{ attention_bias: false }, 'biases on attention'],
+  [{ tie_word_embeddings: true }, 'a head of its own'],
+  [{ rope_scaling: { rope_type: 'yarn', factor: 8, original_max_position_embeddings: 64 } }, 'ropes'],
+])('GPT-OSS with %j is refused, since llama.cpp would compute another', async (config, what) => {
+  const fixture = await randomFixture(place(), 'tiny-gpt_oss', { overrides: { config } })
+  await expect(fixture.export({ format: 'gguf-model' })).rejects.toThrow(what)
 })

@@ -152,6 +152,19 @@ if (typeof loading === 'string') {
     'tiny-olmoe': { kvHeads: modelShapes['tiny-olmoe'].heads },
     // All layers have experts there.
     'tiny-qwen3_moe': { config: { mlp_only_layers: [] } },
+    // It rounds YaRN's blend to whole pairs: no difference where that begins before the first and ends behind the last.
+    'tiny-gpt_oss': {
+      ropeTheta: 4,
+      config: {
+        sliding_window: 32,
+        rope_scaling: {
+          rope_type: 'yarn',
+          factor: 4,
+          truncate: false,
+          original_max_position_embeddings: 128,
+        },
+      },
+    },
     // Weights so small that what its GELU rounds does not grow from layer to layer.
     'tiny-gemma4_unified': { deviation: 0.05 },
   }
@@ -170,6 +183,7 @@ if (typeof loading === 'string') {
     'tiny-qwen3_5_moe',
     'tiny-qwen3_moe',
     'tiny-olmoe',
+    'tiny-gpt_oss',
     'tiny-granitemoe',
     'tiny-gemma4',
     'tiny-gemma4_unified',

@@ -134,6 +134,17 @@ describe.each(models)('%s', (name) => {
   })
 })
 
+test('experts in MXFP4 from llama.cpp’s converter are read one by one, and give the folder’s log-probabilities', async () => {
+  const model = openModelFolder(path.join(fixtures, 'converted/gpt-oss-mxfp4.gguf'))
+  const { layers, experts } = model.config
+  const packed = [...model.tensors].filter(([, { dtype }]) => dtype === 'MXFP4')
+  expect(packed.length).toBe(layers * experts!.count * 3)
+  const { sequences, scores } = readReference('gpt-oss-mxfp4')
+  for (const [row, logprobs] of (await score(model, sequences)).entries()) {
+    expect(largestDifference(logprobs, scores[0]!.logprobs[row]!)).toBeLessThan(1e-4)
+  }
+})
+
 /** Numbers to six digits; false is as good as absent. */
 const rounded = (config: object): unknown =>
   JSON.parse(

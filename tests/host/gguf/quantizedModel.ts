@@ -122,6 +122,8 @@ const scales: Readonly<Record<QuantizedDtype, readonly (readonly [place: number,
   ],
   Q6_K: [[208, 1 / (18.5 * 74)]],
   IQ4_NL: [[0, 1 / 70]],
+  // Its scale is a byte, and no model here is in it.
+  MXFP4: [],
 }
 
 const [blocksInPool, prime] = [4_096, 1_021]

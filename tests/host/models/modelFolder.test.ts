@@ -14,9 +14,11 @@ import type { TensorLocation } from '#engine/models/source.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
+import { asFloat32Source } from '#host/models/weightCache.ts'
 import {
   bytesOf,
   openSafetensors,
+  readPieces,
   readTensor,
   type TensorToWrite,
   writeSafetensors,
@@ -334,5 +336,116 @@ describe('refused folders', () => {
     const folder = copyOfModel()
     writeFileSync(join(folder, 'config.json'), ' '.repeat(5_000_000))
     expect(errorOf(folder).message).toContain('is larger than')
+  })
+})
+
+describe('experts in MXFP4', () => {
+  const reference = join(import.meta.dirname, '../../fixtures/reference/gpt-oss-mxfp4/model')
+  const blocks = 'model.layers.1.mlp.experts.down_proj_blocks'
+  const scales = 'model.layers.1.mlp.experts.down_proj_scales'
+  type Stored = TensorToWrite & { readonly location: TensorLocation }
+  const stored = (): Stored[] =>
+    [...weightsIn(reference)].map(([name, location]) => ({
+      name,
+      dtype: location.dtype as TensorToWrite['dtype'],
+      shape: location.shape,
+      pieces: () => readPieces(location, 1 << 20),
+      location,
+    }))
+  const without = (name: string) => stored().filter((tensor) => tensor.name !== name)
+
+  /** A folder with these weights, in one file or several. */
+  async function folderOf(...shards: readonly (readonly TensorToWrite[])[]): Promise<string> {
+    const folder = join(root, `packed-${++folderCount}`)
+    mkdirSync(folder)
+    copyFileSync(join(reference, 'config.json'), join(folder, 'config.json'))
+    if (shards.length === 1) await writeSafetensors(join(folder, 'model.safetensors'), shards[0]!)
+    else {
+      for (const [index, tensors] of shards.entries())
+        await writeSafetensors(join(folder, `part-${index}.safetensors`), tensors)
+      const places = shards.flatMap((tensors, index) =>
+        tensors.map(({ name }) => [name, `part-${index}.safetensors`] as const),
+      )
+      writeIndex(folder, Object.fromEntries(places))
+    }
+    return folder
+  }
+
+  const expert = 'model.layers.1.mlp.experts.3.down_proj'
+  const valuesOf = (folder: string) => readTensor(openModelFolder(folder).tensors.get(expert)!)
+
+  test('are read one by one, by numbers and powers of two', () => {
+    const { tensors, notes } = openModelFolder(reference)
+    expect(notes).toEqual([])
+    const { location: pairs } = stored().find(({ name }) => name === blocks)!
+    const { location: powers } = stored().find(({ name }) => name === scales)!
+    expect(tensors.get(expert)).toMatchObject({
+      dtype: 'MXFP4',
+      shape: [32, 64],
+      byteLength: pairs.byteLength / 4,
+    })
+    const bytesIn = (location: TensorLocation) => [...readPieces(location, 1 << 20)][0]!
+    const table = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+    const numberOf = (half: number) => (half < 8 ? table[half]! : -table[half - 8]!)
+    const [packed, exponents] = [bytesIn(pairs), bytesIn(powers)]
+    // The last of four experts: 32 rows of two blocks.
+    const [first, firstPower] = [3 * 32 * 2 * 16, 3 * 32 * 2]
+    const wanted = Float32Array.from({ length: 32 * 64 }, (_, at) => {
+      const pair = packed[first + (at >> 1)]!
+      return numberOf(at % 2 === 0 ? pair & 15 : pair >> 4) * 2 ** (exponents[firstPower + (at >> 5)]! - 127)
+    })
+    expect(valuesOf(reference)).toEqual(wanted)
+  })
+
+  test('may have their numbers and their powers in two files, and the cache knows both', async () => {
+    const isScales = ({ name }: TensorToWrite) => name.endsWith('_scales')
+    const parts = [stored().filter((tensor) => !isScales(tensor)), stored().filter(isScales)] as const
+    expect(valuesOf(await folderOf(...parts))).toEqual(valuesOf(reference))
+    const larger = parts[1].map((tensor) => ({
+      ...tensor,
+      *pieces() {
+        for (const piece of tensor.pieces()) yield piece.map((power) => power + 1)
+      },
+    }))
+    const doubled = await folderOf(parts[0], larger)
+    expect(valuesOf(doubled)).toEqual(valuesOf(reference).map((value) => 2 * value))
+    const cache = join(root, 'cache')
+    const read = async (folder: string) =>
+      readTensor((await asFloat32Source(openModelFolder(folder), cache)).tensors.get(expert)!)
+    expect(await read(reference)).toEqual(valuesOf(reference))
+    expect(await read(doubled)).toEqual(valuesOf(doubled))
+  })
+
+  test('that lack a part, or have one of another shape or type, are refused', async () => {
+    const error = async (tensors: readonly TensorToWrite[]) => errorOf(await folderOf(tensors)).message
+    expect(await error(without(scales))).toContain(`lacks the tensor “${scales}”`)
+    const bare = stored().find(({ name }) => name === scales)!
+    const [rows, ...rest] = [bare.shape[1]!, bare.shape[0]!, bare.shape[2]!]
+    const turned = { ...bare, shape: [rows, ...rest] }
+    expect(await error([...without(scales), turned])).toContain('but config.json asks for [4, 32, 2]')
+    const halves = { ...bare, dtype: 'F16' as const, pieces: () => [new Uint8Array(2 * 4 * 32 * 2)] }
+    expect(await error([...without(scales), halves])).toContain('must be of bytes (U8)')
+  })
+
+  test('whose rows are no whole blocks are refused', async () => {
+    const narrower = stored().map((tensor) => {
+      if (!tensor.name.includes('gate_up_proj')) return tensor
+      const shape = tensor.shape.map((size, axis) => (axis === 1 ? 96 : size))
+      const size = { U8: 1, BF16: 2, F16: 2, F32: 4 }[tensor.dtype]
+      const bytes = shape.reduce((product, each) => product * each, size)
+      return { ...tensor, shape, pieces: () => [new Uint8Array(bytes)] }
+    })
+    const folder = await folderOf(narrower)
+    editConfig(folder, { intermediate_size: 48 })
+    expect(errorOf(folder).message).toContain('whole blocks of 32')
+  })
+
+  test('with a power that is no number are refused when they are read', async () => {
+    const bare = stored().find(({ name }) => name === scales)!
+    const infinite = { ...bare, pieces: () => [new Uint8Array(4 * 32 * 2).fill(255)] }
+    const folder = await folderOf([...without(scales), infinite])
+    await expect(asFloat32Source(openModelFolder(folder), join(root, 'cache'))).rejects.toThrow(
+      'not a finite number',
+    )
   })
 })

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 
 const cache = temporaryFolder()
 const mixtures = referenceNames.filter((name) =>
-  ['qwen3_moe', 'olmoe', 'granitemoe'].includes(modelTypeOf(name)),
+  ['qwen3_moe', 'olmoe', 'granitemoe', 'gpt_oss'].includes(modelTypeOf(name)),
 )
 
 /** Decisions while learning from all sequences, each in a micro-batch of its own or in one. */
