@@ -3,7 +3,6 @@
  * committed list of its files; `packageIndex` finds their source; `installCuda` installs it; `installedCuda` (here)
  * tells if it is installed, and removes it. No process but workers ever loads it (engine/runtime/onnxRuntime.ts).
  */
-import { createHash } from 'node:crypto'
 import { type Dirent, lstatSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -11,6 +10,7 @@ import { z } from 'zod'
 import { attempt } from '#shared/attempt.ts'
 import { cudaFolderVariable } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
+import { hasMachineKey, isOurs, isOwnSeal, ownSeal } from '#host/consents/ownSeals.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { sha256Of } from '#host/files/contentHash.ts'
 import { systemCode, writeError } from '#host/files/fileErrors.ts'
@@ -49,10 +49,14 @@ const record = z.object({
 })
 export type InstalledRecord = z.output<typeof record>
 
+/** For what the seal of the record counts. */
+const sealedAs = 'cuda'
+
 /**
  * Returns the folder of the library that this version needs, with every file in it and nothing else; null where there is none. Any
  * code could be in a folder that came from elsewhere, so the digests of the list decide. They are compared once: then the record
- * has a seal of what the file system says of these very files, which is another for every copy.
+ * has a seal, under this person's own key, of what the file system says of these very files. Without such a key, which whoever made
+ * the folder would otherwise need, each process compares them.
  */
 export function installedCuda(dataDirectory: string, needed?: CudaManifest): string | null {
   const { folder, record: file } = cudaPaths(dataDirectory)
@@ -60,18 +64,19 @@ export function installedCuda(dataDirectory: string, needed?: CudaManifest): str
   const manifest = found === null ? null : (needed ?? readCudaManifest())
   if (found === null || manifest === null || found.id !== manifestId(manifest)) return null
   const expected = expectedFiles(manifest)
-  const seal = sealOf(folder, expected)
-  if (seal === null) return null
-  if (seal === found.seal) return folder
+  const marks = marksOf(folder, expected)
+  if (marks === null) return null
+  const sealed = [dataDirectory, sealedAs, marks] as const
+  if (hasMachineKey() && isOwnSeal(found.seal, ...sealed)) return folder
   const isMeant =
-    compared.get(seal) ?? expected.every(({ name, sha256 }) => isOf(path.join(folder, name), sha256()))
-  compared.set(seal, isMeant)
+    compared.get(marks) ?? expected.every(({ name, sha256 }) => isOf(path.join(folder, name), sha256()))
+  compared.set(marks, isMeant)
   if (!isMeant) return null
-  keepSeal(file, { id: found.id, seal })
+  keepSeal(file, { id: found.id, seal: ownSeal(...sealed) })
   return folder
 }
 
-/** Seals that this process compared: it asks before each process that it starts. */
+/** Marks of the files that this process compared: it asks before each process that it starts. */
 const compared = new Map<string, boolean>()
 
 interface ExpectedFile {
@@ -100,20 +105,24 @@ export const isOf = (file: string, sha256: string): boolean =>
   attempt(() => lstatSync(file).isFile() && sha256Of(file) === sha256, false)
 
 /**
- * Digests what the file system says of these files: their numbers and times of birth and change, which nobody who packs a folder
- * can choose. null: one is missing, of another size or no ordinary file, or others are there, which the system might load in their place.
+ * Lists what the file system says of these files: their numbers and times of birth and change. null: one is missing, of another size,
+ * no ordinary file or another user's, who may exchange it later, or others are there, which the system might load in their place.
  */
-function sealOf(folder: string, files: readonly ExpectedFile[]): string | null {
+function marksOf(folder: string, files: readonly ExpectedFile[]): string | null {
   const known = new Set([...files.map(({ name }) => name), recordName, listName])
   const entries = entriesOf(folder).filter(({ name }) => !name.startsWith('.'))
   if (!entries.every((entry) => entry.isFile() && known.has(entry.name))) return null
-  const seal = createHash('sha256')
-  for (const { name, sizeBytes } of files) {
-    const status = lstatSync(path.join(folder, name), { bigint: true, throwIfNoEntry: false })
+  const statuses = ['.', '..', ...files.map(({ name }) => name)].map((name) =>
+    lstatSync(path.join(folder, name), { bigint: true, throwIfNoEntry: false }),
+  )
+  if (!statuses.every((status) => status !== undefined && isOurs(status))) return null
+  const marks: string[] = []
+  for (const [at, { name, sizeBytes }] of files.entries()) {
+    const status = statuses[at + 2]
     if (Number(status?.size ?? -1) !== sizeBytes) return null
-    seal.update(`${[name, status?.ino, status?.birthtimeNs, status?.ctimeNs, status?.mtimeNs].join(' ')}\n`)
+    marks.push([name, status?.ino, status?.birthtimeNs, status?.ctimeNs, status?.mtimeNs].join(' '))
   }
-  return seal.digest('hex')
+  return [folder, ...marks].join('\n')
 }
 
 function entriesOf(folder: string): Dirent[] {
