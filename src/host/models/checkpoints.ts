@@ -6,6 +6,7 @@
  *   optimizer.safetensors         the optimizer's moments, unless the run says not to keep them
  *   model/                        a copy of the base model, only where the run asks for it
  *   engine/                       the checkpoint of another trainer, where that trains the run
+ *   turnwise.seal                 by which a run goes on from it by itself (ownWork.ts)
  *   state.json                    step, data cursor, place in the schedule, metrics, digest of every file
  *
  * The random streams need no state: each follows from the run's seed and the step. Reading guide: checkpointState.ts
@@ -32,6 +33,7 @@ import { runIsGone, systemCode } from '#host/files/fileErrors.ts'
 import { actorName } from '#host/adapters/adapterFiles.ts'
 import { copyModelFiles } from './modelLibrary.ts'
 import { type Adapter, readAdapter, requireFinite, writeAdapterFiles } from '#host/adapters/peft.ts'
+import { sealCheckpoint } from '#host/workFolder/ownWork.ts'
 import { copyFolder, runPaths } from '#host/workFolder/runFolder.ts'
 import {
   f32ToWrite,
@@ -113,10 +115,14 @@ export const trainerCheckpoint = (runDirectory: string, step: number): string =>
   path.join(checkpointDirectory(runDirectory, step), engineName)
 
 /**
- * Writes a checkpoint completely or not at all; one of the same step is replaced. Errors: AppError 'file/unwritable';
- * then every earlier checkpoint is still there.
+ * Writes a checkpoint completely or not at all; one of the same step is replaced. `dataDirectory`: the one in which a run goes on from
+ * it by itself; null: in none. Errors: AppError 'file/unwritable'; then every earlier checkpoint is still there.
  */
-export async function saveCheckpoint(runDirectory: string, checkpoint: Checkpoint): Promise<CheckpointEntry> {
+export async function saveCheckpoint(
+  runDirectory: string,
+  checkpoint: Checkpoint,
+  dataDirectory: string | null = null,
+): Promise<CheckpointEntry> {
   const { trainer, events, reward, optimizer } = checkpoint
   const directory = checkpointDirectory(runDirectory, trainer.step)
   const metrics = finiteOnly(checkpoint.metrics)
@@ -127,6 +133,8 @@ export async function saveCheckpoint(runDirectory: string, checkpoint: Checkpoin
       await writeParts(folder, checkpoint)
       const state = { trainer, optimizerStep: optimizer?.step ?? null, events, reward, metrics }
       sizeBytes = writeState(folder, state)
+      if (dataDirectory !== null)
+        sealCheckpoint(folder, path.basename(directory), runDirectory, dataDirectory)
     })
   } catch (error) {
     // The folder may go away while its files are written, and what is in it first.

@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import type { SettingChange } from '#shared/config/changes.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { planStudy } from '#rl/studies/plan.ts'
 import { createHost, historyFile } from '#host/createHost.ts'
@@ -374,10 +375,10 @@ test('a run whose host was killed goes on, with the settings that were changed w
     const { store, history } = host
     const left = new LeftRuns(store)
     store.settings.set('runs.resumeLeft', true)
-    left.remember([id])
+    left.remember([{ runId: id, changes: null }])
     appendFileSync(runPaths(run).events, later.replace('%', faster))
     history.ingest({ id, directory: run })
-    left.seal([id])
+    left.seal([{ runId: id, changes: [JSON.parse(faster) as SettingChange] }])
     store.runs.setStatus(id, 'interrupted')
   }
   {
