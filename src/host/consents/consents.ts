@@ -20,7 +20,7 @@ import { AtomicFile, makeFolder } from '#host/files/atomic.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { jsonObjectOf } from '#host/files/strictJson.ts'
 import { takeTurn } from '#host/files/turns.ts'
-import { isMarked, isOurs, isOwnSeal, mark, markOf, ownSeal } from './ownSeals.ts'
+import { isMarked, isOurs, isOwnSeal, mark, markOf, ownSeal } from '#host/files/ownSeals.ts'
 
 const consentSchema = z.strictObject({
   format: z.literal(5),

@@ -8,7 +8,7 @@ import { writeFileAtomic } from '#host/files/atomic.ts'
 import { sha256Of } from '#host/files/contentHash.ts'
 import { reading } from '#host/files/fileErrors.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
-import { isOwnSeal, ownSeal } from './ownSeals.ts'
+import { isOwnSeal, ownSeal } from '#host/files/ownSeals.ts'
 
 const sealName = 'turnwise.seal'
 

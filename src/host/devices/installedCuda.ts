@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { attempt } from '#shared/attempt.ts'
 import { cudaFolderVariable } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import { hasMachineKey, isOurs, isOwnSeal, ownSeal } from '#host/consents/ownSeals.ts'
+import { hasMachineKey, isOurs, isOwnSeal, ownSeal } from '#host/files/ownSeals.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { sha256Of } from '#host/files/contentHash.ts'
 import { systemCode, writeError } from '#host/files/fileErrors.ts'
@@ -68,15 +68,20 @@ export function installedCuda(dataDirectory: string, needed?: CudaManifest): str
   if (marks === null) return null
   const sealed = [dataDirectory, sealedAs, marks] as const
   if (hasMachineKey() && isOwnSeal(found.seal, ...sealed)) return folder
-  const isMeant =
-    compared.get(marks) ?? expected.every(({ name, sha256 }) => isOf(path.join(folder, name), sha256()))
-  compared.set(marks, isMeant)
-  if (!isMeant) return null
+  if (!isMeant(folder, expected, marks)) return null
   keepSeal(file, { id: found.id, seal: ownSeal(...sealed) })
   return folder
 }
 
-/** Marks of the files that this process compared: it asks before each process that it starts. */
+/** Compares the digests of files that have these marks, once in a process: it asks before each process that it starts. */
+function isMeant(folder: string, files: readonly ExpectedFile[], marks: string): boolean {
+  const known = compared.get(marks)
+  if (known !== undefined) return known
+  const isWhole = files.every(({ name, sha256 }) => isOf(path.join(folder, name), sha256()))
+  compared.set(marks, isWhole)
+  return isWhole
+}
+
 const compared = new Map<string, boolean>()
 
 interface ExpectedFile {
@@ -112,15 +117,13 @@ function marksOf(folder: string, files: readonly ExpectedFile[]): string | null 
   const known = new Set([...files.map(({ name }) => name), recordName, listName])
   const entries = entriesOf(folder).filter(({ name }) => !name.startsWith('.'))
   if (!entries.every((entry) => entry.isFile() && known.has(entry.name))) return null
-  const statuses = ['.', '..', ...files.map(({ name }) => name)].map((name) =>
-    lstatSync(path.join(folder, name), { bigint: true, throwIfNoEntry: false }),
-  )
-  if (!statuses.every((status) => status !== undefined && isOurs(status))) return null
+  const places = [folder, path.dirname(folder)].map((place) => lstatSync(place, { bigint: true }))
+  if (!places.every(isOurs)) return null
   const marks: string[] = []
-  for (const [at, { name, sizeBytes }] of files.entries()) {
-    const status = statuses[at + 2]
-    if (Number(status?.size ?? -1) !== sizeBytes) return null
-    marks.push([name, status?.ino, status?.birthtimeNs, status?.ctimeNs, status?.mtimeNs].join(' '))
+  for (const { name, sizeBytes } of files) {
+    const status = lstatSync(path.join(folder, name), { bigint: true, throwIfNoEntry: false })
+    if (status === undefined || Number(status.size) !== sizeBytes || !isOurs(status)) return null
+    marks.push([name, status.ino, status.birthtimeNs, status.ctimeNs, status.mtimeNs].join(' '))
   }
   return [folder, ...marks].join('\n')
 }

@@ -33,7 +33,6 @@ import { runIsGone, systemCode } from '#host/files/fileErrors.ts'
 import { actorName } from '#host/adapters/adapterFiles.ts'
 import { copyModelFiles } from './modelLibrary.ts'
 import { type Adapter, readAdapter, requireFinite, writeAdapterFiles } from '#host/adapters/peft.ts'
-import { sealCheckpoint } from '#host/workFolder/ownWork.ts'
 import { copyFolder, runPaths } from '#host/workFolder/runFolder.ts'
 import {
   f32ToWrite,
@@ -107,21 +106,24 @@ const modelName = 'model'
 const engineName = 'engine'
 const folderPattern = /^step-(\d{6,})$/
 
+/** Name of the folder of a checkpoint. */
+export const checkpointName = (step: number): string => `step-${String(step).padStart(6, '0')}`
+
 const checkpointDirectory = (runDirectory: string, step: number): string =>
-  path.join(runPaths(runDirectory).checkpoints, `step-${String(step).padStart(6, '0')}`)
+  path.join(runPaths(runDirectory).checkpoints, checkpointName(step))
 
 /** State that another trainer resumes from, in the checkpoint of a step. */
 export const trainerCheckpoint = (runDirectory: string, step: number): string =>
   path.join(checkpointDirectory(runDirectory, step), engineName)
 
 /**
- * Writes a checkpoint completely or not at all; one of the same step is replaced. `dataDirectory`: the one in which a run goes on from
- * it by itself; null: in none. Errors: AppError 'file/unwritable'; then every earlier checkpoint is still there.
+ * Writes a checkpoint completely or not at all; one of the same step is replaced. `seal` is called with the folder
+ * as soon as it is complete, before it appears. Errors: AppError 'file/unwritable'; then every earlier checkpoint is still there.
  */
 export async function saveCheckpoint(
   runDirectory: string,
   checkpoint: Checkpoint,
-  dataDirectory: string | null = null,
+  seal: (folder: string) => void = () => undefined,
 ): Promise<CheckpointEntry> {
   const { trainer, events, reward, optimizer } = checkpoint
   const directory = checkpointDirectory(runDirectory, trainer.step)
@@ -133,8 +135,7 @@ export async function saveCheckpoint(
       await writeParts(folder, checkpoint)
       const state = { trainer, optimizerStep: optimizer?.step ?? null, events, reward, metrics }
       sizeBytes = writeState(folder, state)
-      if (dataDirectory !== null)
-        sealCheckpoint(folder, path.basename(directory), runDirectory, dataDirectory)
+      seal(folder)
     })
   } catch (error) {
     // The folder may go away while its files are written, and what is in it first.

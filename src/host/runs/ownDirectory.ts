@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Store } from '#host/store/store.ts'
-import { isOurs, isOwnSeal, markOf, ownSeal } from '#host/consents/ownSeals.ts'
+import { isOurs, isOwnSeal, markOf, ownSeal } from '#host/files/ownSeals.ts'
 
 /** Setting with the seal of the folder and of the history in it that somebody let work on this machine. */
 const markKey = 'host.place'

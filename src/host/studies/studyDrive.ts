@@ -19,7 +19,7 @@ import {
   type RunFolder,
   type TrialRun,
 } from '#host/workFolder/runFolder.ts'
-import { isOwnWork, sealWork } from '#host/workFolder/ownWork.ts'
+import { isOwnWork, sealWork } from '#host/runs/ownWork.ts'
 import { changedSince, workHolder } from '#host/workFolder/workFolder.ts'
 import { changesOfRun } from '#host/runs/settingChanges.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'

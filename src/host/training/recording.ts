@@ -23,7 +23,7 @@ import {
 import { lastEvent, openEventLog, readEvents, type EventLog } from '#host/workFolder/eventLog.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { asItLies } from '#host/files/movedPaths.ts'
-import { sealCode } from '#host/workFolder/ownWork.ts'
+import { sealCheckpoint, sealCode } from '#host/runs/ownWork.ts'
 import { homeOf, runPaths } from '#host/workFolder/runFolder.ts'
 import type { EventSink } from './eventSink.ts'
 import { manifestDifferences, readManifest } from '#host/runs/manifest.ts'
@@ -208,9 +208,13 @@ export class Recorder {
       reward: this.#heldOut?.step === step ? this.#heldOut.reward : null,
       metrics: Object.fromEntries(Object.entries(this.#metrics).filter(isMeasured)),
     }
-    const entry = await saveCheckpoint(this.#runDirectory, checkpoint, this.#home)
+    const entry = await saveCheckpoint(this.#runDirectory, checkpoint, (folder) => this.#seal(folder, step))
     this.#savedStep = step
     yield* this.say({ ...saved(entry), seconds: (performance.now() - began) / 1000 })
+  }
+
+  #seal(folder: string, step: number): void {
+    if (this.#home !== null) sealCheckpoint(folder, step, this.#runDirectory, this.#home)
   }
 
   *#prune(step: number, retention: Retention): Generator<RunEvent> {

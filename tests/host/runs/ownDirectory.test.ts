@@ -23,11 +23,11 @@ import { planStudy } from '#rl/studies/plan.ts'
 import { createHost, historyFile } from '#host/createHost.ts'
 import { saveCheckpoint } from '#host/models/checkpoints.ts'
 import { openStore } from '#host/store/store.ts'
-import { isOwnSeal, ownSeal } from '#host/consents/ownSeals.ts'
+import { isOwnSeal, ownSeal } from '#host/files/ownSeals.ts'
 import { createRun } from '#host/runs/runLifecycle.ts'
 import { LeftRuns } from '#host/runs/leftRuns.ts'
 import { queueRun } from '#host/runs/sealedRuns.ts'
-import { isOwnWork } from '#host/workFolder/ownWork.ts'
+import { isOwnWork } from '#host/runs/ownWork.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
 import {
   createStudyFolder,
@@ -38,7 +38,7 @@ import {
 import { subjectOf, trialConfig } from '#host/studies/studyConfig.ts'
 import { lockFile } from '#host/workFolder/workFolder.ts'
 import { exampleCheckpoint } from './exampleCheckpoint.ts'
-import { until } from './runFixture.ts'
+import { starterConfig, until } from './runFixture.ts'
 import { createHostFixture, smallConfig } from '../api/hostFixture.ts'
 
 const root = mkdtempSync(path.join(tmpdir(), 'turnwise-own-'))
@@ -419,11 +419,11 @@ const reward = 'export const fixed = () => 0.5'
 async function leavingEvaluation(name: string, train?: (directory: string) => string) {
   const directory = path.join(root, name)
   await using made = createHostFixture({ dataDirectory: directory })
-  const { host, client, write } = made
-  const file = write('fixed.ts', reward)
+  const { host, client } = made
+  const file = made.write('fixed.ts', reward)
   const data = { ...smallConfig.data, heldOut: null, ...(train && { train: train(directory) }) }
   const config = { data, rewards: [{ function: `${file}#fixed`, name: 'fixed', weight: 1 }] }
-  const subject = { model: String(smallConfig.model), adapter: null }
+  const subject = { model: smallConfig.model, adapter: null }
   const { id } = await client.call('evaluations.start', { subject, config, limit: 1 })
   await until(() => host.evaluations.get(id).status === 'finished')
   host.store.evaluations.set(id, { status: 'waiting', summary: null, endedAt: null })
@@ -446,7 +446,7 @@ test('an evaluation that was left waiting goes on with its copies of code alone'
 
 test('an evaluation of a file elsewhere is not one of a file in the data directory', async () => {
   const elsewhere = path.join(root, 'elsewhere.jsonl')
-  copyFileSync(String(smallConfig.data?.train), elsewhere)
+  copyFileSync(starterConfig.data.train, elsewhere)
   const { directory, id } = await leavingEvaluation('evaluated on data', () => elsewhere)
   {
     using store = openStore(historyFile(directory))
@@ -558,11 +558,11 @@ test.each<[string, (run: string) => unknown]>([
 
 test('what a process of a run writes is its own, and nothing that is put there later', async () => {
   await using made = createHostFixture({ dataDirectory: path.join(root, 'written') })
-  const { directory, host, write, start, reached } = made
-  const file = write('fixed.ts', reward)
+  const { directory, host } = made
+  const file = made.write('fixed.ts', reward)
   const rewards = [{ function: `${file}#fixed`, name: 'fixed', weight: 1 }]
-  const id = await start({ steps: 2, rewards, checkpoints: { every: 1, keepLast: 2 } })
-  await reached(id, 'finished')
+  const id = await made.start({ steps: 2, rewards, checkpoints: { every: 1, keepLast: 2 } })
+  await made.reached(id, 'finished')
   const { directory: run } = host.store.runs.get(id)
   expect(isOwnWork(run, directory)).toBe(true)
   const [copy, checkpoint] = [runPaths(run).rewards, path.join(runPaths(run).checkpoints, 'step-000001')]

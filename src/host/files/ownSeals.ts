@@ -19,8 +19,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { attempt } from '#shared/attempt.ts'
 import { settingsDirectory } from '#host/dataDirectory.ts'
-import { makeFolder, temporaryPath } from '#host/files/atomic.ts'
-import { readSmallFile } from '#host/files/strictJson.ts'
+import { makeFolder, temporaryPath } from './atomic.ts'
+import { readSmallFile } from './strictJson.ts'
 
 /** Number and birth time of a file or folder, which the file system gives to it: nobody who packs one can choose them. */
 export const mark = z.strictObject({ id: z.string(), bornAt: z.string() })

@@ -8,9 +8,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { folderContent, hasSeal, writeSeal } from '#host/consents/seals.ts'
 import { requireOwn } from '#host/files/ownFiles.ts'
+import { checkpointName } from '#host/models/checkpoints.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
-import { isCheckpoint, maxStateBytes, stateFile } from './checkpointState.ts'
-import { runPaths } from './runFolder.ts'
+import { isCheckpoint, maxStateBytes, stateFile } from '#host/workFolder/checkpointState.ts'
+import { runPaths } from '#host/workFolder/runFolder.ts'
 
 /** A folder in that of a run, with the name by which it is sealed. */
 interface Part {
@@ -22,9 +23,13 @@ interface Part {
 export const sealCode = (runDirectory: string, dataDirectory: string): void =>
   codeOf(runDirectory).forEach((part) => writeSeal(part.folder, sealedOf(part, runDirectory, dataDirectory)))
 
-/** Seals a checkpoint before it appears in its place. `folder`: where it lies until then. Errors: AppError 'file/…'. */
-export const sealCheckpoint = (folder: string, step: string, runDirectory: string, data: string): void =>
-  writeSeal(folder, sealedOf({ folder, name: step }, runDirectory, data))
+/** Seals the checkpoint of a step before it appears. `folder`: where it lies until then. Errors: AppError 'file/…'. */
+export const sealCheckpoint = (
+  folder: string,
+  step: number,
+  runDirectory: string,
+  dataDirectory: string,
+): void => writeSeal(folder, sealedOf({ folder, name: checkpointName(step) }, runDirectory, dataDirectory))
 
 /** Lets a run go on from what lies in its folder now. Errors: AppError 'file/…', also where a link takes the place of a folder. */
 export function sealWork(runDirectory: string, dataDirectory: string): void {
