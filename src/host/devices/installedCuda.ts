@@ -49,7 +49,7 @@ const record = z.object({
 })
 export type InstalledRecord = z.output<typeof record>
 
-/** For what the seal of the record counts. */
+/** Purpose of the seal of the record. */
 const sealedAs = 'cuda'
 
 /**

@@ -17,7 +17,7 @@ import { changesOfRun } from './settingChanges.ts'
 const settingsPrefix = 'host.run.'
 const settingOf = (runId: string): string => `${settingsPrefix}${runId}`
 
-/** What a run trains with. */
+/** Content of the seal of a run: it trains with this. */
 export interface TrainedWith {
   /** Digests of the files that it began with. */
   readonly files: readonly (string | null)[]
