@@ -14,6 +14,8 @@ import pkgutil
 import re
 import site
 import sys
+import threading
+import weakref
 import zipimport
 
 
@@ -54,6 +56,8 @@ class Beside:
         self.installed = None
         # Whether frames of a file are those of allowed code, by its name.
         self.known = {}
+        # Threads that packages started as they were imported.
+        self.threads, self.starts = weakref.WeakSet(), None
         # What was not imported: from the folder, and from which other one.
         self.left_out, self.elsewhere = set(), {}
 
@@ -162,6 +166,7 @@ class Beside:
         sys.path_hooks.insert(0, self.hook)
         sys.meta_path.insert(0, NoMetadata(self))
         sys.addaudithook(self.check_opening)
+        self.watch_threads()
         sys.path_importer_cache.clear()
         self.check_files()
         self.forbid_caches()
@@ -184,17 +189,43 @@ class Beside:
             )
 
     def is_of_package(self, frame):
-        """Whether a package that is being imported opens a file by itself, with no code of the folder that asks it to."""
+        """
+        Whether a package that is being imported does something by itself, with no code of the folder that asks it to: in a thread too
+        that a package started as it was imported, while any package is.
+        """
         # Loaders of Python read what is imported by the rule for that.
-        is_loader = frame is not None and frame.f_code.co_filename == BOOTSTRAP
-        while frame is not None and not is_loader:
+        if frame is not None and frame.f_code.co_filename == BOOTSTRAP:
+            return False
+        asks = self.asking(frame)
+        if asks is not None:
+            return asks == PACKAGE
+        thread = threading._active.get(threading.get_ident())
+        return thread in self.threads and any(self.asking(each) == PACKAGE for each in sys._current_frames().values())
+
+    def asking(self, frame):
+        """Who asks for what a thread does: code of the folder, or this file, or a package that is being imported; None: neither."""
+        while frame is not None:
             name = frame.f_code.co_filename
-            if frame.f_globals is globals() or self.is_code(name):
-                return False
+            # A package that starts a thread by way of `watch_threads` asks all the same.
+            is_own = frame.f_globals is globals() and frame.f_code is not self.starts
+            if is_own or self.is_code(name):
+                return CODE
             if name == BOOTSTRAP and frame.f_code.co_name == "exec_module":
-                return True
+                return PACKAGE
             frame = frame.f_back
-        return False
+        return None
+
+    def watch_threads(self):
+        """Remembers threads that packages start as they are imported, since those show no sign of it."""
+        usual = threading.Thread.start
+
+        @functools.wraps(usual)
+        def start(thread):
+            if self.is_of_package(sys._getframe().f_back):
+                self.threads.add(thread)
+            usual(thread)
+
+        self.starts, threading.Thread.start = start.__code__, start
 
     def is_code(self, name):
         if name not in self.known:
@@ -387,6 +418,8 @@ def caches():
 
 # Where the loaders of Python are from.
 BOOTSTRAP = importlib._bootstrap_external.SourceLoader.get_code.__code__.co_filename
+
+CODE, PACKAGE = "code", "package"
 
 # Metadata of packages (with their entry points), what a debugger does as it starts, further places of a package, compiled code, and
 # settings of packages that are evaluated, or name a library to load or a compiler to start, whenever they are read.

@@ -175,8 +175,7 @@ function queueOf(
   return new RunQueue({
     ...options,
     onReleased: () => {
-      const trained = options.supervisor.list().map(({ runId }) => runId)
-      settle(waiting, trained)
+      settle(waiting, options.supervisor.list())
       finishWhatWasLeft(waiting)
     },
     takeNext: () => (servesQueue ? (history.attempt(() => takeNext(store, dataDirectory)) ?? null) : null),
@@ -218,7 +217,7 @@ function finishWhatWasLeft({ history, left, evaluations, studies }: Waiting): vo
  * Makes a directory this machine's; of what was left elsewhere only what waits now stays known, and goes on as it is now. `trained`:
  * runs in training.
  */
-function settle(waiting: Waiting, trained: readonly string[] = []): void {
+function settle(waiting: Waiting, trained: ReturnType<Supervisor['list']> = []): void {
   const { store, dataDirectory, studies, evaluations, left } = waiting
   studies.keepAsTheyAre(left.areResumed)
   evaluations.keepAsTheyAre()
@@ -253,15 +252,15 @@ function reactions(
   parts: () => Parts,
   onFault: OnFault,
 ): Pick<SupervisorOptions, 'onGrown' | 'onChanged' | 'onPhase' | 'onEnded'> {
-  const trained = ({ supervisor }: Parts) => supervisor.list().map(({ runId }) => runId)
-  const remember = (all: Parts) => all.history.attempt(() => all.left.remember(trained(all)))
+  const remember = ({ history, left, supervisor }: Parts) =>
+    history.attempt(() => left.remember(supervisor.list()))
   return {
     onGrown(runId) {
       const { supervisor, history, left, notifier } = parts()
       const status = supervisor.status(runId)
       if (status !== null) history.ingest({ id: runId, directory: status.directory })
       // A history that cannot be written is reported where it is read.
-      attempt(() => left.seal(trained(parts())), undefined)
+      attempt(() => left.seal(supervisor.list()), undefined)
       notifier.notify()
     },
     onChanged() {

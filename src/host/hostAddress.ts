@@ -7,7 +7,7 @@ import type { HostAddress } from '#shared/api/webSocketPort.ts'
 import { parsedJson } from '#shared/parsedJson.ts'
 import { AtomicFile } from '#host/files/atomic.ts'
 import { readIfOwn } from '#host/consents/consents.ts'
-import { isMarked, isOwnSeal, mark, markOf, ownSeal } from '#host/consents/ownSeals.ts'
+import { isMarked, isOwnSeal, mark, markOf, ownSeal } from '#host/files/ownSeals.ts'
 
 const addressFile = (dataDirectory: string): string => path.join(dataDirectory, 'host.json')
 

@@ -235,8 +235,8 @@ function unreadableRuns({ unreadable, problem }: RunHistory) {
 
 const eventsPerItem = 2000
 
-/** Returns the status without the folder, which the run's entry has. */
-const workerOf = ({ directory: _directory, ...worker }: WorkerStatus) => worker
+/** Returns the status without what the run's entry has. */
+const workerOf = ({ directory: _directory, changes: _changes, ...worker }: WorkerStatus) => worker
 
 function begin(
   { supervisor, notifier }: Host,

@@ -20,7 +20,7 @@ import { AtomicFile, makeFolder } from '#host/files/atomic.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { jsonObjectOf } from '#host/files/strictJson.ts'
 import { takeTurn } from '#host/files/turns.ts'
-import { isMarked, isOwnSeal, mark, markOf, ownSeal } from './ownSeals.ts'
+import { isMarked, isOurs, isOwnSeal, mark, markOf, ownSeal } from '#host/files/ownSeals.ts'
 
 const consentSchema = z.strictObject({
   format: z.literal(5),
@@ -93,8 +93,7 @@ export function readIfOwn(
     const handle = openSync(consents, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) // undefined on Windows, where it counts as 0
     try {
       const status = fstatSync(handle, { bigint: true })
-      const isOurs = process.geteuid === undefined || Number(status.uid) === process.geteuid()
-      return status.isFile() && isOurs ? { bytes: readFileSync(handle), status } : null
+      return status.isFile() && isOurs(status) ? { bytes: readFileSync(handle), status } : null
     } finally {
       closeSync(handle)
     }

@@ -3,7 +3,6 @@
  * committed list of its files; `packageIndex` finds their source; `installCuda` installs it; `installedCuda` (here)
  * tells if it is installed, and removes it. No process but workers ever loads it (engine/runtime/onnxRuntime.ts).
  */
-import { createHash } from 'node:crypto'
 import { type Dirent, lstatSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -11,6 +10,7 @@ import { z } from 'zod'
 import { attempt } from '#shared/attempt.ts'
 import { cudaFolderVariable } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
+import { hasMachineKey, isOurs, isOwnSeal, ownSeal } from '#host/files/ownSeals.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { sha256Of } from '#host/files/contentHash.ts'
 import { systemCode, writeError } from '#host/files/fileErrors.ts'
@@ -49,10 +49,14 @@ const record = z.object({
 })
 export type InstalledRecord = z.output<typeof record>
 
+/** Purpose of the seal of the record. */
+const sealedAs = 'cuda'
+
 /**
  * Returns the folder of the library that this version needs, with every file in it and nothing else; null where there is none. Any
  * code could be in a folder that came from elsewhere, so the digests of the list decide. They are compared once: then the record
- * has a seal of what the file system says of these very files, which is another for every copy.
+ * has a seal, under this person's own key, of what the file system says of these very files. Without such a key, which whoever made
+ * the folder would otherwise need, each process compares them.
  */
 export function installedCuda(dataDirectory: string, needed?: CudaManifest): string | null {
   const { folder, record: file } = cudaPaths(dataDirectory)
@@ -60,18 +64,24 @@ export function installedCuda(dataDirectory: string, needed?: CudaManifest): str
   const manifest = found === null ? null : (needed ?? readCudaManifest())
   if (found === null || manifest === null || found.id !== manifestId(manifest)) return null
   const expected = expectedFiles(manifest)
-  const seal = sealOf(folder, expected)
-  if (seal === null) return null
-  if (seal === found.seal) return folder
-  const isMeant =
-    compared.get(seal) ?? expected.every(({ name, sha256 }) => isOf(path.join(folder, name), sha256()))
-  compared.set(seal, isMeant)
-  if (!isMeant) return null
-  keepSeal(file, { id: found.id, seal })
+  const marks = marksOf(folder, expected)
+  if (marks === null) return null
+  const sealed = [dataDirectory, sealedAs, marks] as const
+  if (hasMachineKey() && isOwnSeal(found.seal, ...sealed)) return folder
+  if (!isMeant(folder, expected, marks)) return null
+  keepSeal(file, { id: found.id, seal: ownSeal(...sealed) })
   return folder
 }
 
-/** Seals that this process compared: it asks before each process that it starts. */
+/** Compares the digests of files that have these marks, once in a process: it asks before each process that it starts. */
+function isMeant(folder: string, files: readonly ExpectedFile[], marks: string): boolean {
+  const known = compared.get(marks)
+  if (known !== undefined) return known
+  const isWhole = files.every(({ name, sha256 }) => isOf(path.join(folder, name), sha256()))
+  compared.set(marks, isWhole)
+  return isWhole
+}
+
 const compared = new Map<string, boolean>()
 
 interface ExpectedFile {
@@ -100,20 +110,22 @@ export const isOf = (file: string, sha256: string): boolean =>
   attempt(() => lstatSync(file).isFile() && sha256Of(file) === sha256, false)
 
 /**
- * Digests what the file system says of these files: their numbers and times of birth and change, which nobody who packs a folder
- * can choose. null: one is missing, of another size or no ordinary file, or others are there, which the system might load in their place.
+ * Lists what the file system says of these files: their numbers and times of birth and change. null: one is missing, of another size,
+ * no ordinary file or another user's, who may exchange it later, or others are there, which the system might load in their place.
  */
-function sealOf(folder: string, files: readonly ExpectedFile[]): string | null {
+function marksOf(folder: string, files: readonly ExpectedFile[]): string | null {
   const known = new Set([...files.map(({ name }) => name), recordName, listName])
   const entries = entriesOf(folder).filter(({ name }) => !name.startsWith('.'))
   if (!entries.every((entry) => entry.isFile() && known.has(entry.name))) return null
-  const seal = createHash('sha256')
+  const places = [folder, path.dirname(folder)].map((place) => lstatSync(place, { bigint: true }))
+  if (!places.every(isOurs)) return null
+  const marks: string[] = []
   for (const { name, sizeBytes } of files) {
     const status = lstatSync(path.join(folder, name), { bigint: true, throwIfNoEntry: false })
-    if (Number(status?.size ?? -1) !== sizeBytes) return null
-    seal.update(`${[name, status?.ino, status?.birthtimeNs, status?.ctimeNs, status?.mtimeNs].join(' ')}\n`)
+    if (status === undefined || Number(status.size) !== sizeBytes || !isOurs(status)) return null
+    marks.push([name, status.ino, status.birthtimeNs, status.ctimeNs, status.mtimeNs].join(' '))
   }
-  return seal.digest('hex')
+  return [folder, ...marks].join('\n')
 }
 
 function entriesOf(folder: string): Dirent[] {

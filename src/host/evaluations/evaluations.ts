@@ -1,5 +1,5 @@
 /** Evaluations of a host: computed one after the other, each in a process of its own; every answer is kept as it comes. */
-import path from 'node:path'
+import { existsSync } from 'node:fs'
 import type { EvaluationEntry, EvaluationRequest } from '#shared/api/evaluations.ts'
 import { AppError, invalidData } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
@@ -11,9 +11,11 @@ import { evaluationJob, type EvaluationNews } from '#host/jobs/evaluationJob.ts'
 import type { Ask } from '#host/processes/job.ts'
 import { packFailure } from '#host/processes/messages.ts'
 import { consentsFile } from '#host/consents/consents.ts'
-import { isOwnSeal, ownSeal } from '#host/consents/ownSeals.ts'
+import { isOwnSeal, ownSeal } from '#host/files/ownSeals.ts'
+import { folderContent } from '#host/consents/seals.ts'
 import type { EvaluationRecord } from '#host/store/evaluations.ts'
 import type { Store } from '#host/store/store.ts'
+import { runPaths } from '#host/workFolder/runFolder.ts'
 import { changedSince, workHolder } from '#host/workFolder/workFolder.ts'
 import { LongWork, type WorkState } from '#host/workFolder/longWork.ts'
 import { addAnswer, readAnswers, repairAnswers, type Answers } from './answers.ts'
@@ -162,9 +164,10 @@ export class Evaluations implements AsyncDisposable {
   #contentOf(id: string) {
     const { model, adapter, config, samples, greedy, limit } = this.#record(id)
     const { dataDirectory } = this.#options
-    // The directory may be moved.
-    const what = moved({ model, adapter, config, samples, greedy, limit }, dataDirectory, path.sep)
-    return [dataDirectory, sealKey(id), what] as const
+    // The directory may be moved; nothing that a person can name lies in what stands for it.
+    const what = moved({ model, adapter, config, samples, greedy, limit }, dataDirectory, '\0')
+    const { rewards } = runPaths(this.folder(id))
+    return [dataDirectory, sealKey(id), [what, existsSync(rewards) ? folderContent(rewards) : []]] as const
   }
 
   async #compute(id: string, stopping: AbortSignal): Promise<boolean> {

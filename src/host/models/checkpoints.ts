@@ -6,6 +6,7 @@
  *   optimizer.safetensors         the optimizer's moments, unless the run says not to keep them
  *   model/                        a copy of the base model, only where the run asks for it
  *   engine/                       the checkpoint of another trainer, where that trains the run
+ *   turnwise.seal                 by which a run goes on from it by itself (ownWork.ts)
  *   state.json                    step, data cursor, place in the schedule, metrics, digest of every file
  *
  * The random streams need no state: each follows from the run's seed and the step. Reading guide: checkpointState.ts
@@ -105,18 +106,25 @@ const modelName = 'model'
 const engineName = 'engine'
 const folderPattern = /^step-(\d{6,})$/
 
+/** Name of the folder of a checkpoint. */
+export const checkpointName = (step: number): string => `step-${String(step).padStart(6, '0')}`
+
 const checkpointDirectory = (runDirectory: string, step: number): string =>
-  path.join(runPaths(runDirectory).checkpoints, `step-${String(step).padStart(6, '0')}`)
+  path.join(runPaths(runDirectory).checkpoints, checkpointName(step))
 
 /** State that another trainer resumes from, in the checkpoint of a step. */
 export const trainerCheckpoint = (runDirectory: string, step: number): string =>
   path.join(checkpointDirectory(runDirectory, step), engineName)
 
 /**
- * Writes a checkpoint completely or not at all; one of the same step is replaced. Errors: AppError 'file/unwritable';
- * then every earlier checkpoint is still there.
+ * Writes a checkpoint completely or not at all; one of the same step is replaced. `seal` is called with the folder
+ * as soon as it is complete, before it appears. Errors: AppError 'file/unwritable'; then every earlier checkpoint is still there.
  */
-export async function saveCheckpoint(runDirectory: string, checkpoint: Checkpoint): Promise<CheckpointEntry> {
+export async function saveCheckpoint(
+  runDirectory: string,
+  checkpoint: Checkpoint,
+  seal: (folder: string) => void = () => undefined,
+): Promise<CheckpointEntry> {
   const { trainer, events, reward, optimizer } = checkpoint
   const directory = checkpointDirectory(runDirectory, trainer.step)
   const metrics = finiteOnly(checkpoint.metrics)
@@ -127,6 +135,7 @@ export async function saveCheckpoint(runDirectory: string, checkpoint: Checkpoin
       await writeParts(folder, checkpoint)
       const state = { trainer, optimizerStep: optimizer?.step ?? null, events, reward, metrics }
       sizeBytes = writeState(folder, state)
+      seal(folder)
     })
   } catch (error) {
     // The folder may go away while its files are written, and what is in it first.

@@ -2,11 +2,22 @@
  * Runs that were training when their host died. Their processes have finished a step, saved a checkpoint and exited; if
  * the setting says so, the next host that serves the queue resumes them.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { attempt } from '#shared/attempt.ts'
 import { packFailure } from '#host/processes/messages.ts'
 import { changedSince, workHolder } from '#host/workFolder/workFolder.ts'
 import type { Store } from '#host/store/store.ts'
-import { forgetSeal, isSealedRun, queueRun, sealRun } from './sealedRuns.ts'
+import {
+  forgetSeal,
+  isSealedRun,
+  queueRun,
+  sealContent,
+  sealedRuns,
+  sealRun,
+  type TrainedWith,
+} from './sealedRuns.ts'
+import { changesOfRun } from './settingChanges.ts'
+import type { WorkerStatus } from './supervisor.ts'
 
 /** Setting: true = go on by itself. */
 const resumeKey = 'runs.resumeLeft'
@@ -16,19 +27,25 @@ const resumeKey = 'runs.resumeLeft'
  */
 const trainedKey = 'host.training'
 
+/** A run in training, with the changes of its settings that this host had made last. */
+type Trained = Pick<WorkerStatus, 'runId' | 'changes'>
+
 export class LeftRuns {
   readonly #store: Store
   /** True if runs that were left go on by themselves. */
   readonly areResumed: boolean
   /** Ids not yet looked after: their processes may still be finishing a step. */
   #waiting: readonly string[]
-  /** Runs in training, with the changes of their settings with which they were sealed last. */
-  #sealed = new Map<string, string>()
+  /** Ids of runs with a seal that nobody looks after: a host that died left it, and they do not go on by themselves. */
+  #forsaken: readonly string[]
+  /** Runs in training, with what they are sealed with; null: nothing, since they could not be read. */
+  #sealed = new Map<string, TrainedWith | null>()
 
   constructor(store: Store) {
     this.#store = store
     this.areResumed = store.settings.get(resumeKey) === true
     this.#waiting = this.areResumed ? idsOf(store.settings.get(trainedKey)) : []
+    this.#forsaken = sealedRuns(store).filter((id) => !this.#waiting.includes(id))
   }
 
   /** True if a run that was left will be put into the queue. */
@@ -42,35 +59,67 @@ export class LeftRuns {
   }
 
   /** Stores the runs being trained; to be called whenever they change. */
-  remember(trained: readonly string[]): void {
+  remember(trained: readonly Trained[]): void {
     this.seal(trained)
-    const ids = [...new Set([...this.#waiting, ...trained])]
+    const ids = [...new Set([...this.#waiting, ...trained.map(({ runId }) => runId)])]
     if (ids.join() !== idsOf(this.#store.settings.get(trainedKey)).join()) {
       this.#store.settings.set(trainedKey, ids)
     }
   }
 
-  /** Lets runs in training go on as they are, with the settings that the person changed meanwhile; to be called when their logs have grown. */
-  seal(trained: readonly string[]): void {
-    const { runs } = this.#store
-    const now = new Map(trained.map((id) => [id, JSON.stringify(runs.find(id)?.settingChanges)]))
-    for (const [id, changes] of now) {
-      // One that cannot be read fails by itself.
-      if (changes !== this.#sealed.get(id)) attempt(() => sealRun(this.#store, id), undefined)
+  /**
+   * Lets runs in training go on with what they began with, and with the settings that the person changed meanwhile; to be called when
+   * their logs have grown. Their files may be exchanged while they train.
+   */
+  seal(trained: readonly Trained[]): void {
+    for (const id of this.#sealed.keys()) {
+      if (trained.some(({ runId }) => runId === id)) continue
+      forgetSeal(this.#store, id)
+      this.#sealed.delete(id)
     }
-    for (const id of this.#sealed.keys()) if (!now.has(id)) forgetSeal(this.#store, id)
-    this.#sealed = now
+    for (const { runId, changes } of trained) {
+      const begun = this.#sealed.get(runId)
+      // One that cannot be read fails by itself.
+      if (begun === undefined)
+        this.#sealed.set(
+          runId,
+          attempt(() => sealRun(this.#store, runId), null),
+        )
+      else if (begun !== null && changes !== null)
+        attempt(() => this.#takeIn(runId, begun, changes), undefined)
+    }
+  }
+
+  /** Takes changes in that this host had made, once the run's process has written them down. */
+  #takeIn(runId: string, begun: TrainedWith, changes: TrainedWith['changes']): void {
+    if (isDeepStrictEqual(changes, begun.changes)) return
+    const { directory } = this.#store.runs.get(runId)
+    if (!isDeepStrictEqual(changes, changesOfRun(directory))) return
+    const now = { ...begun, changes }
+    sealContent(this.#store, runId, now)
+    this.#sealed.set(runId, now)
   }
 
   /** Puts runs whose processes have ended into the queue; returns true if there were any. */
   queueEnded(): boolean {
-    const ended = this.#waiting.filter((id) => {
-      const run = this.#store.runs.find(id)
-      return run === null || workHolder(run.directory) === null
-    })
+    this.#forsaken = this.#forsaken.filter((id) => !this.#forget(id))
+    const ended = this.#waiting.filter((id) => this.#hasEnded(id))
     this.#waiting = this.#waiting.filter((id) => !ended.includes(id))
     for (const id of ended) this.#queue(id)
     return ended.length > 0
+  }
+
+  #hasEnded(id: string): boolean {
+    const run = this.#store.runs.find(id)
+    return run === null || workHolder(run.directory) === null
+  }
+
+  /** Forgets a seal that nobody looks after; returns false while a process is at the run. */
+  #forget(id: string): boolean {
+    if (!this.#hasEnded(id)) return false
+    const isInUse = this.#sealed.has(id) || this.#store.queue.list().some(({ runId }) => runId === id)
+    if (!isInUse) forgetSeal(this.#store, id)
+    return true
   }
 
   #queue(id: string): void {

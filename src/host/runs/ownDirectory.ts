@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Store } from '#host/store/store.ts'
-import { isOwnSeal, markOf, ownSeal } from '#host/consents/ownSeals.ts'
+import { isOurs, isOwnSeal, markOf, ownSeal } from '#host/files/ownSeals.ts'
 
 /** Setting with the seal of the folder and of the history in it that somebody let work on this machine. */
 const markKey = 'host.place'
@@ -15,10 +15,8 @@ const logKey = 'host.log'
  * the opening merged a log that no process of this machine had begun: SQLite takes what lies beside the file for its own.
  */
 export function isOwnDirectory({ settings, merged }: Store, history: string): boolean {
-  const { uid } = statSync(history)
-  const isOurs = process.geteuid === undefined || uid === process.geteuid()
   return (
-    isOurs &&
+    isOurs(statSync(history)) &&
     isOwnSeal(settings.get(markKey), ...placeOf(history)) &&
     (merged === null || isDeepStrictEqual(settings.get(logKey), markOf(merged)))
   )

@@ -53,7 +53,11 @@ export interface SupervisorOptions {
 export type WorkerActivity = 'starting' | 'running' | 'pausing' | 'paused' | 'stopping'
 
 /** State of a process; times in epoch milliseconds. */
-export type WorkerStatus = OutputOf<Api, 'runs.workers'>[number] & { readonly directory: string }
+export type WorkerStatus = OutputOf<Api, 'runs.workers'>[number] & {
+  readonly directory: string
+  /** Changes of the run's settings with which it was told to go on last; null: it was told none. */
+  readonly changes: readonly SettingChange[] | null
+}
 
 /** `failed`: it said why; `killed`: on request; `crashed`: it died without a word of its own. */
 export type EndingKind = 'finished' | 'stopped' | 'failed' | 'killed' | 'crashed'
@@ -133,7 +137,7 @@ export class Supervisor {
       isSilent: false,
     } as const
     const worker: Worker = {
-      status: { runId, directory, pid, ...heard },
+      status: { runId, directory, pid, changes: options.changes ?? null, ...heard },
       process,
       stderrFrom,
       ended: process.ended.then((exit) => this.#end(runId, exit)),
@@ -185,6 +189,7 @@ export class Supervisor {
     const worker = this.#find(runId)
     if (worker.status.activity === 'stopping') return
     worker.process.send({ type: 'order', order: { type: 'unpause', changes } })
+    if (changes !== undefined) worker.status = { ...worker.status, changes }
     const isHeld = worker.status.activity === 'pausing' || worker.status.activity === 'paused'
     if (isHeld) this.#change(worker, { activity: 'running' })
   }

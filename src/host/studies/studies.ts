@@ -15,7 +15,7 @@ import { importanceOf } from '#rl/studies/importance.ts'
 import { planStudy, stepsOf, wavesOf } from '#rl/studies/plan.ts'
 import { resultsByTrial } from '#rl/studies/trials.ts'
 import { stampOf } from '#host/store/feeds.ts'
-import { isOwnSeal, ownSeal } from '#host/consents/ownSeals.ts'
+import { isOwnSeal, ownSeal } from '#host/files/ownSeals.ts'
 import { guarded, type OnFault } from '#host/faults.ts'
 import { packFailure } from '#host/processes/messages.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
@@ -26,6 +26,7 @@ import { checkStudy, subjectOf, type StudyVerdict } from './studyConfig.ts'
 import { StudyDrive, type DriveParts } from './studyDrive.ts'
 import { estimateStudy, type CalibrationItem } from './studyEstimate.ts'
 import { changedSince, workHolder } from '#host/workFolder/workFolder.ts'
+import { sealWork } from '#host/runs/ownWork.ts'
 import { LongWork } from '#host/workFolder/longWork.ts'
 import {
   createStudyFolder,
@@ -114,7 +115,10 @@ export class Studies implements AsyncDisposable {
   resume(id: string): void {
     const { directory } = this.#open(id)
     // The person resumes it as it is now.
-    if (workHolder(directory) === null) this.#parts.store.settings.set(drivenKey(id), undefined)
+    if (workHolder(directory) === null) {
+      this.#sealRuns(directory)
+      this.#parts.store.settings.set(drivenKey(id), undefined)
+    }
     this.#work.resume(id)
   }
 
@@ -182,7 +186,20 @@ export class Studies implements AsyncDisposable {
     const { settings } = this.#parts.store
     const kept = this.#left(also).map((directory) => path.basename(directory))
     for (const key of settings.all().keys()) if (key.startsWith(drivenKeys)) settings.set(key, undefined)
-    for (const id of kept) settings.set(drivenKey(id), ownSeal(...this.#contentOf(id)))
+    for (const id of kept) {
+      this.#sealRuns(this.#directoryOf(id))
+      settings.set(drivenKey(id), ownSeal(...this.#contentOf(id)))
+    }
+  }
+
+  /** Lets the runs of its trials go on as they are now. */
+  #sealRuns(directory: string): void {
+    const { dataDirectory, store } = this.#parts
+    for (const runId of attempt(() => [...readStudyLog(directory).runs.values()], [])) {
+      const run = store.runs.find(runId)
+      // One that cannot be read fails when its turn comes.
+      if (run !== null) attempt(() => sealWork(run.directory, dataDirectory), undefined)
+    }
   }
 
   /**

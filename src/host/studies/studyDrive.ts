@@ -19,7 +19,8 @@ import {
   type RunFolder,
   type TrialRun,
 } from '#host/workFolder/runFolder.ts'
-import { workHolder } from '#host/workFolder/workFolder.ts'
+import { isOwnWork, sealWork } from '#host/runs/ownWork.ts'
+import { changedSince, workHolder } from '#host/workFolder/workFolder.ts'
 import { changesOfRun } from '#host/runs/settingChanges.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'
 import { checkpointDirectory, resolveResume } from '#host/runs/runTarget.ts'
@@ -148,6 +149,8 @@ export class StudyDrive {
       const changes = { ...trial.settings, name: settings['name'] }
       history.add(fork({ dataDirectory, checkpoint, changes, baseDirectory: dataDirectory, trial: own }))
     }
+    // A clone has copies of its parent's checkpoint and code.
+    sealWork(folder, dataDirectory)
     this.#parts.notifier.notify()
   }
 
@@ -172,6 +175,7 @@ export class StudyDrive {
     let [attempt, reached] = [0, -1]
     while (!this.#stopping.aborted) {
       const { checkpoint } = resolveResume(dataDirectory, run.id)
+      if (!isOwnWork(run.directory, dataDirectory)) throw changedSince(`The run ${run.id}`)
       const { step, directory } = checkpoint ?? { step: 0, directory: null }
       if (step >= until) {
         this.#conclude(trial, until)

@@ -59,9 +59,9 @@ export async function* runTraining(
   control: RunControl,
   ownScript: TrainingScript | null = null,
 ): AsyncGenerator<RunEvent> {
-  const { runDirectory, resumeFrom, changes = null } = request
+  const { runDirectory, resumeFrom, changes = null, consents } = request
   using _lock = lockRun(runDirectory)
-  using recorder = new Recorder(runDirectory)
+  using recorder = new Recorder(runDirectory, consents)
   try {
     const own = readOwnConfig(runDirectory)
     parseRunConfig(own)
@@ -121,6 +121,7 @@ async function* trainUntilChange(
   })
   if (agents.address !== null) yield* recorder.say({ type: 'agents', step, address: agents.address })
   await using workflows = await resolveWorkflows(config, runDirectory, (stage) => agents.workflowOf(stage))
+  recorder.sealCode()
   const stages = await readStages(config, model, {
     rewards: rewards.specs,
     environment: world.environment,

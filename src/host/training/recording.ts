@@ -23,6 +23,7 @@ import {
 import { lastEvent, openEventLog, readEvents, type EventLog } from '#host/workFolder/eventLog.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { asItLies } from '#host/files/movedPaths.ts'
+import { sealCheckpoint, sealCode } from '#host/runs/ownWork.ts'
 import { homeOf, runPaths } from '#host/workFolder/runFolder.ts'
 import type { EventSink } from './eventSink.ts'
 import { manifestDifferences, readManifest } from '#host/runs/manifest.ts'
@@ -35,6 +36,8 @@ export type TrainedState = Omit<Checkpoint, 'trainer' | 'events' | 'reward' | 'm
 
 export class Recorder {
   readonly #runDirectory: string
+  /** Data directory in which the run goes on by itself; null: in none. */
+  readonly #home: string | null
   readonly #log: EventLog
   /** Latest metrics; `#heldOut` is the held-out rows' part of them with its step. */
   #metrics: Metrics = {}
@@ -45,9 +48,10 @@ export class Recorder {
   #watch: RunWatch | null = null
   #mirrors: readonly EventSink[] = []
 
-  /** Errors: AppError 'file/unwritable'. */
-  constructor(runDirectory: string) {
+  /** `consents`: the file in the data directory in which the run goes on by itself. Errors: AppError 'file/unwritable'. */
+  constructor(runDirectory: string, consents?: string) {
     this.#runDirectory = runDirectory
+    this.#home = consents === undefined ? null : path.dirname(consents)
     this.#log = openEventLog(runPaths(runDirectory).events)
   }
 
@@ -118,6 +122,11 @@ export class Recorder {
     this.#log.flush()
     yield { type: 'settings-changed', step, changes }
     return changes
+  }
+
+  /** Has the run go on by itself with the copies of code that it begins with. Errors: AppError 'file/…'. */
+  sealCode(): void {
+    if (this.#home !== null) sealCode(this.#runDirectory, this.#home)
   }
 
   /** Folder of the newest checkpoint of this history. */
@@ -192,15 +201,20 @@ export class Recorder {
   ): AsyncGenerator<RunEvent> {
     this.#log.flush() // a checkpoint counts on the events before it
     const began = performance.now()
-    const entry = await saveCheckpoint(this.#runDirectory, {
+    const checkpoint = {
       ...state,
       trainer,
       events: this.#log.length,
       reward: this.#heldOut?.step === step ? this.#heldOut.reward : null,
       metrics: Object.fromEntries(Object.entries(this.#metrics).filter(isMeasured)),
-    })
+    }
+    const entry = await saveCheckpoint(this.#runDirectory, checkpoint, (folder) => this.#seal(folder, step))
     this.#savedStep = step
     yield* this.say({ ...saved(entry), seconds: (performance.now() - began) / 1000 })
+  }
+
+  #seal(folder: string, step: number): void {
+    if (this.#home !== null) sealCheckpoint(folder, step, this.#runDirectory, this.#home)
   }
 
   *#prune(step: number, retention: Retention): Generator<RunEvent> {

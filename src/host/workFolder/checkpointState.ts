@@ -24,7 +24,9 @@ const formatVersion = 3
 /** Knew no history of updates. */
 const oldestVersion = 2
 const stateName = 'state.json'
-const maxStateBytes = 4 * 1024 * 1024
+export const maxStateBytes = 4 * 1024 * 1024
+
+export const stateFile = (directory: string): string => path.join(directory, stateName)
 
 /** Name of a file inside the folder: it must not lead out of it. */
 const fileName = z.string().regex(/^(?!.*\.\.)\w[\w./-]*$/)
@@ -59,7 +61,7 @@ const stateSchema = z.strictObject({
 
 export type CheckpointState = z.infer<typeof stateSchema>
 
-export const isCheckpoint = (directory: string): boolean => existsSync(path.join(directory, stateName))
+export const isCheckpoint = (directory: string): boolean => existsSync(stateFile(directory))
 
 export const damagedCheckpoint = (directory: string, problem: string): AppError =>
   new AppError('checkpoint/invalid', `${directory} is not a complete checkpoint: ${problem}.`, {
@@ -71,13 +73,13 @@ export const damagedCheckpoint = (directory: string, problem: string): AppError 
 export function writeState(directory: string, state: Omit<CheckpointState, 'format' | 'files'>): number {
   const files = digestsOf(directory)
   const text = sealed({ format: formatVersion, ...state, files })
-  writeFileAtomic(path.join(directory, stateName), text)
+  writeFileAtomic(stateFile(directory), text)
   return sizeOf({ files }) + Buffer.byteLength(text)
 }
 
 /** The state as it was written. Errors: AppError 'checkpoint/invalid', 'file/unreadable'. */
 export function readState(directory: string): CheckpointState & { readonly sizeBytes: number } {
-  const file = path.join(directory, stateName)
+  const file = stateFile(directory)
   if (!existsSync(file)) throw damagedCheckpoint(directory, `it has no ${stateName}`)
   const bytes = readSmallFile(file, maxStateBytes)
   const { digest: _, ...document } = parseDocument(directory, bytes)

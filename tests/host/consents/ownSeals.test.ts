@@ -12,7 +12,7 @@ import {
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { changeConsents, consentsFile, foreignConsents, readConsents } from '#host/consents/consents.ts'
-import { isOwnSeal, machineKeyFile, ownSeal } from '#host/consents/ownSeals.ts'
+import { isOwnSeal, machineKeyFile, ownSeal } from '#host/files/ownSeals.ts'
 import { isSealed, sealFolder } from '#host/consents/seals.ts'
 import { publishAddress, publishedAddress } from '#host/hostAddress.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'

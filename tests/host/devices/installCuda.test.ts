@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
+import { createHash, createHmac } from 'node:crypto'
 import {
+  chownSync,
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -16,15 +19,16 @@ import {
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   cudaManifestFile,
   manifestId,
+  packedFiles,
   parseCudaManifest,
   type CudaManifest,
 } from '#host/devices/cudaManifest.ts'
 import { installCuda, planCuda, type CudaProgress } from '#host/devices/installCuda.ts'
-import { cudaPaths, installedCuda, lockCuda, removeCuda } from '#host/devices/installedCuda.ts'
+import { cudaPaths, installedCuda, lockCuda, removeCuda, runtimeFolder } from '#host/devices/installedCuda.ts'
 import { readIndex } from '#host/devices/packageIndex.ts'
 import { runtimeVersions } from '#host/dataDirectory.ts'
 import { makeManifest } from '../../../scripts/cuda/makeManifest.ts'
@@ -59,6 +63,12 @@ async function install(signal = new AbortController().signal, list = manifest): 
 
 const filesAsked = () => server.fault.asked.filter((line) => line.startsWith('files'))
 const inside = (name: string) => path.join(cudaPaths(dataDirectory).folder, name)
+
+/** What a seal of ours is made of. */
+function sealedText(directory: string, content: string): string {
+  const { ino, birthtimeNs } = statSync(directory, { bigint: true })
+  return JSON.stringify(['cuda', { id: `${ino}`, bornAt: `${birthtimeNs}` }, content])
+}
 
 function expectInstalled(): void {
   expect(installedCuda(dataDirectory, manifest)).toBe(cudaPaths(dataDirectory).folder)
@@ -204,6 +214,44 @@ describe('the CUDA library', () => {
     ).toBeNull()
     expectInstalled()
     foreign(library)()
+    expect(installedCuda(dataDirectory, manifest)).toBeNull()
+    await install()
+    expectInstalled()
+  })
+
+  test('counts by no seal that whoever made the folder can compute, nor by one that was copied', async () => {
+    await install()
+    const { folder, record } = cudaPaths(dataDirectory)
+    const { seal } = JSON.parse(readFileSync(record, 'utf8')) as { seal: string }
+    const binding = inside('onnxruntime_binding.node')
+    writeFileSync(binding, Buffer.alloc(statSync(binding).size, 7))
+    const own = readdirSync(runtimeFolder())
+    const packed = packedFiles(manifest).map(({ name }) => name)
+    const names = [...packed.filter((name) => !own.includes(name)), ...own]
+    const marks = names.map((name) => {
+      const { ino, birthtimeNs, ctimeNs, mtimeNs } = lstatSync(inside(name), { bigint: true })
+      return [name, ino, birthtimeNs, ctimeNs, mtimeNs].join(' ')
+    })
+    const texts = [marks.map((line) => `${line}\n`).join(''), [folder, ...marks].join('\n')]
+    const seals = texts.flatMap((text) => [
+      createHash('sha256').update(text).digest('hex'),
+      // As on a machine that can keep no key of its own.
+      createHmac('sha256', '').update(sealedText(dataDirectory, text)).digest('hex'),
+    ])
+    for (const said of [seal, ...seals]) {
+      writeFileSync(record, JSON.stringify({ id: manifestId(manifest), seal: said }))
+      expect(installedCuda(dataDirectory, manifest)).toBeNull()
+    }
+    vi.stubEnv('HOME', path.join(root, 'no', 'such', 'home'))
+    writeFileSync(record, JSON.stringify({ id: manifestId(manifest), seal: seals.at(-1) }))
+    expect(installedCuda(dataDirectory, manifest)).toBeNull()
+    vi.unstubAllEnvs()
+  })
+
+  const asRoot = process.getuid?.() === 0
+  test.skipIf(!asRoot)('counts with no file of another user’s (as root)', async () => {
+    await install()
+    chownSync(inside('onnxruntime_binding.node'), 65_534, 65_534)
     expect(installedCuda(dataDirectory, manifest)).toBeNull()
     await install()
     expectInstalled()

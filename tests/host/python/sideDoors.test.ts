@@ -149,6 +149,67 @@ def load():
     },
   )
 
+  test.each<[string, string]>([
+    ['a thread', 'thread = threading.Thread(target=load)\nthread.start()\nthread.join()'],
+    ['a thread of a thread', 'threads(lambda: threads(load))'],
+    ['a pool', 'with futures.ThreadPoolExecutor(1) as pool:\n    pool.submit(load).result()'],
+    ['asyncio', 'asyncio.run(to_thread())'],
+  ])('nor does %s that a package starts as it is imported', async (_, begin) => {
+    const { put, evil, open, ran } = allowedFolder(all, 'def value():\n    import settled\n    return 1')
+    put('.env', evil)
+    const packages = mkdtempSync(path.join(all, 'packages-'))
+    const text = `import asyncio, threading
+from concurrent import futures
+said = []
+def load():
+    try:
+        with open(".env") as file:
+            exec(file.read())
+    except PermissionError as error:
+        said.append(error)
+def threads(target):
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+async def to_thread():
+    await asyncio.get_running_loop().run_in_executor(None, load)
+${begin}
+raise said[0]
+`
+    writeFileSync(path.join(packages, 'settled.py'), text)
+    vi.stubEnv('PYTHONPATH', packages)
+    expect(await scored(open)).toContain('so it was not read')
+    expect(ran()).toBe(false)
+  })
+
+  test('threads of the code read its data while a package is imported, and those of a package afterwards', async () => {
+    const { put, open } = allowedFolder(
+      all,
+      `from concurrent import futures
+import helper
+pool = futures.ThreadPoolExecutor(1)
+pool.submit(int).result()
+def value():
+    helper.read = pool.submit
+    import settled
+    return int(settled.text) + int(settled.pool.submit(settled.load).result())`,
+      { 'helper.py': 'read = None\n' },
+    )
+    const packages = mkdtempSync(path.join(all, 'packages-'))
+    const text = `import pathlib, sys
+from concurrent import futures
+def load():
+    return pathlib.Path("data.txt").read_text()
+text = sys.modules["helper"].read(load).result()
+pool = futures.ThreadPoolExecutor(1)
+pool.submit(int).result()
+`
+    writeFileSync(path.join(packages, 'settled.py'), text)
+    put('data.txt', '7')
+    vi.stubEnv('PYTHONPATH', packages)
+    expect(await scored(open)).toContain('"value":14')
+  })
+
   test('files that the code has a package read are read, as both are imported too', async () => {
     const { put, open } = allowedFolder(
       all,

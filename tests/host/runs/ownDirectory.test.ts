@@ -5,6 +5,7 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -16,14 +17,17 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import type { SettingChange } from '#shared/config/changes.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { planStudy } from '#rl/studies/plan.ts'
 import { createHost, historyFile } from '#host/createHost.ts'
+import { saveCheckpoint } from '#host/models/checkpoints.ts'
 import { openStore } from '#host/store/store.ts'
-import { isOwnSeal, ownSeal } from '#host/consents/ownSeals.ts'
+import { isOwnSeal, ownSeal } from '#host/files/ownSeals.ts'
 import { createRun } from '#host/runs/runLifecycle.ts'
 import { LeftRuns } from '#host/runs/leftRuns.ts'
 import { queueRun } from '#host/runs/sealedRuns.ts'
+import { isOwnWork } from '#host/runs/ownWork.ts'
 import { runPaths } from '#host/workFolder/runFolder.ts'
 import {
   createStudyFolder,
@@ -33,7 +37,8 @@ import {
 } from '#host/workFolder/studyFolder.ts'
 import { subjectOf, trialConfig } from '#host/studies/studyConfig.ts'
 import { lockFile } from '#host/workFolder/workFolder.ts'
-import { until } from './runFixture.ts'
+import { exampleCheckpoint } from './exampleCheckpoint.ts'
+import { starterConfig, until } from './runFixture.ts'
 import { createHostFixture, smallConfig } from '../api/hostFixture.ts'
 
 const root = mkdtempSync(path.join(tmpdir(), 'turnwise-own-'))
@@ -264,7 +269,7 @@ test('a queued run that was changed since it was left does not start, and says s
 const later = '{"at":1795942600000,"type":"settings-changed","step":1,"changes":[%]}\n'
 const faster = '{"step":1,"key":"optimization.learningRate","from":0.001,"to":0.9}'
 
-test.each<[string, (run: string) => void]>([
+test.each<[string, (run: string) => unknown]>([
   [
     'changes of settings that nobody here made',
     (run) => appendFileSync(runPaths(run).events, later.replace('%', faster)),
@@ -273,9 +278,31 @@ test.each<[string, (run: string) => void]>([
     'a script',
     (run) => writeFileSync(runPaths(run).script, JSON.stringify({ file: '/x/train.ts', sha256: '0' })),
   ],
+  [
+    'a copy of its code',
+    (run) => {
+      mkdirSync(runPaths(run).rewards)
+      writeFileSync(path.join(runPaths(run).rewards, '0-correct.ts'), 'export const correct = () => 1')
+    },
+  ],
+  ['a checkpoint', (run) => saveCheckpoint(run, exampleCheckpoint(1))],
+  [
+    'a checkpoint that seems to have been replaced',
+    async (run) => {
+      const { directory } = await saveCheckpoint(run, exampleCheckpoint(1))
+      renameSync(directory, path.join(path.dirname(directory), '.step-000001.previous'))
+    },
+  ],
+  [
+    'a checkpoint to begin with',
+    async (run) => {
+      const { directory } = await saveCheckpoint(run, exampleCheckpoint(1))
+      renameSync(directory, runPaths(run).origin)
+    },
+  ],
 ])('a queued run does not start with %s', async (name, change) => {
   const { directory, id } = await ownDirectory(`queued with ${name}`, true)
-  change(path.join(directory, 'runs', id))
+  await change(path.join(directory, 'runs', id))
   await using host = opened(directory)
   expect(host.store.runs.get(id)).toMatchObject({ status: 'failed', ...changed })
   expect(host.supervisor.list()).toEqual([])
@@ -366,24 +393,113 @@ test('an evaluation that was left waiting goes on where the directory was moved 
   expect(host.evaluations.get(id)).toMatchObject({ status: 'finished', error: null })
 })
 
-test('a run whose host was killed goes on, with the settings that were changed while it trained', async () => {
-  const { directory, id } = await ownDirectory('killed while training', false)
+/** A run whose host was killed after it had made these changes. `meanwhile`: done before, while it trained. */
+async function leavingRun(
+  name: string,
+  made: readonly SettingChange[] | null,
+  meanwhile: (run: string) => void,
+) {
+  const { directory, id } = await ownDirectory(name, false)
   const run = path.join(directory, 'runs', id)
-  {
-    await using host = opened(directory, false)
-    const { store, history } = host
-    const left = new LeftRuns(store)
-    store.settings.set('runs.resumeLeft', true)
-    left.remember([id])
-    appendFileSync(runPaths(run).events, later.replace('%', faster))
-    history.ingest({ id, directory: run })
-    left.seal([id])
-    store.runs.setStatus(id, 'interrupted')
-  }
+  await using host = opened(directory, false)
+  const { store, history } = host
+  const left = new LeftRuns(store)
+  store.settings.set('runs.resumeLeft', true)
+  left.remember([{ runId: id, changes: null }])
+  meanwhile(run)
+  history.ingest({ id, directory: run })
+  left.seal([{ runId: id, changes: made }])
+  store.runs.setStatus(id, 'interrupted')
+  return { directory, id }
+}
+
+const reward = 'export const fixed = () => 0.5'
+
+/** A directory in which an evaluation waits that has a copy of the code it judges by. */
+async function leavingEvaluation(name: string, train?: (directory: string) => string) {
+  const directory = path.join(root, name)
+  await using made = createHostFixture({ dataDirectory: directory })
+  const { host, client } = made
+  const file = made.write('fixed.ts', reward)
+  const data = { ...smallConfig.data, heldOut: null, ...(train && { train: train(directory) }) }
+  const config = { data, rewards: [{ function: `${file}#fixed`, name: 'fixed', weight: 1 }] }
+  const subject = { model: smallConfig.model, adapter: null }
+  const { id } = await client.call('evaluations.start', { subject, config, limit: 1 })
+  await until(() => host.evaluations.get(id).status === 'finished')
+  host.store.evaluations.set(id, { status: 'waiting', summary: null, endedAt: null })
+  host.evaluations.keepAsTheyAre()
+  return { directory, id, folder: host.evaluations.folder(id) }
+}
+
+test('an evaluation that was left waiting goes on with its copies of code alone', async () => {
+  const { directory, id, folder } = await leavingEvaluation('evaluated by code')
   {
     await using host = opened(directory)
-    expect(host.supervisor.list().map(({ runId }) => runId)).toEqual([id])
+    await until(() => host.evaluations.get(id).status === 'finished')
+    host.store.evaluations.set(id, { status: 'waiting', summary: null, endedAt: null })
+    host.evaluations.keepAsTheyAre()
   }
+  replaceIn(path.join(runPaths(folder).rewards, '0-fixed.ts'), '0.5', '0.6')
+  await using host = opened(directory)
+  expect(host.evaluations.get(id)).toMatchObject({ status: 'stopped', ...changed })
+})
+
+test('an evaluation of a file elsewhere is not one of a file in the data directory', async () => {
+  const elsewhere = path.join(root, 'elsewhere.jsonl')
+  copyFileSync(starterConfig.data.train, elsewhere)
+  const { directory, id } = await leavingEvaluation('evaluated on data', () => elsewhere)
+  {
+    using store = openStore(historyFile(directory))
+    const record = store.evaluations.find(id)
+    const { data } = record!.config
+    store.evaluations.remove(id)
+    const there = { ...data, train: path.join(directory, elsewhere) }
+    store.evaluations.add({ ...record!, config: { ...record!.config, data: there } })
+  }
+  await using host = opened(directory)
+  expect(host.evaluations.get(id)).toMatchObject({ status: 'stopped', ...changed })
+})
+
+const asked = [JSON.parse(faster) as SettingChange]
+const logChanges = (run: string) => appendFileSync(runPaths(run).events, later.replace('%', faster))
+
+test('a run whose host was killed goes on, with the settings that were changed while it trained', async () => {
+  const { directory, id } = await leavingRun('killed while training', asked, logChanges)
+  await using host = opened(directory)
+  expect(host.supervisor.list().map(({ runId }) => runId)).toEqual([id])
+})
+
+const exchangeConfig = (run: string) => replaceIn(runPaths(run).config, '"seed": 7', '"seed": 8')
+
+test.each<[string, readonly SettingChange[] | null, (run: string) => void]>([
+  ['its config was exchanged while it trained', null, exchangeConfig],
+  [
+    'its config was exchanged before settings were changed',
+    asked,
+    (run) => {
+      exchangeConfig(run)
+      logChanges(run)
+    },
+  ],
+  ['its log has changes that its host did not make', null, logChanges],
+  ['its log has others', [{ ...asked[0]!, to: 0.002 }], logChanges],
+])('it does not where %s', async (name, made, meanwhile) => {
+  const { directory, id } = await leavingRun(name, made, meanwhile)
+  await using host = opened(directory)
+  expect(host.store.runs.get(id)).toMatchObject({ status: 'failed', ...changed })
+  expect(host.supervisor.list()).toEqual([])
+})
+
+test('a killed host leaves no seal where runs do not go on by themselves', async () => {
+  const { directory, id } = await leavingRun('not resumed', null, () => undefined)
+  const key = `host.run.${id}`
+  {
+    await using host = opened(directory, false)
+    host.store.settings.set('runs.resumeLeft', false)
+    expect(host.store.settings.get(key)).toBeDefined()
+  }
+  await using host = opened(directory)
+  expect(host.store.settings.get(key)).toBeUndefined()
 })
 
 test('a study trains no run that was put in the place of its own', async () => {
@@ -417,4 +533,46 @@ test('a study does not train its own run with changes of settings that it did no
   await using host = opened(directory)
   const { error } = await host.studies.ended(id)
   expect(error?.message).toContain('has other settings than the study has for its trial 1')
+})
+
+test.each<[string, (run: string) => unknown]>([
+  ['a copy of code', (run) => mkdirSync(runPaths(run).rewards)],
+  ['a checkpoint', (run) => saveCheckpoint(run, exampleCheckpoint(1))],
+])('nor with %s that nobody here made, until a person resumes it', async (name, plant) => {
+  const { directory, id, folder } = await leavingStudy(`trial with ${name}`)
+  {
+    await using host = opened(directory, false)
+    const study = openStudyFolder(folder)
+    const [trial] = planStudy(subjectOf(study), []).trials
+    const run = createRun(host, parseRunConfig(trialConfig(study.config, trial)))
+    const line = { type: 'trial', trial: 0, runId: run.id }
+    writeFileSync(path.join(folder, 'log.jsonl'), `${JSON.stringify(line)}\n`)
+    await plant(run.directory)
+  }
+  await using host = opened(directory)
+  const { error } = await host.studies.ended(id)
+  expect(error?.message).toContain('was changed since it was left')
+  host.studies.resume(id)
+  expect((await host.studies.ended(id)).error?.message ?? '').not.toContain('was changed since it was left')
+})
+
+test('what a process of a run writes is its own, and nothing that is put there later', async () => {
+  await using made = createHostFixture({ dataDirectory: path.join(root, 'written') })
+  const { directory, host } = made
+  const file = made.write('fixed.ts', reward)
+  const rewards = [{ function: `${file}#fixed`, name: 'fixed', weight: 1 }]
+  const id = await made.start({ steps: 2, rewards, checkpoints: { every: 1, keepLast: 2 } })
+  await made.reached(id, 'finished')
+  const { directory: run } = host.store.runs.get(id)
+  expect(isOwnWork(run, directory)).toBe(true)
+  const [copy, checkpoint] = [runPaths(run).rewards, path.join(runPaths(run).checkpoints, 'step-000001')]
+  for (const place of [path.join(copy, '0-fixed.ts'), path.join(checkpoint, 'state.json')]) {
+    const text = readFileSync(place)
+    writeFileSync(place, Buffer.concat([text, Buffer.from(' ')]))
+    expect(isOwnWork(run, directory)).toBe(false)
+    writeFileSync(place, text)
+  }
+  expect(isOwnWork(run, directory)).toBe(true)
+  cpSync(checkpoint, path.join(runPaths(run).checkpoints, 'step-000009'), { recursive: true })
+  expect(isOwnWork(run, directory)).toBe(false)
 })

@@ -4,14 +4,23 @@
  * counts has a seal, under a key of this person on this machine which lies outside of every data directory.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type BigIntStats, existsSync, linkSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  type BigIntStats,
+  existsSync,
+  linkSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { attempt } from '#shared/attempt.ts'
 import { settingsDirectory } from '#host/dataDirectory.ts'
-import { makeFolder, temporaryPath } from '#host/files/atomic.ts'
-import { readSmallFile } from '#host/files/strictJson.ts'
+import { makeFolder, temporaryPath } from './atomic.ts'
+import { readSmallFile } from './strictJson.ts'
 
 /** Number and birth time of a file or folder, which the file system gives to it: nobody who packs one can choose them. */
 export const mark = z.strictObject({ id: z.string(), bornAt: z.string() })
@@ -44,6 +53,13 @@ export function isOwnSeal(said: unknown, ...sealed: Parameters<typeof ownSeal>):
 
 /** Path of the key of this person on this machine. Errors: those of the system where the person has no folder. */
 export const machineKeyFile = (): string => path.join(settingsDirectory(), 'machine.key')
+
+/** Tells whether seals are this person's alone. */
+export const hasMachineKey = (): boolean => machineKey() !== ''
+
+/** Tells whether a file or folder belongs to this user; true on systems that do not say. */
+export const isOurs = ({ uid }: Pick<BigIntStats | Stats, 'uid'>): boolean =>
+  process.geteuid === undefined || Number(uid) === process.geteuid()
 
 /** Key of the seals, made when it is first asked for; empty where nothing can be kept outside of data directories: there the marks alone count. */
 function machineKey(): string {
