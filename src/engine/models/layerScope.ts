@@ -17,7 +17,7 @@ export interface Chunks {
   readonly backwards: Value
 }
 
-/** What a recurrence gives each row, [N, H·V], and the memory of the sequences behind their last, [B, H, K, V]. */
+/** Results of a recurrence: one for each row, [N, H·V], and the memory of the sequences behind their last, [B, H, K, V]. */
 export interface Recurred {
   readonly mixed: Value
   readonly last: Value
@@ -26,7 +26,7 @@ export interface Recurred {
 /** Ways to compute a recurrence of `rows` [N, …] from the memory before the first, [B, H, K, V]. */
 export interface RecurrentForms {
   readonly inChunks: (rows: readonly Value[], before: Value, chunks: Chunks) => Recurred
-  /** Where every sequence has one row. */
+  /** A single step, where every sequence has one row. */
   readonly atOnce: (rows: readonly Value[], before: Value) => Recurred
 }
 

@@ -140,10 +140,10 @@ async function* precisionChecks(
 /** Moves the whole adapter at once. */
 async function wholeSlopeFinding(policy: OrtPolicy, name: string): Promise<SelftestFinding> {
   const random = new SequentialRandom(randomStream(seed, 2))
-  const task = lossTask(policy, random)
+  const task = await lossTask(policy, random)
   const gradients = await task.gradients()
   const { distance: h, gradient } = limitsOf({})
-  const error = await slopeError(policy, task, { gradients, isMoved: () => true, random, h, limit: gradient })
+  const error = await slopeError(policy, task, { gradients, isMoved: () => true, random, h })
   return finding(`${name}/gradient`, error, gradient, slopeWords)
 }
 
@@ -201,8 +201,10 @@ export async function openSelftestPolicy(
   base: HeldPrecision = 'f32',
 ): Promise<OrtPolicy> {
   const precisions = { base, rollout: 'f32', int8Form: 'blocks' } as const
+  const source = await asPolicySource(openModelFolder(directory), precisions, path.join(directory, 'cache'))
   const policy = await createOrtPolicy({
-    source: await asPolicySource(openModelFolder(directory), precisions, path.join(directory, 'cache')),
+    source,
+    replaysRoutes: source.config.experts !== null,
     device,
     products: 'f32',
     lora,
@@ -228,7 +230,7 @@ export async function* gradientFindings(
   limits: Limits = limitsOf({}),
 ): AsyncGenerator<SelftestFinding> {
   const random = new SequentialRandom(randomStream(seed, 2))
-  const task = lossTask(policy, random)
+  const task = await lossTask(policy, random)
   const gradients = await task.gradients()
   const has = (linear: LinearName) => gradients.some(({ name }) => isOf(name, linear))
   for (const linear of linearNames.filter(has)) {
@@ -240,7 +242,6 @@ export async function* gradientFindings(
           isMoved: ({ name }) => isOf(name, linear) && name.endsWith(factor),
           random,
           h: limits.distance,
-          limit: limits.gradient,
         })
         worst = Math.max(worst, slope)
       }
