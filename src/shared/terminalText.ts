@@ -8,7 +8,7 @@ import { shownText } from './shownText.ts'
 export const terminalText = (text: string): string =>
   text.replaceAll('\n', ' ⏎ ').replaceAll(moving, shownText)
 
-/** Of a text that comes in pieces, the sign before may be in the piece before. */
+/** Takes the beginning for such a sign: it may be in the piece before, where a text comes in pieces. */
 const moving =
   /(?![\t\n]|\ufe0f\u20e3|(?<=^|[^\0-\x7f\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]\ufe0f?)[\u200c\u200d\ufe00-\ufe0f])[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu
 
