@@ -1,21 +1,21 @@
 /** Downloads from a hub on the command line, and exports sent to one: recognizing addresses, progress, and stopping with Ctrl-C. */
 import { existsSync } from 'node:fs'
-import { type AppError, refusal } from '#shared/errors.ts'
+import { type AppError, type KeyUse, refusal } from '#shared/errors.ts'
 import { defaultHub } from '#shared/hub.ts'
 import { plural } from '#shared/plural.ts'
+import { shownText } from '#shared/shownText.ts'
 import { createHost } from '#host/createHost.ts'
 import type { Host } from '#host/host.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { allowKeys, missingKeys } from '#host/consents/keys.ts'
 import { outgoing, sending, type Outgoing } from '#host/export/outgoing.ts'
-import { hubAccess, pushAccess } from '#host/hub/hubFetching.ts'
+import { hubAccess, pushAccess, requireToken } from '#host/hub/hubFetching.ts'
 import type { HubProgress } from '#host/hub/fetchFiles.ts'
 import { isDataFile } from '#host/hub/splits.ts'
 import { tokenVariable, type HubAccess } from '#host/hub/hub.ts'
 import { pushFiles, requireRepo } from '#host/hub/push.ts'
 import type { CommandContext } from './command.ts'
 import { watchInterrupts } from './interrupt.ts'
-import type { Output } from './output.ts'
 import { createProgress, taskProgress, type Progress } from './progress.ts'
 
 export const hubEndpoint = [
@@ -89,8 +89,18 @@ export async function pushExport(
   requireRepo(repo)
   await using host = createHost({ dataDirectory, servesQueue: false })
   const stop = new AbortController()
-  const access = accessFor(pushing, host, stop.signal, output)
+  const hub = pushing.endpoint ?? orAbsent(process.env['HF_ENDPOINT'])
+  const trusted = pushing.trustKeys
+    ? tokenUse(hubAccess(host, stop.signal, { endpoint: hub }), hub, host)
+    : null
+  if (trusted === null) pushAccess(host, stop.signal, hub)
   const sent = outgoing(await exported())
+  // Only now: nothing is allowed for what cannot be sent.
+  if (trusted !== null) {
+    output.note(`${tokenVariable} may be sent to ${trusted.origin}.`)
+    allowKeys([trusted], consentsFile(dataDirectory))
+  }
+  const access = pushAccess(host, stop.signal, hub)
   for (const line of sentLines(sent, `${access.endpoint}/${repo}, ${visibility(isPublic)}`)) output.note(line)
   const progress = createProgress(output, json)
   const stopping = () => {
@@ -116,24 +126,14 @@ export async function pushExport(
 
 const visibility = (isPublic: boolean): string => (isPublic ? 'public' : 'private')
 
-/** Errors: those of `pushAccess`; AppError 'api/refused' for an address that nobody here has named. */
-function accessFor(
-  { endpoint, trustKeys }: Pushing,
-  host: Host,
-  signal: AbortSignal,
-  output: Output,
-): HubAccess {
-  const hub = endpoint ?? orAbsent(process.env['HF_ENDPOINT'])
-  if (trustKeys) {
-    const address = hubAccess(host, signal, { endpoint: hub }).endpoint
-    const use = { variable: tokenVariable, origin: new URL(address).origin }
-    const consents = consentsFile(host.dataDirectory)
-    const isNamed = hub !== undefined || address === defaultHub
-    if (!isNamed && missingKeys([use], consents).length > 0) throw notNamed(address)
-    output.note(`${tokenVariable} may be sent to ${use.origin}.`)
-    allowKeys([use], consents)
-  }
-  return pushAccess(host, signal, hub)
+/** Errors: those of `requireToken`; AppError 'api/refused' for an address that nobody here has named. */
+function tokenUse(access: HubAccess, named: string | undefined, { dataDirectory }: Host): KeyUse {
+  requireToken(access)
+  const { endpoint } = access
+  const use = { variable: tokenVariable, origin: new URL(endpoint).origin }
+  const isNamed = named !== undefined || endpoint === defaultHub
+  if (isNamed || missingKeys([use], consentsFile(dataDirectory)).length === 0) return use
+  throw notNamed(endpoint)
 }
 
 /** The settings may have come with the data directory. */
@@ -145,7 +145,7 @@ const notNamed = (address: string): AppError =>
 
 const sentLines = ({ files, baseModel, license, notes }: Outgoing, where: string): string[] => [
   `To ${where}:`,
-  ...files.map(({ path: file, sizeBytes }) => `${String(sizeBytes).padStart(14)} B  ${file}`),
+  ...files.map(({ path: file, sizeBytes }) => `${String(sizeBytes).padStart(14)} B  ${shownText(file)}`),
   `Base model: ${baseModel ?? 'not named'}. Licence: ${license ?? 'none stated'}.`,
   ...notes,
 ]

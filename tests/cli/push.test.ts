@@ -1,5 +1,5 @@
 /** `export --push`: what leaves the machine is listed first, and nothing does before the token was allowed for the hub. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { historyFile } from '#host/createHost.ts'
@@ -73,6 +73,33 @@ test('--trust-keys allows no hub that only the settings of the data directory na
   const done = await place.run(...asked, '--trust-keys')
   keep(undefined)
   expect(done.status, done.stderr).toBe(0)
+})
+
+test('--trust-keys allows nothing before it is known that there is something to send', async () => {
+  mkdirSync(place.path('papers'))
+  const notes = await place.run('export', 'papers', ...pushing('me/sums'), '--trust-keys')
+  expect([notes.status, notes.stderr]).toEqual([2, expect.stringContaining('Only an export on disk')])
+  writeFileSync(place.path('papers/parity.json'), '{"passed":false,"files":[]}')
+  const failed = await place.run('export', 'papers', ...pushing('me/sums'), '--trust-keys')
+  expect([failed.status, failed.stderr]).toEqual([
+    1,
+    expect.stringContaining('differs from what was trained'),
+  ])
+  const nowhere = [...exporting('home/runs/taken'), ...pushing('me/sums'), '--trust-keys'] as const
+  expect((await place.run(...nowhere)).stderr).toContain('is in the data directory')
+  expect((await place.run('key', 'list')).stdout).not.toContain(hub.endpoint)
+})
+
+test('files are listed with what cannot be seen in their names', async () => {
+  const out = place.path('hidden')
+  await place.run(...exporting('hidden'))
+  const report = JSON.parse(readFileSync(path.join(out, 'parity.json'), 'utf8')) as { files: string[] }
+  const file = 'a\u200b\u2060\u{e0041}.json'
+  writeFileSync(path.join(out, file), '{}')
+  writeFileSync(path.join(out, 'parity.json'), JSON.stringify({ ...report, files: [...report.files, file] }))
+  const done = await place.run('export', 'hidden', ...pushing('me/hidden'), '--trust-keys')
+  expect(done.status, done.stderr).toBe(0)
+  expect(done.stderr).toContain('B  a\\u{200b}\\u{2060}\\u{e0041}.json\n')
 })
 
 test('without a token it says where it has to be', async () => {

@@ -225,7 +225,7 @@ test('a model is looked at, imported under a name, tried, and deleted', async ({
 test('an exported adapter comes back in as one @whole', async ({ app }) => {
   const { page, client, dataDirectory } = app
   const runId = await addTrainedRun(app, 'to and fro')
-  const out = path.join(dataDirectory, 'adapter-out')
+  const out = path.join(dataDirectory, 'exports', 'adapter-out')
   for await (const item of client.stream('checkpoints.export', { runId, step: 1, format: 'peft', out })) {
     if ('result' in item) expect(item.result.parity.every(({ passed }) => passed)).toBe(true)
   }

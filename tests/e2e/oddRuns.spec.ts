@@ -29,7 +29,7 @@ test('a run whose file is odd is told of above the others, until it is put right
 test('a bundle replaces a file only when that is asked for', async ({ app }) => {
   const { page, dataDirectory, client } = app
   const { id } = createRunFolder(dataDirectory, config)
-  const folder = path.join(dataDirectory, 'elsewhere')
+  const folder = path.join(dataDirectory, 'exports')
   mkdirSync(folder)
   await client.call('settings.set', { key: 'files.lastFolder', value: folder })
   await app.open(`/runs/${id}`)

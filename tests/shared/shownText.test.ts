@@ -5,13 +5,33 @@ import { KeysError } from '#shared/errors.ts'
 import { vllm, sglang } from '#host/remote/dialect.ts'
 import { openIn } from '#host/export/openIn.ts'
 import { commandWord, shownText } from '#shared/shownText.ts'
-import { terminalLines, terminalMessage, terminalText } from '#shared/terminalText.ts'
+import { terminalJson, terminalLines, terminalMessage, terminalText } from '#shared/terminalText.ts'
 import { createOutput } from '#cli/output.ts'
 import { createProgress } from '#cli/progress.ts'
 
 test('text for a terminal keeps its letters, moves nothing and is one line', () => {
   expect(terminalText('a\u001b[2Kb\rc\u202Ed')).toBe('a\\u{1b}[2Kb\\u{d}c\\u{202e}d')
   expect(terminalText('one\n\ttwo 👩‍🚀 é مرحبا')).toBe('one ⏎ \ttwo 👩‍🚀 é مرحبا')
+})
+
+test('text for a terminal has nothing unseen but what joins or varies the sign before it', () => {
+  const unseen = [
+    ...[0xad, 0x61c, 0x180e, 0x200b, 0x200e, 0x200f, 0x202a, 0x202e, 0x2060, 0x2064, 0x2066, 0x206f, 0xfeff],
+    ...[0xfff9, 0x1d173, 0xe0001, 0xe0041, 0xe007f, 0xe0100],
+  ]
+  for (const code of unseen) {
+    const [sign, hex] = [String.fromCodePoint(code), code.toString(16)]
+    expect(terminalText(`é${sign}b`)).toBe(`é\\u{${hex}}b`)
+    expect(shownText(sign)).toBe(`\\u{${hex}}`)
+    const text = terminalJson({ sign })
+    expect(text).toMatch(/^[ -~]*$/)
+    expect(JSON.parse(text)).toEqual({ sign })
+  }
+  for (const text of ['می\u200cخواهم', 'क्\u200dष', '❤️', '❤️\u200d🔥', '1️⃣'])
+    expect(terminalText(text)).toBe(text)
+  expect(terminalText('run\u200da b\ufe0fc é\ufe00\ufe01\ufe02')).toBe(
+    'run\\u{200d}a b\\u{fe0f}c é\ufe00\\u{fe01}\\u{fe02}',
+  )
 })
 
 test('lines that are not the program’s are marked', () => {

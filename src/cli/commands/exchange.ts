@@ -11,7 +11,7 @@ import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { hasCard } from '#host/devices/deviceChoice.ts'
 import { importConfig } from '#host/exchange/importConfig.ts'
-import { writeProject, type ProjectRequest } from '#host/exchange/project/project.ts'
+import { exportProject, type ProjectRequest } from '#host/exchange/project/project.ts'
 import type { ImportNote } from '#host/exchange/importNotes.ts'
 import { algorithmIds } from '#host/exchange/toolAlgorithms.ts'
 import { projectTools } from '#host/exchange/tools.ts'
@@ -216,7 +216,7 @@ export const writeRunProject = (context: Context) =>
       const source = run.endsWith('.json')
         ? await planned(run, dataDirectory)
         : trained(run, checkpoint, dataDirectory)
-      const report = await writeProject({ ...source, tool, out })
+      const report = await exportProject({ ...source, tool, out })
       const { files, version, directory, fixtures } = report
       output.json(report)
       output.line(`Wrote ${plural(files.length, 'file')} for ${version} to ${directory}.`)

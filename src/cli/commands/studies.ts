@@ -10,7 +10,7 @@ import type { StudyKind } from '#shared/studies.ts'
 import { commandWord } from '#shared/shownText.ts'
 import { terminalJson } from '#shared/terminalText.ts'
 import { createHost } from '#host/createHost.ts'
-import { writeProject } from '#host/exchange/project/project.ts'
+import { exportProject } from '#host/exchange/project/project.ts'
 import { projectTools } from '#host/exchange/tools.ts'
 import { wandbFile } from '#host/exchange/wandbSweep.ts'
 import { writeUserFile } from '#host/files/atomic.ts'
@@ -225,7 +225,7 @@ const exportTrial = (context: Context) =>
         return
       }
       if (out === undefined) throw usageError('A project is a folder: say where with --out.')
-      const report = await writeProject({ config, tool: format, out, checkpoint: null, runDirectory: null })
+      const report = await exportProject({ config, tool: format, out, checkpoint: null, runDirectory: null })
       output.json({ ...chosen, format, ...report })
       output.line(
         `Wrote ${plural(report.files.length, 'file')} for ${report.version} to ${report.directory}.`,

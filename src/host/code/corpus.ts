@@ -6,7 +6,7 @@ import { type DataRow, isProblem, openDataFile, problemText } from '#host/data/d
 import { lineBlocks } from '#host/data/lines.ts'
 import { dataExtensions, readRows } from '#host/data/table.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
-import { makeOwnFolder, requirePart } from '#host/files/ownFiles.ts'
+import { makeOwnFolder, nameIt, requirePart } from '#host/files/ownFiles.ts'
 import type { CorpusDocument, CorpusIndex } from '#host/store/corpusIndex.ts'
 
 /** Changes whenever documents are read or indexed differently. */
@@ -36,7 +36,7 @@ export function requireCorpus(file: string): void {
       'Set environment.settings.corpus to a file of documents.',
     )
   }
-  requirePart(file, undefined, 'Name the file that you mean itself, or put a copy in its place.')
+  requirePart(file, undefined, nameIt)
 }
 
 /**

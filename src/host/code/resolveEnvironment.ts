@@ -5,7 +5,6 @@
  *   retrievers.ts          what the search environment searches in; corpus.ts: documents of a person's own
  *   playEpisode.ts         an episode played by hand
  */
-import path from 'node:path'
 import { codeReference } from '#shared/config/codeReference.ts'
 import { invalidConfig } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -15,6 +14,7 @@ import { withRowSettings } from '#rl/environments/rowSettings.ts'
 import type { Environment } from '#rl/rollout/environment.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { countOutboundRequest } from '#host/outboundRequests.ts'
+import { namedPlace } from '#host/files/ownFiles.ts'
 import { openMcp } from '#host/python/mcpEnvironment.ts'
 import { openPython, type PythonCode, pythonOptions } from '#host/python/pythonCode.ts'
 import { kindTitles, openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
@@ -119,11 +119,11 @@ export async function requireWorkingEnvironment(
   if (corpus !== null) requireCorpus(corpus)
 }
 
-/** Resolves a relative path of documents against `base`. */
+/** Resolves a relative path of documents against `base`. Errors: as `namedPlace`. */
 export function withAbsoluteCorpus(entry: EnvironmentEntry, base: string): EnvironmentEntry {
   const corpus = corpusOf(entry)
   if (corpus === null) return entry
-  return { ...entry, settings: { ...entry.settings, corpus: path.resolve(base, corpus) } }
+  return { ...entry, settings: { ...entry.settings, corpus: namedPlace(corpus, base) } }
 }
 
 /** The file of documents that an environment searches; null for all others. */

@@ -7,7 +7,7 @@ import { keyUsesOf } from '#shared/config/keyUses.ts'
 import { type AppError, invalidConfig, type KeyUse } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
-import { makeOwnFolder, requireInside } from '#host/files/ownFiles.ts'
+import { makeOwnFolder, namedPlace, nameIt, requireInside, requirePart } from '#host/files/ownFiles.ts'
 import { readSmallText } from '#host/files/strictJson.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { type PythonReview, type PythonSource, reviewPython } from '#host/python/consent.ts'
@@ -18,19 +18,24 @@ import { type CodeSource, openSandbox, type Sandbox, type SandboxLimits } from '
 
 type RewardEntry = RunConfig['rewards'][number]
 
-/** A relative path in a config is relative to the config. */
+/** A relative path in a config is relative to the config. Errors: as `namedPlace`. */
 export function absoluteReward(id: string, base: string): string {
   const code = codeReference(id)
   if (code === null || isPythonPackage(id)) return id
-  return path.resolve(base, code.file) + (code.name === null ? '' : `#${code.name}`)
+  return namedPlace(code.file, base) + (code.name === null ? '' : `#${code.name}`)
 }
 
 /** A file in JSON names MCP servers, and can only be an environment. */
 export type UserCode = CodeSource | PythonSource | McpSource
 
-/** Reads code as it is on disk now. Errors: AppError 'file/unreadable'. */
+/** Reads code as it is on disk now. Errors: AppError 'file/unreadable', also for a link to elsewhere. */
 export function readRewardCode({ file, language }: Pick<CodeReference, 'file' | 'language'>): UserCode {
-  return { code: packagedCode(file) ?? readSmallText(file), language, file }
+  return { code: packagedCode(file) ?? ownText(file), language, file }
+}
+
+function ownText(file: string): string {
+  if (existsSync(file)) requirePart(file, undefined, nameIt)
+  return readSmallText(file)
 }
 
 export interface CodeOptions {

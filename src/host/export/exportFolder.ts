@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { makeFolder, requireOutsideData, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, systemCode, writing } from '#host/files/fileErrors.ts'
 import { share } from '#host/files/permissions.ts'
 import { requireFreeBytes } from '#host/models/weightCache.ts'
@@ -18,8 +18,9 @@ const uncheckedFolder = (out: string): string => `${path.resolve(out)}-unchecked
 
 const failedFolder = (out: string): string => `${path.resolve(out)}-failed`
 
-/** Errors: AppError 'file/unwritable' for a folder with something in it, or a file. */
+/** Errors: AppError 'file/unwritable' for a folder with something in it, a file, or a place in a data directory. */
 export function requireNewFolder(folder: string): void {
+  requireOutsideData(folder)
   if (isFree(folder)) return
   throw new AppError(
     'file/unwritable',

@@ -10,14 +10,16 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  realpathSync,
   renameSync,
   rmSync,
   writeSync,
   lstatSync,
 } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import { writeError, writing } from './fileErrors.ts'
 import { AppError } from '#shared/errors.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
 import { share } from './permissions.ts'
 
 let temporaryCount = 0
@@ -188,8 +190,41 @@ export interface UserFileOptions {
 }
 
 /**
+ * Refuses a place in a data directory but in its `exports`: what is written elsewhere there would count as the program's own. Errors:
+ * AppError 'file/unwritable'.
+ */
+export function requireOutsideData(place: string): void {
+  const real = realPlace(resolve(place))
+  const folder = dataDirectoryAbove(real)
+  if (folder === null || real.startsWith(join(folder, 'exports', sep))) return
+  throw new AppError(
+    'file/unwritable',
+    `${place} is in the data directory ${folder}, which is for what Turnwise keeps itself.`,
+    'Nothing was written. Choose a place outside of it, or in its folder “exports”.',
+  )
+}
+
+/** Resolves the links in a path, of which the end need not exist. */
+function realPlace(place: string): string {
+  if (existsSync(place) || place === dirname(place)) return writing(place, () => realpathSync(place))
+  return join(realPlace(dirname(place)), basename(place))
+}
+
+/** Finds the data directory that a path leads through by its words; null: none. */
+export function dataDirectoryAbove(place: string): string | null {
+  const folder = dirname(place)
+  if (folder === place) return null
+  return isDataDirectory(folder) ? folder : dataDirectoryAbove(folder)
+}
+
+/** Recognized by the history with a folder beside it: other programs have a history.db too. */
+const isDataDirectory = (folder: string): boolean =>
+  existsSync(join(folder, 'history.db')) &&
+  Object.values(dataFolders(folder)).some((each) => existsSync(each))
+
+/**
  * Writes a file completely or not at all. Errors: AppError 'file/exists' where one exists that may not be replaced;
- * 'file/unwritable', also for what is not an ordinary file.
+ * 'file/unwritable', also for what is not an ordinary file, and as `requireOutsideData`.
  */
 export function writeUserFile(file: string, content: string | Uint8Array, options: UserFileOptions): void {
   requireFree(file, options)
@@ -199,6 +234,7 @@ export function writeUserFile(file: string, content: string | Uint8Array, option
 
 /** Errors: as `writeUserFile`. To be asked before long work too. */
 export function requireFree(file: string, { overwrite }: UserFileOptions): void {
+  requireOutsideData(file)
   const status = lstatSync(file, { throwIfNoEntry: false })
   if (status === undefined) return
   // Renaming would replace a link, a pipe or a device by the file itself.

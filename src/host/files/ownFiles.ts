@@ -25,7 +25,7 @@ import { AppError, type Hint } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { attempt } from '#shared/attempt.ts'
 import { dataFolders, isDataFile, resolveDataDirectory, resourcesDirectory } from '#host/dataDirectory.ts'
-import { makeFolder } from './atomic.ts'
+import { dataDirectoryAbove, makeFolder } from './atomic.ts'
 import { readError, reading, writeError, writing } from './fileErrors.ts'
 
 const appending = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT
@@ -195,13 +195,51 @@ export function requireInside(file: string, folder: string, hint: string | Hint 
 const copyIt =
   'It may have come with the folder: remove it, or put the file that you mean in its place, as a copy. A copy of the whole folder (cp -r) has no second names.'
 
+/** Advice on a file that a config names. */
+export const nameIt = 'Name the file that you mean itself, or put a copy in its place.'
+
 /**
  * Refuses a file that counts as a part of a folder as `requireInside` does. In Hugging Face's cache links lead to the blobs of the same
  * repository, and what comes with the program is ours, however it was installed. Errors: AppError 'file/unreadable'.
  */
-export function requirePart(file: string, folder = path.dirname(file), hint?: string | Hint): void {
-  if (path.resolve(file).startsWith(path.join(resourcesDirectory, path.sep))) return
-  const real = reading(file, () => realpathSync(folder))
+export function requirePart(file: string, folder = folderOf(file), hint?: string | Hint): void {
+  if (isPackaged(file)) return
+  requireInside(file, wholeOf(folder), hint)
+}
+
+/** The folder that a file belongs to: in a data directory that of the run, data set and so on, whose folders may be links of whoever made it. */
+function folderOf(file: string): string {
+  const data = dataDirectoryAbove(path.resolve(file))
+  const [area, entry, ...inside] =
+    data === null ? [] : path.relative(data, path.resolve(file)).split(path.sep)
+  if (data === null || area === undefined || entry === undefined || inside.length === 0)
+    return path.dirname(file)
+  return path.join(data, area, entry)
+}
+
+const isPackaged = (place: string): boolean =>
+  path.resolve(place).startsWith(path.join(resourcesDirectory, path.sep))
+
+/** A folder where it really is; of a cache the repository that it belongs to. */
+function wholeOf(folder: string): string {
+  const real = reading(folder, () => realpathSync(folder))
   const [, repository] = /^(.*[\\/](?:models|datasets)--[^\\/]+)[\\/]snapshots[\\/]/.exec(real) ?? []
-  requireInside(file, repository ?? real, hint)
+  return repository ?? real
+}
+
+/**
+ * The place of what a file in the folder `base` names. A relative path may leave that folder by its words, but not by a link on the way,
+ * also not by that of a folder: whoever made the folder would choose a file that nobody named. Errors: AppError 'file/unreadable'.
+ */
+export function namedPlace(given: string, base: string): string {
+  const place = path.resolve(base, given)
+  if (path.isAbsolute(given) || isPackaged(place) || !existsSync(place)) return place
+  let common = path.resolve(base)
+  while (!place.startsWith(path.join(common, path.sep))) common = path.dirname(common)
+  if (reading(place, () => realpathSync(place)).startsWith(path.join(wholeOf(common), path.sep))) return place
+  throw new AppError(
+    'file/unreadable',
+    `${place} leads out of ${common} by a link, so its content is not used.`,
+    'It may have come with the folder. If you mean the file that it leads to, name that by its absolute path.',
+  )
 }

@@ -3,10 +3,11 @@
  * asked for again, one that is not goes on where it ended. Every file is compared with the digest that the hub states.
  */
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, readdirSync, rmSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import path from 'node:path'
 import { download, requireSpace, sizeAt } from '#host/files/download.ts'
+import { writing } from '#host/files/fileErrors.ts'
 import { makeOwnFolder, requireOwn } from '#host/files/ownFiles.ts'
 import { kindWords, type HubPlace, asked, invalid, openFile, type HubCommit, type HubFile } from './hub.ts'
 
@@ -16,7 +17,8 @@ export interface HubProgress {
 }
 
 /**
- * Yields how far it is. Errors: those of asking the hub; AppError 'model/invalid' or 'data/invalid' where it sends other
+ * Yields how far it is, and leaves nothing in the folder but these files: what else lay there, whoever put it, would be taken for a part
+ * of the download. Errors: those of asking the hub; AppError 'model/invalid' or 'data/invalid' where it sends other
  * bytes than it states; 'file/unwritable', also where the disk is too small: nothing was fetched then.
  */
 export async function* fetchFiles(
@@ -26,6 +28,7 @@ export async function* fetchFiles(
 ): AsyncGenerator<HubProgress> {
   for (const file of files) requireSafe(commit.place, file)
   makeOwnFolder(folder)
+  keepOnly(folder, new Set(files.flatMap(({ path: file }) => [file, partOf(file)])))
   const totalBytes = files.reduce((sum, { size }) => sum + size, 0)
   await requireRoom(commit.place, folder, totalBytes - (await sizeOf(folder, files)))
   let before = 0
@@ -45,9 +48,24 @@ function requireSafe(place: HubPlace, { path: name }: HubFile): void {
   throw invalid(place, `${place.repo} has a file whose name cannot be used: “${name.slice(0, 200)}”.`)
 }
 
+const partOf = (file: string): string => `${file}.part`
+
+/** Removes what is not listed from a folder. Anything in the place of a listed file or of its folder stays, to be refused by name. */
+function keepOnly(folder: string, listed: ReadonlySet<string>, inside = ''): void {
+  writing(folder, () => {
+    for (const entry of readdirSync(path.join(folder, inside), { withFileTypes: true })) {
+      const name = `${inside}${entry.name}`
+      if (listed.has(name)) continue
+      const isAbove = [...listed].some((file) => file.startsWith(`${name}/`))
+      if (!isAbove) rmSync(path.join(folder, name), { recursive: true, force: true })
+      else if (entry.isDirectory()) keepOnly(folder, listed, `${name}/`)
+    }
+  })
+}
+
 async function sizeOf(folder: string, files: readonly HubFile[]): Promise<number> {
   const sizes = await Promise.all(
-    files.flatMap(({ path: file }) => [file, `${file}.part`].map((name) => sizeAt(path.join(folder, name)))),
+    files.flatMap(({ path: file }) => [file, partOf(file)].map((name) => sizeAt(path.join(folder, name)))),
   )
   return sizes.reduce((sum, size) => sum + size, 0)
 }
@@ -66,7 +84,7 @@ async function* fetchFile(commit: HubCommit, file: HubFile, folder: string): Asy
   makeOwnFolder(path.dirname(target), folder)
   const blob = await openFile(commit, file.path)
   yield* download({
-    part: `${target}.part`,
+    part: partOf(target),
     sizeBytes: file.size,
     from: (start) => contentOf(place, blob.slice(start)),
     async accept(part) {

@@ -60,15 +60,19 @@ export function hubAccess(
  */
 export function pushAccess(storage: DataStorage, signal: AbortSignal, given?: string): HubAccess {
   const access = hubAccess(storage, signal, { endpoint: given })
-  if ((process.env[tokenVariable] ?? '') === '') {
-    throw usageError(
-      `Pushing needs an access token, but the environment variable ${tokenVariable} is not set.`,
-      `Nothing was sent. Make a token that may write at ${access.endpoint}/settings/tokens, and set ${tokenVariable} to it where Turnwise is started.`,
-    )
-  }
+  requireToken(access)
   const named = { variable: tokenVariable, address: access.endpoint, who: 'hub' }
   const place = { consents: consentsFile(storage.dataDirectory), environment: process.env }
   return { ...access, token: allowedKey(named, place) }
+}
+
+/** Errors: AppError 'usage/invalid' where the environment has no token. */
+export function requireToken({ endpoint }: HubAccess): void {
+  if ((process.env[tokenVariable] ?? '') !== '') return
+  throw usageError(
+    `Pushing needs an access token, but the environment variable ${tokenVariable} is not set.`,
+    `Nothing was sent. Make a token that may write at ${endpoint}/settings/tokens, and set ${tokenVariable} to it where Turnwise is started.`,
+  )
 }
 
 /** The setting `hub.token`, with the origin that it was stored for: whatever changes the address does not get it. */

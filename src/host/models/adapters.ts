@@ -10,7 +10,7 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import type { ObservedStorage, DataStorage } from '#host/store/storage.ts'
 import { discardUpload, findUploadedFolder } from '#host/transports/uploads.ts'
 import { removeFolder, replaceFolder } from '#host/files/atomic.ts'
-import { copyIfThere } from './modelLibrary.ts'
+import { copyIfThere, copyWeights } from './modelLibrary.ts'
 import { adapterFiles, adapterFolder, configName, readAdapterConfig } from '#host/adapters/adapterFiles.ts'
 import { readAdapter } from '#host/adapters/peft.ts'
 import { originOf } from './promoted.ts'
@@ -107,8 +107,8 @@ export async function importAdapter(
   const from = adapterFolder(source)
   const { tensorsPath } = adapterFiles(source)
   await replaceFolder(directory, async (folder) => {
-    for (const file of [configName, path.basename(tensorsPath), 'README.md'])
-      await copyIfThere(file, from, folder)
+    await copyWeights(path.basename(tensorsPath), path.dirname(tensorsPath), folder)
+    for (const file of [configName, 'README.md']) await copyIfThere(file, from, folder)
   })
   return summarizeAdapter(name, directory)
 }

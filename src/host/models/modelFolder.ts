@@ -33,6 +33,8 @@ export interface ModelFolder extends ModelSource {
   readonly chatTemplateFile: string | null
   /** The weight files, links resolved. */
   readonly weightFiles: readonly string[]
+  /** Paths of the weight files in the folder, as it names them; none for a GGUF file. */
+  readonly weightNames: readonly string[]
   /** Sentences on files that contradict each other. */
   readonly notes: readonly string[]
   /** Tensors in the files that this model does not use. */
@@ -64,7 +66,7 @@ export function openModelFolder(
   if (gguf !== null) return openGgufFile(root, gguf, contextLength)
   requireFolder(root)
   const written = readConfig(root, contextLength)
-  const { files, shardOf } = openWeights(root)
+  const { files, names: weightNames, shardOf } = openWeights(root)
   const declared = withStoredExperts(written, files)
   const hasOwnHead = comparesHead && declared.tiedHead && holdsOwnHead(declared, files)
   const config = hasOwnHead ? { ...declared, tiedHead: false } : declared
@@ -90,6 +92,7 @@ export function openModelFolder(
     tokenizerConfigFile: presentFile(root, 'tokenizer_config.json'),
     chatTemplateFile: presentFile(root, 'chat_template.jinja'),
     weightFiles: [...new Set(files.map(({ file }) => file))],
+    weightNames,
     notes: [...(hasOwnHead ? [ownHeadNote(declared)] : []), ...unusedNotes(config, unused)],
     ignoredTensors: ignored,
   }
@@ -191,6 +194,7 @@ function openGgufFile(root: string, path: string, contextLength: number | null):
     tokenizerConfigFile: null,
     chatTemplateFile: null,
     weightFiles: [file],
+    weightNames: [],
     notes: [],
     ignoredTensors: [],
   }
@@ -241,6 +245,8 @@ function foreignWeightsHint(root: string): string | undefined {
 
 interface Weights {
   readonly files: readonly SafetensorsFile[]
+  /** Their paths in the folder. */
+  readonly names: readonly string[]
   /** The file that must hold a tensor, with its path as the folder names it. */
   readonly shardOf: (name: string) => Shard
 }
@@ -254,7 +260,7 @@ function openWeights(root: string): Weights {
   const single = presentFile(root, singleName)
   if (single !== null) {
     const shard = { path: single, content: openSafetensors(single) }
-    return { files: [shard.content], shardOf: () => shard }
+    return { files: [shard.content], names: [singleName], shardOf: () => shard }
   }
   const index = presentFile(root, indexName)
   if (index !== null) return openShards(root, index)
@@ -284,7 +290,8 @@ function openShards(root: string, indexPath: string): Weights {
     if (!shard) throw invalidModel(`${indexPath} does not list the tensor “${tensor}”.`)
     return shard
   }
-  return { files: [...shards.values()].map(({ content }) => content), shardOf }
+  const files = [...shards.values()].map(({ content }) => content)
+  return { files, names: [...shards.keys()], shardOf }
 }
 
 /**

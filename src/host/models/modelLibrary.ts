@@ -228,16 +228,19 @@ export async function importModel(
 }
 
 /**
- * Copies what belongs to a model, a folder or a GGUF file, into a folder, which is made. Errors: AppError
- * 'file/unwritable', 'file/unreadable'.
+ * Copies what belongs to a model, a folder or a GGUF file, into a folder, which is made. Only what opens as its weights may be a
+ * link. Errors: those of `openModelFolder`; AppError 'file/unwritable'.
  */
 export async function copyModelFiles(directory: string, folder: string): Promise<void> {
+  const { weightNames } = openModelFolder(directory, { comparesHead: false })
   makeFolder(folder)
   const gguf = ggufFileOf(directory)
   if (gguf !== null) await copyWhole(realpathSync(gguf), path.join(folder, ggufName(gguf)))
   if (gguf === directory) return
-  const files = [...companions, ...namesIn(directory).filter(isOwnFile), ...additionalTemplateFiles(directory)]
-  for (const file of files) await copyIfThere(file, directory, folder)
+  for (const name of weightNames) await copyWeights(name, directory, folder)
+  const licenses = namesIn(directory).filter(isLicenseFile)
+  for (const file of [...companions, ...licenses, ...additionalTemplateFiles(directory)])
+    await copyIfThere(file, directory, folder)
 }
 
 /** Ollama's have no ending, which a file in a folder is known by. */
@@ -246,9 +249,6 @@ function ggufName(file: string): string {
   return `${name}.gguf`
 }
 
-/** Weights as the folder names them (`weightFiles` are the ends of links), and the licence. */
-const isOwnFile = (name: string): boolean => name.endsWith('.safetensors') || isLicenseFile(name)
-
 const namesIn = (directory: string): string[] => reading(directory, () => readdirSync(directory))
 
 /** Copies a file of a model's folder, by its path in there. Errors: AppError 'file/unwritable', 'file/unreadable'. */
@@ -256,9 +256,14 @@ export async function copyIfThere(file: string, directory: string, folder: strin
   const from = path.join(directory, file)
   if (!existsSync(from) || !statSync(from).isFile()) return
   requireOwnText(from, directory)
+  await copyWeights(file, directory, folder)
+}
+
+/** Copies a file that was read as weights, wherever a link in its place leads. Errors: AppError 'file/unwritable'. */
+export async function copyWeights(file: string, directory: string, folder: string): Promise<void> {
   const to = path.join(folder, file)
   makeFolder(path.dirname(to))
-  await copyWhole(from, to)
+  await copyWhole(path.join(directory, file), to)
 }
 
 async function copyWhole(from: string, to: string): Promise<void> {

@@ -106,12 +106,10 @@ export function textFiles(directory: string): TokenizerFiles & ChatTemplateFiles
 
 /**
  * Refuses a file in the folder of a model that is a link to elsewhere, or lies behind one: a copy, or a prompt that its template writes, would
- * hold whatever that leads to. Weights may be anywhere, since they are read as such. Errors: AppError 'file/unreadable'.
+ * hold whatever that leads to. Errors: AppError 'file/unreadable'.
  */
 export function requireOwnText(file: string, directory: string): void {
-  if (/\.(?:safetensors|gguf)$/.test(file) || statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
-    return
-  requirePart(file, directory)
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === true) requirePart(file, directory)
 }
 
 function tokenizerOfGguf(file: string): LoadedTokenizer {

@@ -21,6 +21,7 @@ import { programAt } from '#host/python/consent.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { openingTeacher } from '#host/models/teacher.ts'
 import { absoluteReward, keysOfConfig } from '#host/code/rewardCode.ts'
+import { namedPlace } from '#host/files/ownFiles.ts'
 import {
   requireKnownEnvironment,
   requireWorkingEnvironment,
@@ -87,12 +88,12 @@ function requireOwnFile(given: string): void {
 
 /**
  * Resolves relative paths against `base`; names of models and data sets become paths too. Errors: AppError
- * 'config/invalid'.
+ * 'config/invalid'; as `namedPlace`.
  */
 export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory: string): RunConfig {
   const absolute = (given: string) => path.resolve(base, given)
   const rowsAt = (given: string) => {
-    const file = absolute(given)
+    const file = namedPlace(given, base)
     if (existsSync(file)) return file
     const named = namedDataSet(given, dataDirectory)
     if (named === null) requireOwnFile(given)

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { list, markup, page, section, table, chart } from '#host/api/reportPage.ts'
@@ -59,7 +59,8 @@ test('a report holds what the history says, and every text of others as text', a
 })
 
 test('the command writes the same, of one run with all its settings, and replaces no file unasked', async () => {
-  const file = path.join(fixture.directory, 'report.html')
+  const file = path.join(fixture.directory, 'exports', 'report.html')
+  mkdirSync(path.dirname(file))
   const args = ['--data-dir', fixture.directory, 'runs', 'report', runIds[1]!, '--html', file]
   expect((await turnwise(...args)).status).toBe(0)
   const { html: written } = await client.call('runs.report', { runIds: [runIds[1]!] })

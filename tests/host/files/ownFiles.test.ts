@@ -37,6 +37,7 @@ import { entryOf, openOwnFile, ownDataDirectory } from '#host/files/ownFiles.ts'
 import { JudgeLog, judgeLogName } from '#host/judges/judgeLog.ts'
 import { rememberHubId } from '#host/models/hubIds.ts'
 import { copyIfThere } from '#host/models/modelLibrary.ts'
+import { readRunConfig } from '#host/runs/runConfigFile.ts'
 import { countOutboundRequest } from '#host/outboundRequests.ts'
 import { interpreterFiles } from '#host/python/interpreterFiles.ts'
 import { loadScript } from '#host/training/scriptFile.ts'
@@ -347,6 +348,55 @@ describe.runIf(isPosix)('rows of others', () => {
     },
   )
 
+  test('are not read through a folder beside the config that leads elsewhere, and neither is code', async () => {
+    const [folder, disk, data] = [newFolder(), newFolder(), newFolder()]
+    const file = path.join(folder, 'run.json')
+    const at = (...names: string[]) => path.join(...names)
+    for (const [name, content] of [
+      ['rows.jsonl', rows],
+      ['reward.js', 'export default () => 1'],
+    ] as const)
+      for (const place of [disk, folder]) writeFileSync(path.join(place, name), content)
+    symlinkSync(disk, path.join(folder, 'linked'))
+    symlinkSync('.', path.join(folder, 'near'))
+    const sections = (where: string): Record<string, unknown>[] => {
+      const environment = { function: 'search', settings: { corpus: at(where, 'rows.jsonl') } }
+      const reward = { function: at(where, 'reward.js'), weight: 1 }
+      return [
+        { data: { ...starterConfig.data, train: at(where, 'rows.jsonl') } },
+        { data: { ...starterConfig.data, heldOut: at(where, 'rows.jsonl') } },
+        { environment },
+        { rewards: [reward] },
+        { rollout: { ...starterConfig.rollout, workflow: { function: at(where, 'reward.js') } } },
+        { stages: [{ steps: 1, data: { train: at(where, 'rows.jsonl') } }] },
+      ]
+    }
+    const read = (changed: Record<string, unknown>) => {
+      writeFileSync(file, JSON.stringify({ ...starterConfig, ...changed }))
+      return readRunConfig(file, data)
+    }
+    const up = `../${path.basename(folder)}`
+    for (const changed of [...sections('linked'), ...sections(`${up}/linked`)])
+      expect(() => read(changed), JSON.stringify(changed)).toThrow('leads out of')
+    // Named by its words, within the folder, or from outside of it.
+    for (const where of [folder, path.join(folder, 'linked'), '.', 'near', up, path.relative(folder, disk)])
+      for (const changed of sections(where)) expect(() => read(changed), where).not.toThrow()
+  })
+
+  test('are not read through a folder of a run that leads out of it, by whatever name', async () => {
+    const [data, disk] = [newFolder(), newFolder()]
+    await started(data)
+    const { directory, id } = createRunFolder(data, { model: 'm' })
+    mkdirSync(path.join(directory, 'own'))
+    for (const folder of [disk, path.join(directory, 'own')])
+      writeFileSync(path.join(folder, 'rows.jsonl'), rows)
+    symlinkSync(disk, path.join(directory, 'linked'))
+    await expect(readDataSet(path.join(directory, 'linked', 'rows.jsonl'))).rejects.toEqual(unreadable)
+    renameSync(directory, path.join(disk, id))
+    symlinkSync(path.join(disk, id), directory)
+    expect(await readDataSet(path.join(directory, 'own', 'rows.jsonl'))).toHaveLength(1)
+  })
+
   test('are read in a cache of data sets from the blobs of the same repository, and from no others', async () => {
     const repo = path.join(newFolder(), 'datasets--a--b')
     const folder = path.join(repo, 'snapshots', 'c0ffee', 'data')
@@ -411,10 +461,6 @@ describe('a file with a second name', () => {
     using store = openStore(path.join(newFolder(), 'history.db'))
     store.runs.add({ ...run, config: JSON.stringify(starterConfig) })
     expect(() => store.ingest(run.id, events)).toThrow('second name')
-    const copied = newFolder()
-    linkSync(own, path.join(folder, 'model.safetensors'))
-    await copyIfThere('model.safetensors', folder, copied)
-    expect(readFileSync(path.join(copied, 'model.safetensors'), 'utf8')).toBe(mine)
   })
 })
 
@@ -492,6 +538,24 @@ describe.runIf(isPosix)('code, settings and small files', () => {
       [endless, zeros],
     ] as const)
       await expect((async () => await read(folder, file))()).rejects.toThrow(AppError)
+  })
+
+  test.each([
+    ['a link', symlinkSync],
+    ['a second name', linkSync],
+  ] as const)('code is not read under %s of a file elsewhere', (_, linkTo) => {
+    const [folder, disk] = [newFolder(), newFolder()]
+    writeFileSync(path.join(disk, 'real.js'), 'export default () => 1')
+    linkTo(path.join(disk, 'real.js'), path.join(folder, 'reward.js'))
+    expect(() => readRewardCode({ file: path.join(folder, 'reward.js'), language: 'js' })).toThrow(unreadable)
+  })
+
+  test('code is read by its own name, also behind a linked folder', () => {
+    const [folder, disk] = [newFolder(), newFolder()]
+    writeFileSync(path.join(disk, 'real.js'), 'export default () => 1')
+    symlinkSync(disk, path.join(folder, 'disk'))
+    const file = path.join(folder, 'disk', 'real.js')
+    expect(readRewardCode({ file, language: 'js' })).toMatchObject({ file })
   })
 
   test('code has a size', () => {

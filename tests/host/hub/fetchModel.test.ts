@@ -81,6 +81,27 @@ describe('a model from a hub', () => {
     expect(requests).toBeGreaterThan(2)
   })
 
+  test('has nothing in its folder that the hub does not list, whoever put it there', async () => {
+    const elsewhere = path.join(home, 'elsewhere')
+    const folder = path.join(home, 'planted')
+    for (const each of [elsewhere, path.join(folder, 'additional_chat_templates')])
+      mkdirSync(each, { recursive: true })
+    writeFileSync(path.join(elsewhere, 'mine'), 'mine')
+    symlinkSync(elsewhere, path.join(folder, 'images'))
+    for (const name of [
+      'chat_template.jinja',
+      'additional_chat_templates/tool_use.jinja',
+      'extra.safetensors',
+      'model.safetensors.index.json',
+      'LICENSE',
+      '.fetched.json',
+    ])
+      writeFileSync(path.join(folder, name), '{"planted":true}')
+    await fetchInto('planted')
+    expect(readdirSync(folder).sort()).toEqual([...readdirSync(source), '.hub.json'].sort())
+    expect(readFileSync(path.join(elsewhere, 'mine'), 'utf8')).toBe('mine')
+  })
+
   test('is written through no link that is in the place of its folder, or within it', async () => {
     const victim = path.join(home, 'victim')
     mkdirSync(victim)

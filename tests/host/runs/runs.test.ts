@@ -134,10 +134,10 @@ describe('a run that is followed live', () => {
       ['gguf-model', null],
       ['onnx', null],
     ])
-    const out = path.join(fixture.directory, 'exported')
+    const out = path.join(fixture.directory, 'exports', 'first')
     const asked = { runId, step: 4, format: 'peft', out } as const
     const hubId = 'someone/base'
-    const nowhere = { ...asked, out: path.join(fixture.directory, 'runs'), hubId }
+    const nowhere = { ...asked, out: path.dirname(path.dirname(import.meta.filename)), hubId }
     await expect(collect(client.stream('checkpoints.export', nowhere))).rejects.toThrow('is not empty')
     expect(await client.call('checkpoints.baseId', { runId, step: 4 })).toBe(null)
     const items = await collect(client.stream('checkpoints.export', { ...asked, hubId }))
@@ -149,7 +149,11 @@ describe('a run that is followed live', () => {
     expect(report.result.parity.map(({ passed }) => passed)).toEqual([true, true, true, true])
     expect(items.slice(0, -1).every((item) => 'progress' in item)).toBe(true)
     await expect(collect(client.stream('checkpoints.export', asked))).rejects.toThrow('is not empty')
-    const elsewhere = { ...asked, out: path.join(fixture.directory, 'elsewhere'), adapterInputs: true }
+    const elsewhere = {
+      ...asked,
+      out: path.join(fixture.directory, 'exports', 'second'),
+      adapterInputs: true,
+    }
     await expect(collect(client.stream('checkpoints.export', elsewhere))).rejects.toThrow(
       'Only an ONNX export',
     )
@@ -199,7 +203,7 @@ describe('a run that is followed live', () => {
     ])
     const found = await client.call('runs.list', { text: 'LEARNED', tag: 'good' })
     expect(found).toMatchObject([{ id: runId, name: 'renamed' }])
-    const file = path.join(fixture.directory, 'bundle.json')
+    const file = path.join(fixture.directory, 'exports', 'bundle.json')
     await client.call('runs.exportBundle', { runId, path: file })
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
       run: { id: runId, notes: 'It learned.' },

@@ -139,7 +139,7 @@ test('the best is promoted: a copy that outlives checkpoint, run and study, and 
 
   const formats = await client.call('checkpoints.formats', { adapter: promoted.name })
   expect(formats.find(({ format }) => format === 'merged')?.problem).toBe(null)
-  const out = path.join(directory, 'out')
+  const out = path.join(directory, 'exports', 'out')
   const items = []
   for await (const item of client.stream('checkpoints.export', {
     adapter: promoted.name,

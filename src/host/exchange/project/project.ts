@@ -20,7 +20,7 @@ import { markdownCode, markdownText } from '#shared/markdown.ts'
 import { plural } from '#shared/plural.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { adaptableLinears } from '#engine/models/config.ts'
-import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { makeFolder, replaceFolder, requireOutsideData, writeFileAtomic } from '#host/files/atomic.ts'
 import { exportPeft } from '#host/models/exportAdapter.ts'
 import { isCheckpoint } from '#host/workFolder/checkpointState.ts'
 import { readError } from '#host/files/fileErrors.ts'
@@ -55,6 +55,12 @@ export interface ProjectRequest {
 export type ProjectReport = OutputOf<Api, 'runs.exportProject'>
 
 const noRewards: RewardFiles = { files: {}, parts: [], fixtures: 0 }
+
+/** Writes a project where a person said. Errors: as `writeProject`; AppError 'file/unwritable' for a place in a data directory. */
+export async function exportProject(request: ProjectRequest): Promise<ProjectReport> {
+  requireOutsideData(request.out)
+  return await writeProject(request)
+}
 
 /** Errors: AppError 'config/invalid' where the tool has nothing like the run; 'model/…', 'data/…', 'file/…', 'sandbox/failed'. */
 export async function writeProject(request: ProjectRequest): Promise<ProjectReport> {

@@ -51,8 +51,8 @@ export const performers: { readonly [Named in AnyJob as Named['name']]: Load<Nam
   judging: async () => (await import('./scoring.ts')).judgeInputs,
   'precision check': async () => (await import('./deviceWork.ts')).checkPrecisions,
   'project export': async () => {
-    const { writeProject } = await import('#host/exchange/project/project.ts')
-    return async (request, { say }) => say(await writeProject(request))
+    const { exportProject } = await import('#host/exchange/project/project.ts')
+    return async (request, { say }) => say(await exportProject(request))
   },
   'row completion': async () => (await import('./completions.ts')).completeRows,
   scoring: async () => (await import('./scoring.ts')).scoreText,
