@@ -217,7 +217,7 @@ type Tables = ReturnType<typeof rotaryInputs>
 
 interface SharedInputs {
   readonly positions: Value
-  /** Whether every row has one new position: [1] bool. */
+  /** True where every row has one new position: [1] bool. */
   readonly isOne: Value
   readonly tables: readonly Tables[]
   /** Keys and values of the layers so far, [B·T, K·C]. */

@@ -140,7 +140,7 @@ export const addIntegers = (a: Value, b: Value): Value =>
 const integerEqualOp = defineOp('IntegerEqual', 'Compares lengths, which are not differentiable.', {
   type: 'Equal',
 })
-/** Whether [1] i64 is that number, as [1] bool. */
+/** Compares a length, [1] i64, with a number. → [1] bool */
 export const isLength = (length: Value, number: number): Value =>
   apply(integerEqualOp, [length, integers([number])], {}, [{ dtype: 'bool', shape: [1] }])[0] as Value
 
