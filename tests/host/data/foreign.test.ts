@@ -158,7 +158,9 @@ describe('tables', () => {
       '“ham” was taken for the name of a column, but is one of its values, too. If the first line is a row, put a line with names such as question,answer in front of it.',
     ])
     expect(await notesOf('named.csv', 'question,answer 1\n2,2\n')).toEqual([])
-    expect(await notesOf('school.csv', 'No.,Question,Corr. ans.,Right?\n1,What is 1 plus 1?,2,yes\n')).toEqual([])
+    expect(
+      await notesOf('school.csv', 'No.,Question,Corr. ans.,Right?\n1,What is 1 plus 1?,2,yes\n'),
+    ).toEqual([])
     expect(await refusal(written('twice.csv', '4,4\n1,2\n'))).toContain('If the first line is a row')
   })
 })

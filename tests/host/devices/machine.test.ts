@@ -37,7 +37,9 @@ test('what takes space is all that the data directory takes, exports too', () =>
   writeFileSync(store.file, 'x'.repeat(500))
   const listed = storedFolders({ dataDirectory, store } as unknown as Parameters<typeof storedFolders>[0])
   expect(listed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)).toBe(bytesOf(dataDirectory))
-  const clearable = listed.filter(({ isDisposable }) => isDisposable).map(({ folder }) => path.basename(folder))
+  const clearable = listed
+    .filter(({ isDisposable }) => isDisposable)
+    .map(({ folder }) => path.basename(folder))
   expect(clearable).not.toContain('exports')
 })
 
