@@ -51,7 +51,7 @@ const stageSchema = z.strictObject({
   steps: wholeNumber(1, maxStepCount)
     .nullable()
     .optional()
-    .meta({ description: 'Length of the stage in steps.', empty: 'as many as `passes` need' }),
+    .meta({ description: 'Length of the stage in steps.', empty: 'as many as the passes need' }),
   passes: z
     .number()
     .positive()
@@ -110,7 +110,7 @@ export const runConfigSchema = z.strictObject({
   steps: wholeNumber(1, maxStepCount)
     .nullable()
     .default(null)
-    .meta({ description: 'Length of the run in steps.', empty: 'as many as `passes` need' }),
+    .meta({ description: 'Length of the run in steps.', empty: 'as many as the passes need' }),
   passes: z
     .number()
     .positive()

@@ -20,11 +20,9 @@ type Steps = Pick<RunEntry, 'step' | 'steps' | 'parentCheckpointStep'>
 export const stepWords = ({ step, steps, parentCheckpointStep }: Steps): string =>
   [Math.max(step, parentCheckpointStep ?? 0), steps].filter((each) => each !== null).join('/')
 
-/** Fraction of its own steps that a run has completed, 0 to 1; null if unknown. */
-export function stepShare({ step, steps, parentCheckpointStep }: Steps): number | null {
-  const from = parentCheckpointStep ?? 0
-  return steps === null || steps <= from ? null : Math.max(0, step - from) / (steps - from)
-}
+/** Fraction of its steps that a run has completed, 0 to 1, as `stepWords` tells it; null if unknown. */
+export const stepShare = ({ step, steps, parentCheckpointStep }: Steps): number | null =>
+  steps === null || steps === 0 ? null : Math.min(1, Math.max(step, parentCheckpointStep ?? 0) / steps)
 
 type Activity = 'starting' | 'running' | 'pausing' | 'paused' | 'stopping'
 

@@ -5,6 +5,7 @@ import { useRunEntry, useWorkerOf, type RunEntry } from '#renderer/client/runs.t
 import { formatAgo, formatRewardDelta, memoryWords } from '#renderer/client/format.ts'
 import { phaseWords, runTitle, stepShare } from '#renderer/client/words.ts'
 import { EvalReward } from '#renderer/parts/EvalReward.tsx'
+import { RunDuration } from '#renderer/parts/RunDuration.tsx'
 import { Progress } from '#renderer/kit/states.tsx'
 
 const aboutMapped =
@@ -50,6 +51,11 @@ export function RunNumbers({ run }: { readonly run: RunEntry }) {
         </Fact>
       )}
       <Fact name="Started">{formatAgo(run.createdAt, now)}</Fact>
+      {worker === undefined && run.step > 0 && (
+        <Fact name="Took">
+          <RunDuration run={run} />
+        </Fact>
+      )}
       {parent !== undefined && (
         <Fact name="Forked from">
           <a className="text-accent-ink hover:underline" href={link(`/runs/${parent.id}/overview`)}>

@@ -2,7 +2,7 @@ import { CornerDownRight, Flag, GitFork, Pin, Plus } from 'lucide-react'
 import { useState, type KeyboardEvent } from 'react'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import type { RunEntry } from '#renderer/client/runs.ts'
-import { formatDuration, formatNumber, formatReward, noNumber, lastPart } from '#renderer/client/format.ts'
+import { formatNumber, formatReward, noNumber, lastPart } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { CutName } from '#renderer/kit/CutName.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
@@ -246,23 +246,6 @@ export function BestCell({ run }: { run: RunEntry }) {
 export function RewardCell({ run }: { run: RunEntry }) {
   if (run.rewardAfter === null && run.rewardBefore === null) return <>{formatReward(run.reward)}</>
   return <EvalReward run={run} />
-}
-
-/** Sum of the durations of its steps, evaluations and checkpoints: pauses do not count. */
-export function DurationCell({ run }: { run: RunEntry }) {
-  const parts = [useTotal(run, 'step_time'), useTotal(run, 'eval_time'), useTotal(run, 'checkpoint_time')]
-  const seconds = parts.reduce<number>((sum, part) => sum + (part ?? 0), 0)
-  return <>{parts[0] === undefined ? noNumber : formatDuration(seconds * 1000)}</>
-}
-
-/** Sum of a metric over all steps; undefined while loading. */
-function useTotal(run: RunEntry, metric: string): number | undefined {
-  const { data } = useAnswer(
-    'metrics.series',
-    { runIds: [run.id], metric, toStep: Math.max(1, run.step), maxPoints: 2 },
-    { enabled: run.step > 0, keep: true },
-  )
-  return data?.runs[0]?.points.reduce((sum, { mean, count }) => sum + mean * count, 0)
 }
 
 /** Name of the data set, or the file. */

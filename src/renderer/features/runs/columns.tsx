@@ -1,3 +1,4 @@
+import { RunDuration } from '#renderer/parts/RunDuration.tsx'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
 import { MoreMenu } from '#renderer/kit/Menu.tsx'
@@ -13,16 +14,7 @@ import {
   lastPart,
 } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import {
-  BestCell,
-  CurveCell,
-  DataCell,
-  DurationCell,
-  NameCell,
-  NotesCell,
-  RewardCell,
-  TagsCell,
-} from './cells.tsx'
+import { BestCell, CurveCell, DataCell, NameCell, NotesCell, RewardCell, TagsCell } from './cells.tsx'
 import type { FamilyRow } from './families.ts'
 import { seedCell, seedSorting, type SeedRowState } from './seedCells.tsx'
 import { numberColumn, plainColumn, figureColumn, unnamedColumn } from '#renderer/kit/columns.tsx'
@@ -206,7 +198,7 @@ const measureColumns = (state: RowState): readonly Column<Row>[] => [
     <CurveCell run={run} color={state.styleOf(run.id).color} />
   )),
   { id: 'best', title: 'Best', width: '54px', isNumber: true, cell: ({ run }) => <BestCell run={run} /> },
-  figureColumn(['duration', 'Duration', '96px'], ({ run }) => <DurationCell run={run} />),
+  figureColumn(['duration', 'Duration', '96px'], ({ run }) => <RunDuration run={run} />),
   plainColumn(
     ['started', 'Started', '90px'],
     ({ run }) => (
