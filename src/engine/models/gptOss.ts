@@ -13,7 +13,7 @@ export const gptOss = {
     intermediateSize: 24,
     tiedHead: false,
     config: () => ({
-      num_local_experts: 3,
+      num_local_experts: 4,
       num_experts_per_tok: 2,
       sliding_window: 32,
       rope_scaling: {
