@@ -1,6 +1,15 @@
 /** Training scripts: the loop of the AReaL example is that of the built-in algorithm, and a run of one resumes exactly. */
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -45,9 +54,9 @@ const metricsOf = (run: RunFolder) =>
   historyOf(run, 'step').map(({ metrics }) => metrics as Readonly<Record<string, number>>)
 
 async function exampleConfig(changes: object) {
-  const { config, reference } = await loadScript(path.join(examples, 'gsm8k.ts'))
+  const { config, reference, real } = await loadScript(path.join(examples, 'gsm8k.ts'))
   const parsed = parseRunConfig({ ...(config as object), ...small, ...changes })
-  return { config: withAbsolutePaths(parsed, examples, home), reference }
+  return { config: withAbsolutePaths(parsed, examples, home), reference: { ...reference, real } }
 }
 
 test.runIf(isWhole)(
@@ -245,4 +254,24 @@ test('what runs is what was looked at, whatever becomes of the file meanwhile', 
   writeFileSync(file, script('exchanged'))
   expect((await loading).config).toEqual({ word: 'looked at' })
   expect((await loadScript(file)).config).toEqual({ word: 'exchanged' })
+})
+
+test('what it imports lies beside the file that was looked at, wherever a link is turned meanwhile', async () => {
+  const scriptIn = (folder: string): string => {
+    mkdirSync(path.join(home, folder))
+    const file = path.join(home, folder, 'script.mjs')
+    writeFileSync(
+      file,
+      "import { word } from './word.mjs'\nexport const config = { word }\nexport async function* train() {}\n",
+    )
+    writeFileSync(path.join(home, folder, 'word.mjs'), `export const word = '${folder}'\n`)
+    return file
+  }
+  const [mine, theirs] = [scriptIn('mine'), scriptIn('theirs')]
+  const link = path.join(home, 'link.mjs')
+  symlinkSync(mine, link)
+  const loading = loadScript(link)
+  rmSync(link)
+  symlinkSync(theirs, link)
+  expect(await loading).toMatchObject({ config: { word: 'mine' }, reference: { file: link }, real: mine })
 })

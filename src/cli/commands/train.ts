@@ -201,7 +201,7 @@ export const run = (context: Context) =>
       const here = context()
       const { dataDirectory, output } = here
       const script = await loadScript(file)
-      allowScript(script.reference, consentsFile(dataDirectory))
+      allowScript({ ...script.reference, real: script.real }, consentsFile(dataDirectory))
       const parsed = parseRunConfig(script.config)
       requireKnownParts(parsed)
       const config = withAbsolutePaths(parsed, path.dirname(path.resolve(file)), dataDirectory)

@@ -18,7 +18,7 @@ import { topK } from './choice.ts'
 import { defineOp, int, onlyCotangent } from './define.ts'
 import { gather } from './gather.ts'
 import { gradients } from './gradient.ts'
-import { concatOp, lengthOf, reshape, splitAs } from './layout.ts'
+import { concatOp, integerEqualOp, lengthOf, reshape, splitAs } from './layout.ts'
 import { reduceSum } from './reduce.ts'
 
 const CHOOSES = 'Chooses or counts, which is not differentiable.'
@@ -32,7 +32,6 @@ const ascending = (x: Value): Value =>
   topK(x, { value: lengthOf(x, 0), length: x.shape[0] as Dim, smallest: true })[1]
 
 export const integerDivOp = defineOp('IntegerDiv', CHOOSES, { type: 'Div' })
-export const integerEqualOp = defineOp('IntegerEqual', CHOOSES, { type: 'Equal' })
 
 /** Places of M = N·k rows, k of each token, where they stand sorted by expert. */
 export interface ExpertRows {

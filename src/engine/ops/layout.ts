@@ -137,9 +137,13 @@ export const integerAddOp = defineOp('IntegerAdd', 'Adds lengths, which are not 
 export const addIntegers = (a: Value, b: Value): Value =>
   apply(integerAddOp, [a, b], {}, [{ dtype: 'int64', shape: a.shape }])[0] as Value
 
-const integerEqualOp = defineOp('IntegerEqual', 'Compares lengths, which are not differentiable.', {
-  type: 'Equal',
-})
+export const integerEqualOp = defineOp(
+  'IntegerEqual',
+  'Compares whole numbers, which are not differentiable.',
+  {
+    type: 'Equal',
+  },
+)
 /** Compares a length, [1] i64, with a number. → [1] bool */
 export const isLength = (length: Value, number: number): Value =>
   apply(integerEqualOp, [length, integers([number])], {}, [{ dtype: 'bool', shape: [1] }])[0] as Value

@@ -68,14 +68,32 @@ interface Probe {
   readonly isMoved: (tensor: NamedTensor) => boolean
   readonly random: SequentialRandom
   readonly h: number
+  /** Largest error of a right gradient. */
+  readonly limit: number
 }
 
-/** |slope by differences − slope by gradient| along a random direction, relative to the larger of slope and gradient. */
-export async function slopeError(
+/** Directions that are tried until the loss is smooth along one, so that differences tell its slope. */
+const directionsTried = 8
+
+/** |slope by differences − slope by gradient| relative to the larger of slope and gradient, where the loss is smooth. */
+export async function slopeError(policy: OrtPolicy, task: LossTask, probe: Probe): Promise<number> {
+  let found = await slopeAlong(policy, task, probe)
+  for (
+    let tried = 1;
+    tried < directionsTried && found.error > probe.limit && found.jump > probe.limit;
+    tried++
+  ) {
+    found = await slopeAlong(policy, task, probe)
+  }
+  return found.error
+}
+
+/** The error along one direction, and by how much two slopes over unlike distances differ, relative to the same. */
+async function slopeAlong(
   policy: OrtPolicy,
   task: LossTask,
   { gradients, isMoved, random, h }: Probe,
-): Promise<number> {
+): Promise<{ readonly error: number; readonly jump: number }> {
   const start = await policy.adapterTensors('actor')
   const direction = start.map((tensor) =>
     mapValues(tensor, () => (isMoved(tensor) ? (random.uniform() < 0.5 ? -1 : 1) : 0)),
@@ -90,12 +108,14 @@ export async function slopeError(
     return task.loss()
   }
   const central = async (h: number) => ((await lossAt(h)) - (await lossAt(-h))) / (2 * h)
+  const slopes = [await central(h / 2), await central(h), await central(2 * h)] as const
   // Two distances, so that the error of the difference itself is of fourth order (Richardson 1911).
-  const slope = (4 * (await central(h)) - (await central(2 * h))) / 3
+  const slope = (4 * slopes[1] - slopes[2]) / 3
+  const nearer = (4 * slopes[0] - slopes[1]) / 3
   policy.restoreAdapter('actor', start)
   const moved = gradients.filter(isMoved)
   const byGradient = gradients.reduce((sum, { data }, at) => sum + dot(data, direction[at]?.data ?? []), 0)
   const size = Math.sqrt(moved.reduce((sum, { data }) => sum + dot(data, data), 0))
   const scale = Math.max(size, Math.abs(slope), 1e-6)
-  return Math.abs(slope - byGradient) / scale
+  return { error: Math.abs(slope - byGradient) / scale, jump: Math.abs(slope - nearer) / scale }
 }

@@ -143,7 +143,7 @@ async function wholeSlopeFinding(policy: OrtPolicy, name: string): Promise<Selft
   const task = await lossTask(policy, random)
   const gradients = await task.gradients()
   const { distance: h, gradient } = limitsOf({})
-  const error = await slopeError(policy, task, { gradients, isMoved: () => true, random, h })
+  const error = await slopeError(policy, task, { gradients, isMoved: () => true, random, h, limit: gradient })
   return finding(`${name}/gradient`, error, gradient, slopeWords)
 }
 
@@ -242,6 +242,7 @@ export async function* gradientFindings(
           isMoved: ({ name }) => isOf(name, linear) && name.endsWith(factor),
           random,
           h: limits.distance,
+          limit: limits.gradient,
         })
         worst = Math.max(worst, slope)
       }

@@ -6,7 +6,7 @@ import { type DataRow, isProblem, openDataFile, problemText } from '#host/data/d
 import { lineBlocks } from '#host/data/lines.ts'
 import { dataExtensions, readRows } from '#host/data/table.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
-import { makeOwnFolder, nameIt, requirePart } from '#host/files/ownFiles.ts'
+import { makeOwnFolder, nameIt, requireOwn, requirePart } from '#host/files/ownFiles.ts'
 import type { CorpusDocument, CorpusIndex } from '#host/store/corpusIndex.ts'
 
 /** Changes whenever documents are read or indexed differently. */
@@ -53,6 +53,7 @@ export async function openCorpus(file: string, cacheDirectory: string): Promise<
   // How documents are read depends on the kind of file.
   const kind = path.extname(file).toLowerCase().slice(1)
   const index = path.join(folder, `${digest ?? ''}-${kind}-${indexVersion}.sqlite`)
+  requireOwn(index, 'file')
   if (!existsSync(index)) {
     makeOwnFolder(folder)
     await writeCorpusIndex(index, documentsOf(file))

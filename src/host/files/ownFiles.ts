@@ -24,7 +24,13 @@ import path from 'node:path'
 import { AppError, type Hint } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { attempt } from '#shared/attempt.ts'
-import { dataFolders, isDataFile, resolveDataDirectory, resourcesDirectory } from '#host/dataDirectory.ts'
+import {
+  dataFolders,
+  exportsFolder,
+  isDataFile,
+  resolveDataDirectory,
+  resourcesDirectory,
+} from '#host/dataDirectory.ts'
 import { dataDirectoryAbove, makeFolder } from './atomic.ts'
 import { readError, reading, writeError, writing } from './fileErrors.ts'
 
@@ -111,7 +117,7 @@ export function makeOwnFolder(folder: string, root = folder): void {
 export function requireOwnFolders(dataDirectory: string): void {
   for (const { name } of entriesIn(dataDirectory))
     if (isDataFile(name)) requireOwn(path.join(dataDirectory, name), 'file')
-  for (const folder of Object.values(dataFolders(dataDirectory))) {
+  for (const folder of [...Object.values(dataFolders(dataDirectory)), exportsFolder(dataDirectory)]) {
     requireOwn(folder, 'folder')
     for (const entry of entriesIn(folder))
       if (!entry.isFile() && !entry.isDirectory()) ownEntry(path.join(folder, entry.name))

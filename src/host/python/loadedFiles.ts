@@ -78,7 +78,7 @@ export function unclearPlace({ args, env }: Pick<Command, 'args' | 'env'>): stri
   const loaded = places.filter((place) => !loadsNothing.test(place)).flatMap(loadedBy)
   return (
     places.find(isUnclear) ??
-    loaded.find(differsByProcess) ??
+    loaded.find((place) => differsByProcess(place) || statusOf(place)?.isFIFO() === true) ??
     urls.find((place) => /[?#%]/.test(place)) ??
     null
   )

@@ -116,7 +116,7 @@ function requirePlainPlaces({ name, ...given }: Started & { readonly name: strin
   throw new AppError(
     'config/invalid',
     `The MCP server “${shownText(name)}” names ${shownText(place)}, which programs read in different ways, so nothing shows which file it is.`,
-    'Nothing was started. Write the whole path, without “.”, “..”, two slashes, a slash behind a file, /proc or /dev/fd (also by a link) and, for modules of Node, signs that URLs have.',
+    'Nothing was started. Write the whole path, without “.”, “..”, two slashes, a slash behind a file, /proc or /dev/fd (also by a link) and, for modules of Node, signs that URLs have, and name no pipe.',
   )
 }
 

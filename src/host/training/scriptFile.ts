@@ -12,6 +12,7 @@ import { AppError } from '#shared/errors.ts'
 import type { TrainingScript } from '#rl/training/script.ts'
 import { commandWord, shownText } from '#shared/shownText.ts'
 import { foreignConsents, readConsents } from '#host/consents/consents.ts'
+import { reading } from '#host/files/fileErrors.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { allowPython } from '#host/python/consent.ts'
 import { readScriptReference } from '#host/workFolder/runFolder.ts'
@@ -25,6 +26,8 @@ export interface ScriptFile {
 
 export interface LoadedScript {
   readonly reference: ScriptFile
+  /** The file itself, where `reference` names a link. */
+  readonly real: string
   /** A run config as in a file; relative paths are meant from the script's folder. */
   readonly config: unknown
   readonly train: TrainingScript
@@ -36,11 +39,11 @@ export async function loadScript(file: string): Promise<LoadedScript> {
 }
 
 /** Runs what was read, whatever has become of the file since. */
-async function runScript({ content, ...reference }: ReadScript): Promise<LoadedScript> {
-  const { file } = reference
+async function runScript({ content, real, file, sha256 }: ReadScript): Promise<LoadedScript> {
+  const reference = { file, sha256 }
   knowOurselves()
-  contents.set(reference.sha256, content)
-  const address = `${pathToFileURL(file).href}?${contentMark}${reference.sha256}`
+  contents.set(sha256, content)
+  const address = `${pathToFileURL(real).href}?${contentMark}${sha256}`
   const module = (await import(address).catch((error: unknown) => {
     throw new AppError('script/failed', `${file} does not load: ${String(error)}`, undefined, error)
   })) as Record<string, unknown>
@@ -52,29 +55,32 @@ async function runScript({ content, ...reference }: ReadScript): Promise<LoadedS
       'A script exports `config`, a run config, and `train` (or a default export), an async generator function (run, state) that yields after every step.',
     )
   }
-  return { reference, config, train: train as TrainingScript }
+  return { reference, real, config, train: train as TrainingScript }
 }
 
 interface ReadScript extends ScriptFile {
+  /** Where links led when it was read: imports are meant from there, however they are turned later. */
+  readonly real: string
   readonly content: Uint8Array
 }
 
 /** Errors: AppError 'file/unreadable'. */
 function readScript(file: string): ReadScript {
   const absolute = path.resolve(file)
-  const content = readSmallFile(absolute)
-  return { file: absolute, sha256: createHash('sha256').update(content).digest('hex'), content }
+  const real = reading(absolute, () => realpathSync(absolute))
+  const content = readSmallFile(real)
+  return { file: absolute, real, sha256: createHash('sha256').update(content).digest('hex'), content }
 }
 
 /** Stands for the interpreter of scripts, and no interpreter can have this name: theirs are absolute paths. */
 const scriptRunner = 'turnwise run'
 
-/** The file itself is allowed, not a link that others may turn. */
-const allowed = ({ file, sha256 }: ScriptFile) => ({ path: realpathSync(file), sha256 })
-
-/** Allows a script that a person started to go on, wherever a run of it does. Errors: AppError 'file/unwritable'. */
-export const allowScript = (script: ScriptFile, consents: string): void =>
-  allowPython([{ interpreter: scriptRunner, files: [{ ...allowed(script), isAllowed: false }] }], consents)
+/**
+ * Allows a script that a person started to go on, wherever a run of it does: the file itself, not a link that others may turn.
+ * Errors: AppError 'file/unwritable'.
+ */
+export const allowScript = ({ real, sha256 }: Pick<ReadScript, 'real' | 'sha256'>, consents: string): void =>
+  allowPython([{ interpreter: scriptRunner, files: [{ path: real, sha256, isAllowed: false }] }], consents)
 
 /** Allows the script of a run, as a person said, and returns its path; null for runs without a file of one. Errors: AppError 'file/…'. */
 export function allowScriptOfRun(runDirectory: string, consents: string): string | null {
@@ -84,8 +90,8 @@ export function allowScriptOfRun(runDirectory: string, consents: string): string
 }
 
 /** Refuses a script that no person started here. Errors: AppError 'script/failed'. */
-function requireAllowed(script: ScriptFile, runDirectory: string, consents: string | null): void {
-  const { path: real, sha256 } = allowed(script)
+function requireAllowed(script: ReadScript, runDirectory: string, consents: string | null): void {
+  const { real, sha256 } = script
   const isKnown = readConsents(consents).python.some(
     (each) => each.interpreter === scriptRunner && each.path === real && each.sha256 === sha256,
   )

@@ -3,7 +3,7 @@ import type { Op } from '#engine/graph/value.ts'
 import { addMaskOp, rotaryOp } from '#engine/ops/attention.ts'
 import { integerSubOp, scatterAddOp } from '#engine/ops/blockwiseAttention.ts'
 import { softplusOp } from '#engine/ops/deltaRule.ts'
-import { integerDivOp, integerEqualOp } from '#engine/ops/experts.ts'
+import { integerDivOp } from '#engine/ops/experts.ts'
 import {
   clipOp,
   geluTanhOp,
@@ -31,6 +31,7 @@ import {
   flattenOp,
   integerAddOp,
   integerConcatOp,
+  integerEqualOp,
   reshapeOp,
   sliceOp,
   splitOp,

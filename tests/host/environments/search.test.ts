@@ -1,5 +1,14 @@
 /** What the search environment finds: in documents of a person's own, and at servers of both kinds. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -113,6 +122,15 @@ describe('documents of one’s own', () => {
     writeFileSync(file, '{"text":"new words altogether"}')
     expect(await found({ corpus: file }, 'old', 'words')).toEqual(['', '  new words altogether\n'])
     expect(indexes()).toHaveLength(before.length + 1)
+
+    // Of a directory from elsewhere an index may be a link.
+    for (const name of before) {
+      const index = path.join(place.cacheDirectory, 'corpora', name)
+      renameSync(index, path.join(place.cacheDirectory, name))
+      symlinkSync(path.join(place.cacheDirectory, name), index)
+    }
+    writeFileSync(file, '{"text":"the old words"}')
+    await expect(found({ corpus: file }, 'old')).rejects.toThrow('is a link')
     expect(indexes().every((name) => name.endsWith('.sqlite'))).toBe(true)
   })
 

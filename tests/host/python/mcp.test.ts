@@ -347,6 +347,17 @@ describe('a program that means harm', () => {
       expect(started('env', 'python3', '-W', '-E', ...main, ...words)).not.toThrow()
   })
 
+  test.skipIf(process.platform === 'win32')(
+    'may not name a pipe, which gives each reader something else',
+    () => {
+      const pipe = path.join(temporaryFolder(), 'server.py')
+      execFileSync('mkfifo', [pipe])
+      expect(() => place({ a: { command: 'python3', args: [pipe] } })).toThrow(
+        'nothing shows which file it is',
+      )
+    },
+  )
+
   test('may give Python many options', () => {
     const args = ['python3', ...Array<string>(200).fill('--check-hash-based-pycs')]
     expect(() => place({ a: { command: 'env', args } })).not.toThrow()

@@ -17,7 +17,7 @@ import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
 import type { Tools } from '#host/processes/job.ts'
-import { entryOf } from '#host/files/ownFiles.ts'
+import { entryOf, ownDataDirectory } from '#host/files/ownFiles.ts'
 import type { RewardVersionRecord } from '#host/store/rewards.ts'
 import { programKeysOf } from '#host/serving/serving.ts'
 import { readStudyLog } from '#host/workFolder/studyFolder.ts'
@@ -92,6 +92,12 @@ test('nothing is cleared or deleted through a link in the place of a folder', ()
   expect(() => tidyTrash({ dataDirectory } as Parameters<typeof tidyTrash>[0])).toThrow('is a link')
   expect(readdirSync(home).sort()).toEqual(before)
   expect(existsSync(path.join(home, '.mail.removed'))).toBe(true)
+})
+
+test('exports that lead elsewhere are refused like every other folder', () => {
+  const dataDirectory = temporaryFolder()
+  symlinkSync(temporaryFolder(), path.join(dataDirectory, 'exports'))
+  expect(() => ownDataDirectory(dataDirectory)).toThrow('exports is a link')
 })
 
 test('a line of a study’s log whose run would lie elsewhere is not taken', () => {

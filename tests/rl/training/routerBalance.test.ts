@@ -41,7 +41,7 @@ async function usedBy(
 
 test('every mixture has the loss of transformers', () => {
   expect(mixtures.map((name) => typeof readReference(name).balance)).toEqual(mixtures.map(() => 'number'))
-  expect(mixtures.length).toBe(4)
+  expect(mixtures.length).toBe(6)
 })
 
 test.each(mixtures)('%s: the loss is that of transformers', async (name) => {
