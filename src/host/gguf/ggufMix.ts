@@ -23,9 +23,10 @@ interface Matrix {
   readonly shape: readonly number[]
 }
 
-const exactTables = /^position_embd[.]weight$|[.]ffn_gate_inp(?:_shexp)?[.]weight$|[.]bias$/
+const exactTables =
+  /^position_embd[.]weight$|[.](?:ffn_gate_inp(?:_shexp)?|ssm_conv1d|shortconv[.]conv)[.]weight$|[.]bias$/
 
-/** Vectors, norms, learned positions, routers and biases stay f32. */
+/** Vectors, norms, learned positions, routers, short convolutions (which llama.cpp multiplies in no other type) and biases stay f32. */
 export function typeInMix(mix: GgufMix, { name, shape }: Matrix, model: ModelConfig): WrittenType {
   const [, columns] = shape
   if (columns === undefined || exactTables.test(name)) return 'F32'

@@ -214,6 +214,27 @@ if (typeof loading === 'string') {
     },
   )
 
+  // Of what a file has in 16 bits llama.cpp would end where its kernel takes 32.
+  test.each(['tiny-qwen3_5', 'tiny-lfm2'] as const)(
+    'the merged model of a %s is computed by llama.cpp in 16 bits too',
+    async (shape) => {
+      const place = path.join(folder, `${shape}-f16`)
+      mkdirSync(place)
+      const fixture = await randomFixture(place, shape, { overrides: sizes[shape] ?? {} })
+      const { directory } = await fixture.export({ format: 'gguf-model', dtype: 'f16' })
+      const base = path.join(directory, 'model.gguf')
+      const rows = [randomSequence(258, 40, 0).ids]
+      using policy = await createOrtPolicy({
+        ...plain,
+        source: await asFloat32Source(openModelFolder(base), path.join(place, 'read')),
+      })
+      const [theirs] = await logprobsOf(loading, { base, rows })
+      const [ours] = await policyReader(policy, 'base').score(rows)
+      // It rounds what it multiplies, too.
+      expect(largestDifference(Float64Array.from(theirs!), ours!)).toBeLessThan(0.1)
+    },
+  )
+
   const isSmallest = (dtype: 'q8_0' | 'q4_k_m') => dtype === 'q4_k_m'
   const dtypes = ['q8_0', 'q4_k_m'] as const
   eachOf(
