@@ -120,8 +120,8 @@ test('a copy of self-correction is broken, repaired, stepped through and trained
   await test.step('New run takes it, with its settings', async () => {
     await page.getByRole('button', { name: 'Train with it' }).click()
     await page
-      .getByRole('button', { name: /Reward/ })
-      .first()
+      .getByRole('heading', { level: 2, name: /reward/i })
+      .getByRole('button')
       .click()
     const field = page.getByLabel('Workflow', { exact: true })
     await expect(field).toHaveValue(workflow!.id)
