@@ -59,7 +59,7 @@ async function runScript({ content, real, file, sha256 }: ReadScript): Promise<L
 }
 
 interface ReadScript extends ScriptFile {
-  /** Where links led when it was read: imports are meant from there, however they are turned later. */
+  /** File to which links led when it was read; imports are meant from there, however they are turned later. */
   readonly real: string
   readonly content: Uint8Array
 }

@@ -16,7 +16,6 @@ export function RunNumbers({ run }: { readonly run: RunEntry }) {
   const eta = useEta(run.id)
   const worker = useWorkerOf(run.id)
   const memory = useLoad()?.memory.training.find(({ runId }) => runId === run.id)
-  const now = useNow(30_000)
   const parent = useRunEntry(run.parentRunId ?? '')
   const isLiving = worker !== undefined && (run.status === 'running' || run.status === 'paused')
   const { rewardBefore, rewardAfter } = run
@@ -50,12 +49,7 @@ export function RunNumbers({ run }: { readonly run: RunEntry }) {
           <span title={aboutMapped}>{memoryWords(memory)}</span>
         </Fact>
       )}
-      <Fact name="Started">{formatAgo(run.createdAt, now)}</Fact>
-      {worker === undefined && run.step > 0 && (
-        <Fact name="Took">
-          <RunDuration run={run} />
-        </Fact>
-      )}
+      <Times run={run} isOver={worker === undefined} />
       {parent !== undefined && (
         <Fact name="Forked from">
           <a className="text-accent-ink hover:underline" href={link(`/runs/${parent.id}/overview`)}>
@@ -65,6 +59,20 @@ export function RunNumbers({ run }: { readonly run: RunEntry }) {
         </Fact>
       )}
     </dl>
+  )
+}
+
+function Times({ run, isOver }: { readonly run: RunEntry; readonly isOver: boolean }) {
+  const now = useNow(30_000)
+  return (
+    <>
+      <Fact name="Started">{formatAgo(run.createdAt, now)}</Fact>
+      {isOver && run.step > 0 && (
+        <Fact name="Took">
+          <RunDuration run={run} />
+        </Fact>
+      )}
+    </>
   )
 }
 
