@@ -73,7 +73,7 @@ describe('fields of the config', () => {
   })
 
   test('what may be null says what null means', () => {
-    expect(fields.get('steps')).toMatchObject({ isNullable: true, empty: 'as many as `passes` need' })
+    expect(fields.get('steps')).toMatchObject({ isNullable: true, empty: 'as many as the passes need' })
     expect(fields.get('adapter.initial')).toMatchObject({
       isNullable: true,
       empty: 'starts fresh',
