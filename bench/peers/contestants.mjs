@@ -1,6 +1,6 @@
 /** Who takes part in an item: name → command line and how to read what it prints. */
 import { oursCommand, readOurs } from './ours.mjs'
-import { agilePython, modelFolder, python, tcmalloc } from './places.mjs'
+import { agilePython, ggufShapes, modelFolder, python, tcmalloc } from './places.mjs'
 import { oursStep, promptsFile, readOursStep } from './step.mjs'
 
 const lastLine = (output) => JSON.parse(output.trim().split('\n').at(-1))
@@ -146,6 +146,7 @@ export function participants(item, wanted, all) {
   const peers = Object.keys(table).filter((name) => {
     const { against, isExtra, needs, precisions = ['f32'] } = table[name]
     if (!against || (needs && !needs())) return false
+    if (ggufShapes.includes(item.shape) && !name.startsWith('llama.cpp')) return false
     if (item.kind === 'decode' && !precisions.includes(item.precision)) return false
     return wanted.length > 0 ? wanted.includes(name) : all || !isExtra
   })
